@@ -1,0 +1,158 @@
+"""The device contract: what a device must offer (primitives) and what it may offer (fused kernels).
+
+A device takes and returns *arrays* of its own kind. It knows no Tensor and no tape. Arrays must have ``shape``,
+``dtype`` and ``ndim`` and support ``+ - * / **`` and unary ``-`` among themselves and with Python numbers, by NumPy's
+rules of broadcasting and of dtypes: the tape adds gradients with them. Nobody writes into an array once it was handed
+out.
+
+A new device subclasses `Device`, implements every primitive and lists the fused kernels it has in ``kernels``. Ops
+whose kernel is not listed are computed by their composition from primitives; `Device.fallbacks` counts how often.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+Array = Any
+"""An array of some device: ``numpy.ndarray`` (or a NumPy scalar for shape ``()``) on ``cpu``."""
+
+PRIMITIVES: dict[str, str] = {
+    # moving data
+    "asarray": "(host: ndarray) -> Array, a copy on the device",
+    "to_numpy": "(a) -> ndarray, may share memory; the caller must not write into it",
+    "cast": "(a, dtype) -> Array",
+    "full": "(shape, value, dtype) -> Array",
+    # elementwise, one operand
+    "negative": "-a",
+    "absolute": "|a|",
+    "sign": "-1, 0 or 1",
+    "exp": "e ** a",
+    "log": "natural logarithm",
+    "sqrt": "square root",
+    "tanh": "hyperbolic tangent",
+    "sigmoid": "1 / (1 + exp(-a)), exact at saturation, no overflow",
+    "relu": "max(a, 0); NaN stays NaN",
+    # elementwise, two operands, broadcasting
+    "add": "a + b",
+    "subtract": "a - b",
+    "multiply": "a * b",
+    "divide": "a / b",
+    "power": "a ** b",
+    "maximum": "larger one; NaN wins",
+    "minimum": "smaller one; NaN wins",
+    "equal": "a == b, bool",
+    "not_equal": "a != b, bool",
+    "less": "a < b, bool",
+    "less_equal": "a <= b, bool",
+    "greater": "a > b, bool",
+    "greater_equal": "a >= b, bool",
+    # elementwise, three operands
+    "where": "(condition, a, b): a where condition is true, else b; broadcasting",
+    "clip": "(a, low, high): Python numbers or None; NaN stays NaN",
+    # reductions; axis is a tuple of non-negative ints or None for all
+    "sum": "(a, axis, keepdims)",
+    "max": "(a, axis, keepdims)",
+    "argmax": "(a, axis: int) -> int64, the first one wins",
+    # products
+    "matmul": "NumPy's matmul: (..., n, k) @ (..., k, m), and vectors",
+    # softmax
+    "softmax": "(a, axis: int): exp(a - max) / sum",
+    "log_softmax": "(a, axis: int): a - max - log(sum(exp(a - max)))",
+    # shapes
+    "reshape": "(a, shape) C order",
+    "transpose": "(a, axes: tuple)",
+    "broadcast_to": "(a, shape)",
+    "concatenate": "(list of arrays, axis: int)",
+    # indexing; index is a tuple of slice, int, None, Ellipsis and host integer or bool arrays
+    "getitem": "(a, index) -> Array",
+    "scatter_add": "(shape, index, values) -> zeros of that shape, values added at index, repeats add up",
+}
+"""Name of every required primitive and what it computes."""
+
+KERNELS: dict[str, str] = {
+    "lstm_block_cell": "(x, cs_prev, h_prev, w, wci, wcf, wco, b, *, forget_bias, cell_clip, use_peephole)"
+    " -> i, cs, f, o, ci, co, h",
+    "lstm_block_cell_grad": "(x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, cs_grad, h_grad, *,"
+    " use_peephole) -> cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad",
+    "block_lstm": "(x, cs_prev, h_prev, w, wci, wcf, wco, b, *, seq_len_max, forget_bias, cell_clip, use_peephole,"
+    " gate_order) -> i, cs, f, o, ci, co, h",
+    "block_lstm_grad": "(x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad, *,"
+    " seq_len_max, use_peephole, gate_order)"
+    " -> x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad",
+    "gru_block_cell": "(x, h_prev, w_ru, w_c, b_ru, b_c) -> r, u, c, h",
+    "gru_block_cell_grad": "(x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, d_h) -> d_x, d_h_prev, d_c_bar, d_r_bar_u_bar",
+}
+"""Name of every optional fused kernel and its signature. Shapes: the docstring of the op of the same name."""
+
+
+class Device:
+    """Base class of all devices.
+
+    Attributes
+    ----------
+    name : str
+        What users write: ``"cpu"``. A device equals its name: ``t.device == "cpu"``.
+    kernels : frozenset of str
+        Fused kernels this device implements, each a method of that name.
+    fallbacks : collections.Counter
+        How often an op was computed by its composition because its kernel is missing here.
+    """
+
+    name: ClassVar[str]
+    kernels: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self) -> None:
+        self.fallbacks: Counter[str] = Counter()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        unknown = sorted(cls.kernels - KERNELS.keys())
+        if unknown:
+            raise TypeError(f"{cls.__name__}.kernels names unknown kernels: {unknown}\n  known: {sorted(KERNELS)}")
+        missing = [n for n in (*PRIMITIVES, *sorted(cls.kernels)) if not callable(getattr(cls, n, None))]
+        if missing:
+            raise TypeError(
+                f"{cls.__name__} does not implement {', '.join(missing)}\n"
+                "  expected: every name in minirnn.devices.base.PRIMITIVES and in its own `kernels`"
+            )
+
+    def kernel(self, name: str) -> Callable[..., Any] | None:
+        """The fused kernel `name`, or None (counted in `fallbacks`) if this device has none."""
+        if name in self.kernels:
+            return getattr(self, name)
+        self.fallbacks[name] += 1
+        return None
+
+    if TYPE_CHECKING:  # the primitives and kernels named above
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def synchronize(self) -> None:
+        """Wait until all work handed to the device is done. Devices that compute at once do nothing."""
+
+    def __eq__(self, other: object) -> bool:
+        return self.name == other if isinstance(other, str) else self is other
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return f"<device {self.name}>"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def sum_to_shape(device: Device, a: Array, shape: Sequence[int]) -> Array:
+    """Sum `a` over the axes along which an array of `shape` was broadcast: the adjoint of broadcasting."""
+    extra = a.ndim - len(shape)
+    axes = tuple(k for k in range(a.ndim) if k < extra or (shape[k - extra] == 1 and a.shape[k] != 1))
+    return device.reshape(device.sum(a, axes, True) if axes else a, tuple(shape))
+
+
+FLOATS = tuple(np.dtype(t) for t in (np.float16, np.float32, np.float64))
+"""The dtypes that can carry gradients."""

@@ -1,0 +1,107 @@
+"""The primitives of `devices/base.py` in NumPy."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+class Primitives:
+    """Every name of `minirnn.devices.base.PRIMITIVES`, where NumPy's own function does the work wherever it can."""
+
+    # Python's operators rather than ufuncs: the results are the same, and NumPy scalars (arrays of shape ()) are much faster.
+    add = staticmethod(operator.add)
+    subtract = staticmethod(operator.sub)
+    multiply = staticmethod(operator.mul)
+    divide = staticmethod(operator.truediv)
+    negative = staticmethod(operator.neg)
+    equal = staticmethod(operator.eq)
+    not_equal = staticmethod(operator.ne)
+    less = staticmethod(operator.lt)
+    less_equal = staticmethod(operator.le)
+    greater = staticmethod(operator.gt)
+    greater_equal = staticmethod(operator.ge)
+    power = staticmethod(operator.pow)
+    absolute = staticmethod(np.absolute)
+    sign = staticmethod(np.sign)
+    exp = staticmethod(np.exp)
+    log = staticmethod(np.log)
+    sqrt = staticmethod(np.sqrt)
+    tanh = staticmethod(np.tanh)
+    maximum = staticmethod(np.maximum)
+    minimum = staticmethod(np.minimum)
+    where = staticmethod(np.where)
+    clip = staticmethod(np.clip)
+    matmul = staticmethod(np.matmul)
+    transpose = staticmethod(np.transpose)
+    broadcast_to = staticmethod(np.broadcast_to)
+    concatenate = staticmethod(np.concatenate)
+
+    @staticmethod
+    def asarray(host: Any) -> Any:
+        """A copy of `host`, so that nobody outside can change it. Shape () becomes a NumPy scalar, which computes faster."""
+        a = np.array(host)
+        return a if a.ndim else a[()]
+
+    @staticmethod
+    def to_numpy(a: Any) -> Any:
+        return np.asarray(a)
+
+    @staticmethod
+    def cast(a: Any, dtype: Any) -> Any:
+        return a.astype(dtype)
+
+    @staticmethod
+    def full(shape: Sequence[int], value: Any, dtype: Any) -> Any:
+        return np.full(tuple(shape), value, dtype) if shape else np.dtype(dtype).type(value)
+
+    @staticmethod
+    def sigmoid(a: Any) -> Any:
+        e = np.exp(-np.absolute(a))  # never overflows, and keeps small results exact
+        return np.where(a >= 0, 1 / (1 + e), e / (1 + e))
+
+    @staticmethod
+    def relu(a: Any) -> Any:
+        return np.maximum(a, a.dtype.type(0))
+
+    @staticmethod
+    def sum(a: Any, axis: tuple[int, ...] | None, keepdims: bool) -> Any:
+        return np.sum(a, axis=axis, keepdims=keepdims)
+
+    @staticmethod
+    def max(a: Any, axis: tuple[int, ...] | None, keepdims: bool) -> Any:
+        return np.max(a, axis=axis, keepdims=keepdims)
+
+    @staticmethod
+    def argmax(a: Any, axis: int) -> Any:
+        return np.argmax(a, axis=axis)
+
+    @staticmethod
+    def softmax(a: Any, axis: int) -> Any:
+        e = np.exp(a - np.max(a, axis=axis, keepdims=True))
+        return e / np.sum(e, axis=axis, keepdims=True)
+
+    @staticmethod
+    def log_softmax(a: Any, axis: int) -> Any:
+        shifted = a - np.max(a, axis=axis, keepdims=True)
+        return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+
+    @staticmethod
+    def reshape(a: Any, shape: Sequence[int]) -> Any:
+        return a.reshape(tuple(shape))
+
+    @staticmethod
+    def getitem(a: Any, index: tuple[Any, ...]) -> Any:
+        return a[index]
+
+    @staticmethod
+    def scatter_add(shape: Sequence[int], index: tuple[Any, ...], values: Any) -> Any:
+        out = np.zeros(tuple(shape), values.dtype)
+        if any(isinstance(k, np.ndarray) for k in index):
+            np.add.at(out, index, values)  # the same place may occur more than once
+        else:
+            out[index] = values
+        return out

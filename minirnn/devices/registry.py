@@ -1,0 +1,131 @@
+"""Which devices exist, which one is the default, and how to add one."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+from collections.abc import Callable
+from types import TracebackType
+
+from minirnn.devices.base import Device
+
+Factory = Callable[[], Device]
+
+
+class DeviceUnavailable(RuntimeError):
+    """A known device that cannot work here. The text says why and names the one command that would bring it."""
+
+
+def _cpu() -> Device:
+    return importlib.import_module("minirnn.devices.cpu.device").CPU()
+
+
+_factories: dict[str, Factory] = {"cpu": _cpu}
+_made: dict[str, Device] = {}
+_lock = threading.RLock()
+_entry_points_read = False
+
+
+class _Default(threading.local):
+    device: Device | None = None
+
+
+_default = _Default()
+
+
+def register(name: str, factory: Factory) -> None:
+    """Add a device under `name`. `factory()` makes it on first use and raises `DeviceUnavailable` if it cannot work.
+
+    Installed packages register theirs by an entry point of the group ``minirnn.devices`` instead.
+
+    Raises
+    ------
+    TypeError
+        If `name` is not a string or `factory` is not callable.
+    ValueError
+        If the name is taken.
+    """
+    if not isinstance(name, str) or not callable(factory):
+        raise TypeError(f"register: got name {name!r}, factory {factory!r}\n  expected a string and a callable")
+    with _lock:
+        if name in _factories:
+            raise ValueError(f"register: a device named {name!r} exists already\n  known: {', '.join(_factories)}")
+        _factories[name] = factory
+
+
+def _read_entry_points() -> None:
+    global _entry_points_read
+    if not _entry_points_read:
+        from importlib.metadata import entry_points  # slow to import, and `import minirnn` shall be quick
+
+        _entry_points_read = True
+        for entry in entry_points(group="minirnn.devices"):
+            _factories.setdefault(entry.name, lambda entry=entry: entry.load()())  # type: ignore[misc]
+
+
+def get(name: str | Device | None = None) -> Device:
+    """The device called `name`; without a name the default device.
+
+    Raises
+    ------
+    ValueError
+        If no device of that name is known.
+    DeviceUnavailable
+        If it is known but cannot work on this machine.
+    """
+    if isinstance(name, Device):
+        return name
+    if name is None:
+        if _default.device is not None:
+            return _default.device
+        name = os.environ.get("MINIRNN_DEVICE") or "cpu"
+    device = _made.get(name)
+    if device is not None:
+        return device
+    if not isinstance(name, str):
+        raise TypeError(f"device {name!r} is a {type(name).__name__}\n  expected a device or its name, such as 'cpu'")
+    with _lock:
+        if name not in _factories:
+            _read_entry_points()
+        if name not in _factories:
+            raise ValueError(f"no device is called {name!r}\n  known: {', '.join(sorted(_factories))}")
+        if name not in _made:
+            _made[name] = _factories[name]()
+        return _made[name]
+
+
+def available() -> dict[str, str | None]:
+    """All known devices: name -> None if it works here, else the reason why not."""
+    with _lock:
+        _read_entry_points()
+        names = sorted(_factories)
+    reasons: dict[str, str | None] = {}
+    for name in names:
+        try:
+            get(name)
+            reasons[name] = None
+        except Exception as error:  # a broken plug-in must not hide the working devices
+            reasons[name] = str(error) or type(error).__name__
+    return reasons
+
+
+class use_device:
+    """Make a device the default of this thread: ``mr.use_device("cpu")``, or for a block ``with
+    mr.use_device("cpu"):``.
+
+    Tensors made from then on without ``device=`` live there. Raises as `get` does; then nothing changes.
+    """
+
+    def __init__(self, name: str | Device) -> None:
+        self.device = get(name)
+        self._before = _default.device
+        _default.device = self.device
+
+    def __enter__(self) -> Device:
+        return self.device
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _default.device = self._before

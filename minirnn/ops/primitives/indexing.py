@@ -1,0 +1,114 @@
+"""Indexing, its adjoint, and embedding lookup."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minirnn.tape import Op, record
+from minirnn.tensor import Tensor, as_tensor
+
+Index = tuple[Any, ...]
+
+
+class GetItem(Op):
+    """y = x[index]     dx = 0 everywhere, plus dy at index (what is read twice gets both)"""
+
+    reads_inputs = False
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+
+    def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+        return (scatter_add(x.shape, self.index, dy),)
+
+
+class ScatterAdd(Op):
+    """y = 0; y[index] += v     dv = dy[index]"""
+
+    reads_inputs = False
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+
+    def backward(self, dy: Tensor, y: Tensor, v: Tensor) -> tuple[Tensor]:
+        return (record(GetItem(self.index), dy.device, dy.device.getitem(dy.array, self.index), (dy,)),)
+
+
+def _normal(index: Any) -> Index:
+    """A tuple of slices, ints, None, Ellipsis and NumPy integer or bool arrays."""
+    parts: list[Any] = []
+    for part in index if isinstance(index, tuple) else (index,):
+        if isinstance(part, Tensor):
+            part = part.numpy()
+        if isinstance(part, (list, np.ndarray)):
+            array = np.array(part, dtype=np.int64 if isinstance(part, list) and not part else None)
+            if array.dtype.kind not in "iub":
+                raise TypeError(f"indexing: an index array has dtype {array.dtype}\n  expected integers or bool")
+            part = array if array.ndim else array[()]
+        if isinstance(part, slice) or part is None or part is Ellipsis or isinstance(part, np.ndarray):
+            parts.append(part)
+        elif isinstance(part, (int, np.integer)) and not isinstance(part, bool):
+            parts.append(int(part))
+        else:
+            raise TypeError(f"indexing: got {part!r}\n  expected integers, slices, None, ... or integer or bool arrays")
+    return tuple(parts)
+
+
+def getitem(x: Any, index: Any) -> Tensor:
+    """``x[index]`` with NumPy's basic and integer- or bool-array indexing.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range or there are too many.
+    TypeError
+        If an index is of another kind.
+    """
+    x = as_tensor(x)
+    index = _normal(index)
+    try:
+        y = x.device.getitem(x.array, index)
+    except IndexError as error:
+        raise IndexError(f"indexing a Tensor of shape {x.shape}: {error}") from None
+    return record(GetItem(index), x.device, y, (x,))
+
+
+def scatter_add(shape: tuple[int, ...], index: Any, values: Any) -> Tensor:
+    """Zeros of `shape` with `values` added at `index`; what is named twice gets both. The adjoint of `getitem`."""
+    values = as_tensor(values)
+    index = _normal(index)
+    return record(ScatterAdd(index), values.device, values.device.scatter_add(shape, index, values.array), (values,))
+
+
+def embedding(weight: Any, ids: Any) -> Tensor:
+    """Rows of a table: ``weight[ids]``.
+
+    Parameters
+    ----------
+    weight : (V, I)
+    ids : integers of any shape, 0 <= id < V
+
+    Returns
+    -------
+    Tensor of shape ids.shape + (I,)
+
+    Raises
+    ------
+    TypeError
+        If `ids` are not integers.
+    ValueError
+        If `weight` is no matrix or an id has no row.
+    """
+    weight = as_tensor(weight)
+    if weight.ndim != 2:
+        raise ValueError(f"embedding: weight has shape {weight.shape}\n  expected (V, I)")
+    ids = np.asarray(ids)
+    if ids.dtype.kind not in "iu":
+        raise TypeError(f"embedding: ids have dtype {ids.dtype}\n  expected integers")
+    if ids.size and (ids.min() < 0 or ids.max() >= weight.shape[0]):
+        raise ValueError(
+            f"embedding: ids run from {ids.min()} to {ids.max()}\n  expected 0 .. {weight.shape[0] - 1}, the rows"
+        )
+    return getitem(weight, (np.array(ids),))

@@ -1,0 +1,85 @@
+"""Attaches arithmetic and the computing methods to Tensor: the one place where this is done.
+
+Every name below can be looked up in the file that defines it; ``t * u`` is ``multiply(t, u)``, ``t.sum()`` is
+``sum(t)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minirnn.ops.primitives import arithmetic, elementwise, indexing, reductions, shapes
+from minirnn.ops.primitives import softmax as softmax_ops
+from minirnn.ops.primitives.matmul import matmul
+from minirnn.tensor import Tensor
+
+
+def _reversed(op: Any) -> Any:
+    return lambda a, b: op(b, a)
+
+
+def _reshape(t: Tensor, *shape: Any) -> Tensor:
+    """``t.reshape((2, 3))`` or ``t.reshape(2, 3)``."""
+    return shapes.reshape(t, shape[0] if len(shape) == 1 else shape)
+
+
+def _transpose(t: Tensor, *axes: Any) -> Tensor:
+    """``t.transpose()``, ``t.transpose((1, 0))`` or ``t.transpose(1, 0)``."""
+    if not axes:
+        return shapes.transpose(t)
+    return shapes.transpose(t, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
+
+
+def _iterate(t: Tensor) -> Any:
+    return (t[k] for k in range(len(t)))
+
+
+_ATTACHED: dict[str, Any] = {
+    "__add__": arithmetic.add,
+    "__radd__": _reversed(arithmetic.add),
+    "__sub__": arithmetic.subtract,
+    "__rsub__": _reversed(arithmetic.subtract),
+    "__mul__": arithmetic.multiply,
+    "__rmul__": _reversed(arithmetic.multiply),
+    "__truediv__": arithmetic.divide,
+    "__rtruediv__": _reversed(arithmetic.divide),
+    "__pow__": arithmetic.power,
+    "__rpow__": _reversed(arithmetic.power),
+    "__neg__": arithmetic.negative,
+    "__abs__": elementwise.absolute,
+    "__matmul__": matmul,
+    "__rmatmul__": _reversed(matmul),
+    "__eq__": arithmetic.equal,
+    "__ne__": arithmetic.not_equal,
+    "__lt__": arithmetic.less,
+    "__le__": arithmetic.less_equal,
+    "__gt__": arithmetic.greater,
+    "__ge__": arithmetic.greater_equal,
+    "__hash__": object.__hash__,  # Tensors are keys by identity
+    "__getitem__": indexing.getitem,
+    "__iter__": _iterate,
+    "exp": elementwise.exp,
+    "log": elementwise.log,
+    "sqrt": elementwise.sqrt,
+    "tanh": elementwise.tanh,
+    "sigmoid": elementwise.sigmoid,
+    "relu": elementwise.relu,
+    "abs": elementwise.absolute,
+    "clip": elementwise.clip,
+    "astype": elementwise.astype,
+    "to": elementwise.to,
+    "sum": reductions.sum,
+    "mean": reductions.mean,
+    "max": reductions.max,
+    "argmax": reductions.argmax,
+    "reshape": _reshape,
+    "transpose": _transpose,
+    "T": property(shapes.transpose),
+    "broadcast_to": shapes.broadcast_to,
+    "split": shapes.split,
+    "softmax": softmax_ops.softmax,
+    "log_softmax": softmax_ops.log_softmax,
+}
+
+for _name, _function in _ATTACHED.items():
+    setattr(Tensor, _name, _function)

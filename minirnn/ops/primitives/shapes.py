@@ -1,0 +1,203 @@
+"""Ops that move elements without changing them: reshape, transpose, concat, stack, split and relatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from minirnn.ops.primitives.operands import axis_of, same_device
+from minirnn.tape import Op, record
+from minirnn.tensor import Tensor, as_tensor
+
+
+class Reshape(Op):
+    """y = x in another shape       dx = dy in the shape of x"""
+
+    reads_inputs = False
+
+    def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+        return (reshape(dy, x.shape),)
+
+
+class Transpose(Op):
+    """y = x with axes permuted     dx = dy with axes permuted back"""
+
+    reads_inputs = False
+
+    def __init__(self, axes: tuple[int, ...]) -> None:
+        self.axes = axes
+
+    def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+        return (transpose(dy, tuple(self.axes.index(k) for k in range(len(self.axes)))),)
+
+
+class BroadcastTo(Op):
+    """y = x repeated to a larger shape     dx = dy summed over the repeats"""
+
+    broadcasts = True
+    reads_inputs = False
+
+    def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+        return (dy,)
+
+
+class Concat(Op):
+    """y = x_0, x_1, ... one after the other along axis     dx_k = the part of dy that came from x_k"""
+
+    reads_inputs = False
+
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+
+    def backward(self, dy: Tensor, y: Tensor, *xs: Tensor) -> tuple[Tensor, ...]:
+        return tuple(split(dy, [x.shape[self.axis] for x in xs], self.axis))
+
+
+RESHAPE, BROADCAST_TO = Reshape(), BroadcastTo()
+
+
+def reshape(x: Any, shape: int | Sequence[int]) -> Tensor:
+    """`x` in another shape, in C order; one size may be -1.
+
+    Raises
+    ------
+    ValueError
+        If the number of elements differs.
+    """
+    x = as_tensor(x)
+    shape = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    if shape.count(-1) == 1:
+        known = -prod(shape)
+        if known > 0 and x.size % known == 0:
+            shape = tuple(x.size // known if n == -1 else n for n in shape)
+    if any(n < 0 for n in shape) or prod(shape) != x.size:
+        raise ValueError(f"reshape: cannot make {shape} out of shape {x.shape}\n  expected {x.size} elements")
+    return record(RESHAPE, x.device, x.device.reshape(x.array, shape), (x,))
+
+
+def transpose(x: Any, axes: Sequence[int] | None = None) -> Tensor:
+    """`x` with its axes in the order `axes`; by default reversed.
+
+    Raises
+    ------
+    ValueError
+        If `axes` does not name every axis once.
+    """
+    x = as_tensor(x)
+    order = tuple(range(x.ndim))[::-1] if axes is None else tuple(axis_of("transpose", k, x.ndim) for k in axes)
+    if sorted(order) != list(range(x.ndim)):
+        raise ValueError(f"transpose: axes {axes} of shape {x.shape}\n  expected each of {x.ndim} axes once")
+    return record(Transpose(order), x.device, x.device.transpose(x.array, order), (x,))
+
+
+def swap_last(x: Tensor) -> Tensor:
+    """`x` with its last two axes exchanged: the transposed matrices."""
+    return transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def broadcast_to(x: Any, shape: Sequence[int]) -> Tensor:
+    """`x` repeated to `shape` by NumPy's rules.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+    """
+    x = as_tensor(x)
+    shape = tuple(shape)
+    tail = shape[len(shape) - x.ndim :] if len(shape) >= x.ndim else ()
+    if len(tail) != x.ndim or any(a not in (1, b) for a, b in zip(x.shape, tail, strict=True)):
+        raise ValueError(f"broadcast_to: cannot repeat shape {x.shape} to {shape}")
+    return record(BROADCAST_TO, x.device, x.device.broadcast_to(x.array, shape), (x,))
+
+
+def concat(xs: Sequence[Any], axis: int = 0) -> Tensor:
+    """Tensors one after the other along an existing axis.
+
+    Raises
+    ------
+    ValueError
+        If there are none, their other sizes differ, or they live on different devices.
+    """
+    ts = _tensors("concat", xs)
+    axis = axis_of("concat", axis, ts[0].ndim)
+    rest = {t.shape[:axis] + t.shape[axis + 1 :] for t in ts}
+    if len(rest) > 1 or len({t.ndim for t in ts}) > 1:
+        raise ValueError(f"concat: got shapes {[t.shape for t in ts]}\n  expected equal sizes except along axis {axis}")
+    device = same_device("concat", *ts)
+    return record(Concat(axis), device, device.concatenate([t.array for t in ts], axis), tuple(ts))
+
+
+def stack(xs: Sequence[Any], axis: int = 0) -> Tensor:
+    """Tensors of one shape side by side along a new axis.
+
+    Raises
+    ------
+    ValueError
+        If there are none or their shapes differ.
+    """
+    ts = _tensors("stack", xs)
+    if len({t.shape for t in ts}) > 1:
+        raise ValueError(f"stack: got shapes {[t.shape for t in ts]}\n  expected equal shapes")
+    axis = axis_of("stack", axis, ts[0].ndim + 1)
+    shape = ts[0].shape[:axis] + (1,) + ts[0].shape[axis:]
+    return concat([reshape(t, shape) for t in ts], axis)
+
+
+def split(x: Any, sizes: int | Sequence[int], axis: int = 0) -> list[Tensor]:
+    """Cut `x` along `axis` into parts of the given sizes, or into `sizes` equal parts.
+
+    Raises
+    ------
+    ValueError
+        If the sizes do not add up.
+    """
+    x = as_tensor(x)
+    axis = axis_of("split", axis, x.ndim)
+    n = x.shape[axis]
+    if isinstance(sizes, int):
+        if sizes <= 0 or n % sizes:
+            raise ValueError(f"split: cannot cut axis {axis} of shape {x.shape} into {sizes} equal parts")
+        sizes = [n // sizes] * sizes
+    if any(k < 0 for k in sizes) or sum(sizes) != n:
+        raise ValueError(
+            f"split: sizes {list(sizes)} of axis {axis}, shape {x.shape}\n  expected sizes that add up to {n}"
+        )
+    parts, start = [], 0
+    for k in sizes:
+        parts.append(x[(slice(None),) * axis + (slice(start, start + k),)])
+        start += k
+    return parts
+
+
+def expand_dims(x: Any, axis: int) -> Tensor:
+    """`x` with a new axis of size 1 at place `axis` of the result."""
+    x = as_tensor(x)
+    axis = axis_of("expand_dims", axis, x.ndim + 1)
+    return reshape(x, x.shape[:axis] + (1,) + x.shape[axis:])
+
+
+def squeeze(x: Any, axis: int) -> Tensor:
+    """`x` without its axis `axis`, which must have size 1."""
+    x = as_tensor(x)
+    axis = axis_of("squeeze", axis, x.ndim)
+    if x.shape[axis] != 1:
+        raise ValueError(f"squeeze: axis {axis} of shape {x.shape} has size {x.shape[axis]}\n  expected 1")
+    return reshape(x, x.shape[:axis] + x.shape[axis + 1 :])
+
+
+def flip(x: Any, axis: int) -> Tensor:
+    """`x` in reverse order along `axis`."""
+    x = as_tensor(x)
+    axis = axis_of("flip", axis, x.ndim)
+    return x[(slice(None),) * axis + (slice(None, None, -1),)]
+
+
+def _tensors(op: str, xs: Any) -> list[Tensor]:
+    if isinstance(xs, Tensor) or not isinstance(xs, (list, tuple)):
+        raise TypeError(f"{op}: got a {type(xs).__name__}\n  expected a list or tuple of Tensors")
+    if not xs:
+        raise ValueError(f"{op}: got an empty list\n  expected at least one Tensor")
+    device = next((t.device for t in xs if isinstance(t, Tensor)), None)
+    return [t if isinstance(t, Tensor) else as_tensor(t, device=device) for t in xs]

@@ -1,0 +1,44 @@
+"""One stream of random numbers for all devices.
+
+Numbers are drawn on the host by NumPy's counter-based Philox generator and copied to the device, so the same seed gives
+the same weights and dropout masks everywhere.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+_DEFAULT_SEED = 0
+
+
+class _State(threading.local):
+    """Each thread has its own stream, so that threads cannot disturb each other's results."""
+
+    def __init__(self) -> None:
+        self.generator = np.random.Generator(np.random.Philox(_DEFAULT_SEED))
+
+
+_state = _State()
+
+
+def manual_seed(seed: int) -> np.random.Generator:
+    """Start this thread's stream anew from `seed` and return it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `seed` is not an integer of 0 or more.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+        raise TypeError(f"manual_seed: seed is {seed!r}\n  expected an integer")
+    if seed < 0:
+        raise ValueError(f"manual_seed: seed is {seed}\n  expected 0 or more")
+    _state.generator = np.random.Generator(np.random.Philox(int(seed)))
+    return _state.generator
+
+
+def generator() -> np.random.Generator:
+    """This thread's stream, the one that `manual_seed` starts anew."""
+    return _state.generator

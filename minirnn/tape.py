@@ -1,0 +1,464 @@
+"""The tape: recording what was computed, and the backward pass over it.
+
+Every op is an `Op` with a ``backward``: given the gradient of what it made, it returns the gradients of what went in.
+The formula is written once and read in two ways: on Tensors, so that gradients can be differentiated again
+(``create_graph=True``), or, for ops marked ``arithmetic``, on the bare arrays, which is several times faster.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from minirnn.devices.base import Array, Device, sum_to_shape
+from minirnn.tensor import Tensor, as_tensor, leaf, next_seq
+
+
+class Op:
+    """What a node of the tape means. One instance may serve many nodes; attributes (an axis, say) live on the instance.
+
+    Class attributes
+    ----------------
+    arithmetic : bool
+        ``backward`` uses nothing but ``+ - * / **`` and unary ``-``, so it may be given bare arrays.
+    broadcasts : bool
+        Inputs were broadcast against each other: their gradients are summed back to their shapes (and cast to their
+        dtypes) after ``backward``.
+    reads_inputs : bool
+        ``backward`` uses the values of the inputs: changing one of them before the backward pass is an error.
+    """
+
+    arithmetic = False
+    broadcasts = False
+    reads_inputs = True
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    backward: Callable[..., Sequence[Any]]
+    """``backward(dy, y, *inputs)``: gradients of the inputs, in their order, None where there is none.
+
+    `dy` is the gradient of the output `y`. For an op with several outputs `dy` and `y` are lists, and entries of `dy`
+    are None where nothing arrived.
+    """
+
+
+class _Freed(Op):
+    """Takes the place of an op whose part of the tape was given back."""
+
+
+FREED = _Freed()
+
+
+# ---- recording
+
+
+class _Mode(threading.local):
+    enabled = True
+
+
+mode = _Mode()
+"""Whether ops are recorded, in this thread."""
+
+
+class _set_grad:
+    """Context manager and decorator that switches recording on or off."""
+
+    value: bool
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(mode.enabled)
+        mode.enabled = self.value
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        mode.enabled = self._before.pop()
+
+    def __call__(self, function: Any) -> Any:
+        from functools import wraps
+
+        @wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with type(self)():
+                return function(*args, **kwargs)
+
+        return wrapped
+
+
+class no_grad(_set_grad):
+    """``with mr.no_grad():`` or ``@mr.no_grad()``: nothing is recorded inside."""
+
+    value = False
+
+
+class enable_grad(_set_grad):
+    """``with mr.enable_grad():`` records again inside a `no_grad` block."""
+
+    value = True
+
+
+def record(op: Op, device: Device, array: Array, parents: tuple[Tensor, ...]) -> Tensor:
+    """The Tensor that `op` made: a node of the tape if gradients may flow into one of `parents`."""
+    y = Tensor.__new__(Tensor)
+    y.array = array
+    y.device = device
+    y.grad = None
+    y.hooks = None
+    y.seq = next_seq()
+    if mode.enabled:
+        for p in parents:
+            if p.requires_grad:
+                y.op = op
+                y.parents = parents
+                y.requires_grad = True
+                return y
+    y.op = None
+    y.parents = ()
+    y.requires_grad = False
+    return y
+
+
+# ---- ops with several outputs
+
+
+class Cotangents:
+    """Gradients of the outputs of one op, by output number. They add up like single gradients do."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: dict[int, Any]) -> None:
+        self.parts = parts
+
+    def __add__(self, other: Cotangents) -> Cotangents:
+        parts = dict(self.parts)
+        for k, g in other.parts.items():
+            parts[k] = parts[k] + g if k in parts else g
+        return Cotangents(parts)
+
+
+class Output(Op):
+    """Output number `index` of the op that made its only parent."""
+
+    arithmetic = True  # it only hands on what it is given
+    reads_inputs = False
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def backward(self, dy: Any, y: Any, node: Any) -> tuple[Cotangents]:
+        return (Cotangents({self.index: dy}),)
+
+
+_OUTPUTS = tuple(Output(k) for k in range(16))
+
+
+def record_many(op: Op, device: Device, arrays: Sequence[Array], parents: tuple[Tensor, ...]) -> list[Tensor]:
+    """The Tensors of an op with several outputs. They share one node, whose array is the tuple of all of them."""
+    node = record(op, device, tuple(arrays), parents)
+    return _outputs(node)
+
+
+def _outputs(node: Tensor) -> list[Tensor]:
+    """Outputs of integer or bool dtype carry no gradient."""
+    outs = []
+    for k, array in enumerate(node.array):
+        if array.dtype.kind == "f":
+            outs.append(record(_OUTPUTS[k], node.device, array, (node,)))
+        else:
+            outs.append(leaf(node.device, array))
+    return outs
+
+
+# ---- the backward pass
+
+_seq = attrgetter("seq")
+_SCALARS = frozenset((np.float16, np.float32, np.float64))
+
+
+def _walk(roots: Sequence[Tensor], oldest: int) -> list[Tensor]:
+    """The recorded Tensors that `roots` were made of, newest first: a topological order. Leaves are left out.
+
+    Tensors older than `oldest` are left out as well (they cannot depend on anything newer).
+    """
+    nodes = [r for r in dict.fromkeys(roots) if r.op is not None]
+    seen = set(nodes)
+    for n in nodes:  # the list grows while it is read
+        op = n.op
+        if op is FREED:
+            raise RuntimeError(
+                "backward: this part of the tape was freed by an earlier backward pass\n"
+                "  expected one backward per forward; pass retain_graph=True to the earlier one to keep it"
+            )
+        for p in n.parents:
+            if p.seq > n.seq and op.reads_inputs:  # type: ignore[union-attr]
+                raise RuntimeError(
+                    f"backward: an input of {op.name} (shape {p.shape}) was changed by assign() after it was used\n"  # type: ignore[union-attr]
+                    "  expected the values of the forward pass; call backward before changing parameters"
+                )
+            if p.op is not None and p not in seen and p.seq >= oldest:
+                seen.add(p)
+                nodes.append(p)
+    nodes.sort(key=_seq, reverse=True)
+    return nodes
+
+
+def _run_backward(
+    roots: Sequence[Tensor],
+    seeds: Sequence[Tensor],
+    inputs: Sequence[Tensor] | None,
+    create_graph: bool,
+    retain_graph: bool,
+) -> dict[Tensor, Any]:
+    """Gradients of sum(root * seed) with respect to every leaf reached (`inputs` None) or to `inputs`.
+
+    Inside, a gradient is a Tensor if `create_graph` is set and a bare array otherwise.
+    """
+    oldest = 0
+    if inputs is not None and all(t.op is not None for t in inputs):
+        oldest = min((t.seq for t in inputs), default=0)
+    nodes = _walk(roots, oldest)
+
+    wanted: set[Tensor] | None = None
+    if inputs is not None:  # only nodes that one of the inputs leads to need be visited
+        wanted = set(inputs)
+        for n in reversed(nodes):
+            if n not in wanted and any(p in wanted for p in n.parents):
+                wanted.add(n)
+
+    grads: dict[Tensor, Any] = {}
+    get = grads.get
+
+    def arrive(t: Tensor, g: Any) -> None:
+        h = get(t)
+        grads[t] = g if h is None else h + g
+
+    for r, s in zip(roots, seeds, strict=True):
+        if r.requires_grad:
+            arrive(r, s if create_graph else s.array)
+
+    results: dict[Tensor, Any] = {}
+    targets = set(inputs) if inputs is not None else None
+    before = mode.enabled
+    mode.enabled = create_graph
+    try:
+        for n in nodes:
+            if wanted is not None and n not in wanted:
+                continue
+            dy = grads.pop(n, None)
+            if dy is None:
+                continue
+            if n.hooks is not None:
+                dy = _call_hooks(n, dy, create_graph)
+            if targets is not None and n in targets:
+                results[n] = dy
+            op: Any = n.op
+            parents = n.parents
+            if create_graph:
+                gs = _apply_backward(op, n, dy)
+            elif op.arithmetic:
+                if len(parents) == 2:  # the usual case, without the cost of a list
+                    gs = op.backward(dy, n.array, parents[0].array, parents[1].array)
+                else:
+                    gs = op.backward(dy, n.array, *[p.array for p in parents])
+            else:
+                gs = [g if g is None else g.array for g in _apply_backward(op, n, _wrap(n.device, dy))]
+            fit = op.broadcasts
+            for p, g in zip(parents, gs, strict=True):
+                if g is None or not p.requires_grad or (wanted is not None and p not in wanted):
+                    continue
+                if fit:
+                    a = p.array
+                    # Two NumPy scalars of one class need no look at shape and dtype; this check is the hottest line
+                    # here.
+                    if g.__class__ is not a.__class__ or (
+                        g.__class__ not in _SCALARS and (g.shape != a.shape or g.dtype != a.dtype)
+                    ):
+                        g = _fit(g, p, create_graph)
+                h = get(p)
+                grads[p] = g if h is None else h + g
+        for t, g in grads.items():  # what is left belongs to leaves
+            if targets is None or t in targets:
+                results[t] = g if t.hooks is None else _call_hooks(t, g, create_graph)
+    finally:
+        mode.enabled = before
+    if not (retain_graph or create_graph):
+        for n in nodes:
+            n.op = FREED
+            n.parents = ()
+    return results
+
+
+def _wrap(device: Device, g: Any) -> Any:
+    return (
+        Cotangents({k: leaf(device, v) for k, v in g.parts.items()}) if isinstance(g, Cotangents) else leaf(device, g)
+    )
+
+
+def _apply_backward(op: Any, node: Tensor, dy: Any) -> Sequence[Any]:
+    """The backward of `op` on Tensors still tied to the tape, so that what it computes can be differentiated again."""
+    if isinstance(dy, Cotangents):
+        outs = _outputs(node)
+        gs = op.backward([dy.parts.get(k) for k in range(len(outs))], outs, *node.parents)
+    else:
+        gs = op.backward(dy, node, *node.parents)
+    return gs
+
+
+def _fit(g: Any, p: Tensor, create_graph: bool) -> Any:
+    """Sum a gradient over the axes its input was broadcast along; give it the dtype of the input."""
+    if create_graph:
+        extra = g.ndim - p.ndim
+        axes = tuple(k for k in range(g.ndim) if k < extra or (p.shape[k - extra] == 1 and g.shape[k] != 1))
+        if axes:
+            g = g.sum(axis=axes, keepdims=True)
+        return g.reshape(p.shape).astype(p.dtype)
+    return p.device.cast(sum_to_shape(p.device, g, p.shape), p.dtype)
+
+
+def _call_hooks(t: Tensor, g: Any, create_graph: bool) -> Any:
+    value = g if create_graph else leaf(t.device, g)
+    for hook in list(t.hooks or ()):
+        changed = hook(value)
+        if changed is not None:
+            if not isinstance(changed, Tensor) or changed.shape != value.shape:
+                raise ValueError(
+                    f"a hook returned {getattr(changed, 'shape', type(changed).__name__)}\n"
+                    f"  expected None or a Tensor of shape {value.shape}"
+                )
+            value = changed
+    return value if create_graph else value.array
+
+
+# ---- what users call
+
+
+def _seeds(name: str, outputs: Sequence[Tensor], grads: Sequence[Any]) -> list[Tensor]:
+    if len(grads) != len(outputs):
+        raise ValueError(f"{name}: got {len(grads)} gradients for {len(outputs)} outputs\n  expected one for each")
+    if not any(y.requires_grad for y in outputs):  # one constant among others is fine: its gradient is 0
+        shapes = ", ".join(str(y.shape) for y in outputs)
+        raise ValueError(
+            f"{name}: the output was not recorded (shape {shapes})\n"
+            "  expected a Tensor computed from one with requires_grad=True, outside no_grad()"
+        )
+    seeds = []
+    for k, (y, g) in enumerate(zip(outputs, grads, strict=True)):
+        if g is None:
+            if y.shape != ():
+                raise ValueError(
+                    f"{name}: output {k} has shape {y.shape} and no gradient was given for it\n"
+                    "  expected a loss of shape (), or a gradient of the output's shape\n"
+                    "  likely a sum() or mean() is missing"
+                )
+            seeds.append(leaf(y.device, y.device.full((), 1, y.dtype)))
+            continue
+        g = as_tensor(g, device=y.device) if isinstance(g, Tensor) else as_tensor(g, y.device, y.dtype)
+        if g.shape != y.shape or g.dtype != y.dtype:
+            raise ValueError(
+                f"{name}: the gradient of output {k} has shape {g.shape}, dtype {g.dtype}\n"
+                f"  expected those of the output: {y.shape}, {y.dtype}"
+            )
+        seeds.append(g)
+    return seeds
+
+
+def backward(self: Tensor, grad: Any = None, retain_graph: bool = False, create_graph: bool = False) -> None:
+    """Add the gradient of this Tensor to `grad` of every leaf it was computed from.
+
+    Parameters
+    ----------
+    grad : array_like, optional
+        Gradient of the loss with respect to this Tensor, of its shape; 1 by default if the shape is ().
+    retain_graph : bool
+        Keep the tape for another backward pass. By default it is freed.
+    create_graph : bool
+        Record the backward pass itself, so that gradients can be differentiated again (keeps the tape, too).
+
+    Raises
+    ------
+    ValueError
+        If this Tensor was not recorded, or has a shape other than () and no `grad` is given, or `grad` does not fit.
+    RuntimeError
+        If the tape was freed, or a value it needs was changed by `Tensor.assign`.
+    """
+    seeds = _seeds("backward", (self,), (grad,))
+    for t, g in _run_backward((self,), seeds, None, create_graph, retain_graph).items():
+        total = g if create_graph else leaf(t.device, g)
+        if t.grad is not None:
+            with enable_grad() if create_graph else no_grad():
+                total = t.grad + total
+        t.grad = total
+
+
+Tensor.backward = backward  # type: ignore[method-assign]
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Any = None,
+    create_graph: bool = False,
+    retain_graph: bool | None = None,
+) -> Any:
+    """Gradients of ``sum(outputs * grad_outputs)`` with respect to `inputs`; `Tensor.grad` is left alone.
+
+    Parameters
+    ----------
+    outputs, inputs : Tensor or sequence of Tensor
+        `inputs` may be intermediate results.
+    grad_outputs : array_like or sequence, optional
+        One for each output, of its shape; may be left out (or None) for outputs of shape ().
+    create_graph : bool
+        Record the backward pass, so that the results can be differentiated again.
+    retain_graph : bool, optional
+        Keep the tape. Default: the value of `create_graph`.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        Like `inputs`. Zeros where an input has no influence on the outputs.
+
+    Raises
+    ------
+    ValueError, RuntimeError
+        As `Tensor.backward`; ValueError also if an input does not require gradients.
+    """
+    single_in, single_out = isinstance(inputs, Tensor), isinstance(outputs, Tensor)
+    xs: tuple[Tensor, ...] = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    ys: tuple[Tensor, ...] = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
+    for what, ts in (("output", ys), ("input", xs)):
+        for k, t in enumerate(ts):
+            if not isinstance(t, Tensor):
+                raise TypeError(f"grad: {what} {k} is a {type(t).__name__}\n  expected a Tensor")
+    for k, t in enumerate(xs):
+        if not t.requires_grad:
+            raise ValueError(
+                f"grad: input {k} (shape {t.shape}) does not require gradients\n  expected requires_grad=True"
+            )
+    if grad_outputs is None:
+        grads: Sequence[Any] = [None] * len(ys)
+    elif single_out and not isinstance(grad_outputs, (list, tuple)):
+        grads = [grad_outputs]
+    else:
+        grads = list(grad_outputs)
+    retain = create_graph if retain_graph is None else retain_graph
+    found = _run_backward(ys, _seeds("grad", ys, grads), xs, create_graph, retain)
+    results = []
+    for t in xs:
+        g = found.get(t)
+        if g is None:
+            g = t.device.full(t.shape, 0, t.dtype)
+            results.append(leaf(t.device, g))
+        else:
+            results.append(g if create_graph else leaf(t.device, g))
+    return results[0] if single_in else tuple(results)

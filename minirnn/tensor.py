@@ -1,0 +1,377 @@
+"""Tensor: an array on a device that remembers how it was made.
+
+A Tensor is its own node of the tape: it holds the op that made it and the Tensors that went in (its parents). ``seq``
+is a number that only grows, so sorting Tensors by it is a topological order, and no graph search is needed.
+
+This module only stores. Recording and the backward pass are in `tape`; arithmetic, indexing and the methods that
+compute (``t + u``, ``t.sum()``, ...) are attached by `ops/primitives/operators.py` when `minirnn` is imported.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirnn import devices
+from minirnn.devices.base import FLOATS, Array, Device
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from minirnn.tape import Op
+
+next_seq: Callable[[], int] = count(1).__next__
+"""The next number of the clock that orders everything on all tapes (one call, so threads cannot share a number)."""
+
+DTYPES = frozenset(np.dtype(t) for t in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"))
+"""The dtypes a Tensor may have."""
+
+
+class Tensor:
+    """An array on a device, and a node of the tape. Made by `minirnn.tensor` and by ops.
+
+    Attributes
+    ----------
+    array : Array
+        The device's array. Never written into; `assign` replaces it.
+    device : Device
+        Where the array is; equals its name, ``t.device == "cpu"``.
+    requires_grad : bool
+        Whether gradients flow into this Tensor.
+    grad : Tensor or None
+        Where `backward` adds up the gradient of a leaf (or after `retain_grad`).
+    op, parents : Op or None, tuple of Tensor
+        What made this Tensor, and out of which; None and () for a leaf.
+    """
+
+    __slots__ = ("__weakref__", "array", "device", "grad", "hooks", "op", "parents", "requires_grad", "seq")
+
+    # NumPy then leaves `ndarray * tensor` to our __rmul__.
+    __array_ufunc__ = None
+
+    array: Array
+    device: Device
+    grad: Tensor | None
+    hooks: list[Callable[[Tensor], Tensor | None]] | None
+    op: Op | None
+    parents: tuple[Tensor, ...]
+    requires_grad: bool
+    seq: int
+
+    def __init__(self) -> None:
+        raise TypeError("a Tensor is made by minirnn.tensor(data) or by an op, not by calling the class")
+
+    # ---- what it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.array.shape, dtype=np.int64))
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded op made it: parameters and data."""
+        return self.op is None
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a Tensor of shape ()")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(
+                f"the truth value of a Tensor of shape {self.shape} is ambiguous\n"
+                "  expected one element; use (a == b).numpy().all()"
+            )
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        value = self.item()
+        if not isinstance(value, int):
+            raise TypeError(f"a Tensor of dtype {self.dtype} is no index\n  expected an integer dtype")
+        return value
+
+    def __repr__(self) -> str:
+        text = np.array2string(self.numpy(), separator=", ", prefix="tensor(", threshold=200)
+        tail = "" if self.dtype in (np.float32, np.int64, np.bool_) else f", dtype={self.dtype}"
+        tail += "" if self.device.name == "cpu" else f", device={self.device.name}"
+        if self.op is not None:
+            tail += f", op={self.op.name}"
+        elif self.requires_grad:
+            tail += ", requires_grad=True"
+        return f"tensor({text}{tail})"
+
+    # ---- out of the Tensor
+
+    def numpy(self) -> np.ndarray:
+        """The values as a read-only NumPy array. On the cpu device it shares memory; ``.copy()`` it to change it."""
+        view = self.device.to_numpy(self.array).view()
+        view.flags.writeable = False
+        return view  # type: ignore[no-any-return]
+
+    def item(self) -> float | int | bool:
+        """The only element as a Python number. Raises ValueError if there are more."""
+        if self.size != 1:
+            raise ValueError(f"item(): the Tensor has shape {self.shape}\n  expected exactly one element")
+        return self.numpy().item()  # type: ignore[no-any-return]
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers."""
+        return self.numpy().tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        view = self.numpy()
+        if dtype is not None and view.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"a Tensor of dtype {self.dtype} cannot become {np.dtype(dtype)} without a copy")
+            return view.astype(dtype)
+        return view.copy() if copy else view
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        self._needs_host("DLPack")
+        return np.asarray(self.array).__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> Any:
+        self._needs_host("DLPack")
+        return np.asarray(self.array).__dlpack_device__()
+
+    def _needs_host(self, what: str) -> None:
+        if not isinstance(self.array, (np.ndarray, np.generic)):
+            raise BufferError(f"{what} is offered on the cpu device\n  got a Tensor on {self.device}; use t.to('cpu')")
+
+    # ---- tape
+
+    def detach(self) -> Tensor:
+        """The same values as a new leaf through which no gradient flows."""
+        return leaf(self.device, self.array)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Switch gradients into this leaf on or off; returns itself.
+
+        Raises
+        ------
+        TypeError
+            If the dtype is not a floating one.
+        ValueError
+            If an op made this Tensor (use `detach`).
+        """
+        if self.op is not None:
+            raise ValueError(
+                f"requires_grad_: this Tensor was made by {self.op.name}\n  expected a leaf; detach() it first"
+            )
+        _check_can_require_grad(self.dtype, requires_grad)
+        self.requires_grad = requires_grad
+        return self
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
+        """Call ``hook(gradient)`` when the gradient of this Tensor is complete; what it returns, if not None,
+        replaces it.
+
+        Returns a function that removes the hook. Raises ValueError if no gradient can reach this Tensor.
+        """
+        if not self.requires_grad:
+            raise ValueError("register_hook: no gradient reaches this Tensor\n  expected requires_grad=True")
+        if self.hooks is None:
+            self.hooks = []
+        hooks = self.hooks
+        hooks.append(hook)
+
+        def remove() -> None:
+            if hook in hooks:
+                hooks.remove(hook)
+
+        return remove
+
+    def retain_grad(self) -> Tensor:
+        """Keep the gradient of this intermediate Tensor in `grad`, as leaves do; returns itself."""
+        if self.op is not None and not any(getattr(h, "retains", False) for h in self.hooks or ()):
+            from weakref import ref  # a plain reference to self in its own hook would be a cycle
+
+            me = ref(self)
+
+            def keep(gradient: Tensor) -> None:
+                this = me()
+                if this is not None:
+                    this.grad = gradient if this.grad is None else this.grad + gradient
+
+            keep.retains = True
+            self.register_hook(keep)
+        return self
+
+    def assign(self, value: Any) -> Tensor:
+        """Replace the values of this leaf, keeping shape, dtype and device; returns itself. The tape notices.
+
+        A backward pass that still needs the old values fails with a clear error instead of giving a wrong gradient.
+
+        Raises
+        ------
+        ValueError
+            If the shape differs or an op made this Tensor.
+        """
+        if self.op is not None:
+            raise ValueError(f"assign: this Tensor was made by {self.op.name}\n  expected a leaf (a parameter or data)")
+        new = as_tensor(value, device=self.device, dtype=self.dtype)
+        if new.shape != self.shape:
+            raise ValueError(f"assign: got values of shape {new.shape}\n  expected {self.shape}")
+        self.array = new.array
+        self.seq = next_seq()  # later than every op that read the old values: this is how the tape notices
+        return self
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            "Tensors are not written into: gradients already recorded would become wrong\n"
+            "  expected t.assign(values) for a whole leaf, or mr.ops.where(condition, a, b) for a new Tensor"
+        )
+
+    if TYPE_CHECKING:  # attached by ops/primitives/operators.py and tape.py
+
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __rmatmul__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __iter__(self) -> Iterator[Tensor]: ...
+        def backward(self, grad: Any = None, retain_graph: bool = False, create_graph: bool = False) -> None: ...
+        def exp(self) -> Tensor: ...
+        def log(self) -> Tensor: ...
+        def sqrt(self) -> Tensor: ...
+        def tanh(self) -> Tensor: ...
+        def sigmoid(self) -> Tensor: ...
+        def relu(self) -> Tensor: ...
+        def abs(self) -> Tensor: ...
+        def clip(self, low: float | None = None, high: float | None = None) -> Tensor: ...
+        def astype(self, dtype: Any) -> Tensor: ...
+        def to(self, device: str | Device) -> Tensor: ...
+        def sum(self, axis: Any = None, keepdims: bool = False) -> Tensor: ...
+        def mean(self, axis: Any = None, keepdims: bool = False) -> Tensor: ...
+        def max(self, axis: Any = None, keepdims: bool = False) -> Tensor: ...
+        def argmax(self, axis: int = -1) -> Tensor: ...
+        def reshape(self, *shape: Any) -> Tensor: ...
+        def transpose(self, *axes: Any) -> Tensor: ...
+        def broadcast_to(self, shape: Sequence[int]) -> Tensor: ...
+        def split(self, sizes: int | Sequence[int], axis: int = 0) -> list[Tensor]: ...
+        def softmax(self, axis: int = -1) -> Tensor: ...
+        def log_softmax(self, axis: int = -1) -> Tensor: ...
+        @property
+        def T(self) -> Tensor: ...
+
+
+def leaf(device: Device, array: Array, requires_grad: bool = False) -> Tensor:
+    """Wrap an array of `device` as a leaf, without a copy and without a check."""
+    t = Tensor.__new__(Tensor)
+    t.array = array
+    t.device = device
+    t.grad = None
+    t.hooks = None
+    t.op = None
+    t.parents = ()
+    t.requires_grad = requires_grad
+    t.seq = next_seq()
+    return t
+
+
+def _check_can_require_grad(dtype: np.dtype[Any], requires_grad: bool) -> None:
+    if requires_grad and dtype not in FLOATS:
+        raise TypeError(f"a Tensor of dtype {dtype} cannot require gradients\n  expected float16, float32 or float64")
+
+
+def _host_array(data: Any, dtype: Any) -> np.ndarray:
+    """`data` as a NumPy array: arrays keep their dtype, Python floats become float32."""
+    if isinstance(data, Tensor):
+        data = data.numpy()
+    typed = hasattr(data, "dtype")
+    try:
+        array = np.asarray(data)
+        if dtype is not None:
+            array = array.astype(np.dtype(dtype), copy=False)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"tensor: cannot make an array of {type(data).__name__}\n  {error}") from None
+    if dtype is None and array.dtype == np.float64 and not typed:
+        first = data
+        while isinstance(first, (list, tuple)) and first:
+            first = first[0]
+        if not hasattr(first, "dtype"):  # Python floats, not a list of NumPy float64
+            array = array.astype(np.float32)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype not in DTYPES:
+        raise TypeError(
+            f"tensor: got dtype {array.dtype}\n  expected float16/32/64, an integer type or bool"
+            + ("\n  likely a ragged or mixed list" if array.dtype == object else "")
+        )
+    return array
+
+
+def tensor(data: Any, requires_grad: bool = False, device: str | Device | None = None, dtype: Any = None) -> Tensor:
+    """Make a Tensor from numbers, nested lists, an array or another Tensor; the values are copied.
+
+    Parameters
+    ----------
+    data : array_like
+        Arrays keep their dtype; Python floats become float32, Python ints int64.
+    requires_grad : bool
+        Whether gradients shall be computed for it.
+    device : str or Device, optional
+        Default: the default device (`use_device`, ``MINIRNN_DEVICE``), or the device of `data` if that is a Tensor.
+    dtype : dtype, optional
+        Convert to this dtype.
+
+    Raises
+    ------
+    TypeError
+        For a dtype that is no number or bool, or if `requires_grad` meets an integer dtype.
+    ValueError
+        For an unknown device or a ragged list.
+    """
+    if device is None and isinstance(data, Tensor):
+        device = data.device
+    place = devices.get(device)
+    array = _host_array(data, dtype)
+    _check_can_require_grad(array.dtype, requires_grad)
+    return leaf(place, place.asarray(array), requires_grad)
+
+
+def as_tensor(data: Any, device: Device | None = None, dtype: Any = None) -> Tensor:
+    """`data` itself if it is a Tensor that fits, else a constant Tensor of its values."""
+    if (
+        isinstance(data, Tensor)
+        and (device is None or data.device is device)
+        and (dtype is None or data.dtype == dtype)
+    ):
+        return data
+    return tensor(data, device=device, dtype=dtype)
