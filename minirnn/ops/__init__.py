@@ -1,0 +1,19 @@
+"""Ops: what a node of the tape means and how its gradient is assembled."""
+
+from minirnn.ops.gru_block import gru_block_cell, gru_block_cell_grad
+from minirnn.ops.lstm_block import lstm_block_cell, lstm_block_cell_grad
+from minirnn.ops.lstm_block_sequence import block_lstm, block_lstm_grad, block_lstm_grad_v2, block_lstm_v2
+from minirnn.ops.primitives import *  # noqa: F403
+from minirnn.ops.primitives import __all__ as _primitives
+
+__all__ = [  # noqa: PLE0604
+    *_primitives,
+    "block_lstm",
+    "block_lstm_grad",
+    "block_lstm_grad_v2",
+    "block_lstm_v2",
+    "gru_block_cell",
+    "gru_block_cell_grad",
+    "lstm_block_cell",
+    "lstm_block_cell_grad",
+]

@@ -1,0 +1,115 @@
+"""Argument checks of the RNN ops: once, at the public op, before any device sees the arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from minirnn.devices.base import FLOATS
+from minirnn.ops.primitives.operands import same_device
+from minirnn.tensor import Tensor, as_tensor
+
+
+def tensors(op: str, **arguments: Any) -> list[Tensor]:
+    """Arguments as Tensors of one device and one floating dtype.
+
+    Raises
+    ------
+    TypeError
+        If one is missing, no array, or of another dtype than the first.
+    ValueError
+        If they live on different devices.
+    """
+    device = next((t.device for t in arguments.values() if isinstance(t, Tensor)), None)
+    found: dict[str, Tensor] = {}
+    for name, value in arguments.items():
+        if value is None:
+            raise TypeError(f"{op}: {name} is None\n  expected an array")
+        if isinstance(value, Tensor):
+            found[name] = value
+            continue
+        try:
+            found[name] = as_tensor(value, device=device)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{op}: {name}: {error}") from None
+    same_device(op, *found.values())
+    first, dtype = next((n, t.dtype) for n, t in found.items())
+    for name, t in found.items():
+        if t.dtype not in FLOATS:
+            raise TypeError(f"{op}: {name} has dtype {t.dtype}\n  expected float16, float32 or float64")
+        if t.dtype != dtype:
+            raise TypeError(
+                f"{op}: {name} has dtype {t.dtype}, {first} has {dtype}\n  expected one dtype for all; use .astype()"
+            )
+    return list(found.values())
+
+
+def rank(op: str, name: str, t: Tensor, letters: str) -> tuple[int, ...]:
+    """The sizes of an argument that must have as many axes as there are letters, such as ``"T B I"``."""
+    n = len(letters.split())
+    if t.ndim != n:
+        raise ValueError(
+            f"{op}: {name} has shape {t.shape}, {t.ndim} ax{'is' if t.ndim == 1 else 'es'}\n"
+            f"  expected ({letters.replace(' ', ', ')})"
+            + (f"\n  likely a missing {'batch' if n == 2 else 'time or batch'} axis" if t.ndim < n else "")
+        )
+    return t.shape
+
+
+def shape(op: str, name: str, t: Tensor, letters: str, sizes: Sequence[int], source: str, note: str = "") -> None:
+    """Raise ValueError unless `t` has exactly the given sizes.
+
+    `letters` spells them (``"I+H, 4H"``), `source` says where they come from, `note` what the axes mean.
+    """
+    expected = tuple(sizes)
+    if t.shape == expected:
+        return
+    if len(expected) == t.ndim and t.ndim > 1 and t.shape in set(permutations(expected)):
+        note = f"likely transposed or with axes exchanged{'; ' + note if note else ''}"
+    text = f"({letters}{',' if len(expected) == 1 else ''})"
+    raise ValueError(
+        f"{op}: {name} has shape {t.shape}\n  expected {text} = {expected}, from {source}"
+        + (f"\n  {note}" if note else "")
+    )
+
+
+def positive(op: str, letter: str, size: int, source: str) -> None:
+    """Raise ValueError if a size is 0."""
+    if size < 1:
+        raise ValueError(f"{op}: {letter} is {size}, from {source}\n  expected 1 or more")
+
+
+def flag(op: str, name: str, value: Any) -> bool:
+    """A boolean attribute. Raises TypeError for anything else, 0 and 1 included."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{op}: {name} is {value!r}\n  expected True or False")
+    return bool(value)
+
+
+def number(op: str, name: str, value: Any, *, finite: bool = True) -> float:
+    """A numeric attribute. Raises TypeError if it is no number, ValueError if NaN (or, if `finite`, infinite)."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{op}: {name} is {value!r}\n  expected a number")
+    value = float(value)
+    if np.isnan(value) or (finite and np.isinf(value)):
+        raise ValueError(f"{op}: {name} is {value}\n  expected a {'finite ' if finite else ''}number")
+    return value
+
+
+def integer(op: str, name: str, value: Any, low: int, high: int | None = None, meaning: str = "") -> int:
+    """An integer (or integer scalar array) in ``low .. high``. Raises TypeError or ValueError."""
+    if isinstance(value, (Tensor, np.ndarray)):
+        if value.shape != () or value.dtype.kind not in "iu":
+            raise (ValueError if value.shape != () else TypeError)(
+                f"{op}: {name} has shape {value.shape}, dtype {value.dtype}\n  expected one integer"
+            )
+        value = int(value)
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{op}: {name} is {value!r}\n  expected an integer")
+    if value < low or (high is not None and value > high):
+        limits = f"{low} .. {high}" if high is not None else f"{low} or more"
+        raise ValueError(f"{op}: {name} is {value}\n  expected {limits}{meaning}")
+    return int(value)

@@ -1,0 +1,207 @@
+"""GRUBlockCell: one GRU step and its gradient.
+
+Forward, ``x (B, I)``, ``h_prev (B, H)``, ``w_ru (I+H, 2H)``, ``w_c (I+H, H)``, ``b_ru (2H,)``, ``b_c (H,)``::
+
+    [zr | zu] = [x | h_prev] @ w_ru + b_ru
+    r = sigmoid(zr)     u = sigmoid(zu)
+    c = tanh([x | r * h_prev] @ w_c + b_c)
+    h = u * h_prev + (1 - u) * c
+
+The reset gate r acts *before* the product with ``w_c``; the GRU of cuDNN, torch and Keras' default applies it after,
+and no weights make the two equal. u = 1 keeps the old state.
+
+Backward, for the gradient ``d_h`` of h; ``*_bar`` are gradients of the pre-activations::
+
+    d_c_bar = d_h * (1 - u) * (1 - c*c)
+    d_u_bar = d_h * (h_prev - c) * u * (1 - u)
+    [p2x | p2h] = d_c_bar @ w_c^T
+    d_r_bar = p2h * h_prev * r * (1 - r)
+    d_r_bar_u_bar = [d_r_bar | d_u_bar]
+    [p1x | p1h] = d_r_bar_u_bar @ w_ru^T
+    d_x      = p1x + p2x
+    d_h_prev = p1h + p2h * r + d_h * u
+    d_w_ru = [x | h_prev]^T @ d_r_bar_u_bar         d_b_ru = sum of d_r_bar_u_bar over B
+    d_w_c  = [x | r * h_prev]^T @ d_c_bar           d_b_c  = sum of d_c_bar over B
+
+The arithmetic is in `devices/cpu/gru_block.py`. Source: TensorFlow's GRUBlockCell and GRUBlockCellGrad; Cho et al.
+2014.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from minirnn.ops import check
+from minirnn.ops.fused import FusedOp, or_zeros
+from minirnn.ops.primitives import concat, sigmoid, split, tanh
+from minirnn.tensor import Tensor
+
+
+class GRUBlockCellOutput(NamedTuple):
+    """Outputs of `gru_block_cell`, each (B, H)."""
+
+    r: Tensor
+    u: Tensor
+    c: Tensor
+    h: Tensor
+
+
+class GRUBlockCellGradOutput(NamedTuple):
+    """Outputs of `gru_block_cell_grad`: (B, I), (B, H), (B, H), (B, 2H)."""
+
+    d_x: Tensor
+    d_h_prev: Tensor
+    d_c_bar: Tensor
+    d_r_bar_u_bar: Tensor
+
+
+class GRUBlockCell(FusedOp):
+    """The node. Its backward is the Grad kernel plus the terms of the outputs r, u, c, which TensorFlow drops."""
+
+    kernel = "gru_block_cell"
+
+    def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
+        x, h_prev, w_ru, w_c, b_ru, b_c = inputs
+        zr, zu = split(concat([x, h_prev], 1) @ w_ru + b_ru, 2, 1)
+        r = sigmoid(zr)
+        u = sigmoid(zu)
+        c = tanh(concat([x, r * h_prev], 1) @ w_c + b_c)
+        h = u * h_prev + (1 - u) * c
+        return r, u, c, h
+
+    def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
+        x, h_prev, w_ru, w_c, b_ru, b_c = inputs
+        r, u, c, h = y
+        r_grad, u_grad, c_grad, h_grad = dy
+        I = x.shape[1]
+        d_h = or_zeros(h_grad, h)
+        d_x, d_h_prev, d_c_bar, d_r_bar_u_bar = GRUBlockCellGrad()(*inputs, r, u, c, d_h)
+
+        if r_grad is not None or u_grad is not None or c_grad is not None:
+            # The same way back, starting at the gates instead of at h.
+            c_bar = or_zeros(c_grad, c) * (1 - c * c)
+            u_bar = or_zeros(u_grad, u) * u * (1 - u)
+            p2 = c_bar @ w_c.T
+            p2x, p2h = p2[:, :I], p2[:, I:]
+            r_bar = (or_zeros(r_grad, r) + p2h * h_prev) * r * (1 - r)
+            r_bar_u_bar = concat([r_bar, u_bar], 1)
+            p1 = r_bar_u_bar @ w_ru.T
+            d_x = d_x + p1[:, :I] + p2x
+            d_h_prev = d_h_prev + p1[:, I:] + p2h * r
+            d_c_bar = d_c_bar + c_bar
+            d_r_bar_u_bar = d_r_bar_u_bar + r_bar_u_bar
+
+        d_w_ru = concat([x, h_prev], 1).T @ d_r_bar_u_bar if w_ru.requires_grad else None
+        d_w_c = concat([x, r * h_prev], 1).T @ d_c_bar if w_c.requires_grad else None
+        d_b_ru = d_r_bar_u_bar.sum(0) if b_ru.requires_grad else None
+        d_b_c = d_c_bar.sum(0) if b_c.requires_grad else None
+        return d_x, d_h_prev, d_w_ru, d_w_c, d_b_ru, d_b_c
+
+
+class GRUBlockCellGrad(FusedOp):
+    """The Grad op as a node: a function of the saved values it is given, differentiated through its composition."""
+
+    kernel = "gru_block_cell_grad"
+
+    def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
+        x, h_prev, w_ru, w_c, _, _, r, u, c, d_h = inputs
+        I = x.shape[1]
+        d_c_bar = d_h * (1 - u) * (1 - c * c)
+        d_u_bar = d_h * (h_prev - c) * u * (1 - u)
+        p2 = d_c_bar @ w_c.T
+        p2x, p2h = p2[:, :I], p2[:, I:]
+        d_r_bar = p2h * h_prev * r * (1 - r)
+        d_r_bar_u_bar = concat([d_r_bar, d_u_bar], 1)
+        p1 = d_r_bar_u_bar @ w_ru.T
+        p1x, p1h = p1[:, :I], p1[:, I:]
+        d_x = p1x + p2x
+        d_h_prev = p1h + p2h * r + d_h * u
+        return d_x, d_h_prev, d_c_bar, d_r_bar_u_bar
+
+
+def _check(op: str, **arguments: Any) -> list[Tensor]:
+    ts = check.tensors(op, **arguments)
+    x, h_prev, w_ru, w_c, b_ru, b_c, *saved = ts
+    B, I = check.rank(op, "x", x, "B I")
+    _, H = check.rank(op, "h_prev", h_prev, "B H")
+    check.positive(op, "H", H, f"h_prev {h_prev.shape}")
+    check.shape(op, "h_prev", h_prev, "B, H", (B, H), f"x {x.shape}")
+    source = f"x {x.shape} and h_prev {h_prev.shape}"
+    rows = "rows are [x rows; h_prev rows], columns are the gates"
+    check.shape(op, "w_ru", w_ru, "I+H, 2H", (I + H, 2 * H), source, f"{rows} r, u")
+    check.shape(op, "w_c", w_c, "I+H, H", (I + H, H), source, f"{rows} c")
+    check.shape(op, "b_ru", b_ru, "2H", (2 * H,), source, "entries are the gates r, u")
+    check.shape(op, "b_c", b_c, "H", (H,), source)
+    for name, t in zip(("r", "u", "c", "d_h"), saved, strict=False):
+        check.shape(op, name, t, "B, H", (B, H), source)
+    return ts
+
+
+def gru_block_cell(x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any) -> GRUBlockCellOutput:
+    """One step of a GRU whose reset gate acts before the matrix product.
+
+    Formulas forward and backward: the docstring of this module.
+
+    Parameters
+    ----------
+    x : (B, I)
+        Input.
+    h_prev : (B, H)
+        State before the step.
+    w_ru : (I+H, 2H)
+        Weights of the reset and update gates; rows [x rows; h_prev rows], columns r, u.
+    w_c : (I+H, H)
+        Weights of the candidate; rows [x rows; rows of r * h_prev].
+    b_ru : (2H,)
+    b_c : (H,)
+
+    All of one dtype: float16 (computed in float32), float32 or float64 (TensorFlow: float32 only).
+
+    Returns
+    -------
+    GRUBlockCellOutput
+        ``r, u, c, h``, each (B, H). Gradients flow into all inputs from all four (TensorFlow: from none).
+
+    Raises
+    ------
+    TypeError
+        If dtypes differ or are not floating.
+    ValueError
+        If a shape does not fit.
+    """
+    ts = _check("gru_block_cell", x=x, h_prev=h_prev, w_ru=w_ru, w_c=w_c, b_ru=b_ru, b_c=b_c)
+    return GRUBlockCellOutput(*GRUBlockCell()(*ts))
+
+
+def gru_block_cell_grad(
+    x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any, r: Any, u: Any, c: Any, d_h: Any
+) -> GRUBlockCellGradOutput:
+    """The gradient kernel of `gru_block_cell`, exactly as TensorFlow's GRUBlockCellGrad computes it.
+
+    A function of the arguments alone: the forward pass is not computed again, so any `r, u, c` will do. It returns no
+    gradients of weights and biases; the node of `gru_block_cell` forms them (see the module docstring).
+
+    Parameters
+    ----------
+    x, h_prev, w_ru, w_c, b_ru, b_c
+        As for `gru_block_cell`. The values of `x`, `b_ru` and `b_c` are not used.
+    r, u, c : (B, H)
+        Saved outputs.
+    d_h : (B, H)
+        Gradient of h.
+
+    Returns
+    -------
+    GRUBlockCellGradOutput
+        ``d_x (B, I)``, ``d_h_prev (B, H)``, ``d_c_bar (B, H)``, ``d_r_bar_u_bar (B, 2H)``. Can be differentiated again.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `gru_block_cell`.
+    """
+    ts = _check(
+        "gru_block_cell_grad", x=x, h_prev=h_prev, w_ru=w_ru, w_c=w_c, b_ru=b_ru, b_c=b_c, r=r, u=u, c=c, d_h=d_h
+    )
+    return GRUBlockCellGradOutput(*GRUBlockCellGrad()(*ts))
