@@ -1,0 +1,81 @@
+"""The copy memory task: say ten symbols again, long after they were heard."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from minirnn.data.task import Task, check_count, check_rng
+
+
+def copy_memory(rng: np.random.Generator, T: int, B: int, *, length: int = 10, symbols: int = 8) -> Task:
+    """Draw a batch of the copy memory task: hold a string through a silence, then say it again.
+
+    With K = `length` and S = `symbols`, a sequence has four parts. ``.`` is the blank, number S; ``:`` is the signal
+    to answer, number S + 1; letters are random data symbols, 0 to S - 1:
+
+        step      0 .. K-1    K .. T-K-2    T-K-1    T-K .. T-1
+        x         c a f b     . . . . . .     :       . . . .
+        target    . . . .     . . . . . .     .       c a f b
+
+    The string is to be held for T - K steps whatever T is. Everything but the last K steps is easy.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    T : int
+        Time steps in all, at least 2 K + 1.
+    B : int
+        Sequences in the batch.
+    length : int
+        K, symbols in the string.
+    symbols : int
+        S, different data symbols, at least 2.
+
+    Returns
+    -------
+    Task
+        ``x`` (T, B, S+2) float32, one-hot; ``target`` (T, B) int64, a class number in 0 .. S at every step (the signal
+        is never a target, but gets a class number as well: S + 2 outputs fit); ``baseline`` K log(S) / T, a cross
+        entropy in nats, averaged over all T steps.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `rng` is no Generator; a size too small or no whole number.
+
+    Notes
+    -----
+    The baseline says blank with certainty until the signal, and after it guesses each of K symbols among S:
+    K log(S) nats in T steps.
+
+    Hochreiter and Schmidhuber 1997, "Long Short-Term Memory", introduced tasks of this kind; the form here is that of
+    Arjovsky, Shah and Bengio 2016, "Unitary Evolution Recurrent Neural Networks", arXiv:1511.06464. Their T counts the
+    silence only: the T here is theirs + 2 K.
+
+    Examples
+    --------
+    >>> x, target, baseline = copy_memory(np.random.default_rng(0), T=12, B=1, length=3)
+    >>> print(*x[:, 0].argmax(axis=-1))
+    6 5 4 8 8 8 8 8 9 8 8 8
+    >>> print(*target[:, 0])
+    8 8 8 8 8 8 8 8 8 6 5 4
+    """
+    check_rng("copy_memory", rng)
+    length = check_count("copy_memory", "length", length, 1)
+    symbols = check_count("copy_memory", "symbols", symbols, 2, "with a single symbol there is nothing to remember")
+    why = f"{length} steps to hear the string, 1 for the signal, {length} to say it again"
+    T = check_count("copy_memory", "T", T, 2 * length + 1, why)
+    B = check_count("copy_memory", "B", B, 1)
+
+    blank, signal = symbols, symbols + 1
+    string = rng.integers(0, symbols, size=(length, B))  # (K, B)
+    heard = np.full((T, B), blank)
+    heard[:length] = string
+    heard[T - length - 1] = signal
+    target = np.full((T, B), blank, np.int64)
+    target[T - length :] = string
+
+    x = np.eye(symbols + 2, dtype=np.float32)[heard]  # (T, B, S+2)
+    return Task(x, target, length * math.log(symbols) / T)

@@ -1,0 +1,50 @@
+"""What a task function returns, and the two argument checks that all of them share."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Task(NamedTuple):
+    """One random batch of a task; unpacks as ``x, target, baseline = adding_problem(rng, T, B)``.
+
+    Attributes
+    ----------
+    x : ndarray, float32
+        Inputs, time-major (T, B, I).
+    target : ndarray
+        What to predict. Shape, dtype and loss belong to the task and stand in its docstring.
+    baseline : float
+        The expected loss of the best prediction that uses no memory. A network that stays there has learned the
+        statistics of the task and nothing else; how far it falls below says how much it remembers.
+    """
+
+    x: np.ndarray
+    target: np.ndarray
+    baseline: float
+
+
+def check_rng(function: str, rng: object) -> np.random.Generator:
+    """Return `rng`, or raise TypeError when it is not a NumPy Generator."""
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(
+            f"{function}: rng is {rng!r}, of type {type(rng).__name__}\n"
+            "  expected a numpy.random.Generator\n"
+            "  a seed becomes one by numpy.random.default_rng(seed)"
+        )
+    return rng
+
+
+def check_count(function: str, name: str, value: Any, minimum: int, why: str = "") -> int:
+    """Return `value` as an int, or raise when it is no whole number (TypeError) or below `minimum` (ValueError)."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{function}: {name} is {value!r}\n  expected a whole number of at least {minimum}") from None
+    if count < minimum:
+        reason = f"\n  {why}" if why else ""
+        raise ValueError(f"{function}: {name} is {count}\n  expected at least {minimum}{reason}")
+    return count

@@ -1,0 +1,136 @@
+"""Where the characters come from: the Python standard library's own source, or a file of the user's."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from pathlib import Path
+
+# Long, plain, pure Python, and in the library for decades. The order is part of the text: do not sort, do not insert.
+PYTHON_MODULES = (
+    "bisect",
+    "calendar",
+    "collections",
+    "configparser",
+    "contextlib",
+    "copy",
+    "csv",
+    "dataclasses",
+    "difflib",
+    "functools",
+    "heapq",
+    "json.decoder",
+    "json.encoder",
+    "queue",
+    "statistics",
+    "textwrap",
+    "weakref",
+)
+
+
+def python_source_text() -> str:
+    """Return about half a million characters of Python: the source of the modules in ``PYTHON_MODULES``, in order.
+
+    Every machine that runs minirnn has this text already, nobody has to download or license it, and a reader sees at a
+    glance how good a sample is. It is the same wherever the same Python version is (line ends become ``\\n``).
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        This Python keeps no .py files of its standard library on disk.
+    """
+    library = Path(sysconfig.get_path("stdlib"))
+    parts, missing = [], []
+    for module in PYTHON_MODULES:
+        stem = library.joinpath(*module.split("."))
+        for file in (stem.with_suffix(".py"), stem / "__init__.py"):  # modules become packages from time to time
+            if file.is_file():
+                parts.append(read_text(file, minimum=1))
+                break
+        else:
+            missing.append(module)
+    if missing:
+        raise ValueError(
+            f"default text: no source of {', '.join(missing)} in {library}\n"
+            "  expected the standard library as .py files on disk\n"
+            "  this Python may keep it in a zip file or as compiled files only; give a text of your own (--text FILE)"
+        )
+    return "\n".join(parts)
+
+
+def read_text(path: str | os.PathLike[str], *, minimum: int = 1000) -> str:
+    """Read a UTF-8 text file to learn from; line ends become ``\\n``, a byte order mark is dropped.
+
+    Parameters
+    ----------
+    path : path
+        A regular file.
+    minimum : int
+        The fewest characters worth training on.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        The file is missing, a folder, unreadable, no text (NUL bytes), not UTF-8 or too short.
+
+    Notes
+    -----
+    Below about 1000 characters, one tenth kept for validation is a line or two: its loss says nothing, and the network
+    learns the other nine tenths by heart.
+    """
+    name = os.fspath(path)
+    if not os.path.exists(name):
+        raise ValueError(f"text file {name!r}: no such file\n  expected a UTF-8 text file\n  check the spelling")
+    if not os.path.isfile(name):
+        what = "a folder" if os.path.isdir(name) else "no regular file (a device or a pipe)"
+        raise ValueError(f"text file {name!r}: this is {what}\n  expected one UTF-8 text file")
+    try:
+        data = Path(name).read_bytes()
+    except OSError as error:
+        raise ValueError(
+            f"text file {name!r}: can't be read ({error.strerror or error})\n  expected a readable UTF-8 text file"
+        ) from error
+
+    text = _decode(name, data)
+    if len(text) < minimum:
+        raise ValueError(
+            f"text file {name!r}: {len(text)} characters\n"
+            f"  expected at least {minimum}\n"
+            "  a shorter text is learned by heart, and the part kept for validation says nothing"
+        )
+    return text
+
+
+def _decode(name: str, data: bytes) -> str:
+    # UTF-16 is looked at before NUL bytes: half of its bytes are NUL, and the cure is another one.
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ValueError(
+            f"text file {name!r}: byte 0 starts a UTF-16 byte order mark\n"
+            "  expected UTF-8\n"
+            '  save it again as "UTF-8" (Windows editors call UTF-16 "Unicode")'
+        )
+    if (position := data.find(b"\0")) >= 0:
+        raise ValueError(
+            f"text file {name!r}: byte {position} is NUL\n"
+            "  expected UTF-8 text, which has no NUL bytes\n"
+            "  probably a binary file: an archive, an image, a document or a compiled file"
+        )
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # After a byte order mark the decoder counts from behind it: `error.object` is what it counted in.
+        position = error.start + len(data) - len(error.object)
+        raise ValueError(
+            f"text file {name!r}: byte {position} (0x{data[position]:02x}) is not UTF-8 ({error.reason})\n"
+            "  expected UTF-8 text\n"
+            "  an older encoding such as Latin-1 or Windows-1252? convert it: iconv -f WINDOWS-1252 -t UTF-8"
+        ) from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,206 @@
+"""Checkpoints: named arrays and a few exact numbers, in one safetensors file.
+
+safetensors (a JSON header, then raw arrays) is read by torch, JAX, Keras tools and editors alike, and holds no code:
+nothing runs when a file is opened, unlike a pickle. Its metadata is text only, so minirnn puts two entries there:
+
+    minirnn.checkpoint    version of this format, "1"
+    minirnn.metadata      the caller's metadata as JSON
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from minirnn.io.atomic import atomic_write
+
+FORMAT_VERSION = "1"
+_VERSION_KEY, _METADATA_KEY = "minirnn.checkpoint", "minirnn.metadata"
+_DTYPES = ("float16", "float32", "float64", "bool") + tuple(
+    f"{sign}int{n}" for sign in ("", "u") for n in (8, 16, 32, 64)
+)
+_LARGEST_HEADER = 100_000_000  # bytes; what readers of safetensors accept
+
+
+def save(path: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: dict[str, Any]) -> None:
+    """Write a checkpoint; a process killed at any moment leaves the older file or the new one, whole.
+
+    Parameters
+    ----------
+    path : path
+        The file, usually ``*.safetensors``. An older one is replaced at the very end.
+    arrays : mapping of str to array_like
+        Arrays or Tensors of any shape, 0-d and empty ones included, of dtype float16/32/64, int8-64, uint8-64 or bool.
+        They need not be contiguous.
+    metadata : dict of str to Any
+        None, bool, int, float, str, lists and str-keyed dicts of these. They come back equal, floats to the last bit
+        (NaN and infinities too), ints of any size.
+
+    Raises
+    ------
+    TypeError
+        An array of another dtype; metadata that JSON would change (tuples, arrays, keys that are no strings).
+    ValueError
+        `path` can't be written, or the metadata is too large for the header of the file.
+    OSError
+        The disk is full or failed; the older file is as it was.
+    """
+    from safetensors.numpy import save as to_safetensors
+
+    if not isinstance(metadata, dict):
+        raise TypeError(f"checkpoint: metadata is {type(metadata).__name__}\n  expected a dict")
+    _check_metadata(metadata, "metadata")
+    header = {_VERSION_KEY: FORMAT_VERSION, _METADATA_KEY: json.dumps(metadata)}
+    data = to_safetensors({name: _storable(name, array) for name, array in arrays.items()}, metadata=header)
+    size = _header_size(data)
+    if size > _LARGEST_HEADER:
+        raise ValueError(
+            f"checkpoint: metadata and array names take {size} bytes\n"
+            f"  expected at most {_LARGEST_HEADER}: no reader accepts more\n"
+            "  long lists of numbers belong in arrays"
+        )
+    with atomic_write(path, "wb") as file:
+        file.write(data)
+
+
+def load(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read a checkpoint that `save` wrote.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+        Copies that own their memory and may be written to.
+    metadata : dict
+
+    Raises
+    ------
+    ValueError
+        The file is missing, empty, truncated, no safetensors file, one of another program or of a newer minirnn. The
+        message names the file, what was found and the likely cause.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as from_safetensors
+
+    name = os.fspath(path)
+    data = _read(name)
+    header = _read_header(name, data)
+
+    own = header.get("__metadata__")
+    if not isinstance(own, dict) or _VERSION_KEY not in own:
+        raise ValueError(
+            f"checkpoint {name!r}: a safetensors file without the entry {_VERSION_KEY!r}\n"
+            "  expected a file written by minirnn\n"
+            "  weights of another program? safetensors.numpy.load_file reads the plain arrays"
+        )
+    if own[_VERSION_KEY] != FORMAT_VERSION:
+        raise ValueError(
+            f"checkpoint {name!r}: format version {own[_VERSION_KEY]!r}\n"
+            f"  expected version {FORMAT_VERSION!r}\n"
+            "  written by a newer minirnn? it can read this file, this one can't"
+        )
+    try:
+        arrays = {key: np.array(array) for key, array in from_safetensors(data).items()}
+        metadata = json.loads(own[_METADATA_KEY])
+        if not isinstance(metadata, dict):
+            raise TypeError(f"metadata is {type(metadata).__name__}, not dict")
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"checkpoint {name!r}: {str(error) or type(error).__name__}\n"
+            "  expected arrays and metadata as minirnn writes them\n"
+            "  the file was changed or damaged after it was written"
+        ) from error
+    return arrays, metadata
+
+
+def _storable(name: str, array: Any) -> np.ndarray:
+    if not isinstance(name, str) or name == "__metadata__":
+        raise TypeError(f"checkpoint: {name!r} names an array\n  expected a string other than '__metadata__'")
+    values = np.asarray(array)
+    if values.dtype.name not in _DTYPES:
+        raise TypeError(
+            f"checkpoint: array {name!r} has dtype {values.dtype}\n  expected one of {', '.join(_DTYPES)}\n"
+            "  text, settings and lists belong in the metadata"
+        )
+    # safetensors copies memory as it lies and never looks at strides: a transposed view would be stored scrambled.
+    return np.asarray(values, dtype=values.dtype.newbyteorder("<"), order="C")
+
+
+def _check_metadata(value: Any, where: str) -> None:
+    """Raise TypeError for what json.dumps takes but json.loads would not give back."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise TypeError(
+                    f"checkpoint: {where} has the key {key!r}\n  expected strings\n  JSON has no other keys"
+                )
+            _check_metadata(item, f"{where}[{key!r}]")
+    elif isinstance(value, list):
+        for k, item in enumerate(value):
+            _check_metadata(item, f"{where}[{k}]")
+    elif not isinstance(value, str | int | float | None):
+        hint = "pass a list" if isinstance(value, tuple) else "numbers: .tolist() or .item(); large ones: in `arrays`"
+        raise TypeError(
+            f"checkpoint: {where} is {type(value).__name__}\n"
+            f"  expected None, bool, int, float, str, or lists and dicts of these\n  {hint}"
+        )
+
+
+def _read(name: str) -> bytes:
+    if not os.path.exists(name):
+        raise ValueError(
+            f"checkpoint {name!r}: no such file\n  expected a file written by minirnn\n  check the spelling"
+        )
+    if not os.path.isfile(name):
+        what = "a folder" if os.path.isdir(name) else "no regular file (a device or a pipe)"
+        raise ValueError(f"checkpoint {name!r}: this is {what}\n  expected one .safetensors file")
+    try:
+        with open(name, "rb") as file:
+            return file.read()  # not mapped: a mapped file that shrinks under its reader kills the process
+    except OSError as error:
+        raise ValueError(
+            f"checkpoint {name!r}: can't be read ({error.strerror or error})\n  expected a readable file"
+        ) from error
+
+
+def _header_size(data: bytes) -> int:
+    return int(struct.unpack("<Q", data[:8])[0])
+
+
+def _read_header(name: str, data: bytes) -> dict[str, Any]:
+    """Return the JSON header of a safetensors file; ValueError when it has none or the arrays behind it are cut off.
+
+    8 bytes: size n of the header, little-endian; n bytes: JSON, ``{"__metadata__": {...}, array: {"dtype", "shape",
+    "data_offsets": [begin, end]}, ...}``; the rest: the arrays.
+    """
+    if not data:
+        raise _damaged(name, "0 bytes", "an interrupted copy or download, or a full disk")
+    for magic, what in ((b"PK\x03\x04", "a zip file, as torch.save and numpy.savez write"), (b"\x80", "a pickle")):
+        if data.startswith(magic) and data[8:9] != b"{":
+            raise _damaged(name, what, "minirnn never opens pickles; convert the weights to safetensors")
+    if data[8:9] != b"{" and len(data) > 8:
+        raise _damaged(name, f"it starts with {data[:9]!r}", "a file of another kind")
+    size = _header_size(data) if len(data) >= 8 else 0
+    if len(data) < 8 + size or size == 0:
+        raise _damaged(
+            name, f"{len(data)} bytes, its header alone needs more", "truncated: an interrupted copy or a full disk"
+        )
+    try:
+        header = json.loads(data[8 : 8 + size])
+        ends = [entry["data_offsets"][1] for key, entry in header.items() if key != "__metadata__"]
+        needed = 8 + size + max(ends, default=0)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        raise _damaged(
+            name, f"its header is no safetensors header ({error})", "a file of another kind, or damaged"
+        ) from error
+    if len(data) < needed:
+        raise _damaged(name, f"{len(data)} bytes of {needed}", "truncated: an interrupted copy or a full disk")
+    return header
+
+
+def _damaged(name: str, found: str, cause: str) -> ValueError:
+    return ValueError(f"checkpoint {name!r}: {found}\n  expected a safetensors file written by minirnn\n  {cause}")

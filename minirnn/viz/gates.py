@@ -1,0 +1,165 @@
+"""What the gates do over time: how open they are, and how many are stuck."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, PURPLE
+from minirnn.viz.picture import Picture, as_numbers, check_axes, new_figure, whole_steps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# The names of TensorFlow's ops, cuDNN and torch.
+MEANING = {
+    "i": "input gate",
+    "f": "forget gate",
+    "o": "output gate",
+    "ci": "candidate",
+    "co": "tanh of the cell state",
+    "g": "candidate",
+    "r": "reset gate",
+    "u": "update gate",
+    "z": "update gate",
+    "c": "candidate",
+    "n": "candidate",
+    "h": "hidden state",
+}
+CANDIDATES = ("ci", "co", "g", "c", "n", "h")  # those that end in a tanh, with values from -1 to 1
+
+
+def gate_activity(
+    gates: Mapping[str, Any], *, candidates: Collection[str] = CANDIDATES, axes: Any | None = None
+) -> Picture:
+    """Draw, for each gate and time step, the values (left) and the share of saturated ones (right).
+
+    A gate y = sigmoid(z) has the derivative y (1 - y): 0.25 at y = 0.5, below 0.09 when y < 0.1 or y > 0.9. Such a gate
+    is *saturated*: it is decided, and hardly any gradient passes through it to change its mind. The same holds for a
+    tanh beyond 0.9 on either side (derivative 1 - y^2 < 0.19, of at most 1).
+
+    Parameters
+    ----------
+    gates : mapping of str to array_like
+        Values of each gate after its sigmoid or tanh, (T, B, H): ``{"i": ..., "f": ..., "o": ..., "ci": ...}``.
+    candidates : collection of str
+        Which names are values of a tanh, from -1 to 1; all others are gates, from 0 to 1.
+    axes : array of Axes, optional
+        (G, 2) for G gates; None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``ax``: (G, 2). ``data``, (T,) for each gate f: "f.mean", "f.low" and "f.high" (10 % and 90 % of the values lie
+        below), "f.closed" and "f.open" (shares below 0.1 and above 0.9) or, for candidates, "f.saturated" (share
+        beyond 0.9 on either side). NaN at steps with values that aren't finite.
+
+    Raises
+    ------
+    ValueError
+        No gates, a shape that is not (T, B, H), different T, values outside the range, or axes not (G, 2).
+    """
+    if not gates:
+        raise ValueError("gate_activity: no gates\n  expected a dict of (T, B, H) arrays by name")
+    arrays = {name: _check_gate(name, values, name in candidates) for name, values in gates.items()}
+    lengths = {name: len(values) for name, values in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"gate_activity: the gates have {lengths} time steps\n  expected one T for all, in (T, B, H)")
+
+    grid = _grid(len(arrays), axes)
+    artists: dict[str, Any] = {}
+    data: dict[str, np.ndarray] = {}
+    for (left, right), (name, values) in zip(grid, arrays.items(), strict=True):
+        _draw_values(left, name, values, name in candidates, artists, data)
+        _draw_saturation(right, name, values, name in candidates, artists, data)
+    for ax in grid[-1]:
+        ax.set_xlabel("time step t")
+    _legend(grid, own_figure=axes is None)
+    return Picture(grid, artists, data)
+
+
+def _check_gate(name: str, values: Any, candidate: bool) -> np.ndarray:
+    array = as_numbers("gate_activity", f"gates[{name!r}]", values, 3, "(T, B, H), T, B and H at least 1")
+    low, high = (-1, 1) if candidate else (0, 1)
+    outside = (array < low) | (array > high)
+    outside &= np.isfinite(array)
+    if outside.any():
+        cause = "a cell state, or values before their tanh?" if candidate else "a tanh? name it in candidates"
+        raise ValueError(
+            f"gate_activity: gates[{name!r}] has {array[outside][0]:g} in it\n  expected {low} .. {high}\n  {cause}"
+        )
+    # One NaN or infinity makes its whole time step NaN: then the curves have a gap there instead of a guess.
+    array[~np.isfinite(array).all(axis=(1, 2))] = np.nan
+    return array.reshape(len(array), -1)  # (T, B*H)
+
+
+def _grid(G: int, axes: Any) -> np.ndarray:
+    if axes is None:
+        figure = new_figure(9, 0.9 + 1.55 * G)
+        figure.suptitle("How open are the gates (left), and how many are saturated (right)?")
+        return figure.subplots(G, 2, sharex=True, squeeze=False)
+    grid = np.asarray(axes, dtype=object)
+    if grid.shape != (G, 2):
+        raise ValueError(f"gate_activity: axes has shape {grid.shape}\n  expected (G, 2) = ({G}, 2), two for each gate")
+    for ax in grid.flat:
+        check_axes("gate_activity", ax)
+    return grid
+
+
+def _draw_values(ax: Axes, name: str, y: np.ndarray, candidate: bool, artists: dict, data: dict) -> None:
+    t = np.arange(len(y))
+    mean = y.mean(axis=1)
+    low, high = np.quantile(y, [0.1, 0.9], axis=1)
+    data.update({f"{name}.mean": mean, f"{name}.low": low, f"{name}.high": high})
+    artists[f"{name}.band"] = ax.fill_between(t, low, high, color=BLUE, alpha=0.25, lw=0, label="10 to 90 % of values")
+    (artists[f"{name}.mean"],) = ax.plot(t, mean, color=BLUE, lw=1.5, marker=_marker(t), label="mean")
+    for level in (-0.9, 0.9) if candidate else (0.1, 0.9):
+        ax.axhline(level, color=GRAY, ls=":", lw=0.8)
+    ax.set_ylim((-1.05, 1.05) if candidate else (-0.03, 1.03))
+    whole_steps(ax)
+    ax.set_ylabel("value")
+    title = f"{name}: {MEANING[name]}" if name in MEANING else name
+    if (broken := np.isnan(mean)).any():
+        title += f" (NaN or infinite from step {broken.argmax()})"
+    ax.set_title(title)
+
+
+def _draw_saturation(ax: Axes, name: str, y: np.ndarray, candidate: bool, artists: dict, data: dict) -> None:
+    if candidate:
+        shares = {"saturated": (np.abs(y) > 0.9, "below -0.9 or above 0.9", PURPLE, "-")}
+    else:
+        shares = {
+            "closed": (y < 0.1, "closed: below 0.1", ORANGE, "--"),
+            "open": (y > 0.9, "open: above 0.9", GREEN, "-"),
+        }
+    t = np.arange(len(y))
+    for kind, (stuck, label, color, dashes) in shares.items():
+        share = np.where(np.isnan(y[:, 0]), np.nan, stuck.mean(axis=1))  # (T,)
+        data[f"{name}.{kind}"] = share
+        (line,) = ax.plot(t, 100 * share, color=color, ls=dashes, lw=1.5, marker=_marker(t), label=label)
+        artists[f"{name}.{kind}"] = line
+    whole_steps(ax)
+    ax.set_ylim(-3, 103)
+    ax.set_ylabel("saturated (%)")
+
+
+def _marker(t: np.ndarray) -> str:
+    return "o" if len(t) == 1 else ""  # a single step has no line
+
+
+def _legend(grid: np.ndarray, own_figure: bool) -> None:
+    """Explain lines and bands once: below a figure of our own, else in the first panel that has them."""
+    seen: dict[str, Any] = {}
+    for ax in grid.flat:
+        new = {
+            label: handle for handle, label in zip(*ax.get_legend_handles_labels(), strict=True) if label not in seen
+        }
+        seen.update(new)
+        if new and not own_figure:
+            ax.legend(new.values(), new.keys(), loc="upper right", fontsize="small", framealpha=0.85)
+    if own_figure:
+        grid[0, 0].figure.legend(
+            seen.values(), seen.keys(), loc="outside lower center", ncols=len(seen), fontsize="small"
+        )

@@ -1,0 +1,122 @@
+"""How gradients travel back through time: one color for each layer and time step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirnn.viz.colors import RED, SIZES
+from minirnn.viz.picture import Picture, as_numbers, axes_or_new, whole_steps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def gradient_flow(
+    norms: Any,
+    *,
+    layers: Sequence[str] | None = None,
+    quantity: str = "gradient norm of h",
+    max_columns: int = 400,
+    ax: Axes | None = None,
+) -> Picture:
+    """Draw how much of the loss's gradient reaches each layer at each time step.
+
+    Backpropagation goes from right to left and multiplies by one Jacobian a step. Colors stand for powers of ten: a
+    picture that gets evenly darker to the left shows a gradient that vanishes exponentially, one that gets brighter a
+    gradient that explodes. Exactly zero has no logarithm and gets a pattern of its own, since it means something else:
+    this step has no path to the loss, or every number on the way has underflowed.
+
+    Parameters
+    ----------
+    norms : array_like
+        (L, T), not negative: for each layer (first row: next to the input) and time step, a norm of the gradient that
+        arrives there, for instance ``np.linalg.norm(h.grad, axis=(1, 2))`` with h.grad (T, B, H).
+    layers : sequence of str, optional
+        L names; "layer 0", "layer 1", ... by default, as in the parameters' names.
+    quantity : str
+        What the norms are, for the color bar.
+    max_columns : int
+        A longer sequence is drawn in at most this many columns, each the largest norm of some neighboring steps. The
+        picture says so.
+    ax : Axes, optional
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``data``: norms (L, columns) as drawn; first_step (columns,); steps_per_column, 0-d.
+        ``artists``: "mesh"; "color bar", if any norm is finite and not zero; "not finite", a mesh over NaN and
+        infinities, if there are any.
+
+    Raises
+    ------
+    ValueError
+        Not (L, T), or a negative norm.
+    """
+    norms = as_numbers("gradient_flow", "norms", norms, 2, "(L, T): a row a layer, a column a time step")
+    L, T = norms.shape
+    if (norms < 0).any():
+        raise ValueError(f"gradient_flow: norms has {norms[norms < 0][0]:g} in it\n  expected norms, 0 or above")
+    if layers is None:
+        layers = [f"layer {layer}" for layer in range(L)]
+    if len(layers) != L:
+        raise ValueError(
+            f"gradient_flow: {len(layers)} names in layers\n  expected {L}, from norms {norms.shape} = (L, T)"
+        )
+    if max_columns < 1:
+        raise ValueError(f"gradient_flow: max_columns is {max_columns}\n  expected at least 1")
+    ax = axes_or_new("gradient_flow", ax, 8, 2.1 + 0.45 * min(L, 16))
+
+    per_column = math.ceil(T / max_columns)
+    first_step = np.arange(0, T, per_column)  # (columns,)
+    shown = np.maximum.reduceat(norms, first_step, axis=1)  # (L, columns); a NaN wins over every number
+    data = {"norms": shown, "first_step": first_step, "steps_per_column": np.array(per_column)}
+
+    finite = np.isfinite(shown)
+    edges_t = np.append(first_step, T) - 0.5  # step t fills t - 0.5 .. t + 0.5; the last column may be narrower
+    edges_layer = np.arange(L + 1) - 0.5
+    sizes = np.ma.masked_where(~finite | (shown == 0), shown)
+    artists: dict[str, Any] = {}
+    artists["mesh"] = ax.pcolormesh(edges_t, edges_layer, sizes, cmap=SIZES, norm=_whole_decades(sizes))
+    if sizes.count():
+        label = f"{quantity}\n(log scale)"
+        artists["color bar"] = ax.figure.colorbar(artists["mesh"], ax=ax, label=label, pad=0.02)
+
+    notes = []
+    if per_column > 1:
+        notes.append(f"each column: the largest of {per_column} steps")
+    if (shown == 0).any():
+        ax.patch.set(facecolor="white", edgecolor="0.65", hatch="////", linewidth=0)  # shows through where masked
+        notes.append("hatched: exactly zero")
+    if not finite.all():
+        from matplotlib.colors import ListedColormap
+
+        broken = np.ma.masked_where(finite, np.ones_like(shown))
+        artists["not finite"] = ax.pcolormesh(edges_t, edges_layer, broken, cmap=ListedColormap([RED]), vmin=0, vmax=1)
+        notes.append("orange-red: NaN or infinite")
+
+    ax.grid(False)
+    ax.set_title("How much of the loss's gradient reaches each step?")
+    ax.set_xlabel(
+        "\n".join(["time step t   (\u2190 backpropagation goes this way)"] + ["; ".join(notes)] * bool(notes))
+    )
+    whole_steps(ax)
+    ax.set_yticks(range(L), layers)
+    return Picture(ax, artists, data)
+
+
+def _whole_decades(sizes: np.ma.MaskedArray) -> Any:
+    """Return a log scale from a power of ten to a power of ten: labels at both ends, even if all norms are alike."""
+    from matplotlib.colors import LogNorm
+
+    values = sizes.compressed()
+    if not values.size:
+        return LogNorm(0.1, 1)
+    # Not beyond what Matplotlib can put ticks around: 10.0**-324 is 0, 10.0**309 overflows.
+    low = min(max(math.floor(math.log10(values.min())), -200), 199)
+    high = min(max(math.ceil(math.log10(values.max())), low + 1), 200)
+    return LogNorm(10.0**low, 10.0**high)

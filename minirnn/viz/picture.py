@@ -1,0 +1,136 @@
+"""What every drawing function returns, how it gets its axes, and how a picture becomes a file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirnn.io.atomic import atomic_write
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, repr=False)
+class Picture:
+    """A finished drawing; a notebook shows it when it is the last value of a cell.
+
+    Attributes
+    ----------
+    ax : Axes, or array of Axes
+        Where it was drawn: change titles and limits there.
+    artists : dict
+        The lines, meshes and bands by name, to restyle.
+    data : dict of str to ndarray
+        The numbers that are shown, after averaging and thinning: a test or a table reads these, not pixels.
+    """
+
+    ax: Any
+    artists: dict[str, Any]
+    data: dict[str, np.ndarray]
+
+    @property
+    def figure(self) -> Figure:
+        """The whole figure that the axes belong to."""
+        first = np.asarray(self.ax, dtype=object).flat[0]
+        return first.figure.figure  # the second .figure leads from a subfigure to its figure
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in self.data.items())
+        return f"Picture({shapes})"
+
+    def _repr_png_(self) -> bytes | None:
+        # A figure of pyplot's has a manager, and the notebook shows it anyway.
+        return render(self.figure, "png", dpi=100) if self.figure.canvas.manager is None else None
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure, in inches, that belongs to nobody: pyplot doesn't know it, so nothing piles up."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def axes_or_new(function: str, ax: Any, width: float, height: float) -> Axes:
+    """Return `ax`, or the only axes of a new figure when it is None."""
+    if ax is None:
+        return new_figure(width, height).add_subplot()
+    check_axes(function, ax)
+    return ax
+
+
+def check_axes(function: str, ax: Any) -> None:
+    """Raise TypeError when `ax` is no Matplotlib Axes."""
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise TypeError(
+            f"{function}: ax is {type(ax).__name__}\n  expected one Matplotlib Axes, or None for a new figure\n"
+            "  a figure gives axes by figure.add_subplot()"
+        )
+
+
+def whole_steps(ax: Axes) -> None:
+    """Put the ticks of the horizontal axis at whole numbers: there is no step 2.5."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(nbins="auto", steps=[1, 2, 5, 10], integer=True))
+
+
+def as_numbers(function: str, name: str, values: Any, ndim: int, expected: str) -> np.ndarray:
+    """Return `values` (anything np.asarray takes) as float64 with `ndim` axes, none empty, or raise ValueError."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(f"{function}: {name} is no array ({error})\n  expected {expected}") from error
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{function}: {name} has dtype {array.dtype}\n  expected real numbers, {expected}")
+    if array.ndim != ndim or not array.size:
+        raise ValueError(f"{function}: {name} has shape {array.shape}\n  expected {expected}")
+    return array.astype(np.float64)
+
+
+def save(picture: Picture | Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> None:
+    """Write a picture to a PNG or SVG file: whole, or not at all.
+
+    Parameters
+    ----------
+    picture : Picture or matplotlib Figure
+    path : path
+        Ends in ``.png`` or ``.svg``.
+    dpi : float
+        Pixels per inch of a PNG.
+
+    Raises
+    ------
+    ValueError
+        Another ending, or a place where no file can be written.
+    TypeError
+        Neither a Picture nor a Figure.
+    """
+    figure = picture.figure if isinstance(picture, Picture) else picture
+    if not hasattr(figure, "savefig"):
+        raise TypeError(f"save: picture is {type(picture).__name__}\n  expected a Picture or a Matplotlib Figure")
+    ending = os.path.splitext(os.fspath(path))[1].lower()
+    if ending not in (".png", ".svg"):
+        raise ValueError(f"save: the path {os.fspath(path)!r} ends in {ending!r}\n  expected .png or .svg")
+    data = render(figure, ending[1:], dpi)
+    with atomic_write(path, "wb") as file:
+        file.write(data)
+
+
+def render(figure: Figure, kind: str, dpi: float) -> bytes:
+    """Return the bytes of a PNG or SVG file; the same figure gives the same bytes."""
+    import matplotlib
+
+    # SVG carries the date and random names unless told otherwise: then every rebuild of the docs changes each file.
+    metadata = {"Date": None} if kind == "svg" else None
+    buffer = BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "minirnn"}):
+        figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
+    return buffer.getvalue()

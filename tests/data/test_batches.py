@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minirnn.data import CharBatches, train_validation_split
+
+
+@settings(deadline=None)
+@given(st.integers(1, 7), st.integers(1, 5), st.integers(0, 60))
+def test_rows_are_contiguous_streams_and_targets_the_next_characters(T, B, extra):
+    N = T * B + 1 + extra
+    ids = np.arange(100, 100 + N)  # each id tells its own place
+    batches = CharBatches(ids, T, B)
+    drawn = list(itertools.islice(batches, len(batches)))
+    x = np.concatenate([x for x, _ in drawn])  # (batches T, B)
+    y = np.concatenate([y for _, y in drawn])
+    assert all(part.shape == (T, B) and part.dtype == np.int64 for pair in drawn for part in pair)
+    np.testing.assert_array_equal(y, x + 1)
+    np.testing.assert_array_equal(np.diff(x, axis=0), 1)
+    assert len(set(x.ravel())) == x.size  # no character is read twice in a pass
+    assert N - 1 - x.size < T * B  # and fewer are left out than one batch holds
+
+
+def test_after_a_pass_it_starts_again_and_says_so():
+    batches = CharBatches(np.arange(25), T=4, B=2)
+    assert len(batches) == 3
+    seen = []
+    first, _ = batches.batch(0)
+    for _ in range(7):
+        seen.append(batches.at_start)
+        x, _ = next(batches)
+        assert np.array_equal(x, first) == seen[-1]
+    assert seen == [True, False, False, True, False, False, True]
+
+
+@settings(deadline=None)
+@given(st.integers(0, 20))
+def test_a_restored_position_goes_on_exactly(steps):
+    ids = np.random.default_rng(5).integers(0, 50, 97)
+    first = CharBatches(ids, T=5, B=3)
+    for _ in range(steps):
+        next(first)
+    state = json.loads(json.dumps(first.state()))
+    assert all(type(value) is int for value in first.state().values())
+    second = CharBatches(ids, T=5, B=3)
+    second.restore(state)
+    assert second.state() == state
+    for _ in range(9):
+        assert second.at_start == first.at_start
+        np.testing.assert_array_equal(next(second), next(first))
+
+
+def test_one_pass_starts_at_the_start_and_leaves_the_position():
+    batches = CharBatches(np.arange(25), T=4, B=2)
+    next(batches)
+    before = batches.state()
+    xs = [x for x, _ in batches.one_pass()]
+    assert batches.state() == before
+    assert len(xs) == 3
+    np.testing.assert_array_equal(xs[0][:, 0], [0, 1, 2, 3])
+
+
+def test_batches_are_copies_and_the_text_stays():
+    ids = np.arange(25)
+    x, y = next(CharBatches(ids, T=4, B=2))
+    x[:] = -1
+    y[:] = -1
+    np.testing.assert_array_equal(ids, np.arange(25))
+
+
+def test_small_integer_types_come_back_as_int64():
+    x, y = next(CharBatches(np.arange(25, dtype=np.uint8), T=4, B=2))
+    assert x.dtype == y.dtype == np.int64
+
+
+def test_too_short_a_text_says_how_many_characters_a_batch_takes():
+    CharBatches(np.arange(13), T=4, B=3)
+    with pytest.raises(ValueError, match=r"CharBatches: 12 characters\n.*B T \+ 1 = 13, for one batch of T=4, B=3"):
+        CharBatches(np.arange(12), T=4, B=3)
+
+
+@pytest.mark.parametrize(("name", "value"), [("T", 5), ("B", 3), ("N", 26)])
+def test_a_position_of_other_sizes_is_refused(name, value):
+    batches = CharBatches(np.arange(25), T=4, B=2)
+    with pytest.raises(ValueError, match=f"restore: saved with {name} = {value} .*\n  expected {name} = "):
+        batches.restore({**batches.state(), name: value})
+
+
+@pytest.mark.parametrize(
+    "state",
+    [{}, None, {"batch": 1.5, "pass": 0, "T": 4, "B": 2, "N": 25}, {"batch": 3, "pass": 0, "T": 4, "B": 2, "N": 25}],
+)
+def test_a_position_that_is_none_is_refused_and_changes_nothing(state):
+    batches = CharBatches(np.arange(25), T=4, B=2)
+    next(batches)
+    before = batches.state()
+    with pytest.raises(ValueError, match="CharBatches.restore: "):
+        batches.restore(state)
+    assert batches.state() == before
+
+
+def test_a_batch_number_outside_the_pass_is_refused():
+    with pytest.raises(IndexError, match="k is 3"):
+        CharBatches(np.arange(25), T=4, B=2).batch(3)
+
+
+def test_the_split_keeps_the_order_and_every_character():
+    ids = np.arange(101)
+    train, validation = train_validation_split(ids, 0.2)
+    np.testing.assert_array_equal(np.concatenate([train, validation]), ids)
+    assert len(validation) == 20
+
+
+@pytest.mark.parametrize("fraction", [0, 1, -0.1, 1.5, float("nan")])
+def test_a_share_that_leaves_a_part_empty_is_refused(fraction):
+    with pytest.raises(ValueError, match="train_validation_split: fraction is"):
+        train_validation_split(np.arange(50), fraction)
+
+
+def test_a_text_too_short_to_split_is_refused():
+    with pytest.raises(ValueError, match="4 ids give parts of 4 and 0"):
+        train_validation_split(np.arange(4), 0.1)

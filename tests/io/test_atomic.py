@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from minirnn.io import atomic_write
+from minirnn.io.atomic import PREFIX, SUFFIX, remove_leftovers
+
+
+def leftovers(folder):
+    return [name for name in os.listdir(folder) if name.startswith(PREFIX) and name.endswith(SUFFIX)]
+
+
+def test_text_and_bytes_are_written_as_given(tmp_path):
+    with atomic_write(tmp_path / "a.txt") as file:
+        file.write("größe\nline\r\n")
+    assert (tmp_path / "a.txt").read_bytes() == "größe\nline\r\n".encode()
+    with atomic_write(str(tmp_path / "b.bin"), "wb") as file:
+        file.write(b"\0\xff")
+    assert (tmp_path / "b.bin").read_bytes() == b"\0\xff"
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "b.bin"]
+
+
+def test_until_the_block_ends_the_old_file_is_there(tmp_path):
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    with atomic_write(target) as file:
+        file.write("new")
+        file.flush()
+        assert target.read_text() == "old"
+        assert len(leftovers(tmp_path)) == 1
+    assert target.read_text() == "new"
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_block_that_raises_leaves_the_old_file_and_nothing_else(tmp_path, error):
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    with pytest.raises(error), atomic_write(target) as file:
+        file.write("half of the new")
+        raise error
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_failing_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, call):
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+
+    def fail(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, call, fail)
+    with pytest.raises(OSError, match="No space left"), atomic_write(target) as file:
+        file.write("new")
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_content_reaches_the_disk_before_the_rename_and_the_folder_after_it(tmp_path, monkeypatch):
+    order = []
+    fsync, replace = os.fsync, os.replace
+
+    def traced_fsync(descriptor):
+        order.append("fsync folder" if os.path.isdir(f"/dev/fd/{descriptor}") else "fsync file")
+        fsync(descriptor)
+
+    def traced_replace(old, new):
+        order.append("replace")
+        replace(old, new)
+
+    monkeypatch.setattr(os, "fsync", traced_fsync)
+    monkeypatch.setattr(os, "replace", traced_replace)
+    with atomic_write(tmp_path / "a.txt") as file:
+        file.write("new")
+    assert order == ["fsync file", "replace", "fsync folder"]
+
+
+def test_the_next_write_removes_what_killed_writes_left(tmp_path):
+    for k in range(3):
+        (tmp_path / f"{PREFIX}{k}{SUFFIX}").write_text("half")
+    (tmp_path / ".minirnn-notes").write_text("not ours")
+    (tmp_path / "x.tmp").write_text("not ours")
+    with atomic_write(tmp_path / "a.txt") as file:
+        file.write("new")
+    assert sorted(os.listdir(tmp_path)) == [".minirnn-notes", "a.txt", "x.tmp"]
+
+
+def test_a_file_that_another_process_is_writing_is_no_leftover(tmp_path):
+    writer = (
+        "import sys\nfrom minirnn.io import atomic_write\n"
+        "with atomic_write(sys.argv[1]) as file:\n"
+        "    file.write('slow'); print('open', flush=True); sys.stdin.readline()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", writer, str(tmp_path / "slow.txt")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "open\n"
+        with atomic_write(tmp_path / "fast.txt") as file:
+            file.write("fast")
+        assert len(leftovers(tmp_path)) == 1
+        process.communicate("go on\n", timeout=60)
+    assert process.returncode == 0
+    assert (tmp_path / "slow.txt").read_text() == "slow"
+    assert leftovers(tmp_path) == []
+
+
+def test_many_threads_writing_to_one_folder_do_not_disturb_each_other(tmp_path):
+    failures = []
+
+    def work(name):
+        try:
+            for k in range(20):
+                with atomic_write(tmp_path / name) as file:
+                    file.write(f"{name} {k}" * 1000)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("a", "b", "shared", "shared")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "shared"]
+    assert (tmp_path / "shared").read_text() == "shared 19" * 1000
+
+
+def test_removing_leftovers_reports_them(tmp_path):
+    left = tmp_path / f"{PREFIX}0{SUFFIX}"
+    left.write_text("half")
+    assert remove_leftovers(tmp_path) == [left]
+    assert remove_leftovers(tmp_path) == []
+
+
+def test_permissions_of_an_older_file_are_kept_and_a_new_one_follows_the_umask(tmp_path):
+    target = tmp_path / "a.txt"
+    with atomic_write(target) as file:
+        file.write("first")
+    plain = tmp_path / "plain.txt"
+    plain.write_text("x")
+    assert target.stat().st_mode == plain.stat().st_mode
+    target.chmod(0o640)
+    with atomic_write(target) as file:
+        file.write("second")
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_symbolic_link_is_followed_not_replaced(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "a.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "real" / "a.txt")
+    with atomic_write(tmp_path / "link.txt") as file:
+        file.write("new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real" / "a.txt").read_text() == "new"
+
+
+def test_places_where_no_file_can_stand_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="this is a folder"), atomic_write(tmp_path):
+        pass
+    with (
+        pytest.raises(ValueError, match="there is no folder '.*missing'"),
+        atomic_write(tmp_path / "missing" / "a.txt"),
+    ):
+        pass
+    with pytest.raises(ValueError, match="File name too long"), atomic_write(tmp_path / ("x" * 300)) as file:
+        file.write("x")
+    if os.path.exists("/dev/null"):
+        with pytest.raises(ValueError, match="this is no regular file"), atomic_write("/dev/null"):
+            pass
+        assert not os.path.isfile("/dev/null")
+    with pytest.raises(ValueError, match="mode is 'a'"), atomic_write(tmp_path / "a.txt", "a"):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_closed_to_us_is_refused_with_its_reason(tmp_path, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)  # chmod doesn't stop the superuser
+    reason = "Permission denied\n  expected a folder that can be written"
+    with pytest.raises(ValueError, match=reason), atomic_write(tmp_path / "a.txt"):
+        pass

@@ -1,0 +1,334 @@
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import pickle
+import struct
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import minirnn as mr
+from minirnn.io import load, save
+
+DTYPES = [np.bool_, np.float16, np.float32, np.float64]
+DTYPES += [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+
+
+def assert_same_bits(got, expected):
+    assert got.shape == expected.shape
+    assert got.dtype == expected.dtype
+    assert got.tobytes() == np.ascontiguousarray(expected).tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (5,), (2, 3, 5)])
+def test_every_dtype_and_shape_comes_back_bit_for_bit(tmp_path, dtype, shape):
+    count = int(np.prod(shape))
+    data = np.random.default_rng(6).bytes(count * np.dtype(dtype).itemsize)  # NaN payloads and denormals among them
+    if dtype is np.bool_:
+        data = bytes(byte & 1 for byte in data)
+    array = np.frombuffer(data, dtype).reshape(shape)
+    save(tmp_path / "c.safetensors", {"a": array, "b": array}, {})
+    arrays, metadata = load(tmp_path / "c.safetensors")
+    assert sorted(arrays) == ["a", "b"]
+    assert_same_bits(arrays["a"], array)
+    assert metadata == {}
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"])).filter(lambda name: name != "__metadata__"),
+        hnp.arrays(st.sampled_from(DTYPES), hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)),
+        max_size=5,
+    )
+)
+def test_any_dictionary_of_arrays_comes_back(tmp_path_factory, arrays):
+    path = tmp_path_factory.mktemp("any") / "c.safetensors"
+    save(path, arrays, {})
+    again, _ = load(path)
+    assert again.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert_same_bits(again[name], array)
+
+
+def test_views_are_stored_as_what_they_show_not_as_the_memory_under_them(tmp_path):
+    base = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
+    views = {
+        "transposed": base.T,
+        "swapped": base.swapaxes(0, 1),
+        "every second": base[:, ::2],
+        "backwards": base[::-1],
+        "fortran": np.asfortranarray(base),
+        "broadcast": np.broadcast_to(base[0, 0], (7, 5)),
+        "big-endian": base.astype(">f4"),
+    }
+    save(tmp_path / "c.safetensors", views, {})
+    arrays, _ = load(tmp_path / "c.safetensors")
+    for name, view in views.items():
+        np.testing.assert_array_equal(arrays[name], view, err_msg=name)
+        assert arrays[name].dtype == np.dtype("<f4")
+
+
+def test_special_numbers_keep_their_bits(tmp_path):
+    array = np.array([np.nan, -np.nan, np.inf, -np.inf, -0.0, 5e-324, np.pi])
+    save(tmp_path / "c.safetensors", {"a": array}, {})
+    assert_same_bits(load(tmp_path / "c.safetensors")[0]["a"], array)
+
+
+def test_what_numpy_can_read_as_an_array_can_be_stored(tmp_path):
+    class Holder:
+        def __array__(self, dtype=None, copy=None):
+            return np.arange(3.0)
+
+    weights = mr.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
+    given = {"holder": Holder(), "scalar": np.float32(2.5), "list": [1, 2], "w": weights, "b": weights.sum()}
+    save(tmp_path / "c.safetensors", given, {})
+    arrays, _ = load(tmp_path / "c.safetensors")
+    assert_same_bits(arrays["w"], weights.numpy())
+    assert_same_bits(arrays["b"], np.array(15.0))
+    np.testing.assert_array_equal(arrays["holder"], [0, 1, 2])
+    assert_same_bits(arrays["scalar"], np.array(2.5, np.float32))
+    np.testing.assert_array_equal(arrays["list"], [1, 2])
+
+
+def test_loaded_arrays_can_be_written_to(tmp_path):
+    save(tmp_path / "c.safetensors", {"a": np.zeros(3), "b": np.zeros(2)}, {})
+    arrays, _ = load(tmp_path / "c.safetensors")
+    arrays["a"] += 1
+    arrays["b"][:] = 2
+    assert load(tmp_path / "c.safetensors")[0]["a"].tolist() == [0, 0, 0]
+
+
+def test_other_programs_read_the_arrays(tmp_path):
+    torch_reader = pytest.importorskip("safetensors.torch")
+    pytest.importorskip("torch")
+    array = np.random.default_rng(6).normal(size=(3, 5)).astype(np.float32)
+    save(tmp_path / "c.safetensors", {"w": array.T}, {"step": 3})
+    np.testing.assert_array_equal(torch_reader.load_file(tmp_path / "c.safetensors")["w"].numpy(), array.T)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+def same_types(a, b):
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return all(same_types(a[key], b[key]) for key in a)
+    return not isinstance(a, list) or all(map(same_types, a, b))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(st.text(), JSON))
+def test_metadata_comes_back_equal_and_of_the_same_types(tmp_path_factory, metadata):
+    path = tmp_path_factory.mktemp("meta") / "c.safetensors"
+    save(path, {}, metadata)
+    _, again = load(path)
+    assert again == metadata
+    assert same_types(again, metadata)
+
+
+def test_integers_of_any_size_and_floats_of_any_kind_come_back(tmp_path):
+    state = np.random.default_rng(6).bit_generator.state  # 128-bit integers
+    metadata = {"rng": state, "floats": [0.1, 1 / 3, 5e-324, -0.0, math.inf, -math.inf, math.nan], "step": 2**70}
+    save(tmp_path / "c.safetensors", {}, metadata)
+    _, again = load(tmp_path / "c.safetensors")
+    assert again["rng"] == state
+    assert again["step"] == 2**70
+    assert list(map(repr, again["floats"])) == list(map(repr, metadata["floats"]))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "where"),
+    [
+        ({"shape": (2, 3)}, r"metadata\['shape'\] is tuple"),
+        ({"a": [1, {"b": np.arange(3)}]}, r"metadata\['a'\]\[1\]\['b'\] is ndarray"),
+        ({"step": np.int64(3)}, r"metadata\['step'\] is int64"),
+        ({"a": {3: "three"}}, r"metadata\['a'\] has the key 3"),
+        ({"a": b"bytes"}, r"metadata\['a'\] is bytes"),
+        ([1, 2], "metadata is list"),
+    ],
+)
+def test_metadata_that_json_would_change_is_refused_by_its_place(tmp_path, metadata, where):
+    with pytest.raises(TypeError, match=where):
+        save(tmp_path / "c.safetensors", {}, metadata)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "array", [np.array(["text"]), np.array([object()]), np.zeros(3, np.complex128), np.zeros(2, "M8[s]")]
+)
+def test_arrays_of_other_kinds_are_refused_by_name(tmp_path, array):
+    with pytest.raises(TypeError, match="array 'layers.0.w' has dtype"):
+        save(tmp_path / "c.safetensors", {"ok": np.zeros(2), "layers.0.w": array}, {})
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", [3, None, "__metadata__"])
+def test_array_names_are_strings(tmp_path, name):
+    with pytest.raises(TypeError, match="names an array"):
+        save(tmp_path / "c.safetensors", {name: np.zeros(2)}, {})
+
+
+def test_metadata_too_large_to_be_read_again_is_never_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("minirnn.io.checkpoint._LARGEST_HEADER", 10_000)
+    save(tmp_path / "c.safetensors", {"a": np.zeros(2)}, {"losses": [0.5] * 100})
+    with pytest.raises(ValueError, match=r"take \d+ bytes\n.*at most 10000"):
+        save(tmp_path / "c.safetensors", {"a": np.zeros(2)}, {"losses": [0.5] * 10_000})
+    assert len(load(tmp_path / "c.safetensors")[1]["losses"]) == 100
+
+
+@pytest.fixture
+def whole(tmp_path):
+    """The bytes of a checkpoint."""
+    path = tmp_path / "whole.safetensors"
+    save(path, {"w": np.arange(6.0).reshape(2, 3), "b": np.arange(3)}, {"step": 12})
+    data = path.read_bytes()
+    path.unlink()
+    return data
+
+
+def test_a_file_cut_off_anywhere_is_refused(tmp_path, whole):
+    path = tmp_path / "cut.safetensors"
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match=r"checkpoint '.*cut.safetensors': ") as caught:
+            load(path)
+        message = str(caught.value)
+        assert len(message.splitlines()) == 3
+        assert "truncated" in message or "interrupted" in message
+
+
+def test_a_damaged_file_is_refused_or_read_but_never_crashes(tmp_path, whole):
+    path = tmp_path / "damaged.safetensors"
+    rng = np.random.default_rng(6)
+    refused = 0
+    for _ in range(400):
+        data = bytearray(whole)
+        for place in rng.integers(0, len(data), rng.integers(1, 4)):
+            data[place] = rng.integers(0, 256)
+        path.write_bytes(data)
+        try:
+            load(path)
+        except ValueError as error:
+            assert "damaged.safetensors" in str(error)
+            refused += 1
+    assert refused > 200
+
+
+def test_bytes_behind_the_arrays_are_refused(tmp_path, whole):
+    (tmp_path / "long.safetensors").write_bytes(whole + b"x")
+    with pytest.raises(ValueError, match="long.safetensors'.*\n.*\n.*changed or damaged"):
+        load(tmp_path / "long.safetensors")
+
+
+def test_pickles_and_zip_files_are_named_and_never_opened(tmp_path):
+    class Bomb:
+        def __reduce__(self):
+            return (os.mkdir, (str(tmp_path / "exploded"),))
+
+    zipped = io.BytesIO()
+    np.savez(zipped, a=np.zeros(3))
+    for name, data, what in [
+        ("p", pickle.dumps(Bomb()), "a pickle"),
+        ("z", zipped.getvalue(), "a zip file.*torch.save"),
+    ]:
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(ValueError, match=rf"'.*{name}': {what}.*\n.*\n.*never opens pickles"):
+            load(tmp_path / name)
+    assert not (tmp_path / "exploded").exists()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x89PNG\r\n\x1a\n" + bytes(100),
+        b"a text file, longer than nine bytes",
+        bytes(64),
+        b"\xff" * 64,
+        struct.pack("<Q", 20) + b"{" + b"x" * 30,
+        struct.pack("<Q", 2**63) + b"{}",
+        struct.pack("<Q", 2) + b"{}",
+        struct.pack("<Q", 10) + b'{"a": [1]}',
+        struct.pack("<Q", 10) + b'{"a": null',
+        struct.pack("<Q", 30_000) + (b'{"a":' + b"[" * 15_000 + b"]" * 15_000)[:29_999] + b"}",
+        struct.pack("<Q", 22) + b'{"__metadata__": true}',
+        struct.pack("<Q", 51) + b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[]}}',
+    ],
+)
+def test_foreign_files_are_refused(tmp_path, data):
+    (tmp_path / "foreign").write_bytes(data)
+    with pytest.raises(ValueError, match=r"checkpoint '.*foreign': "):
+        load(tmp_path / "foreign")
+
+
+def test_a_safetensors_file_of_another_program_is_told_from_a_damaged_one(tmp_path):
+    from safetensors.numpy import save_file
+
+    save_file({"w": np.zeros(3)}, tmp_path / "other.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ValueError, match="without the entry 'minirnn.checkpoint'\n.*\n.*another program"):
+        load(tmp_path / "other.safetensors")
+    save_file({"w": np.zeros(3)}, tmp_path / "none.safetensors")
+    with pytest.raises(ValueError, match="without the entry"):
+        load(tmp_path / "none.safetensors")
+
+
+def test_a_newer_format_is_named(tmp_path):
+    from safetensors.numpy import save_file
+
+    metadata = {"minirnn.checkpoint": "2", "minirnn.metadata": "{}"}
+    save_file({"w": np.zeros(3)}, tmp_path / "new.safetensors", metadata=metadata)
+    with pytest.raises(ValueError, match="format version '2'\n  expected version '1'\n.*newer minirnn"):
+        load(tmp_path / "new.safetensors")
+
+
+@pytest.mark.parametrize("text", ["", "[1, 2]", "{", "null", None])
+def test_metadata_that_is_no_json_dictionary_is_refused(tmp_path, text):
+    from safetensors.numpy import save_file
+
+    metadata = {"minirnn.checkpoint": "1"} | ({"minirnn.metadata": text} if text is not None else {})
+    save_file({"w": np.zeros(3)}, tmp_path / "bad.safetensors", metadata=metadata)
+    with pytest.raises(ValueError, match="bad.safetensors'.*\n.*\n.*changed or damaged"):
+        load(tmp_path / "bad.safetensors")
+
+
+def test_missing_and_empty_files_folders_and_devices_are_told_apart(tmp_path):
+    (tmp_path / "empty").touch()
+    for path, what in [("nowhere", "no such file"), ("", "this is a folder"), ("empty", "0 bytes")]:
+        with pytest.raises(ValueError, match=f"checkpoint '.*{path}': {what}"):
+            load(tmp_path / path)
+    if os.path.exists("/dev/zero"):
+        with pytest.raises(ValueError, match="no regular file"):
+            load("/dev/zero")
+    with pytest.raises(ValueError, match="this is a folder"):
+        save(tmp_path, {}, {})
+    with pytest.raises(ValueError, match="there is no folder"):
+        save(tmp_path / "missing" / "c.safetensors", {}, {})
+
+
+def test_reading_and_writing_checkpoints_needs_no_pickle(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pickle", None)
+    save(tmp_path / "c.safetensors", {"a": np.zeros(3)}, {"b": 1})
+    assert load(tmp_path / "c.safetensors")[1] == {"b": 1}
+
+
+def test_the_metadata_is_plain_json_for_other_readers(tmp_path):
+    from safetensors import safe_open
+
+    save(tmp_path / "c.safetensors", {"a": np.zeros(3)}, {"step": 7, "text": "größe"})
+    with safe_open(tmp_path / "c.safetensors", "np") as file:
+        metadata = file.metadata()
+    assert metadata["minirnn.checkpoint"] == "1"
+    assert json.loads(metadata["minirnn.metadata"]) == {"step": 7, "text": "größe"}

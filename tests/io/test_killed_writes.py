@@ -1,0 +1,96 @@
+"""kill -9 at any moment of a save never loses the older checkpoint."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from minirnn.io import load, save
+from minirnn.io.atomic import PREFIX
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+
+# Saves step 1, 2, 3, ... and reports each number once its checkpoint is safe.
+WRITER = """
+import sys
+import numpy as np
+from minirnn.io import load, save
+path = sys.argv[1]
+step = load(path)[1]["step"]
+while True:
+    step += 1
+    save(path, {"w": np.full(300_000, step), "b": np.full(3, step)}, {"step": step})
+    print(step, flush=True)
+"""
+
+
+def environment():
+    return {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # the writers compute nothing, so let them start faster
+
+
+def leftovers(folder):
+    return [name for name in os.listdir(folder) if name.startswith(PREFIX)]
+
+
+def test_killed_at_random_moments_the_newest_reported_checkpoint_is_there_and_whole(tmp_path):
+    rng = np.random.default_rng(20)
+    path = tmp_path / "c.safetensors"
+    save(path, {"w": np.zeros(300_000, np.int64), "b": np.zeros(3, np.int64)}, {"step": 0})
+    interrupted = 0
+    for _ in range(25):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True, env=environment()
+        ) as writer:
+            reported = int(writer.stdout.readline())
+            try:
+                writer.wait(timeout=rng.uniform(0, 0.02))
+            except subprocess.TimeoutExpired:
+                writer.kill()
+            reported = int((writer.stdout.read().split() or [reported])[-1])
+        assert writer.returncode == -signal.SIGKILL
+        interrupted += len(leftovers(tmp_path)) > 0
+        arrays, metadata = load(path)
+        assert metadata["step"] in (reported, reported + 1)  # renamed, but killed before it could say so
+        assert (arrays["w"] == metadata["step"]).all()
+        assert (arrays["b"] == metadata["step"]).all()
+        assert len(leftovers(tmp_path)) <= 1  # that of the writer before is gone
+    assert interrupted > 0, "no kill came in the middle of a write: this run showed nothing"
+    save(path, {}, {"step": -1})
+    assert os.listdir(tmp_path) == ["c.safetensors"]
+
+
+@pytest.mark.parametrize(
+    ("call", "count", "survivor"),
+    [("open", 1, "old"), ("fsync", 1, "old"), ("replace", 1, "old"), ("fsync", 2, "new")],
+)
+def test_killed_at_each_step_of_a_write_the_file_is_the_old_or_the_new_one(tmp_path, call, count, survivor):
+    path = tmp_path / "c.safetensors"
+    save(path, {"w": np.arange(5)}, {"which": "old"})
+    writer = f"""
+import os, signal, sys
+import numpy as np
+from minirnn.io import save
+original, calls = os.{call}, 0
+def killing(*args, **kwargs):
+    global calls
+    result = None if {call!r} == "replace" else original(*args, **kwargs)
+    calls += 1
+    if calls == {count}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return result
+os.{call} = killing
+save(sys.argv[1], {{"w": np.arange(7)}}, {{"which": "new"}})
+"""
+    done = subprocess.run([sys.executable, "-c", writer, str(path)], env=environment(), timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    arrays, metadata = load(path)
+    assert metadata["which"] == survivor
+    assert arrays["w"].size == (5 if survivor == "old" else 7)
+    assert len(leftovers(tmp_path)) == (1 if survivor == "old" else 0)
+    save(path, {"w": np.arange(9)}, {"which": "next"})
+    assert os.listdir(tmp_path) == ["c.safetensors"]

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from io import BytesIO
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import minirnn as mr
+from minirnn.viz import Picture, gate_activity, gradient_flow, loss_curve, save, style
+
+GATES = {"f": np.full((4, 2, 3), 0.5), "ci": np.full((4, 2, 3), -0.5)}
+DRAWINGS = {
+    "loss_curve": lambda: loss_curve(
+        np.arange(200),
+        np.linspace(4, 1, 200),
+        validation=([50, 150], [3, 2]),
+        baselines={"unigram entropy": 3.1},
+        bits=True,
+    ),
+    "gradient_flow": lambda: gradient_flow([[0.0, 1e-9, 1.0], [1.0, np.nan, 2.0]], max_columns=2),
+    "gradient_flow, one layer": lambda: gradient_flow(np.geomspace(1e-9, 1, 1000)[None]),
+    "gate_activity": lambda: gate_activity(GATES),
+}
+
+
+@pytest.fixture(params=DRAWINGS)
+def draw(request):
+    return DRAWINGS[request.param]
+
+
+def test_importing_is_cheap_and_drawing_never_touches_pyplot():
+    code = """
+import sys
+import minirnn.data, minirnn.io, minirnn.viz
+heavy = {"matplotlib", "tqdm", "torch", "pycuda", "safetensors"} & sys.modules.keys()
+assert not heavy, heavy
+import numpy as np
+minirnn.viz.loss_curve([1, 2], [3, 2])._repr_png_()
+minirnn.viz.gradient_flow(np.ones((2, 3)))._repr_png_()
+minirnn.viz.gate_activity({"f": np.full((4, 2, 3), 0.5)})._repr_png_()
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_drawing_changes_no_setting_of_matplotlibs(draw):
+    before = dict(matplotlib.rcParams)
+    draw()._repr_png_()
+    assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.parametrize("look", [{}, style], ids=["plain", "style"])
+def test_every_word_lies_within_the_figure(draw, look):
+    with matplotlib.rc_context(look):
+        figure = draw().figure
+        figure.savefig(BytesIO())  # the layout is found while rendering
+        drawn = figure.get_tightbbox()  # inches, labels included
+    assert drawn.x0 > -0.01
+    assert drawn.y0 > -0.01
+    assert drawn.x1 < figure.get_figwidth() + 0.01
+    assert drawn.y1 < figure.get_figheight() + 0.01
+
+
+def test_a_picture_tells_what_it_holds():
+    picture = loss_curve([1, 2], [3, 2])
+    assert repr(picture) == "Picture(steps (2,), train_loss (2,), baselines (0,))"
+    assert isinstance(picture, Picture)
+
+
+def test_a_notebook_shows_a_picture_once(draw):
+    assert draw()._repr_png_().startswith(b"\x89PNG")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, ax = pyplot.subplots()
+    assert loss_curve([1, 2], [3, 2], ax=ax)._repr_png_() is None  # pyplot's own display does it
+    pyplot.close(figure)
+
+
+def test_the_figure_of_axes_in_a_subfigure_is_the_whole_one():
+    figure = Figure()
+    left, _ = figure.subfigures(1, 2)
+    picture = loss_curve([1, 2], [3, 2], ax=left.add_subplot())
+    assert picture.figure is figure
+
+
+def test_pictures_are_written_as_png_and_svg(tmp_path, draw):
+    save(draw(), tmp_path / "a.png")
+    save(draw().figure, str(tmp_path / "b.SVG"))
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG\r\n")
+    assert b"<svg" in (tmp_path / "b.SVG").read_bytes()[:1000]
+    assert sorted(os.listdir(tmp_path)) == ["a.png", "b.SVG"]
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_the_same_picture_gives_the_same_bytes(tmp_path, draw, ending):
+    save(draw(), tmp_path / f"1.{ending}")
+    save(draw(), tmp_path / f"2.{ending}")
+    assert (tmp_path / f"1.{ending}").read_bytes() == (tmp_path / f"2.{ending}").read_bytes()
+
+
+def test_dpi_sets_the_pixels(tmp_path):
+    sizes = []
+    for dpi in (50, 100):
+        save(loss_curve([1, 2], [3, 2]), tmp_path / "a.png", dpi=dpi)
+        sizes.append(int.from_bytes((tmp_path / "a.png").read_bytes()[16:20]))
+    assert sizes == [375, 750]  # 7.5 inches
+
+
+def test_a_picture_that_can_not_be_drawn_leaves_the_old_file(tmp_path):
+    (tmp_path / "a.png").write_text("old")
+    picture = loss_curve([1, 2], [3, 2])
+    picture.ax.set_title("$no such formula: \\nonsense$")
+    with pytest.raises(ValueError):
+        save(picture, tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.png"]
+
+
+def test_other_endings_and_other_things_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"ends in '.jpg'\n  expected .png or .svg"):
+        save(loss_curve([1, 2], [3, 2]), tmp_path / "a.jpg")
+    with pytest.raises(ValueError, match="ends in ''"):
+        save(loss_curve([1, 2], [3, 2]), tmp_path / "a")
+    with pytest.raises(TypeError, match="picture is list\n.*Picture"):
+        save([1, 2], tmp_path / "a.png")
+    with pytest.raises(ValueError, match="there is no folder"):
+        save(loss_curve([1, 2], [3, 2]), tmp_path / "missing" / "a.png")
+    assert os.listdir(tmp_path) == []
+
+
+def test_tensors_are_drawn_like_arrays():
+    rng = np.random.default_rng(12)
+    losses, norms, gate = rng.random(5), rng.random((2, 3)), rng.random((4, 2, 3))
+    for tensor, array in [
+        (loss_curve(mr.tensor(np.arange(5)), mr.tensor(losses)), loss_curve(np.arange(5), losses)),
+        (gradient_flow(mr.tensor(norms, requires_grad=True)), gradient_flow(norms)),
+        (gate_activity({"f": mr.tensor(gate)}), gate_activity({"f": gate})),
+    ]:
+        for name, shown in array.data.items():
+            np.testing.assert_array_equal(tensor.data[name], shown)
+
+
+def test_something_else_in_the_place_of_axes_is_refused():
+    with pytest.raises(TypeError, match="loss_curve: ax is Figure\n.*\n.*add_subplot"):
+        loss_curve([1, 2], [3, 2], ax=Figure())
+    with pytest.raises(TypeError, match="gradient_flow: ax is int"):
+        gradient_flow(np.ones((2, 3)), ax=3)
