@@ -1,5 +1,20 @@
 """Ops: what a node of the tape means and how its gradient is assembled."""
 
+from minirnn.ops.cudnn_canonical import (
+    cudnn_rnn_canonical_to_params,
+    cudnn_rnn_canonical_to_params_v2,
+    cudnn_rnn_params_to_canonical,
+    cudnn_rnn_params_to_canonical_v2,
+)
+from minirnn.ops.cudnn_params import cudnn_rnn_params_size
+from minirnn.ops.cudnn_rnn_versions import (
+    cudnn_rnn,
+    cudnn_rnn_backprop,
+    cudnn_rnn_backprop_v2,
+    cudnn_rnn_backprop_v3,
+    cudnn_rnn_v2,
+    cudnn_rnn_v3,
+)
 from minirnn.ops.gru_block import gru_block_cell, gru_block_cell_grad
 from minirnn.ops.lstm_block import lstm_block_cell, lstm_block_cell_grad
 from minirnn.ops.lstm_block_sequence import block_lstm, block_lstm_grad, block_lstm_grad_v2, block_lstm_v2
@@ -12,6 +27,17 @@ __all__ = [  # noqa: PLE0604
     "block_lstm_grad",
     "block_lstm_grad_v2",
     "block_lstm_v2",
+    "cudnn_rnn_canonical_to_params",
+    "cudnn_rnn_canonical_to_params_v2",
+    "cudnn_rnn_params_size",
+    "cudnn_rnn_params_to_canonical",
+    "cudnn_rnn_params_to_canonical_v2",
+    "cudnn_rnn",
+    "cudnn_rnn_backprop",
+    "cudnn_rnn_backprop_v2",
+    "cudnn_rnn_backprop_v3",
+    "cudnn_rnn_v2",
+    "cudnn_rnn_v3",
     "gru_block_cell",
     "gru_block_cell_grad",
     "lstm_block_cell",

@@ -26,7 +26,7 @@ def family_of(case: dict[str, Any]) -> Family:
 
 
 def close(case: dict[str, Any], name: str, got: Any) -> None:
-    """Within the tolerance of the golden README: 2e-5 (float32) or 2e-2 (float16) of the largest value, at least of 1."""
+    """Within the golden README's tolerance: 2e-5 (float32) or 2e-2 (float16) of the largest value, at least of 1."""
     expected = case[name].astype(np.float64)
     tolerance = 2e-2 if case["x"].dtype == np.float16 else 2e-5
     got = np.asarray(got)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
+
+from minirnn.devices.cpu import workspace
 
 
 class Primitives:
     """Every name of `minirnn.devices.base.PRIMITIVES`, where NumPy's own function does the work wherever it can."""
 
-    # Python's operators rather than ufuncs: the results are the same, and NumPy scalars (arrays of shape ()) are much faster.
+    # Python's operators rather than ufuncs: equal results, and NumPy scalars (arrays of shape ()) are much faster.
     add = staticmethod(operator.add)
     subtract = staticmethod(operator.sub)
     multiply = staticmethod(operator.mul)
@@ -42,7 +45,7 @@ class Primitives:
 
     @staticmethod
     def asarray(host: Any) -> Any:
-        """A copy of `host`, so that nobody outside can change it. Shape () becomes a NumPy scalar, which computes faster."""
+        """A copy of `host`, which nobody outside can change. Shape () becomes a NumPy scalar: it computes faster."""
         a = np.array(host)
         return a if a.ndim else a[()]
 
@@ -57,6 +60,18 @@ class Primitives:
     @staticmethod
     def full(shape: Sequence[int], value: Any, dtype: Any) -> Any:
         return np.full(tuple(shape), value, dtype) if shape else np.dtype(dtype).type(value)
+
+    @staticmethod
+    def empty(shape: Sequence[int], dtype: Any) -> Any:
+        return workspace.empty(tuple(shape), dtype)
+
+    @staticmethod
+    def view(a: Any, offset: int, shape: Sequence[int]) -> Any:
+        return a[offset : offset + prod(shape)].reshape(tuple(shape))
+
+    @staticmethod
+    def assign(view: Any, values: Any) -> None:
+        view[...] = values
 
     @staticmethod
     def sigmoid(a: Any) -> Any:

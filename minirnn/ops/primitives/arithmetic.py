@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minirnn.ops.primitives.operands import mixed_devices, pair, same_device, shape_error
+from minirnn.ops.primitives.operands import is_number, mixed_devices, pair, same_device, shape_error
 from minirnn.tape import Op, record
 from minirnn.tensor import Tensor, as_tensor, leaf
 
@@ -74,7 +74,7 @@ class PowerConstant(Op):
 class Power(Op):
     """y = a ** b       da = dy * b * a ** (b - 1),  db = dy * y * log(a)
 
-    The limits 0 are taken where the formulas give 0 * inf: da at b = 0, and db at a = 0 with b >= 0.
+    The limits 0 are taken where the formulas give 0 * inf: da at a = b = 0, and db at a = 0 with b >= 0.
     """
 
     broadcasts = True
@@ -84,9 +84,9 @@ class Power(Op):
 
         da = db = None
         if a.requires_grad:
-            da = dy * where(b == 0, 0.0, b * a ** where(b == 0, 1.0, b - 1))
+            da = dy * (b * a ** where((a == 0) * (b == 0), 1.0, b - 1))
         if b.requires_grad:
-            limit = leaf(a.device, (a == 0).array & (b >= 0).array)
+            limit = (a == 0) * (b >= 0)
             db = dy * where(limit, 0.0, y * log(where(limit, 1.0, a)))
         return da, db
 
@@ -157,7 +157,7 @@ def negative(a: Any) -> Tensor:
 
 def power(a: Any, b: Any) -> Tensor:
     """``a ** b``, broadcasting. Gradients: see `Power` and, for a Python number `b`, `PowerConstant`."""
-    constant_exponent = isinstance(b, (int, float)) and isinstance(a, Tensor) and a.dtype.kind == "f"
+    constant_exponent = is_number(b) and isinstance(a, Tensor) and a.dtype.kind == "f"
     p = b
     a, b = pair(a, b)
     device = same_device("power", a, b)

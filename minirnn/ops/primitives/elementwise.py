@@ -9,7 +9,7 @@ import numpy as np
 from minirnn import devices
 from minirnn.ops.primitives.operands import pair, same_device, shape_error
 from minirnn.tape import Op, record
-from minirnn.tensor import Tensor, as_tensor, leaf
+from minirnn.tensor import DTYPES, Tensor, as_tensor, leaf
 
 
 class _Unary(Op):
@@ -81,8 +81,8 @@ class Maximum(Op):
     broadcasts = True
 
     def backward(self, dy: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-        da = dy * where(a > b, 1.0, where(a == b, 0.5, 0.0)).astype(dy.dtype)
-        return da, dy - da
+        half = where(a == b, dy * 0.5, 0.0)
+        return where(a > b, dy, half), where(a < b, dy, half)
 
 
 class Minimum(Op):
@@ -91,8 +91,8 @@ class Minimum(Op):
     broadcasts = True
 
     def backward(self, dy: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-        da = dy * where(a < b, 1.0, where(a == b, 0.5, 0.0)).astype(dy.dtype)
-        return da, dy - da
+        half = where(a == b, dy * 0.5, 0.0)
+        return where(a < b, dy, half), where(a > b, dy, half)
 
 
 class Clip(Op):
@@ -276,15 +276,14 @@ def where(condition: Any, a: Any, b: Any) -> Tensor:
         condition = as_tensor(condition, device=place)
     if condition.dtype != np.bool_:
         raise TypeError(f"where: condition has dtype {condition.dtype}\n  expected bool, such as x > 0")
-    if not isinstance(a, Tensor) and not isinstance(b, Tensor):
-        a = as_tensor(a, device=condition.device)
     a, b = pair(a, b)
     device = same_device("where", condition, a, b)
     try:
         y = device.where(condition.array, a.array, b.array)
     except (ValueError, TypeError) as error:
         raise shape_error(f"where (condition {condition.shape})", a, b, error) from None
-    return record(Where(condition), device, y, (a, b))
+    # detached: the condition may be assigned to before the backward pass, and what was computed stays what it was
+    return record(Where(condition.detach()), device, y, (a, b))
 
 
 def astype(x: Any, dtype: Any) -> Tensor:
@@ -293,7 +292,7 @@ def astype(x: Any, dtype: Any) -> Tensor:
     dtype = np.dtype(dtype)
     if x.dtype == dtype:
         return x
-    if dtype.kind not in "fiub":
+    if dtype not in DTYPES:
         raise TypeError(f"astype: got {dtype}\n  expected float16/32/64, an integer type or bool")
     y = x.device.cast(x.array, dtype)
     return record(CAST, x.device, y, (x,)) if dtype.kind == "f" else leaf(x.device, y)

@@ -27,6 +27,7 @@ class GetItem(Op):
 class ScatterAdd(Op):
     """y = 0; y[index] += v     dv = dy[index]"""
 
+    broadcasts = True  # v is broadcast to the shape of y[index]
     reads_inputs = False
 
     def __init__(self, index: Index) -> None:
@@ -109,6 +110,7 @@ def embedding(weight: Any, ids: Any) -> Tensor:
         raise TypeError(f"embedding: ids have dtype {ids.dtype}\n  expected integers")
     if ids.size and (ids.min() < 0 or ids.max() >= weight.shape[0]):
         raise ValueError(
-            f"embedding: ids run from {ids.min()} to {ids.max()}\n  expected 0 .. {weight.shape[0] - 1}, the rows"
+            f"embedding: ids run from {ids.min()} to {ids.max()}\n"
+            f"  expected 0 .. {weight.shape[0] - 1}, the rows of weight {weight.shape}"
         )
     return getitem(weight, (np.array(ids),))

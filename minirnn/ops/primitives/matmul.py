@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from minirnn.ops.primitives.operands import pair, same_device, shape_error
@@ -20,8 +21,9 @@ class Matmul(Op):
         if not b.requires_grad:
             return da, None
         if b.ndim == 2 and a.ndim > 2:  # one product over all rows instead of one for each batch entry and a sum
-            a = reshape(a, (-1, a.shape[-1]))
-            dy = reshape(dy, (-1, dy.shape[-1]))
+            rows = prod(a.shape[:-1])
+            a = reshape(a, (rows, a.shape[-1]))
+            dy = reshape(dy, (rows, dy.shape[-1]))
         return da, matmul(swap_last(a), dy)
 
 

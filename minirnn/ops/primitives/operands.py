@@ -9,15 +9,20 @@ import numpy as np
 from minirnn.devices.base import Device
 from minirnn.tensor import Tensor, as_tensor, leaf
 
-_constants: dict[tuple[Device, Any, Any], Tensor] = {}
+_constants: dict[tuple[Device, Any, Any, Any], Tensor] = {}
 _CACHEABLE = frozenset((-2, -1, -0.5, 0.5, 1, 2, 3))  # those that formulas use; not 0, since 0.0 == -0.0
+
+
+def is_number(value: Any) -> bool:
+    """Whether `value` is a Python number, which has no dtype of its own (np.float64 is a float, and has one)."""
+    return isinstance(value, (bool, int, float)) and not isinstance(value, np.generic)
 
 
 def constant(value: Any, like: Tensor) -> Tensor:
     """`value` on the device of `like`; a Python number takes the dtype of `like` where NumPy's rules say so."""
-    if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
-        key = (like.device, value, like.array.dtype)
-        if value in _CACHEABLE and value.__class__ is not bool:
+    if is_number(value):
+        if value in _CACHEABLE:
+            key = (like.device, value, value.__class__, like.array.dtype)  # 2 and 2.0 are equal, but not the same
             found = _constants.get(key)
             if found is None:
                 found = _constants[key] = _scalar(value, like)
@@ -34,9 +39,12 @@ def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     """Both operands of a binary op as Tensors."""
     if isinstance(a, Tensor):
         return a, b if isinstance(b, Tensor) else constant(b, a)
-    if isinstance(b, Tensor):
-        return constant(a, b), b
-    return as_tensor(a), as_tensor(b)
+    if not isinstance(b, Tensor):
+        if not is_number(a):
+            a = as_tensor(a)
+            return a, constant(b, a)
+        b = as_tensor(b)
+    return constant(a, b), b
 
 
 def same_device(op: str, *operands: Tensor) -> Device:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from minirnn.ops.primitives import arithmetic, elementwise, indexing, reductions, shapes
 from minirnn.ops.primitives import softmax as softmax_ops
 from minirnn.ops.primitives.matmul import matmul
@@ -27,7 +29,7 @@ def _transpose(t: Tensor, *axes: Any) -> Tensor:
     """``t.transpose()``, ``t.transpose((1, 0))`` or ``t.transpose(1, 0)``."""
     if not axes:
         return shapes.transpose(t)
-    return shapes.transpose(t, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
+    return shapes.transpose(t, axes[0] if len(axes) == 1 and not isinstance(axes[0], (int, np.integer)) else axes)
 
 
 def _iterate(t: Tensor) -> Any:

@@ -49,6 +49,8 @@ def sum(x: Any, axis: Axes = None, keepdims: bool = False) -> Tensor:
 def mean(x: Any, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Mean over `axis` (an int, a tuple, or None for all). Integers and bools become float32.
 
+    float16 is summed and divided in float32.
+
     Raises
     ------
     ValueError
@@ -61,7 +63,9 @@ def mean(x: Any, axis: Axes = None, keepdims: bool = False) -> Tensor:
     n = prod(x.shape if axes is None else (x.shape[k] for k in axes))
     if n == 0:
         raise ValueError(f"mean: nothing to average over axis {axis} of shape {x.shape}")
-    return sum(x, axis, keepdims) * (1 / n)
+    if x.dtype == np.float16:  # the sum could overflow, and n have no float16 of its own
+        return (sum(x.astype(np.float32), axis, keepdims) / n).astype(np.float16)
+    return sum(x, axis, keepdims) / n
 
 
 def max(x: Any, axis: Axes = None, keepdims: bool = False) -> Tensor:

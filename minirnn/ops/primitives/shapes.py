@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from minirnn.ops.primitives.operands import axis_of, same_device
 from minirnn.tape import Op, record
 from minirnn.tensor import Tensor, as_tensor
@@ -45,6 +47,7 @@ class BroadcastTo(Op):
 class Concat(Op):
     """y = x_0, x_1, ... one after the other along axis     dx_k = the part of dy that came from x_k"""
 
+    broadcasts = True  # not shapes, but dtypes
     reads_inputs = False
 
     def __init__(self, axis: int) -> None:
@@ -66,7 +69,7 @@ def reshape(x: Any, shape: int | Sequence[int]) -> Tensor:
         If the number of elements differs.
     """
     x = as_tensor(x)
-    shape = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    shape = tuple(int(n) for n in ((shape,) if isinstance(shape, (int, np.integer)) else shape))
     if shape.count(-1) == 1:
         known = -prod(shape)
         if known > 0 and x.size % known == 0:

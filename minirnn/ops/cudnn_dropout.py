@@ -1,0 +1,32 @@
+"""The dropout masks of the CudnnRNN ops: a pure function of the two seeds, equal on every device.
+
+Element k of the mask between layers l and l + 1, counted in C order over (T, B, D*P), is made from 32 random bits u_k:
+it is 0 if ``u_k < dropout * 2**32``, else ``1 / (1 - dropout)``. The bits come from the counter-based generator
+Philox4x64-10 (Salmon et al. 2011) with the key ``(seed & 0xffffffff) << 32 | (seed2 & 0xffffffff)``: u_k is half
+``k % 2`` (low half first) of word ``k // 2 % 4`` of the block at counter ``(1 + k // 8, 0, 0, l)``. So each element
+can be computed by itself, in any order, by any thread.
+
+cuDNN's own bits cannot be reproduced; its distribution is the same. TensorFlow advances its random state from call to
+call; here the same seeds give the same masks, so that finite differences work. The modules of `minirnn.nn` draw new
+seeds for every training step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def philox_key(seed: int, seed2: int) -> int:
+    """The key that the two seed attributes make."""
+    return (seed & 0xFFFFFFFF) << 32 | (seed2 & 0xFFFFFFFF)
+
+
+def dropout_mask(shape: tuple[int, int, int], dropout: float, layer: int, seed: int, seed2: int) -> np.ndarray:
+    """The mask (T, B, D*P), float64, that multiplies the output of `layer` on its way to the next one."""
+    n = int(np.prod(shape))
+    if dropout >= 1:  # the scale 1 / (1 - dropout) does not exist, and nothing is left to scale
+        return np.zeros(shape)
+    bits = np.random.Philox(key=philox_key(seed, seed2), counter=[0, 0, 0, layer]).random_raw((n + 1) // 2)
+    u = bits.astype("<u8").view("<u4")[:n]
+    threshold = np.uint64(round(dropout * 2**32))
+    return np.where(u < threshold, 0.0, 1 / (1 - dropout)).reshape(shape)
