@@ -6,7 +6,7 @@ layer on to the next one and keeps in one flat array, the reserve space, what th
 ====================  =================================  ==========================================================
 part                  elements                           what
 ====================  =================================  ==========================================================
-``layer l``           ``rnn_sequence_reserve_size``      what the device's kernel saves of layer l
+``layer l``           ``rnn_sequence_reserve_layout``    what the device's kernel keeps of layer l
 ``output of l``       T * B * D*P, for l < L-1           output of layer l before dropout
 ``mask after l``      T * B * D*P, for l < L-1           its dropout mask, if there is dropout
 ``sample``            16                                 elements of ``output``: tells a stale reserve space
@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,15 +72,20 @@ def _reserve_layout(device: Device, net: Network, T: int, B: int, dropping: bool
 
     for layer in range(net.L):
         if kernels:
-            skip = layer == 0 and net.skip
-            sizes = T, B, net.in_size(layer), net.H, net.P, net.D
-            add(f"layer {layer}", device.rnn_sequence_reserve_size(net.rnn_mode, *sizes, net.num_proj > 0, skip))
+            add(f"layer {layer}", sum(prod(shape) for _, shape in kernel_layout(device, net, T, B, layer)))
             if layer < net.L - 1:
                 add(f"output of {layer}", outputs)
         if layer < net.L - 1 and dropping:
             add(f"mask after {layer}", outputs)
     add("sample", SAMPLE)
     return parts
+
+
+def kernel_layout(device: Device, net: Network, T: int, B: int, layer: int) -> list[tuple[str, tuple[int, ...]]]:
+    """Names and shapes of what the device's kernel keeps of one layer."""
+    sizes = T, B, net.in_size(layer), net.H, net.P, net.D
+    skip = layer == 0 and net.skip
+    return list(device.rnn_sequence_reserve_layout(net.rnn_mode, *sizes, net.num_proj > 0, skip))
 
 
 def reserve_size(device: Device, call: Call) -> int:

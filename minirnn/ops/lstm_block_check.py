@@ -97,8 +97,8 @@ def check_sequence(
     ts = check.tensors(op, x=ts[0], cs_prev=ts[1], h_prev=ts[2], w=w, wci=wci, wcf=wcf, wco=wco, b=b, **saved)
     x, cs_prev, h_prev, *weights = ts[:8]
     T, B, I = check.rank(op, "x", x, "T B I")
-    L = check.integer(op, "seq_len_max", seq_len_max, 0, T, f" (T, from x {x.shape})")
     H = _check_weights(op, gate_order, x, cs_prev, h_prev, weights, B, I)
+    L = check.integer(op, "seq_len_max", seq_len_max, 0, T, f" (T, from x {x.shape})")
     for name, t in zip(saved, ts[8:], strict=True):
         check.shape(op, name, t, "T, B, H", (T, B, H), f"x {x.shape} and cs_prev {cs_prev.shape}")
     return L, ts

@@ -163,7 +163,8 @@ MAXIMUM, MINIMUM, CAST, TO_DEVICE, IDENTITY = Maximum(), Minimum(), Cast(), ToDe
 
 
 def _float(op: str, x: Any) -> Tensor:
-    x = as_tensor(x)
+    if x.__class__ is not Tensor:  # most are, and a call saved is 0.1 us
+        x = as_tensor(x)
     if x.array.dtype.kind != "f":
         raise TypeError(f"{op}: got dtype {x.dtype}\n  expected float16, float32 or float64; use x.astype('float32')")
     return x

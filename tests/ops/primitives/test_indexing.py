@@ -1,0 +1,165 @@
+"""Indexing, scatter_add and embedding: NumPy's results, gradients that add up where something is read twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import ops
+from tests.compare import assert_agrees_with_torch, assert_close, assert_same
+
+INDICES: dict[str, Any] = {
+    "int": 1,
+    "negative int": -1,
+    "all ints": (1, -2, 3),
+    "slice": slice(1, None),
+    "steps": (slice(None), slice(None, None, 2)),
+    "reversed": (slice(None, None, -1), slice(2, 0, -1)),
+    "ellipsis": (..., 2),
+    "nothing": (),
+    "only ellipsis": ...,
+    "new axes": (None, slice(None), None, 1),
+    "empty slice": slice(5, 9),
+    "integer array": np.array([1, 0, 1, 1]),
+    "repeats": (slice(None), np.array([2, 2, 0, 2])),
+    "negative integers": (0, np.array([-1, -1, 1])),
+    "two arrays": (np.array([0, 1, 0]), np.array([2, 2, 2])),
+    "arrays broadcast": (np.array([[0], [1]]), slice(None), np.array([3, 3, 0])),
+    "matrix of indices": np.array([[1, 1], [0, 1]]),
+    "list": ([1, 1, 0],),
+    "empty list": ([],),
+    "bool matrix": np.array([[True, False, True], [False, False, True]]),
+    "bool of an axis": (slice(None), np.array([True, False, True])),
+    "bool none": np.zeros((2, 3, 4), bool),
+    "small integers": np.array([1, 0, 1], np.uint8),
+    "array and None": (np.array([1, 1]), None, 2),
+}
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_values_and_gradients_are_those_of_numpy_indexing(device: str, rng: np.random.Generator, name: str) -> None:
+    index = INDICES[name]
+    x = rng.standard_normal((2, 3, 4))
+    t = mr.tensor(x, requires_grad=True, device=device)
+    y = t[index]
+    expected = x[index[0] if name in ("list", "empty list") and index != ([],) else index]
+    if name == "empty list":
+        expected = x[np.array([], int)]
+    assert_same(y, expected)
+    v = rng.standard_normal(y.shape)
+    dx = np.zeros_like(x)
+    np.add.at(dx, np.array([], int) if name == "empty list" else index, v)
+    assert_close(mr.grad(y, t, v), dx)
+    assert mr.gradcheck(lambda a: a[index] * a[index], [x], order=2)
+
+
+@pytest.mark.parametrize("name", ["int", "integer array", "two arrays", "bool matrix", "steps", "repeats"])
+def test_values_and_gradients_are_torchs(device: str, rng: np.random.Generator, name: str) -> None:
+    torch = pytest.importorskip("torch")
+    index = INDICES[name]
+    theirs = tuple(
+        torch.tensor(k) if isinstance(k, np.ndarray) else k for k in (index if isinstance(index, tuple) else (index,))
+    )
+    x = rng.standard_normal((2, 3, 4))
+    assert_agrees_with_torch(lambda t: t[index], lambda t: t[theirs], [x], rng, device)
+
+
+def test_tensors_are_indices_too() -> None:
+    t = mr.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert t[mr.tensor([1, 0])].tolist() == [[3, 4], [1, 2]]
+    assert t[mr.tensor(1), mr.tensor([0, 0])].tolist() == [3, 3]
+    assert t[t > 1.5].tolist() == [2, 3, 4]
+    assert t[np.int64(1), np.uint8(0)].item() == 3
+
+
+def test_an_index_array_is_copied() -> None:
+    t, index = mr.tensor([1.0, 2.0, 3.0], requires_grad=True), np.array([0, 0])
+    y = t[index].sum()
+    index[:] = 2
+    assert mr.grad(y, t).tolist() == [2, 0, 0]
+
+
+def test_scalars_have_only_empty_indices() -> None:
+    t = mr.tensor(2.0, requires_grad=True)
+    assert t[()].shape == () and t[...].shape == () and t[None].shape == (1,)
+    assert mr.grad(t[None].sum() + t[...], t).item() == 2
+    with pytest.raises(IndexError, match=r"indexing a Tensor of shape \(\): "):
+        t[0]
+
+
+@pytest.mark.parametrize("index", [2, -3, (0, 3), np.array([0, 5]), (0, 0, 0, 0), np.ones(3, bool)], ids=str)
+def test_an_index_out_of_range_is_an_error_that_names_the_shape(index: Any) -> None:
+    with pytest.raises(IndexError, match=r"indexing a Tensor of shape \(2, 3\): "):
+        mr.tensor(np.ones((2, 3)))[index]
+
+
+@pytest.mark.parametrize("index", [1.0, "a", True, (0, 1.5), object()], ids=repr)
+def test_other_things_are_no_indices(index: Any) -> None:
+    with pytest.raises(TypeError, match=r"indexing: got .*\n  expected integers, slices"):
+        mr.tensor(np.ones((2, 3)))[index]
+
+
+def test_float_arrays_are_no_indices() -> None:
+    with pytest.raises(TypeError, match="indexing: an index array has dtype float64\n  expected integers or bool"):
+        mr.tensor(np.ones((2, 3)))[np.array([1.0])]
+
+
+# ---- scatter_add
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_scatter_add_is_the_adjoint_of_indexing(rng: np.random.Generator, name: str) -> None:
+    x = rng.standard_normal((2, 3, 4))
+    y = mr.tensor(x)[INDICES[name]]
+    v = rng.standard_normal(y.shape)
+    z = ops.scatter_add(x.shape, INDICES[name], v)
+    assert_close((z * x).sum(), np.sum(v * y.numpy()))
+    if v.size:
+        assert mr.gradcheck(lambda a: ops.scatter_add(x.shape, INDICES[name], a * a), [v], order=2)
+
+
+def test_scattered_values_are_broadcast_and_their_gradient_is_summed() -> None:
+    v = mr.tensor([[1.0], [2.0]], requires_grad=True)
+    y = ops.scatter_add((2, 3), (slice(None),), v)
+    assert y.tolist() == [[1, 1, 1], [2, 2, 2]]
+    assert mr.grad(y, v, np.float32([[1, 2, 3], [4, 5, 6]])).tolist() == [[6], [15]]
+
+
+# ---- embedding
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (), (0,)], ids=str)
+def test_embedding_is_torchs_and_rows_read_twice_get_both_gradients(
+    device: str, rng: np.random.Generator, shape: Any
+) -> None:
+    torch = pytest.importorskip("torch")
+    weight, ids = rng.standard_normal((5, 4)), rng.integers(1, 3, shape)
+    assert_agrees_with_torch(
+        lambda w: ops.embedding(w, ids),
+        lambda w: torch.nn.functional.embedding(torch.tensor(ids), w),
+        [weight],
+        rng,
+        device,
+    )
+    if ids.size:
+        assert mr.gradcheck(lambda w: ops.embedding(w * w, ids), [weight], order=2)
+
+
+def test_embedding_takes_tensors_lists_and_small_integers_as_ids() -> None:
+    weight = mr.tensor([[1.0], [2.0], [3.0]])
+    for ids in ([2, 0], mr.tensor([2, 0]), np.array([2, 0], np.uint8)):
+        assert ops.embedding(weight, ids).tolist() == [[3], [1]]
+
+
+def test_embedding_refuses_ids_without_a_row() -> None:
+    weight = mr.tensor(np.ones((3, 2)))
+    for ids in ([0, 3], [-1, 2]):
+        with pytest.raises(ValueError, match=r"embedding: ids run from .*\n  expected 0 .. 2, the rows of weight"):
+            ops.embedding(weight, ids)
+    with pytest.raises(TypeError, match="embedding: ids have dtype float64\n  expected integers"):
+        ops.embedding(weight, [0.0])
+    with pytest.raises(ValueError, match=r"embedding: weight has shape \(3,\)\n  expected \(V, I\)"):
+        ops.embedding(mr.tensor(np.ones(3)), [0])

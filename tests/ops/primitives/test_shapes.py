@@ -1,0 +1,142 @@
+"""reshape, transpose, broadcast_to, concat, stack, split, expand_dims, squeeze, flip: against torch; messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import ops
+from tests.compare import assert_agrees_with_torch, assert_same
+
+ONE = {
+    "reshape": (lambda t: t.reshape(4, 6), lambda t: t.reshape(4, 6)),
+    "reshape -1": (lambda t: t.reshape((3, -1)), lambda t: t.reshape(3, -1)),
+    "reshape flat": (lambda t: ops.reshape(t, -1), lambda t: t.reshape(-1)),
+    "transpose": (lambda t: t.transpose(), lambda t: t.permute(2, 1, 0)),
+    "T": (lambda t: t.T, lambda t: t.permute(2, 1, 0)),
+    "transpose axes": (lambda t: t.transpose(1, 2, 0), lambda t: t.permute(1, 2, 0)),
+    "transpose negative": (lambda t: t.transpose((-1, 0, 1)), lambda t: t.permute(2, 0, 1)),
+    "broadcast_to": (lambda t: t.broadcast_to((5, 2, 3, 4)), lambda t: t.expand(5, 2, 3, 4)),
+    "broadcast from 1": (
+        lambda t: t.sum(axis=1, keepdims=True).broadcast_to((2, 3, 4)),
+        lambda t: t.sum(1, keepdim=True).expand(2, 3, 4),
+    ),
+    "expand_dims": (lambda t: ops.expand_dims(t, 1), lambda t: t.unsqueeze(1)),
+    "expand_dims -1": (lambda t: ops.expand_dims(t, -1), lambda t: t.unsqueeze(-1)),
+    "squeeze": (lambda t: ops.squeeze(t.reshape(2, 1, 12), 1), lambda t: t.reshape(2, 12)),
+    "squeeze -1": (lambda t: ops.squeeze(t.reshape(2, 12, 1), -1), lambda t: t.reshape(2, 12)),
+    "flip 0": (lambda t: ops.flip(t, 0), lambda t: t.flip(0)),
+    "flip -1": (lambda t: ops.flip(t, -1), lambda t: t.flip(2)),
+    "split equal": (lambda t: t.split(2, axis=2), lambda t: list(t.split(2, 2))),
+    "split sizes": (lambda t: t.split([1, 0, 3], axis=-1), lambda t: list(t.split([1, 0, 3], -1))),
+    "iterate": (lambda t: list(t), lambda t: list(t)),
+}
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_values_and_gradients_are_torchs(device: str, rng: np.random.Generator, name: str) -> None:
+    for dtype in (np.float64, np.float32):
+        assert_agrees_with_torch(*ONE[name], [rng.standard_normal((2, 3, 4)).astype(dtype)], rng, device)
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_first_and_second_derivatives_are_those_of_differences(rng: np.random.Generator, name: str) -> None:
+    assert mr.gradcheck(lambda t: ONE[name][0](t * t), [rng.standard_normal((2, 3, 4))], order=2)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_concat_and_stack_are_torchs(device: str, rng: np.random.Generator, axis: int) -> None:
+    torch = pytest.importorskip("torch")
+    shapes = [(2, 3, 4), (2, 3, 4), (2, 3, 4)]
+    parts = [rng.standard_normal(s) for s in shapes]
+    assert_agrees_with_torch(lambda *ts: ops.stack(ts, axis), lambda *ts: torch.stack(ts, axis), parts, rng, device)
+    for size, part in enumerate((0, 1, 2)):
+        parts[part] = np.take(parts[part], np.arange(size), axis=axis)  # sizes 0, 1, 2 along the axis
+    assert_agrees_with_torch(lambda *ts: ops.concat(ts, axis), lambda *ts: torch.cat(ts, axis), parts, rng, device)
+    assert mr.gradcheck(lambda a, b: ops.concat([a * a, b, a], axis), parts[1:], order=2)
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_stack_has_the_derivatives_of_differences(rng: np.random.Generator, axis: int) -> None:
+    pair = [rng.standard_normal((2, 3)) for _ in range(2)]
+    assert mr.gradcheck(lambda a, b: ops.stack([a * b, b, a], axis), pair, order=2)
+
+
+def test_scalars_are_stacked_to_a_vector(rng: np.random.Generator) -> None:
+    torch = pytest.importorskip("torch")
+    assert_agrees_with_torch(
+        lambda a, b: ops.stack([a, b]), lambda a, b: torch.stack([a, b]), [np.array(1.0), np.array(2.0)], rng
+    )
+
+
+def test_arrays_and_lists_may_stand_among_the_parts() -> None:
+    t = mr.tensor([1.0], requires_grad=True)
+    y = ops.concat([[5.0], t, np.float32([7])])
+    assert_same(y, np.float32([5, 1, 7]))
+    assert mr.grad(y, t, np.float32([2, 3, 4])).tolist() == [3]
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (1, 1)], ids=str)
+def test_small_shapes_survive_the_way_there_and_back(rng: np.random.Generator, shape: Any) -> None:
+    def f(t: Any) -> Any:
+        return t.reshape(shape).transpose().reshape(-1).reshape(shape).broadcast_to((2, *shape))
+
+    assert_agrees_with_torch(f, lambda t: t.expand(2, *shape), [rng.standard_normal(shape)], rng)
+
+
+def test_an_unknown_size_of_an_empty_tensor_is_zero() -> None:
+    assert mr.tensor(np.ones((0, 3))).reshape(-1, 3).shape == (0, 3)
+    assert mr.tensor(np.ones((0, 3))).reshape(-1).shape == (0,)
+
+
+def test_numpy_integers_are_sizes() -> None:
+    t = mr.tensor(np.ones((2, 3)))
+    assert t.reshape(np.int64(6)).shape == (6,)
+    assert t.reshape(np.int64(3), np.int64(2)).shape == (3, 2)
+    assert ops.reshape(t, np.int32(6)).shape == (6,)
+    assert t.transpose(np.int64(1), np.int64(0)).shape == (3, 2)
+
+
+MESSAGES = {
+    "reshape: size": (lambda t: t.reshape(5), r"reshape: cannot make \(5,\) out of shape \(2, 3\)\n  expected 6 elem"),
+    "reshape: -1": (lambda t: t.reshape(4, -1), r"reshape: cannot make \(4, -1\) out of shape \(2, 3\)"),
+    "reshape: two": (lambda t: t.reshape(-1, -1), r"reshape: cannot make \(-1, -1\)"),
+    "transpose": (
+        lambda t: t.transpose(0, 0),
+        r"transpose: axes \(0, 0\) of shape \(2, 3\)\n  expected each of 2 axes",
+    ),
+    "transpose: few": (lambda t: t.transpose((0,)), r"transpose: axes \(0,\) of shape \(2, 3\)"),
+    "broadcast_to": (lambda t: t.broadcast_to((2, 4)), r"broadcast_to: cannot repeat shape \(2, 3\) to \(2, 4\)"),
+    "broadcast_to: fewer": (lambda t: t.broadcast_to((3,)), r"cannot repeat shape \(2, 3\) to \(3,\)"),
+    "concat: shapes": (
+        lambda t: ops.concat([t, t.T]),
+        r"concat: got shapes \[\(2, 3\), \(3, 2\)\]\n  expected equal siz",
+    ),
+    "concat: axes": (lambda t: ops.concat([t, t[0]]), r"concat: got shapes \[\(2, 3\), \(3,\)\]"),
+    "concat: none": (lambda t: ops.concat([]), "concat: got an empty list\n  expected at least one Tensor"),
+    "concat: axis": (lambda t: ops.concat([t], 2), "concat: axis 2 of an array with 2 axes"),
+    "stack": (lambda t: ops.stack([t, t.T]), r"stack: got shapes \[\(2, 3\), \(3, 2\)\]\n  expected equal shapes"),
+    "split: equal": (lambda t: t.split(2, axis=1), r"split: cannot cut axis 1 of shape \(2, 3\) into 2 equal parts"),
+    "split: sizes": (
+        lambda t: t.split([1, 1], axis=1),
+        r"split: sizes \[1, 1\] of axis 1, shape \(2, 3\)\n  .*up to 3",
+    ),
+    "split: negative": (lambda t: t.split([4, -1], axis=1), r"split: sizes \[4, -1\]"),
+    "squeeze": (lambda t: ops.squeeze(t, 0), r"squeeze: axis 0 of shape \(2, 3\) has size 2\n  expected 1"),
+    "expand_dims": (lambda t: ops.expand_dims(t, 3), "expand_dims: axis 3 of an array with 3 axes\n  expected -3 .. 2"),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_errors_say_what_came_and_what_was_expected(name: str) -> None:
+    f, message = MESSAGES[name]
+    with pytest.raises(ValueError, match=message):
+        f(mr.tensor(np.ones((2, 3))))
+
+
+def test_a_single_tensor_is_not_a_list_of_parts() -> None:
+    with pytest.raises(TypeError, match="concat: got a Tensor\n  expected a list or tuple of Tensors"):
+        ops.concat(mr.tensor(np.ones((2, 3))))
