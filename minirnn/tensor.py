@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from itertools import count
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -67,15 +68,15 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.array.shape  # type: ignore[no-any-return]
+        return self.array.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.array.dtype  # type: ignore[no-any-return]
+        return self.array.dtype
 
     @property
     def ndim(self) -> int:
-        return self.array.ndim  # type: ignore[no-any-return]
+        return self.array.ndim
 
     @property
     def size(self) -> int:
@@ -113,7 +114,8 @@ class Tensor:
 
     def __repr__(self) -> str:
         text = np.array2string(self.numpy(), separator=", ", prefix="tensor(", threshold=200)
-        tail = "" if self.dtype in (np.float32, np.int64, np.bool_) else f", dtype={self.dtype}"
+        tail = "" if 0 < self.size <= 200 else f", shape={self.shape}"
+        tail += "" if self.dtype in (np.float32, np.int64, np.bool_) else f", dtype={self.dtype}"
         tail += "" if self.device.name == "cpu" else f", device={self.device.name}"
         if self.op is not None:
             tail += f", op={self.op.name}"
@@ -127,13 +129,13 @@ class Tensor:
         """The values as a read-only NumPy array. On the cpu device it shares memory; ``.copy()`` it to change it."""
         view = self.device.to_numpy(self.array).view()
         view.flags.writeable = False
-        return view  # type: ignore[no-any-return]
+        return view
 
     def item(self) -> float | int | bool:
         """The only element as a Python number. Raises ValueError if there are more."""
         if self.size != 1:
             raise ValueError(f"item(): the Tensor has shape {self.shape}\n  expected exactly one element")
-        return self.numpy().item()  # type: ignore[no-any-return]
+        return self.numpy().item()
 
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers."""
@@ -147,9 +149,12 @@ class Tensor:
             return view.astype(dtype)
         return view.copy() if copy else view
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
+    def __dlpack__(self, *, max_version: tuple[int, int] | None = None, **kwargs: Any) -> Any:
+        # The receiver shares the memory and must not write into it.
         self._needs_host("DLPack")
-        return np.asarray(self.array).__dlpack__(**kwargs)
+        if max_version is None:  # before version 1 the protocol cannot say "read-only", and NumPy would refuse
+            return np.asarray(self.array).__dlpack__(**kwargs)
+        return self.numpy().__dlpack__(max_version=max_version, **kwargs)
 
     def __dlpack_device__(self) -> Any:
         self._needs_host("DLPack")
@@ -204,18 +209,8 @@ class Tensor:
 
     def retain_grad(self) -> Tensor:
         """Keep the gradient of this intermediate Tensor in `grad`, as leaves do; returns itself."""
-        if self.op is not None and not any(getattr(h, "retains", False) for h in self.hooks or ()):
-            from weakref import ref  # a plain reference to self in its own hook would be a cycle
-
-            me = ref(self)
-
-            def keep(gradient: Tensor) -> None:
-                this = me()
-                if this is not None:
-                    this.grad = gradient if this.grad is None else this.grad + gradient
-
-            keep.retains = True
-            self.register_hook(keep)
+        if self.op is not None and not any(isinstance(h, _Retain) for h in self.hooks or ()):
+            self.register_hook(_Retain(self))
         return self
 
     def assign(self, value: Any) -> Tensor:
@@ -290,6 +285,20 @@ class Tensor:
         def log_softmax(self, axis: int = -1) -> Tensor: ...
         @property
         def T(self) -> Tensor: ...
+
+
+class _Retain:
+    """The hook that `Tensor.retain_grad` registers."""
+
+    retains = True
+
+    def __init__(self, t: Tensor) -> None:
+        self.ref = ref(t)  # with the Tensor itself its hook would be a cycle
+
+    def __call__(self, gradient: Tensor) -> None:
+        t = self.ref()
+        if t is not None:
+            t.grad = gradient if t.grad is None else t.grad + gradient
 
 
 def leaf(device: Device, array: Array, requires_grad: bool = False) -> Tensor:

@@ -148,6 +148,11 @@ class Device:
     def __hash__(self) -> int:
         return hash(self.name)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from minirnn.devices.registry import get  # which imports this module
+
+        return get, (self.name,)  # a copied Tensor stays on its device
+
     def __repr__(self) -> str:
         return f"<device {self.name}>"
 

@@ -80,11 +80,11 @@ def get(name: str | Device | None = None) -> Device:
         if _default.device is not None:
             return _default.device
         name = os.environ.get("MINIRNN_DEVICE") or "cpu"
+    if not isinstance(name, str):
+        raise TypeError(f"device {name!r} is a {type(name).__name__}\n  expected a device or its name, such as 'cpu'")
     device = _made.get(name)
     if device is not None:
         return device
-    if not isinstance(name, str):
-        raise TypeError(f"device {name!r} is a {type(name).__name__}\n  expected a device or its name, such as 'cpu'")
     with _lock:
         if name not in _factories:
             _read_entry_points()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minirnn.devices.base import Device
-from minirnn.devices.cpu import gru_block, lstm_block
+from minirnn.devices.cpu import cudnn_rnn, gru_block, lstm_block
 from minirnn.devices.cpu.primitives import Primitives
 
 
@@ -19,6 +19,9 @@ class CPU(Primitives, Device):
             "block_lstm_grad",
             "gru_block_cell",
             "gru_block_cell_grad",
+            "rnn_sequence_reserve_layout",
+            "rnn_sequence",
+            "rnn_sequence_grad",
         }
     )
 
@@ -28,3 +31,6 @@ class CPU(Primitives, Device):
     block_lstm_grad = staticmethod(lstm_block.block_lstm_grad)
     gru_block_cell = staticmethod(gru_block.gru_block_cell)
     gru_block_cell_grad = staticmethod(gru_block.gru_block_cell_grad)
+    rnn_sequence_reserve_layout = staticmethod(cudnn_rnn.rnn_sequence_reserve_layout)
+    rnn_sequence = staticmethod(cudnn_rnn.rnn_sequence)
+    rnn_sequence_grad = staticmethod(cudnn_rnn.rnn_sequence_grad)

@@ -55,7 +55,7 @@ class Primitives:
 
     @staticmethod
     def cast(a: Any, dtype: Any) -> Any:
-        return a.astype(dtype)
+        return a.astype(dtype, copy=False)
 
     @staticmethod
     def full(shape: Sequence[int], value: Any, dtype: Any) -> Any:

@@ -162,7 +162,7 @@ EXP, LOG, SQRT, TANH, SIGMOID, RELU, ABSOLUTE = Exp(), Log(), Sqrt(), Tanh(), Si
 MAXIMUM, MINIMUM, CAST, TO_DEVICE, IDENTITY = Maximum(), Minimum(), Cast(), ToDevice(), Identity()
 
 
-def _float(op: str, x: Any) -> Tensor:
+def float_tensor(op: str, x: Any) -> Tensor:
     if x.__class__ is not Tensor:  # most are, and a call saved is 0.1 us
         x = as_tensor(x)
     if x.array.dtype.kind != "f":
@@ -172,37 +172,37 @@ def _float(op: str, x: Any) -> Tensor:
 
 def exp(x: Any) -> Tensor:
     """``e ** x``."""
-    x = _float("exp", x)
+    x = float_tensor("exp", x)
     return record(EXP, x.device, x.device.exp(x.array), (x,))
 
 
 def log(x: Any) -> Tensor:
     """Natural logarithm."""
-    x = _float("log", x)
+    x = float_tensor("log", x)
     return record(LOG, x.device, x.device.log(x.array), (x,))
 
 
 def sqrt(x: Any) -> Tensor:
     """Square root."""
-    x = _float("sqrt", x)
+    x = float_tensor("sqrt", x)
     return record(SQRT, x.device, x.device.sqrt(x.array), (x,))
 
 
 def tanh(x: Any) -> Tensor:
     """Hyperbolic tangent."""
-    x = _float("tanh", x)
+    x = float_tensor("tanh", x)
     return record(TANH, x.device, x.device.tanh(x.array), (x,))
 
 
 def sigmoid(x: Any) -> Tensor:
     """``1 / (1 + exp(-x))``, without overflow."""
-    x = _float("sigmoid", x)
+    x = float_tensor("sigmoid", x)
     return record(SIGMOID, x.device, x.device.sigmoid(x.array), (x,))
 
 
 def relu(x: Any) -> Tensor:
     """``max(x, 0)``; the derivative at 0 is 0."""
-    x = _float("relu", x)
+    x = float_tensor("relu", x)
     return record(RELU, x.device, x.device.relu(x.array), (x,))
 
 
@@ -250,7 +250,7 @@ def clip(x: Any, low: float | None = None, high: float | None = None, *, straigh
     ValueError
         If ``low > high`` or a bound is NaN.
     """
-    x = _float("clip", x)
+    x = float_tensor("clip", x)
     for bound in (low, high):
         if bound is not None and (isinstance(bound, bool) or not isinstance(bound, (int, float, np.number))):
             raise TypeError(f"clip: a bound is {bound!r}\n  expected a number or None")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.ops.primitives.elementwise import _float, exp
+from minirnn.ops.primitives.elementwise import float_tensor, exp
 from minirnn.ops.primitives.indexing import scatter_add
 from minirnn.ops.primitives.operands import axis_of
 from minirnn.tape import Op, record
@@ -52,14 +52,14 @@ class CrossEntropy(Op):
 
 def softmax(x: Any, axis: int = -1) -> Tensor:
     """``exp(x) / sum(exp(x))`` along `axis`, without overflow."""
-    x = _float("softmax", x)
+    x = float_tensor("softmax", x)
     axis = axis_of("softmax", axis, x.ndim)
     return record(Softmax(axis), x.device, x.device.softmax(x.array, axis), (x,))
 
 
 def log_softmax(x: Any, axis: int = -1) -> Tensor:
     """``log(softmax(x))`` along `axis`, without overflow or underflow."""
-    x = _float("log_softmax", x)
+    x = float_tensor("log_softmax", x)
     axis = axis_of("log_softmax", axis, x.ndim)
     return record(LogSoftmax(axis), x.device, x.device.log_softmax(x.array, axis), (x,))
 
@@ -82,7 +82,7 @@ def cross_entropy(x: Any, target: Any, reduction: str = "mean") -> Tensor:
     ValueError
         If the shapes do not fit, a target is out of range, or `reduction` is unknown.
     """
-    x = _float("cross_entropy", x)
+    x = float_tensor("cross_entropy", x)
     target = np.array(target)
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"cross_entropy: reduction is {reduction!r}\n  expected 'mean', 'sum' or 'none'")

@@ -1,4 +1,4 @@
-"""exp, log, tanh, sigmoid, relu, clip, where and relatives: against torch and differences, at saturation and at kinks."""
+"""exp, log, tanh, sigmoid, relu, clip, where and relatives: against torch and differences, saturated, at kinks."""
 
 from __future__ import annotations
 

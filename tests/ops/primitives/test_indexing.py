@@ -96,7 +96,7 @@ def test_an_index_out_of_range_is_an_error_that_names_the_shape(index: Any) -> N
         mr.tensor(np.ones((2, 3)))[index]
 
 
-@pytest.mark.parametrize("index", [1.0, "a", True, (0, 1.5), object()], ids=repr)
+@pytest.mark.parametrize("index", [1.0, "a", True, (0, 1.5), object], ids=repr)
 def test_other_things_are_no_indices(index: Any) -> None:
     with pytest.raises(TypeError, match=r"indexing: got .*\n  expected integers, slices"):
         mr.tensor(np.ones((2, 3)))[index]

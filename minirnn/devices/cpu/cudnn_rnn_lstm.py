@@ -1,0 +1,203 @@
+"""The LSTM layer, one direction, in the column layout of `cudnn_rnn_columns`.
+
+Forward, with gate rows i f o n and the state c' below them, sigmoid(a) = tanh(a/2)/2 + 1/2:
+
+    [i; f; o; n] = act(W x + R h' + b)        c = (i, f) . (n, c')        h = o * tanh(c)
+
+Backward, everything is linear in dh and dc. The factors of many steps are computed at once; then a step is one product
+and four calls. Rows of a step: carry i f n o a (carry = f, a = o * (1 - tanh(c)^2)):
+
+    dh += dy        (o, a) *= dh        dC = dc + a        (carry, i, f, n) *= dC        dc = carry        dh = R.T @ (i, f, n, o)
+"""
+
+from __future__ import annotations
+
+from itertools import repeat
+
+import numpy as np
+
+from minirnn.devices.cpu import workspace
+from minirnn.devices.cpu.cudnn_rnn_columns import (
+    Array,
+    Visit,
+    factor_steps,
+    input_gradient,
+    project,
+    recurrent_gradient,
+)
+
+add, subtract, multiply, tanh, dot = np.add, np.subtract, np.multiply, np.tanh, np.dot
+
+
+def inner_rows(rows: Array, out: Array) -> Array:
+    """Copy gate rows i, f, n, o into `out` as i, f, o, n, those of the sigmoids halved."""
+    H = len(rows) // 4
+    half = rows.dtype.type(0.5)
+    multiply(rows[: 2 * H], half, out[: 2 * H])
+    multiply(rows[3 * H :], half, out[2 * H : 3 * H])
+    out[3 * H :] = rows[2 * H : 3 * H]
+    return out
+
+
+def forward(
+    x: Array, h0: Array, c0: Array, weights: tuple, saved: dict[str, Array] | None, visit: Visit, y: Array
+) -> tuple[Array, Array]:
+    """Compute y (T, B, P); return h_n (B, P) and c_n (B, H). `saved`: blocks of the reserve of this direction, or None."""
+    W, R, Wp, bW, bR = weights
+    T, B, width = x.shape
+    H, P, dtype = len(R) // 4, R.shape[1], x.dtype
+
+    A = workspace.empty((4 * H, P + 1), dtype)  # [R | b]: a row of ones below h adds the bias within the product
+    inner_rows(R, A[:, :P])
+    inner_rows(bW + bR, A[:, P])
+    states = workspace.empty((T + 1, P + 1, B), dtype)
+    states[:, P] = 1
+    h_in, h_out = visit.in_and_out(states)
+    h_out = h_out[:, :P]
+
+    if saved is None:  # every step works in the same place
+        Z = workspace.empty((T, 4 * H, B), dtype)
+        block = workspace.empty((5 * H, B), dtype)
+        c_in = c_out = [block[4 * H :]] * T
+        parts = (block[: 4 * H], block[: 3 * H], block[: 2 * H], block[3 * H :], block[2 * H : 3 * H])
+        local = [list(Z), *map(repeat, parts), c_out, repeat(workspace.empty((H, B), dtype))]
+    else:
+        gates = saved["gates"].reshape(T, 5 * H, B)
+        Z = gates[:, : 4 * H]
+        zs, c_in, c_last = list(Z), list(gates[:, 4 * H :]), workspace.empty((H, B), dtype)
+        c_out = [c_last, *c_in[:-1]] if visit.reverse else [*c_in[1:], c_last]
+        local = [zs, zs, gates[:, : 3 * H], gates[:, : 2 * H], gates[:, 3 * H :], gates[:, 2 * H : 3 * H], c_out]
+        local.append(saved["tanh_c"])
+    if W is None:
+        gate_input = Z.reshape(T, 4, H, B)
+        multiply(x.transpose(0, 2, 1)[:, None], dtype.type(0.5), gate_input[:, :3])
+        gate_input[:, 3] = x.transpose(0, 2, 1)
+    else:
+        project(inner_rows(W, workspace.empty((4 * H, width), dtype)), x, Z)
+    steps = list(zip(*local, h_in, h_out, strict=False))
+
+    HALF = np.array(0.5, dtype)
+    a, t = np.empty((4 * H, B), dtype), np.empty((2 * H, B), dtype)
+    t_i, t_f, m = t[:H], t[H:], t[:H]
+    h_n, c_n = np.empty((B, P), dtype), np.empty((B, H), dtype)
+    if visit.reverse:
+        h_in[-1, :P], c_in[-1][...] = 0, 0  # for columns whose sample starts later
+    for piece in visit.forward():
+        h_in[piece.first][:P, piece.joining] = h0.T[:, piece.joining]
+        c_in[piece.first][:, piece.joining] = c0.T[:, piece.joining]
+        for x_z, z, s, i_f, n_c, o, c, tanh_c, h1, h in piece.order(steps[piece.lo : piece.hi]):
+            dot(A, h1, a)
+            add(a, x_z, z)
+            tanh(z, z)
+            multiply(s, HALF, s)
+            add(s, HALF, s)
+            multiply(i_f, n_c, t)
+            add(t_i, t_f, c)
+            tanh(c, tanh_c)
+            if Wp is None:
+                multiply(o, tanh_c, h)
+            else:
+                multiply(o, tanh_c, m)
+                dot(Wp, m, h)
+        h_n[piece.leaving] = h_out[piece.last][:, piece.leaving].T
+        c_n[piece.leaving] = c_out[piece.last][:, piece.leaving].T
+    y[...] = h_out.transpose(0, 2, 1)
+    return h_n, c_n
+
+
+def factors(saved: dict[str, Array], lo: int, hi: int, U: Array, D: Array) -> None:
+    """Fill D (n, 6, H, B), rows carry i f n o a, with the derivatives that the gates alone determine."""
+    gates, tanh_c = saved["gates"][lo:hi], saved["tanh_c"][lo:hi]
+    U, D = U[: hi - lo], D[: hi - lo]
+    ONE = np.array(1, D.dtype)
+    sigmoids, i, o, n, n_c = gates[:, :3], gates[:, 0], gates[:, 2], gates[:, 3], gates[:, 3:]
+    D_if, D_n, D_o, D_a = D[:, 1:3], D[:, 3], D[:, 4], D[:, 5]
+    D[:, 0] = gates[:, 1]
+    subtract(ONE, sigmoids, U)
+    multiply(U[:, :2], sigmoids[:, :2], D_if)
+    multiply(D_if, n_c, D_if)  # n i(1-i), c' f(1-f)
+    multiply(n, n, D_n)
+    subtract(ONE, D_n, D_n)
+    multiply(D_n, i, D_n)  # i (1-n^2)
+    multiply(U[:, 2], o, D_o)
+    multiply(D_o, tanh_c, D_o)  # tanh(c) o(1-o)
+    multiply(tanh_c, tanh_c, D_a)
+    subtract(ONE, D_a, D_a)
+    multiply(D_a, o, D_a)  # o (1-tanh(c)^2)
+
+
+def backward(
+    x: Array,
+    h0: Array,
+    weights: tuple,
+    saved: dict[str, Array],
+    visit: Visit,
+    y: Array,
+    dy: Array,
+    dh_n: Array,
+    dc_n: Array,
+    dweights: tuple,
+    dx: Array | None,
+    accumulate: bool,
+) -> tuple[Array, Array]:
+    """Set `dweights` and dx (or add to dx); return dh0 (B, P) and dc0 (B, H)."""
+    W, R, Wp, _, _ = weights
+    dW, dR, dWp, dbW, dbR = dweights
+    T, B, width = x.shape
+    H, P, dtype = len(R) // 4, R.shape[1], x.dtype
+
+    n = factor_steps(T, B, H)
+    D, U = workspace.empty((n, 6, H, B), dtype), workspace.empty((n, 3, H, B), dtype)
+    D_z = D.reshape(n, 6 * H, B)[:, H : 5 * H]
+    views = list(zip(D[:, 0], D[:, :4], D[:, 4:], D[:, 5], D_z, strict=True))
+    all_dA = workspace.empty((4 * H, T, B), dtype) if B > 1 else None
+    dy = dy.transpose(0, 2, 1)
+    R_T = np.ascontiguousarray(R.T) if B > 1 else R.T
+    dH = None if Wp is None else workspace.empty((T, P, B), dtype)
+
+    dh, dc, dC, dm = (np.zeros((k, B), dtype) for k in (P, H, H, H))
+    dh0, dc0 = np.empty((B, P), dtype), np.empty((B, H), dtype)
+    for piece in visit.backward(n):
+        lo, hi = piece.lo, piece.hi
+        factors(saved, lo, hi, U, D)
+        dh[:, piece.joining] = dh_n.T[:, piece.joining]
+        dc[:, piece.joining] = dc_n.T[:, piece.joining]
+        carry = dc
+        if Wp is None or dH is None:
+            for (f, f_ifn, o_a, a, z), dy_t in piece.order(list(zip(views, dy[lo:hi], strict=False))):
+                add(dh, dy_t, dh)
+                multiply(o_a, dh, o_a)
+                add(carry, a, dC)
+                multiply(f_ifn, dC, f_ifn)
+                carry = f
+                dot(R_T, z, dh)
+        else:
+            for (f, f_ifn, o_a, a, z), dy_t, d in piece.order(list(zip(views, dy[lo:hi], dH[lo:hi], strict=False))):
+                add(dh, dy_t, d)
+                dot(Wp.T, d, dm)
+                multiply(o_a, dm, o_a)
+                add(carry, a, dC)
+                multiply(f_ifn, dC, f_ifn)
+                carry = f
+                dot(R_T, z, dh)
+        dc[...] = carry
+        dh0[piece.leaving] = dh[:, piece.leaving].T
+        dc0[piece.leaving] = dc[:, piece.leaving].T
+        if visit.lengths is not None:
+            dh[:, piece.leaving] = 0  # nothing flows in columns whose sample is done
+            dc[:, piece.leaving] = 0
+        if all_dA is not None:
+            all_dA[:, lo:hi] = D_z[: hi - lo].transpose(1, 0, 2)
+
+    dA = D_z[:, :, 0].T if all_dA is None else all_dA.reshape(4 * H, T * B)  # (4H, T*B)
+    if dW is not None:
+        np.matmul(dA, x.reshape(T * B, width), out=dW)
+    recurrent_gradient(dA, y, h0, visit, dR)
+    dbW[...] = dA.sum(axis=1)
+    dbR[...] = dbW
+    if dH is not None:
+        m = saved["gates"][:, 2] * saved["tanh_c"]  # (T, H, B)
+        np.matmul(dH.transpose(1, 0, 2).reshape(P, T * B), m.transpose(1, 0, 2).reshape(H, T * B).T, out=dWp)
+    if dx is not None:
+        input_gradient(dA, W, dx, accumulate)
+    return dh0, dc0

@@ -1,0 +1,71 @@
+"""What a training forward pass keeps for the backward pass, and where it lies in the flat `reserve` array."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+ROWS: dict[str, dict[str, tuple[str, ...]]] = {
+    "rnn_relu": {},  # everything the way back needs is in y
+    "rnn_tanh": {},
+    # Sigmoid gates side by side, so that one call computes all three; n above c', so that (i, f) * (n, c') is one product.
+    "lstm": {"gates": ("i", "f", "o", "n", "c_prev"), "tanh_c": ("tanh_c",)},
+    # q r z is what comes from h', r z n what x goes into: both are neighbors.
+    "gru": {"gates": ("q", "r", "z", "n"), "h_minus_n": ("h_minus_n",)},
+}
+"""Blocks of the reserve of each mode, in order, and the values in each block, (H, B) a step."""
+
+
+def rnn_sequence_reserve_layout(
+    rnn_mode: str, T: int, B: int, I: int, H: int, P: int, D: int, projected: bool, skip: bool
+) -> list[tuple[str, tuple[int, ...]]]:
+    """Names and shapes of the blocks of the reserve array, in order and without gaps.
+
+    Returns
+    -------
+    list of (name, shape)
+        lstm: ``gates`` (D, T, 5, H, B) holds i, f, o, n and the state c before the step; ``tanh_c`` (D, T, 1, H, B).
+        gru: ``gates`` (D, T, 4, H, B) holds q, r, z, n; ``h_minus_n`` (D, T, 1, H, B) is the state before the step less n.
+        rnn_relu, rnn_tanh: nothing.
+
+    Notes
+    -----
+    `P`, `I`, `projected` and `skip` change nothing here; another device may need them. At steps past a sample's length the
+    contents mean nothing.
+    """
+    return [(name, (D, T, len(rows), H, B)) for name, rows in ROWS[rnn_mode].items()]
+
+
+def rnn_sequence_reserve_size(
+    rnn_mode: str, T: int, B: int, I: int, H: int, P: int, D: int, projected: bool, skip: bool
+) -> int:
+    """Number of elements of the reserve array: D*T*B*H times 6 for lstm, 5 for gru, 0 for rnn_relu and rnn_tanh."""
+    layout = rnn_sequence_reserve_layout(rnn_mode, T, B, I, H, P, D, projected, skip)
+    return sum(math.prod(shape) for _, shape in layout)
+
+
+def reserve_views(reserve: np.ndarray, rnn_mode: str, T: int, B: int, H: int, D: int) -> dict[str, np.ndarray]:
+    """The contents of `reserve` by name; nothing is copied.
+
+    Parameters
+    ----------
+    reserve : ndarray
+        1-D, contiguous, `rnn_sequence_reserve_size` elements.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The blocks of `rnn_sequence_reserve_layout`, (D, T, rows, H, B), and each single value, (D, T, H, B):
+        lstm i, f, o, n, c_prev, tanh_c; gru q, r, z, n, h_minus_n. Time runs forward in both directions.
+    """
+    views, start = {}, 0
+    for name, rows in ROWS[rnn_mode].items():
+        shape = (D, T, len(rows), H, B)
+        stop = start + math.prod(shape)
+        block = reserve[start:stop].reshape(shape)
+        if len(rows) > 1:
+            views[name] = block
+        views |= {row: block[:, :, k] for k, row in enumerate(rows)}
+        start = stop
+    return views

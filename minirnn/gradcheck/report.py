@@ -1,0 +1,97 @@
+"""What gradcheck reports: for each input the worst entry and both values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isfinite
+
+
+class GradcheckError(AssertionError):
+    """A gradient is wrong, or the function cannot be checked. The text says which input, which entry, which values."""
+
+
+@dataclass(frozen=True)
+class InputReport:
+    """What was found out about the gradient with respect to one input.
+
+    Attributes
+    ----------
+    name, shape : str, tuple of int
+        The input; ``"x, order 2"`` for gradients of gradients.
+    checked, wrong : int
+        How many entries (or directions) were compared, and how many of them are off.
+    directions : bool
+        Random directions were compared instead of entries.
+    index : tuple of int or None
+        The worst entry; None where only directions were compared, or nothing.
+    analytic, numeric : float
+        Its gradient by `backward` and by central differences.
+    difference, tolerance : float
+        How far they are apart, and how far they may be.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    checked: int
+    wrong: int
+    directions: bool
+    index: tuple[int, ...] | None
+    analytic: float
+    numeric: float
+    difference: float
+    tolerance: float
+
+    def __str__(self) -> str:
+        what = "random directions" if self.directions else "entries"
+        at = f"[{', '.join(map(str, self.index))}]" if self.index else ""
+        return (
+            f"gradient of {self.name}, shape {self.shape}: {self.wrong} of {self.checked} {what} are off\n"
+            f"  worst {self.name.partition(',')[0]}{at}: backward gives {self.analytic:.12g},"
+            f" central differences give {self.numeric:.12g}\n"
+            f"  difference {self.difference:.2e}, tolerance {self.tolerance:.2e} (atol + rtol * the larger one)"
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of `gradcheck`: true if it passed; ``str(report)`` is a table, a line for each input.
+
+    Attributes
+    ----------
+    inputs : tuple of InputReport
+        One for each input checked and each order.
+    problems : tuple of str
+        What makes the function unfit for the check: random draws, changed inputs, values that are not finite.
+    """
+
+    inputs: tuple[InputReport, ...]
+    problems: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return not self.problems and all(r.wrong == 0 for r in self.inputs)
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """Input name -> difference of the two gradients where it is worst."""
+        return {r.name: r.difference for r in self.inputs}
+
+    @property
+    def worst(self) -> InputReport | None:
+        """The input whose difference is largest, measured by its tolerance."""
+        return max(self.inputs, key=lambda r: ratio(r.difference, r.tolerance), default=None)
+
+    def __str__(self) -> str:
+        width = max([5, *(len(r.name) for r in self.inputs)])
+        lines = [f"{'input':{width}}  {'shape':14}{'checked':>8}{'off':>6}{'difference':>12}{'tolerance':>11}"]
+        for r in self.inputs:
+            checked = f"{r.checked} dir" if r.directions else r.checked
+            numbers = f"{r.difference:>12.1e}{r.tolerance:>11.1e}"
+            lines.append(f"{r.name:{width}}  {r.shape!s:14}{checked:>8}{r.wrong:>6}{numbers}")
+        return "\n".join([*lines, *self.problems, "passed" if self else "FAILED"])
+
+
+def ratio(difference: float, tolerance: float) -> float:
+    """How bad a difference is, to find the worst one; NaN is worst of all."""
+    if difference <= tolerance:
+        return difference / tolerance if tolerance else 0.0
+    return difference / tolerance if tolerance and isfinite(difference) else inf

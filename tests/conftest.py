@@ -1,0 +1,72 @@
+"""What all tests share: the fixtures `rng` and `device`, a clean state around each test, Hypothesis' settings."""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+
+import hypothesis
+import numpy as np
+import pytest
+
+# The tests say what they need; the shell in which they run has no say in it.
+os.environ["MPLBACKEND"] = "Agg"
+os.environ.pop("MINIRNN_DEVICE", None)
+
+import minirnn as mr  # noqa: E402
+from minirnn.devices.base import Device  # noqa: E402
+from minirnn.devices.cpu.primitives import Primitives  # noqa: E402
+
+# Every test with the fixture `device` runs once for each of these.
+DEVICES = ("cpu",)
+
+hypothesis.settings.register_profile("minirnn", derandomize=True, deadline=None, print_blob=True)
+hypothesis.settings.load_profile("minirnn")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seed", type=int, default=0, help="another draw of the random inputs of all tests (default 0)")
+
+
+@pytest.fixture(params=DEVICES)
+def device(request: pytest.FixtureRequest) -> str:
+    """The name of a device that works here; one that doesn't is skipped with the reason that `minirnn doctor` gives."""
+    name: str = request.param
+    reason = mr.devices.available()[name]
+    if reason is not None:
+        pytest.skip(f"{name}: {reason}")
+    return name
+
+
+class ComposedCPU(Primitives, Device):
+    """NumPy without a single fused kernel: every op is computed by its composition from primitives."""
+
+    name = "cpu-composed"
+
+
+mr.devices.register("cpu-composed", ComposedCPU)
+
+
+@pytest.fixture
+def composed_device() -> str:
+    """The name of a device on which every fused op is its composition from primitives: the judge of the kernels."""
+    return "cpu-composed"
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """Random numbers that are the test's own: the same in every run and order. A failing test shows the seed."""
+    seed = [request.config.getoption("--seed"), zlib.crc32(request.node.nodeid.encode())]
+    print(f"rng: np.random.default_rng({seed})")
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture(autouse=True)
+def clean_state() -> Iterator[None]:
+    """Each test starts the public random stream anew and leaves no Matplotlib figure open."""
+    mr.manual_seed(0)
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

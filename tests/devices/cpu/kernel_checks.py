@@ -1,0 +1,89 @@
+"""Comparison, finite differences and awkward array layouts for the tests of the CPU kernels beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "block_ops"
+
+# Rounding of one dtype through a few steps, as a part of max(1, largest value); golden/block_ops/README.md.
+TOLERANCE = {"float16": 2e-2, "float32": 2e-5, "float64": 1e-12}
+
+
+def golden(prefix: str) -> list[Any]:
+    """The stored cases whose file names start with `prefix`, with their names as test ids."""
+    import pytest
+
+    return [pytest.param(path, id=path.stem) for path in sorted(GOLDEN.glob(f"{prefix}*.npz"))]
+
+
+def load(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path) as file:
+        return {name: file[name] for name in file.files}
+
+
+def assert_close(name: str, got: Any, want: np.ndarray, tolerance: float | None = None) -> None:
+    """`got` has the dtype, shape and, within tolerance * max(1, max|want|), the values of `want`."""
+    assert isinstance(got, np.ndarray), f"{name} is a {type(got)}"
+    assert (got.dtype, got.shape) == (want.dtype, want.shape), f"{name}: {got.dtype} {got.shape}"
+    if not want.size:
+        return
+    tolerance = TOLERANCE[want.dtype.name] if tolerance is None else tolerance
+    a, b = got.astype(np.float64), want.astype(np.float64)
+    limit = tolerance * max(1.0, float(np.abs(b).max()))
+    wrong = np.argwhere(~(np.abs(a - b) <= limit))
+    if len(wrong):
+        at = tuple(int(k) for k in wrong[0])
+        raise AssertionError(
+            f"{name}{list(at)} = {a[at]!r}, expected {b[at]!r}  (limit {limit:.1e}, {len(wrong)} of {b.size})"
+        )
+
+
+def assert_all_close(names: Sequence[str], got: Sequence[Any], want: Any, tolerance: float | None = None) -> None:
+    """Compare outputs in order; `want` is a sequence, or a mapping by name."""
+    assert len(got) == len(names)
+    for k, name in enumerate(names):
+        assert_close(name, got[k], want[name] if isinstance(want, Mapping) else want[k], tolerance)
+
+
+def differences(loss: Callable[[], float], a: np.ndarray, step: float = 1e-5) -> np.ndarray:
+    """The gradient of `loss()` with respect to the float64 array it reads, by central differences."""
+    assert a.dtype == np.float64
+    gradient = np.empty_like(a)
+    for at in np.ndindex(a.shape):
+        keep = a[at]
+        a[at] = keep + step
+        above = loss()
+        a[at] = keep - step
+        below = loss()
+        a[at] = keep
+        gradient[at] = (above - below) / (2 * step)
+    return gradient
+
+
+def spaced(a: np.ndarray) -> np.ndarray:
+    """The same values in every second place of a larger array, every axis reversed in memory; gaps are NaN."""
+    room = np.full(tuple(2 * n for n in a.shape), np.nan, a.dtype)
+    view = room[tuple(slice(None, None, -2) for _ in a.shape)]
+    view[...] = a
+    assert a.size < 2 or not (view.flags.c_contiguous or view.flags.f_contiguous)
+    return view
+
+
+def frozen(a: np.ndarray) -> np.ndarray:
+    a = a.copy()
+    a.flags.writeable = False
+    return a
+
+
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "fortran": np.asfortranarray,
+    "spaced": spaced,
+    "read-only": frozen,
+    "columns": lambda a: np.ascontiguousarray(a.swapaxes(-1, -2)).swapaxes(-1, -2) if a.ndim > 1 else a,
+}
+"""Other memory layouts of the same values: a kernel must not care."""
