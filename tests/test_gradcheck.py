@@ -287,6 +287,17 @@ def test_one_input_needs_no_list() -> None:
     assert mr.gradcheck(lambda x: x * x, mr.tensor(1.5, requires_grad=True))
 
 
+def test_inputs_that_are_not_used_may_be_nan() -> None:
+    assert mr.gradcheck(lambda x, padding: x * x, [X, mr.tensor([np.nan])])
+
+
+def test_a_check_along_directions_says_so() -> None:
+    report = mr.gradcheck(cubic(right), [X], max_entries=5, directions=7)
+    assert report.inputs[0].directions and report.inputs[0].checked == 7 and report.inputs[0].index is None
+    assert "7 dir" in str(report)
+    assert not mr.gradcheck(cubic(right), [X], max_entries=6).inputs[0].directions
+
+
 def test_an_input_without_entries_is_reported_as_such() -> None:
     report = mr.gradcheck(lambda x, e: x * x, [X, np.zeros((0, 3))])
     assert report and report.inputs[1].checked == 0
@@ -302,6 +313,11 @@ def test_an_input_without_entries_is_reported_as_such() -> None:
         (lambda: mr.gradcheck(lambda x: x.argmax(), [X]), ValueError, "returned no float Tensor\n  expected at least"),
         (lambda: mr.gradcheck(lambda x: x, [X], order=3), ValueError, "order is 3\n  expected 1 or 2"),
         (lambda: mr.gradcheck(lambda x: x, [X], steps=[]), ValueError, r"steps are \[\]\n  expected at least one"),
+        (
+            lambda: mr.gradcheck(lambda x: x, [X], steps=[0.0]),
+            ValueError,
+            r"steps are \[0.0\]\n  expected at least one",
+        ),
     ],
 )
 def test_what_cannot_be_checked_is_an_error(call: Any, kind: Any, message: str) -> None:

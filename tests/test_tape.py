@@ -377,11 +377,25 @@ def test_outputs_are_inputs_of_grad() -> None:
     assert (ds.item(), dc.item(), da.item()) == (8, 4, 80)
 
 
-def test_a_backward_that_returns_too_few_gradients_is_named() -> None:
-    class Wrong(Op):
+def test_where_no_gradient_arrives_nothing_is_computed() -> None:
+    class Half(Op):
         def backward(self, dy: Any, y: Any, a: Any, b: Any) -> Any:
-            return (dy,)
+            return dy, None
 
+    a, b = leaves(1.0, 2.0)
+    deaf = record(Wrong(), a.device, b.array, (a, b))  # its backward would fail
+    record(Half(), a.device, a.array, (a, deaf)).backward()
+    assert a.grad.item() == 1 and b.grad is None
+
+
+class Wrong(Op):
+    """Two inputs and one gradient."""
+
+    def backward(self, dy: Any, y: Any, a: Any, b: Any) -> Any:
+        return (dy,)
+
+
+def test_a_backward_that_returns_too_few_gradients_is_named() -> None:
     class WrongArithmetic(Wrong):
         arithmetic = True
 

@@ -1,6 +1,19 @@
-"""Files that are whole or not there: safetensors checkpoints and atomic writing."""
+"""Weights on disk: checkpoints that are whole or not there, and the weight layouts of other libraries."""
 
+from minirnn.io.arrays import read_arrays, write_arrays
 from minirnn.io.atomic import atomic_write
 from minirnn.io.checkpoint import load, save
+from minirnn.io.convert import convert, convert_file, convert_weights
+from minirnn.io.finder import find_layout
 
-__all__ = ["atomic_write", "load", "save"]
+__all__ = [
+    "atomic_write",
+    "convert",
+    "convert_file",
+    "convert_weights",
+    "find_layout",
+    "load",
+    "read_arrays",
+    "save",
+    "write_arrays",
+]

@@ -1,8 +1,8 @@
 """A whole recurrent layer (CudnnRNN's modes) and its gradient: all steps, all directions, in NumPy.
 
 The formulas stand in `cudnn_rnn_reference`; the fast kernels of each mode in `cudnn_rnn_lstm`, `cudnn_rnn_gru` and
-`cudnn_rnn_simple`; what they share in `cudnn_rnn_columns`. Stacking layers, dropout and the flat parameter buffer belong
-to the op above.
+`cudnn_rnn_simple`; what they share in `cudnn_rnn_columns`. Stacking layers, dropout and the flat parameter buffer
+belong to the op above.
 """
 
 from __future__ import annotations
@@ -96,18 +96,13 @@ def rnn_sequence(
     Notes
     -----
     float32 and float64 compute in their own precision; float16 computes in float32 and rounds each result. Memory grows
-    with T: besides y and the reserve, T*B*(H + in) elements of scratch, with T*B*G*H more for lstm when not training and for
-    gru always. float16 needs as much again for the copies in float32.
+    linearly with T: besides y and the reserve, T*B*H elements of scratch, and T*B*G*H more for lstm when not training
+    and for gru and rnn always; T*B*in more with unequal lengths. float16 copies everything to float32.
     """
     if x.dtype == np.float16:
         wide = None if reserve is None else np.zeros(reserve.shape, np.float32)
-        results = rnn_sequence(
-            *(single(a) for a in (x, h0, c0, list(weights))),
-            wide,
-            rnn_mode=rnn_mode,
-            lengths=lengths,
-            training=training,
-        )
+        x, h0, c0, weights = single([x, h0, c0, list(weights)])
+        results = rnn_sequence(x, h0, c0, weights, wide, rnn_mode=rnn_mode, lengths=lengths, training=training)
         if reserve is not None and wide is not None:
             reserve[...] = wide
         y, h_n, c_n = (None if a is None else a.astype(np.float16) for a in results)
@@ -152,8 +147,9 @@ def rnn_sequence_grad(
 ) -> tuple[Array | None, Array, Array | None]:
     """Gradients of `rnn_sequence`, backpropagation through time.
 
-    With d the gradient of h at a step (from y and from the step after it), dc that of c, dA and dA2 those of W x and R h'
-    (equal but for gru), summed over steps: ``dW = dA.T @ x``, ``dR = dA2.T @ h'``, ``dx = dA @ W``, ``dh' = dA2 @ R``::
+    With d the gradient of h at a step (from y and from the step after it), dc that of c, dA and dA2 those of W x and
+    R h' (equal but for gru): ``dx = dA @ W``, ``dh' = dA2 @ R``, and summed over steps ``dW = dA.T @ x``,
+    ``dR = dA2.T @ h'``::
 
         rnn_tanh    dA = d*(1-h^2)         rnn_relu    dA = d*[h > 0]
         lstm        dm = d @ Wp, dWp = d.T @ (o*tanh(c)), or dm = d      dC = dc + dm*o*(1-tanh(c)^2)
@@ -184,12 +180,17 @@ def rnn_sequence_grad(
 
     Notes
     -----
-    Memory grows with T: T*B*4*H elements of scratch (rnn_relu, rnn_tanh: T*B*H), whatever D is.
+    Memory grows linearly with T: T*B*4*H elements of scratch (rnn_relu, rnn_tanh: T*B*H), whatever D is; copies of
+    x and dy with unequal lengths. float16 copies everything to float32.
     """
     if x.dtype == np.float16:
-        arrays = [single(a) for a in (x, h0, c0, list(weights), reserve, y, dy, dh_n, dc_n)]
-        sums = [tuple(None if a is None else np.empty(a.shape, np.float32) for a in parts) for parts in dweights]
-        wide = rnn_sequence_grad(*arrays, sums, rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx)
+        inputs = [x, h0, c0, list(weights), reserve, y, dy, dh_n, dc_n]
+        x, h0, c0, weights, reserve, y, dy, dh_n, dc_n = single(inputs)
+        sums: Any = [tuple(None if a is None else np.empty(a.shape, np.float32) for a in parts) for parts in dweights]
+        wide = rnn_sequence_grad(
+            x, h0, c0, weights, reserve, y, dy, dh_n, dc_n, sums,
+            rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx,
+        )  # fmt: skip
         for target, source in zip(dweights, sums, strict=True):
             for a, b in zip(target, source, strict=True):
                 if a is not None:

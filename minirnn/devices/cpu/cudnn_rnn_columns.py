@@ -26,7 +26,7 @@ FACTOR_CELLS = 1 << 16  # cells (step, unit, sample) whose factors fit the L2 ca
 
 
 class Piece(NamedTuple):
-    """Steps lo..hi-1, visited up or down; samples that start at the first of them, samples that are done after the last."""
+    """Steps lo..hi-1, visited up or down; which samples start at the first one, which are done after the last."""
 
     lo: int
     hi: int
@@ -50,9 +50,9 @@ class Piece(NamedTuple):
 class Visit:
     """The order in which a direction visits the steps.
 
-    Sample b lives at steps 0..lengths[b]-1. Going up in time, all samples join at step 0 and each leaves at its own end;
-    going down, each joins at its own end and all leave at step 0. So padding costs nothing inside the loops: between two
-    ends they run over all columns, and what happens in columns without a sample is thrown away.
+    Sample b lives at steps 0..lengths[b]-1. Going up in time, all samples join at step 0 and each leaves at its own
+    end; going down, each joins at its own end and all leave at step 0. So lengths cost nothing inside the loops:
+    between two ends they run over all columns, and what happens in columns without a sample is thrown away.
     """
 
     def __init__(self, T: int, lengths: Array | None, reverse: bool) -> None:
@@ -113,7 +113,7 @@ def project(W: Array, x: Array, Z: Array) -> None:
 def recurrent_gradient(dA2: Array, y: Array, h0: Array, visit: Visit, dR: Array) -> None:
     """dR = dA2 @ h'        dA2 (rows, T*B), y (T, B, P), h0 (B, P), dR (rows, P)
 
-    h' of a step is y of the step visited before, and h0 where a sample starts. Padded columns of dA2 and rows of y are 0.
+    h' of a step is y of the step visited before, and h0 where a sample starts. Padding in dA2 and y is 0.
     """
     T, B, P = y.shape
     y = y.reshape(T * B, P)

@@ -4,8 +4,8 @@ Forward, with rows q r z for what comes from h' and r z n for what comes from x:
 
     [q; r; z] = R h' + b        r, z = sigmoid(x part + .)        n = tanh(x part + r*q)        h = n + z*(h' - n)
 
-Backward, everything is linear in dh. The factors of many steps are computed at once; then a step is one product and three
-calls. Rows of a step: q r z n carry (carry = z):
+Backward, everything is linear in dh. The factors of many steps are computed at once; then a step is one product and
+three calls. Rows of a step: q r z n carry (carry = z):
 
     dh += dy        (q, r, z, n, carry) *= dh        dh = R.T @ (q, r, z) + carry
 """
@@ -13,6 +13,7 @@ calls. Rows of a step: q r z n carry (carry = z):
 from __future__ import annotations
 
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ add, subtract, multiply, tanh, dot = np.add, np.subtract, np.multiply, np.tanh, 
 def forward(
     x: Array, h0: Array, c0: None, weights: tuple, saved: dict[str, Array] | None, visit: Visit, y: Array
 ) -> tuple[Array, None]:
-    """Compute y (T, B, H); return h_n (B, H). `saved`: blocks of the reserve of this direction, or None."""
+    """Set y (T, B, H); return h_n (B, H). `saved`: this direction's part of the reserve, or None."""
     W, R, _, bW, bR = weights
     T, B, width = x.shape
     H, dtype = R.shape[1], x.dtype
@@ -62,11 +63,11 @@ def forward(
     if saved is None:  # every step works in the same place
         block = workspace.empty((5 * H, B), dtype)
         parts = (block[: 3 * H], block[H : 3 * H], *block.reshape(5, H, B))
-        local = [repeat(part) for part in parts]
+        local: list[Any] = [repeat(part) for part in parts]
     else:
         gates = saved["gates"].reshape(T, 4 * H, B)
-        values = (gates[:, k * H : (k + 1) * H] for k in range(4))
-        local = [gates[:, : 3 * H], gates[:, H : 3 * H], *values, saved["h_minus_n"]]
+        qrzn = [gates[:, k * H : (k + 1) * H] for k in range(4)]
+        local = [gates[:, : 3 * H], gates[:, H : 3 * H], *qrzn, saved["h_minus_n"]]
     steps = list(zip(X[:, : 2 * H], X[:, 2 * H :], *local, h_in, h_in[:, :H], h_out, strict=False))
 
     HALF = np.array(0.5, dtype)

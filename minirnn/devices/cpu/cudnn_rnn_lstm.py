@@ -7,7 +7,7 @@ Forward, with gate rows i f o n and the state c' below them, sigmoid(a) = tanh(a
 Backward, everything is linear in dh and dc. The factors of many steps are computed at once; then a step is one product
 and four calls. Rows of a step: carry i f n o a (carry = f, a = o * (1 - tanh(c)^2)):
 
-    dh += dy        (o, a) *= dh        dC = dc + a        (carry, i, f, n) *= dC        dc = carry        dh = R.T @ (i, f, n, o)
+    dh += dy    (o, a) *= dh    dC = dc + a    (carry, i, f, n) *= dC    dc = carry    dh = R.T @ (i, f, n, o)
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def inner_rows(rows: Array, out: Array) -> Array:
 def forward(
     x: Array, h0: Array, c0: Array, weights: tuple, saved: dict[str, Array] | None, visit: Visit, y: Array
 ) -> tuple[Array, Array]:
-    """Compute y (T, B, P); return h_n (B, P) and c_n (B, H). `saved`: blocks of the reserve of this direction, or None."""
+    """Set y (T, B, P); return h_n (B, P) and c_n (B, H). `saved`: this direction's part of the reserve, or None."""
     W, R, Wp, bW, bR = weights
     T, B, width = x.shape
     H, P, dtype = len(R) // 4, R.shape[1], x.dtype

@@ -97,7 +97,8 @@ def rnn_sequence_reference(
     T, B, _ = x.shape
     valid = valid_steps(T, B, lengths)
     x = np.where(valid, x, 0)
-    outputs, last_h, last_c, saved = [], [], [], []
+    outputs, last_h, saved = [], [], []
+    last_c: list[Any] = []
     for d, (W, R, Wp, bW, bR) in enumerate(weights):
         h, c = h0[d], None if c0 is None else c0[d]
         A = (np.tile(x, GATES[rnn_mode]) if W is None else x @ W.T) + bW  # (T, B, G*H)
@@ -136,13 +137,15 @@ def rnn_sequence_grad_reference(
     rnn_mode: str,
     lengths: Array | None,
 ) -> tuple[Array, Array, Array | None, list[tuple[Array | None, ...]]]:
-    """Gradients of `rnn_sequence_reference`: dx (T, B, in), dh0 (D, B, P), dc0 (D, B, H), and one tuple like weights a direction."""
+    """Gradients of `rnn_sequence_reference`: dx (T, B, in), dh0 (D, B, P), dc0 (D, B, H), and those of the weights."""
     T, B, width = x.shape
     N, G = T * B, GATES[rnn_mode]
     valid = valid_steps(T, B, lengths)
     x, dy = np.where(valid, x, 0), np.where(valid, dy, 0)
     dx = np.zeros_like(x)
-    dh0, dc0, dweights = [], [], []
+    dh0: list[Array] = []
+    dc0: list[Any] = []
+    dweights: list[tuple[Array | None, ...]] = []
     for direction, (W, R, Wp, _, _) in enumerate(weights):
         P, H = R.shape[1], R.shape[0] // G
         dA = np.zeros((T, B, G * H), x.dtype)

@@ -9,7 +9,7 @@ import numpy as np
 ROWS: dict[str, dict[str, tuple[str, ...]]] = {
     "rnn_relu": {},  # everything the way back needs is in y
     "rnn_tanh": {},
-    # Sigmoid gates side by side, so that one call computes all three; n above c', so that (i, f) * (n, c') is one product.
+    # The sigmoid gates are neighbors, so that one call computes all three, and n is next to c', for (i, f) * (n, c').
     "lstm": {"gates": ("i", "f", "o", "n", "c_prev"), "tanh_c": ("tanh_c",)},
     # q r z is what comes from h', r z n what x goes into: both are neighbors.
     "gru": {"gates": ("q", "r", "z", "n"), "h_minus_n": ("h_minus_n",)},
@@ -26,13 +26,13 @@ def rnn_sequence_reserve_layout(
     -------
     list of (name, shape)
         lstm: ``gates`` (D, T, 5, H, B) holds i, f, o, n and the state c before the step; ``tanh_c`` (D, T, 1, H, B).
-        gru: ``gates`` (D, T, 4, H, B) holds q, r, z, n; ``h_minus_n`` (D, T, 1, H, B) is the state before the step less n.
+        gru: ``gates`` (D, T, 4, H, B) holds q, r, z, n; ``h_minus_n`` (D, T, 1, H, B) the state before the step less n.
         rnn_relu, rnn_tanh: nothing.
 
     Notes
     -----
-    `P`, `I`, `projected` and `skip` change nothing here; another device may need them. At steps past a sample's length the
-    contents mean nothing.
+    `P`, `I`, `projected` and `skip` change nothing here; another device may need them. At steps past a sample's length
+    the contents mean nothing.
     """
     return [(name, (D, T, len(rows), H, B)) for name, rows in ROWS[rnn_mode].items()]
 

@@ -25,7 +25,7 @@ add, multiply, dot = np.add, np.multiply, np.dot
 def forward(
     x: Array, h0: Array, c0: None, weights: tuple, saved: dict[str, Array] | None, visit: Visit, y: Array, relu: bool
 ) -> tuple[Array, None]:
-    """Compute y (T, B, H); return h_n (B, H)."""
+    """Set y (T, B, H); return h_n (B, H)."""
     W, R, _, bW, bR = weights
     T, B, _ = x.shape
     H, dtype = R.shape[1], x.dtype

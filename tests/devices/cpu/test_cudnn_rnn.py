@@ -1,4 +1,4 @@
-"""The whole-sequence recurrent kernels against stored torch values, live torch, the plain version and finite differences."""
+"""The whole-sequence recurrent kernels against torch (stored and live), the plain version and finite differences."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def assert_close(name: str, got: Any, want: Any, tolerance: float) -> None:
         )
 
 
-# ---------------------------------------------------------------------------------------------- one layer, random inputs
+# ---------------------------------------------------------------------------- one layer, random inputs
 
 
 class Layer(NamedTuple):
@@ -165,11 +165,11 @@ with_and_without_lengths = pytest.mark.parametrize(
 )
 
 
-# -------------------------------------------------------------------- stored values: a model of the op above the kernels
+# -------------------------------------------------- stored values: a model of the op above the kernels
 
 
 def parameter_views(params: np.ndarray, a: dict[str, Any], skip: bool) -> list[list[tuple[Any, ...]]]:
-    """Views of the flat parameter buffer, [layer][direction] -> (W, R, Wp, bW, bR): all matrices first, then all biases."""
+    """Views of the flat parameter buffer, [layer][direction] -> (W, R, Wp, bW, bR): matrices first, then biases."""
     H, P = a["num_units"], a["num_proj"] or a["num_units"]
     GH, D = GATES[a["rnn_mode"]] * H, 2 if a["direction"] == "bidirectional" else 1
     at = 0
@@ -275,7 +275,7 @@ def test_layers_match_stored_torch_values(path, dtype, tolerance):
         assert_close(name, results[name], stored[name], tolerance)
 
 
-# --------------------------------------------------------------------------------------------------------- live torch
+# ------------------------------------------------------------------------------------------ live torch
 
 
 @variants
@@ -323,7 +323,7 @@ def test_outputs_and_gradients_equal_torch(rnn_mode, options, D, lengths):
             assert_close(f"d{ours}", got[f"d{ours}[{d}]"], None if parameter is None else parameter.grad.numpy(), 1e-12)
 
 
-# ------------------------------------------------------------------------------------------------ the plain version
+# ----------------------------------------------------------------------------------- the plain version
 
 
 SIZES = [
@@ -378,7 +378,7 @@ def test_inference_gives_what_training_gives(rnn_mode, options, D, lengths):
         assert_close(name, a, want[name], 1e-15)
 
 
-# ------------------------------------------------------------------------------------------------ finite differences
+# ---------------------------------------------------------------------------------- finite differences
 
 
 @variants
@@ -422,7 +422,7 @@ def test_relu_passes_no_gradient_at_zero():
         assert not got[name].any(), name
 
 
-# ---------------------------------------------------------------------------------------------------------- lengths
+# --------------------------------------------------------------------------------------------- lengths
 
 
 @variants
@@ -484,7 +484,7 @@ def test_growing_relu_of_a_long_neighbor_does_not_reach_a_short_sample(D):
     assert all(a is None or np.isfinite(a).all() for a in got.values())
 
 
-# -------------------------------------------------------------------------------------------- dtypes, memory, contract
+# ---------------------------------------------------------------------------- dtypes, memory, contract
 
 
 @pytest.mark.parametrize("rnn_mode", MODES)

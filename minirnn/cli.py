@@ -1,0 +1,98 @@
+"""The command ``minirnn``: reads the command line and calls one module of `minirnn.commands`; nothing else.
+
+Exit status: 0 done, 2 the user's mistake (told on one line), 130 stopped by Ctrl-C, 141 the reader of our output went
+away; 1 and a traceback for a bug.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NoReturn
+
+from minirnn._version import __version__
+from minirnn.commands.errors import UserError, describe, one_line
+from minirnn.devices import DeviceUnavailable
+
+# name -> (module, what it does). A module is imported when its command is named; one that is not there is not offered.
+COMMANDS = {
+    "train": ("minirnn.commands.train", "train a small character model and draw its gradients"),
+    "doctor": ("minirnn.commands.doctor", "say what is installed and which devices work"),
+    "explain": ("minirnn.commands.explain", "print an op's formulas, NumPy and CUDA side by side"),
+    "convert": ("minirnn.commands.convert", "convert weights between the layouts of other libraries"),
+    "verify": ("minirnn.commands.verify", "check every op in several independent ways"),
+    "bench": ("minirnn.commands.bench", "measure the ops"),
+    "learn": ("minirnn.commands.learn", "work through the exercises"),
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser that reports a mistake on one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {one_line(message)} ({self.prog} --help)\n")
+
+
+def exists(module: str) -> bool:
+    return find_spec(module) is not None
+
+
+def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser for `argv`: of the commands, only those named in `argv` are imported for their options."""
+    parser = Parser(prog="minirnn", description="How gradients flow through recurrent networks.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"minirnn {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (module, help_text) in COMMANDS.items():
+        if not exists(module):
+            continue
+        sub = subparsers.add_parser(name, help=help_text, description=capitalized(help_text), allow_abbrev=False)
+        if name in argv:
+            command: Any = import_module(module)
+            command.add_arguments(sub)
+            sub.set_defaults(run=command.run, parser=sub)
+    return parser
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    args, unknown = build_parser(argv).parse_known_args(argv)
+    if unknown:
+        args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")  # in the name of the command, not of minirnn
+    return args
+
+
+def capitalized(text: str) -> str:
+    return text[0].upper() + text[1:] + "."
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (default: that of the process) and return the exit status."""
+    argv = sys.argv[1:] if argv is None else argv
+    try:
+        try:
+            return run(parse(argv))
+        finally:
+            sys.stdout.flush()  # a reader that went away shall be noticed here, not while Python shuts down
+    except BrokenPipeError:
+        # What is still buffered cannot be written; without this Python would complain about it at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except KeyboardInterrupt:
+        return 130
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        status: int = args.run(args)
+        return status
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        text = describe(error)
+    except (UserError, DeviceUnavailable) as error:
+        text = str(error)
+    print(f"minirnn {args.command}: {one_line(text)}", file=sys.stderr)
+    return 2

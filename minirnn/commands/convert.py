@@ -1,0 +1,137 @@
+"""``minirnn convert``: weights from the layout of one library into that of another, or find out whose layout it is."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minirnn.commands.errors import UserError, user_mistakes
+from minirnn.io.arrays import read_arrays, write_arrays
+from minirnn.io.atomic import check_target
+from minirnn.io.convert import Converted, convert, convert_weights
+from minirnn.io.finder import Finding, find_layout
+from minirnn.io.layouts import LAYOUTS, Settings
+from minirnn.io.layouts.hub import GRU_KINDS
+from minirnn.ops.cudnn_params import DIRECTIONS, GATES, INPUT_MODES
+
+SETTINGS = tuple(field.name for field in fields(Settings))
+PAIR = ("input", "output", "initial_h", "initial_c")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = f"Layouts: {', '.join(LAYOUTS)}."
+    add = parser.add_argument
+    add("weights", metavar="IN", help="safetensors or npz file with the weights")
+    add("out", metavar="OUT", nargs="?", help="safetensors file to write (replaced at once, or left as it was)")
+    add("--to", metavar="LAYOUT", help="layout of OUT")
+    add("--from", dest="source", metavar="LAYOUT", help="layout of IN (default: what IN says, or what its names fit)")
+    add(
+        "--find",
+        metavar="PAIR",
+        help="find the layout of IN: PAIR is an npz or safetensors file with the arrays input, output (and initial_h, "
+        "initial_c) of one layer",
+    )
+    add("--prefix", default="", help="only arrays whose names begin so: one module of a larger model")
+    facts = parser.add_argument_group("what the arrays of IN don't say, and IN's metadata neither")
+    add = facts.add_argument
+    add("--rnn-mode", choices=tuple(GATES))
+    add("--num-layers", type=int, metavar="L")
+    add("--num-units", type=int, metavar="H")
+    add("--input-size", type=int, metavar="I")
+    add("--num-proj", type=int, metavar="P", help="width of the projection (0: none)")
+    add("--direction", choices=tuple(DIRECTIONS))
+    add("--gru", choices=GRU_KINDS, help="where the reset gate acts: after or before the matrix product")
+    add("--input-mode", choices=INPUT_MODES, help="for cuDNN layouts; of IN if it doesn't say, else of OUT")
+    add("--forget-bias", type=float, metavar="X", help="that tf.lstm_block_cell runs with; as --input-mode")
+    add("--cell-clip", type=float, metavar="X", help="limit of the cell state that IN was run with (0: none)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Convert, find, or find and convert; print what was read, what was written and what to know about it."""
+    if args.out is None and (args.find is None or args.to is not None):
+        raise UserError("OUT is missing\n  expected IN OUT --to LAYOUT, or IN --find PAIR")
+    if args.out is not None and args.to is None:
+        raise UserError(f"--to is missing\n  expected a layout for OUT: {', '.join(LAYOUTS)}")
+    settings = {name: getattr(args, name) for name in SETTINGS if getattr(args, name) is not None}
+    if args.find is None:
+        with mistakes():
+            arrays, metadata = read_arrays(args.weights)
+            result = convert(arrays, args.to, source=args.source, metadata=metadata, prefix=args.prefix, **settings)
+    else:
+        refuse_with_find(args, settings)
+        with mistakes():
+            finding = find(args.weights, args.prefix, args.find)
+        print(finding)
+        if args.out is None:
+            return 0
+        if finding.status != "found" or finding.best is None:
+            raise UserError(f"{args.out} is not written: the layout of {args.weights} is not clear")
+        with mistakes():
+            wanted = {name: settings[name] for name in settings if name in ("forget_bias", "input_mode")}
+            result = convert_weights(finding.best.weights(), args.to, source="as found", **wanted)
+    with mistakes():
+        check_target(Path(os.path.realpath(args.out)))
+        write_arrays(args.out, result.arrays, result.metadata)
+    print(report(args.weights, args.out, result))
+    return 0
+
+
+def refuse_with_find(args: argparse.Namespace, settings: Mapping[str, Any]) -> None:
+    """--find tries everything, so it takes none of the facts about IN."""
+    useless = [name for name in settings if args.out is None or name not in ("forget_bias", "input_mode")]
+    if args.source is not None:
+        useless.insert(0, "from")
+    if useless:
+        raise UserError(f"--{useless[0].replace('_', '-')} goes not with --find\n  what IN holds is what it looks for")
+
+
+def find(weights: str, prefix: str, pair: str) -> Finding:
+    """The answer of `find_layout` about two files."""
+    arrays, _ = read_arrays(weights)
+    arrays = {name: a for name, a in arrays.items() if name.startswith(prefix)}
+    given, _ = read_arrays(pair)
+    if not {"input", "output"} <= given.keys() or not given.keys() <= set(PAIR):
+        raise ValueError(
+            f"{pair!r} has the arrays {', '.join(given) or '(none)'}\n"
+            f"  expected input and output, and perhaps {PAIR[2]} and {PAIR[3]}"
+        )
+    return find_layout(
+        arrays,
+        given["input"],
+        given["output"],
+        initial_h=given.get("initial_h"),
+        initial_c=given.get("initial_c"),
+    )
+
+
+@contextmanager
+def mistakes() -> Iterator[None]:
+    """`user_mistakes`, without the name of the function that found them: the command line says it already."""
+    try:
+        with user_mistakes():
+            yield
+    except UserError as error:
+        raise UserError(re.sub(r"^(convert|find_layout): ", "", str(error))) from error
+
+
+def report(weights: str, out: str, result: Converted) -> str:
+    """What the command prints after it has written OUT."""
+    lines = [f"{weights}: {result.source}: {result.weights}", f"{out}: {result.target}"]
+    width = max(len(name) for name in result.arrays)
+    shown = list(result.arrays.items())
+    lines += [f"  {name:{width}}  {describe(a)}" for name, a in shown[:12]]
+    if len(shown) > 12:
+        lines.append(f"  ... and {len(shown) - 12} more")
+    return "\n".join(lines + [f"note: {note}" for note in result.notes])
+
+
+def describe(a: np.ndarray) -> str:
+    return f"{a.dtype} {' x '.join(map(str, a.shape))}"

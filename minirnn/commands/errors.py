@@ -1,0 +1,39 @@
+"""Telling a user's mistake from a bug."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class UserError(ValueError):
+    """The user's mistake, in words for the user. Shown on one line, without a traceback."""
+
+
+@contextmanager
+def user_mistakes() -> Iterator[None]:
+    """Inside this block a ValueError, TypeError or OSError is the user's mistake and becomes a `UserError`.
+
+    Put it around the few lines that read what the user gave (a file, a size, the name of a device), never around the
+    work itself: there the same exceptions are bugs, and their traceback is needed.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except OSError as error:
+        raise UserError(describe(error)) from error
+    except (ValueError, TypeError) as error:
+        raise UserError(str(error)) from error
+
+
+def describe(error: OSError) -> str:
+    """``FILE: No such file or directory`` instead of ``[Errno 2] No such file or directory: 'FILE'``."""
+    if error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return error.strerror or str(error) or type(error).__name__
+
+
+def one_line(text: str) -> str:
+    """A message of several lines on one."""
+    return "; ".join(line.strip() for line in text.splitlines() if line.strip())

@@ -1,0 +1,164 @@
+"""What a CUDA device needs on this machine: what was found, and the one command that would bring what is missing."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+# package manager -> the command that brings a C++ compiler, and nvcc
+INSTALL = {
+    "apt-get": ("sudo apt-get install g++", "sudo apt-get install nvidia-cuda-toolkit"),
+    "dnf": ("sudo dnf install gcc-c++", "sudo dnf install cuda-toolkit"),
+    "pacman": ("sudo pacman -S gcc", "sudo pacman -S cuda"),
+    "zypper": ("sudo zypper install gcc-c++", "sudo zypper install cuda-toolkit"),
+    "apk": ("sudo apk add g++", ""),
+}
+NO_MACOS = "NVIDIA offers none for macOS; cuda-sim needs none"
+CUDA_HOMES = ("/usr/local/cuda/bin", "/opt/cuda/bin")
+
+
+@dataclass(frozen=True)
+class Tool:
+    """Something a device needs: what is there (None: missing), or else the command that brings it, or why none can."""
+
+    name: str
+    found: str | None
+    fix: str | None = None
+    why_not: str | None = None
+
+
+def find_all() -> list[Tool]:
+    """What the devices `cuda-sim` (the compiler) and `cuda` (everything) need, in the order in which to install it."""
+    compiler, nvcc, driver = host_compiler(), find_nvcc(), nvidia_driver()
+    # cuBLAS must not be newer than the driver; without a driver go by the toolkit.
+    generation = re.search(r"\d+(?=\.)", driver.found or nvcc.found or "")
+    extra = "cuda12" if generation and int(generation[0]) < 13 else "cuda"
+    return [
+        compiler,
+        driver,
+        nvcc,
+        package("PyCUDA", "pycuda", extra),
+        package("cuBLAS binding", "nvmath-python", extra),
+    ]
+
+
+def host_compiler() -> Tool:
+    """The C++ compiler: `CXX` if set, else the first of g++, clang++, c++."""
+    name = "C++ compiler"
+    if sys.platform == "darwin":
+        fix = "xcode-select --install"
+    else:
+        fix = _install_commands()[0] or "install g++ with the system's package manager"
+    named = os.environ.get("CXX")
+    for command in [named] if named else ["g++", "clang++", "c++"]:
+        first_line = _output([*shlex.split(command), "--version"]).partition("\n")[0]
+        if first_line:
+            return Tool(name, f"{command}: {first_line}")
+    return Tool(name, None, f"unset CXX  (it names {named}, which does not run)" if named else fix)
+
+
+def find_nvcc() -> Tool:
+    if sys.platform == "darwin":
+        return Tool("nvcc", None, why_not=NO_MACOS)
+    version = re.search(r"release (\d+\.\d+)", _output(["nvcc", "--version"]))
+    if version:
+        return Tool("nvcc", f"{version[1]}  {shutil.which('nvcc')}")
+    for folder in CUDA_HOMES:
+        if Path(folder, "nvcc").exists():
+            return Tool("nvcc", None, f"export PATH={folder}:$PATH")
+    return Tool("nvcc", None, _install_commands()[1] or "install the CUDA toolkit with the system's package manager")
+
+
+def nvidia_driver() -> Tool:
+    """The driver and its GPUs, asked through the driver library itself."""
+    name = "NVIDIA driver"
+    try:
+        cuda = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        if sys.platform == "darwin":
+            return Tool(name, None, why_not=NO_MACOS)
+        if not _has_nvidia_card():
+            return Tool(name, None, why_not="no NVIDIA GPU in this machine, so cuda cannot work; cuda-sim needs none")
+        return Tool(name, None, _driver_command())
+    status = cuda.cuInit(0)
+    version, count = ctypes.c_int(), ctypes.c_int()
+    cuda.cuDriverGetVersion(ctypes.byref(version))
+    for_cuda = f"for CUDA {version.value // 1000}.{version.value % 1000 // 10}"
+    if status != 0:
+        return Tool(name, None, f"restart the machine  (driver {for_cuda}: cuInit returned error {status})")
+    cuda.cuDeviceGetCount(ctypes.byref(count))
+    return Tool(name, f"{for_cuda}, {', '.join(_gpu_name(cuda, i) for i in range(count.value)) or 'no GPU'}")
+
+
+def _gpu_name(cuda: ctypes.CDLL, index: int) -> str:
+    text = ctypes.create_string_buffer(256)
+    cuda.cuDeviceGetName(text, len(text), index)
+    return text.value.decode(errors="replace")
+
+
+def package(name: str, distribution: str, extra: str) -> Tool:
+    if sys.platform == "darwin":
+        return Tool(name, None, why_not=NO_MACOS)
+    version = installed_version(distribution)
+    return Tool(name, version, None if version else pip_install(extra))
+
+
+def installed_version(distribution: str) -> str | None:
+    """The version of an installed package, without importing it."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def pip_install(extra: str) -> str:
+    """The command that installs one of minirnn's extras into this Python."""
+    # Pip reads the extra off the installed minirnn; if none is installed, it must not look for one by its name.
+    what = f"'minirnn[{extra}]'" if installed_version("minirnn") else f"-e '.[{extra}]'"
+    return f"{shlex.quote(short(sys.executable))} -m pip install {what}"
+
+
+def short(path: str) -> str:
+    """`path` as a user in the current folder would type it."""
+    try:
+        inside = os.path.relpath(path)
+    except ValueError:  # another drive
+        return path
+    if inside.startswith(os.pardir):
+        return path
+    return inside if os.sep in inside else os.path.join(os.curdir, inside)
+
+
+def _install_commands() -> tuple[str, str]:
+    return next((commands for manager, commands in INSTALL.items() if shutil.which(manager)), ("", ""))
+
+
+def _driver_command() -> str:
+    if shutil.which("ubuntu-drivers"):
+        return "sudo ubuntu-drivers install"
+    if shutil.which("apt-get"):
+        return "sudo apt-get install nvidia-driver"
+    return "install NVIDIA's driver with the system's package manager"
+
+
+def _has_nvidia_card() -> bool:
+    nvidia = "0x10de"
+    vendors = Path("/sys/bus/pci/devices").glob("*/vendor")
+    return any(vendor.read_text().strip() == nvidia for vendor in vendors)
+
+
+def _output(command: list[str]) -> str:
+    """What `command` prints, or nothing if it does not run."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout if done.returncode == 0 else ""

@@ -1,0 +1,100 @@
+"""What ``minirnn train`` shows while it works, and how Ctrl-C reaches it."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+import threading
+import time
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+PLAIN_EVERY = 100  # steps
+
+
+class Interrupt:
+    """While training, Ctrl-C only sets `requested`: the step and whatever is being saved are completed.
+
+    Inside ``with interrupt.at_once():``, for work that can be done again, it raises KeyboardInterrupt as usual.
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._at_once = False
+
+    def __enter__(self) -> Self:
+        # Only the main thread may, and need, handle signals.
+        self._handles = threading.current_thread() is threading.main_thread()
+        if self._handles:
+            self._before = signal.signal(signal.SIGINT, self._handle)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._handles:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self.requested = True
+        if self._at_once:
+            raise KeyboardInterrupt
+
+    def at_once(self) -> _AtOnce:
+        return _AtOnce(self)
+
+
+class _AtOnce:
+    def __init__(self, interrupt: Interrupt) -> None:
+        self.interrupt = interrupt
+
+    def __enter__(self) -> None:
+        self.interrupt._at_once = True
+
+    def __exit__(self, *error: object) -> None:
+        self.interrupt._at_once = False
+
+
+class Progress:
+    """A progress bar on a terminal, else a line every `PLAIN_EVERY` steps; nothing if `quiet`."""
+
+    def __init__(self, done: int, steps: int, quiet: bool) -> None:
+        self.steps, self.quiet = steps, quiet
+        self.began = time.perf_counter()
+        self.bar: Any = None
+        self.validation: float | None = None
+        if not quiet and sys.stderr.isatty():
+            from tqdm import tqdm
+
+            wide = os.get_terminal_size(sys.stderr.fileno()).columns > 0  # some pretend to have none
+            size: dict[str, Any] = {"dynamic_ncols": True} if wide else {"ncols": 80}
+            self.bar = tqdm(total=steps, initial=done, unit="step", **size)
+
+    def show(self, step: int, line: dict[str, Any] | None) -> None:
+        """After each step; `line` is the line of metrics made by it, if any."""
+        if line and line["validation_loss"] is not None:
+            self.validation = line["validation_loss"]
+        if self.bar is not None:
+            self.bar.update(1)
+            if line:
+                texts = {"loss": line["loss"], "validation": self.validation}
+                self.bar.set_postfix({name: f"{value:.3f}" for name, value in texts.items() if value is not None})
+        elif not self.quiet and line and (step % PLAIN_EVERY == 0 or step == self.steps):
+            parts = [f"step {step:>{len(str(self.steps))}} of {self.steps}", f"loss {line['loss']:.3f}"]
+            if self.validation is not None:
+                parts.append(f"validation {both_units(self.validation)}")
+            print("   ".join([*parts, f"{time.perf_counter() - self.began:.0f} s"]), flush=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+def both_units(nats: float) -> str:
+    """A loss in nats and in bits."""
+    return f"{nats:.3f} nats = {nats / math.log(2):.3f} bits"

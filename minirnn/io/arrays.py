@@ -1,0 +1,101 @@
+"""Weight files of any program, as named arrays: safetensors and npz. No pickle is ever opened.
+
+`checkpoint` reads and writes minirnn's own files; here are those that others wrote, and those written for others.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from minirnn.io.atomic import atomic_write
+from minirnn.io.checkpoint import FORMAT_VERSION
+
+_DTYPES = {"BOOL": "?", "F16": "<f2", "F32": "<f4", "F64": "<f8"}
+_DTYPES |= {f"{sign}{8 * n}": f"<{sign.lower()}{n}" for sign in "IU" for n in (1, 2, 4, 8)}
+
+
+def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Read a safetensors or npz file, told apart by their content.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+        bfloat16, which NumPy lacks, becomes float32 (every value keeps its bits).
+    metadata : dict of str to str
+        That of the safetensors file; {} for npz.
+
+    Raises
+    ------
+    ValueError
+        The file is missing, of another kind, damaged, or holds pickles.
+    """
+    name = os.fspath(path)
+    try:
+        with open(name, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise ValueError(f"{name!r}: {error.strerror or error}\n  expected a safetensors or npz file") from error
+    if data.startswith(b"PK"):
+        return _read_npz(name, data), {}
+    return _read_safetensors(name, data)
+
+
+def _read_npz(name: str, data: bytes) -> dict[str, np.ndarray]:
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as z:
+            other = [key for key in z.zip.namelist() if not key.endswith(".npy")]
+            if any(key.endswith("data.pkl") for key in other):
+                raise ValueError("a file of torch.save, which holds a pickle; save it with safetensors.torch.save_file")
+            if other:
+                raise ValueError(f"a zip file with {other[0]!r} in it")
+            return {key: np.asarray(z[key]) for key in z.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        text = "it holds Python objects (pickles)" if "allow_pickle" in str(error) else str(error)
+        raise ValueError(f"{name!r}: {text}\n  expected an npz file of plain arrays, or safetensors") from error
+
+
+def _read_safetensors(name: str, data: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    from safetensors import SafetensorError, deserialize
+
+    try:
+        views: Any = deserialize(data)  # checks sizes, offsets and JSON
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    except (SafetensorError, ValueError) as error:
+        what = "a pickle, which minirnn never opens" if data[:1] == b"\x80" and data[8:9] != b"{" else str(error)
+        raise ValueError(f"{name!r}: {what}\n  expected a safetensors or npz file") from error
+    arrays = {}
+    for key, view in views:
+        if view["dtype"] == "BF16":  # the upper half of a float32
+            array = (np.frombuffer(view["data"], "<u2").astype("<u4") << 16).view("<f4")
+        elif view["dtype"] in _DTYPES:
+            array = np.frombuffer(view["data"], _DTYPES[view["dtype"]])
+        else:
+            raise ValueError(f"{name!r}: array {key!r} has dtype {view['dtype']}\n  expected F16, F32, F64 or BF16")
+        arrays[key] = array.reshape(view["shape"])
+    return arrays, dict(header.get("__metadata__", {}))
+
+
+def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
+    """Write a safetensors file, atomically; `minirnn.io.load` reads it too, with `metadata`.
+
+    Raises
+    ------
+    ValueError
+        `path` can't be written or is named like another kind of file.
+    """
+    from safetensors.numpy import save
+
+    if os.fspath(path).lower().endswith((".npz", ".npy", ".h5", ".hdf5", ".onnx", ".pt", ".pth", ".keras")):
+        raise ValueError(f"{os.fspath(path)!r}: what is written is a safetensors file\n  expected *.safetensors")
+    plain = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
+    own = {"minirnn.checkpoint": FORMAT_VERSION, "minirnn.metadata": json.dumps(dict(metadata))}
+    data = save(plain, metadata={**metadata, **own})
+    with atomic_write(path, "wb") as file:
+        file.write(data)

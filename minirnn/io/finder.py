@@ -1,0 +1,263 @@
+"""Find out what unlabelled weights are, from one input and its output.
+
+Every reading of the arrays that their shapes allow (`finder_candidates`) is run in NumPy; the one that gives the output
+is it. That several or none do is an answer too, and not rare: with one time step and zero states, say, no forget gate
+is ever used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minirnn.io.finder_candidates import Arrangement, Reading, arrangements, readings, storages
+from minirnn.io.layouts.hub import LayerWeights, Weights
+from minirnn.io.layouts.plain import run_layer
+
+PROBE_STEPS, PROBE_ROWS, KEPT = 6, 2, 8
+"""All are first run on so many steps and batch rows; those that fit there and at least the KEPT best then on all."""
+
+NAMES = {
+    ("rows", "ifno"): ("torch.nn",),
+    ("rows", "iofn"): ("onnx",),
+    ("rows", "rzn"): ("torch.nn",),
+    ("rows", "zrn"): ("onnx",),
+    ("rows", ""): ("torch.nn", "onnx"),
+    ("columns", "ifno"): ("keras",),
+    ("columns", "zrn"): ("keras",),
+    ("columns", ""): ("keras",),
+    ("fused", "info"): ("tf.lstm_block_cell",),
+    ("fused", "ifno"): ("tf.block_lstm_v2",),
+    ("fused", ""): ("tf.basic_rnn_cell",),
+    ("split", "rzn"): ("tf.gru_block_cell",),
+}
+"""(form, gate order) -> the layouts that store weights so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One reading of the arrays, and how far its output is from the given one.
+
+    Attributes
+    ----------
+    reading : Reading
+    arrangement : str
+        "time first", "batch first, reverse direction", ...
+    error : float
+        Largest difference to the output.
+    dtype : dtype
+        That of the arrays.
+    """
+
+    reading: Reading
+    arrangement: str
+    error: float
+    dtype: np.dtype[Any]
+
+    @property
+    def layouts(self) -> tuple[str, ...]:
+        """Names of known layouts that are like this."""
+        r = self.reading
+        names = NAMES.get((r.storage.form, r.order), ())
+        stacked = any(name.endswith("]") for name in r.storage.biases)
+        if r.update_is_new or (r.swapped_biases and stacked):
+            return ()
+        if r.gru == "reset_before":
+            return tuple(name for name in names if name in ("keras", "onnx", "tf.gru_block_cell"))
+        if r.forget_bias:
+            return tuple(name for name in names if name == "tf.lstm_block_cell")
+        return tuple(name for name in names if name != "tf.gru_block_cell")
+
+    def weights(self) -> Weights:
+        """The hub form, to convert to any layout. The direction of time is not in it."""
+        layer = self.reading.layer()
+        layer = LayerWeights(**{name: a.astype(self.dtype) for name, a in layer._asdict().items() if a is not None})
+        return Weights(self.reading.rnn_mode, (layer,), 1, self.reading.gru)
+
+    def __str__(self) -> str:
+        r = self.reading
+        parts = [r.rnn_mode + (f" ({r.gru})" if r.gru else "")]
+        if r.order:
+            parts.append(f"gates {', '.join(r.order)}")
+        parts.append(r.storage.text)
+        biases = list(r.storage.biases)
+        if r.gru == "reset_after" and len(biases) == 2:
+            bW, bR = reversed(biases) if r.swapped_biases else biases
+            parts.append(f"bW is {bW}, bR is {bR}")
+        else:
+            parts.append(f"bias {' + '.join(biases)}" if biases else "no bias")
+        if r.forget_bias:
+            parts.append(f"{r.forget_bias:g} is added to the forget gate")
+        if r.update_is_new:
+            parts.append("z takes the new value")
+        parts.append(self.arrangement)
+        known = f" [{', '.join(self.layouts)}]" if self.layouts else ""
+        return f"{'; '.join(parts)}{known}: error {self.error:.1e}"
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """The answer of `find_layout`; ``str(finding)`` is a text.
+
+    Attributes
+    ----------
+    status : {"found", "ambiguous", "none"}
+    fits : tuple of Candidate
+        All that reproduce the output, best first: one if found.
+    best, runner_up : Candidate or None
+        The best of all, and the best of those that don't fit.
+    tried : int
+        How many candidates there were.
+    """
+
+    status: str
+    fits: tuple[Candidate, ...]
+    best: Candidate | None
+    runner_up: Candidate | None
+    tried: int
+
+    def __str__(self) -> str:
+        if self.tried == 0:
+            return (
+                "none fits: no cell has weights of these shapes\n"
+                "  looked for one layer, one direction: W and R, both in one, or w_ru and w_c; 0, 1 or 2 biases"
+            )
+        if self.status == "found":
+            lines = [f"found, among {self.tried} readings: {self.best}"]
+        elif self.status == "ambiguous":
+            lines = [f"ambiguous: {len(self.fits)} of {self.tried} readings give this output"]
+            lines += [f"  {candidate}" for candidate in self.fits[:8]] + ["  ..."] * (len(self.fits) > 8)
+            lines.append("  a longer input with larger values, and all outputs instead of the last, tell more")
+        else:
+            lines = [f"none fits, of {self.tried} readings; the best was: {self.best}"]
+            lines.append("  another cell (peepholes, projection, layer norm), other initial states, or several layers?")
+        if self.runner_up is not None:
+            lines.append(f"  runner-up: {self.runner_up}")
+        return "\n".join(lines)
+
+
+def find_layout(
+    weights: Mapping[str, Any] | Sequence[Any],
+    input: Any,
+    output: Any,
+    *,
+    initial_h: Any = None,
+    initial_c: Any = None,
+    tolerance: float | None = None,
+) -> Finding:
+    """Say which library's weights these are: cell, gate order, transposes, biases, kind of GRU, direction of time.
+
+    Parameters
+    ----------
+    weights : mapping or sequence of array_like
+        The arrays of one layer and one direction, in any order; names are only repeated in the answer.
+    input : (T, B, I), (B, T, I) or (T, I) array_like
+    output : of all steps, lying as the input does, or of the last step, (B, H) or (H,)
+        What the cell gave for this input.
+    initial_h, initial_c : (B, H) array_like, optional
+        The states before the first step; zeros by default.
+    tolerance : float, optional
+        Largest error that fits, as a part of the largest output. Default 1e-4, and 1e-2 if something is float16. Of
+        what fits, errors above 10 times the smallest are taken for chance.
+
+    Returns
+    -------
+    Finding
+
+    Raises
+    ------
+    ValueError
+        Input or output of a wrong rank, or they don't fit each other.
+    TypeError
+        Arrays that are not numbers.
+    """
+    named = dict(weights) if isinstance(weights, Mapping) else {f"array {k}": a for k, a in enumerate(weights)}
+    arrays = {name: _floats(name, a) for name, a in named.items()}
+    x, y, batched = _pair(_floats("input", input), _floats("output", output))
+    dtype = np.result_type(np.float16, *(np.asarray(a).dtype for a in named.values()))
+    eps = max(float(np.finfo(np.result_type(np.float16, np.asarray(a))).eps) for a in (*named.values(), output))
+    scale = float(np.abs(y).max(initial=0)) or 1.0
+    limit = (tolerance or (1e-2 if eps > 1e-4 else 1e-4)) * scale
+
+    I, H = x.shape[2], y.shape[-1]
+    states = [_state(name, s, H) for name, s in (("initial_h", initial_h), ("initial_c", initial_c))]
+    ways = list(arrangements(x, y, batched))
+    probed = []
+    for storage in storages(arrays, I, H):
+        for reading in readings(storage):
+            layer = reading.layer()
+            probed += [(_error(reading, layer, way, states, probe=True), reading, way) for way in ways]
+    probed.sort(key=lambda one: one[0])
+    kept = [one for n, one in enumerate(probed) if n < KEPT or one[0] <= limit]
+    candidates = [Candidate(r, way.text, _error(r, r.layer(), way, states), dtype) for _, r, way in kept]
+    candidates.sort(key=lambda candidate: candidate.error)
+
+    best = candidates[0] if candidates else None
+    fits: tuple[Candidate, ...] = ()
+    if best is not None and best.error <= limit:
+        close = min(limit, max(10 * best.error, 8 * eps * scale))
+        fits = tuple(c for c in candidates if c.error <= close)
+    status = ("none", "found", "ambiguous")[min(len(fits), 2)]
+    runner_up = next((c for c in candidates if c is not best and c not in fits), None)
+    return Finding(status, fits, best, runner_up, len(probed))
+
+
+def _floats(name: str, a: Any) -> np.ndarray:
+    """As float64: the search must not add rounding of its own."""
+    try:
+        array = np.asarray(a)
+        if array.dtype.kind not in "fiu":
+            raise TypeError(f"its dtype is {array.dtype}")
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"find_layout: {name} is no array of numbers: {error}\n  expected floats") from None
+
+
+def _pair(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Input with three axes, output with three or, of the last step, two; and whether there was a batch axis."""
+    batched = x.ndim == 3
+    if x.ndim == 2 and y.ndim in (1, 2):
+        x, y = x[:, None], y[:, None] if y.ndim == 2 else y[None]  # (T, 1, I); (T, 1, H) or (1, H)
+    last = y.ndim == 2 and y.shape[0] in x.shape[:2]
+    if x.ndim != 3 or not (last or (y.ndim == 3 and x.shape[:2] == y.shape[:2])) or not x.size or not y.size:
+        raise ValueError(
+            f"find_layout: input has shape {x.shape}, output {y.shape}\n"
+            "  expected (T, B, I) and (T, B, H), or (B, T, I) and (B, T, H), or the last output, (B, H)"
+        )
+    return x, y, batched
+
+
+def _state(name: str, state: Any, H: int) -> np.ndarray | None:
+    if state is None:
+        return None
+    state = np.atleast_2d(_floats(name, state))
+    if state.ndim != 2 or state.shape[1] != H:
+        raise ValueError(f"find_layout: {name} has shape {state.shape}\n  expected (B, H), H = {H}")
+    return state
+
+
+def _error(
+    reading: Reading,
+    layer: LayerWeights,
+    arrangement: Arrangement,
+    states: Sequence[np.ndarray | None],
+    probe: bool = False,
+) -> float:
+    """Largest difference to the output; infinite where the states have another batch size."""
+    _, x, y = arrangement
+    B, H = x.shape[1], y.shape[-1]
+    if any(s is not None and s.shape[0] != B for s in states):
+        return math.inf
+    h, c = (np.zeros((B, H)) if s is None else s for s in states)
+    if probe:
+        x, h, c, y = x[:, :PROBE_ROWS], h[:PROBE_ROWS], c[:PROBE_ROWS], y[..., :PROBE_ROWS, :]
+        if y.ndim == 3:
+            x, y = x[:PROBE_STEPS], y[:PROBE_STEPS]
+    with np.errstate(over="ignore", invalid="ignore"):  # relu with wrong weights may run away
+        ours = run_layer(reading.rnn_mode, reading.gru, layer, x, h, c)
+        error = float(np.abs((ours if y.ndim == 3 else ours[-1]) - y).max())
+    return error if math.isfinite(error) else math.inf

@@ -1,0 +1,11 @@
+"""Weight layouts: how torch, Keras, TensorFlow, cuDNN and ONNX store the weights of a recurrent network.
+
+Each layout is read into and written from one form, the hub (`hub.py`); one short file a library.
+"""
+
+from minirnn.io.layouts.base import Layout
+from minirnn.io.layouts.hub import LayerWeights, Weights
+from minirnn.io.layouts.registry import LAYOUTS, find, guess
+from minirnn.io.layouts.settings import Settings, from_metadata
+
+__all__ = ["LAYOUTS", "LayerWeights", "Layout", "Settings", "Weights", "find", "from_metadata", "guess"]

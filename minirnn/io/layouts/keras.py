@@ -1,0 +1,75 @@
+"""Keras' LSTM, GRU and SimpleRNN: columns are units, one bias, gates i, f, c, o and z, r, h.
+
+    kernel = W' (in, G*H)    recurrent_kernel = R' (H, G*H)    bias = bW + bR (G*H,)
+
+A GRU with reset_after=True (the default) keeps both biases, as rows of a bias (2, 3H): bW, then bR. With
+reset_after=False its bias is (3H,), and it is the other kind of GRU. Without bias (use_bias=False) the arrays don't
+tell which.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minirnn.io.layouts import groups
+from minirnn.io.layouts.base import Arrays, mode_of
+from minirnn.io.layouts.gates import CUDNN_GATES, reorder
+from minirnn.io.layouts.hub import LayerWeights, Weights, halves
+from minirnn.io.layouts.settings import Settings, missing
+
+
+class Keras(groups.GroupedLayout):
+    name = "keras"
+    gates = {"lstm": "ifco", "gru": "zrh", "rnn_tanh": "", "rnn_relu": ""}
+    gru_kinds = ("reset_after", "reset_before")
+    one_bias = True
+    names = {name: name for name in ("kernel", "recurrent_kernel", "bias")}
+
+    def is_layer(self, group: groups.Group) -> bool:
+        return "recurrent_kernel" in group
+
+    def read(self, arrays: Arrays, settings: Settings) -> Weights:
+        layers, D = self.layers(arrays)
+        for folder, group in self.collect(arrays).items():
+            for name, letters in (("kernel", "in, G*H"), ("recurrent_kernel", "H, G*H")):
+                if name not in group or group[name].ndim != 2:
+                    got = f"has shape {group[name].shape}" if name in group else "is not there"
+                    raise ValueError(f"convert: keras: {folder}{name} {got}\n  expected ({letters})")
+        H, GH = layers[0]["recurrent_kernel"].shape
+        rnn_mode = mode_of(self.name, GH, H, settings)
+        gru = self._gru_kind(layers[0].get("bias"), settings) if rnn_mode == "gru" else None
+        return Weights(rnn_mode, tuple(self._read_layer(group, rnn_mode, gru) for group in layers), D, gru)
+
+    def _gru_kind(self, bias: np.ndarray | None, settings: Settings) -> str:
+        if bias is None:
+            if settings.gru is None:
+                raise missing(self.name, "gru", "a GRU without bias: reset_after=True and False have the same arrays")
+            return settings.gru
+        return "reset_after" if bias.ndim == 2 else "reset_before"
+
+    def _read_layer(self, group: groups.Group, rnn_mode: str, gru: str | None) -> LayerWeights:
+        to_hub = lambda a: reorder(a, self.gates[rnn_mode], CUDNN_GATES[rnn_mode])  # noqa: E731
+        bW = bR = None
+        if "bias" in group:
+            bias = group["bias"]
+            expected = (2, group["kernel"].shape[1]) if gru == "reset_after" else (group["kernel"].shape[1],)
+            if bias.shape != expected:
+                letters = "2, 3*H" if gru == "reset_after" else "G*H,"
+                raise ValueError(f"convert: keras: bias has shape {bias.shape}\n  expected ({letters}) = {expected}")
+            bW, bR = map(to_hub, bias if gru == "reset_after" else halves(bias))
+        return LayerWeights(to_hub(group["kernel"].T), to_hub(group["recurrent_kernel"].T), bW, bR)
+
+    def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
+        mode, D = weights.rnn_mode, weights.directions
+        from_hub = lambda a: reorder(a, CUDNN_GATES[mode], self.gates[mode])  # noqa: E731
+        arrays = {}
+        for p, layer in enumerate(weights.layers):
+            before = groups.prefix(*divmod(p, D), len(weights.layers) // D, D)
+            arrays[before + "kernel"] = from_hub(layer.W).T
+            arrays[before + "recurrent_kernel"] = from_hub(layer.R).T
+            if layer.bW is not None and layer.bR is not None:
+                two = weights.gru == "reset_after"
+                arrays[before + "bias"] = (
+                    np.stack([from_hub(layer.bW), from_hub(layer.bR)]) if two else from_hub(layer.bias())
+                )
+        return arrays, Settings()

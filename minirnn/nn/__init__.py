@@ -1,0 +1,28 @@
+"""Modules: parameters with a formula. Layers, recurrent cells and losses."""
+
+from minirnn.nn import functional
+from minirnn.nn.dropout import Dropout
+from minirnn.nn.embedding import Embedding
+from minirnn.nn.gru_block import GRUBlockCell
+from minirnn.nn.linear import Linear
+from minirnn.nn.losses import CrossEntropyLoss, MSELoss
+from minirnn.nn.lstm_block import LSTMBlockCell, LSTMBlockFusedCell, LSTMState
+from minirnn.nn.module import Module
+from minirnn.nn.parameter import Parameter
+from minirnn.nn.rnn_cell import RNNCell
+
+__all__ = [
+    "CrossEntropyLoss",
+    "Dropout",
+    "Embedding",
+    "GRUBlockCell",
+    "LSTMBlockCell",
+    "LSTMBlockFusedCell",
+    "LSTMState",
+    "Linear",
+    "MSELoss",
+    "Module",
+    "Parameter",
+    "RNNCell",
+    "functional",
+]

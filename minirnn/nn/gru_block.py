@@ -1,0 +1,72 @@
+"""GRUBlockCell: one step of a GRU as one node, with its parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minirnn.devices.base import Device
+from minirnn.nn import states
+from minirnn.nn.initial import Factory, size
+from minirnn.nn.module import Module
+from minirnn.ops.gru_block import GRUBlockCellOutput, gru_block_cell
+from minirnn.tensor import Tensor
+
+
+class GRUBlockCell(Module):
+    """One GRU step whose reset gate acts before the matrix product: `minirnn.ops.gru_block_cell`.
+
+    Parameters
+    ----------
+    num_units : int
+        H.
+    input_size : int
+        I.
+    device, dtype
+        Where and in which dtype (default float32) the parameters are.
+
+    Attributes
+    ----------
+    w_ru : Parameter, (I+H, 2H)
+        Columns r, u. `glorot_uniform`.
+    w_c : Parameter, (I+H, H)
+        `glorot_uniform`.
+    b_ru : Parameter, (2H,)
+        Ones: at the start most of the state is kept, and gradients reach far back.
+    b_c : Parameter, (H,)
+        Zeros. All four start as in TensorFlow's GRUBlockCellV2.
+    """
+
+    def __init__(self, num_units: int, input_size: int, device: str | Device | None = None, dtype: Any = None) -> None:
+        H = self.num_units = size("GRUBlockCell", "num_units", num_units)
+        I = self.input_size = size("GRUBlockCell", "input_size", input_size)
+        make = Factory(device, dtype)
+        self.w_ru = make.glorot_uniform((I + H, 2 * H))
+        self.w_c = make.glorot_uniform((I + H, H))
+        self.b_ru = make.full((2 * H,), 1.0)
+        self.b_c = make.full((H,), 0.0)
+
+    def forward(self, inputs: Any, state: Any = None) -> tuple[Tensor, Tensor]:
+        """One step, as TensorFlow's cells do it.
+
+        Parameters
+        ----------
+        inputs : (B, I)
+        state : (B, H), optional
+            The state before the step; zeros by default.
+
+        Returns
+        -------
+        output, state : (B, H)
+            For a GRU both are h.
+        """
+        h = self.gates(inputs, state).h
+        return h, h
+
+    def gates(self, inputs: Any, state: Any = None) -> GRUBlockCellOutput:
+        """As `forward`, with all that the op computes: ``r, u, c, h``."""
+        x = states.inputs("GRUBlockCell", inputs, "B I", self.input_size, self.w_c)
+        h_prev = states.state("GRUBlockCell", "state", state, x.shape[0], self.num_units, x)
+        return gru_block_cell(x, h_prev, self.w_ru, self.w_c, self.b_ru, self.b_c)
+
+    def extra_repr(self) -> str:
+        return f"num_units={self.num_units}, input_size={self.input_size}"

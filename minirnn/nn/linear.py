@@ -1,0 +1,58 @@
+"""Linear: y = x W^T + b."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minirnn.devices.base import Device
+from minirnn.nn.initial import Factory, size
+from minirnn.nn.module import Module
+from minirnn.tensor import Tensor, as_tensor
+
+
+class Linear(Module):
+    """``y = x @ weight.T + bias``, along the last axis.
+
+    Parameters
+    ----------
+    in_features, out_features : int
+        I and O.
+    bias : bool
+    device, dtype
+        Where and in which dtype (default float32) the parameters are.
+
+    Attributes
+    ----------
+    weight : Parameter, (O, I)
+    bias : Parameter, (O,), or None
+        Both uniform with bound 1/sqrt(I), as in torch.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: str | Device | None = None,
+        dtype: Any = None,
+    ) -> None:
+        I = self.in_features = size("Linear", "in_features", in_features)
+        O = self.out_features = size("Linear", "out_features", out_features)
+        make = Factory(device, dtype)
+        self.weight = make.uniform((O, I), 1 / math.sqrt(I))
+        self.bias = make.uniform((O,), 1 / math.sqrt(I)) if bias else None
+
+    def forward(self, x: Any) -> Tensor:
+        """(..., I) -> (..., O). Raises ValueError if the last axis is not I long."""
+        x = as_tensor(x, device=None if isinstance(x, Tensor) else self.weight.device)
+        if x.ndim == 0 or x.shape[-1] != self.in_features:
+            raise ValueError(f"Linear: x has shape {x.shape}\n  expected (..., I) with I = {self.in_features}")
+        # One product of matrices: for (T, B, I), matmul would compute one for each t.
+        y = x.reshape(-1, self.in_features) @ self.weight.T
+        if self.bias is not None:
+            y = y + self.bias
+        return y.reshape(*x.shape[:-1], self.out_features)
+
+    def extra_repr(self) -> str:
+        return f"{self.in_features}, {self.out_features}" + ("" if self.bias is not None else ", bias=False")

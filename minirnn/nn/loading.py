@@ -1,0 +1,81 @@
+"""Checks of `Module.load_state_dict`: which names and shapes do not fit, and what the likely cause is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from os.path import commonprefix
+from typing import Any
+
+import numpy as np
+
+from minirnn.tensor import Tensor
+
+_SHOWN = 6
+
+
+def check_names(module: str, own: Sequence[str], state: Any, strict: bool) -> tuple[list[str], list[str]]:
+    """The missing and the unexpected names. Raises ValueError if there are any and `strict`."""
+    if not isinstance(state, Mapping):
+        raise TypeError(
+            f"load_state_dict: got a {type(state).__name__}\n  expected a dict of name -> array, as of state_dict()"
+            + ("\n  likely all that io.checkpoint.load returned: its first part" if isinstance(state, tuple) else "")
+        )
+    missing = [name for name in own if name not in state]
+    unexpected = [str(name) for name in state if name not in own]
+    if strict and (missing or unexpected):
+        wrong = [f"missing {_listed(missing)}"] * bool(missing) + [f"unexpected {_listed(unexpected)}"] * bool(
+            unexpected
+        )
+        raise ValueError(
+            f"load_state_dict: {'; '.join(wrong)}\n"
+            f"  expected the names of {module}: {_listed(own)}\n"
+            f"  {_cause(own, list(map(str, state)), missing, unexpected)}"
+        )
+    return missing, unexpected
+
+
+def check_values(parameters: Mapping[str, Tensor], state: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The values as arrays of the parameters' dtypes. Raises ValueError or TypeError if one does not fit."""
+    values, wrong, causes = {}, [], []
+    for name, parameter in parameters.items():
+        value = np.asarray(state[name])
+        if value.dtype.kind != "f":
+            raise TypeError(f"load_state_dict: {name} has dtype {value.dtype}\n  expected a floating dtype")
+        if value.shape != parameter.shape:
+            wrong.append(f"{name} has shape {value.shape}, expected {parameter.shape}")
+            causes.append(_shape_cause(value.shape, parameter.shape))
+        values[name] = value.astype(parameter.dtype)
+    if wrong:
+        raise ValueError(f"load_state_dict: {_listed(wrong, '; ')}\n  {causes[0]}")
+    return values
+
+
+def _listed(names: Sequence[str], comma: str = ", ") -> str:
+    more = len(names) - _SHOWN
+    return comma.join(names[:_SHOWN]) + (f"{comma}and {more} more" if more > 0 else "")
+
+
+def _cause(own: Sequence[str], given: Sequence[str], missing: Sequence[str], unexpected: Sequence[str]) -> str:
+    for longer, shorter, text in (
+        (given, own, "the values were saved from a larger module: cut the prefix {!r} off their names"),
+        (own, given, "the values were saved from the inner module: load them there, or put {!r} before their names"),
+    ):
+        prefix = commonprefix(list(longer))
+        prefix = prefix[: prefix.rfind(".") + 1]
+        if prefix and {name.removeprefix(prefix) for name in longer} == set(shorter):
+            return f"likely {text.format(prefix)}"
+    for name in unexpected:
+        if close := get_close_matches(name, missing, 1, 0.8):
+            return f"likely {name} is another spelling of {close[0]}"
+    return "likely saved from another model; strict=False loads the names that fit"
+
+
+def _shape_cause(got: tuple[int, ...], expected: tuple[int, ...]) -> str:
+    if len(got) == 2 and got[::-1] == expected:
+        return "likely transposed: torch and minirnn's Linear keep (outputs, inputs), TensorFlow (inputs, outputs)"
+    if sorted(got) == sorted(expected):
+        return "likely axes in another order"
+    if len(got) != len(expected):
+        return "likely another layer, or one that was flattened or split"
+    return "likely saved from a model of another size"

@@ -1,0 +1,202 @@
+"""LSTMBlockCell and LSTMBlockFusedCell: one LSTM step, and a whole sequence, as one node with their parameters."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minirnn.devices.base import Device
+from minirnn.nn import states
+from minirnn.nn.initial import Factory, size
+from minirnn.nn.module import Module
+from minirnn.nn.parameter import Parameter
+from minirnn.ops import check
+from minirnn.ops.lstm_block import LSTMBlockCellOutput, lstm_block_cell
+from minirnn.ops.lstm_block_sequence import BlockLSTMOutput, block_lstm
+from minirnn.ops.primitives import concat, expand_dims, where
+from minirnn.tensor import Tensor
+
+
+class LSTMState(NamedTuple):
+    """State of an LSTM, in TensorFlow's order (torch has h first)."""
+
+    c: Tensor
+    """(B, H), the cell state, called ``cs`` by the ops."""
+    h: Tensor
+    """(B, H), the output."""
+
+
+class _LSTMBlock(Module):
+    """What a step and a sequence share: the parameters and attributes described at `LSTMBlockCell`."""
+
+    def __init__(
+        self,
+        num_units: int,
+        input_size: int,
+        forget_bias: float = 1.0,
+        cell_clip: float | None = None,
+        use_peephole: bool = False,
+        device: str | Device | None = None,
+        dtype: Any = None,
+    ) -> None:
+        name = type(self).__name__
+        H = self.num_units = size(name, "num_units", num_units)
+        I = self.input_size = size(name, "input_size", input_size)
+        self.forget_bias = check.number(name, "forget_bias", forget_bias)
+        self.cell_clip = None if cell_clip is None else check.number(name, "cell_clip", cell_clip, finite=False)
+        self.use_peephole = check.flag(name, "use_peephole", use_peephole)
+        make = Factory(device, dtype)
+        self.w = make.glorot_uniform((I + H, 4 * H))
+        self.b = make.full((4 * H,), 0.0)
+        self.wci: Parameter | None = None
+        self.wcf: Parameter | None = None
+        self.wco: Parameter | None = None
+        if self.use_peephole:
+            self.wci, self.wcf, self.wco = (make.glorot_uniform((H,)) for _ in range(3))
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes of the op."""
+        clip = 0.0 if self.cell_clip is None else self.cell_clip
+        return {"forget_bias": self.forget_bias, "cell_clip": clip, "use_peephole": self.use_peephole}
+
+    def initial_state(self, state: Any, B: int, like: Tensor) -> LSTMState:
+        """A state as Tensors (B, H), zeros if None. Raises TypeError if it is no pair, ValueError for other shapes."""
+        name = type(self).__name__
+        if state is None:
+            c = h = None
+        elif isinstance(state, (tuple, list)) and len(state) == 2:
+            c, h = state
+        else:
+            raise TypeError(f"{name}: state is a {type(state).__name__}\n  expected (c, h), (B, H) each")
+        return LSTMState(
+            states.state(name, "c", c, B, self.num_units, like), states.state(name, "h", h, B, self.num_units, like)
+        )
+
+    def extra_repr(self) -> str:
+        settings = f"num_units={self.num_units}, input_size={self.input_size}, forget_bias={self.forget_bias}"
+        return settings + f", cell_clip={self.cell_clip}, use_peephole={self.use_peephole}"
+
+
+class LSTMBlockCell(_LSTMBlock):
+    """One LSTM step as one node: `minirnn.ops.lstm_block_cell`.
+
+    Parameters
+    ----------
+    num_units : int
+        H.
+    input_size : int
+        I.
+    forget_bias : float
+        Added to the forget gate's pre-activation, so that it starts open.
+    cell_clip : float, optional
+        Clip the cell state to -cell_clip .. cell_clip; None does not clip. Its gradient is passed straight through.
+    use_peephole : bool
+        Whether the gates see the cell state.
+    device, dtype
+        Where and in which dtype (default float32) the parameters are.
+
+    Attributes
+    ----------
+    w : Parameter, (I+H, 4H)
+        Rows [x rows; h rows], columns i, ci, f, o. `glorot_uniform`.
+    b : Parameter, (4H,)
+        Zeros.
+    wci, wcf, wco : Parameter, (H,), or None without peepholes
+        `glorot_uniform`. All start as in TensorFlow's layers.
+    """
+
+    def forward(self, inputs: Any, state: Any = None) -> tuple[Tensor, LSTMState]:
+        """One step, as TensorFlow's cells do it.
+
+        Parameters
+        ----------
+        inputs : (B, I)
+        state : (c, h), (B, H) each, optional
+            The state before the step; zeros by default.
+
+        Returns
+        -------
+        output : (B, H)
+        state : LSTMState
+            ``(c, h)`` after the step; h is the output.
+        """
+        y = self.gates(inputs, state)
+        return y.h, LSTMState(y.cs, y.h)
+
+    def gates(self, inputs: Any, state: Any = None) -> LSTMBlockCellOutput:
+        """As `forward`, with all that the op computes: ``i, cs, f, o, ci, co, h``."""
+        x = states.inputs("LSTMBlockCell", inputs, "B I", self.input_size, self.w)
+        c, h = self.initial_state(state, x.shape[0], x)
+        return lstm_block_cell(x, c, h, self.w, self.wci, self.wcf, self.wco, self.b, **self.attributes)
+
+
+class LSTMBlockFusedCell(_LSTMBlock):
+    """A whole LSTM sequence as one node: `minirnn.ops.block_lstm`.
+
+    Parameters and attributes: as `LSTMBlockCell`, so that values can go from one to the other.
+    """
+
+    def forward(self, inputs: Any, initial_state: Any = None, sequence_length: Any = None) -> tuple[Tensor, LSTMState]:
+        """Run over a sequence.
+
+        Parameters
+        ----------
+        inputs : (T, B, I)
+            Time-major.
+        initial_state : (c, h), (B, H) each, optional
+            The state before the first step; zeros by default.
+        sequence_length : (B,) integers in 0 .. T, optional
+            How many steps of each row count. What lies behind them is never used, not even a NaN.
+
+        Returns
+        -------
+        outputs : (T, B, H)
+            h at each step; zeros from ``sequence_length[b]`` on.
+        state : LSTMState
+            ``(c, h)``, (B, H) each: after the last step that counts, or the initial state of a row of length 0.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a shape, a dtype or a length does not fit.
+        """
+        name = "LSTMBlockFusedCell"
+        x = states.inputs(name, inputs, "T B I", self.input_size, self.w)
+        T, B, _ = x.shape
+        c0, h0 = self.initial_state(initial_state, B, x)
+        if sequence_length is None:
+            y = self.gates(x, (c0, h0))
+            return y.h, LSTMState(y.cs[-1], y.h[-1]) if T else LSTMState(c0, h0)
+
+        lengths = check_lengths(name, sequence_length, T, B)
+        L = int(lengths.max(initial=0))
+        counts = (np.arange(T)[:, None] < lengths)[:, :, None]  # (T, B, 1)
+        # Padding is replaced, not multiplied by zero: 0 * NaN is NaN, forward and in the gradient of w.
+        y = self.gates(where(counts, x, 0.0), (c0, h0), seq_len_max=L)
+        rows = np.arange(B)
+        c = concat([expand_dims(c0, 0), y.cs])[lengths, rows]  # the state after `length` steps
+        h = concat([expand_dims(h0, 0), y.h])[lengths, rows]
+        return where(counts, y.h, 0.0), LSTMState(c, h)
+
+    def gates(self, inputs: Any, initial_state: Any = None, seq_len_max: int | None = None) -> BlockLSTMOutput:
+        """All that the op computes, (T, B, H) each: ``i, cs, f, o, ci, co, h``; zeros from `seq_len_max` on."""
+        x = states.inputs("LSTMBlockFusedCell", inputs, "T B I", self.input_size, self.w)
+        c, h = self.initial_state(initial_state, x.shape[1], x)
+        L = x.shape[0] if seq_len_max is None else seq_len_max
+        return block_lstm(L, x, c, h, self.w, self.wci, self.wcf, self.wco, self.b, **self.attributes)
+
+
+def check_lengths(name: str, lengths: Any, T: int, B: int) -> np.ndarray:
+    """`lengths` as int64 (B,). Raises TypeError if they are no integers, ValueError if one is not in 0 .. T."""
+    array = np.asarray(lengths)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: sequence_length has dtype {array.dtype}\n  expected integers")
+    if array.shape != (B,):
+        raise ValueError(f"{name}: sequence_length has shape {array.shape}\n  expected (B,) = ({B},), from inputs")
+    if B and not 0 <= int(array.min()) <= int(array.max()) <= T:
+        raise ValueError(
+            f"{name}: sequence_length runs from {array.min()} to {array.max()}\n  expected 0 .. T = {T}, from inputs"
+        )
+    return array.astype(np.int64)

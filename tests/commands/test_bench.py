@@ -1,0 +1,55 @@
+"""`minirnn bench`: it measures what it says; how fast things are is not tested."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minirnn.cli import main
+from minirnn.commands import bench_worker
+
+
+def test_numbers_ratios_and_machine_are_printed_and_stored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "bench.json"
+    assert main(["bench", "--mode", "gru", "--size", "3,2,4,5", "--samples", "1", "--json", str(target)]) == 0
+    table = capsys.readouterr().out
+    stored = json.loads(target.read_text())
+    assert [r["pass"] for r in stored["results"]] == ["forward", "forward+backward"]
+    for result in stored["results"]:
+        assert result["mode"] == "gru" and result["size"] == [3, 2, 4, 5]
+        assert result["ratio"]["gemm"] == result["ms"]["minirnn"] / result["ms"]["gemm"]
+        assert f"{result['ratio']['gemm']:.2f}" in table
+    assert stored["machine"]["versions"]["numpy"] == np.__version__
+
+
+@pytest.mark.parametrize("mode", ["lstm", "gru"])
+def test_minirnn_and_torch_compute_gradients_of_the_same_shapes(mode: str) -> None:
+    pytest.importorskip("torch")
+    T, B, I, H = 3, 2, 4, 5
+    rng = np.random.default_rng(0)
+    ours = bench_worker.minirnn_call(mode, T, B, I, H, True, rng)()
+    theirs = bench_worker.torch_call(mode, T, B, I, H, True, rng)()
+    states = 3 if mode == "lstm" else 2
+    assert [g.shape for g in ours[:states]] == [tuple(g.shape) for g in theirs[:states]]
+    assert ours[-1].size == sum(g.numel() for g in theirs[states:])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--size", "3,2,4"], "--size 3,2,4"),
+        (["--size", "3,2,4,0"], "sizes of 1 or more"),
+        (["--samples", "0"], "--samples is 0"),
+        (["--threads", "-1"], "--threads is -1"),
+        (["--json", "no/such/folder/x.json"], "there is no such folder"),
+    ],
+)
+def test_mistakes_are_one_line_and_status_2(
+    arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert text in error and error.count("\n") == 1

@@ -1,0 +1,218 @@
+"""`convert` and files: the passport, settings that contradict each other, notes, and files of other programs."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minirnn.io import convert, convert_file, convert_weights, load, read_arrays, write_arrays
+from tests.io.layout_cases import KINDS, H, I, Kind, in_layout, layouts_of, start
+
+LSTM = Kind("lstm", None, 1, 1)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_a_written_file_needs_no_explanation(rng: np.random.Generator, tmp_path: Path, kind: Kind) -> None:
+    source, arrays, settings = start(rng, kind)
+    np.savez(tmp_path / "in.npz", **arrays)
+    for name in layouts_of(kind):
+        first = convert_file(tmp_path / "in.npz", tmp_path / "a.safetensors", name, source=source, **settings)
+        again = convert_file(tmp_path / "a.safetensors", tmp_path / "b.safetensors", name)
+        assert again.metadata == first.metadata
+        assert {k: a.tobytes() for k, a in again.arrays.items()} == {k: a.tobytes() for k, a in first.arrays.items()}
+
+
+def test_the_passport_names_layout_gate_order_sizes_and_kind(rng: np.random.Generator, tmp_path: Path) -> None:
+    _, arrays, _ = start(rng, Kind("gru", "reset_after", 2, 2))
+    write_arrays(tmp_path / "k.safetensors", *convert(arrays, "keras")[:2])
+    _, metadata = read_arrays(tmp_path / "k.safetensors")
+    passport = {key: value for key, value in metadata.items() if key not in ("minirnn.checkpoint", "minirnn.metadata")}
+    assert passport == {
+        "minirnn.layout": "keras/zrh",
+        "minirnn.rnn_mode": "gru",
+        "minirnn.gru": "reset_after",
+        "minirnn.num_layers": "2",
+        "minirnn.num_units": str(H),
+        "minirnn.input_size": str(I),
+        "minirnn.direction": "bidirectional",
+        "minirnn.num_proj": "0",
+    }
+
+
+def test_a_written_file_is_read_by_safetensors_and_by_load(rng: np.random.Generator, tmp_path: Path) -> None:
+    from safetensors.numpy import load_file
+
+    result = in_layout(rng, LSTM, "tf.lstm_block_cell")
+    write_arrays(tmp_path / "w.safetensors", result.arrays, result.metadata)
+    plain, (own, metadata) = load_file(tmp_path / "w.safetensors"), load(tmp_path / "w.safetensors")
+    assert metadata == result.metadata
+    for key, a in result.arrays.items():
+        np.testing.assert_array_equal(plain[key], a)
+        np.testing.assert_array_equal(own[key], a)
+
+
+def test_settings_and_passport_must_not_contradict_each_other_or_the_arrays(rng: np.random.Generator) -> None:
+    here = in_layout(rng, LSTM, "torch.nn")
+    with pytest.raises(ValueError, match="num_units is 6 in the settings\n  but 5 in the file's metadata"):
+        convert(here.arrays, "keras", metadata=here.metadata, num_units=6)
+    with pytest.raises(ValueError, match="num_layers is 2 in the settings or .*\n  but 1 in the arrays"):
+        convert(here.arrays, "keras", num_layers=2)
+    lies = here.metadata | {"minirnn.input_size": "4"}
+    with pytest.raises(ValueError, match="input_size is 4 .*\n  but 3 in the arrays"):
+        convert(here.arrays, "keras", metadata=lies)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "match"),
+    [
+        ("layout", "keras/icfo", "keras has no gate order 'icfo'"),
+        ("layout", "caffe", "no layout is called 'caffe'"),
+        ("num_units", "many", "minirnn.num_units = 'many'"),
+        ("num_units", "0", "num_units is 0"),
+        ("rnn_mode", "mlp", "rnn_mode is 'mlp'"),
+        ("forget_bias", "nan", "forget_bias is nan"),
+    ],
+)
+def test_a_damaged_passport_is_an_error(rng: np.random.Generator, key: str, value: str, match: str) -> None:
+    here = in_layout(rng, LSTM, "torch.nn")
+    with pytest.raises(ValueError, match=match):
+        convert(here.arrays, "keras", metadata=here.metadata | {f"minirnn.{key}": value})
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "match"),
+    [
+        ({"rnn_mode": "LSTM"}, ValueError, "rnn_mode is 'LSTM'"),
+        ({"gru": "before"}, ValueError, "gru is 'before'"),
+        ({"num_layers": 0}, ValueError, "num_layers is 0"),
+        ({"num_layers": 1.0}, TypeError, "num_layers is 1.0"),
+        ({"num_proj": -1}, ValueError, "num_proj is -1"),
+        ({"forget_bias": "1"}, TypeError, "forget_bias is '1'"),
+        ({"direction": 2}, TypeError, "direction is 2"),
+    ],
+)
+def test_impossible_settings_are_refused(settings: dict[str, Any], error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match):
+        convert({"w": np.zeros((3, 4))}, "keras", **settings)
+
+
+def test_a_forget_bias_given_with_a_passport_is_meant_for_the_target(rng: np.random.Generator) -> None:
+    one = convert(in_layout(rng, LSTM, "torch.nn").arrays, "tf.lstm_block_cell")
+    two = convert(one.arrays, "tf.lstm_block_cell", metadata=one.metadata, forget_bias=2.0)
+    assert (one.metadata["minirnn.forget_bias"], two.metadata["minirnn.forget_bias"]) == ("1.0", "2.0")
+    moved = one.arrays["b"] - two.arrays["b"]  # i, c, f, o
+    assert moved.tolist() == [0] * 2 * H + [1] * H + [0] * H
+    same = convert(one.arrays, "tf.lstm_block_cell", metadata=one.metadata)
+    assert same.metadata["minirnn.forget_bias"] == "1.0"
+
+
+def test_notes_tell_what_was_lost_and_how_the_result_must_be_run(rng: np.random.Generator) -> None:
+    _, arrays, _ = start(rng, LSTM)
+    assert convert(arrays, "onnx").notes == ()
+    assert "the split is lost" in convert(arrays, "keras").notes[0]
+    assert convert(convert(arrays, "keras").arrays, "keras").notes == ()
+    assert convert(arrays, "tf.lstm_block_cell").notes[-1] == "to be run with forget_bias 1 and cell_clip 0"
+    block = convert(arrays, "tf.lstm_block_cell").arrays
+    notes = convert(block, "torch.nn", source="tf.lstm_block_cell", forget_bias=1).notes
+    assert notes == ("cell_clip is not known and taken as off (the ops clip at 3 unless told otherwise)",)
+
+
+def test_the_arrays_given_are_not_changed_and_the_result_is_contiguous(rng: np.random.Generator) -> None:
+    _, arrays, _ = start(rng, LSTM)
+    before = {key: a.copy() for key, a in arrays.items()}
+    for name in layouts_of(LSTM):
+        got = convert(arrays, name)
+        assert all(a.flags.c_contiguous for a in got.arrays.values())
+        for a in got.arrays.values():
+            a += 1  # the result may share memory with the input only if that is never noticed
+        for key in arrays:
+            np.testing.assert_array_equal(arrays[key], before[key])
+
+
+def test_hub_weights_can_be_written_by_themselves(rng: np.random.Generator) -> None:
+    here = in_layout(rng, LSTM, "torch.nn")
+    assert convert_weights(here.weights, "torch.nn").arrays.keys() == here.arrays.keys()
+    with pytest.raises(ValueError, match="num_units is 4 in the settings\n  but 5 in the weights"):
+        convert_weights(here.weights, "keras", num_units=4)
+
+
+# ---- files of other programs
+
+
+def test_bfloat16_becomes_float32_with_the_same_values(tmp_path: Path) -> None:
+    torch, save_file = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch").save_file
+    state = {key: p.detach().bfloat16() for key, p in torch.nn.GRU(I, H).named_parameters()}
+    save_file(state, tmp_path / "b.safetensors")
+    arrays, _ = read_arrays(tmp_path / "b.safetensors")
+    for key, p in state.items():
+        np.testing.assert_array_equal(arrays[key], p.float().numpy())
+        assert arrays[key].dtype == np.float32
+    convert_file(tmp_path / "b.safetensors", tmp_path / "k.safetensors", "keras")
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (b"", "expected a safetensors or npz file"),
+        (b"\x80\x04K\x01.", "a pickle, which minirnn never opens"),
+        (b"weights", "expected a safetensors or npz file"),
+        (struct.pack("<Q", 10**15) + b"{}", "expected a safetensors or npz file"),
+        (b"PK\x03\x04 torn", "expected an npz file"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes, match: str) -> None:
+    (tmp_path / "w").write_bytes(content)
+    with pytest.raises(ValueError, match=match):
+        read_arrays(tmp_path / "w")
+
+
+def test_pickles_in_npz_and_torch_files_are_refused_unopened(tmp_path: Path) -> None:
+    np.savez(tmp_path / "o.npz", w=np.array([object()]), allow_pickle=True)
+    with pytest.raises(ValueError, match="pickles"):
+        read_arrays(tmp_path / "o.npz")
+    torch = pytest.importorskip("torch")
+    torch.save({"w": torch.zeros(2)}, tmp_path / "w.pt")
+    with pytest.raises(ValueError, match=r"torch.save, which holds a pickle; save it with safetensors.torch.save_file"):
+        read_arrays(tmp_path / "w.pt")
+
+
+def test_a_truncated_file_a_folder_and_no_file_are_refused(rng: np.random.Generator, tmp_path: Path) -> None:
+    result = in_layout(rng, LSTM, "keras")
+    write_arrays(tmp_path / "w.safetensors", result.arrays, result.metadata)
+    data = (tmp_path / "w.safetensors").read_bytes()
+    for n in (4, 60, len(data) - 1):
+        (tmp_path / "t.safetensors").write_bytes(data[:n])
+        with pytest.raises(ValueError, match=r"t\.safetensors'"):
+            read_arrays(tmp_path / "t.safetensors")
+    for path in (tmp_path, tmp_path / "none"):
+        with pytest.raises(ValueError, match="expected a safetensors or npz file"):
+            read_arrays(path)
+
+
+def test_an_unknown_dtype_in_a_file_is_named(tmp_path: Path) -> None:
+    entry = {"w": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [0, 2]}}
+    header = json.dumps(entry).encode()
+    (tmp_path / "w.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + b"\0\0")
+    with pytest.raises(ValueError, match="array 'w' has dtype F8_E4M3"):
+        read_arrays(tmp_path / "w.safetensors")
+
+
+@pytest.mark.parametrize("name", ["w.npz", "w.h5", "w.PT", "w.onnx"])
+def test_a_file_named_like_another_kind_is_not_written(rng: np.random.Generator, tmp_path: Path, name: str) -> None:
+    result = in_layout(rng, LSTM, "keras")
+    with pytest.raises(ValueError, match="expected \\*.safetensors"):
+        write_arrays(tmp_path / name, result.arrays, result.metadata)
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_is_written_when_the_conversion_is_refused(rng: np.random.Generator, tmp_path: Path) -> None:
+    np.savez(tmp_path / "in.npz", **start(rng, LSTM)[1])
+    (tmp_path / "out.safetensors").write_bytes(b"older")
+    with pytest.raises(ValueError, match="holds gru"):
+        convert_file(tmp_path / "in.npz", tmp_path / "out.safetensors", "tf.gru_block_cell")
+    assert (tmp_path / "out.safetensors").read_bytes() == b"older"

@@ -1,0 +1,163 @@
+"""LSTMBlockCell, LSTMBlockFusedCell and GRUBlockCell: state handling and masking around the ops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import nn
+
+T, B, I, H = 6, 4, 3, 5
+
+
+def fused(device: str = "cpu", dtype: Any = np.float64, **settings: Any) -> nn.LSTMBlockFusedCell:
+    return nn.LSTMBlockFusedCell(H, I, device=device, dtype=dtype, **settings)
+
+
+def loop(module: nn.LSTMBlockFusedCell, x: Any, state: Any, lengths: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The definition of masking: each row by itself, one step after the other, as far as it counts."""
+    cell = nn.LSTMBlockCell(H, I, module.forget_bias, module.cell_clip, module.use_peephole, dtype=np.float64)
+    cell.load_state_dict(module.state_dict())
+    outputs, final_c, final_h = np.zeros((T, B, H)), np.zeros((B, H)), np.zeros((B, H))
+    for b in range(B):
+        row = (state[0][b : b + 1], state[1][b : b + 1])
+        for t in range(lengths[b]):
+            h, row = cell(x[t, b : b + 1], row)
+            outputs[t, b] = h.numpy()[0]
+        final_c[b], final_h[b] = np.asarray(row[0])[0], np.asarray(row[1])[0]
+    return outputs, final_c, final_h
+
+
+SETTINGS: list[dict[str, Any]] = [{}, {"use_peephole": True, "forget_bias": -0.5, "cell_clip": 0.3}]
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("lengths", [(6, 6, 6, 6), (3, 0, 6, 1), (2, 4, 1, 3), (0, 0, 0, 0), None])
+def test_a_fused_sequence_equals_each_row_run_by_itself(
+    settings: dict[str, Any], lengths: Any, device: str, rng: np.random.Generator
+) -> None:
+    module = fused(device, **settings)
+    for p in module.parameters():
+        p.assign(rng.normal(size=p.shape))
+    x, state = rng.normal(size=(T, B, I)), (rng.normal(size=(B, H)), rng.normal(size=(B, H)))
+    outputs, final = module(x, state, lengths)
+    expected = loop(module, x, state, (T,) * B if lengths is None else lengths)
+    for ours, theirs in zip((outputs, final.c, final.h), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_what_lies_in_the_padding_never_matters_not_even_nan(
+    settings: dict[str, Any], device: str, rng: np.random.Generator
+) -> None:
+    module, lengths = fused(device, **settings), np.array([3, 0, 6, 1])
+    x, state = rng.normal(size=(T, B, I)), (rng.normal(size=(B, H)), rng.normal(size=(B, H)))
+    padded = x.copy()
+    padded[np.arange(T)[:, None] >= lengths] = np.nan
+    dy, dc, dh = rng.normal(size=(T, B, H)), rng.normal(size=(B, H)), rng.normal(size=(B, H))
+    results = []
+    for data in (x, padded):
+        t = mr.tensor(data, requires_grad=True, device=device)
+        c0, h0 = (mr.tensor(a, requires_grad=True, device=device) for a in state)
+        outputs, final = module(t, (c0, h0), lengths)
+        grads = mr.grad([outputs, final.c, final.h], [t, c0, h0, *module.parameters()], [dy, dc, dh])
+        results.append([outputs, *final, *grads])
+    for ours, expected in zip(results[1], results[0], strict=True):
+        assert np.isfinite(ours.numpy()).all()
+        np.testing.assert_array_equal(ours, expected)
+
+
+def test_gradients_with_lengths_equal_finite_differences(rng: np.random.Generator) -> None:
+    module, lengths = fused(use_peephole=True), np.array([3, 0, 6, 1])
+    x, c0, h0 = rng.normal(size=(T, B, I)), rng.normal(size=(B, H)), rng.normal(size=(B, H))
+    arrays = [x, c0, h0, *[p.numpy().copy() for p in module.parameters()]]
+    weights = [rng.normal(size=(T, B, H)), rng.normal(size=(B, H)), rng.normal(size=(B, H))]
+
+    def loss(values: list[np.ndarray]) -> mr.Tensor:
+        for p, value in zip(module.parameters(), values[3:], strict=True):
+            p.assign(value)
+        outputs, final = module(ts[0], (ts[1], ts[2]), lengths)
+        return sum((y * w).sum() for y, w in zip((outputs, *final), weights, strict=True))
+
+    ts = [mr.tensor(a, requires_grad=True) for a in arrays[:3]]
+    grads = mr.grad(loss(arrays), [*ts, *module.parameters()])
+    for k, g in enumerate(grads):
+        direction = rng.normal(size=arrays[k].shape)
+        ends = []
+        for sign in (1, -1):
+            moved = [a + sign * 1e-6 * direction if j == k else a for j, a in enumerate(arrays)]
+            ts = [mr.tensor(a, requires_grad=True) for a in moved[:3]]
+            ends.append(loss(moved).item())
+        # Central differences: h^2 plus rounding / h.
+        assert abs((ends[0] - ends[1]) / 2e-6 - (g.numpy() * direction).sum()) < 1e-7
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_a_step_starts_from_zeros_and_hands_its_state_on(settings: dict[str, Any], rng: np.random.Generator) -> None:
+    cell = nn.LSTMBlockCell(H, I, dtype=np.float64, **settings)
+    x = rng.normal(size=(2, B, I))
+    h1, state = cell(x[0])
+    h1_given, _ = cell(x[0], (np.zeros((B, H)), np.zeros((B, H))))
+    np.testing.assert_array_equal(h1, h1_given)
+    h2, state = cell(x[1], state)
+    module = fused(**settings)
+    module.load_state_dict(cell.state_dict())
+    outputs, final = module(x)
+    np.testing.assert_allclose(outputs, [h1, h2], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(final.c, state.c, rtol=0, atol=1e-14)
+    assert state.h is h2
+
+
+def test_an_empty_sequence_returns_the_initial_state(rng: np.random.Generator) -> None:
+    state = (rng.normal(size=(B, H)), rng.normal(size=(B, H)))
+    outputs, final = fused()(np.zeros((0, B, I)), state)
+    assert outputs.shape == (0, B, H)
+    np.testing.assert_array_equal(final.c, state[0])
+    np.testing.assert_array_equal(final.h, state[1])
+
+
+def test_gates_hands_out_all_that_the_op_computes(device: str, rng: np.random.Generator) -> None:
+    x = rng.normal(size=(T, B, I))
+    module = fused(device, use_peephole=True)
+    y = module.gates(x)
+    zero = np.zeros((B, H))
+    expected = mr.ops.block_lstm(
+        T, x, zero, zero, module.w, module.wci, module.wcf, module.wco, module.b, cell_clip=0.0, use_peephole=True
+    )
+    for name in ("i", "cs", "f", "o", "ci", "co", "h"):
+        np.testing.assert_array_equal(getattr(y, name), getattr(expected, name), err_msg=name)
+
+
+def test_the_gru_cell_is_its_op_with_the_cells_parameters(device: str, rng: np.random.Generator) -> None:
+    cell = nn.GRUBlockCell(H, I, device=device, dtype=np.float64)
+    x, h_prev = rng.normal(size=(B, I)), rng.normal(size=(B, H))
+    expected = mr.ops.gru_block_cell(x, h_prev, cell.w_ru, cell.w_c, cell.b_ru, cell.b_c)
+    h, state = cell(x, h_prev)
+    assert h is state
+    np.testing.assert_array_equal(h, expected.h)
+    for ours, theirs in zip(cell.gates(x, h_prev), expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(cell(x)[0], cell(x, np.zeros((B, H)))[0])
+
+
+@pytest.mark.parametrize(
+    ("x", "state", "lengths", "message"),
+    [
+        ((B, I), None, None, "inputs has shape (4, 3), 2 axes\n  expected (T, B, I)"),
+        ((T, B, 2), None, None, "inputs has shape (6, 4, 2)\n  expected (T, B, I) = (6, 4, 3)"),
+        ((T, B, I), np.zeros((2, B, H, 1)), None, "state is a ndarray\n  expected (c, h)"),
+        ((T, B, I), (np.zeros((B, 4)), None), None, "c has shape (4, 4)\n  expected (B, H) = (4, 5)"),
+        ((T, B, I), (None, np.zeros((3, H))), None, "h has shape (3, 5)\n  expected (B, H) = (4, 5)"),
+        ((T, B, I), None, [1, 2], "sequence_length has shape (2,)\n  expected (B,) = (4,)"),
+        ((T, B, I), None, [1, 2, 3, 7], "sequence_length runs from 1 to 7\n  expected 0 .. T = 6"),
+        ((T, B, I), None, [-1, 2, 3, 4], "sequence_length runs from -1 to 4"),
+        ((T, B, I), None, [1.0, 2.0, 3.0, 4.0], "sequence_length has dtype float64"),
+    ],
+)
+def test_the_fused_cell_names_the_argument_and_the_axes(x: Any, state: Any, lengths: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError)) as caught:
+        fused()(np.zeros(x), state, lengths)
+    assert str(caught.value).startswith(f"LSTMBlockFusedCell: {message}")

@@ -1,0 +1,235 @@
+"""Module: finding, naming, saving and loading parameters."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import nn
+from minirnn.devices.cpu.device import CPU
+
+
+class Inner(nn.Module):
+    def __init__(self) -> None:
+        self.scale = nn.Parameter(np.full(3, 2.0))
+        self.drop = nn.Dropout(0.5)
+
+
+class Outer(nn.Module):
+    def __init__(self) -> None:
+        self.name = "no parameter"
+        self.first = nn.Parameter(np.zeros((2, 3)))
+        self.constant = mr.tensor([1.0, 2.0], requires_grad=True)
+        self.inner = Inner()
+        self.pair = [nn.Linear(3, 5), nn.Linear(5, 2, bias=False)]
+        self.table = {"a": nn.Parameter(np.ones(4)), "b": (Inner(),)}
+
+
+NAMES = [
+    "first",
+    "inner.scale",
+    "pair.0.weight",
+    "pair.0.bias",
+    "pair.1.weight",
+    "table.a",
+    "table.b.0.scale",
+]
+
+
+def values_of(module: nn.Module) -> dict[str, np.ndarray]:
+    return {name: p.numpy().copy() for name, p in module.named_parameters()}
+
+
+def test_parameters_are_found_by_attribute_also_in_lists_tuples_and_dicts() -> None:
+    assert [name for name, _ in Outer().named_parameters()] == NAMES
+
+
+def test_a_shared_parameter_comes_once_but_is_saved_under_both_names() -> None:
+    module = Outer()
+    module.pair[1].weight = module.first
+    assert len(list(module.parameters())) == len(NAMES) - 1
+    names = [name for name, _ in module.named_parameters()]
+    assert "first" in names
+    assert "pair.1.weight" not in names
+    assert list(module.state_dict()) == NAMES
+
+
+def test_a_child_may_know_its_parent() -> None:
+    module = Outer()
+    module.inner.parent = module
+    assert [name for name, _ in module.named_parameters()] == NAMES
+    assert len(list(module.modules())) == 7
+    module.eval()
+
+
+def test_calling_a_module_calls_forward_and_a_missing_one_is_named() -> None:
+    class Double(nn.Module):
+        def forward(self, x: Any, *, times: int) -> Any:
+            return times * x
+
+    assert Double()(21, times=2) == 42
+    with pytest.raises(NotImplementedError, match="Outer does not define forward"):
+        Outer()(1)
+
+
+def test_state_dict_returns_copies() -> None:
+    module = Outer()
+    state = module.state_dict()
+    state["first"][:] = 7
+    assert not module.first.numpy().any()
+
+
+@pytest.mark.parametrize("as_tensors", [False, True])
+def test_a_state_dict_comes_back(as_tensors: bool) -> None:
+    source, target = Outer(), Outer()
+    state: dict[str, Any] = source.state_dict()
+    assert not np.array_equal(state["pair.0.weight"], target.pair[0].weight)
+    if as_tensors:
+        state = {name: mr.tensor(value) for name, value in state.items()}
+    assert target.load_state_dict(state) == ([], [])
+    for name, value in values_of(source).items():
+        np.testing.assert_array_equal(values_of(target)[name], value)
+
+
+def test_loading_keeps_the_dtype_and_the_identity_of_parameters() -> None:
+    module = Outer()
+    before = list(module.parameters())
+    module.load_state_dict({name: value.astype(np.float16) for name, value in module.state_dict().items()})
+    assert all(p is q for p, q in zip(module.parameters(), before, strict=True))
+    assert [p.dtype for p in before] == [np.dtype(t) for t in ("f8", "f8", "f4", "f4", "f4", "f8", "f8")]
+
+
+def changed(**changes: Any) -> dict[str, Any]:
+    """A loadable state of Outer in which every value is 9, with some entries replaced; None leaves one out."""
+    state = {name: np.full_like(value, 9) for name, value in Outer().state_dict().items()}
+    state.update({name.replace("__", "."): value for name, value in changes.items()})
+    return {name: value for name, value in state.items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "words"),
+    [
+        (changed(first=None), ValueError, ["missing first", "expected the names of Outer: first, inner.scale"]),
+        (changed(extra=np.ones(2)), ValueError, ["unexpected extra", "another model", "strict=False"]),
+        (
+            changed(inner__scale=None, inner__scales=np.ones(3)),
+            ValueError,
+            ["missing inner.scale; unexpected inner.scales", "likely inner.scales is another spelling of inner.scale"],
+        ),
+        (
+            {f"net.{name}": value for name, value in changed().items()},
+            ValueError,
+            ["missing first, ", " and 1 more; unexpected net.first", "cut the prefix 'net.' off"],
+        ),
+        (changed(pair__0__weight=np.ones((3, 5))), ValueError, ["(3, 5), expected (5, 3)", "likely transposed"]),
+        (
+            changed(first=np.ones((2, 4)), table__a=np.ones(5)),
+            ValueError,
+            ["first has shape (2, 4), expected (2, 3); table.a has shape (5,), expected (4,)", "another size"],
+        ),
+        (changed(first=np.ones(6)), ValueError, ["first has shape (6,), expected (2, 3)", "flattened"]),
+        (changed(first=np.ones((2, 3), int)), TypeError, ["first has dtype int64", "floating"]),
+        (({"first": 1}, {}), TypeError, ["got a tuple", "its first part"]),
+    ],
+)
+def test_a_state_that_does_not_fit_says_why_and_changes_nothing(
+    state: Any, error: type[Exception], words: list[str]
+) -> None:
+    module = Outer()
+    before = values_of(module)
+    with pytest.raises(error) as caught:
+        module.load_state_dict(state)
+    message = str(caught.value)
+    assert message.startswith("load_state_dict: ")
+    assert message.count("\n") <= 2
+    for word in words:
+        assert word in message
+    for name, value in values_of(module).items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def test_loading_into_a_part_names_the_missing_prefix() -> None:
+    state = {name: value for name, value in changed().items() if name.startswith("pair.0.")}
+    with pytest.raises(ValueError, match="cut the prefix 'pair.0.' off"):
+        Outer().pair[0].load_state_dict(state)
+    inner = {name.removeprefix("pair.0."): value for name, value in state.items()}
+
+    class Wrapped(nn.Module):
+        def __init__(self) -> None:
+            self.net = nn.Linear(3, 5)
+
+    with pytest.raises(ValueError, match="put 'net.' before"):
+        Wrapped().load_state_dict(inner)
+
+
+def test_without_strict_the_names_that_fit_are_loaded_and_the_others_returned() -> None:
+    module = Outer()
+    missing, unexpected = module.load_state_dict(changed(first=None, more=np.ones(2)), strict=False)
+    assert (missing, unexpected) == (["first"], ["more"])
+    assert not module.first.numpy().any()
+    assert (module.inner.scale.numpy() == 9).all()
+
+
+def test_without_strict_a_wrong_shape_is_still_an_error_and_changes_nothing() -> None:
+    module = Outer()
+    with pytest.raises(ValueError, match="another size"):
+        module.load_state_dict(changed(more=np.ones(2), table__a=np.ones(3)), strict=False)
+    assert not module.first.numpy().any()
+
+
+def test_train_and_eval_reach_all_modules_inside() -> None:
+    module = Outer()
+    assert module.training
+    assert module.eval() is module
+    assert not any(m.training for m in module.modules())
+    module.train()
+    assert all(m.training for m in module.modules())
+
+
+def test_zero_grad_forgets_all_gradients() -> None:
+    module = Outer()
+    sum((p * p).sum() for p in module.parameters()).backward()
+    assert all(p.grad is not None for p in module.parameters())
+    module.zero_grad()
+    assert all(p.grad is None for p in module.parameters())
+
+
+def test_to_brings_all_parameters_to_a_device_in_place() -> None:
+    class SecondDevice(CPU):
+        name = "second"
+
+    place, module = SecondDevice(), Outer()
+    before, values = list(module.parameters()), values_of(module)
+    assert module.to(place) is module
+    assert all(p is q and p.device is place for p, q in zip(module.parameters(), before, strict=True))
+    for name, value in values_of(module).items():
+        np.testing.assert_array_equal(value, values[name])
+    y = module.pair[0](np.ones((2, 3), np.float32))  # arrays follow the parameters
+    assert y.device is place
+
+
+def test_a_deep_copy_of_a_module_is_independent() -> None:
+    module = Outer()
+    twin = copy.deepcopy(module)
+    twin.first.assign(np.ones((2, 3)))
+    assert not module.first.numpy().any()
+    assert [name for name, _ in twin.named_parameters()] == NAMES
+
+
+def test_repr_shows_the_modules_inside() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            self.table = nn.Embedding(7, 3)
+            self.parts = [nn.Linear(3, 5, bias=False), nn.Dropout(0.25)]
+
+        def extra_repr(self) -> str:
+            return "kind=test"
+
+    assert repr(Net()) == (
+        "Net(\n  kind=test\n  (table): Embedding(7, 3)\n  (parts.0): Linear(3, 5, bias=False)\n"
+        "  (parts.1): Dropout(p=0.25)\n)"
+    )

@@ -1,0 +1,98 @@
+"""Parameter: a leaf that can be moved, copied and frozen."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import devices, nn
+from minirnn.devices.cpu.device import CPU
+
+
+class SecondDevice(CPU):
+    """The cpu under another name: what belongs to the one may not meet what belongs to the other."""
+
+    name = "second"
+
+
+@pytest.fixture
+def second() -> SecondDevice:
+    return SecondDevice()
+
+
+def test_a_parameter_is_a_leaf_that_requires_a_gradient(device: str, rng: np.random.Generator) -> None:
+    values = rng.normal(size=(3, 5))
+    p = nn.Parameter(values, device=device)
+    assert isinstance(p, mr.Tensor)
+    assert p.requires_grad
+    assert p.is_leaf
+    assert p.dtype == np.float64
+    assert p.device == device
+    np.testing.assert_array_equal(p, values)
+
+
+def test_gradients_reach_a_parameter_as_they_reach_a_tensor(device: str, rng: np.random.Generator) -> None:
+    a, b = rng.normal(size=(3, 5)), rng.normal(size=(5, 2))
+    p, t = nn.Parameter(a, device=device), mr.tensor(a, requires_grad=True, device=device)
+    other = mr.tensor(b, device=device)
+    for x in (p, t):
+        ((2.0 - x * x) @ other).tanh().sum().backward()
+    assert p.grad is not None
+    np.testing.assert_array_equal(p.grad, t.grad)
+
+
+def test_values_are_copied(rng: np.random.Generator) -> None:
+    values = rng.normal(size=5)
+    before = values.copy()
+    p = nn.Parameter(values)
+    values[:] = 0
+    np.testing.assert_array_equal(p, before)
+
+
+def test_whole_numbers_are_no_parameter() -> None:
+    with pytest.raises(TypeError, match=r"Parameter: got dtype int64\n  expected float16"):
+        nn.Parameter([1, 2])
+
+
+def test_a_frozen_parameter_gets_no_gradient(rng: np.random.Generator) -> None:
+    frozen, free = nn.Parameter(rng.normal(size=5), requires_grad=False), nn.Parameter(rng.normal(size=5))
+    (frozen * free).sum().backward()
+    assert frozen.grad is None
+    np.testing.assert_array_equal(free.grad, frozen)
+
+
+def test_moving_keeps_identity_values_and_gradient(second: SecondDevice, rng: np.random.Generator) -> None:
+    p = nn.Parameter(rng.normal(size=(3, 5)))
+    (p * p).sum().backward()
+    values, gradient = p.numpy().copy(), p.grad.numpy().copy()
+    assert p.move(second) is p
+    assert p.device is second
+    assert p.grad.device is second
+    np.testing.assert_array_equal(p, values)
+    np.testing.assert_array_equal(p.grad, gradient)
+
+
+def test_a_backward_pass_that_needs_the_values_before_a_move_fails(second: SecondDevice) -> None:
+    p = nn.Parameter([1.0, 2.0])
+    loss = (p * p).sum()
+    p.move(second)
+    with pytest.raises(RuntimeError, match="was changed"):
+        loss.backward()
+
+
+def test_a_deep_copy_is_independent(rng: np.random.Generator) -> None:
+    p = nn.Parameter(rng.normal(size=5), requires_grad=False)
+    q = copy.deepcopy(p)
+    np.testing.assert_array_equal(q, p)
+    q.assign(np.zeros(5))
+    assert p.numpy().all()
+    assert type(q) is nn.Parameter
+    assert not q.requires_grad
+    assert q.device is devices.get("cpu")
+
+
+def test_repr_says_what_it_is() -> None:
+    assert repr(nn.Parameter([0.5])) == "Parameter(tensor([0.5], requires_grad=True))"
