@@ -74,7 +74,7 @@ class Optimizer:
         with no_grad():
             for p, memory in zip(self.parameters, self.memory, strict=True):
                 if p.grad is not None:
-                    p.assign(self.updated(p.detach(), p.grad.detach(), memory))
+                    p.assign(self.updated(p, p.grad.detach(), memory))
 
     def updated(self, p: Tensor, g: Tensor, memory: dict[str, Any]) -> Tensor:
         """The new value of a parameter `p` with the gradient `g`; `memory` is kept for it between steps."""

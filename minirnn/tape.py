@@ -331,11 +331,11 @@ def _apply_backward(op: Any, node: Tensor, dy: Any) -> Sequence[Any]:
 def _fit(g: Any, p: Tensor, create_graph: bool) -> Any:
     """Sum a gradient over the axes its input was broadcast along; give it the dtype of the input."""
     if create_graph:
-        extra = g.ndim - p.ndim
-        axes = tuple(k for k in range(g.ndim) if k < extra or (p.shape[k - extra] == 1 and g.shape[k] != 1))
-        if axes:
-            g = g.sum(axis=axes, keepdims=True)
-        return g.reshape(p.shape).astype(p.dtype)
+        if g.shape != p.shape:
+            extra = g.ndim - p.ndim
+            axes = tuple(k for k in range(g.ndim) if k < extra or (p.shape[k - extra] == 1 and g.shape[k] != 1))
+            g = (g.sum(axis=axes, keepdims=True) if axes else g).reshape(p.shape)
+        return g.astype(p.dtype)
     return p.device.cast(sum_to_shape(p.device, g, p.shape), p.dtype)
 
 

@@ -19,7 +19,7 @@ TOLERANCES = {
 
 
 def assert_close(
-    got: Any, expected: Any, tolerance: float | None = None, why: str = "", *, what: str = "result", rng: Any = None
+    got: Any, expected: Any, tolerance: float | None = None, why: str = "", *, what: str = "result"
 ) -> None:
     """Fail unless shapes agree and ``|got - expected| <= tolerance * max(1, |expected|)``; NaN equals NaN.
 

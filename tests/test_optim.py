@@ -100,6 +100,9 @@ def test_a_saved_state_is_flat_arrays_numbers_and_the_name(rng: np.random.Genera
     assert state["0.step"] == 1
     assert type(state["0.m"]) is np.ndarray
     assert state["0.v"].shape == (3, 5)
+    before = adam.state_dict()
+    state["0.v"][:] = 7  # a copy
+    np.testing.assert_array_equal(adam.state_dict()["0.v"], before["0.v"])
 
 
 @pytest.mark.parametrize(
@@ -141,7 +144,7 @@ def test_a_step_during_an_unfinished_backward_pass_is_noticed(rng: np.random.Gen
 
 
 def test_a_step_keeps_dtype_device_and_leaf(device: str) -> None:
-    for make_one in (lambda ps: optim.Adam(ps), lambda ps: optim.SGD(ps, 0.1, 0.9)):
+    for make_one in (lambda ps: optim.Adam(ps, weight_decay=0.1), lambda ps: optim.SGD(ps, 0.1, 0.9, 0.1)):
         p = nn.Parameter(np.ones((3, 5), np.float32), device=device)
         optimizer = make_one([p])
         for _ in range(2):

@@ -331,6 +331,12 @@ def test_backward_with_create_graph_leaves_grads_that_can_be_differentiated() ->
     assert mr.grad(a.grad, a).item() == 4
 
 
+def test_gradients_that_fit_get_no_nodes_of_their_own() -> None:
+    a, b = leaves([1.0, 2.0], [3.0, 4.0])
+    da = mr.grad((a * b).sum(), a, create_graph=True)
+    assert da.op.name == "Multiply" and da.parents[1] is b
+
+
 def test_the_seed_is_differentiated_too() -> None:
     a, v = leaves([1.0, 2.0], [3.0, 4.0])
     g = mr.grad(a * a, a, v, create_graph=True)

@@ -9,9 +9,13 @@ from minirnn.nn.losses import CrossEntropyLoss, MSELoss
 from minirnn.nn.lstm_block import LSTMBlockCell, LSTMBlockFusedCell, LSTMState
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
+from minirnn.nn.recurrent import GRU, LSTM, RNN
 from minirnn.nn.rnn_cell import RNNCell
 
 __all__ = [
+    "GRU",
+    "LSTM",
+    "RNN",
     "CrossEntropyLoss",
     "Dropout",
     "Embedding",

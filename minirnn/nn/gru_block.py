@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from minirnn.devices.base import Device
 from minirnn.nn import states
 from minirnn.nn.initial import Factory, size
+from minirnn.nn.loading import refuse_other_gru
 from minirnn.nn.module import Module
 from minirnn.ops.gru_block import GRUBlockCellOutput, gru_block_cell
 from minirnn.tensor import Tensor
@@ -67,6 +69,11 @@ class GRUBlockCell(Module):
         x = states.inputs("GRUBlockCell", inputs, "B I", self.input_size, self.w_c)
         h_prev = states.state("GRUBlockCell", "state", state, x.shape[0], self.num_units, x)
         return gru_block_cell(x, h_prev, self.w_ru, self.w_c, self.b_ru, self.b_c)
+
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> tuple[list[str], list[str]]:
+        """`Module.load_state_dict`. Raises ValueError for the weights of the GRU that resets after the product."""
+        refuse_other_gru("GRUBlockCell", state, "before")
+        return super().load_state_dict(state, strict)
 
     def extra_repr(self) -> str:
         return f"num_units={self.num_units}, input_size={self.input_size}"

@@ -36,7 +36,7 @@ def check_names(module: str, own: Sequence[str], state: Any, strict: bool) -> tu
 
 
 def check_values(parameters: Mapping[str, Tensor], state: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """The values as arrays of the parameters' dtypes. Raises ValueError or TypeError if one does not fit."""
+    """The values as arrays. Raises ValueError or TypeError if one does not fit."""
     values, wrong, causes = {}, [], []
     for name, parameter in parameters.items():
         value = np.asarray(state[name])
@@ -45,7 +45,7 @@ def check_values(parameters: Mapping[str, Tensor], state: Mapping[str, Any]) -> 
         if value.shape != parameter.shape:
             wrong.append(f"{name} has shape {value.shape}, expected {parameter.shape}")
             causes.append(_shape_cause(value.shape, parameter.shape))
-        values[name] = value.astype(parameter.dtype)
+        values[name] = value
     if wrong:
         raise ValueError(f"load_state_dict: {_listed(wrong, '; ')}\n  {causes[0]}")
     return values
@@ -79,3 +79,23 @@ def _shape_cause(got: tuple[int, ...], expected: tuple[int, ...]) -> str:
     if len(got) != len(expected):
         return "likely another layer, or one that was flattened or split"
     return "likely saved from a model of another size"
+
+
+def refuse_other_gru(module: str, state: Any, reset: str) -> None:
+    """Raise ValueError if `state` holds the weights of a GRU whose reset gate acts elsewhere.
+
+    `reset` says where that of the module acts: "before" or "after" the matrix product.
+    """
+    if not isinstance(state, Mapping):
+        return
+    names = {str(name).rsplit(".", 1)[-1] for name in state}
+    before = {"w_ru", "w_c"} <= names
+    after = any(name.startswith("weight_hh_l") for name in names) and not before
+    if (before and reset == "after") or (after and reset == "before"):
+        kinds = {"before": "GRUBlockCell, reset before the product", "after": "torch and cuDNN, reset after it"}
+        other = "before" if reset == "after" else "after"
+        raise ValueError(
+            f"load_state_dict: these are weights of another kind of network ({kinds[other]})\n"
+            f"  expected those of {module} ({kinds[reset]} if a GRU)\n"
+            "  the reset gate of a GRU acts before the matrix product or after it; no weights make the two equal"
+        )

@@ -46,7 +46,7 @@ def check_forward(
     input_h: Any,
     input_c: Any,
     params: Any,
-    sequence_lengths: Any,
+    lengths: Any,
     attributes: dict[str, Any],
     dropout_masks: Any = None,
     training: bool = True,
@@ -104,7 +104,7 @@ def check_forward(
     if params.shape != (net.size,):
         net.check_params(op, params)  # raises, with an explanation
     inputs = [x, h, c, params] if lstm else [x, h, params]
-    lengths = _lengths(op, sequence_lengths, T, B)
+    steps = sequence_lengths(op, lengths, T, B)
 
     masks = _given_masks(op, dropout_masks, net, T, B, time_major, x) if dropout_masks is not None else None
     if not training:
@@ -114,7 +114,7 @@ def check_forward(
         masks = [
             x.device.asarray(dropout_mask(shape, dropout, layer, *seeds).astype(x.dtype)) for layer in range(net.L - 1)
         ]
-    return Arguments(Call(net, T, B, lengths, masks is not None), inputs, masks)
+    return Arguments(Call(net, T, B, steps, masks is not None), inputs, masks)
 
 
 def check_backprop(
@@ -199,7 +199,7 @@ def _shape(
         )
 
 
-def _lengths(op: str, lengths: Any, T: int, B: int) -> np.ndarray | None:
+def sequence_lengths(op: str, lengths: Any, T: int, B: int) -> np.ndarray | None:
     """sequence_lengths as int64 (B,), each 1 .. T; None if all are T."""
     if lengths is None:
         return None

@@ -170,6 +170,18 @@ def test_the_pictures_show_what_was_measured(train: Train, monkeypatch: pytest.M
     assert "\u21b5" in shown
 
 
+def test_metrics_can_be_read_while_training(train: Train, no_pictures: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[int, int] = {}
+
+    def watch(step: int, loss: mr.Tensor) -> mr.Tensor:
+        seen.setdefault(step, len(lines_of(Path("out"))))
+        return loss
+
+    watch_losses(monkeypatch, watch)
+    assert train("--steps", "25") == 0
+    assert seen == {step: 1 + (step - 1) // 10 for step in range(1, 26)}
+
+
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])
 def test_one_seed_gives_one_result_and_another_seed_another(cell: str, train: Train, no_pictures: None) -> None:
     for out, seed in (("a", "3"), ("b", "3"), ("c", "4")):
@@ -340,7 +352,6 @@ def test_ctrl_c_works_as_usual_after_the_command(train: Train, no_pictures: None
 # ---- as processes, with real signals
 
 COMMAND = [sys.executable, "-m", "minirnn", "train"]
-SLOW = ["--hidden", "40", "--batch", "8", "--length", "40"]  # some milliseconds a step
 
 
 @pytest.fixture
@@ -348,7 +359,7 @@ def running(text: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A run of many steps, 120 or more of which are done."""
     folder = tmp_path / "out"
     process = subprocess.Popen(
-        [*COMMAND, *SLOW, "--text", str(text), "--steps", "100000", "--out", str(folder)],
+        [*COMMAND, *TINY, "--text", str(text), "--steps", "100000", "--out", str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -370,7 +381,7 @@ def running(text: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 def go_on_and_compare(text: Path, tmp_path: Path) -> None:
     """Resume the run in out/ for some steps, and do the same number of steps at once in unbroken/."""
     steps = str(checkpoint.load(tmp_path / "out" / CHECKPOINT)[1]["step"] + 25)
-    new = [*SLOW, "--text", str(text), "--out", str(tmp_path / "unbroken")]
+    new = [*TINY, "--text", str(text), "--out", str(tmp_path / "unbroken")]
     for argv in (["--resume", "--out", str(tmp_path / "out")], new):
         done = subprocess.run([*COMMAND, *argv, "--steps", steps], capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")

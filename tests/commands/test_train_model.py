@@ -8,7 +8,7 @@ import pytest
 import minirnn as mr
 from minirnn.commands.train_flow import gradient_norms
 from minirnn.commands.train_model import CELLS, CharModel, detached
-from minirnn.commands.train_sample import sample
+from minirnn.commands.train_sample import TEMPERATURE, sample
 
 T, B, V, H = 6, 3, 7, 5
 
@@ -129,3 +129,13 @@ def test_a_sample_continues_what_was_read(rng: np.random.Generator) -> None:
     model.output.weight.assign(100 * np.eye(V)[::-1])
     written = sample(model, np.array([5, 0, 2]), length=4)
     np.testing.assert_array_equal(written, [4, 2, 4, 2])
+
+
+def test_a_sample_follows_softmax_of_the_scores_divided_by_the_temperature() -> None:
+    model = CharModel("rnn", 2, H)
+    for p in model.parameters():
+        p.assign(np.zeros(p.shape))
+    model.output.bias.assign([0.0, TEMPERATURE * np.log(9)])
+    written = sample(model, np.array([0]), length=4000)
+    # Binomial with p = 0.9: five standard deviations.
+    assert abs(written.mean() - 0.9) < 5 * np.sqrt(0.9 * 0.1 / 4000)

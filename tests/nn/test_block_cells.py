@@ -122,7 +122,10 @@ def test_an_empty_sequence_returns_the_initial_state(rng: np.random.Generator) -
 def test_gates_hands_out_all_that_the_op_computes(device: str, rng: np.random.Generator) -> None:
     x = rng.normal(size=(T, B, I))
     module = fused(device, use_peephole=True)
+    for p in module.parameters():
+        p.assign(3 * rng.normal(size=p.shape))
     y = module.gates(x)
+    assert np.abs(y.cs.numpy()).max() > 3  # the op's own default would clip here
     zero = np.zeros((B, H))
     expected = mr.ops.block_lstm(
         T, x, zero, zero, module.w, module.wci, module.wcf, module.wco, module.b, cell_clip=0.0, use_peephole=True

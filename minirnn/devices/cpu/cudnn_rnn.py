@@ -16,7 +16,7 @@ import numpy as np
 from minirnn.devices.cpu import cudnn_rnn_gru, cudnn_rnn_lstm, cudnn_rnn_simple, workspace
 from minirnn.devices.cpu.cudnn_rnn_columns import Visit
 from minirnn.devices.cpu.cudnn_rnn_reserve import (
-    ROWS,
+    reserve_blocks,
     reserve_views,
     rnn_sequence_reserve_layout,
     rnn_sequence_reserve_size,
@@ -244,8 +244,8 @@ def directions(
     """The blocks of the reserve for each direction, steps 0..last-1."""
     G = {"lstm": 4, "gru": 3}.get(rnn_mode, 1)
     assert reserve is not None
-    views = reserve_views(reserve, rnn_mode, T, B, len(weights[0][1]) // G, len(weights))
-    return [{name: views[name][d, :last] for name in ROWS[rnn_mode]} for d in range(len(weights))]
+    blocks = reserve_blocks(reserve, rnn_mode, T, B, len(weights[0][1]) // G, len(weights))
+    return [{name: block[d, :last] for name, block in blocks.items()} for d in range(len(weights))]
 
 
 def padding(lengths: Array | None, T: int) -> tuple[Array | None, Array | None, int]:

@@ -125,7 +125,8 @@ def recurrent_gradient(dA2: Array, y: Array, h0: Array, visit: Visit, dR: Array)
         np.matmul(dA2[:, :-B], y[B:], out=dR)
         lengths = visit.lengths
         start = slice((T - 1) * B, T * B) if lengths is None else (lengths - 1) * B + np.arange(B)
-    dR += dA2[:, start] @ h0
+    first = dA2[:, start]
+    dR += first * h0 if B == 1 else first @ h0  # matmul is slow at a column times a row
 
 
 def input_gradient(dA: Array, W: Array | None, dx: Array, accumulate: bool) -> None:

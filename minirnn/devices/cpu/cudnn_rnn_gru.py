@@ -67,7 +67,7 @@ def forward(
     else:
         gates = saved["gates"].reshape(T, 4 * H, B)
         qrzn = [gates[:, k * H : (k + 1) * H] for k in range(4)]
-        local = [gates[:, : 3 * H], gates[:, H : 3 * H], *qrzn, saved["h_minus_n"]]
+        local = [gates[:, : 3 * H], gates[:, H : 3 * H], *qrzn, saved["h_minus_n"][:, 0]]
     steps = list(zip(X[:, : 2 * H], X[:, 2 * H :], *local, h_in, h_in[:, :H], h_out, strict=False))
 
     HALF = np.array(0.5, dtype)
@@ -96,7 +96,7 @@ def forward(
 
 def factors(saved: dict[str, Array], lo: int, hi: int, U: Array, D: Array) -> None:
     """Fill D (n, 5, H, B), rows q r z n carry, with the derivatives that the gates alone determine."""
-    gates, h_minus_n = saved["gates"][lo:hi], saved["h_minus_n"][lo:hi]
+    gates, h_minus_n = saved["gates"][lo:hi], saved["h_minus_n"][lo:hi, 0]
     U, D = U[: hi - lo], D[: hi - lo]
     ONE = np.array(1, D.dtype)
     q, r, z, n, rz = gates[:, 0], gates[:, 1], gates[:, 2], gates[:, 3], gates[:, 1:3]

@@ -67,7 +67,7 @@ def forward(
         zs, c_in, c_last = list(Z), list(gates[:, 4 * H :]), workspace.empty((H, B), dtype)
         c_out = [c_last, *c_in[:-1]] if visit.reverse else [*c_in[1:], c_last]
         local = [zs, zs, gates[:, : 3 * H], gates[:, : 2 * H], gates[:, 3 * H :], gates[:, 2 * H : 3 * H], c_out]
-        local.append(saved["tanh_c"])
+        local.append(saved["tanh_c"][:, 0])
     if W is None:
         gate_input = Z.reshape(T, 4, H, B)
         multiply(x.transpose(0, 2, 1)[:, None], dtype.type(0.5), gate_input[:, :3])
@@ -107,7 +107,7 @@ def forward(
 
 def factors(saved: dict[str, Array], lo: int, hi: int, U: Array, D: Array) -> None:
     """Fill D (n, 6, H, B), rows carry i f n o a, with the derivatives that the gates alone determine."""
-    gates, tanh_c = saved["gates"][lo:hi], saved["tanh_c"][lo:hi]
+    gates, tanh_c = saved["gates"][lo:hi], saved["tanh_c"][lo:hi, 0]
     U, D = U[: hi - lo], D[: hi - lo]
     ONE = np.array(1, D.dtype)
     sigmoids, i, o, n, n_c = gates[:, :3], gates[:, 0], gates[:, 2], gates[:, 3], gates[:, 3:]
@@ -196,7 +196,7 @@ def backward(
     dbW[...] = dA.sum(axis=1)
     dbR[...] = dbW
     if dH is not None:
-        m = saved["gates"][:, 2] * saved["tanh_c"]  # (T, H, B)
+        m = saved["gates"][:, 2] * saved["tanh_c"][:, 0]  # (T, H, B)
         np.matmul(dH.transpose(1, 0, 2).reshape(P, T * B), m.transpose(1, 0, 2).reshape(H, T * B).T, out=dWp)
     if dx is not None:
         input_gradient(dA, W, dx, accumulate)

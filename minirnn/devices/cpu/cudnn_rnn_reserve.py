@@ -59,13 +59,19 @@ def reserve_views(reserve: np.ndarray, rnn_mode: str, T: int, B: int, H: int, D:
         The blocks of `rnn_sequence_reserve_layout`, (D, T, rows, H, B), and each single value, (D, T, H, B):
         lstm i, f, o, n, c_prev, tanh_c; gru q, r, z, n, h_minus_n. Time runs forward in both directions.
     """
-    views, start = {}, 0
-    for name, rows in ROWS[rnn_mode].items():
-        shape = (D, T, len(rows), H, B)
-        stop = start + math.prod(shape)
-        block = reserve[start:stop].reshape(shape)
-        if len(rows) > 1:
+    views = {}
+    for name, block in reserve_blocks(reserve, rnn_mode, T, B, H, D).items():
+        if len(ROWS[rnn_mode][name]) > 1:
             views[name] = block
-        views |= {row: block[:, :, k] for k, row in enumerate(rows)}
-        start = stop
+        views |= {row: block[:, :, k] for k, row in enumerate(ROWS[rnn_mode][name])}
     return views
+
+
+def reserve_blocks(reserve: np.ndarray, rnn_mode: str, T: int, B: int, H: int, D: int) -> dict[str, np.ndarray]:
+    """The blocks of `rnn_sequence_reserve_layout` by name."""
+    blocks, start = {}, 0
+    for name, rows in ROWS[rnn_mode].items():
+        stop = start + D * T * len(rows) * H * B
+        blocks[name] = reserve[start:stop].reshape(D, T, len(rows), H, B)
+        start = stop
+    return blocks

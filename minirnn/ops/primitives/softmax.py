@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.ops.primitives.elementwise import float_tensor, exp
+from minirnn.ops.primitives.elementwise import exp, float_tensor
 from minirnn.ops.primitives.indexing import scatter_add
 from minirnn.ops.primitives.operands import axis_of
 from minirnn.tape import Op, record

@@ -1,0 +1,348 @@
+"""RNN, GRU and LSTM: torch.nn's recurrent layers, computed by the CudnnRNN op as one node.
+
+Arguments, parameter names, layouts and results are torch's, so a torch ``state_dict`` loads unchanged. New is
+``lengths=``: sequences of different lengths in any order, without packing.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from minirnn import random
+from minirnn.devices.base import Device
+from minirnn.nn.initial import Factory, size
+from minirnn.nn.loading import refuse_other_gru
+from minirnn.nn.module import Module
+from minirnn.nn.parameter import Parameter
+from minirnn.ops import check
+from minirnn.ops.cudnn_dropout import dropout_mask
+from minirnn.ops.cudnn_pack import pack_params
+from minirnn.ops.cudnn_params import Network
+from minirnn.ops.cudnn_params_check import choice
+from minirnn.ops.cudnn_rnn import CudnnRNN
+from minirnn.ops.cudnn_rnn_check import sequence_lengths
+from minirnn.ops.cudnn_rnn_network import Call
+from minirnn.ops.fused import zeros
+from minirnn.ops.primitives import expand_dims, squeeze, transpose
+from minirnn.tape import mode
+from minirnn.tensor import Tensor, as_tensor
+
+
+class _Recurrent(Module):
+    """What RNN, GRU and LSTM share: parameters, checks, and the call of the op."""
+
+    def __init__(
+        self,
+        rnn_mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int,
+        bias: bool,
+        batch_first: bool,
+        dropout: float,
+        bidirectional: bool,
+        proj_size: int,
+        device: str | Device | None,
+        dtype: Any,
+    ) -> None:
+        name = type(self).__name__
+        self.input_size = size(name, "input_size", input_size)
+        self.hidden_size = size(name, "hidden_size", hidden_size)
+        self.num_layers = size(name, "num_layers", num_layers)
+        self.bias = check.flag(name, "bias", bias)
+        self.batch_first = check.flag(name, "batch_first", batch_first)
+        self.bidirectional = check.flag(name, "bidirectional", bidirectional)
+        self.dropout = check.number(name, "dropout", dropout)
+        if not 0 <= self.dropout <= 1:
+            raise ValueError(f"{name}: dropout is {dropout}\n  expected 0 .. 1, the probability of a zero")
+        if self.dropout > 0 and self.num_layers == 1:
+            warnings.warn(
+                f"{name}: dropout={dropout} does nothing with num_layers=1, since it acts between layers only",
+                stacklevel=3,
+            )
+        self.proj_size = check.integer(name, "proj_size", proj_size, 0)
+        if self.proj_size >= self.hidden_size:
+            raise ValueError(
+                f"{name}: proj_size is {proj_size}, hidden_size is {hidden_size}\n"
+                "  expected proj_size < hidden_size, or 0 for no projection"
+            )
+        direction = "bidirectional" if self.bidirectional else "unidirectional"
+        self.net = Network(
+            rnn_mode,
+            self.num_layers,
+            self.hidden_size,
+            self.input_size,
+            direction,
+            "linear_input",
+            self.proj_size,
+            name,
+        )
+        make = Factory(device, dtype)
+        bound = 1 / math.sqrt(self.hidden_size)
+        self._names: list[str | None] = []  # in the order of the parameter buffer; None: no bias, so zeros
+        for p, layer in enumerate(self.net.layers):
+            suffix = f"_l{p // self.net.D}" + ("_reverse" if p % self.net.D else "")
+            # torch's order, in which its initial values are drawn as well
+            parts = {"weight_ih": layer.W, "weight_hh": layer.R, "bias_ih": layer.bW, "bias_hh": layer.bR}
+            if layer.Wp is not None:
+                parts["weight_hr"] = layer.Wp
+            for part, region in parts.items():
+                if self.bias or not part.startswith("bias"):
+                    setattr(self, part + suffix, make.uniform(region.shape, bound))
+            for part in ("weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh"):
+                if part in parts:
+                    self._names.append(part + suffix if self.bias or not part.startswith("bias") else None)
+
+    def packed(self) -> Tensor:
+        """All parameters as the buffer ``params`` of `minirnn.ops.cudnn_rnn`, on the tape."""
+        return pack_params(self.net, [None if name is None else getattr(self, name) for name in self._names])
+
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> tuple[list[str], list[str]]:
+        """`Module.load_state_dict`. Raises ValueError for the weights of the GRU that resets before the product."""
+        refuse_other_gru(type(self).__name__, state, "after")
+        return super().load_state_dict(state, strict)
+
+    def _run(self, input: Any, h0: Any, c0: Any, lengths: Any, has_cell: bool) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Output, h_n and c_n, in the layout of the input."""
+        name, net = type(self).__name__, self.net
+        first: Parameter = self.weight_ih_l0  # type: ignore[attr-defined]
+        x = as_tensor(input, device=None if isinstance(input, Tensor) else first.device)
+        if x.dtype != first.dtype:
+            raise TypeError(
+                f"{name}: input has dtype {x.dtype}, the parameters have {first.dtype}\n  expected one dtype"
+            )
+        batched = x.ndim == 3
+        if x.ndim not in (2, 3):
+            raise ValueError(
+                f"{name}: input has shape {x.shape}\n  expected {self._letters}, or (T, I) without a batch"
+            )
+        if x.shape[-1] != net.I:
+            swapped = "\n  likely features and time are exchanged" if net.I in x.shape else ""
+            raise ValueError(
+                f"{name}: input has shape {x.shape}\n  expected {net.I} (I = input_size) at its end{swapped}"
+            )
+        if not batched:
+            if lengths is not None:
+                raise ValueError(
+                    f"{name}: lengths were given for an input of shape {x.shape}\n  expected {self._letters}"
+                )
+            x = expand_dims(x, 1)
+        elif self.batch_first:
+            x = transpose(x, (1, 0, 2))
+        T, B, _ = x.shape
+        check.positive(name, "T", T, "input")
+        check.positive(name, "B", B, "input")
+        steps = None if lengths is None else sequence_lengths(name, lengths, T, B)
+        h = self._state("h_0" if has_cell else "hx", h0, net.P, B, batched, x)
+        inputs = [x, h, self._state("c_0", c0, net.H, B, batched, x)] if has_cell else [x, h]
+        params = self.packed()
+        masks = self._masks(x, T, B)
+        keep = mode.enabled and any(t.requires_grad for t in (*inputs, params))
+        output, h_n, *c_n = CudnnRNN(Call(net, T, B, steps, masks is not None), masks, keep)(*inputs, params)
+        if not batched:
+            return squeeze(output, 1), squeeze(h_n, 1), squeeze(c_n[0], 1) if c_n else None
+        if self.batch_first:
+            output = transpose(output, (1, 0, 2))
+        return output, h_n, c_n[0] if c_n else None
+
+    def _masks(self, x: Tensor, T: int, B: int) -> list[Any] | None:
+        """New dropout masks for this call, from the public random stream."""
+        net = self.net
+        if not self.training or self.dropout == 0 or net.L == 1:
+            return None
+        seed, seed2 = (int(n) for n in random.generator().integers(0, 2**32, 2))
+        shape = T, B, net.D * net.P
+        masks = (dropout_mask(shape, self.dropout, layer, seed, seed2) for layer in range(net.L - 1))
+        return [x.device.asarray(mask.astype(x.dtype)) for mask in masks]
+
+    def _state(self, what: str, value: Any, width: int, B: int, batched: bool, x: Tensor) -> Tensor:
+        """An initial state (L*D, B, width); zeros if None."""
+        net = self.net
+        expected = (net.L * net.D, B, width)
+        if value is None:
+            return zeros(expected, x)
+        state = as_tensor(value, device=None if isinstance(value, Tensor) else x.device)
+        if state.dtype != x.dtype:
+            raise TypeError(f"{type(self).__name__}: {what} has dtype {state.dtype}, input has {x.dtype}")
+        letter = "P" if what != "c_0" and net.num_proj else "H"
+        letters = f"L*D, {'B, ' if batched else ''}{letter}"
+        wanted = expected if batched else (expected[0], width)
+        note = "states are (L*D, B, H) also with batch_first" if self.batch_first else ""
+        check.shape(type(self).__name__, what, state, letters, wanted, f"input, time-major {x.shape}", note)
+        return state if batched else expand_dims(state, 1)
+
+    @property
+    def _letters(self) -> str:
+        return "(B, T, I)" if self.batch_first else "(T, B, I)"
+
+    def extra_repr(self) -> str:
+        defaults = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
+        values = {name: getattr(self, name) for name in (*defaults, "proj_size")}
+        changed = [f"{k}={v}" for k, v in values.items() if v != defaults.get(k, 0)]
+        return ", ".join([str(self.input_size), str(self.hidden_size), *changed])
+
+    def _single_state(self, hx: Any) -> Any:
+        if isinstance(hx, (tuple, list)):
+            raise TypeError(
+                f"{type(self).__name__}: hx is a {type(hx).__name__}\n  expected one Tensor (L*D, B, H)\n"
+                "  a pair (h_0, c_0) is what LSTM takes"
+            )
+        return hx
+
+
+_COMMON = """
+    Parameters
+    ----------
+    input_size, hidden_size, num_layers : int
+        I, H and L.
+    bias : bool
+        Whether there are the two biases bias_ih and bias_hh.
+    batch_first : bool
+        input and output are (B, T, ..) instead of (T, B, ..); states stay (L*D, B, ..).
+    dropout : float
+        Probability of a zero between layers, while training. Masks come from `minirnn.manual_seed`'s stream.
+    bidirectional : bool
+        D = 2 directions.
+    device, dtype
+        Where and in which dtype (default float32) the parameters are.
+
+    Attributes
+    ----------
+    weight_ih_l{k}, weight_hh_l{k} : Parameter, (G*H, in), (G*H, P)
+        And bias_ih_l{k}, bias_hh_l{k} (G*H,); ``_reverse`` is appended for the reverse direction. All are drawn
+        uniformly from -1/sqrt(H) .. 1/sqrt(H), as in torch.
+"""
+
+
+class RNN(_Recurrent):
+    __doc__ = f"""``h = f(x W' + b_ih + h' R' + b_hh)`` over a sequence, f = tanh or relu: torch.nn.RNN.
+{_COMMON}    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: str | Device | None = None,
+        dtype: Any = None,
+    ) -> None:
+        self.nonlinearity = choice("RNN", "nonlinearity", nonlinearity, ("tanh", "relu"))
+        rest = num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype
+        super().__init__(f"rnn_{nonlinearity}", input_size, hidden_size, *rest)
+
+    def forward(self, input: Any, hx: Any = None, lengths: Any = None) -> tuple[Tensor, Tensor]:
+        """Run over whole sequences.
+
+        Parameters
+        ----------
+        input : (T, B, I), or (B, T, I) with batch_first, or (T, I)
+        hx : (L*D, B, H), optional
+            State before the first step; zeros by default.
+        lengths : (B,) integers, 1 .. T, optional
+            In any order. Past its end a sequence gives output 0 and keeps its state; nothing there is read.
+
+        Returns
+        -------
+        output : (T, B, D*H)
+        h_n : (L*D, B, H)
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a shape, dtype or length does not fit.
+        """
+        output, h_n, _ = self._run(input, self._single_state(hx), None, lengths, False)
+        return output, h_n
+
+
+class GRU(_Recurrent):
+    __doc__ = f"""A GRU whose reset gate acts after the matrix product, over a sequence: torch.nn.GRU.
+
+    ``n = tanh(x W_n' + b_in + r * (h' R_n' + b_hn))``. (`GRUBlockCell` resets before the product; no weights make the
+    two equal, and `load_state_dict` refuses those of the other.) Gates r, z, n.
+{_COMMON}    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: str | Device | None = None,
+        dtype: Any = None,
+    ) -> None:
+        rest = num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype
+        super().__init__("gru", input_size, hidden_size, *rest)
+
+    def forward(self, input: Any, hx: Any = None, lengths: Any = None) -> tuple[Tensor, Tensor]:
+        """Run over whole sequences; arguments, results and errors as `RNN.forward`."""
+        output, h_n, _ = self._run(input, self._single_state(hx), None, lengths, False)
+        return output, h_n
+
+
+class LSTM(_Recurrent):
+    __doc__ = f"""An LSTM over a sequence, with an optional projection: torch.nn.LSTM. Gates i, f, g, o.
+{_COMMON}
+    weight_hr_l{{k}} : Parameter, (P, H)
+        With ``proj_size`` = P > 0: h = m Wp', P wide. The cell state stays H wide.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: str | Device | None = None,
+        dtype: Any = None,
+    ) -> None:
+        rest = num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype
+        super().__init__("lstm", input_size, hidden_size, *rest)
+
+    def forward(self, input: Any, hx: Any = None, lengths: Any = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Run over whole sequences.
+
+        Parameters
+        ----------
+        input : (T, B, I), or (B, T, I) with batch_first, or (T, I)
+        hx : pair (h_0, c_0) of (L*D, B, P) and (L*D, B, H), optional
+            State before the first step; zeros by default.
+        lengths : (B,) integers, 1 .. T, optional
+            As for `RNN.forward`.
+
+        Returns
+        -------
+        output : (T, B, D*P)
+        h_n, c_n : (L*D, B, P), (L*D, B, H)
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a shape, dtype or length does not fit, or `hx` is no pair.
+        """
+        h0 = c0 = None
+        if hx is not None:
+            if not isinstance(hx, (tuple, list)) or len(hx) != 2:
+                raise TypeError(
+                    f"LSTM: hx is a {type(hx).__name__}\n  expected the pair (h_0, c_0)\n"
+                    "  one Tensor is what RNN and GRU take"
+                )
+            h0, c0 = hx
+        output, h_n, c_n = self._run(input, h0, c0, lengths, True)
+        assert c_n is not None
+        return output, (h_n, c_n)
