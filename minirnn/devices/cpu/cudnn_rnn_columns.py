@@ -22,7 +22,7 @@ EVERY = slice(None)
 NONE = slice(0, 0)
 WIDE_INPUT = 256  # from this width of x on, one product for many steps beats one a step by more than its extra copy
 PRODUCT_STEPS = 16
-FACTOR_CELLS = 1 << 16  # cells (step, unit, sample) whose factors fit the L2 cache of a core
+CACHED_CELLS = 1 << 15  # cells (step, unit, sample) whose values, about a dozen, fit the L2 cache of a core
 
 
 class Piece(NamedTuple):
@@ -42,9 +42,9 @@ class Piece(NamedTuple):
     def last(self) -> int:
         return self.hi - 1 if self.upward else self.lo
 
-    def order(self, steps: list[V]) -> list[V]:
-        """`steps`, given by time, in visiting order."""
-        return steps if self.upward else steps[::-1]
+    def order(self, steps: V) -> V:
+        """A list or array of these steps by time in visiting order, or the other way round."""
+        return steps if self.upward else steps[::-1]  # type: ignore[index]
 
 
 class Visit:
@@ -60,11 +60,12 @@ class Visit:
         self.lengths = lengths
         self.reverse = reverse
 
-    def forward(self) -> Iterator[Piece]:
-        return self.pieces(not self.reverse, self.T)
+    def forward(self, longest: int) -> Iterator[Piece]:
+        """All steps in visiting order, in pieces of at most `longest` steps."""
+        return self.pieces(not self.reverse, longest)
 
     def backward(self, longest: int) -> Iterator[Piece]:
-        """The forward order turned round, in pieces of at most `longest` steps."""
+        """The same, from the last step visited to the first."""
         return self.pieces(self.reverse, longest)
 
     def pieces(self, upward: bool, longest: int) -> Iterator[Piece]:
@@ -83,14 +84,14 @@ class Visit:
             joining, leaving = (everyone, ending) if upward else (ending, everyone)
             yield Piece(lo, hi, upward, joining, leaving)
 
-    def in_and_out(self, states: Array) -> tuple[Array, Array]:
-        """Split T+1 states into those before and those after each step."""
-        return (states[1:], states[:-1]) if self.reverse else (states[:-1], states[1:])
 
+def steps_at_once(T: int, B: int, H: int, width: int = 0) -> int:
+    """Length of the pieces in which to visit the steps: what surrounds the loop is done for a piece, while it is in cache.
 
-def factor_steps(T: int, B: int, H: int) -> int:
-    """For how many steps to prepare the factors of the backward loop at once."""
-    return T if B == 1 else max(1, min(T, FACTOR_CELLS // (H * B)))
+    A wide x asks for more steps, so that its product is a big one.
+    """
+    n = max(CACHED_CELLS // (H * B), PRODUCT_STEPS if width >= WIDE_INPUT else 1)
+    return T if B == 1 else min(T, n)
 
 
 def project(W: Array, x: Array, Z: Array) -> None:
@@ -102,12 +103,9 @@ def project(W: Array, x: Array, Z: Array) -> None:
     elif width < WIDE_INPUT:
         np.matmul(W, x.transpose(0, 2, 1), out=Z)
     else:
-        wide = workspace.empty((rows, PRODUCT_STEPS * B), x.dtype)
-        for lo in range(0, T, PRODUCT_STEPS):
-            n = min(PRODUCT_STEPS, T - lo)
-            block = wide[:, : n * B]
-            np.matmul(W, x[lo : lo + n].reshape(n * B, width).T, out=block)
-            Z[lo : lo + n] = block.reshape(rows, n, B).transpose(1, 0, 2)
+        wide = workspace.empty((rows, T * B), x.dtype)
+        np.matmul(W, x.reshape(T * B, width).T, out=wide)
+        Z[...] = wide.reshape(rows, T, B).transpose(1, 0, 2)
 
 
 def recurrent_gradient(dA2: Array, y: Array, h0: Array, visit: Visit, dR: Array) -> None:

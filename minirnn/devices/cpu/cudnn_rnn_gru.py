@@ -12,19 +12,16 @@ three calls. Rows of a step: q r z n carry (carry = z):
 
 from __future__ import annotations
 
-from itertools import repeat
-from typing import Any
-
 import numpy as np
 
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.cudnn_rnn_columns import (
     Array,
     Visit,
-    factor_steps,
     input_gradient,
     project,
     recurrent_gradient,
+    steps_at_once,
 )
 
 add, subtract, multiply, tanh, dot = np.add, np.subtract, np.multiply, np.tanh, np.dot
@@ -43,41 +40,38 @@ def forward(
     A[:H, :H], A[:H, H] = R[2 * H :], bR[2 * H :]
     multiply(R[: 2 * H], half, A[H:, :H])
     multiply(bW[: 2 * H] + bR[: 2 * H], half, A[H:, H])
-    states = workspace.empty((T + 1, H + 1, B), dtype)
-    states[:, H] = 1
-    h_in, h_out = visit.in_and_out(states)
-    h_out = h_out[:, :H]
-
-    X = workspace.empty((T, 3 * H, B), dtype)
-    if W is None:
-        multiply(x.transpose(0, 2, 1)[:, None], half, X[:, : 2 * H].reshape(T, 2, H, B))
-        X[:, 2 * H :] = x.transpose(0, 2, 1)
-    else:
-        scaled = workspace.empty((3 * H, width), dtype)
-        multiply(W[: 2 * H], half, scaled[: 2 * H])
-        scaled[2 * H :] = W[2 * H :]
-        project(scaled, x, X)
-    flat = X.reshape(T, 3 * H * B)
-    flat[:, 2 * H * B :] += np.repeat(bW[2 * H :], B)  # apart from bR_n, which r multiplies
+    A_x = None
+    if W is not None:
+        A_x = workspace.empty((3 * H, width), dtype)
+        multiply(W[: 2 * H], half, A_x[: 2 * H])
+        A_x[2 * H :] = W[2 * H :]
+    b_n = np.repeat(bW[2 * H :], B)  # (H*B,), apart from bR_n, which r multiplies
+    n = steps_at_once(T, B, H, width)
+    X = workspace.empty((n, 3 * H, B), dtype)
+    states = workspace.empty((n + 1, H + 1, B), dtype)  # before and after each step of a piece, in visiting order
+    states[0], states[:, H] = 0, 1
 
     if saved is None:  # every step works in the same place
         block = workspace.empty((5 * H, B), dtype)
-        parts = (block[: 3 * H], block[H : 3 * H], *block.reshape(5, H, B))
-        local: list[Any] = [repeat(part) for part in parts]
+        local = [(block[: 3 * H], block[H : 3 * H], *block.reshape(5, H, B))] * T
     else:
         gates = saved["gates"].reshape(T, 4 * H, B)
         qrzn = [gates[:, k * H : (k + 1) * H] for k in range(4)]
-        local = [gates[:, : 3 * H], gates[:, H : 3 * H], *qrzn, saved["h_minus_n"][:, 0]]
-    steps = list(zip(X[:, : 2 * H], X[:, 2 * H :], *local, h_in, h_in[:, :H], h_out, strict=False))
+        local = list(zip(gates[:, : 3 * H], gates[:, H : 3 * H], *qrzn, saved["h_minus_n"][:, 0], strict=True))
 
     HALF = np.array(0.5, dtype)
     t = np.empty((H, B), dtype)
     h_n = np.empty((B, H), dtype)
-    if visit.reverse:
-        h_in[-1, :H] = 0  # for columns whose sample starts later
-    for piece in visit.forward():
-        h_in[piece.first][:H, piece.joining] = h0.T[:, piece.joining]
-        for x_rz, x_n, qrz, rz, q, r, z, n, h_minus_n, h1, h_prev, h in piece.order(steps[piece.lo : piece.hi]):
+    for piece in visit.forward(n):
+        lo, hi, n = piece.lo, piece.hi, piece.hi - piece.lo
+        gate_input(A_x, x[lo:hi], b_n, X[:n])
+        states[0, :H, piece.joining] = h0.T[:, piece.joining].T
+        h_in, h_out = states[:n], states[1 : n + 1, :H]
+        h_prev = states[0, :H]
+        inputs = zip(X[:n, : 2 * H], X[:n, 2 * H :], local[lo:hi], strict=True)
+        for (x_rz, x_n, (qrz, rz, q, r, z, n_, h_minus_n)), h1, h in zip(
+            piece.order(list(inputs)), h_in, h_out, strict=True
+        ):
             dot(A, h1, qrz)
             add(rz, x_rz, rz)
             tanh(rz, rz)
@@ -85,13 +79,29 @@ def forward(
             add(rz, HALF, rz)
             multiply(r, q, t)
             add(t, x_n, t)
-            tanh(t, n)
-            subtract(h_prev, n, h_minus_n)
+            tanh(t, n_)
+            subtract(h_prev, n_, h_minus_n)
             multiply(z, h_minus_n, t)
-            add(n, t, h)
-        h_n[piece.leaving] = h_out[piece.last][:, piece.leaving].T
-    y[...] = h_out.transpose(0, 2, 1)
+            add(n_, t, h)
+            h_prev = h
+        h_n[piece.leaving] = h_out[-1][:, piece.leaving].T
+        piece.order(y[lo:hi])[...] = h_out.transpose(0, 2, 1)
+        states[0] = states[n]
     return h_n, None
+
+
+def gate_input(A_x: Array | None, x: Array, b_n: Array, X: Array) -> None:
+    """X = A_x @ x of each step, or x for every gate, halved for the sigmoids; b_n added to the rows of n."""
+    T, rows, B = X.shape
+    H = rows // 3
+    if A_x is not None:
+        project(A_x, x, X)
+    else:
+        x = x.transpose(0, 2, 1)
+        multiply(x[:, None], x.dtype.type(0.5), X[:, : 2 * H].reshape(T, 2, H, B))
+        X[:, 2 * H :] = x
+    X_n = X.reshape(T, rows * B)[:, 2 * H * B :]
+    add(X_n, b_n, X_n)
 
 
 def factors(saved: dict[str, Array], lo: int, hi: int, U: Array, D: Array) -> None:
@@ -133,7 +143,7 @@ def backward(
     T, B, width = x.shape
     H, dtype = R.shape[1], x.dtype
 
-    n = factor_steps(T, B, H)
+    n = steps_at_once(T, B, H)
     D, U = workspace.empty((n, 5, H, B), dtype), workspace.empty((n, 2, H, B), dtype)
     flat = D.reshape(n, 5 * H, B)
     views = list(zip(D, flat[:, : 3 * H], D[:, 4], strict=True))

@@ -12,18 +12,16 @@ and four calls. Rows of a step: carry i f n o a (carry = f, a = o * (1 - tanh(c)
 
 from __future__ import annotations
 
-from itertools import repeat
-
 import numpy as np
 
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.cudnn_rnn_columns import (
     Array,
     Visit,
-    factor_steps,
     input_gradient,
     project,
     recurrent_gradient,
+    steps_at_once,
 )
 
 add, subtract, multiply, tanh, dot = np.add, np.subtract, np.multiply, np.tanh, np.dot
@@ -50,42 +48,40 @@ def forward(
     A = workspace.empty((4 * H, P + 1), dtype)  # [R | b]: a row of ones below h adds the bias within the product
     inner_rows(R, A[:, :P])
     inner_rows(bW + bR, A[:, P])
-    states = workspace.empty((T + 1, P + 1, B), dtype)
-    states[:, P] = 1
-    h_in, h_out = visit.in_and_out(states)
-    h_out = h_out[:, :P]
+    A_x = None if W is None else inner_rows(W, workspace.empty((4 * H, width), dtype))
+    n = steps_at_once(T, B, H, width)
+    X = workspace.empty((n, 4 * H, B), dtype)
+    states = workspace.empty((n + 1, P + 1, B), dtype)  # before and after each step of a piece, in visiting order
+    states[0], states[:, P] = 0, 1
 
     if saved is None:  # every step works in the same place
-        Z = workspace.empty((T, 4 * H, B), dtype)
-        block = workspace.empty((5 * H, B), dtype)
-        c_in = c_out = [block[4 * H :]] * T
-        parts = (block[: 4 * H], block[: 3 * H], block[: 2 * H], block[3 * H :], block[2 * H : 3 * H])
-        local = [list(Z), *map(repeat, parts), c_out, repeat(workspace.empty((H, B), dtype))]
+        gates, c_last = workspace.empty((1, 5 * H, B), dtype), None
     else:
-        gates = saved["gates"].reshape(T, 5 * H, B)
-        Z = gates[:, : 4 * H]
-        zs, c_in, c_last = list(Z), list(gates[:, 4 * H :]), workspace.empty((H, B), dtype)
+        gates, c_last = saved["gates"].reshape(T, 5 * H, B), workspace.empty((H, B), dtype)
+    parts = [list(gates[:, a * H : b * H]) for a, b in ((0, 4), (0, 3), (0, 2), (3, 5), (2, 3), (4, 5))]
+    if saved is None:
+        parts = [part * T for part in parts]
+    c_in = parts[-1]
+    if c_last is None:
+        c_out = c_in
+    else:
         c_out = [c_last, *c_in[:-1]] if visit.reverse else [*c_in[1:], c_last]
-        local = [zs, zs, gates[:, : 3 * H], gates[:, : 2 * H], gates[:, 3 * H :], gates[:, 2 * H : 3 * H], c_out]
-        local.append(saved["tanh_c"][:, 0])
-    if W is None:
-        gate_input = Z.reshape(T, 4, H, B)
-        multiply(x.transpose(0, 2, 1)[:, None], dtype.type(0.5), gate_input[:, :3])
-        gate_input[:, 3] = x.transpose(0, 2, 1)
-    else:
-        project(inner_rows(W, workspace.empty((4 * H, width), dtype)), x, Z)
-    steps = list(zip(*local, h_in, h_out, strict=False))
+    steps = list(zip(*parts[:-1], c_out, strict=True))
+    c_in[-1 if visit.reverse else 0][...] = 0
 
     HALF = np.array(0.5, dtype)
-    a, t = np.empty((4 * H, B), dtype), np.empty((2 * H, B), dtype)
-    t_i, t_f, m = t[:H], t[H:], t[:H]
+    a, t, m = np.empty((4 * H, B), dtype), np.empty((2 * H, B), dtype), np.empty((H, B), dtype)
+    t_i, t_f = t[:H], t[H:]
     h_n, c_n = np.empty((B, P), dtype), np.empty((B, H), dtype)
-    if visit.reverse:
-        h_in[-1, :P], c_in[-1][...] = 0, 0  # for columns whose sample starts later
-    for piece in visit.forward():
-        h_in[piece.first][:P, piece.joining] = h0.T[:, piece.joining]
+    for piece in visit.forward(n):
+        lo, hi, n = piece.lo, piece.hi, piece.hi - piece.lo
+        gate_input(A_x, x[lo:hi], X[:n])
+        states[0, :P, piece.joining] = h0.T[:, piece.joining].T
         c_in[piece.first][:, piece.joining] = c0.T[:, piece.joining]
-        for x_z, z, s, i_f, n_c, o, c, tanh_c, h1, h in piece.order(steps[piece.lo : piece.hi]):
+        h_in, h_out = states[:n], states[1 : n + 1, :P]
+        for x_z, (z, s, i_f, n_c, o, c), h1, h in zip(
+            piece.order(X[:n]), piece.order(steps[lo:hi]), h_in, h_out, strict=True
+        ):
             dot(A, h1, a)
             add(a, x_z, z)
             tanh(z, z)
@@ -93,26 +89,41 @@ def forward(
             add(s, HALF, s)
             multiply(i_f, n_c, t)
             add(t_i, t_f, c)
-            tanh(c, tanh_c)
+            tanh(c, m)
             if Wp is None:
-                multiply(o, tanh_c, h)
+                multiply(o, m, h)
             else:
-                multiply(o, tanh_c, m)
+                multiply(o, m, m)
                 dot(Wp, m, h)
-        h_n[piece.leaving] = h_out[piece.last][:, piece.leaving].T
+        h_n[piece.leaving] = h_out[-1][:, piece.leaving].T
         c_n[piece.leaving] = c_out[piece.last][:, piece.leaving].T
-    y[...] = h_out.transpose(0, 2, 1)
+        piece.order(y[lo:hi])[...] = h_out.transpose(0, 2, 1)
+        states[0] = states[n]
     return h_n, c_n
+
+
+def gate_input(A_x: Array | None, x: Array, X: Array) -> None:
+    """X = A_x @ x of each step, or x for every gate, halved for the sigmoids."""
+    if A_x is not None:
+        project(A_x, x, X)
+        return
+    T, rows, B = X.shape
+    X, x = X.reshape(T, 4, rows // 4, B), x.transpose(0, 2, 1)
+    multiply(x[:, None], x.dtype.type(0.5), X[:, :3])
+    X[:, 3] = x
 
 
 def factors(saved: dict[str, Array], lo: int, hi: int, U: Array, D: Array) -> None:
     """Fill D (n, 6, H, B), rows carry i f n o a, with the derivatives that the gates alone determine."""
-    gates, tanh_c = saved["gates"][lo:hi], saved["tanh_c"][lo:hi, 0]
+    gates = saved["gates"][lo:hi]
     U, D = U[: hi - lo], D[: hi - lo]
     ONE = np.array(1, D.dtype)
     sigmoids, i, o, n, n_c = gates[:, :3], gates[:, 0], gates[:, 2], gates[:, 3], gates[:, 3:]
     D_if, D_n, D_o, D_a = D[:, 1:3], D[:, 3], D[:, 4], D[:, 5]
-    D[:, 0] = gates[:, 1]
+    tanh_c = D[:, 0]
+    multiply(gates[:, :2], n_c, U[:, :2])
+    add(U[:, 0], U[:, 1], tanh_c)
+    tanh(tanh_c, tanh_c)  # cheaper to compute again than to save and to load
     subtract(ONE, sigmoids, U)
     multiply(U[:, :2], sigmoids[:, :2], D_if)
     multiply(D_if, n_c, D_if)  # n i(1-i), c' f(1-f)
@@ -124,6 +135,7 @@ def factors(saved: dict[str, Array], lo: int, hi: int, U: Array, D: Array) -> No
     multiply(tanh_c, tanh_c, D_a)
     subtract(ONE, D_a, D_a)
     multiply(D_a, o, D_a)  # o (1-tanh(c)^2)
+    D[:, 0] = gates[:, 1]
 
 
 def backward(
@@ -146,7 +158,7 @@ def backward(
     T, B, width = x.shape
     H, P, dtype = len(R) // 4, R.shape[1], x.dtype
 
-    n = factor_steps(T, B, H)
+    n = steps_at_once(T, B, H)
     D, U = workspace.empty((n, 6, H, B), dtype), workspace.empty((n, 3, H, B), dtype)
     D_z = D.reshape(n, 6 * H, B)[:, H : 5 * H]
     views = list(zip(D[:, 0], D[:, :4], D[:, 4:], D[:, 5], D_z, strict=True))
@@ -196,7 +208,8 @@ def backward(
     dbW[...] = dA.sum(axis=1)
     dbR[...] = dbW
     if dH is not None:
-        m = saved["gates"][:, 2] * saved["tanh_c"][:, 0]  # (T, H, B)
+        i_f, n_c, o = saved["gates"][:, :2], saved["gates"][:, 3:], saved["gates"][:, 2]
+        m = o * np.tanh((i_f * n_c).sum(axis=1))  # (T, H, B)
         np.matmul(dH.transpose(1, 0, 2).reshape(P, T * B), m.transpose(1, 0, 2).reshape(H, T * B).T, out=dWp)
     if dx is not None:
         input_gradient(dA, W, dx, accumulate)

@@ -10,7 +10,7 @@ ROWS: dict[str, dict[str, tuple[str, ...]]] = {
     "rnn_relu": {},  # everything the way back needs is in y
     "rnn_tanh": {},
     # The sigmoid gates are neighbors, so that one call computes all three, and n is next to c', for (i, f) * (n, c').
-    "lstm": {"gates": ("i", "f", "o", "n", "c_prev"), "tanh_c": ("tanh_c",)},
+    "lstm": {"gates": ("i", "f", "o", "n", "c_prev")},
     # q r z is what comes from h', r z n what x goes into: both are neighbors.
     "gru": {"gates": ("q", "r", "z", "n"), "h_minus_n": ("h_minus_n",)},
 }
@@ -25,7 +25,7 @@ def rnn_sequence_reserve_layout(
     Returns
     -------
     list of (name, shape)
-        lstm: ``gates`` (D, T, 5, H, B) holds i, f, o, n and the state c before the step; ``tanh_c`` (D, T, 1, H, B).
+        lstm: ``gates`` (D, T, 5, H, B) holds i, f, o, n and the state c before the step.
         gru: ``gates`` (D, T, 4, H, B) holds q, r, z, n; ``h_minus_n`` (D, T, 1, H, B) the state before the step less n.
         rnn_relu, rnn_tanh: nothing.
 
@@ -40,7 +40,7 @@ def rnn_sequence_reserve_layout(
 def rnn_sequence_reserve_size(
     rnn_mode: str, T: int, B: int, I: int, H: int, P: int, D: int, projected: bool, skip: bool
 ) -> int:
-    """Number of elements of the reserve array: D*T*B*H times 6 for lstm, 5 for gru, 0 for rnn_relu and rnn_tanh."""
+    """Number of elements of the reserve array: D*T*B*H times 5 for lstm and gru, 0 for rnn_relu and rnn_tanh."""
     layout = rnn_sequence_reserve_layout(rnn_mode, T, B, I, H, P, D, projected, skip)
     return sum(math.prod(shape) for _, shape in layout)
 
@@ -57,7 +57,7 @@ def reserve_views(reserve: np.ndarray, rnn_mode: str, T: int, B: int, H: int, D:
     -------
     dict of str to ndarray
         The blocks of `rnn_sequence_reserve_layout`, (D, T, rows, H, B), and each single value, (D, T, H, B):
-        lstm i, f, o, n, c_prev, tanh_c; gru q, r, z, n, h_minus_n. Time runs forward in both directions.
+        lstm i, f, o, n, c_prev; gru q, r, z, n, h_minus_n. Time runs forward in both directions.
     """
     views = {}
     for name, block in reserve_blocks(reserve, rnn_mode, T, B, H, D).items():

@@ -13,10 +13,10 @@ from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.cudnn_rnn_columns import (
     Array,
     Visit,
-    factor_steps,
     input_gradient,
     project,
     recurrent_gradient,
+    steps_at_once,
 )
 
 add, multiply, dot = np.add, np.multiply, np.dot
@@ -27,39 +27,39 @@ def forward(
 ) -> tuple[Array, None]:
     """Set y (T, B, H); return h_n (B, H)."""
     W, R, _, bW, bR = weights
-    T, B, _ = x.shape
+    T, B, width = x.shape
     H, dtype = R.shape[1], x.dtype
 
     A = workspace.empty((H, H + 1), dtype)  # [R | b]: a row of ones below h adds the bias within the product
     A[:, :H], A[:, H] = R, bW + bR
-    states = workspace.empty((T + 1, H + 1, B), dtype)
-    states[:, H] = 1
-    h_in, h_out = visit.in_and_out(states)
-    h_out = h_out[:, :H]
-    X: Array = x.transpose(0, 2, 1)
-    if W is not None:
-        X = workspace.empty((T, H, B), dtype)
-        project(W, x, X)
-    if relu and visit.lengths is not None:  # past its end a sample's relu could grow without bound: hold it at 0
-        X = np.where((np.arange(T)[:, None] < visit.lengths)[:, None], X, -np.inf).astype(dtype, copy=False)
+    n = steps_at_once(T, B, H, width)
+    X = workspace.empty((n, H, B), dtype)
+    states = workspace.empty((n + 1, H + 1, B), dtype)  # before and after each step of a piece, in visiting order
+    states[0], states[:, H] = 0, 1
 
     ZERO = np.array(0, dtype)
     a = np.empty((H, B), dtype)
     h_n = np.empty((B, H), dtype)
-    if visit.reverse:
-        h_in[-1, :H] = 0  # for columns whose sample starts later
-    for piece in visit.forward():
-        h_in[piece.first][:H, piece.joining] = h0.T[:, piece.joining]
-        steps = [part[piece.lo : piece.hi] for part in (X, h_in, h_out)]
-        for x_t, h1, h in piece.order(list(zip(*steps, strict=True))):
+    for piece in visit.forward(n):
+        lo, hi, n = piece.lo, piece.hi, piece.hi - piece.lo
+        if W is None:
+            X[:n] = x[lo:hi].transpose(0, 2, 1)
+        else:
+            project(W, x[lo:hi], X[:n])
+        if relu and visit.lengths is not None:  # without a sample relu could grow without bound: hold it at 0
+            np.copyto(X[:n], -np.inf, where=(np.arange(lo, hi)[:, None] >= visit.lengths)[:, None])
+        states[0, :H, piece.joining] = h0.T[:, piece.joining].T
+        h_in, h_out = states[:n], states[1 : n + 1, :H]
+        for x_t, h1, h in zip(piece.order(X[:n]), h_in, h_out, strict=True):
             dot(A, h1, a)
             add(a, x_t, a)
             if relu:
-                np.maximum(a, ZERO, out=h)
+                np.maximum(a, ZERO, h)
             else:
                 np.tanh(a, h)
-        h_n[piece.leaving] = h_out[piece.last][:, piece.leaving].T
-    y[...] = h_out.transpose(0, 2, 1)
+        h_n[piece.leaving] = h_out[-1][:, piece.leaving].T
+        piece.order(y[lo:hi])[...] = h_out.transpose(0, 2, 1)
+        states[0] = states[n]
     return h_n, None
 
 
@@ -84,7 +84,7 @@ def backward(
     T, B, width = x.shape
     H, dtype = R.shape[1], x.dtype
 
-    n = factor_steps(T, B, H)
+    n = steps_at_once(T, B, H)
     D = workspace.empty((n, H, B), dtype)
     all_dA = workspace.empty((H, T, B), dtype) if B > 1 else None
     dy, h_all = dy.transpose(0, 2, 1), y.transpose(0, 2, 1)
