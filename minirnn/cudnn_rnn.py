@@ -149,7 +149,7 @@ class RNNParamsSaveable:
     ``RNNParamsSaveable(cudnn_rnn, params_to_canonical, canonical_to_params, param_variables, base_variable_scope="",
     name="params_canonical")``, with a `CudnnLSTM` in front, stores for each layer (and direction) what TensorFlow's
     CudnnCompatibleLSTMCell holds, gates in the order i, n, f, o: ``kernel`` (in+H, 4H), ``bias`` = bW + bR, and
-    ``bias_cudnn_0`` = bW, ``bias_cudnn_1`` = bR, so that nothing is lost. For other objects it stores the canonical pieces.
+    ``bias_cudnn_0`` = bW, ``bias_cudnn_1`` = bR, so that nothing is lost. For other objects it stores canonical pieces.
 
     Parameters
     ----------

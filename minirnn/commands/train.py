@@ -140,7 +140,7 @@ def introduction(training: Training) -> str:
     o = training.options
     source = "Python's standard library" if o.text is None else o.text
     return (
-        f"{o.cell} with {o.hidden} units on {o.device}: {training.model.size()} parameters, to learn {training.size} "
+        f"{o.cell} with {o.hidden} units on {o.device}: {training.model.size():,} parameters, to learn {training.size:,} "
         f"characters ({len(training.vocabulary)} different ones) of {source}"
     )
 
@@ -156,7 +156,7 @@ def result(training: Training, folder: Path, written: str) -> str:
         lines.append(
             "so far the model has not even learned how frequent each character is: more --steps, or another --lr"
         )
-    lines += ["the model writes:", *[f"  | {line[:100]}" for line in shown(written).splitlines()[:10]]]
+    lines += ["the model writes:", *[f"  | {line[:100].rstrip()}" for line in shown(written).splitlines()[:10]]]
     lines += [f"in {folder}:", *[f"    {name:<24}{what}" for name, what in train_folder.FILES.items()]]
     return "\n".join(lines)
 

@@ -13,11 +13,12 @@ from minirnn import viz
 from minirnn.commands.errors import user_mistakes
 from minirnn.commands.train_run import Training
 from minirnn.commands.train_sample import sample
+from minirnn.data import CharVocabulary
 from minirnn.io.atomic import atomic_write
 
 ROWS = {"x": "embedded character", "h": "hidden state", "c": "cell state"}
 SEARCHED = 10_000  # characters of the validation text, of which the following are chosen
-PRIME = 100  # characters read before the sample
+PRIME = 200  # characters read before the sample, at most
 WARM_UP, SHOWN = 200, 60  # characters read before, and shown in, the picture of the gates
 
 
@@ -25,8 +26,7 @@ def draw_all(folder: Path, training: Training) -> str:
     """Write the sample and the pictures of a run to its folder; return what the model wrote."""
     import matplotlib
 
-    start = lively(training)
-    prime = training.validation_ids[start : start + PRIME]
+    prime = whole_lines(training.validation_ids[lively(training) :][:PRIME], training.vocabulary)
     written = training.vocabulary.decode(sample(training.model, prime, seed=training.options.seed))
     with user_mistakes(), atomic_write(folder / "sample.txt") as file:
         file.write(f"--- read: {len(prime)} characters of the validation text\n")
@@ -84,6 +84,8 @@ def gates(training: Training) -> viz.Picture:
         steps = training.model.steps(ids[:, None], training.model.zero_state(1))[-SHOWN:]
     names = [name for name in steps[0].gates if name != "co"]  # the tanh of the state is no gate
     picture = viz.gate_activity({name: np.stack([step.gates[name].numpy() for step in steps]) for name in names})
+    if training.options.cell == "rnn":
+        picture.figure.suptitle("No gates: the values of the hidden state (left), and how many are saturated (right)")
     text = [visible(character) for character in training.vocabulary.decode(ids[-SHOWN:])]
     for ax in picture.ax.flat:
         ax.set_xticks(range(len(text)), text, fontsize=7, family="monospace")
@@ -102,6 +104,12 @@ def lively(training: Training) -> int:
     text = training.vocabulary.decode(training.validation_ids[:SEARCHED])
     starts = [0, *(k + 1 for k, character in enumerate(text) if character == "\n" and k + SHOWN < len(text))]
     return max(starts, key=lambda k: len(set(text[k : k + SHOWN])))
+
+
+def whole_lines(ids: np.ndarray, vocabulary: CharVocabulary) -> np.ndarray:
+    """`ids` up to the end of their last complete line; all of them if they have none."""
+    end = vocabulary.decode(ids).rfind("\n") + 1
+    return ids[:end] if end else ids
 
 
 def visible(character: str) -> str:

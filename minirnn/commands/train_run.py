@@ -1,7 +1,8 @@
 """A training run: one step, the validation loss, and all of it to a checkpoint and back.
 
 `Training` holds everything that decides what comes next. `save` writes all of that, so a run that was interrupted goes
-on with the same numbers, to the last bit, as one that was not.
+on with the same numbers, to the last bit, as one that was not (on the same machine, with the same NumPy and number of
+threads: another order of summation rounds in another way).
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class Visit:
 
 
 def steps_at_once(T: int, B: int, H: int, width: int = 0) -> int:
-    """Length of the pieces in which to visit the steps: what surrounds the loop is done for a piece, while it is in cache.
+    """Length of the pieces in which steps are visited: all that surrounds the loop is done piece by piece, in cache.
 
     A wide x asks for more steps, so that its product is a big one.
     """

@@ -63,13 +63,13 @@ def forward(
     t = np.empty((H, B), dtype)
     h_n = np.empty((B, H), dtype)
     for piece in visit.forward(n):
-        lo, hi, n = piece.lo, piece.hi, piece.hi - piece.lo
-        gate_input(A_x, x[lo:hi], b_n, X[:n])
-        states[0, :H, piece.joining] = h0.T[:, piece.joining].T
-        h_in, h_out = states[:n], states[1 : n + 1, :H]
+        lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo
+        gate_input(A_x, x[lo:hi], b_n, X[:k])
+        states[0, :H][:, piece.joining] = h0.T[:, piece.joining]
+        h_in, h_out = states[:k], states[1 : k + 1, :H]
         h_prev = states[0, :H]
-        inputs = zip(X[:n, : 2 * H], X[:n, 2 * H :], local[lo:hi], strict=True)
-        for (x_rz, x_n, (qrz, rz, q, r, z, n_, h_minus_n)), h1, h in zip(
+        inputs = zip(X[:k, : 2 * H], X[:k, 2 * H :], local[lo:hi], strict=True)
+        for (x_rz, x_n, (qrz, rz, q, r, z, n, h_minus_n)), h1, h in zip(
             piece.order(list(inputs)), h_in, h_out, strict=True
         ):
             dot(A, h1, qrz)
@@ -79,14 +79,14 @@ def forward(
             add(rz, HALF, rz)
             multiply(r, q, t)
             add(t, x_n, t)
-            tanh(t, n_)
-            subtract(h_prev, n_, h_minus_n)
+            tanh(t, n)
+            subtract(h_prev, n, h_minus_n)
             multiply(z, h_minus_n, t)
-            add(n_, t, h)
+            add(n, t, h)
             h_prev = h
         h_n[piece.leaving] = h_out[-1][:, piece.leaving].T
         piece.order(y[lo:hi])[...] = h_out.transpose(0, 2, 1)
-        states[0] = states[n]
+        states[0] = states[k]
     return h_n, None
 
 

@@ -54,18 +54,16 @@ def forward(
     states = workspace.empty((n + 1, P + 1, B), dtype)  # before and after each step of a piece, in visiting order
     states[0], states[:, P] = 0, 1
 
+    spans = ((0, 4), (0, 3), (0, 2), (3, 5), (2, 3), (4, 5))  # z, sigmoids, i f, n c', o, c'
     if saved is None:  # every step works in the same place
-        gates, c_last = workspace.empty((1, 5 * H, B), dtype), None
+        block = workspace.empty((5 * H, B), dtype)
+        parts = [[block[a * H : b * H]] * T for a, b in spans]
+        c_in = c_out = parts[-1]
     else:
-        gates, c_last = saved["gates"].reshape(T, 5 * H, B), workspace.empty((H, B), dtype)
-    parts = [list(gates[:, a * H : b * H]) for a, b in ((0, 4), (0, 3), (0, 2), (3, 5), (2, 3), (4, 5))]
-    if saved is None:
-        parts = [part * T for part in parts]
-    c_in = parts[-1]
-    if c_last is None:
-        c_out = c_in
-    else:
-        c_out = [c_last, *c_in[:-1]] if visit.reverse else [*c_in[1:], c_last]
+        gates = saved["gates"].reshape(T, 5 * H, B)
+        parts = [list(gates[:, a * H : b * H]) for a, b in spans]
+        c_in, c_last = parts[-1], [np.empty((H, B), dtype)]
+        c_out = c_last + c_in[:-1] if visit.reverse else c_in[1:] + c_last
     steps = list(zip(*parts[:-1], c_out, strict=True))
     c_in[-1 if visit.reverse else 0][...] = 0
 
@@ -74,13 +72,13 @@ def forward(
     t_i, t_f = t[:H], t[H:]
     h_n, c_n = np.empty((B, P), dtype), np.empty((B, H), dtype)
     for piece in visit.forward(n):
-        lo, hi, n = piece.lo, piece.hi, piece.hi - piece.lo
-        gate_input(A_x, x[lo:hi], X[:n])
-        states[0, :P, piece.joining] = h0.T[:, piece.joining].T
+        lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo
+        gate_input(A_x, x[lo:hi], X[:k])
+        states[0, :P][:, piece.joining] = h0.T[:, piece.joining]
         c_in[piece.first][:, piece.joining] = c0.T[:, piece.joining]
-        h_in, h_out = states[:n], states[1 : n + 1, :P]
+        h_in, h_out = states[:k], states[1 : k + 1, :P]
         for x_z, (z, s, i_f, n_c, o, c), h1, h in zip(
-            piece.order(X[:n]), piece.order(steps[lo:hi]), h_in, h_out, strict=True
+            piece.order(X[:k]), piece.order(steps[lo:hi]), h_in, h_out, strict=True
         ):
             dot(A, h1, a)
             add(a, x_z, z)
@@ -98,7 +96,7 @@ def forward(
         h_n[piece.leaving] = h_out[-1][:, piece.leaving].T
         c_n[piece.leaving] = c_out[piece.last][:, piece.leaving].T
         piece.order(y[lo:hi])[...] = h_out.transpose(0, 2, 1)
-        states[0] = states[n]
+        states[0] = states[k]
     return h_n, c_n
 
 

@@ -41,25 +41,25 @@ def forward(
     a = np.empty((H, B), dtype)
     h_n = np.empty((B, H), dtype)
     for piece in visit.forward(n):
-        lo, hi, n = piece.lo, piece.hi, piece.hi - piece.lo
+        lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo
         if W is None:
-            X[:n] = x[lo:hi].transpose(0, 2, 1)
+            X[:k] = x[lo:hi].transpose(0, 2, 1)
         else:
-            project(W, x[lo:hi], X[:n])
+            project(W, x[lo:hi], X[:k])
         if relu and visit.lengths is not None:  # without a sample relu could grow without bound: hold it at 0
-            np.copyto(X[:n], -np.inf, where=(np.arange(lo, hi)[:, None] >= visit.lengths)[:, None])
-        states[0, :H, piece.joining] = h0.T[:, piece.joining].T
-        h_in, h_out = states[:n], states[1 : n + 1, :H]
-        for x_t, h1, h in zip(piece.order(X[:n]), h_in, h_out, strict=True):
+            np.copyto(X[:k], -np.inf, where=(np.arange(lo, hi)[:, None] >= visit.lengths)[:, None])
+        states[0, :H][:, piece.joining] = h0.T[:, piece.joining]
+        h_in, h_out = states[:k], states[1 : k + 1, :H]
+        for x_t, h1, h in zip(piece.order(X[:k]), h_in, h_out, strict=True):
             dot(A, h1, a)
             add(a, x_t, a)
             if relu:
-                np.maximum(a, ZERO, h)
+                np.maximum(a, ZERO, out=h)
             else:
                 np.tanh(a, h)
         h_n[piece.leaving] = h_out[-1][:, piece.leaving].T
         piece.order(y[lo:hi])[...] = h_out.transpose(0, 2, 1)
-        states[0] = states[n]
+        states[0] = states[k]
     return h_n, None
 
 
