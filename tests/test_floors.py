@@ -43,6 +43,7 @@ ONLY_PYCUDA = "minirnn.devices.cuda.pycuda_driver"
 FAMILIES = {
     "lstm_block": ("ops/lstm_block.py", "devices/cpu/lstm_block.py"),
     "gru_block": ("ops/gru_block.py", "devices/cpu/gru_block.py"),
+    "cudnn_rnn": ("ops/cudnn_rnn.py", "devices/cpu/cudnn_rnn.py"),
 }
 
 

@@ -139,9 +139,12 @@ def train(training: Training, folder: Path, interrupt: Interrupt, quiet: bool) -
 def introduction(training: Training) -> str:
     o = training.options
     source = "Python's standard library" if o.text is None else o.text
+    task = "to fill in blanks in" if o.bidirectional else "to learn"
+    both = ", both directions," if o.bidirectional else ""
+    shape = f"{o.layers} layers of {o.hidden} units" if o.layers > 1 else f"{o.hidden} units"
     return (
-        f"{o.cell} with {o.hidden} units on {o.device}: {training.model.size():,} parameters, to learn {training.size:,} "
-        f"characters ({len(training.vocabulary)} different ones) of {source}"
+        f"{o.cell} with {shape}{both} on {o.device}: {training.model.size():,} parameters, {task} "
+        f"{training.size:,} characters ({len(training.vocabulary)} different ones) of {source}"
     )
 
 
@@ -156,7 +159,10 @@ def result(training: Training, folder: Path, written: str) -> str:
         lines.append(
             "so far the model has not even learned how frequent each character is: more --steps, or another --lr"
         )
-    lines += ["the model writes:", *[f"  | {line[:100].rstrip()}" for line in shown(written).splitlines()[:10]]]
+    lines += [
+        "the model writes:",
+        *[f"  | {line[:100].rstrip()}" for line in shown(written).strip("\n").splitlines()[:12]],
+    ]
     lines += [f"in {folder}:", *[f"    {name:<24}{what}" for name, what in train_folder.FILES.items()]]
     return "\n".join(lines)
 

@@ -26,6 +26,9 @@ class Options:
     steps: int = 1200
     seed: int = 0
     hidden: int = 256
+    layers: int = 1
+    dropout: float = 0.0
+    bidirectional: bool = False
     batch: int = 32
     length: int = 64
     lr: float = 0.004
@@ -54,6 +57,14 @@ def add_option_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=whole(0), metavar="N", help=f"seed of all random numbers (default {d.seed})")
     add(
         "--hidden", type=whole(1, LARGEST_LAYER), metavar="H", help=f"units of the recurrent layer (default {d.hidden})"
+    )
+    add("--layers", type=whole(1, 16), metavar="L", help=f"recurrent layers (default {d.layers})")
+    add("--dropout", type=share, metavar="P", help=f"dropout between layers (default {d.dropout})")
+    add(
+        "--bidirectional",
+        action="store_true",
+        default=None,
+        help="read in both directions, and learn to fill in blanks instead of to predict the next character",
     )
     add("--batch", type=whole(1), metavar="B", help=f"streams of text read side by side (default {d.batch})")
     add("--length", type=whole(1), metavar="T", help=f"time steps that gradients flow back (default {d.length})")
@@ -88,6 +99,16 @@ def learning_rate(text: str) -> float:
         value = math.nan
     if not 0 < value <= 1:
         raise argparse.ArgumentTypeError(f"got {text!r}, expected a number above 0 and at most 1")
+    return value
+
+
+def share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected a probability of 0 or more and below 1")
     return value
 
 

@@ -11,12 +11,14 @@ import numpy as np
 import minirnn as mr
 from minirnn import viz
 from minirnn.commands.errors import user_mistakes
+from minirnn.commands.train_flow import row_names
 from minirnn.commands.train_run import Training
-from minirnn.commands.train_sample import sample
-from minirnn.data import CharVocabulary
+from minirnn.commands.train_sample import filled, sample
 from minirnn.io.atomic import atomic_write
 
 ROWS = {"x": "embedded character", "h": "hidden state", "c": "cell state"}
+BLANK = "\u2588"
+FILLED = 800  # characters shown with blanks and filled in
 SEARCHED = 10_000  # characters of the validation text, of which the following are chosen
 PRIME = 200  # characters read before the sample, at most
 WARM_UP, SHOWN = 200, 60  # characters read before, and shown in, the picture of the gates
@@ -26,13 +28,10 @@ def draw_all(folder: Path, training: Training) -> str:
     """Write the sample and the pictures of a run to its folder; return what the model wrote."""
     import matplotlib
 
-    prime = whole_lines(training.validation_ids[lively(training) :][:PRIME], training.vocabulary)
-    written = training.vocabulary.decode(sample(training.model, prime, seed=training.options.seed))
+    start = lively(training) or PRIME  # the sample goes on at the beginning of a line, if there are lines
+    written, text = what_it_writes(training, start)
     with user_mistakes(), atomic_write(folder / "sample.txt") as file:
-        file.write(f"--- read: {len(prime)} characters of the validation text\n")
-        file.write(training.vocabulary.decode(prime))
-        file.write(f"\n--- written: by the model after {training.step} steps, seed {training.options.seed}\n")
-        file.write(written + "\n")
+        file.write(text)
     with matplotlib.rc_context(cast(Any, viz.style)):
         for name, draw in (("loss.png", loss), ("gradient_flow.png", gradient_flow), ("gates.png", gates)):
             picture = draw(training)
@@ -40,6 +39,25 @@ def draw_all(folder: Path, training: Training) -> str:
                 with user_mistakes():
                     viz.save(picture, folder / name)
     return written
+
+
+def what_it_writes(training: Training, start: int) -> tuple[str, str]:
+    """What the model wrote, and the content of sample.txt."""
+    decode, seed = training.vocabulary.decode, training.options.seed
+    after = f"by the model after {training.step} steps, seed {seed}"
+    if training.model.bidirectional:
+        text = training.validation_ids[start : start + FILLED]
+        given, answer = filled(training.model, text, seed)
+        blanks = given == training.model.V
+        read = "".join(BLANK if blank else decode([k]) for k, blank in zip(given, blanks, strict=True))
+        right = int((answer == text)[blanks].sum())
+        head = f"--- read: {len(text)} characters of the validation text, {BLANK} is a blank\n"
+        tail = f"\n--- filled in: {after}; {right} of {int(blanks.sum())} blanks are right\n"
+        return decode(answer), f"{head}{read}{tail}{decode(answer)}\n"
+    prime = training.validation_ids[max(0, start - PRIME) : start]
+    written = decode(sample(training.model, prime, seed=seed))
+    head = f"--- read: {len(prime)} characters of the validation text\n"
+    return written, f"{head}{decode(prime)}\n--- written: {after}\n{written}\n"
 
 
 def loss(training: Training) -> viz.Picture | None:
@@ -62,15 +80,25 @@ def loss(training: Training) -> viz.Picture | None:
 
 def gradient_flow(training: Training) -> viz.Picture:
     """How the gradient flows back, before training and now, on one color scale."""
-    norms, names = training.first_norms, list(ROWS)[: len(training.first_norms)]
+    norms, names = training.first_norms, row_names(training.model)
     layers = [f"{name}, untrained" for name in names]
     if training.step > 0:
         layers += [f"{name}, after {training.step} steps" for name in names]
         norms = np.concatenate([norms, training.gradient_norms()])
     picture = viz.gradient_flow(norms, layers=layers, quantity="norm of the gradient")
     ax = picture.ax
-    ax.set_title("Take the loss at the last time step only:\nhow much of its gradient reaches each earlier step?")
-    ax.set_xlabel("\n".join([ax.get_xlabel(), "    ".join(f"{name}: {ROWS[name]}" for name in names)]))
+    kinds = [name for name in ROWS if any(row.startswith(name) for row in names)]
+    legend = "    ".join(f"{name}: {ROWS[name]}" for name in kinds)
+    if training.options.layers > 1:
+        legend += "    the number is the layer"
+    if training.model.bidirectional:
+        title = f"Take the loss of one blank only, at step {training.loss_at}:\n"
+        title += "how much of its gradient reaches each step?"
+        ax.set_xlabel(f"time step t\n{legend}    the arrow: which way it reads; its gradient goes the other way")
+    else:
+        title = "Take the loss at the last time step only:\nhow much of its gradient reaches each earlier step?"
+        ax.set_xlabel(f"{ax.get_xlabel()}\n{legend}")
+    ax.set_title(title)
     if training.step > 0:
         ax.axhline(len(names) - 0.5, color="white", lw=3)
     return picture
@@ -81,9 +109,14 @@ def gates(training: Training) -> viz.Picture:
     start = lively(training)
     ids = training.validation_ids[max(0, start - WARM_UP) : start + SHOWN]
     with mr.no_grad():
-        steps = training.model.steps(ids[:, None], training.model.zero_state(1))[-SHOWN:]
-    names = [name for name in steps[0].gates if name != "co"]  # the tanh of the state is no gate
-    picture = viz.gate_activity({name: np.stack([step.gates[name].numpy() for step in steps]) for name in names})
+        seen = training.model.trace(ids[:, None], training.model.zero_state(1))
+    D = training.model.recurrent.net.D
+    top = seen.gates[-D][-SHOWN:]  # the last layer, reading forward
+    if training.options.cell == "rnn":
+        values = {"h": np.stack([h.numpy() for h in seen.h[-D][-SHOWN:]])}
+    else:
+        values = {name: np.stack([gates[name].numpy() for gates in top]) for name in top[0]}
+    picture = viz.gate_activity(values, candidates=("n", "h"))
     if training.options.cell == "rnn":
         picture.figure.suptitle("No gates: the values of the hidden state (left), and how many are saturated (right)")
     text = [visible(character) for character in training.vocabulary.decode(ids[-SHOWN:])]
@@ -104,12 +137,6 @@ def lively(training: Training) -> int:
     text = training.vocabulary.decode(training.validation_ids[:SEARCHED])
     starts = [0, *(k + 1 for k, character in enumerate(text) if character == "\n" and k + SHOWN < len(text))]
     return max(starts, key=lambda k: len(set(text[k : k + SHOWN])))
-
-
-def whole_lines(ids: np.ndarray, vocabulary: CharVocabulary) -> np.ndarray:
-    """`ids` up to the end of their last complete line; all of them if they have none."""
-    end = vocabulary.decode(ids).rfind("\n") + 1
-    return ids[:end] if end else ids
 
 
 def visible(character: str) -> str:

@@ -21,7 +21,7 @@ from minirnn import data, optim, random
 from minirnn._version import __version__
 from minirnn.commands.errors import UserError, user_mistakes
 from minirnn.commands.train_flow import gradient_norms
-from minirnn.commands.train_model import CharModel, State, detached
+from minirnn.commands.train_model import CharModel, State, blanked, detached
 from minirnn.commands.train_options import Options
 from minirnn.io import checkpoint
 from minirnn.ops import cross_entropy
@@ -65,7 +65,8 @@ class Training:
         self.validation = data.CharBatches(self.validation_ids, T_v, min(B, (len(self.validation_ids) - 1) // T_v))
 
         mr.manual_seed(options.seed)
-        self.model = CharModel(options.cell, V, options.hidden, options.device)
+        o = options
+        self.model = CharModel(o.cell, V, o.hidden, o.layers, o.dropout, o.bidirectional, o.device)
         self.optimizer = optim.Adam(self.model.parameters(), lr=options.lr)
         self.state: State = self.model.zero_state(B)
         self.step = 0
@@ -88,12 +89,11 @@ class Training:
         UserError
             If the loss or the gradient is not finite.
         """
-        if self.batches.at_start:
+        if self.batches.at_start or self.model.bidirectional:  # the reverse direction knows nothing of what comes later
             self.state = self.model.zero_state(self.options.batch)
         x, y = next(self.batches)
         with np.errstate(all="ignore"):  # what overflows is found in the loss and in the gradient's norm
-            scores, state = self.model(x, self.state)
-            loss = cross_entropy(scores, y)
+            loss, state = self.loss(x, y, self.state, random.generator())
             self.optimizer.zero_grad()
             loss.backward()
             norm = optim.clip_grad_norm_(self.optimizer.parameters, CLIP)
@@ -108,6 +108,15 @@ class Training:
             self.add_line(sum(self.losses) / len(self.losses), norm)
             self.losses = []
 
+    def loss(self, x: np.ndarray, y: np.ndarray, state: State, rng: np.random.Generator) -> tuple[mr.Tensor, State]:
+        """Mean loss of a batch and the state after it: of the next characters y, or of blanks in x, drawn by `rng`."""
+        if not self.model.bidirectional:
+            scores, state = self.model(x, state)
+            return cross_entropy(scores, y), state
+        given, where = blanked(x, len(self.vocabulary), rng)
+        scores, state = self.model(given, state)
+        return cross_entropy(scores[where], x[where]), state
+
     def add_line(self, loss: float | None, norm: float | None) -> None:
         """Add a line to the metrics, every `VALIDATE_EVERY` steps with a validation loss."""
         validation = self.validation_loss() if self.step % VALIDATE_EVERY == 0 else None
@@ -118,18 +127,31 @@ class Training:
     def validation_loss(self) -> float:
         """Mean loss over the first `VALIDATION_BATCHES` batches of the validation text, in nats per character."""
         losses: list[float] = []
-        state = self.model.zero_state(self.validation.B)
+        zero = state = self.model.zero_state(self.validation.B)
+        rng = np.random.Generator(np.random.Philox(0))  # the same blanks every time
+        self.model.eval()
         with mr.no_grad(), np.errstate(all="ignore"):
             for x, y in self.validation.one_pass():
                 if len(losses) == VALIDATION_BATCHES:
                     break
-                scores, state = self.model(x, state)
-                losses.append(cross_entropy(scores, y).item())
+                loss, state = self.loss(x, y, zero if self.model.bidirectional else state, rng)
+                losses.append(loss.item())
+        self.model.train()
         return sum(losses) / len(losses)
+
+    @property
+    def loss_at(self) -> int:
+        """The step whose loss alone `gradient_norms` takes: the last, or with two directions one in the middle."""
+        T = self.validation.T
+        return T // 2 if self.model.bidirectional else T - 1
 
     def gradient_norms(self) -> np.ndarray:
         x, y = self.validation.batch(0)
-        return gradient_norms(self.model, x, y[-1])
+        if not self.model.bidirectional:
+            return gradient_norms(self.model, x, y[-1])
+        given = x.copy()
+        given[self.loss_at] = len(self.vocabulary)
+        return gradient_norms(self.model, given, x[self.loss_at], self.loss_at)
 
     def diverged(self, what: str) -> str:
         return f"training stopped after {self.step} steps: {what}; --lr {self.options.lr} is likely too large"

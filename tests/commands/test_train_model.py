@@ -2,54 +2,85 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.commands.train_flow import gradient_norms
-from minirnn.commands.train_model import CELLS, CharModel, detached
-from minirnn.commands.train_sample import TEMPERATURE, sample
+from minirnn.commands.train_flow import gradient_norms, row_names
+from minirnn.commands.train_model import BLANKED, CELLS, CharModel, blanked, detached
+from minirnn.commands.train_sample import TEMPERATURE, filled, sample
 
 T, B, V, H = 6, 3, 7, 5
 
 
-def model_and_ids(cell: str, rng: np.random.Generator) -> tuple[CharModel, np.ndarray, np.ndarray]:
-    model = CharModel(cell, V, H)
+KINDS = [
+    *(pytest.param({"cell": cell}, id=cell) for cell in CELLS),
+    *(pytest.param({"cell": cell, "layers": 3}, id=f"{cell}-3") for cell in CELLS),
+    *(pytest.param({"cell": cell, "layers": 2, "bidirectional": True}, id=f"{cell}-both-ways") for cell in CELLS),
+]
+
+
+def model_and_ids(rng: np.random.Generator, **kind: Any) -> tuple[CharModel, np.ndarray, np.ndarray]:
+    model = CharModel(V=V, hidden=H, **kind)
     for p in model.parameters():  # larger than at the start, so that nothing is nearly linear
         p.assign(rng.normal(size=p.shape) * 0.7)
     return model, rng.integers(V, size=(T, B)), rng.integers(V, size=B)
 
 
-@pytest.mark.parametrize("cell", CELLS)
-def test_a_sequence_equals_its_single_steps_in_values_state_and_gradients(cell: str, rng: np.random.Generator) -> None:
-    model, ids, _ = model_and_ids(cell, rng)
-    state = tuple(mr.tensor(rng.normal(size=(B, H)).astype(np.float32)) for _ in model.state_names)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sequence_equals_its_trace_in_values_state_and_gradients(
+    kind: dict[str, Any], rng: np.random.Generator
+) -> None:
+    model, ids, _ = model_and_ids(rng, **kind)
+    state = tuple(mr.tensor(rng.normal(size=t.shape).astype(np.float32)) for t in model.zero_state(B))
     dy = rng.normal(size=(T, B, V)).astype(np.float32)
 
     scores, final = model(ids, state)
-    steps = model.steps(ids, state)
+    seen = model.trace(ids, state)
     assert scores.shape == (T, B, V)
     # float32, T steps: the sums are taken in another order.
-    np.testing.assert_allclose(scores, [step.scores.numpy() for step in steps], rtol=0, atol=2e-5)
-    for ours, theirs in zip(final, steps[-1].state, strict=True):
+    np.testing.assert_allclose(scores, [s.numpy() for s in seen.scores], rtol=0, atol=2e-5)
+    for ours, theirs in zip(final, seen.state, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-5)
 
     parameters = list(model.parameters())
     fast = mr.grad(scores, parameters, dy)
-    plain = mr.grad(mr.ops.stack([step.scores for step in steps]), parameters, dy)
+    plain = mr.grad(mr.ops.stack(seen.scores), parameters, dy)
     for a, b in zip(fast, plain, strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=2e-5 * np.abs(b.numpy()).max())
 
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_a_text_in_two_parts_equals_the_text_in_one(cell: str, rng: np.random.Generator) -> None:
-    model, ids, _ = model_and_ids(cell, rng)
+    model, ids, _ = model_and_ids(rng, cell=cell, layers=2)
     whole, final = model(ids, model.zero_state(B))
     first, state = model(ids[:4], model.zero_state(B))
     second, end = model(ids[4:], detached(state))
     np.testing.assert_allclose(whole, np.concatenate([first, second]), rtol=0, atol=1e-5)
-    np.testing.assert_allclose(end[-1], final[-1], rtol=0, atol=1e-5)
+    np.testing.assert_allclose(end[0], final[0], rtol=0, atol=1e-5)
     assert all(t.op is None for t in detached(state))
+
+
+def test_blanks_are_hidden_from_the_model_and_known_by_their_place(rng: np.random.Generator) -> None:
+    ids = rng.integers(V, size=(200, 30))
+    given, where = blanked(ids, V, rng)
+    assert (given[where] == V).all() and (given == V).sum() == len(where[0])
+    untouched = given != V
+    np.testing.assert_array_equal(given[untouched], ids[untouched])
+    share = len(where[0]) / ids.size
+    assert abs(share - BLANKED) < 5 * (BLANKED * (1 - BLANKED) / ids.size) ** 0.5  # five standard deviations
+    assert len(blanked(ids[:1, :1], V, rng)[1][0]) == 1  # never none
+
+
+def test_filling_in_changes_nothing_but_the_blanks(rng: np.random.Generator) -> None:
+    model, _, _ = model_and_ids(rng, cell="gru", bidirectional=True)
+    text = rng.integers(V, size=90)
+    given, answer = filled(model, text, seed=3)
+    blanks = given == V
+    assert blanks.any() and answer.max() < V
+    np.testing.assert_array_equal(answer[~blanks], text[~blanks])
 
 
 def test_an_unknown_cell_is_named() -> None:
@@ -58,37 +89,38 @@ def test_an_unknown_cell_is_named() -> None:
 
 
 def moved(model: CharModel, ids: np.ndarray, target: np.ndarray, t: int, row: str, change: np.ndarray) -> float:
-    """The loss of the last step, in float64, when x, h or c of step t is changed by `change`."""
+    """The loss of the last step, in float64, when x, h or c of step t is changed by `change` (one layer)."""
     p = {name: value.astype(np.float64) for name, value in model.state_dict().items()}
-    state = [np.zeros((B, H)) for _ in model.state_names]
+    W, R = p["recurrent.weight_ih_l0"], p["recurrent.weight_hh_l0"]
+    bW, bR = p["recurrent.bias_ih_l0"], p["recurrent.bias_hh_l0"]
+    h, c = np.zeros((B, H)), np.zeros((B, H))
+    sigmoid = lambda z: 1 / (1 + np.exp(-z))  # noqa: E731
     for k in range(T):
         x = p["embedding.weight"][ids[k]] + (change if (k, row) == (t, "x") else 0)
-        if model.state_names == ("c", "h"):
-            z = np.concatenate([x, state[1]], 1) @ p["recurrent.w"] + p["recurrent.b"]
-            i, ci, f, o = np.split(z, 4, axis=1)
-            i, f, o = (1 / (1 + np.exp(-g)) for g in (i, f + 1, o))
-            c = i * np.tanh(ci) + f * state[0] + (change if (k, row) == (t, "c") else 0)
-            state = [c, o * np.tanh(c)]  # h follows c: a change of c reaches the loss through both
-        elif "recurrent.w_ru" in p:
-            ru = 1 / (1 + np.exp(-(np.concatenate([x, state[0]], 1) @ p["recurrent.w_ru"] + p["recurrent.b_ru"])))
-            r, u = ru[:, :H], ru[:, H:]
-            c = np.tanh(np.concatenate([x, r * state[0]], 1) @ p["recurrent.w_c"] + p["recurrent.b_c"])
-            state = [u * state[0] + (1 - u) * c]
+        ax, ah = x @ W.T + bW, h @ R.T + bR
+        if model.recurrent.net.rnn_mode == "lstm":
+            i, f, n, o = np.split(ax + ah, 4, axis=1)
+            c = sigmoid(f) * c + sigmoid(i) * np.tanh(n) + (change if (k, row) == (t, "c") else 0)
+            h = sigmoid(o) * np.tanh(c)  # h follows c: a change of c reaches the loss through both
+        elif model.recurrent.net.rnn_mode == "gru":
+            (xr, xz, xn), (hr, hz, q) = np.split(ax, 3, axis=1), np.split(ah, 3, axis=1)
+            z = sigmoid(xz + hz)
+            h = (1 - z) * np.tanh(xn + sigmoid(xr + hr) * q) + z * h
         else:
-            z = x @ p["recurrent.weight_ih"].T + p["recurrent.bias_ih"]
-            state = [np.tanh(z + state[0] @ p["recurrent.weight_hh"].T + p["recurrent.bias_hh"])]
+            h = np.tanh(ax + ah)
         if (k, row) == (t, "h"):
-            state[-1] = state[-1] + change
-    scores = state[-1] @ p["output.weight"].T + p["output.bias"]
+            h = h + change
+    scores = h @ p["output.weight"].T + p["output.bias"]
     scores -= scores.max(axis=1, keepdims=True)
     return float((np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(B), target]).sum())
 
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_gradient_norms_equal_finite_differences_of_the_last_loss(cell: str, rng: np.random.Generator) -> None:
-    model, ids, target = model_and_ids(cell, rng)
+    model, ids, target = model_and_ids(rng, cell=cell)
     norms = gradient_norms(model, ids, target)
-    rows = ["x", "h", "c"][: len(model.state_names) + 1]
+    rows = row_names(model)
+    assert rows == (["x", "h", "c"] if cell == "lstm" else ["x", "h"])
     assert norms.shape == (len(rows), T)
     h = 1e-5
     for k, row in enumerate(rows):
@@ -105,8 +137,28 @@ def test_gradient_norms_equal_finite_differences_of_the_last_loss(cell: str, rng
             assert abs(norms[k, t] - expected) < 1e-5 * max(1, norms.max()), (row, t)
 
 
+def test_gradients_of_one_blank_flow_to_both_sides_each_direction_to_its_own(rng: np.random.Generator) -> None:
+    model, ids, target = model_and_ids(rng, cell="lstm", layers=2, bidirectional=True)
+    at = 3
+    norms = dict(zip(row_names(model), gradient_norms(model, ids, target, at), strict=True))
+    assert list(norms) == [
+        "x",
+        "h0\u2192",
+        "c0\u2192",
+        "h0\u2190",
+        "c0\u2190",
+        "h1\u2192",
+        "c1\u2192",
+        "h1\u2190",
+        "c1\u2190",
+    ]
+    assert (norms["h1\u2192"] > 0).tolist() == [t <= at for t in range(T)]  # what it read up to the blank
+    assert (norms["h1\u2190"] > 0).tolist() == [t >= at for t in range(T)]
+    assert (norms["x"] > 0).all()
+
+
 def test_a_sample_is_drawn_from_the_models_own_stream_of_random_numbers(rng: np.random.Generator) -> None:
-    model, ids, _ = model_and_ids("gru", rng)
+    model, ids, _ = model_and_ids(rng, cell="gru")
     before = mr.random.generator().bit_generator.state["state"]["counter"].copy()
     a, b, c = (sample(model, ids[:, 0], length=40, seed=seed) for seed in (3, 3, 4))
     np.testing.assert_array_equal(a, b)
@@ -125,7 +177,7 @@ def test_a_sample_continues_what_was_read(rng: np.random.Generator) -> None:
     one_hot = np.zeros(model.embedding.weight.shape)
     one_hot[np.arange(V), np.arange(V)] = 9  # tanh(9) is nearly 1
     model.embedding.weight.assign(one_hot)
-    model.recurrent.weight_ih.assign(np.eye(V, 64))
+    model.recurrent.weight_ih_l0.assign(np.eye(V, 64))
     model.output.weight.assign(100 * np.eye(V)[::-1])
     written = sample(model, np.array([5, 0, 2]), length=4)
     np.testing.assert_array_equal(written, [4, 2, 4, 2])

@@ -29,7 +29,7 @@ def test_training_equals_torch_over_more_than_one_pass_with_clipping(monkeypatch
     with torch.no_grad():
         embedding.weight.copy_(state["embedding.weight"])
         for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
-            getattr(rnn, f"{name}_l0").copy_(state[f"recurrent.{name}"])
+            getattr(rnn, f"{name}_l0").copy_(state[f"recurrent.{name}_l0"])
         output.weight.copy_(state["output.weight"])
         output.bias.copy_(state["output.bias"])
     parameters = [*embedding.parameters(), *rnn.parameters(), *output.parameters()]

@@ -86,7 +86,7 @@ def forward(
             h_prev = h
         h_n[piece.leaving] = h_out[-1][:, piece.leaving].T
         piece.order(y[lo:hi])[...] = h_out.transpose(0, 2, 1)
-        states[0] = states[k]
+        states[0, :H] = h_out[-1]
     return h_n, None
 
 
@@ -174,7 +174,7 @@ def backward(
         np.matmul(dA[H:], x.reshape(T * B, width), out=dW)
     recurrent_gradient(dA[H : 3 * H], y, h0, visit, dR[: 2 * H])
     recurrent_gradient(dA[:H], y, h0, visit, dR[2 * H :])
-    sums = dA.sum(axis=1)
+    sums = dA @ np.ones(T * B, dtype)
     dbW[...] = sums[H:]
     dbR[: 2 * H], dbR[2 * H :] = sums[H : 3 * H], sums[:H]
     if dx is not None:

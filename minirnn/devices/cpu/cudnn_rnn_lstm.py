@@ -25,6 +25,7 @@ from minirnn.devices.cpu.cudnn_rnn_columns import (
 )
 
 add, subtract, multiply, tanh, dot = np.add, np.subtract, np.multiply, np.tanh, np.dot
+MERGED = 1 << 19  # elements of R and W up to which x shares the product of a step with h
 
 
 def inner_rows(rows: Array, out: Array) -> Array:
@@ -45,13 +46,16 @@ def forward(
     T, B, width = x.shape
     H, P, dtype = len(R) // 4, R.shape[1], x.dtype
 
-    A = workspace.empty((4 * H, P + 1), dtype)  # [R | b]: a row of ones below h adds the bias within the product
+    # One product a step, [R | b | W] @ [h; 1; x], while the weights stay in cache; else x has its own, for many steps.
+    merged = W is not None and B > 1 and 4 * H * (P + width) <= MERGED
+    K = P + 1 + width if merged else P + 1
+    A = workspace.empty((4 * H, K), dtype)
     inner_rows(R, A[:, :P])
     inner_rows(bW + bR, A[:, P])
-    A_x = None if W is None else inner_rows(W, workspace.empty((4 * H, width), dtype))
-    n = steps_at_once(T, B, H, width)
-    X = workspace.empty((n, 4 * H, B), dtype)
-    states = workspace.empty((n + 1, P + 1, B), dtype)  # before and after each step of a piece, in visiting order
+    A_x = None if W is None else inner_rows(W, A[:, P + 1 :] if merged else workspace.empty((4 * H, width), dtype))
+    n = steps_at_once(T, B, H, 0 if merged else width)
+    X = np.broadcast_to(dtype.type(0), (n, 0)) if merged else workspace.empty((n, 4 * H, B), dtype)
+    states = workspace.empty((n + 1, K, B), dtype)  # [h; 1; x] of each step of a piece, in visiting order
     states[0], states[:, P] = 0, 1
 
     spans = ((0, 4), (0, 3), (0, 2), (3, 5), (2, 3), (4, 5))  # z, sigmoids, i f, n c', o, c'
@@ -73,15 +77,21 @@ def forward(
     h_n, c_n = np.empty((B, P), dtype), np.empty((B, H), dtype)
     for piece in visit.forward(n):
         lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo
-        gate_input(A_x, x[lo:hi], X[:k])
+        if merged:
+            states[:k, P + 1 :] = piece.order(x[lo:hi]).transpose(0, 2, 1)
+        else:
+            gate_input(A_x, x[lo:hi], X[:k])
         states[0, :P][:, piece.joining] = h0.T[:, piece.joining]
         c_in[piece.first][:, piece.joining] = c0.T[:, piece.joining]
         h_in, h_out = states[:k], states[1 : k + 1, :P]
         for x_z, (z, s, i_f, n_c, o, c), h1, h in zip(
             piece.order(X[:k]), piece.order(steps[lo:hi]), h_in, h_out, strict=True
         ):
-            dot(A, h1, a)
-            add(a, x_z, z)
+            if merged:
+                dot(A, h1, z)
+            else:
+                dot(A, h1, a)
+                add(a, x_z, z)
             tanh(z, z)
             multiply(s, HALF, s)
             add(s, HALF, s)
@@ -96,7 +106,7 @@ def forward(
         h_n[piece.leaving] = h_out[-1][:, piece.leaving].T
         c_n[piece.leaving] = c_out[piece.last][:, piece.leaving].T
         piece.order(y[lo:hi])[...] = h_out.transpose(0, 2, 1)
-        states[0] = states[k]
+        states[0, :P] = h_out[-1]
     return h_n, c_n
 
 
@@ -203,7 +213,7 @@ def backward(
     if dW is not None:
         np.matmul(dA, x.reshape(T * B, width), out=dW)
     recurrent_gradient(dA, y, h0, visit, dR)
-    dbW[...] = dA.sum(axis=1)
+    np.matmul(dA, np.ones(T * B, dtype), out=dbW)
     dbR[...] = dbW
     if dH is not None:
         i_f, n_c, o = saved["gates"][:, :2], saved["gates"][:, 3:], saved["gates"][:, 2]

@@ -59,7 +59,7 @@ def forward(
                 np.tanh(a, h)
         h_n[piece.leaving] = h_out[-1][:, piece.leaving].T
         piece.order(y[lo:hi])[...] = h_out.transpose(0, 2, 1)
-        states[0] = states[k]
+        states[0, :H] = h_out[-1]
     return h_n, None
 
 
@@ -116,7 +116,7 @@ def backward(
     if dW is not None:
         np.matmul(dA, x.reshape(T * B, width), out=dW)
     recurrent_gradient(dA, y, h0, visit, dR)
-    dbW[...] = dA.sum(axis=1)
+    np.matmul(dA, np.ones(T * B, dtype), out=dbW)
     dbR[...] = dbW
     if dx is not None:
         input_gradient(dA, W, dx, accumulate)
