@@ -22,7 +22,7 @@ from minirnn.devices import DeviceUnavailable
 COMMANDS = {
     "train": ("minirnn.commands.train", "train a small character model and draw its gradients"),
     "doctor": ("minirnn.commands.doctor", "say what is installed and which devices work"),
-    "explain": ("minirnn.commands.explain", "print what an op computes, forward and backward, and where"),
+    "explain": ("minirnn.commands.explain", "print an op's formulas, forward and backward, and what it keeps"),
     "convert": ("minirnn.commands.convert", "convert weights between the layouts of other libraries"),
     "verify": ("minirnn.commands.verify", "check every op in several independent ways"),
     "bench": ("minirnn.commands.bench", "measure the ops"),

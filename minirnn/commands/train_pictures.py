@@ -88,16 +88,16 @@ def gradient_flow(training: Training) -> viz.Picture:
     picture = viz.gradient_flow(norms, layers=layers, quantity="norm of the gradient")
     ax = picture.ax
     kinds = [name for name in ROWS if any(row.startswith(name) for row in names)]
-    legend = "    ".join(f"{name}: {ROWS[name]}" for name in kinds)
+    below = [*ax.get_xlabel().split("\n"), "    ".join(f"{name}: {ROWS[name]}" for name in kinds)]
     if training.options.layers > 1:
-        legend += "    the number is the layer"
+        below.append("the number is the layer")
+    title = "Take the loss at the last time step only:\nhow much of its gradient reaches each earlier step?"
     if training.model.bidirectional:
+        below[0] = "time step t"
+        below.append("the arrow shows which way it reads; its gradient goes the other way")
         title = f"Take the loss of one blank only, at step {training.loss_at}:\n"
         title += "how much of its gradient reaches each step?"
-        ax.set_xlabel(f"time step t\n{legend}    the arrow: which way it reads; its gradient goes the other way")
-    else:
-        title = "Take the loss at the last time step only:\nhow much of its gradient reaches each earlier step?"
-        ax.set_xlabel(f"{ax.get_xlabel()}\n{legend}")
+    ax.set_xlabel("\n".join(below))
     ax.set_title(title)
     if training.step > 0:
         ax.axhline(len(names) - 0.5, color="white", lw=3)
