@@ -680,3 +680,76 @@ def test_a_full_disk_is_one_line_and_keeps_the_older_checkpoint(
         assert train("--resume", "--steps", "30", "--quiet") == 2
     assert "No space left on device" in complaint(capsys)
     assert outcome(Path("out")) == before
+
+
+# ---- layers, dropout and directions
+
+DEEP = ["--layers", "2", "--dropout", "0.3"]
+
+
+@pytest.mark.parametrize("more", [DEEP, [*DEEP, "--bidirectional"], ["--cell", "gru", "--bidirectional"]])
+def test_layers_dropout_and_directions_resume_exactly(
+    more: list[str], train: Train, tmp_path: Path, no_pictures: None
+) -> None:
+    assert train("--steps", "30", *more, out="whole") == 0
+    assert train("--steps", "13", *more, out="parts") == 0
+    assert train("--resume", "--steps", "30", out="parts") == 0
+    whole, parts = outcome(tmp_path / "whole"), outcome(tmp_path / "parts")
+    assert whole[0] == parts[0]
+    assert whole[1] == parts[1]
+
+
+def test_a_model_of_two_directions_fills_in_blanks_better_than_chance_and_shows_them(
+    train: Train, text: Path, tmp_path: Path
+) -> None:
+    assert train("--steps", "300", "--lr", "0.02", "--bidirectional") == 0
+    last = [line for line in lines_of(tmp_path / "out") if line["validation_loss"] is not None][-1]
+    content = text.read_text()
+    ids = data.CharVocabulary.from_text(content).encode(content)
+    assert last["validation_loss"] < 0.6 * data.unigram_entropy(ids, ids.max() + 1)
+    sample = (tmp_path / "out" / "sample.txt").read_text(encoding="utf-8")
+    read, filled = sample.split("\n--- filled in: ")
+    assert train_pictures.BLANK in read.splitlines()[1]
+    assert train_pictures.BLANK not in filled.split("\n", 1)[1]
+
+
+def test_the_picture_of_a_deep_model_has_a_row_for_each_layer_and_direction(
+    train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: dict[str, viz.Picture] = {}
+    monkeypatch.setattr(viz, "save", lambda picture, path: drawn.update({Path(path).name: picture}))
+    assert train("--steps", "2", *DEEP, "--bidirectional") == 0
+    picture = drawn["gradient_flow.png"]
+    rows = [label.get_text() for label in picture.ax.get_yticklabels()]
+    assert rows[:3] == ["x, untrained", "h0\u2192, untrained", "c0\u2192, untrained"]
+    assert len(rows) == 2 * (1 + 2 * 2 * 2)  # before and after: x, then h and c of 2 layers, 2 directions
+    assert picture.data["norms"].shape == (len(rows), 11)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--layers", "0"], "argument --layers: got '0', expected a whole number, 1 .. 16"),
+        (["--dropout", "1"], "argument --dropout: got '1', expected a probability"),
+        (["--dropout", "nan"], "argument --dropout: got 'nan', expected a probability"),
+    ],
+)
+def test_wrong_layers_and_dropout_are_one_line(
+    arguments: list[str], text: str, train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        train(*arguments)
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert text in error and error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_number_of_layers_contradicts_the_run_to_resume(
+    train: Train, no_pictures: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train("--steps", "2", *DEEP) == 0
+    for more in (["--layers", "3"], ["--dropout", "0.1"], ["--bidirectional"]):
+        capsys.readouterr()
+        assert train("--resume", *more) == 2
+        assert "contradicts the run to resume" in capsys.readouterr().err
