@@ -2,10 +2,11 @@
 
 from minirnn import cudnn_rnn, data, devices, io, nn, ops, optim, viz
 from minirnn._version import __version__
+from minirnn.backward import grad
 from minirnn.devices import use_device
 from minirnn.gradcheck import gradcheck
 from minirnn.random import manual_seed
-from minirnn.tape import enable_grad, grad, no_grad
+from minirnn.tape import enable_grad, no_grad
 from minirnn.tensor import Tensor, tensor
 
 __all__ = [

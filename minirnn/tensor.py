@@ -3,8 +3,8 @@
 A Tensor is its own node of the tape: it holds the op that made it and the Tensors that went in (its parents). ``seq``
 is a number that only grows, so sorting Tensors by it is a topological order, and no graph search is needed.
 
-This module only stores. Recording and the backward pass are in `tape`; arithmetic, indexing and the methods that
-compute (``t + u``, ``t.sum()``, ...) are attached by `ops/primitives/operators.py` when `minirnn` is imported.
+This module only stores. Recording is in `tape`, the backward pass in `backward`; arithmetic, indexing and the methods
+that compute (``t + u``, ``t.sum()``, ...) are attached by `ops/primitives/operators.py` when `minirnn` is imported.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ class Tensor:
             "  expected t.assign(values) for a whole leaf, or mr.ops.where(condition, a, b) for a new Tensor"
         )
 
-    if TYPE_CHECKING:  # attached by ops/primitives/operators.py and tape.py
+    if TYPE_CHECKING:  # attached by ops/primitives/operators.py and backward.py
 
         def __add__(self, other: Any) -> Tensor: ...
         def __radd__(self, other: Any) -> Tensor: ...

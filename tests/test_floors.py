@@ -22,6 +22,7 @@ FLOORS = {
     "minirnn.devices": 1,
     "minirnn.tensor": 2,
     "minirnn.tape": 2,
+    "minirnn.backward": 2,
     "minirnn.gradcheck": 2,
     "minirnn.ops": 3,
     "minirnn.nn": 4,

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.backward import grad
 from minirnn.commands.train_model import CharModel
 from minirnn.ops import cross_entropy
-from minirnn.tape import grad
 from minirnn.tensor import Tensor
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.tape import enable_grad, grad
+from minirnn.backward import grad
+from minirnn.tape import enable_grad
 from minirnn.tensor import Tensor, tensor
 
 

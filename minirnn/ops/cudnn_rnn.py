@@ -46,6 +46,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from minirnn.backward import grad
 from minirnn.devices.base import Array
 from minirnn.ops.cudnn_rnn_compose import compose_network
 from minirnn.ops.cudnn_rnn_network import (
@@ -57,7 +58,7 @@ from minirnn.ops.cudnn_rnn_network import (
 )
 from minirnn.ops.fused import FusedOp, or_zeros
 from minirnn.ops.primitives.operands import same_device
-from minirnn.tape import enable_grad, grad, no_grad, record_many
+from minirnn.tape import enable_grad, no_grad, record_many
 from minirnn.tensor import Tensor, leaf
 
 # ---- nodes; everything in here is time-major
