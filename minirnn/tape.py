@@ -173,7 +173,8 @@ def outputs_of(node: Tensor) -> list[Tensor]:
     outs = []
     for k, array in enumerate(node.array):
         if array.dtype.kind == "f":
-            outs.append(record(_OUTPUTS[k], node.device, array, (node,)))
+            op = _OUTPUTS[k] if k < len(_OUTPUTS) else Output(k)
+            outs.append(record(op, node.device, array, (node,)))
         else:
             outs.append(leaf(node.device, array))
     return outs

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from minirnn.ops.cudnn_params import GATES, Network
-from minirnn.ops.primitives import concat, relu, sigmoid, split, stack, tanh, where
+from minirnn.ops.primitives import concat, relu, sigmoid, split, squeeze, stack, tanh, where
 from minirnn.tensor import Tensor, tensor
 
 Weights = tuple[Tensor | None, Tensor, Tensor | None, Tensor, Tensor]
@@ -68,10 +68,11 @@ def _direction(
     reverse: bool,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """One direction of one layer: y (T, B, P), the last h (B, P) and c (B, H)."""
-    T, B = x.shape[:2]
-    outputs: list[Tensor] = [x] * T
+    T = x.shape[0]
+    xs = [squeeze(part, 0) for part in split(x, T)]  # (B, in) each
+    outputs = list(xs)
     for t in reversed(range(T)) if reverse else range(T):
-        h_new, c_new, _ = step(rnn_mode, x[t], h, c, weights)
+        h_new, c_new, _ = step(rnn_mode, xs[t], h, c, weights)
         if valid is not None:  # past the end of a sequence its state stays and its output is 0
             y = where(valid[t], h_new, 0.0)
             h_new = where(valid[t], h_new, h)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from minirnn.ops.primitives.operands import axis_of, same_device
-from minirnn.tape import Op, record
-from minirnn.tensor import Tensor, as_tensor
+from minirnn.tape import Op, record, record_many
+from minirnn.tensor import Tensor, as_tensor, leaf
 
 
 class Reshape(Op):
@@ -55,6 +55,20 @@ class Concat(Op):
 
     def backward(self, dy: Tensor, y: Tensor, *xs: Tensor) -> tuple[Tensor, ...]:
         return tuple(split(dy, [x.shape[self.axis] for x in xs], self.axis))
+
+
+class Split(Op):
+    """y_0, y_1, ... = x cut along axis     dx = dy_0, dy_1, ... one after the other (0 where none arrived)"""
+
+    reads_inputs = False
+
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+
+    def backward(self, dy: list[Tensor | None], y: list[Tensor], x: Tensor) -> tuple[Tensor]:
+        blank = x.device.full
+        parts = [leaf(x.device, blank(p.shape, 0, p.dtype)) if g is None else g for g, p in zip(dy, y, strict=True)]
+        return (concat(parts, self.axis),)
 
 
 RESHAPE, BROADCAST_TO = Reshape(), BroadcastTo()
@@ -167,11 +181,11 @@ def split(x: Any, sizes: int | Sequence[int], axis: int = 0) -> list[Tensor]:
         raise ValueError(
             f"split: sizes {list(sizes)} of axis {axis}, shape {x.shape}\n  expected sizes that add up to {n}"
         )
-    parts, start = [], 0
+    arrays, start = [], 0
     for k in sizes:
-        parts.append(x[(slice(None),) * axis + (slice(start, start + k),)])
+        arrays.append(x.device.getitem(x.array, (slice(None),) * axis + (slice(start, start + k),)))
         start += k
-    return parts
+    return record_many(Split(axis), x.device, arrays, (x,)) if arrays else []
 
 
 def expand_dims(x: Any, axis: int) -> Tensor:
