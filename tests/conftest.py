@@ -20,7 +20,7 @@ from minirnn.devices.base import Device  # noqa: E402
 from minirnn.devices.cpu.primitives import Primitives  # noqa: E402
 
 # Every test with the fixture `device` runs once for each of these.
-DEVICES = ("cpu",)
+DEVICES = ("cpu", "cuda-sim", "cuda")
 
 hypothesis.settings.register_profile("minirnn", derandomize=True, deadline=None, print_blob=True)
 hypothesis.settings.load_profile("minirnn")

@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable
 from types import TracebackType
+from typing import Any
 
 from minirnn.devices.base import Device
 
@@ -21,7 +22,22 @@ def _cpu() -> Device:
     return importlib.import_module("minirnn.devices.cpu.device").CPU()
 
 
-_factories: dict[str, Factory] = {"cpu": _cpu}
+def _cuda() -> Device:
+    driver = importlib.import_module("minirnn.devices.cuda.pycuda_driver").PyCudaDriver()
+    return _on(driver)
+
+
+def _cuda_sim() -> Device:
+    return _on(importlib.import_module("minirnn.devices.cuda.sim.driver").SimDriver())
+
+
+def _on(driver: Any) -> Device:
+    if os.environ.get("MINIRNN_DEBUG", "0") not in ("", "0"):
+        driver = importlib.import_module("minirnn.devices.cuda.debug").DebugDriver(driver)
+    return importlib.import_module("minirnn.devices.cuda.device").Cuda(driver)
+
+
+_factories: dict[str, Factory] = {"cpu": _cpu, "cuda": _cuda, "cuda-sim": _cuda_sim}
 _made: dict[str, Device] = {}
 _lock = threading.RLock()
 _entry_points_read = False

@@ -8,13 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.devices.base import FLOATS
+from minirnn.devices.base import FLOATS, Device
 from minirnn.ops.primitives.operands import same_device
 from minirnn.tensor import Tensor, as_tensor
 
 
-def tensors(op: str, **arguments: Any) -> list[Tensor]:
-    """Arguments as Tensors of one device and one floating dtype.
+def device_of(*values: Any) -> Device | None:
+    """The device of the first Tensor among the arguments: arrays and lists follow it. None if there is no Tensor."""
+    return next((t.device for t in values if isinstance(t, Tensor)), None)
+
+
+def tensors(op: str, place: Device | None = None, /, **arguments: Any) -> list[Tensor]:
+    """Arguments as Tensors of one device (`place`, or that of the first Tensor) and one floating dtype.
 
     Raises
     ------
@@ -23,7 +28,7 @@ def tensors(op: str, **arguments: Any) -> list[Tensor]:
     ValueError
         If they live on different devices.
     """
-    device = next((t.device for t in arguments.values() if isinstance(t, Tensor)), None)
+    device = place or device_of(*arguments.values())
     found: dict[str, Tensor] = {}
     for name, value in arguments.items():
         if value is None:

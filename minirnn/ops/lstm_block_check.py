@@ -65,7 +65,8 @@ def check_cell(
     b: Any,
     **saved: Any,
 ) -> list[Tensor]:
-    ts = check.tensors(op, x=x, cs_prev=cs_prev, h_prev=h_prev)
+    place = check.device_of(x, cs_prev, h_prev, w, wci, wcf, wco, b, *saved.values())
+    ts = check.tensors(op, place, x=x, cs_prev=cs_prev, h_prev=h_prev)
     wci, wcf, wco = _peepholes(use_peephole, ts[2], wci, wcf, wco)
     ts = check.tensors(op, x=ts[0], cs_prev=ts[1], h_prev=ts[2], w=w, wci=wci, wcf=wcf, wco=wco, b=b, **saved)
     x, cs_prev, h_prev, *weights = ts[:8]
@@ -92,7 +93,8 @@ def check_sequence(
     b: Any,
     **saved: Any,
 ) -> tuple[int, list[Tensor]]:
-    ts = check.tensors(op, x=x, cs_prev=cs_prev, h_prev=h_prev)
+    place = check.device_of(x, cs_prev, h_prev, w, wci, wcf, wco, b, *saved.values())
+    ts = check.tensors(op, place, x=x, cs_prev=cs_prev, h_prev=h_prev)
     wci, wcf, wco = _peepholes(use_peephole, ts[2], wci, wcf, wco)
     ts = check.tensors(op, x=ts[0], cs_prev=ts[1], h_prev=ts[2], w=w, wci=wci, wcf=wcf, wco=wco, b=b, **saved)
     x, cs_prev, h_prev, *weights = ts[:8]

@@ -1,0 +1,160 @@
+"""CudaArray: a shape and steps over a stretch of device memory, as NumPy's arrays are over host memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirnn.devices.cuda.driver import Buffer
+
+if TYPE_CHECKING:
+    from minirnn.devices.cuda.primitives import Primitives
+
+
+class CudaArray:
+    """An array in the memory of a CUDA device. Made by the device; views share its buffer.
+
+    Attributes
+    ----------
+    device : Primitives
+        Where it is.
+    buffer : Buffer
+        The memory, kept alive by every array that looks into it.
+    ptr : int
+        Address of element (0, 0, ...).
+    shape, steps : tuple of int
+        Lengths of the axes, and how many *elements* lie between neighbors along each: 0 where an array was broadcast.
+    dtype : numpy.dtype
+    """
+
+    __slots__ = ("__weakref__", "buffer", "device", "dtype", "ptr", "shape", "steps")
+
+    # NumPy then leaves `ndarray + array` to our __radd__, which refuses it by name.
+    __array_ufunc__ = None
+
+    def __init__(
+        self,
+        device: Primitives,
+        buffer: Buffer,
+        shape: tuple[int, ...],
+        dtype: np.dtype,
+        steps: tuple[int, ...] | None = None,
+        ptr: int | None = None,
+    ) -> None:
+        self.device, self.buffer, self.shape, self.dtype = device, buffer, shape, dtype
+        self.steps = c_steps(shape) if steps is None else steps
+        self.ptr = buffer.ptr if ptr is None else ptr
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The steps in bytes, as NumPy counts them."""
+        return tuple(step * self.dtype.itemsize for step in self.steps)
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the elements lie one after another in C order."""
+        return is_contiguous(self.shape, self.steps)
+
+    def seen_as(self, shape: tuple[int, ...], steps: tuple[int, ...], offset: int = 0) -> CudaArray:
+        """Another shape over the same memory, starting `offset` elements further on."""
+        return CudaArray(self.device, self.buffer, shape, self.dtype, steps, self.ptr + offset * self.dtype.itemsize)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without axes")
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> CudaArray:
+        return self.device.getitem(self, index if isinstance(index, tuple) else (index,))
+
+    # What the tape does with gradients. Comparisons stay identity: ask the device for elementwise ones.
+    def __add__(self, other: Any) -> CudaArray:
+        return self.device.add(self, other)
+
+    def __radd__(self, other: Any) -> CudaArray:
+        return self.device.add(other, self)
+
+    def __sub__(self, other: Any) -> CudaArray:
+        return self.device.subtract(self, other)
+
+    def __rsub__(self, other: Any) -> CudaArray:
+        return self.device.subtract(other, self)
+
+    def __mul__(self, other: Any) -> CudaArray:
+        return self.device.multiply(self, other)
+
+    def __rmul__(self, other: Any) -> CudaArray:
+        return self.device.multiply(other, self)
+
+    def __truediv__(self, other: Any) -> CudaArray:
+        return self.device.divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> CudaArray:
+        return self.device.divide(other, self)
+
+    def __pow__(self, other: Any) -> CudaArray:
+        return self.device.power(self, other)
+
+    def __rpow__(self, other: Any) -> CudaArray:
+        return self.device.power(other, self)
+
+    def __neg__(self) -> CudaArray:
+        return self.device.negative(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        raise TypeError(
+            f"an array on {self.device} was given where one in host memory is needed\n"
+            "  expected a NumPy array\n  copy it to the host first: device.to_numpy(array), or tensor.numpy()"
+        )
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3 of the protocol by which CuPy, torch, Numba and PyCUDA take this memory without a copy."""
+        if self.device.driver.limits.simulated:
+            raise AttributeError("simulated device memory has no __cuda_array_interface__: no GPU could read it")
+        return {
+            "shape": self.shape,
+            "strides": None if self.contiguous else self.strides,
+            "typestr": self.dtype.str,
+            "data": (self.ptr if self.size else 0, False),
+            "version": 3,
+            "stream": getattr(self.device.driver, "stream_handle", None) or 1,
+        }
+
+    def __repr__(self) -> str:
+        return f"<CudaArray {self.shape} {self.dtype} on {self.device}>"
+
+
+def c_steps(shape: Sequence[int]) -> tuple[int, ...]:
+    """The steps of an array whose elements lie one after another in C order."""
+    steps = [1] * len(shape)
+    for d in range(len(shape) - 2, -1, -1):
+        steps[d] = steps[d + 1] * shape[d + 1]
+    return tuple(steps)
+
+
+def is_contiguous(shape: Sequence[int], steps: Sequence[int]) -> bool:
+    """Whether `steps` are those of C order; the step of an axis of length 1 does not matter."""
+    expected = 1
+    for n, step in zip(reversed(shape), reversed(steps), strict=True):
+        if n == 0:
+            return True
+        if n != 1 and step != expected:
+            return False
+        expected *= n
+    return True

@@ -1,0 +1,72 @@
+"""The devices `cuda` and `cuda-sim`: one class over two drivers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minirnn.devices.cuda.driver import Driver, Kernel
+from minirnn.devices.cuda.launch import gru_block, lstm_block
+from minirnn.devices.cuda.launch.sources import options, text
+from minirnn.devices.cuda.primitives import Primitives
+
+
+class Cuda(Primitives):
+    """A CUDA device. Its arrays are `CudaArray`, its kernels the files of `kernels/`.
+
+    Parameters
+    ----------
+    driver : Driver
+        A GPU (`pycuda_driver.PyCudaDriver`) or the simulator (`sim.driver.SimDriver`).
+    name : str, optional
+        What users call it; by default the driver's name, "cuda" or "cuda-sim".
+    """
+
+    name = "cuda"
+    kernels = frozenset(
+        {
+            "lstm_block_cell",
+            "lstm_block_cell_grad",
+            "block_lstm",
+            "block_lstm_grad",
+            "gru_block_cell",
+            "gru_block_cell_grad",
+        }
+    )
+
+    def __init__(self, driver: Driver, name: str | None = None) -> None:
+        super().__init__()
+        self.driver = driver
+        self.name = name or driver.name  # type: ignore[misc]
+        self._compiled: dict[tuple[str, str, np.dtype, np.dtype | None], Kernel] = {}
+
+    def kernel_of(self, file: str, kernel: str, dtype: np.dtype, source: np.dtype | None = None) -> Kernel:
+        """The `kernel` of ``kernels/<file>``, compiled for elements of `dtype`, when it is first asked for."""
+        key = file, kernel, dtype, source
+        found = self._compiled.get(key)
+        if found is None:
+            module = self.driver.module(text(file), file, options(dtype, source))
+            found = self._compiled[key] = module.function(kernel)
+        return found
+
+    def synchronize(self) -> None:
+        self.driver.synchronize()
+
+    def lstm_block_cell(self, *inputs: Any, **attributes: Any) -> Any:
+        return lstm_block.lstm_block_cell(self, *inputs, **attributes)
+
+    def lstm_block_cell_grad(self, *inputs: Any, **attributes: Any) -> Any:
+        return lstm_block.lstm_block_cell_grad(self, *inputs, **attributes)
+
+    def block_lstm(self, *inputs: Any, **attributes: Any) -> Any:
+        return lstm_block.block_lstm(self, *inputs, **attributes)
+
+    def block_lstm_grad(self, *inputs: Any, **attributes: Any) -> Any:
+        return lstm_block.block_lstm_grad(self, *inputs, **attributes)
+
+    def gru_block_cell(self, *inputs: Any) -> Any:
+        return gru_block.gru_block_cell(self, *inputs)
+
+    def gru_block_cell_grad(self, *inputs: Any) -> Any:
+        return gru_block.gru_block_cell_grad(self, *inputs)

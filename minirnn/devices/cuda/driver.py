@@ -1,0 +1,155 @@
+"""What the `cuda` device needs from below: memory, modules compiled from CUDA C++, launches, matrix products.
+
+Two drivers offer it: `pycuda_driver.py` (an NVIDIA GPU) and `sim/driver.py` (the simulator). Addresses are plain
+integers; work handed to a driver runs in order, and may still be running when a call returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a CUDA device can do, in the units of CUDA's own device attributes."""
+
+    name: str
+    compute_capability: tuple[int, int]
+    multiprocessors: int
+    threads_per_block: int
+    shared_bytes_per_block: int
+    memory_bytes: int
+    simulated: bool
+    warp: int = 32
+
+
+class Buffer(Protocol):
+    """A stretch of device memory. It goes back to its driver when nothing refers to this object any more."""
+
+    @property
+    def ptr(self) -> int: ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+
+class Kernel(Protocol):
+    """A ``__global__`` function of a module.
+
+    Arguments are objects with an integer ``ptr`` (a device array, a `Buffer`) or None (null) for pointers, NumPy
+    scalars of exactly the parameter's type for numbers, and NumPy structured scalars (``np.void``, laid out as in C)
+    for structs.
+    """
+
+    name: str
+
+    def __call__(self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0) -> None: ...
+
+    def max_resident_blocks(self, block: Sequence[int], shared: int = 0) -> int:
+        """How many blocks of this kernel the whole device holds at once."""
+        ...
+
+
+class Module(Protocol):
+    """One compiled .cu file."""
+
+    def function(self, name: str) -> Kernel: ...
+
+
+class Driver(Protocol):
+    """Everything a `minirnn.devices.cuda.device.Cuda` asks for."""
+
+    name: str
+    """Of the device: "cuda" or "cuda-sim"."""
+    limits: Limits
+    launches: int
+    """Kernels launched so far, products included."""
+
+    def alloc(self, nbytes: int) -> Buffer:
+        """Memory of arbitrary contents. Raises `OutOfDeviceMemory`."""
+        ...
+
+    def h2d(self, ptr: int, host: np.ndarray) -> None:
+        """Copy a C-contiguous host array to the device. The host array may change as soon as this returns."""
+        ...
+
+    def d2h(self, host: np.ndarray, ptr: int) -> None:
+        """Fill a C-contiguous host array; waits for the work before it."""
+        ...
+
+    def d2d(self, to: int, ptr: int, nbytes: int) -> None: ...
+
+    def memset(self, ptr: int, byte: int, nbytes: int) -> None: ...
+
+    def module(self, source: str, name: str, options: Sequence[str] = ()) -> Module:
+        """Compile CUDA C++ text; `options` are ``-DNAME=VALUE``. ``#include`` finds the files of `kernels/`.
+
+        Compiled once per (source, name, options), kept on disk. Raises `CompileError`, which quotes `name` and line.
+        """
+        ...
+
+    def gemm(
+        self,
+        a: Matrix,
+        b: Matrix,
+        c: Matrix,
+        beta: float = 0.0,
+        batch: int = 1,
+    ) -> None:
+        """c = a @ b + beta * c, `batch` times over. Float16 is multiplied and summed in float32."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait for all work; raises `LaunchError` if some of it failed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Row-major matrices (rows, cols) in device memory, one after another at a distance of `stride` elements.
+
+    Element (r, k) of the one numbered n is at ``ptr + itemsize * (n * stride + r * ld + k)``; of a `transposed` one at
+    ``ptr + itemsize * (n * stride + k * ld + r)``. `keep` holds the owner of the memory alive until the call returns.
+    """
+
+    ptr: int
+    rows: int
+    cols: int
+    ld: int
+    dtype: np.dtype
+    transposed: bool = False
+    stride: int = 0
+    keep: Any = None
+
+
+class CudaError(RuntimeError):
+    """Something a CUDA driver or the simulator reports."""
+
+
+class CompileError(CudaError):
+    """The compiler refused a .cu file; the text is what it said, with file and line."""
+
+
+class LaunchError(CudaError):
+    """A kernel could not be launched, or failed while it ran."""
+
+
+class OutOfDeviceMemory(MemoryError):
+    """More memory was asked for than the device has."""
+
+    def __init__(self, device: str, asked: int, held: int, free: int) -> None:
+        self.asked, self.held, self.free = asked, held, free
+        super().__init__(
+            f"{device}: out of memory: asked for {megabytes(asked)}, minirnn holds {megabytes(held)},"
+            f" {megabytes(free)} are free\n"
+            "  a smaller batch or a shorter sequence needs less; tensors nobody refers to any more give theirs back"
+        )
+
+
+def megabytes(nbytes: int) -> str:
+    """`nbytes` for people."""
+    return f"{nbytes / 2**20:,.1f} MiB" if nbytes >= 2**20 else f"{nbytes:,} bytes"

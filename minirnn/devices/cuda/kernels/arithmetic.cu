@@ -1,0 +1,79 @@
+// Elementwise arithmetic and comparisons of arrays of one type, with broadcasting.        one thread = one element of y
+#include "layout.cuh"
+
+__device__ inline acc larger(acc a, acc b) { return a != a || a > b ? a : b; }   // NaN wins
+__device__ inline acc smaller(acc a, acc b) { return a != a || a < b ? a : b; }  // NaN wins
+
+// Integers by repeated squaring, exactly, wrapping around like NumPy's.
+template <typename T> __device__ inline T raise(T a, T b) {
+    T y = 1;
+    for (; b > 0; b /= 2, a = a * a)
+        if (b % 2) y = y * a;
+    return y;
+}
+__device__ inline float raise(float a, float b) { return powf(a, b); }
+__device__ inline double raise(double a, double b) { return pow(a, b); }
+
+#define UNARY(name, formula)                                                                      \
+    extern "C" __global__ void name(const Layout layout, const real *a_, real *y) {               \
+        const i64 k = element();                                                                  \
+        if (k >= layout.size) return;                                                             \
+        const acc a = acc(a_[at(layout, 1, k)]);                                                  \
+        y[k] = real(acc(formula));                                                                \
+    }
+
+UNARY(negative, -a)
+UNARY(absolute, a < 0 ? -a : a + 0)  // + 0 makes 0.0 of -0.0
+UNARY(sign, a != a ? a : a > 0 ? acc(1) : a < 0 ? acc(-1) : acc(0))
+
+#define BINARY(name, formula)                                                                     \
+    extern "C" __global__ void name(const Layout layout, const real *a_, const real *b_, real *y) { \
+        const i64 k = element();                                                                  \
+        if (k >= layout.size) return;                                                             \
+        const acc a = acc(a_[at(layout, 1, k)]), b = acc(b_[at(layout, 2, k)]);                   \
+        y[k] = real(acc(formula));                                                                \
+    }
+
+BINARY(add, a + b)
+BINARY(subtract, a - b)
+BINARY(multiply, a *b)
+BINARY(divide, a / b)
+BINARY(power, raise(a, b))
+BINARY(maximum, larger(a, b != b ? b : b))
+BINARY(minimum, smaller(a, b))
+
+#define COMPARE(name, formula)                                                                    \
+    extern "C" __global__ void name(const Layout layout, const real *a_, const real *b_, bool *y) { \
+        const i64 k = element();                                                                  \
+        if (k >= layout.size) return;                                                             \
+        const acc a = acc(a_[at(layout, 1, k)]), b = acc(b_[at(layout, 2, k)]);                   \
+        y[k] = formula;                                                                           \
+    }
+
+COMPARE(equal, a == b)
+COMPARE(not_equal, a != b)
+COMPARE(less, a < b)
+COMPARE(less_equal, a <= b)
+COMPARE(greater, a > b)
+COMPARE(greater_equal, a >= b)
+
+// y = a where condition, else b
+extern "C" __global__ void where(const Layout layout, const bool *condition, const real *a, const real *b, real *y) {
+    const i64 k = element();
+    if (k >= layout.size) return;
+    y[k] = condition[at(layout, 1, k)] ? a[at(layout, 2, k)] : b[at(layout, 3, k)];
+}
+
+// y = a held between low and high; NaN stays NaN
+extern "C" __global__ void clip(const Layout layout, const real *a_, real *y, acc low, acc high) {
+    const i64 k = element();
+    if (k >= layout.size) return;
+    const acc a = acc(a_[at(layout, 1, k)]);
+    y[k] = real(a < low ? low : a > high ? high : a);
+}
+
+// y = value        y: (size,)
+extern "C" __global__ void fill(real *y, acc value, i64 size) {
+    const i64 k = element();
+    if (k < size) y[k] = real(value);
+}

@@ -1,0 +1,92 @@
+"""The GRU of GRUBlockCell on a CUDA device: products by the driver, the rest by `gru_block.cu`.
+
+Formulas, shapes and their explanation: the ops of the same names in `minirnn/ops/gru_block.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minirnn.devices.cuda.array import CudaArray
+from minirnn.devices.cuda.launch.elementwise import BLOCK, blocks, copy
+from minirnn.devices.cuda.launch.matmul import product
+from minirnn.devices.cuda.launch.narrow import narrow, widen
+
+if TYPE_CHECKING:
+    from minirnn.devices.cuda.primitives import Primitives
+
+Arrays = tuple[CudaArray, ...]
+
+
+def gru_block_cell(
+    device: Primitives,
+    x: CudaArray,
+    h_prev: CudaArray,
+    w_ru: CudaArray,
+    w_c: CudaArray,
+    b_ru: CudaArray,
+    b_c: CudaArray,
+) -> Arrays:
+    """One step: x (B, I), h_prev (B, H), w_ru (I+H, 2H), w_c (I+H, H), b_ru (2H,), b_c (H,).
+
+    Returns r, u, c, h, each (B, H).
+    """
+    dtype = x.dtype
+    x, h_prev, w_ru, w_c, b_ru, b_c = widen(device, x, h_prev, w_ru, w_c, b_ru, b_c)
+    B, I, H = *x.shape, h_prev.shape[1]
+    r, u, c, h, h_prevr = (device.empty((B, H), x.dtype) for _ in range(5))
+    z_ru, z_c = device.empty((B, 2 * H), x.dtype), device.empty((B, H), x.dtype)
+    if B * H:
+        sizes, grid = (np.int32(B), np.int32(H)), blocks(B * H)
+        product(device, x, w_ru[:I], z_ru)
+        product(device, h_prev, w_ru[I:], z_ru, beta=1.0)
+        gates = device.kernel_of("gru_block.cu", "gru_block_cell_gates", x.dtype)
+        gates(*sizes, z_ru, b_ru, h_prev, r, u, h_prevr, grid=grid, block=BLOCK)
+        product(device, x, w_c[:I], z_c)
+        product(device, h_prevr, w_c[I:], z_c, beta=1.0)
+        candidate = device.kernel_of("gru_block.cu", "gru_block_cell", x.dtype)
+        candidate(*sizes, z_c, b_c, h_prev, u, c, h, grid=grid, block=BLOCK)
+    return narrow(device, dtype, r, u, c, h)
+
+
+def gru_block_cell_grad(
+    device: Primitives,
+    x: CudaArray,
+    h_prev: CudaArray,
+    w_ru: CudaArray,
+    w_c: CudaArray,
+    b_ru: CudaArray,
+    b_c: CudaArray,
+    r: CudaArray,
+    u: CudaArray,
+    c: CudaArray,
+    d_h: CudaArray,
+) -> Arrays:
+    """Gradient of one step; the saved r, u, c and the gradient d_h are (B, H).
+
+    Returns d_x (B, I), d_h_prev (B, H), d_c_bar (B, H), d_r_bar_u_bar (B, 2H); a bar marks a pre-activation. x, b_ru
+    and b_c are not read; the gradients of weights and biases follow from d_c_bar and d_r_bar_u_bar.
+    """
+    dtype = x.dtype
+    h_prev, w_ru, w_c, r, u, c, d_h = widen(device, h_prev, w_ru, w_c, r, u, c, d_h)
+    B, I, H = *x.shape, h_prev.shape[1]
+    real = h_prev.dtype
+    d_c_bar, d_r_bar_u_bar = device.empty((B, H), real), device.empty((B, 2 * H), real)
+    d_x_h_prevr = device.empty((B, I + H), real)
+    d_x, d_h_prev = device.empty((B, I), real), device.empty((B, H), real)
+    if B * H:
+        grid = blocks(B * H)
+        candidate = device.kernel_of("gru_block.cu", "gru_block_cell_grad_candidate", real)
+        candidate(np.int32(B), np.int32(H), h_prev, u, c, d_h, d_c_bar, d_r_bar_u_bar, grid=grid, block=BLOCK)
+        product(device, d_c_bar, device.transpose(w_c, (1, 0)), d_x_h_prevr)
+        gates = device.kernel_of("gru_block.cu", "gru_block_cell_grad", real)
+        sizes = np.int32(B), np.int32(I), np.int32(H)
+        gates(*sizes, h_prev, r, u, d_h, d_x_h_prevr, d_r_bar_u_bar, d_h_prev, grid=grid, block=BLOCK)
+        copy(device, d_x, d_x_h_prevr[:, :I])
+        product(device, d_r_bar_u_bar, device.transpose(w_ru[:I], (1, 0)), d_x, beta=1.0)
+        product(device, d_r_bar_u_bar, device.transpose(w_ru[I:], (1, 0)), d_h_prev, beta=1.0)
+    else:
+        d_x = device.full((B, I), 0, real)
+    return narrow(device, dtype, d_x, d_h_prev, d_c_bar, d_r_bar_u_bar)

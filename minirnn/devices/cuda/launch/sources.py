@@ -1,0 +1,71 @@
+"""The .cu files: their text, for which element types each is compiled, and the compiled kernels of a device."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+
+import numpy as np
+
+C_TYPES = {
+    "bool": "bool",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "int",
+    "int64": "i64",
+    "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
+    "float16": "half",
+    "float32": "float",
+    "float64": "double",
+}
+"""NumPy's name of a dtype -> the type in `kernels/real.cuh`."""
+
+
+WIDER = {
+    "bool": "int32",
+    "int8": "int32",
+    "int16": "int32",
+    "uint8": "uint32",
+    "uint16": "uint32",
+    "float16": "float32",
+}
+
+
+def accumulator(dtype: np.dtype) -> np.dtype:
+    """The type in which kernels compute: the dtype itself, but for small ones, which C++ would widen anyway."""
+    return np.dtype(WIDER.get(dtype.name, dtype.name))
+
+
+def options(dtype: np.dtype, source: np.dtype | None = None) -> tuple[str, ...]:
+    """The compiler options that make `real` (and, for a cast, `source`) this dtype."""
+    chosen = (f"-DREAL={C_TYPES[dtype.name]}", f"-DACC={C_TYPES[accumulator(dtype).name]}")
+    return chosen if source is None else (*chosen, f"-DSOURCE={C_TYPES[source.name]}")
+
+
+@cache
+def text(name: str) -> str:
+    """The text of ``kernels/<name>``."""
+    return (resources.files("minirnn.devices.cuda") / "kernels" / name).read_text(encoding="utf-8")
+
+
+def _every(*dtypes: str) -> list[tuple[str, ...]]:
+    return [options(np.dtype(name)) for name in dtypes]
+
+
+FLOATS = ("float16", "float32", "float64")
+
+VARIANTS: dict[str, list[tuple[str, ...]]] = {
+    "arithmetic.cu": _every(*C_TYPES),
+    "functions.cu": _every(*FLOATS),
+    "cast.cu": [options(np.dtype(to), np.dtype(of)) for to, of in (("float16", "float32"), ("float64", "bool"))],
+    "reduce.cu": _every("int64", "bool", *FLOATS),
+    "softmax.cu": _every(*FLOATS),
+    "index.cu": _every("int64", *FLOATS),
+    "matmul.cu": _every("int64", *FLOATS),
+    "lstm_block.cu": _every(*FLOATS),
+    "gru_block.cu": _every("float32", "float64"),
+}
+"""File -> sets of options, of which a test compiles every one with NVIDIA's compiler."""

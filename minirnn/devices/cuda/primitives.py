@@ -1,0 +1,373 @@
+"""The primitives of `devices/base.py` on a CUDA device: NumPy's rules here, the arithmetic in `kernels/`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirnn.devices.base import Device
+from minirnn.devices.cuda.array import CudaArray, c_steps
+from minirnn.devices.cuda.driver import Driver, Kernel
+from minirnn.devices.cuda.launch import index as indexing
+from minirnn.devices.cuda.launch import matmul as products
+from minirnn.devices.cuda.launch.elementwise import broadcast_steps, copy, elementwise, fill
+from minirnn.devices.cuda.launch.reduce import reduce, softmax
+from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator
+
+BOOL = np.dtype(np.bool_)
+_CONSTANTS_KEPT = 256
+
+
+class Primitives(Device):
+    """Every name of `minirnn.devices.base.PRIMITIVES`."""
+
+    driver: Driver
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._constants: dict[tuple[np.dtype, bytes], CudaArray] = {}
+
+    if TYPE_CHECKING:
+
+        def kernel_of(self, file: str, kernel: str, dtype: np.dtype, source: np.dtype | None = None) -> Kernel: ...
+
+    # ---- memory
+
+    def empty(self, shape: Sequence[int], dtype: Any) -> CudaArray:
+        shape, dtype = tuple(shape), np.dtype(dtype)
+        return CudaArray(self, self.driver.alloc(prod(shape) * dtype.itemsize), shape, dtype)
+
+    def asarray(self, host: Any) -> CudaArray:
+        """A copy of `host` on this device: of an array in host memory, or of one that a GPU library holds."""
+        if isinstance(host, CudaArray):
+            if host.device is self:
+                return self.contiguous(host, always=True)
+            host = host.device.to_numpy(host)
+        if hasattr(host, "__cuda_array_interface__"):
+            return self._from_interface(host)
+        host = np.asarray(host)
+        if host.dtype.name not in C_TYPES:
+            raise TypeError(
+                f"{self}: got an array of dtype {host.dtype}\n  expected one of {', '.join(C_TYPES)}\n"
+                "  convert it first: array.astype(np.float32)"
+            )
+        host = np.asarray(host, dtype=host.dtype.newbyteorder("="), order="C")
+        a = self.empty(host.shape, host.dtype)
+        if host.size:
+            self.driver.h2d(a.ptr, host)
+        return a
+
+    def _from_interface(self, other: Any) -> CudaArray:
+        if self.driver.limits.simulated:
+            raise TypeError(
+                f"{self}: got a {type(other).__name__} in the memory of a GPU, which the simulator cannot read\n"
+                "  expected an array in host memory"
+            )
+        described = other.__cuda_array_interface__
+        dtype = np.dtype(described["typestr"])
+        if dtype.name not in C_TYPES:
+            raise TypeError(f"{self}: got an array of dtype {dtype}\n  expected one of {', '.join(C_TYPES)}")
+        shape = tuple(described["shape"])
+        strides = described.get("strides")
+        steps = c_steps(shape) if strides is None else tuple(s // dtype.itemsize for s in strides)
+        borrowed = CudaArray(self, _Borrowed(described["data"][0], other), shape, dtype, steps)
+        self.driver.synchronize()
+        taken = self.contiguous(borrowed, always=True)
+        self.driver.synchronize()  # before `other` may change again
+        return taken
+
+    def to_numpy(self, a: CudaArray) -> np.ndarray:
+        self._own(a)
+        a = self.contiguous(a)
+        host = np.empty(a.shape, a.dtype)
+        if host.size:
+            self.driver.d2h(host, a.ptr)
+        return host
+
+    def cast(self, a: CudaArray, dtype: Any) -> CudaArray:
+        dtype = np.dtype(dtype)
+        if a.dtype == dtype:
+            return a
+        y = self.empty(a.shape, dtype)
+        copy(self, y, a)
+        return y
+
+    def full(self, shape: Sequence[int], value: Any, dtype: Any) -> CudaArray:
+        a = self.empty(shape, dtype)
+        fill(self, a, value)
+        return a
+
+    def contiguous(self, a: CudaArray, always: bool = False) -> CudaArray:
+        """`a` in C order: itself if it is (unless `always`), else a copy."""
+        if a.contiguous and not always:
+            return a
+        y = self.empty(a.shape, a.dtype)
+        copy(self, y, a)
+        return y
+
+    def view(self, a: CudaArray, offset: int, shape: Sequence[int]) -> CudaArray:
+        shape = tuple(shape)
+        return a.seen_as(shape, tuple(step * a.steps[0] for step in c_steps(shape)), offset * a.steps[0])
+
+    def assign(self, view: CudaArray, values: Any) -> None:
+        values = self._operand(values, view.dtype)
+        copy(self, view, self.broadcast_to(values, view.shape))
+
+    # ---- operands
+
+    def _own(self, a: Any) -> None:
+        """Raise unless `a` is an array of this device."""
+        if not isinstance(a, CudaArray):
+            raise TypeError(
+                f"{self}: got a {type(a).__module__}.{type(a).__name__} in host memory\n"
+                f"  expected an array on {self}\n"
+                f"  copy it there first: device.asarray(array), or tensor.to({self.name!r})"
+            )
+        if a.device is not self:
+            raise ValueError(
+                f"{self}: got an array on {a.device}\n  expected one on {self}\n  move it: tensor.to({self.name!r})"
+            )
+
+    def _operand(self, a: Any, dtype: np.dtype) -> CudaArray:
+        """An operand as an array of `dtype`; Python numbers become constants."""
+        if isinstance(a, (bool, int, float, np.generic)):
+            number = dtype.type(a)
+            key = dtype, number.tobytes()
+            found = self._constants.get(key)
+            if found is None:
+                if len(self._constants) >= _CONSTANTS_KEPT:
+                    self._constants.clear()
+                found = self._constants[key] = self.asarray(number)
+            return found
+        self._own(a)
+        return self.cast(a, dtype)
+
+    def _common(self, *operands: Any) -> np.dtype:
+        return np.result_type(*[a.dtype if isinstance(a, (CudaArray, np.generic)) else a for a in operands])
+
+    def _binary(self, kernel: str, a: Any, b: Any, result: np.dtype | None = None) -> CudaArray:
+        for operand in (a, b):
+            if not isinstance(operand, (CudaArray, bool, int, float, np.generic)):
+                self._own(operand)
+        dtype = self._common(a, b)
+        if kernel == "divide" and dtype.kind != "f":
+            dtype = np.dtype(np.float64)
+        if kernel == "power" and dtype == BOOL:
+            dtype = np.dtype(np.int8)
+        if kernel == "subtract" and dtype == BOOL:
+            raise TypeError("subtract: got booleans\n  expected numbers\n  use not_equal for an exclusive or")
+        operands = self._operand(a, dtype), self._operand(b, dtype)
+        return elementwise(self, "arithmetic.cu", kernel, operands, dtype, result or dtype)
+
+    def _unary(self, kernel: str, a: CudaArray) -> CudaArray:
+        self._own(a)
+        return elementwise(self, "arithmetic.cu", kernel, (a,), a.dtype, a.dtype)
+
+    def _function(self, kernel: str, a: CudaArray) -> CudaArray:
+        self._own(a)
+        if a.dtype.kind != "f":
+            a = self.cast(a, np.float64)
+        return elementwise(self, "functions.cu", f"{kernel}_", (a,), a.dtype, a.dtype)
+
+    # ---- elementwise, one operand
+
+    def negative(self, a: CudaArray) -> CudaArray:
+        return self._unary("negative", a)
+
+    def absolute(self, a: CudaArray) -> CudaArray:
+        return self._unary("absolute", a)
+
+    def sign(self, a: CudaArray) -> CudaArray:
+        return self._unary("sign", a)
+
+    def exp(self, a: CudaArray) -> CudaArray:
+        return self._function("exp", a)
+
+    def log(self, a: CudaArray) -> CudaArray:
+        return self._function("log", a)
+
+    def sqrt(self, a: CudaArray) -> CudaArray:
+        return self._function("sqrt", a)
+
+    def tanh(self, a: CudaArray) -> CudaArray:
+        return self._function("tanh", a)
+
+    def sigmoid(self, a: CudaArray) -> CudaArray:
+        return self._function("sigmoid", a)
+
+    def relu(self, a: CudaArray) -> CudaArray:
+        return self.maximum(a, 0) if a.dtype.kind != "f" else self._function("relu", a)
+
+    # ---- elementwise, two and three operands
+
+    def add(self, a: Any, b: Any) -> CudaArray:
+        return self._binary("add", a, b)
+
+    def subtract(self, a: Any, b: Any) -> CudaArray:
+        return self._binary("subtract", a, b)
+
+    def multiply(self, a: Any, b: Any) -> CudaArray:
+        return self._binary("multiply", a, b)
+
+    def divide(self, a: Any, b: Any) -> CudaArray:
+        return self._binary("divide", a, b)
+
+    def power(self, a: Any, b: Any) -> CudaArray:
+        if isinstance(b, int) and b < 0 and a.dtype.kind in "iu":
+            raise ValueError("power: integers to negative powers are not integers\n  convert to floats first")
+        return self._binary("power", a, b)
+
+    def maximum(self, a: Any, b: Any) -> CudaArray:
+        return self._binary("maximum", a, b)
+
+    def minimum(self, a: Any, b: Any) -> CudaArray:
+        return self._binary("minimum", a, b)
+
+    def equal(self, a: Any, b: Any) -> CudaArray:
+        return self._binary("equal", a, b, BOOL)
+
+    def not_equal(self, a: Any, b: Any) -> CudaArray:
+        return self._binary("not_equal", a, b, BOOL)
+
+    def less(self, a: Any, b: Any) -> CudaArray:
+        return self._binary("less", a, b, BOOL)
+
+    def less_equal(self, a: Any, b: Any) -> CudaArray:
+        return self._binary("less_equal", a, b, BOOL)
+
+    def greater(self, a: Any, b: Any) -> CudaArray:
+        return self._binary("greater", a, b, BOOL)
+
+    def greater_equal(self, a: Any, b: Any) -> CudaArray:
+        return self._binary("greater_equal", a, b, BOOL)
+
+    def where(self, condition: Any, a: Any, b: Any) -> CudaArray:
+        dtype = self._common(a, b)
+        operands = self._operand(condition, BOOL), self._operand(a, dtype), self._operand(b, dtype)
+        return elementwise(self, "arithmetic.cu", "where", operands, dtype, dtype)
+
+    def clip(self, a: CudaArray, low: float | None, high: float | None) -> CudaArray:
+        self._own(a)
+        smallest, largest = (-np.inf, np.inf) if a.dtype.kind == "f" else _range(a.dtype)
+        number = accumulator(a.dtype).type
+        # Rounded to the dtype of `a` first: a float16 is held below the float16 next to `high`, as in NumPy.
+        limits = [
+            number(a.dtype.type(x)) for x in (smallest if low is None else low, largest if high is None else high)
+        ]
+        return elementwise(self, "arithmetic.cu", "clip", (a,), a.dtype, a.dtype, *limits)
+
+    # ---- reductions
+
+    def sum(self, a: CudaArray, axis: tuple[int, ...] | None, keepdims: bool) -> CudaArray:
+        if a.dtype.kind in "biu":  # as NumPy, which sums small integers in large ones
+            a = self.cast(a, np.uint64 if a.dtype.kind == "u" else np.int64)
+        return self._reduce("sum", a, axis, keepdims, a.dtype)
+
+    def max(self, a: CudaArray, axis: tuple[int, ...] | None, keepdims: bool) -> CudaArray:
+        return self._reduce("max", a, axis, keepdims, a.dtype)
+
+    def argmax(self, a: CudaArray, axis: int) -> CudaArray:
+        return self._reduce("argmax", a, (axis,), False, np.dtype(np.int64))
+
+    def _reduce(
+        self, name: str, a: CudaArray, axis: tuple[int, ...] | None, keepdims: bool, result: np.dtype
+    ) -> CudaArray:
+        self._own(a)
+        axes = tuple(range(a.ndim)) if axis is None else axis
+        shape = tuple(1 if d in axes else n for d, n in enumerate(a.shape) if keepdims or d not in axes)
+        if prod(a.shape[d] for d in axes) == 0:
+            if name != "sum" and prod(shape):
+                raise ValueError(f"{name}: zero elements along axis {axes} of shape {a.shape}\n  expected at least one")
+            return self.full(shape, 0, result)
+        return self.reshape(reduce(self, name, a, axes, result), shape)
+
+    # ---- products, softmax
+
+    def matmul(self, a: CudaArray, b: CudaArray) -> CudaArray:
+        self._own(a)
+        self._own(b)
+        dtype = self._common(a, b)
+        return products.matmul(self, self.cast(a, dtype), self.cast(b, dtype))
+
+    def softmax(self, a: CudaArray, axis: int) -> CudaArray:
+        return self._along(a, axis, "softmax")
+
+    def log_softmax(self, a: CudaArray, axis: int) -> CudaArray:
+        return self._along(a, axis, "log_softmax")
+
+    def _along(self, a: CudaArray, axis: int, kernel: str) -> CudaArray:
+        self._own(a)
+        order = (*(d for d in range(a.ndim) if d != axis), axis)
+        y = softmax(self, kernel, self.contiguous(self.transpose(a, order)))
+        return self.transpose(y, tuple(int(d) for d in np.argsort(order)))
+
+    # ---- shapes
+
+    def reshape(self, a: CudaArray, shape: Sequence[int]) -> CudaArray:
+        sizes = [int(n) for n in shape]
+        if -1 in sizes:
+            rest = prod(n for n in sizes if n != -1)
+            sizes[sizes.index(-1)] = a.size // rest if rest else 0
+        if prod(sizes) != a.size:
+            raise ValueError(f"cannot reshape array of size {a.size} into shape {tuple(shape)}")
+        return self.contiguous(a).seen_as(tuple(sizes), c_steps(sizes))
+
+    def transpose(self, a: CudaArray, axes: tuple[int, ...]) -> CudaArray:
+        return a.seen_as(tuple(a.shape[d] for d in axes), tuple(a.steps[d] for d in axes))
+
+    def broadcast_to(self, a: CudaArray, shape: Sequence[int]) -> CudaArray:
+        shape = tuple(shape)
+        if a.shape == shape:
+            return a
+        if np.broadcast_shapes(a.shape, shape) != shape:
+            raise ValueError(f"cannot broadcast an array of shape {a.shape} to shape {shape}")
+        return a.seen_as(shape, broadcast_steps(a.shape, a.steps, shape))
+
+    def concatenate(self, arrays: Sequence[CudaArray], axis: int) -> CudaArray:
+        for a in arrays:
+            self._own(a)
+        first = arrays[0]
+        rests = {a.shape[:axis] + a.shape[axis + 1 :] for a in arrays}
+        if len(rests) != 1:
+            raise ValueError(
+                f"concatenate: shapes {', '.join(str(a.shape) for a in arrays)} differ in more than axis {axis}"
+            )
+        total = sum(a.shape[axis] for a in arrays)
+        y = self.empty((*first.shape[:axis], total, *first.shape[axis + 1 :]), self._common(*arrays))
+        start = 0
+        for a in arrays:
+            copy(self, y.seen_as(a.shape, y.steps, start * y.steps[axis]), a)
+            start += a.shape[axis]
+        return y
+
+    # ---- indexing
+
+    def getitem(self, a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
+        self._own(a)
+        if indexing.is_basic(index):
+            return indexing.view(a, index)
+        return indexing.gather(self, self.contiguous(a), index)
+
+    def scatter_add(self, shape: Sequence[int], index: tuple[Any, ...], values: CudaArray) -> CudaArray:
+        self._own(values)
+        shape = tuple(shape)
+        if indexing.is_basic(index):
+            y = self.full(shape, 0, values.dtype)
+            self.assign(indexing.view(y, index), values)
+            return y
+        return indexing.scatter_add(self, shape, index, self.contiguous(values))
+
+
+class _Borrowed:
+    """Memory that another library owns, for as long as it takes to copy it."""
+
+    def __init__(self, ptr: int, owner: Any) -> None:
+        self.ptr, self.nbytes, self.owner = ptr, 0, owner
+
+
+def _range(dtype: np.dtype) -> tuple[int, int]:
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)

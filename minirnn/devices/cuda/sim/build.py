@@ -1,0 +1,164 @@
+"""From a .cu file to a loaded library, by the host's compiler, kept on disk."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+
+from minirnn.devices.cuda.driver import CompileError
+from minirnn.devices.cuda.sim import rewrite
+from minirnn.devices.cuda.sim.compiler import Compiler
+from minirnn.devices.cuda.sim.options import SimOptions
+
+HERE = Path(__file__).parent
+INCLUDE, RUNTIME, KERNELS = HERE / "include", HERE / "runtime", HERE.parent / "kernels"
+CACHE_BYTES = 200 << 20
+ERRORS_SHOWN = 3
+
+SHARED_LIBRARY = ["-fPIC", "-shared", *(["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else [])]
+MODULE = ["-std=c++17", "-g1", "-gdwarf-4", "-w", "-fvisibility=hidden", "-fno-strict-aliasing", "-ffp-contract=off"]
+
+# What the simulator does not understand -> what to write instead.
+HINTS = {
+    r"<<<": "the simulator knows no <<<grid, block>>>: launch kernels from Python",
+    r"\basm\b|__asm": "the simulator knows no inline PTX: keep it behind #ifndef __CUDASIM__",
+    r"cooperative_groups": "the simulator knows no cooperative groups: use __syncthreads and shuffles",
+    r"\bmma\.h\b|\bwmma\b": "the simulator knows no tensor cores: keep them behind #ifndef __CUDASIM__",
+    r"\bcub/|\bthrust/|curand": "the simulator has none of NVIDIA's libraries",
+}
+
+
+@cache
+def cache_folder() -> Path:
+    """Where compiled kernels are kept: ``MINIRNN_CACHE``, or the user's cache folder; a temporary one if need be."""
+    named = os.environ.get("MINIRNN_CACHE")
+    if named:
+        folder = Path(named)
+    elif sys.platform == "darwin":
+        folder = Path.home() / "Library" / "Caches" / "minirnn"
+    else:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minirnn"
+    folder = folder / "cuda-sim"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        temporary = Path(tempfile.mkdtemp(prefix="minirnn-"))
+        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+        return temporary
+
+
+def kept(key: str, make: Callable[[Path], None]) -> Path:
+    """The library called `key`, made by ``make(path)`` unless it is there. Two processes may do so at once."""
+    path = cache_folder() / f"{key}.so"
+    if path.exists():
+        with contextlib.suppress(OSError):
+            os.utime(path)  # recently used: pruned last
+        return path
+    with tempfile.TemporaryDirectory(dir=cache_folder()) as work:
+        make(Path(work) / path.name)
+        os.replace(Path(work) / path.name, path)
+    _prune()
+    return path
+
+
+def _prune() -> None:
+    """Delete the libraries that were not used for longest until the rest is small enough."""
+    found = []
+    for path in cache_folder().glob("*.so"):
+        with contextlib.suppress(OSError):  # another process may prune too
+            found.append((path.stat().st_mtime, path.stat().st_size, path))
+    total = 0
+    for _, size, path in sorted(found, reverse=True):
+        total += size
+        if total > CACHE_BYTES:
+            path.unlink(missing_ok=True)
+
+
+def fingerprint(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
+
+
+@lru_cache(maxsize=64)
+def _texts(folder: Path, pattern: str) -> str:
+    return fingerprint(*[(p.name, p.read_bytes()) for p in sorted(folder.glob(pattern))])
+
+
+def runtime_library(compiler: Compiler) -> Path:
+    """The simulator's runtime library."""
+    key = f"runtime-{fingerprint(compiler, _texts(RUNTIME, '*'), SHARED_LIBRARY)}"
+    sources = [str(path) for path in sorted(RUNTIME.glob("*.cpp"))]
+
+    def make(path: Path) -> None:
+        flags = ["-O2", "-std=c++17", "-w", "-fvisibility=hidden", *SHARED_LIBRARY]
+        compiler.run(*flags, *sources, "-o", str(path), *(["-ldl", "-pthread"] if sys.platform != "darwin" else []))
+
+    return kept(key, make)
+
+
+def flags_of(compiler: Compiler, options: SimOptions) -> tuple[list[str], list[str]]:
+    """Flags for the preprocessor and for the compiler."""
+    for_preprocessor = ["-DCUSIM_CHECK"] if options.check else []
+    for_compiler = [options.opt, *MODULE]
+    if sys.platform != "darwin":
+        for_compiler.append("-fstack-clash-protection")  # large locals must not jump over a stack's guard page
+    if options.check:
+        distinguish = (
+            ["-mllvm", "-tsan-distinguish-volatile"] if compiler.is_clang else ["--param=tsan-distinguish-volatile=1"]
+        )
+        for_compiler += ["-fsanitize=thread", *distinguish]
+    if options.spin_probe:
+        for_compiler.append("-fsanitize-coverage=trace-pc")
+    return for_preprocessor, for_compiler
+
+
+def module_library(compiler: Compiler, options: SimOptions, source: str, name: str, defines: Sequence[str]) -> Path:
+    """Compile a .cu text into a library. Raises `CompileError` with file and line."""
+    before, flags = flags_of(compiler, options)
+    own = [_texts(INCLUDE, "*.h"), _texts(KERNELS, "*.cuh"), _texts(HERE, "rewrite.py"), _texts(RUNTIME, "api.h")]
+    key = f"{Path(name).stem}-{fingerprint(compiler, source, name, list(defines), before, flags, own)}"
+
+    def make(path: Path) -> None:
+        cu, cpp, object_file = (path.with_suffix(suffix) for suffix in (".cu", ".cpp", ".o"))
+        cu.write_text(f'#line 1 "{name}"\n{source}', encoding="utf-8")
+        try:
+            include = ["-include", "cusim.h", "-I", str(INCLUDE), "-I", str(KERNELS)]
+            text = compiler.run("-E", "-x", "c++", "-std=c++17", *include, *before, *defines, str(cu))
+            done = rewrite.rewrite(text)
+            exports = " ".join(done.kernels) + "|" + " ".join(done.variables)
+            cpp.write_text(
+                done.text + f'{rewrite.EXPORT} const char cusim_exports[] = "{exports}";\n', encoding="utf-8"
+            )
+            # Linked without -fsanitize=thread: what the instrumented code calls is the simulator's own.
+            compiler.run(*flags, "-fPIC", "-c", str(cpp), "-o", str(object_file))
+            compiler.run(*SHARED_LIBRARY, str(object_file), "-o", str(path))
+        except CompileError as error:
+            raise CompileError(explain(str(error), name, source, str(cu.parent))) from None
+
+    return kept(key, make)
+
+
+def explain(complaint: str, name: str, source: str, folder: str) -> str:
+    """The compiler's complaint: the first errors, with the lines of the .cu file, and what may be the cause."""
+    lines = complaint.replace(f"{folder}{os.sep}", "").splitlines()
+    errors = [line for line in lines if re.search(r"\berror\b", line)] or lines[:1]
+    shown = list(dict.fromkeys(errors))[:ERRORS_SHOWN]
+    for line in list(shown):
+        found = re.match(rf"{re.escape(name)}:(\d+)", line)
+        texts = source.splitlines()
+        if found and int(found.group(1)) <= len(texts):
+            shown[shown.index(line)] = f"{line}\n    {texts[int(found.group(1)) - 1].strip()}"
+    if len(errors) > ERRORS_SHOWN:
+        shown.append(f"... and {len(errors) - ERRORS_SHOWN} more errors")
+    shown += [f"  {hint}" for pattern, hint in HINTS.items() if re.search(pattern, source)]
+    return "\n".join([f"{name} does not compile:", *shown])

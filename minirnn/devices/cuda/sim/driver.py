@@ -1,0 +1,133 @@
+"""The simulated CUDA driver: the .cu files compiled by the host's C++ compiler, its memory in the host's."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minirnn.devices.cuda.driver import LaunchError, Limits, Matrix
+from minirnn.devices.cuda.sim import build, compiler, options, runtime
+from minirnn.devices.cuda.sim.launch import SimModule
+from minirnn.devices.cuda.sim.memory import Memory, SimBuffer
+from minirnn.devices.cuda.sim.options import SimOptions
+
+
+class SimDriver:
+    """A CUDA device that needs no GPU: `minirnn.devices.cuda.driver.Driver` on the host.
+
+    Parameters
+    ----------
+    options : SimOptions, optional
+        By default what ``MINIRNN_SIM`` says.
+
+    Raises
+    ------
+    DeviceUnavailable
+        If there is no C++ compiler, or none that works; the text says what to install.
+    ValueError
+        If ``MINIRNN_SIM`` holds a word that is no option.
+    """
+
+    name = "cuda-sim"
+
+    def __init__(self, options: SimOptions | None = None) -> None:
+        self.options = options_of(options)
+        self.compiler = compiler.find()
+        self.library = runtime.load(build.runtime_library(self.compiler))
+        self.memory = Memory(self.library, self.options.memory_mb << 20, self.options.check)
+        self.limits = Limits(
+            name=f"simulated on the CPU, compiled by {self.compiler.name}",
+            compute_capability=(9, 0),
+            multiprocessors=132,
+            threads_per_block=1024,
+            shared_bytes_per_block=self.options.shared_limit,
+            memory_bytes=self.options.memory_mb << 20,
+            simulated=True,
+        )
+        self.launches = 0
+        self.stats = runtime.Stats()
+        self.stats_at = ctypes.addressof(self.stats)
+        self._kept_options: list[runtime.Options] = []
+        self.run_options = self.new_run_options()
+        self._modules: dict[tuple[str, str, tuple[str, ...]], SimModule] = {}
+
+    def new_run_options(self, trace_capacity: int = 0) -> int:
+        """The address of a `CusimOptions`, which stays valid."""
+        o = self.options
+        made = runtime.Options(
+            o.seed, o.check, o.preempt, o.resident, o.stack_kb << 10, o.shared_limit, o.watchdog_ms, trace_capacity
+        )
+        self._kept_options = [*self._kept_options[:1], made]  # the first is for launches without a trace
+        return ctypes.addressof(made)
+
+    def alloc(self, nbytes: int) -> SimBuffer:
+        return self.memory.alloc(nbytes)
+
+    def h2d(self, ptr: int, host: np.ndarray) -> None:
+        ctypes.memmove(ptr, host.ctypes.data, host.nbytes)
+
+    def d2h(self, host: np.ndarray, ptr: int) -> None:
+        ctypes.memmove(host.ctypes.data, ptr, host.nbytes)
+
+    def d2d(self, to: int, ptr: int, nbytes: int) -> None:
+        ctypes.memmove(to, ptr, nbytes)
+
+    def memset(self, ptr: int, byte: int, nbytes: int) -> None:
+        ctypes.memset(ptr, byte, nbytes)
+
+    def module(self, source: str, name: str, options: Sequence[str] = ()) -> SimModule:
+        key = source, name, tuple(options)
+        found = self._modules.get(key)
+        if found is None:
+            path = build.module_library(self.compiler, self.options, source, name, options)
+            found = self._modules[key] = SimModule(self, path, name, source)
+        return found
+
+    def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
+        """The product by NumPy: a stand-in for NVIDIA's library, which is not simulated."""
+        self.launches += 1
+        left, right, result = (_seen_by_numpy(m, batch) for m in (a, b, c))
+        if a.dtype == np.float16:
+            left, right = left.astype(np.float32), right.astype(np.float32)
+        product = np.matmul(left, right)
+        with np.errstate(over="ignore"):  # what is too large for float16 becomes infinite
+            result[...] = product + product.dtype.type(beta) * result if beta else product
+
+    def synchronize(self) -> None:
+        """Launches are done when they return. Raises `LaunchError` if a kernel wrote just outside an array."""
+        nbytes = ctypes.c_size_t()
+        with runtime.lock:
+            self.memory.collect()
+            number = self.library.cusim_damaged(ctypes.byref(nbytes))
+        if number >= 0:
+            raise LaunchError(
+                f"cuda-sim: a kernel wrote just outside array number {number} of {nbytes.value} bytes\n"
+                "  to see which and where: MINIRNN_SIM=check"
+            )
+
+
+def options_of(given: SimOptions | None) -> SimOptions:
+    return options.from_environment() if given is None else given
+
+
+def _seen_by_numpy(m: Matrix, batch: int) -> Any:
+    """A matrix, or a batch of them, as a NumPy array over the simulated memory. (batch, rows, cols)"""
+    rows, cols = (m.cols, m.rows) if m.transposed else (m.rows, m.cols)
+    elements = (batch - 1) * m.stride + (rows - 1) * m.ld + cols if batch and rows and cols else 0
+    itemsize = m.dtype.itemsize
+    buffer = getattr(m.keep, "buffer", None)
+    if buffer is not None and not buffer.ptr <= m.ptr <= m.ptr + elements * itemsize <= buffer.ptr + buffer.nbytes:
+        raise LaunchError(
+            f"gemm: a matrix of {m.rows} x {m.cols} with {m.ld} elements a row, {batch} times, leaves its array of"
+            f" {buffer.nbytes} bytes"
+        )
+    if not elements:
+        return np.zeros((batch, m.rows, m.cols), m.dtype)
+    memory: Any = (ctypes.c_char * (elements * itemsize)).from_address(m.ptr)
+    flat = np.frombuffer(memory, m.dtype)
+    strides = (m.stride * itemsize, m.ld * itemsize, itemsize)
+    seen = np.lib.stride_tricks.as_strided(flat, (batch, rows, cols), strides)
+    return seen.transpose(0, 2, 1) if m.transposed else seen

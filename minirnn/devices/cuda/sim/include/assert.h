@@ -1,0 +1,8 @@
+// assert of a kernel: fails the launch, not the process. No include guard, as in C: NDEBUG may change in between.
+#undef assert
+#ifdef NDEBUG
+#define assert(condition) ((void)0)
+#else
+#define assert(condition) \
+    ((condition) ? (void)0 : cusim_trap("assertion failed: " #condition, __FILE__, __LINE__))
+#endif

@@ -1,0 +1,2 @@
+// Everything it declares for kernels is in cusim.h, which is always included.
+#pragma once

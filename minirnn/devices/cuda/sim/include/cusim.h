@@ -1,0 +1,48 @@
+// The CUDA C++ device language for the host's C++ compiler. Included before every .cu file the simulator compiles.
+//
+// One simulated thread is one fiber of the runtime library (sim/runtime). Four words stay as they are here and are
+// rewritten afterwards, in the preprocessed text: __global__, __shared__, __device__, __constant__.
+#pragma once
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <type_traits>
+
+#define __CUDASIM__ 1
+#ifndef __CUDACC__
+#define __CUDACC__ 1
+#endif
+
+#define __host__
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
+#define __grid_constant__
+#define __managed__
+#ifndef __clang__
+#define __builtin_assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
+#endif
+
+#define CUSIM_API extern "C" __attribute__((visibility("default")))
+#define CUSIM_INLINE inline __attribute__((always_inline))
+#ifdef CUSIM_CHECK  // GCC loses no_sanitize when it inlines: in check mode the simulator's own code stays out of line
+#define CUSIM_OWN __attribute__((noinline, no_sanitize("thread")))
+#define CUSIM_CALLER __builtin_return_address(0)
+#else
+#define CUSIM_OWN CUSIM_INLINE
+#define CUSIM_CALLER nullptr
+#endif
+
+// clang-format off
+#include "cusim_vectors.h"
+#include "cusim_threads.h"
+#include "cusim_atomics.h"
+#include "cusim_math.h"
+#include "cusim_kernels.h"
+// clang-format on

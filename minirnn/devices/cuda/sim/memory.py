@@ -1,0 +1,86 @@
+"""Device memory: buffers that free themselves, and a pool, because most arrays have the size of an earlier one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from minirnn.devices.cuda.driver import LaunchError, OutOfDeviceMemory
+from minirnn.devices.cuda.sim import runtime
+
+POOL_BYTES = 64 << 20
+
+
+class SimBuffer:
+    """A stretch of simulated device memory."""
+
+    __slots__ = ("__weakref__", "memory", "nbytes", "ptr")
+
+    def __init__(self, memory: Memory, ptr: int, nbytes: int) -> None:
+        self.memory, self.ptr, self.nbytes = memory, ptr, nbytes
+
+    @property
+    def number(self) -> int:
+        """Of the allocation, in reports and traces."""
+        return int(self.memory.library.cusim_allocation(self.ptr))
+
+    def __del__(self) -> None:
+        self.memory.give_back(self.ptr, self.nbytes)
+
+    def __repr__(self) -> str:
+        return f"<SimBuffer {self.nbytes} bytes at {self.ptr:#x}>"
+
+
+class Memory:
+    """Allocation for one driver.
+
+    Buffers of the same size are used again, guard zones and all, unless `check` is set: then freed memory stays out of
+    bounds, and its use is reported.
+    """
+
+    def __init__(self, library: Any, limit: int, check: bool) -> None:
+        self.library, self.limit, self.check = library, limit, check
+        # Addresses, not buffers: the garbage collector finalizes all objects of a cycle, pooled or not.
+        self.pool: defaultdict[int, list[int]] = defaultdict(list)
+        self.pooled = 0
+        self.dead: list[int] = []  # freed while a launch ran, or in check mode; returned at the next call
+
+    def alloc(self, nbytes: int) -> SimBuffer:
+        with runtime.lock:
+            free = self.pool.get(nbytes)
+            if free:
+                self.pooled -= nbytes
+                return SimBuffer(self, free.pop(), nbytes)
+            self.collect()
+            if self.held() + nbytes > self.limit:
+                self.empty_pool()
+            held = self.held()
+            ptr = self.library.cusim_alloc(nbytes) if held + nbytes <= self.limit else None
+            if not ptr:
+                raise OutOfDeviceMemory("cuda-sim", nbytes, held, max(0, self.limit - held))
+            return SimBuffer(self, ptr, nbytes)
+
+    def give_back(self, ptr: int, nbytes: int) -> None:
+        """Called when a buffer dies, at any time, in any thread."""
+        if self.check or self.pooled + nbytes > POOL_BYTES:
+            self.dead.append(ptr)
+        else:
+            with runtime.lock:
+                self.pooled += nbytes
+                self.pool[nbytes].append(ptr)
+
+    def held(self) -> int:
+        return int(self.library.cusim_live_bytes())
+
+    def collect(self) -> None:
+        """Return what died. Raises `LaunchError` if a kernel wrote just outside of it. The caller holds the lock."""
+        while self.dead:
+            if self.library.cusim_free(self.dead.pop()) == 3:
+                raise LaunchError("cuda-sim: a kernel wrote just outside an array that was freed since")
+
+    def empty_pool(self) -> None:
+        for pointers in self.pool.values():
+            self.dead += pointers
+        self.pool.clear()
+        self.pooled = 0
+        self.collect()

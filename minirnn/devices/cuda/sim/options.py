@@ -1,0 +1,91 @@
+"""What the simulator is told: checks, thread order, limits; from code or from the variable ``MINIRNN_SIM``."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields, replace
+
+
+@dataclass(frozen=True)
+class SimOptions:
+    """Options of the simulated device.
+
+    Attributes
+    ----------
+    check : bool
+        Check every access to memory (bounds, use after free, races within a block, shared memory never written) and
+        every barrier. About ten times slower.
+    seed : int
+        0: threads run in index order. Else they take turns in a random order that this number decides.
+    preempt : int
+        In check mode: a thread gives way at each access with probability 1/preempt. 0: never.
+    resident : int
+        How many blocks the device holds at once.
+    shared_limit : int
+        Bytes of shared memory a block may use.
+    memory_mb : int
+        Size of the simulated device's memory, in MiB.
+    stack_kb : int
+        Stack of each simulated thread, in KiB.
+    watchdog_ms : int
+        Processor time without progress after which a launch fails, in milliseconds.
+    spin_probe : bool
+        Let threads give way in loops that wait for a plain volatile read; about twice as slow without barriers. Check
+        mode sees such loops anyway.
+    opt : str
+        How much the compiler optimizes: "-O0" .. "-O3".
+    """
+
+    check: bool = False
+    seed: int = 0
+    preempt: int = 0
+    resident: int = 132
+    shared_limit: int = 48 << 10
+    memory_mb: int = 4096
+    stack_kb: int = 64
+    watchdog_ms: int = 10_000
+    spin_probe: bool = False
+    opt: str = "-O2"
+
+    def __post_init__(self) -> None:
+        for name, low in (("seed", 0), ("preempt", 0), ("resident", 1), ("memory_mb", 1), ("stack_kb", 16)):
+            if getattr(self, name) < low:
+                raise ValueError(f"SimOptions: {name} is {getattr(self, name)}\n  expected {low} or more")
+        if not 0 < self.shared_limit <= 227 << 10:
+            raise ValueError(f"SimOptions: shared_limit is {self.shared_limit}\n  expected 1 .. {227 << 10} bytes")
+        if self.watchdog_ms < 10:
+            raise ValueError(f"SimOptions: watchdog_ms is {self.watchdog_ms}\n  expected 10 or more")
+        if self.opt not in ("-O0", "-O1", "-O2", "-O3"):
+            raise ValueError(f"SimOptions: opt is {self.opt!r}\n  expected -O0, -O1, -O2 or -O3")
+        if self.preempt and not self.check:
+            raise ValueError(
+                "SimOptions: preempt without check\n  expected both: threads give way where accesses are checked"
+            )
+
+
+def parse(text: str) -> SimOptions:
+    """``"check,seed=3"`` as options. Raises ValueError for a word that is none."""
+    options = SimOptions()
+    kinds = {field.name: type(getattr(options, field.name)) for field in fields(SimOptions)}
+    given: dict[str, bool | int | str] = {}
+    for word in filter(None, (word.strip() for word in text.split(","))):
+        name, has_value, value = word.partition("=")
+        kind = kinds.get(name)
+        if kind is None:
+            raise ValueError(f"MINIRNN_SIM: there is no option {name!r}\n  known: {', '.join(kinds)}")
+        try:
+            if kind is bool:
+                given[name] = {"": True, "1": True, "0": False}[value]
+            else:
+                given[name] = kind(value)
+                if not has_value:
+                    raise ValueError
+        except (KeyError, ValueError):
+            example = {bool: name, int: f"{name}=3", str: f"{name}=-O1"}[kind]
+            raise ValueError(f"MINIRNN_SIM: got {word!r}\n  expected such as {example}") from None
+    return replace(options, **given)  # type: ignore[arg-type]
+
+
+def from_environment() -> SimOptions:
+    """The options that ``MINIRNN_SIM`` asks for."""
+    return parse(os.environ.get("MINIRNN_SIM", ""))

@@ -1,0 +1,78 @@
+"""From a failed launch to a text that names the line: where instructions are, and what stands there."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from minirnn.devices.cuda.driver import LaunchError
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a source file; line 0 is unknown."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else f"{self.file} (line unknown: install binutils)"
+
+
+class SimError(LaunchError):
+    """A launch that the simulator stopped.
+
+    Attributes
+    ----------
+    kernel : str
+    reason : str
+        What happened, with the thread and the block.
+    places : tuple of Place
+        Where: of the access that failed and, for a race, of the earlier one it collides with.
+    """
+
+    def __init__(self, kernel: str, reason: str, places: tuple[Place, ...], sources: dict[str, list[str]]) -> None:
+        self.kernel, self.reason, self.places = kernel, reason, places
+        lines = [f"{kernel}: {reason}"]
+        named = [(place, "at" if n == 0 else "and at") for n, place in enumerate(dict.fromkeys(places))]
+        mentioned = [(Place(file, int(line)), "") for file, line in re.findall(r"([\w./-]+\.cuh?):(\d+)", reason)]
+        for place, where in [*named, *dict.fromkeys(mentioned)]:
+            text = sources.get(place.file, [])
+            quoted = text[place.line - 1].strip() if 0 < place.line <= len(text) else ""
+            if where or quoted:
+                lines.append("  " + f"{where} {place}".strip() + (f":  {quoted}" if quoted else ""))
+        super().__init__("\n".join(lines))
+
+
+class _DlInfo(ctypes.Structure):
+    _fields_ = [
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    ]
+
+
+def place_of(pc: int, library: Path) -> Place:
+    """The source line of an instruction of a loaded `library`."""
+    unknown = Place(library.name.rpartition("-")[0] + ".cu", 0)
+    info = _DlInfo()
+    dladdr = ctypes.CDLL(None).dladdr
+    dladdr.argtypes = [ctypes.c_void_p, ctypes.POINTER(_DlInfo)]
+    if not dladdr(pc, ctypes.byref(info)):
+        return unknown
+    at = pc - 1  # pc is where the call returns to
+    if sys.platform == "darwin":
+        command = ["atos", "-o", str(library), "-l", hex(info.base), hex(at)]
+    else:
+        command = ["addr2line", "-e", str(library), hex(at - info.base)]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, timeout=20).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return unknown
+    found = re.search(r"([^\s(/]+):(\d+)", said)
+    return Place(found.group(1), int(found.group(2))) if found else unknown

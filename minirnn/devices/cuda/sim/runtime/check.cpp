@@ -1,0 +1,257 @@
+// Check mode: every access of a kernel is looked at. Inside an allocation? Shared memory that was written before? A race?
+//
+// The kernel is compiled with -fsanitize=thread but linked without its library: the compiler's calls end up here. A race
+// is two accesses of the same memory by two threads of a block, one of them a write, with no barrier between them: neither
+// __syncthreads nor, inside a warp, a warp operation. Blocks are not compared with each other, since a hand-made grid
+// barrier cannot be told from none.
+#include "internal.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+using namespace sim;
+
+static const uint32_t WHO = 0x7fffffff, MARK = 0x80000000;  // of Access::who: the thread, and the mark
+static const int CACHE = 256;
+
+static Allocation *allocation_of_page[CACHE];
+static uintptr_t image_pages[CACHE];  // of constants and __device__ variables
+
+void sim::prepare_check() {
+    memset(allocation_of_page, 0, sizeof allocation_of_page);
+    memset(image_pages, 0, sizeof image_pages);
+}
+
+static const char *verb_of(int kind) { return kind & WRITE ? "write" : "read"; }
+
+// ----------------------------------------------------------------------------------------------------------------- races
+
+struct Place {  // of one access
+    const Allocation *allocation;  // null: shared memory
+    uint64_t offset;
+};
+
+static Text describe(const Place &place) {
+    if (!place.allocation) return describe_shared((uint32_t)place.offset);
+    Text t;
+    snprintf(t.text, sizeof t.text, "byte %llu of device allocation #%lld (%zu bytes)",
+             (unsigned long long)place.offset, (long long)place.allocation->number, place.allocation->bytes);
+    return t;
+}
+
+static int32_t distance_of(void *pc) { return (int32_t)((char *)pc - (char *)launch.call); }
+static void *pc_at(int32_t distance) { return distance ? (char *)launch.call + distance : nullptr; }
+
+[[noreturn]] static void fail_race(const char *kind, uint32_t other, int32_t other_pc, const Place &place, void *pc) {
+    const Block *b = block;
+    const uint32_t number = (other & WHO) - 1 - b->number * b->size;
+    error_pcs[1] = pc_at(other_pc);
+    fail_at(pc, "race: %s, %s: %s after thread (%u,%u,%u), no barrier between them", kind, describe(place).text,
+            name_of(thread, b).text, b->threads[number].index.x, b->threads[number].index.y,
+            b->threads[number].index.z);
+}
+
+// The current thread, as race detection sees it.
+struct Me {
+    const uint32_t first, size, number;  // `who` of the block's first thread, threads of the block, number in the block
+    const uint32_t phase, warp_phase;    // when this block, this warp last met
+
+    Me()
+        : first(1 + block->number * block->size),
+          size(block->size),
+          number(thread->number),
+          phase(block->phase),
+          warp_phase(block->warp_phase[thread->number / 32]) {}
+
+    uint32_t who() const { return first + number; }
+
+    // May the access `who` made at the time `when` run at the same time as what this thread does now?
+    bool meets(uint32_t who, uint32_t when) const {
+        const uint32_t other = (who & WHO) - first;
+        if (other >= size || other == number || when < phase) return false;
+        return other / 32 != number / 32 || when >= warp_phase;
+    }
+};
+
+// Two readers are remembered, so that a thread that reads and then writes still meets the other one.
+static inline void remember_read(Cell *c, const Me &me, int32_t pc) {
+    if (!me.meets(c->read.who, c->read.when)) {
+        if (!me.meets(c->second_who, c->second_when)) c->second_who = 0;
+        else if (pc != c->read.pc) c->second_who &= WHO;
+        c->read = {me.who(), now, pc};
+    } else {
+        c->second_who = me.who() | (pc == c->read.pc ? MARK : 0);
+        c->second_when = now;
+    }
+}
+
+static inline void check_read(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
+    const Access &w = c->written;
+    if (me.meets(w.who, w.when) && !(w.who & MARK)) fail_race("read after write", w.who, w.pc, place, pc);
+    remember_read(c, me, here);
+}
+
+static inline void check_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
+    const Access &w = c->written, &r = c->read;
+    if (me.meets(w.who, w.when)) fail_race("two writes", w.who, w.pc, place, pc);
+    if (me.meets(r.who, r.when)) fail_race("write after read", r.who, r.pc, place, pc);
+    if (me.meets(c->second_who, c->second_when)) {
+        fail_race("write after read", c->second_who, c->second_who & MARK ? r.pc : 0, place, pc);
+    }
+    c->written = {me.who(), now, here};
+}
+
+// Atomic and volatile accesses race only with plain writes: loops that wait for another thread read what it changes.
+static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
+    const Access &w = c->written;
+    if (me.meets(w.who, w.when) && !(w.who & MARK)) fail_race("two writes", w.who, w.pc, place, pc);
+    c->written = {me.who() | MARK, now, here};
+}
+
+static void check_cells(Cell *c, uint32_t bytes, int kind, const Place &place, void *pc) {
+    const Me me;
+    const int32_t here = distance_of(pc);
+    for (const Cell *end = c + bytes / 2; c < end; c++) {
+        if (kind & READ && !c->written.who && !place.allocation) {
+            fail_at(pc, "read of shared memory that was never written, %s, %s", describe(place).text,
+                    name_of(thread, block).text);
+        }
+        if (kind == READ) check_read(c, me, here, place, pc);
+        else if (kind == WRITE) check_write(c, me, here, place, pc);
+        else if (kind & WRITE) check_atomic_write(c, me, here, place, pc);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------------- bounds
+
+static void record(uint64_t address, int64_t allocation, uint32_t bytes, int kind, void *pc) {
+    CusimStats &stats = launch.stats;
+    if (stats.traced < launch.options.trace_capacity) {
+        CusimAccess &a = launch.trace[stats.traced++];
+        a.address = address;
+        a.pc = (uint64_t)pc;
+        a.order = stats.accesses;
+        a.allocation = (int32_t)allocation;
+        a.block = block->number;
+        a.thread = thread->number;
+        a.size = (uint16_t)bytes;
+        a.write = (kind & WRITE) != 0;
+        a.atomic = (kind & ATOMIC) != 0;
+    }
+    stats.accesses++;
+}
+
+static void check_shared(const char *p, uint32_t bytes, int kind, void *pc) {
+    const uint32_t offset = (uint32_t)(p - block->arena);
+    if (!find_shared(offset, bytes)) {
+        fail_at(pc, "%s outside of shared memory: %s, %s", verb_of(kind), describe_shared(offset).text,
+                name_of(thread, block).text);
+    }
+    record(offset, -1, bytes, kind, pc);
+    check_cells(block->cells + offset / 2, bytes, kind, {nullptr, offset}, pc);
+}
+
+static void check_global(const char *p, uint32_t bytes, int kind, void *pc) {
+    Allocation *&cached = allocation_of_page[(uintptr_t)p / 4096 % CACHE];
+    Allocation *a = cached;
+    if (!a || p < a->data || p + bytes > a->data + a->bytes) {
+        a = find_allocation(p);
+        if (!a || p < a->data || p + bytes > a->data + a->bytes) {
+            char what[256];
+            describe_address(what, sizeof what, p, verb_of(kind));
+            fail_at(pc, "%s, %s", what, name_of(thread, block).text);
+        }
+        cached = a;
+    }
+    record((uint64_t)(p - a->data), a->number, bytes, kind, pc);
+    if (!a->cells) {
+        Busy while_allocating;
+        a->cells = (Cell *)calloc(a->bytes / 2 + 1, sizeof(Cell));
+        if (!a->cells) fail("out of memory for what check mode knows of %zu bytes of device memory", a->bytes);
+    }
+    const uint64_t offset = (uint64_t)(p - a->data);
+    check_cells(a->cells + offset / 2, bytes, kind, {a, offset}, pc);
+}
+
+static void check_elsewhere(const char *p, int kind, void *pc) {
+    const uintptr_t page = (uintptr_t)p / 4096;
+    if (image_pages[page % CACHE] == page) return;
+    Dl_info image;
+    bool known;
+    {
+        Busy while_the_loader_is_locked;
+        known = dladdr(p, &image) != 0;
+    }
+    if (!known) {
+        char what[256];
+        describe_address(what, sizeof what, p, verb_of(kind));
+        fail_at(pc, "%s, %s", what, name_of(thread, block).text);
+    }
+    image_pages[page % CACHE] = page;
+}
+
+void sim::check_access(const void *address, uint32_t bytes, int kind, void *pc) {
+    if (!running || !thread) return;
+    const char *p = (const char *)address;
+    if (p >= block->arena && p < block->arena + launch.arena_bytes) {
+        check_shared(p, bytes, kind, pc);
+    } else if (p >= heap_begin && p < heap_end) {
+        check_global(p, bytes, kind, pc);
+    } else if (in_stacks(p) || (p >= (char *)launch.args && p < launch.args_end)) {
+        return;
+    } else {
+        check_elsewhere(p, kind, pc);
+    }
+    if (launch.options.preempt && random_number() % launch.options.preempt == 0) {
+        block->moved = 1;
+        leave();
+    }
+}
+
+// A thread that reads the same volatile again and again waits for another one.
+static void check_volatile_read(const void *p, uint32_t bytes, void *pc) {
+    check_access(p, bytes, READ | ATOMIC, pc);
+    if (!running || !thread) return;
+    if (thread->polled != p) {
+        thread->polled = p;
+        thread->spin = 0;
+    } else if (++thread->spin > 4) {
+        give_way();
+    }
+}
+
+// --------------------------------------------------------------------- what -fsanitize=thread makes the compiler call
+
+#define CALLER __builtin_return_address(0)
+#define HOOKS(N)                                                                                               \
+    CUSIM_API void __tsan_read##N(void *p) { check_access(p, N, READ, CALLER); }                               \
+    CUSIM_API void __tsan_write##N(void *p) { check_access(p, N, WRITE, CALLER); }                             \
+    CUSIM_API void __tsan_unaligned_read##N(void *p) { check_access(p, N, READ, CALLER); }                     \
+    CUSIM_API void __tsan_unaligned_write##N(void *p) { check_access(p, N, WRITE, CALLER); }                   \
+    CUSIM_API void __tsan_read_write##N(void *p) {                                                             \
+        check_access(p, N, READ, CALLER);                                                                      \
+        check_access(p, N, WRITE, CALLER);                                                                     \
+    }                                                                                                          \
+    CUSIM_API void __tsan_unaligned_read_write##N(void *p) {                                                   \
+        check_access(p, N, READ, CALLER);                                                                      \
+        check_access(p, N, WRITE, CALLER);                                                                     \
+    }                                                                                                          \
+    CUSIM_API void __tsan_volatile_read##N(void *p) { check_volatile_read(p, N, CALLER); }                     \
+    CUSIM_API void __tsan_volatile_write##N(void *p) { check_access(p, N, WRITE | ATOMIC, CALLER); }           \
+    CUSIM_API void __tsan_unaligned_volatile_read##N(void *p) { check_volatile_read(p, N, CALLER); }           \
+    CUSIM_API void __tsan_unaligned_volatile_write##N(void *p) { check_access(p, N, WRITE | ATOMIC, CALLER); }
+
+HOOKS(1)
+HOOKS(2)
+HOOKS(4)
+HOOKS(8)
+HOOKS(16)
+
+CUSIM_API void __tsan_read_range(void *p, size_t n) { check_access(p, (uint32_t)n, READ, CALLER); }
+CUSIM_API void __tsan_write_range(void *p, size_t n) { check_access(p, (uint32_t)n, WRITE, CALLER); }
+CUSIM_API void __tsan_init() {}
+CUSIM_API void __tsan_func_entry(void *) {}
+CUSIM_API void __tsan_func_exit() {}
+CUSIM_API void __tsan_vptr_update(void **, void *) {}
+CUSIM_API void __tsan_vptr_read(void **) {}

@@ -1,0 +1,240 @@
+// What the parts of the simulator's runtime share: its state, and the few functions so hot that they must be inlined.
+//
+//   fibers.cpp     the stacks simulated threads run on, and the switch from one to another
+//   scheduler.cpp  which thread, which block runs next
+//   barriers.cpp   __syncthreads and its relatives        warp.cpp   shuffles, votes, __syncwarp
+//   shared.cpp     the shared memory of a block           memory.cpp cusim_alloc, cusim_free, red zones, guard pages
+//   check.cpp      every access of a kernel, looked at one by one (check mode)
+//   language.cpp   __nanosleep, atomics, printf, traps    launch.cpp cusim_launch, signals, errors
+//
+// One operating system thread runs all simulated threads of a launch, and gives way only inside calls into this library:
+// that is why nothing here needs an atomic, and why an atomicAdd is a plain addition.
+#pragma once
+#undef _FORTIFY_SOURCE  // its longjmp refuses to leave the stack of a fiber
+#include "api.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+
+#include <atomic>
+#include <mutex>
+
+namespace sim {
+
+struct Uint3 {
+    uint32_t x, y, z;
+};
+
+// ------------------------------------------------------------------------------------------------ threads and blocks
+
+struct Fiber {
+    void *stack_pointer;  // where it goes on
+    char *stack;          // lowest usable address
+    size_t bytes;
+    Fiber *next;  // in the list of idle ones
+};
+
+enum State : uint8_t { FRESH, READY, AT_BARRIER, IN_WARP, DONE };  // the first two can run
+
+struct Thread {
+    Fiber *fiber;     // null before it first runs and after its end
+    Uint3 index;      // threadIdx
+    uint32_t number;  // in its block
+    State state;
+    uint8_t lane;
+    uint8_t operation;  // of the barrier or warp operation it waits in, and what it brings and gets there
+    int line;
+    const char *file;
+    uint32_t mask;
+    int argument, width;
+    uint64_t value, result;
+    uint32_t spin;       // how often it looked at memory without doing anything else: a spin loop
+    const void *polled;  // where it looked last
+};
+
+// One access of a thread, remembered until another thread touches the same memory.
+struct Access {
+    uint32_t who;   // 1 + number of the thread in the grid; the top bit marks an atomic or volatile access; 0: none
+    uint32_t when;  // value of `now`
+    int32_t pc;     // distance from the entry of the kernel; 0: unknown
+};
+
+// What is known of two bytes of memory. Single bytes are not watched.
+struct Cell {
+    Access written, read;
+    uint32_t second_who, second_when;  // another thread that read it; the top bit: by the same instruction as `read`
+};
+
+struct Block {
+    Uint3 index;  // blockIdx
+    uint32_t number;
+    uint32_t size, live;       // threads, and those that have not returned
+    uint32_t waiting;          // at the barrier
+    uint32_t spinning, moved;  // in this round: threads that gave way in a spin loop; whether anything happened
+    bool votes;                // the barrier is a __syncthreads_count, _and or _or
+    uint32_t phase;            // when its threads last met at a barrier
+    int position;              // in `order`
+    uint32_t *order;
+    Thread *threads;
+    uint32_t *arrived;     // by warp: the lanes that wait in a warp operation
+    uint32_t *warp_phase;  // by warp: when its lanes last met
+    char *arena;           // shared memory
+    uint32_t prepared;     // how much of it is filled with NaN
+    Cell *cells;           // of the arena, in check mode
+    Uint3 shape;           // of the block, when `threads` was filled
+    Block *next, *next_all;
+};
+
+// ------------------------------------------------------------------------------------------------------ the one launch
+
+struct Launch {
+    CusimOptions options;
+    CusimStats stats;
+    CusimAccess *trace;
+    void (*call)(void **);
+    void **args;
+    const char *args_end;
+    Uint3 grid, block;
+    uint32_t threads, blocks;  // in a block, in the grid
+    uint32_t dynamic_shared;
+    uint32_t arena_bytes;
+};
+
+extern Launch launch;
+extern Thread *thread;     // the running one; null: the scheduler
+extern Block *block;       // the running one
+extern void *scheduler;    // where the scheduler goes on
+extern uint64_t progress;  // counts what a hanging kernel does not do: ends of threads, barriers, warp operations
+extern uint32_t now;       // logical time: ticks at every barrier and warp operation
+extern uint32_t random_state;
+extern volatile sig_atomic_t running;
+extern void *error_pcs[2];
+
+// Kernels read these as threadIdx, blockIdx, blockDim, gridDim.
+CUSIM_API Uint3 cusim_thread_index, cusim_block_index, cusim_block_size, cusim_grid_size;
+extern "C" void cusim_switch(void **from, void *to);
+
+[[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+[[noreturn]] void fail_at(void *pc, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+struct Text {
+    char text[128];
+};
+Text name_of(const Thread *t, const Block *b);  // "thread (1,0,0) of block (0,0,0)"
+
+// Ctrl-C and the watchdog may come at any time, but must not leave malloc or printf half done: while a Busy lives, they
+// wait for its end.
+struct Busy {
+    static volatile sig_atomic_t depth;
+    static volatile sig_atomic_t wanted;  // a reason to stop that came meanwhile
+    Busy() {
+        depth = depth + 1;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    ~Busy() {
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        depth = depth - 1;
+        if (__builtin_expect(wanted, 0) && !depth) stop();
+    }
+    [[noreturn]] static void stop();
+};
+
+// ------------------------------------------------------------------------------------------------- parts used elsewhere
+
+Fiber *new_fiber();
+void recycle_fiber(Fiber *f);
+void prepare_fibers();  // before a launch: stacks of the size it asks for
+void reclaim_fibers();  // after one that failed: all fibers are idle again
+bool in_stacks(const void *p);
+void fiber_main();
+
+void prepare_blocks();
+void reclaim_blocks();
+void run_grid();
+void release_barrier(Block *b);
+bool finish_warp_operation(Block *b, uint32_t warp, uint32_t mask, bool without_returned);
+
+struct SharedVariable {
+    uint32_t offset, bytes;
+    const char *names;
+};
+void reset_shared();
+void prepare_shared(Block *b, uint32_t bytes);
+SharedVariable *find_shared(uint32_t offset, uint32_t bytes);
+Text describe_shared(uint32_t offset);
+
+struct Allocation {
+    char *data;
+    size_t bytes;
+    char *region;         // the pages: data lies at their end, red zones around it
+    size_t region_bytes;  // without the guard page
+    bool guarded;         // an inaccessible page follows
+    int64_t number;
+    Cell *cells;
+};
+extern char *heap_begin, *heap_end;
+Allocation *find_allocation(const char *p);  // a live one whose pages hold p, or null
+void forget_times();                         // `now` starts anew: no access has been seen yet
+void forget_block_times();
+void describe_address(char *text, size_t size, const char *p, const char *verb);
+char *reserve_addresses(size_t largest, int share, size_t *got);
+size_t page_bytes();
+extern bool launched;       // since the red zones were last looked at
+extern std::mutex the_lock;  // held by a launch, and by whatever changes what a launch reads
+
+enum { READ = 1, WRITE = 2, ATOMIC = 4 };  // kinds of access; ATOMIC: or volatile
+void check_access(const void *p, uint32_t bytes, int kind, void *pc);
+void prepare_check();
+void flush_prints();
+
+// ---------------------------------------------------------------------------------------------------------- hot inlines
+
+inline uint32_t random_number() {
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 17;
+    random_state ^= random_state << 5;
+    return random_state;
+}
+
+inline void tick() {
+    if (__builtin_expect(++now == 0, 0)) forget_times();
+}
+
+inline Thread *next_runnable() {
+    Block *b = block;
+    while (++b->position < (int)b->size) {
+        Thread *t = b->threads + b->order[b->position];
+        if (t->state <= READY) return t;
+    }
+    return nullptr;
+}
+
+inline void select(Thread *t) {
+    thread = t;
+    cusim_thread_index = t->index;
+    if (!t->fiber) t->fiber = new_fiber();
+}
+
+// The fiber `me` stops here; the next runnable thread of the block goes on, or else the scheduler.
+inline void hand_over(Fiber *me) {
+    Thread *t = next_runnable();
+    launch.stats.switches++;
+    if (t) {
+        select(t);
+        cusim_switch(&me->stack_pointer, t->fiber->stack_pointer);
+    } else {
+        thread = nullptr;
+        cusim_switch(&me->stack_pointer, scheduler);
+    }
+}
+
+inline void leave() { hand_over(thread->fiber); }
+
+inline void give_way() {
+    block->spinning++;
+    thread->spin = 0;
+    leave();
+}
+
+}  // namespace sim

@@ -1,0 +1,54 @@
+// Small things kernels call: spin loops, atomics, printf, traps, the clock.
+#include "internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+using namespace sim;
+
+static const uint32_t ATOMICS_IN_A_ROW = 256;    // then it may be a spin loop, and others get a turn
+static const uint32_t JUMPS_IN_A_ROW = 20000;
+
+static bool printed;
+
+CUSIM_API void cusim_yield() { give_way(); }
+
+// Before every atomic: one operating system thread runs all simulated ones, so the operation itself is a plain one.
+CUSIM_API void cusim_atomic(const void *p, unsigned bytes, int reads, void *pc) {
+    launch.stats.atomics++;
+    if (launch.options.check) check_access(p, bytes, WRITE | ATOMIC | (reads ? READ : 0), pc);
+    if (++thread->spin > ATOMICS_IN_A_ROW) give_way();
+}
+
+// -fsanitize-coverage=trace-pc: one call in each basic block, so an unmarked spin loop gives way even in a fast build.
+CUSIM_API void __sanitizer_cov_trace_pc() {
+    if (running && thread && ++thread->spin > JUMPS_IN_A_ROW) give_way();
+}
+
+CUSIM_API void cusim_trap(const char *what, const char *file, int line) {
+    fail("%s at %s:%d, %s", what, file, line, name_of(thread, block).text);
+}
+
+CUSIM_API int cusim_printf(const char *format, ...) {
+    static char text[4096];
+    Busy while_printing;
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (n > 0) fwrite(text, 1, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1, stdout);
+    printed = true;
+    return n;
+}
+
+void sim::flush_prints() {
+    if (printed) fflush(stdout);
+    printed = false;
+}
+
+CUSIM_API long long cusim_clock() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000ll + t.tv_nsec;
+}

@@ -1,0 +1,319 @@
+// Which simulated thread runs next.
+//
+// The threads of a block take turns: each runs until it blocks, then hands over to the next. Blocks run one after
+// another; another block becomes resident only when all resident ones spin, so a hand-made grid barrier just works.
+#include "internal.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <vector>
+
+namespace sim {
+
+Uint3 cusim_thread_index, cusim_block_index, cusim_block_size, cusim_grid_size;
+Thread *thread;
+Block *block;
+void *scheduler;
+uint64_t progress;
+uint32_t now;
+uint32_t random_state;
+
+void fiber_main() {
+    for (;;) {
+        thread->state = READY;
+        launch.call(launch.args);
+
+        Fiber *me = thread->fiber;
+        thread->state = DONE;
+        thread->fiber = nullptr;
+        block->live--;
+        progress++;
+        Thread *t = next_runnable();
+        if (t && t->state == FRESH) {  // it can have this fiber: no switch
+            t->fiber = me;
+            select(t);
+            continue;
+        }
+        recycle_fiber(me);
+        block->position--;  // hand_over looks again
+        hand_over(me);
+    }
+}
+
+// -------------------------------------------------------------------------------------------------------- pool of blocks
+
+static Block *idle, *all;
+static uint32_t pool_threads, pool_check, pool_arena;
+
+static void *map(size_t bytes) {
+    void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? nullptr : p;
+}
+
+static size_t cells_bytes() { return pool_arena / 2 * sizeof(Cell); }
+
+void prepare_blocks() {
+    const CusimOptions &o = launch.options;
+    if (pool_threads == launch.threads && pool_check == o.check && pool_arena == launch.arena_bytes) return;
+    while (Block *b = all) {
+        all = b->next_all;
+        if (b->arena) munmap(b->arena, pool_arena);
+        if (b->cells) munmap(b->cells, cells_bytes());
+        free(b->threads);
+        free(b->order);
+        free(b->arrived);
+        free(b->warp_phase);
+        free(b);
+    }
+    idle = nullptr;
+    pool_threads = launch.threads;
+    pool_check = o.check;
+    pool_arena = launch.arena_bytes;
+}
+
+void reclaim_blocks() {
+    idle = nullptr;
+    for (Block *b = all; b; b = b->next_all) {
+        b->next = idle;
+        idle = b;
+    }
+}
+
+void forget_block_times() {
+    for (Block *b = all; b; b = b->next_all) {
+        b->phase = now;
+        for (uint32_t w = 0; w * 32 < pool_threads; w++) b->warp_phase[w] = now;
+        if (!b->cells) continue;
+        for (uint32_t i = 0; i < b->prepared / 2; i++) {
+            b->cells[i].written.when = 0;  // but remember that it was written
+            b->cells[i].read = {};
+            b->cells[i].second_who = 0;
+        }
+    }
+}
+
+static void make_block() {
+    Busy while_lists_change;
+    const uint32_t n = pool_threads, warps = n / 32 + 1;
+    Block *b = (Block *)calloc(1, sizeof *b);
+    b->next_all = all;
+    all = b;
+    b->next = idle;
+    idle = b;
+    b->threads = (Thread *)calloc(n, sizeof(Thread));
+    b->order = (uint32_t *)calloc(n, sizeof(uint32_t));
+    b->arrived = (uint32_t *)calloc(warps, sizeof(uint32_t));
+    b->warp_phase = (uint32_t *)calloc(warps, sizeof(uint32_t));
+    b->arena = (char *)map(pool_arena);
+    b->cells = pool_check ? (Cell *)map(cells_bytes()) : nullptr;
+    if (!b->arena || (pool_check && !b->cells)) {
+        all = b->next_all;
+        idle = b->next;
+        fail("out of memory for the shared memory of another resident block");
+    }
+}
+
+static void fill_threads(Block *b) {
+    const Uint3 shape = launch.block;
+    b->shape = shape;
+    Uint3 index = {0, 0, 0};
+    for (uint32_t i = 0; i < b->size; i++) {
+        Thread *t = b->threads + i;
+        t->index = index;
+        t->number = i;
+        t->lane = i & 31;
+        b->order[i] = i;
+        if (++index.x == shape.x) {
+            index.x = 0;
+            if (++index.y == shape.y) {
+                index.y = 0;
+                index.z++;
+            }
+        }
+    }
+}
+
+static Block *take_block(uint32_t number) {
+    if (!idle) make_block();
+    Block *b = idle;
+    idle = b->next;
+    b->next = nullptr;
+    b->size = b->live = launch.threads;
+    b->number = number;
+    b->index = {number % launch.grid.x, number / launch.grid.x % launch.grid.y, number / launch.grid.x / launch.grid.y};
+    b->waiting = b->spinning = b->moved = 0;
+    b->votes = false;
+    tick();
+    b->phase = now;
+    if (memcmp(&b->shape, &launch.block, sizeof b->shape)) fill_threads(b);
+    for (uint32_t i = 0; i < b->size; i++) {
+        Thread *t = b->threads + i;
+        t->fiber = nullptr;
+        t->state = FRESH;
+        t->spin = 0;
+        t->polled = nullptr;
+    }
+    for (uint32_t w = 0; w * 32 < b->size; w++) {
+        b->arrived[w] = 0;
+        b->warp_phase[w] = now;
+    }
+    b->prepared = 0;
+    if (launch.dynamic_shared) prepare_shared(b, launch.dynamic_shared);
+    return b;
+}
+
+static void give_block_back(Block *b) {
+    b->next = idle;
+    idle = b;
+}
+
+// --------------------------------------------------------------------------------------------------------------- running
+
+static void shuffle(uint32_t *order, uint32_t n) {
+    for (uint32_t i = n - 1; i > 0; i--) {
+        const uint32_t j = random_number() % (i + 1), swapped = order[i];
+        order[i] = order[j];
+        order[j] = swapped;
+    }
+}
+
+[[noreturn]] static void fail_stuck(Block *b) {
+    Thread *in_warp = nullptr, *at_barrier = nullptr;
+    for (uint32_t i = 0; i < b->size; i++) {
+        Thread *t = b->threads + i;
+        if (t->state == IN_WARP && !in_warp) in_warp = t;
+        if (t->state == AT_BARRIER && !at_barrier) at_barrier = t;
+    }
+    const char *others = at_barrier ? " (others wait at __syncthreads)" : "";
+    if (!in_warp) fail("deadlock in block (%u,%u,%u)", b->index.x, b->index.y, b->index.z);
+    fail("deadlock: %s waits in a warp operation at %s:%d (mask %08x) for lanes that never come%s",
+         name_of(in_warp, b).text, in_warp->file, in_warp->line, in_warp->mask, others);
+}
+
+// True: finished. False: whoever is left waits or spins.
+static bool run_block(Block *b) {
+    block = b;
+    cusim_block_index = b->index;
+    for (;;) {
+        b->position = -1;
+        b->spinning = b->moved = 0;
+        if (launch.options.seed) shuffle(b->order, b->size);
+        if (Thread *t = next_runnable()) {
+            select(t);
+            launch.stats.switches++;
+            cusim_switch(&scheduler, t->fiber->stack_pointer);
+        }
+        if (!b->live) return true;
+        if (b->waiting == b->live) {
+            release_barrier(b);
+            continue;
+        }
+        if (b->moved) continue;
+        if (b->spinning) return false;
+        // Nobody can run: lanes that returned are not waited for.
+        for (uint32_t w = 0; w * 32 < b->size; w++) {
+            const uint32_t arrived = b->arrived[w];
+            if (!arrived) continue;
+            const Thread *first = b->threads + w * 32 + __builtin_ctz(arrived);
+            finish_warp_operation(b, w, first->mask, true);
+        }
+        if (!b->moved) fail_stuck(b);
+    }
+}
+
+static double processor_seconds() {
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
+static uint32_t greatest_common_divisor(uint32_t a, uint32_t b) {
+    while (b) {
+        const uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+// A random order of the blocks that needs no list: first, first + step, ... with a step that has no factor in common.
+struct BlockOrder {
+    uint64_t at = 0, step = 1, n, left;
+
+    explicit BlockOrder(uint32_t blocks) : n(blocks), left(blocks) {
+        if (!launch.options.seed || blocks == 1) return;
+        at = random_number() % blocks;
+        do step = 1 + random_number() % (blocks - 1);
+        while (greatest_common_divisor(blocks, (uint32_t)step) != 1);
+    }
+
+    uint32_t next() {
+        const uint64_t number = at;
+        at = (at + step) % n;
+        left--;
+        return (uint32_t)number;
+    }
+};
+
+[[noreturn]] static void fail_deadlocked(size_t resident, uint64_t outside) {
+    if (outside) {
+        fail("deadlock: %zu blocks spin, waiting for blocks that are not resident"
+             " (grid of %u blocks, only %u fit at a time)",
+             resident, launch.blocks, launch.options.resident);
+    }
+    fail("deadlock: all %zu resident blocks spin and nothing changes", resident);
+}
+
+void run_grid() {
+    static std::vector<Block *> resident;  // blocks that were started, and spin
+    {
+        Busy while_it_grows;
+        resident.clear();
+        resident.reserve(launch.options.resident + 1);
+    }
+    BlockOrder order(launch.blocks);
+    uint64_t seen = progress;
+    unsigned idle_rounds = 0;
+    double idle_since = 0;
+    while (!resident.empty() || order.left) {
+        bool changed = false;
+        for (size_t i = 0; i < resident.size();) {
+            if (run_block(resident[i])) {
+                give_block_back(resident[i]);
+                resident[i] = resident.back();
+                resident.pop_back();
+                changed = true;
+            } else {
+                i++;
+            }
+        }
+        while (resident.empty() && order.left) {
+            Block *b = take_block(order.next());
+            if (run_block(b)) {
+                give_block_back(b);
+            } else {
+                resident.push_back(b);
+            }
+            changed = true;
+        }
+        if (!changed && order.left && resident.size() < launch.options.resident) {
+            resident.push_back(take_block(order.next()));
+            changed = true;
+        }
+        if (resident.size() > launch.stats.resident_blocks) launch.stats.resident_blocks = resident.size();
+
+        if (changed || progress != seen) {
+            seen = progress;
+            idle_rounds = 0;
+        } else if (idle_rounds++ % 1024 == 0) {
+            const double seconds = processor_seconds();
+            if (idle_rounds == 1) idle_since = seconds;
+            const bool long_enough = (seconds - idle_since) * 4000 > launch.options.watchdog_ms;
+            if (idle_rounds > 10000 && long_enough) fail_deadlocked(resident.size(), order.left);
+        }
+    }
+}
+
+}  // namespace sim

@@ -1,0 +1,156 @@
+// Operations of a warp: __shfl_*_sync, __ballot_sync, __match_*_sync, __reduce_*_sync, __syncwarp.
+#include "internal.h"
+
+using namespace sim;
+
+enum {  // as in include/cusim_threads.h
+    SYNC,
+    SHUFFLE,
+    SHUFFLE_UP,
+    SHUFFLE_DOWN,
+    SHUFFLE_XOR,
+    BALLOT,
+    MATCH_ANY,
+    MATCH_ALL,
+    REDUCE_ADD,
+    REDUCE_MIN,
+    REDUCE_MAX,
+    REDUCE_AND,
+    REDUCE_OR,
+    REDUCE_XOR
+};
+
+static uint32_t lanes_of(const Block *b, uint32_t warp) {
+    const uint32_t n = b->size - warp * 32;
+    return n >= 32 ? ~0u : (1u << n) - 1;
+}
+
+static uint32_t returned_lanes(const Block *b, uint32_t warp) {
+    const uint32_t lanes = lanes_of(b, warp);
+    uint32_t returned = 0;
+    for (int i = 0; i < 32; i++) {
+        if (lanes >> i & 1 && b->threads[warp * 32 + i].state == DONE) returned |= 1u << i;
+    }
+    return returned;
+}
+
+CUSIM_API unsigned cusim_activemask() {
+    const uint32_t warp = thread->number / 32;
+    return lanes_of(block, warp) & ~returned_lanes(block, warp);
+}
+
+// Whose value a shuffle brings to `lane`; segments of `width` lanes keep to themselves.
+static int source_of(int lane, int operation, int argument, int width) {
+    const int begin = lane & ~(width - 1), end = begin + width;
+    switch (operation) {
+        case SHUFFLE: return begin + (argument & (width - 1));
+        case SHUFFLE_UP: return lane - argument < begin ? lane : lane - argument;
+        case SHUFFLE_DOWN: return lane + argument >= end ? lane : lane + argument;
+        default: return (lane ^ argument) >= end ? lane : lane ^ argument;
+    }
+}
+
+static uint32_t equal_lanes(const Thread *lanes, uint32_t taking_part, uint64_t value) {
+    uint32_t equal = 0;
+    for (int i = 0; i < 32; i++) {
+        if (taking_part >> i & 1 && lanes[i].value == value) equal |= 1u << i;
+    }
+    return equal;
+}
+
+// The header sends signed numbers as signed 64-bit ones, so one comparison fits both kinds.
+static uint64_t reduce(const Thread *lanes, uint32_t taking_part, int operation) {
+    const int first = __builtin_ctz(taking_part);
+    int64_t sum = (int64_t)lanes[first].value;
+    for (int i = first + 1; i < 32; i++) {
+        if (!(taking_part >> i & 1)) continue;
+        const int64_t value = (int64_t)lanes[i].value;
+        switch (operation) {
+            case REDUCE_ADD: sum += value; break;
+            case REDUCE_MIN: sum = value < sum ? value : sum; break;
+            case REDUCE_MAX: sum = value > sum ? value : sum; break;
+            case REDUCE_AND: sum &= value; break;
+            case REDUCE_OR: sum |= value; break;
+            default: sum ^= value;
+        }
+    }
+    return (uint64_t)sum;
+}
+
+static void check_same_operation(const Block *b, const Thread *first, const Thread *t, uint32_t mask) {
+    if (t->operation == first->operation && t->line == first->line && t->mask == mask) return;
+    fail("divergent warp operation: %s is at %s:%d with mask %08x, %s at %s:%d with mask %08x", name_of(first, b).text,
+         first->file, first->line, first->mask, name_of(t, b).text, t->file, t->line, t->mask);
+}
+
+static uint64_t shuffled(const Block *b, const Thread *lanes, int lane, uint32_t taking_part) {
+    const Thread *t = lanes + lane;
+    const int source = source_of(lane, t->operation, t->argument, t->width);
+    if (taking_part >> source & 1) return lanes[source].value;
+    if (launch.options.check) {
+        fail("shuffle at %s:%d: lane %d reads lane %d, which takes no part (mask %08x), %s", t->file, t->line, lane,
+             source, t->mask, name_of(t, b).text);
+    }
+    return t->value;
+}
+
+// If all lanes of `mask` have arrived, they get their results and go on. Lanes that returned from the kernel are waited
+// for, unless it is known that nobody else can come.
+bool sim::finish_warp_operation(Block *b, uint32_t warp, uint32_t mask, bool without_returned) {
+    uint32_t awaited = mask & lanes_of(b, warp);
+    if (without_returned) awaited &= ~returned_lanes(b, warp);
+    if (!awaited || (b->arrived[warp] & awaited) != awaited) return false;
+
+    Thread *lanes = b->threads + warp * 32;
+    const Thread *first = lanes + __builtin_ctz(awaited);
+    uint32_t ballot = 0;
+    for (int i = first->lane; i < 32; i++) {
+        if (!(awaited >> i & 1)) continue;
+        check_same_operation(b, first, lanes + i, mask);
+        ballot |= (uint32_t)(lanes[i].value & 1) << i;
+    }
+    const int operation = first->operation;
+    const uint64_t common = operation < REDUCE_ADD ? ballot : reduce(lanes, awaited, operation);
+    for (int i = first->lane; i < 32; i++) {
+        if (!(awaited >> i & 1)) continue;
+        Thread *t = lanes + i;
+        if (operation >= SHUFFLE && operation <= SHUFFLE_XOR) {
+            t->result = shuffled(b, lanes, i, awaited);
+        } else if (operation == MATCH_ANY || operation == MATCH_ALL) {
+            const uint32_t equal = equal_lanes(lanes, awaited, t->value);
+            t->result = operation == MATCH_ANY || equal == awaited ? equal : 0;
+        } else {
+            t->result = common;
+        }
+        t->state = READY;
+    }
+    b->arrived[warp] &= ~awaited;
+    b->moved = 1;
+    tick();
+    b->warp_phase[warp] = now;
+    progress++;
+    launch.stats.warp_operations++;
+    return true;
+}
+
+CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int argument, int width, const char *file,
+                              int line) {
+    Thread *t = thread;
+    const uint32_t warp = t->number / 32;
+    if (!(mask >> t->lane & 1)) {
+        fail("%s:%d: lane %d calls a warp operation with mask %08x, which leaves it out, %s", file, line, t->lane, mask,
+             name_of(t, block).text);
+    }
+    t->state = IN_WARP;
+    t->operation = operation;
+    t->mask = mask;
+    t->value = value;
+    t->argument = argument;
+    t->width = width;
+    t->file = file;
+    t->line = line;
+    t->spin = 0;
+    block->arrived[warp] |= 1u << t->lane;
+    if (!finish_warp_operation(block, warp, mask, false)) leave();
+    return t->result;
+}

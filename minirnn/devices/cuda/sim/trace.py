@@ -1,0 +1,93 @@
+"""The accesses of one launch to memory, as NumPy arrays: what pictures of coalescing and bank conflicts start from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from minirnn.devices.cuda.sim.launch import SimModule
+    from minirnn.devices.cuda.sim.report import Place
+
+WARP, SECTOR, BANKS, BANK_BYTES = 32, 32, 32, 4
+
+
+@dataclass
+class Trace:
+    """Every access of a launch, in the order in which it happened.
+
+    Attributes
+    ----------
+    accesses : numpy.ndarray
+        Fields ``address`` (bytes from the start of the array, or of the block's shared memory), ``allocation`` (number
+        of the array, -1 for shared memory), ``block``, ``thread``, ``size`` (bytes), ``write``, ``atomic``, ``pc``,
+        ``order``.
+    """
+
+    accesses: np.ndarray
+    module: SimModule
+
+    def __len__(self) -> int:
+        return len(self.accesses)
+
+    def places(self) -> dict[int, Place]:
+        """The source line of each ``pc`` that occurs."""
+        return {int(pc): self.module.place(int(pc)) for pc in np.unique(self.accesses["pc"])}
+
+    def of_line(self, line: int) -> np.ndarray:
+        """The accesses that a source line makes."""
+        wanted = [pc for pc, place in self.places().items() if place.line == line]
+        return self.accesses[np.isin(self.accesses["pc"], wanted)]
+
+    def warp_accesses(self, accesses: np.ndarray | None = None) -> Iterator[np.ndarray]:
+        """The accesses that a warp makes together: one instruction, one block, 32 threads, the same time around."""
+        a = self.accesses if accesses is None else accesses
+        if not len(a):
+            return
+        # How often this thread was at this instruction before: loops come around many times.
+        by_thread = np.lexsort((a["order"], a["thread"], a["block"], a["pc"]))
+        s = a[by_thread]
+        same = (
+            (s["pc"][1:] == s["pc"][:-1]) & (s["block"][1:] == s["block"][:-1]) & (s["thread"][1:] == s["thread"][:-1])
+        )
+        starts = np.flatnonzero(np.concatenate([[True], ~same]))
+        times = np.arange(len(s)) - np.repeat(starts, np.diff(np.append(starts, len(s))))
+        key = np.lexsort((s["thread"], times, s["thread"] // WARP, s["block"], s["pc"]))
+        s, times = s[key], times[key]
+        together = np.stack([s["pc"], s["block"], s["thread"] // WARP, times.astype(np.uint64)])
+        cuts = np.flatnonzero((together[:, 1:] != together[:, :-1]).any(axis=0)) + 1
+        yield from np.split(s, cuts)
+
+    def sectors(self, line: int) -> list[int]:
+        """For each time a warp comes to a source line: how many 32-byte sectors of device memory it touches.
+
+        32 neighboring floats are 4 sectors; 32 floats far apart are 32, eight times the traffic.
+        """
+        counts = []
+        for group in self.warp_accesses(self.of_line(line)):
+            device = group[group["allocation"] >= 0]
+            if len(device):
+                first, last = device["address"] // SECTOR, (device["address"] + device["size"] - 1) // SECTOR
+                touched = {
+                    (int(a), s)
+                    for a, f, e in zip(device["allocation"], first, last, strict=True)
+                    for s in range(f, e + 1)
+                }
+                counts.append(len(touched))
+        return counts
+
+    def bank_conflicts(self, line: int) -> list[int]:
+        """For each time a warp comes to a source line: into how many rounds its shared-memory access falls.
+
+        Shared memory has 32 banks of 4 bytes; different words of one bank must wait for each other. 1 is best.
+        """
+        rounds = []
+        for group in self.warp_accesses(self.of_line(line)):
+            shared = group[group["allocation"] < 0]
+            if len(shared):
+                words = np.unique(shared["address"] // BANK_BYTES)
+                rounds.append(int(np.bincount((words % BANKS).astype(np.int64)).max()))
+        return rounds
