@@ -42,9 +42,13 @@ ONLY_PYCUDA = "minirnn.devices.cuda.pycuda_driver"
 
 # family -> its file on each floor
 FAMILIES = {
-    "lstm_block": ("ops/lstm_block.py", "devices/cpu/lstm_block.py"),
-    "gru_block": ("ops/gru_block.py", "devices/cpu/gru_block.py"),
-    "cudnn_rnn": ("ops/cudnn_rnn.py", "devices/cpu/cudnn_rnn.py"),
+    family: (
+        f"ops/{family}.py",
+        f"devices/cpu/{family}.py",
+        f"devices/cuda/launch/{family}.py",
+        f"devices/cuda/kernels/{family}*.cu",
+    )
+    for family in ("lstm_block", "gru_block", "cudnn_rnn")
 }
 
 
@@ -199,5 +203,18 @@ def test_importing_needs_and_asks_for_no_optional_package(module: str) -> None:
 
 @pytest.mark.parametrize(("family", "path"), [(family, path) for family, files in FAMILIES.items() for path in files])
 def test_a_family_has_its_file_on_every_floor(family: str, path: str) -> None:
-    assert Path(path).stem == family
-    assert (ROOT / path).is_file()
+    files = list(ROOT.glob(path))
+    assert files
+    assert all(file.stem.startswith(family) for file in files)
+
+
+def test_every_kernel_of_the_contract_is_in_a_device_or_declared_as_falling_back() -> None:
+    """A device lists what it has; what it does not list, ops compose from primitives and count in `fallbacks`."""
+    from minirnn.devices.base import KERNELS
+    from minirnn.devices.cpu.device import CPU
+    from minirnn.devices.cuda.device import Cuda
+
+    for device in (CPU, Cuda):
+        assert device.kernels <= KERNELS.keys()
+        assert all(callable(getattr(device, name)) for name in device.kernels)
+    assert CPU.kernels == Cuda.kernels == KERNELS.keys()

@@ -4,6 +4,8 @@ Each peer runs in a process of its own, and they take turns with a rest in betwe
 spinning for some milliseconds after a call, so two of them in one process slow each other down. Every number is the
 median of several samples, each of at least 0.12 s; the table shows ratios within this run, which is all that can be
 compared between machines.
+
+``--check --device NAME`` is another job: all ops on one device, checked and then measured (`bench_check.py`).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from minirnn.commands import bench_check
 from minirnn.commands.errors import UserError
 from minirnn.io.atomic import atomic_write
 
@@ -39,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--samples", type=int, default=7, help="samples of each number (default 7)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads of each peer (default: all cores)")
     parser.add_argument("--json", metavar="FILE", help="write all numbers, versions and the machine to FILE")
+    bench_check.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,6 +52,10 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"--{name} is {getattr(args, name)}\n  expected 1 or more")
     if args.json and not Path(args.json).absolute().parent.is_dir():
         raise UserError(f"--json {args.json}: there is no such folder")
+    if args.check:
+        return bench_check.run(args)
+    if args.quick or args.golden:
+        raise UserError(f"{'--quick' if args.quick else '--golden'} is for --check\n  try: minirnn bench --check")
     peers = [p for p in PEERS if p != "torch" or find_spec("torch")]
     if "torch" not in peers:
         print("torch is not installed: comparing with the matrix products alone", file=sys.stderr)

@@ -17,15 +17,11 @@ import numpy as np
 
 import minirnn as mr
 from minirnn._version import __version__
-from minirnn.commands import toolchain
 from minirnn.commands.errors import one_line
+from minirnn.devices import toolchain
 
 PACKAGES = ("numpy", "matplotlib", "tqdm", "safetensors", "torch")
-# Devices that a later version brings: said here, so that nobody looks for them.
-PLANNED = {
-    "cuda-sim": "not in this version: will run the CUDA kernels on the CPU, with a C++ compiler and no GPU",
-    "cuda": "not in this version: will run the CUDA kernels on an NVIDIA GPU, through PyCUDA",
-}
+LINES = 4  # of a reason why a device doesn't work: a compiler can have much to say
 SLOWS_NUMPY = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
 
@@ -69,7 +65,7 @@ def examine_devices() -> dict[str, str | None]:
     reasons = mr.devices.available()
     for name, reason in reasons.items():
         reasons[name] = reason if reason is not None else try_device(name)
-    return reasons | {name: reason for name, reason in PLANNED.items() if name not in reasons}
+    return reasons
 
 
 def try_device(name: str) -> str | None:
@@ -94,6 +90,8 @@ def warnings(devices: dict[str, str | None]) -> list[str]:
         for name in SLOWS_NUMPY
         if name in os.environ
     ]
+    if os.environ.get("MINIRNN_DEBUG", "0") not in ("", "0"):
+        found.append("MINIRNN_DEBUG is set: the CUDA devices wait for every launch. Try: unset MINIRNN_DEBUG")
     default = default_device()
     if default not in devices:
         found.append(f"MINIRNN_DEVICE is {default}: no such device. Try: unset MINIRNN_DEVICE")
@@ -148,10 +146,10 @@ def package_line(name: str, version: str | None, blas: str) -> str:
 def tool_line(tool: dict[str, Any]) -> str:
     if tool["found"]:
         return str(tool["found"])
-    return f"missing. To get it: {tool['fix']}" if tool["fix"] else f"missing: {tool['why_not']}"
+    return toolchain.missing(toolchain.Tool(**tool))
 
 
 def device_line(name: str, reason: str | None, report: dict[str, Any]) -> str:
     if reason is not None:
-        return one_line(reason)
+        return one_line("\n".join(reason.removeprefix(f"{name}: ").splitlines()[:LINES]))
     return "works (default)" if name == report["default_device"] else "works"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +17,10 @@ import pytest
 import minirnn as mr
 from minirnn import cli
 from minirnn._version import __version__
-from minirnn.commands import doctor, toolchain
-from minirnn.commands.toolchain import Tool
+from minirnn.commands import doctor
+from minirnn.devices import toolchain
+from minirnn.devices.cuda.driver import CompileError
+from minirnn.devices.toolchain import Tool
 
 
 @pytest.fixture
@@ -90,6 +93,31 @@ def test_a_device_that_raises_does_not_end_the_report(monkeypatch: pytest.Monkey
     assert doctor.examine_devices()["odd"] == "RuntimeError: out of order"
 
 
+def test_a_simulator_that_cannot_compile_is_told_in_a_few_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Broken(type(mr.devices.get("cpu"))):  # type: ignore[misc]
+        name = "cuda-sim"
+
+        def asarray(self, host: np.ndarray) -> np.ndarray:
+            raise CompileError("arithmetic.cu does not compile\n" + "\n".join(f"line {k}" for k in range(50)))
+
+    monkeypatch.setattr(mr.devices, "available", lambda: {"cpu": None, "cuda-sim": None})
+    monkeypatch.setattr(mr.devices.registry, "_made", {**mr.devices.registry._made, "cuda-sim": Broken()})
+    assert cli.main(["doctor"]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.split()[:1] == ["cuda-sim"])
+    assert "CompileError: arithmetic.cu does not compile; line 0" in line
+    assert "line 20" not in line
+
+
+def test_the_debug_switch_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*doctor.SLOWS_NUMPY, "MINIRNN_DEVICE"):
+        monkeypatch.delenv(name, raising=False)
+    for value, count in (("1", 1), ("0", 0), ("", 0)):
+        monkeypatch.setenv("MINIRNN_DEBUG", value)
+        assert len(doctor.warnings({"cpu": None})) == count
+
+
 @pytest.mark.parametrize("name", doctor.SLOWS_NUMPY)
 def test_a_variable_that_slows_numpy_down_is_warned_of(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     for other in doctor.SLOWS_NUMPY:
@@ -147,6 +175,47 @@ def test_the_command_that_brings_a_tool_is_that_of_the_systems_package_manager(
     monkeypatch.setattr(toolchain, "CUDA_HOMES", ())
     assert toolchain.host_compiler().fix == compiler
     assert toolchain.find_nvcc().fix == nvcc
+
+
+class Libcuda:
+    """An NVIDIA driver that answers cuInit with a status and then counts its GPUs."""
+
+    def __init__(self, status: int, count: int) -> None:
+        self.status, self.count = status, count
+
+    def cuInit(self, flags: int) -> int:
+        return self.status
+
+    def cuDriverGetVersion(self, version: Any) -> int:
+        version._obj.value = 12080
+        return 0
+
+    def cuDeviceGetCount(self, count: Any) -> int:
+        count._obj.value = self.count
+        return 0
+
+    def cuDeviceGetName(self, text: Any, size: int, number: int) -> int:
+        text.value = f"GPU {number}".encode()
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("status", "count", "hidden", "expected"),
+    [
+        (0, 2, False, ("for CUDA 12.8, GPU 0, GPU 1", None, None)),
+        (100, 0, False, (None, None, "it sees no NVIDIA GPU; cuda-sim needs none")),
+        (0, 0, True, (None, "unset CUDA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES hides all GPUs")),
+        (804, 0, False, (None, "restart the machine  (driver for CUDA 12.8: cuInit returned error 804)", None)),
+    ],
+)
+def test_a_driver_without_a_gpu_does_not_count_as_found(
+    monkeypatch: pytest.MonkeyPatch, status: int, count: int, hidden: bool, expected: tuple[str | None, ...]
+) -> None:
+    monkeypatch.setattr(toolchain.ctypes, "CDLL", lambda name: Libcuda(status, count))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if hidden:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert toolchain.nvidia_driver() == Tool("NVIDIA driver", *expected)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="shell scripts stand in for the tools")

@@ -150,10 +150,10 @@ def c_steps(shape: Sequence[int]) -> tuple[int, ...]:
 
 def is_contiguous(shape: Sequence[int], steps: Sequence[int]) -> bool:
     """Whether `steps` are those of C order; the step of an axis of length 1 does not matter."""
+    if 0 in shape:
+        return True
     expected = 1
     for n, step in zip(reversed(shape), reversed(steps), strict=True):
-        if n == 0:
-            return True
         if n != 1 and step != expected:
             return False
         expected *= n

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cuda.driver import Driver, Kernel
-from minirnn.devices.cuda.launch import gru_block, lstm_block
+from minirnn.devices.cuda.launch import cudnn_rnn, gru_block, lstm_block
 from minirnn.devices.cuda.launch.sources import options, text
 from minirnn.devices.cuda.primitives import Primitives
 
@@ -32,6 +32,9 @@ class Cuda(Primitives):
             "block_lstm_grad",
             "gru_block_cell",
             "gru_block_cell_grad",
+            "rnn_sequence_reserve_layout",
+            "rnn_sequence",
+            "rnn_sequence_grad",
         }
     )
 
@@ -70,3 +73,11 @@ class Cuda(Primitives):
 
     def gru_block_cell_grad(self, *inputs: Any) -> Any:
         return gru_block.gru_block_cell_grad(self, *inputs)
+
+    rnn_sequence_reserve_layout = staticmethod(cudnn_rnn.rnn_sequence_reserve_layout)
+
+    def rnn_sequence(self, *inputs: Any, **attributes: Any) -> Any:
+        return cudnn_rnn.rnn_sequence(self, *inputs, **attributes)
+
+    def rnn_sequence_grad(self, *inputs: Any, **attributes: Any) -> Any:
+        return cudnn_rnn.rnn_sequence_grad(self, *inputs, **attributes)

@@ -277,9 +277,12 @@ class Primitives(Device):
     ) -> CudaArray:
         self._own(a)
         axes = tuple(range(a.ndim)) if axis is None else axis
-        shape = tuple(1 if d in axes else n for d, n in enumerate(a.shape) if keepdims or d not in axes)
-        if prod(a.shape[d] for d in axes) == 0:
-            if name != "sum" and prod(shape):
+        shape: tuple[int, ...] = tuple(
+            1 if d in axes else n for d, n in enumerate(a.shape) if keepdims or d not in axes
+        )
+        operands: int = prod([a.shape[d] for d in axes])
+        if operands == 0:
+            if name != "sum" and 0 not in shape:
                 raise ValueError(f"{name}: zero elements along axis {axes} of shape {a.shape}\n  expected at least one")
             return self.full(shape, 0, result)
         return self.reshape(reduce(self, name, a, axes, result), shape)

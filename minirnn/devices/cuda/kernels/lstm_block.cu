@@ -2,7 +2,7 @@
 // Formulas: minirnn/ops/lstm_block.py. The same lines in NumPy: minirnn/devices/cpu/lstm_block.py.
 //
 //   H units, B rows of a batch; states and gates are (B, H), z and dicfo (B, 4H), peepholes (H,), b (4H,)
-//   one thread = one unit of one row: neighbors in a warp are neighbors in memory, in every array
+//   one thread = one unit of one row; neighboring threads take neighboring units, neighbors in memory in every array
 //   columns of z, b and dicfo: i first, o last; gates ci and f are numbers `ci_at` and `f_at`, 1 and 2 (ICFO) or 2 and 1 (IFCO)
 #include "activation.cuh"
 
@@ -11,10 +11,10 @@ extern "C" __global__ void lstm_block_cell(int B, int H, int ci_at, int f_at, in
                                            acc cell_clip, const acc *z, const real *b, const real *cs_prev_,
                                            const real *wci, const real *wcf, const real *wco, real *i_, real *cs_,
                                            real *f_, real *o_, real *ci_, real *co_, real *h_) {
-    const i64 k = element();
-    if (k >= (i64)B * H) return;
-    const int unit = k % H;
-    z += k / H * 4 * H + unit, b += unit;
+    const int row = cell_row(), unit = cell_unit();
+    if (row >= B || unit >= H) return;
+    const i64 k = (i64)row * H + unit;
+    z += (i64)row * 4 * H + unit, b += unit;
     const acc cs_prev = acc(cs_prev_[k]);
 
     acc zi = z[0] + acc(b[0]);
@@ -45,10 +45,10 @@ extern "C" __global__ void lstm_block_cell_grad(int B, int H, int ci_at, int f_a
                                                 const real *f_, const real *o_, const real *ci_, const real *co_,
                                                 const real *cs_grad_, const real *h_grad_, const real *cs_next_grad,
                                                 const real *h_next_grad, real *cs_prev_grad_, real *dicfo) {
-    const i64 k = element();
-    if (k >= (i64)B * H) return;
-    const int unit = k % H;
-    dicfo += k / H * 4 * H + unit;
+    const int row = cell_row(), unit = cell_unit();
+    if (row >= B || unit >= H) return;
+    const i64 k = (i64)row * H + unit;
+    dicfo += (i64)row * 4 * H + unit;
     const acc cs_prev = acc(cs_prev_[k]);
     const acc i = acc(i_[k]), f = acc(f_[k]), o = acc(o_[k]), ci = acc(ci_[k]), co = acc(co_[k]);
     acc cs_grad = acc(cs_grad_[k]), h_grad = acc(h_grad_[k]);

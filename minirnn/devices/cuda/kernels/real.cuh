@@ -17,3 +17,8 @@ typedef ACC acc;
 
 // The element this thread works on, where one thread = one element of `n`.
 __device__ inline i64 element() { return (i64)blockIdx.x * blockDim.x + threadIdx.x; }
+
+// The cell this thread works on, where one thread = one unit of one row of a batch: units along x, rows along y. The grid
+// has rows first, because only its first axis may be longer than 65535.
+__device__ inline int cell_row() { return blockIdx.x * blockDim.y + threadIdx.y; }
+__device__ inline int cell_unit() { return blockIdx.y * blockDim.x + threadIdx.x; }

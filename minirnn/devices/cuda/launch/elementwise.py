@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -29,6 +29,20 @@ def blocks(size: int) -> tuple[int, int, int]:
 
 
 BLOCK = (THREADS, 1, 1)
+
+
+class Threads(TypedDict):
+    """How many threads a launch has."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+
+
+def cells(B: int, H: int) -> Threads:
+    """Grid and block for one thread a unit of a row: no division in the kernel, and few idle threads if H is small."""
+    units = min(THREADS, max(1, 1 << (H - 1).bit_length()))
+    rows = THREADS // units
+    return {"grid": (-(-B // rows), -(-H // units), 1), "block": (units, rows, 1)}
 
 
 @lru_cache(maxsize=4096)

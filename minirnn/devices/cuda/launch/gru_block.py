@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.elementwise import BLOCK, blocks, copy
+from minirnn.devices.cuda.launch.elementwise import cells, copy
 from minirnn.devices.cuda.launch.matmul import product
 from minirnn.devices.cuda.launch.narrow import narrow, widen
 
@@ -39,15 +39,15 @@ def gru_block_cell(
     r, u, c, h, h_prevr = (device.empty((B, H), x.dtype) for _ in range(5))
     z_ru, z_c = device.empty((B, 2 * H), x.dtype), device.empty((B, H), x.dtype)
     if B * H:
-        sizes, grid = (np.int32(B), np.int32(H)), blocks(B * H)
+        sizes, threads = (np.int32(B), np.int32(H)), cells(B, H)
         product(device, x, w_ru[:I], z_ru)
         product(device, h_prev, w_ru[I:], z_ru, beta=1.0)
         gates = device.kernel_of("gru_block.cu", "gru_block_cell_gates", x.dtype)
-        gates(*sizes, z_ru, b_ru, h_prev, r, u, h_prevr, grid=grid, block=BLOCK)
+        gates(*sizes, z_ru, b_ru, h_prev, r, u, h_prevr, **threads)
         product(device, x, w_c[:I], z_c)
         product(device, h_prevr, w_c[I:], z_c, beta=1.0)
         candidate = device.kernel_of("gru_block.cu", "gru_block_cell", x.dtype)
-        candidate(*sizes, z_c, b_c, h_prev, u, c, h, grid=grid, block=BLOCK)
+        candidate(*sizes, z_c, b_c, h_prev, u, c, h, **threads)
     return narrow(device, dtype, r, u, c, h)
 
 
@@ -77,13 +77,13 @@ def gru_block_cell_grad(
     d_x_h_prevr = device.empty((B, I + H), real)
     d_x, d_h_prev = device.empty((B, I), real), device.empty((B, H), real)
     if B * H:
-        grid = blocks(B * H)
+        threads = cells(B, H)
         candidate = device.kernel_of("gru_block.cu", "gru_block_cell_grad_candidate", real)
-        candidate(np.int32(B), np.int32(H), h_prev, u, c, d_h, d_c_bar, d_r_bar_u_bar, grid=grid, block=BLOCK)
+        candidate(np.int32(B), np.int32(H), h_prev, u, c, d_h, d_c_bar, d_r_bar_u_bar, **threads)
         product(device, d_c_bar, device.transpose(w_c, (1, 0)), d_x_h_prevr)
         gates = device.kernel_of("gru_block.cu", "gru_block_cell_grad", real)
         sizes = np.int32(B), np.int32(I), np.int32(H)
-        gates(*sizes, h_prev, r, u, d_h, d_x_h_prevr, d_r_bar_u_bar, d_h_prev, grid=grid, block=BLOCK)
+        gates(*sizes, h_prev, r, u, d_h, d_x_h_prevr, d_r_bar_u_bar, d_h_prev, **threads)
         copy(device, d_x, d_x_h_prevr[:, :I])
         product(device, d_r_bar_u_bar, device.transpose(w_ru[:I], (1, 0)), d_x, beta=1.0)
         product(device, d_r_bar_u_bar, device.transpose(w_ru[I:], (1, 0)), d_h_prev, beta=1.0)

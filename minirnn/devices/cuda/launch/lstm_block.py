@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.elementwise import BLOCK, blocks
+from minirnn.devices.cuda.launch.elementwise import BLOCK, blocks, cells
 from minirnn.devices.cuda.launch.matmul import product
 from minirnn.devices.cuda.launch.narrow import in_order, narrow, rounded, widen
 from minirnn.devices.cuda.launch.sources import accumulator
@@ -72,8 +72,8 @@ def _step(
     number, at = accumulator(dtype).type, gate_order.index
     sizes = map(np.int32, (B, H, at("c"), at("f"), use_peephole, limit is not None))
     numbers = (*sizes, number(forget_bias), number(limit or 0))
-    grid = blocks(B * H)
-    return lambda *arrays: run(*numbers, *arrays, grid=grid, block=BLOCK)
+    threads = cells(B, H)
+    return lambda *arrays: run(*numbers, *arrays, **threads)
 
 
 def lstm_block_cell_grad(
@@ -118,8 +118,8 @@ def _grad_step(device: Primitives, dtype: np.dtype, B: int, H: int, use_peephole
     run = device.kernel_of("lstm_block.cu", "lstm_block_cell_grad", dtype)
     at = gate_order.index
     numbers = tuple(map(np.int32, (B, H, at("c"), at("f"), use_peephole)))
-    grid = blocks(B * H)
-    return lambda *arrays: run(*numbers, *arrays, grid=grid, block=BLOCK)
+    threads = cells(B, H)
+    return lambda *arrays: run(*numbers, *arrays, **threads)
 
 
 def _peephole_grads(

@@ -67,5 +67,6 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "matmul.cu": _every("int64", *FLOATS),
     "lstm_block.cu": _every(*FLOATS),
     "gru_block.cu": _every("float32", "float64"),
+    "cudnn_rnn_steps.cu": _every("float32", "float64"),
 }
 """File -> sets of options, of which a test compiles every one with NVIDIA's compiler."""

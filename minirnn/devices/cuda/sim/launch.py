@@ -28,10 +28,11 @@ NUMBERS = {
     "I": np.uint32,
     "q": np.int64,
     "Q": np.uint64,
+    "e": np.float16,
     "f": np.float32,
     "d": np.float64,
 }
-SIZES = {"P": 8, "?": 1, "i": 4, "I": 4, "q": 8, "Q": 8, "f": 4, "d": 8}
+SIZES = {"P": 8, "?": 1, "i": 4, "I": 4, "q": 8, "Q": 8, "e": 2, "f": 4, "d": 8}
 GRID = struct.Struct("=6I")
 THREADS_PER_SM, SHARED_PER_SM = 2048, 227 << 10
 

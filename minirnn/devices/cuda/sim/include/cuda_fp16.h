@@ -59,8 +59,26 @@ struct alignas(2) __half {
     __half(long long x) : __half((float)x) {}
     __half(unsigned long long x) : __half((float)x) {}
 
+    // All the conversions of CUDA, so that what is ambiguous there (float += half) is ambiguous here.
     operator float() const { return cusim::float_from_half(bits); }
     operator __half_raw() const { return {bits}; }
+    operator bool() const { return (bits & 0x7fff) != 0; }
+    operator char() const { return integer<char>(); }
+    operator signed char() const { return integer<signed char>(); }
+    operator unsigned char() const { return integer<unsigned char>(); }
+    operator short() const { return integer<short>(); }
+    operator unsigned short() const { return integer<unsigned short>(); }
+    operator int() const { return integer<int>(); }
+    operator unsigned() const { return integer<unsigned>(); }
+    operator long() const { return integer<long>(); }
+    operator unsigned long() const { return integer<unsigned long>(); }
+    operator long long() const { return integer<long long>(); }
+    operator unsigned long long() const { return integer<unsigned long long>(); }
+
+    template <class T>
+    CUSIM_INLINE T integer() const {
+        return cusim::clamped<T>(truncf(cusim::float_from_half(bits)));
+    }
 };
 typedef __half half;
 static_assert(sizeof(half) == 2, "half has 16 bits");
@@ -68,7 +86,7 @@ static_assert(sizeof(half) == 2, "half has 16 bits");
 namespace cusim {
 template <>
 struct Letter<__half> {
-    static constexpr char value = 'h';
+    static constexpr char value = 'e';
 };
 }  // namespace cusim
 
@@ -85,6 +103,16 @@ CUSIM_HALF __half operator+(const __half &a) { return a; }
 CUSIM_HALF __half operator-(const __half &a) { return __half_raw{(unsigned short)(a.bits ^ 0x8000)}; }
 CUSIM_HALF __half &operator++(__half &a) { return a = a + __half(1); }
 CUSIM_HALF __half &operator--(__half &a) { return a = a - __half(1); }
+CUSIM_HALF __half operator++(__half &a, int) {
+    const __half before = a;
+    ++a;
+    return before;
+}
+CUSIM_HALF __half operator--(__half &a, int) {
+    const __half before = a;
+    --a;
+    return before;
+}
 
 #define CUSIM_HALF_COMPARISON(op, name)                                                                \
     CUSIM_HALF bool operator op(const __half &a, const __half &b) { return float(a) op float(b); }    \
@@ -126,13 +154,21 @@ CUSIM_HALF __half __hdiv(__half a, __half b) { return a / b; }
 CUSIM_HALF __half __hadd_rn(__half a, __half b) { return a + b; }
 CUSIM_HALF __half __hsub_rn(__half a, __half b) { return a - b; }
 CUSIM_HALF __half __hmul_rn(__half a, __half b) { return a * b; }
+CUSIM_HALF __half cusim_saturated(__half a) { return __saturatef((float)a); }
+CUSIM_HALF __half __hadd_sat(__half a, __half b) { return cusim_saturated(a + b); }
+CUSIM_HALF __half __hsub_sat(__half a, __half b) { return cusim_saturated(a - b); }
+CUSIM_HALF __half __hmul_sat(__half a, __half b) { return cusim_saturated(a * b); }
 CUSIM_HALF __half __hneg(__half a) { return -a; }
 CUSIM_HALF __half __habs(__half a) { return __half_raw{(unsigned short)(a.bits & 0x7fff)}; }
 CUSIM_HALF __half __hfma(__half a, __half b, __half c) { return double(float(a)) * double(float(b)) + double(float(c)); }
+CUSIM_HALF __half __hfma_relu(__half a, __half b, __half c) {
+    const __half sum = __hfma(a, b, c);
+    return float(sum) < 0 ? __half(0) : sum;
+}
 CUSIM_HALF bool __hisnan(__half a) { return (a.bits & 0x7fff) > 0x7c00; }
 CUSIM_HALF int __hisinf(__half a) { return a.bits == 0x7c00 ? 1 : a.bits == 0xfc00 ? -1 : 0; }
-CUSIM_HALF __half __hmax(__half a, __half b) { return fmaxf(a, b); }
-CUSIM_HALF __half __hmin(__half a, __half b) { return fminf(a, b); }
+CUSIM_HALF __half __hmax(__half a, __half b) { return fmaxf(float(a), float(b)); }
+CUSIM_HALF __half __hmin(__half a, __half b) { return fminf(float(a), float(b)); }
 CUSIM_HALF __half __hmax_nan(__half a, __half b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmax(a, b); }
 CUSIM_HALF __half __hmin_nan(__half a, __half b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmin(a, b); }
 
@@ -160,6 +196,9 @@ CUSIM_HALF_FUNCTION(hrint, rintf)
 
 struct alignas(4) __half2 {
     __half x, y;
+
+    __half2() = default;
+    __half2(const __half &x, const __half &y) : x(x), y(y) {}
 };
 typedef __half2 half2;
 

@@ -5,43 +5,65 @@
 CUSIM_API void cusim_atomic(const void *p, unsigned bytes, int reads, void *pc);
 
 namespace cusim {
+template <class T, class... Types>
+constexpr bool one_of = (std::is_same<T, Types>::value || ...);
+typedef unsigned long long ull;
+
 template <class T>
 struct same {  // keeps a parameter out of type deduction: atomicAdd(float *, 1) adds 1.0f
     typedef T type;
 };
 }  // namespace cusim
 
-#define CUSIM_ATOMIC(name, reads, result)                                    \
-    template <class T>                                                       \
-    CUSIM_OWN T name(T *p, typename cusim::same<T>::type v) {                \
-        cusim_atomic(p, sizeof(T), reads, CUSIM_CALLER);                     \
-        const T old = *p;                                                    \
-        *p = (result);                                                       \
-        return old;                                                          \
-    }                                                                        \
-    template <class T>                                                       \
-    CUSIM_INLINE T name(volatile T *p, typename cusim::same<T>::type v) {    \
-        return name((T *)p, v);                                              \
+// Types that CUDA has no such atomic for are refused; classes (half, half2) may be added.
+#define CUSIM_ATOMIC(name, reads, result, allowed)                                          \
+    template <class T>                                                                      \
+    CUSIM_OWN T name(T *p, typename cusim::same<T>::type v) {                               \
+        using namespace cusim;                                                              \
+        static_assert(allowed, "CUDA has no " #name " for this type");                      \
+        cusim_atomic(p, sizeof(T), reads, CUSIM_CALLER);                                    \
+        const T old = *p;                                                                   \
+        *p = (result);                                                                      \
+        return old;                                                                         \
+    }                                                                                       \
+    template <class T>                                                                      \
+    CUSIM_INLINE T name(volatile T *p, typename cusim::same<T>::type v) {                   \
+        return name((T *)p, v);                                                             \
     }
 
-#define CUSIM_ATOMICS(suffix)                                                             \
-    CUSIM_ATOMIC(atomicAdd##suffix, 1, old + v)                                           \
-    CUSIM_ATOMIC(atomicSub##suffix, 1, old - v)                                           \
-    CUSIM_ATOMIC(atomicExch##suffix, 0, v)                                                \
-    CUSIM_ATOMIC(atomicMin##suffix, 1, v < old ? v : old)                                 \
-    CUSIM_ATOMIC(atomicMax##suffix, 1, v > old ? v : old)                                 \
-    CUSIM_ATOMIC(atomicAnd##suffix, 1, old & v)                                           \
-    CUSIM_ATOMIC(atomicOr##suffix, 1, old | v)                                            \
-    CUSIM_ATOMIC(atomicXor##suffix, 1, old ^ v)                                           \
-    CUSIM_ATOMIC(atomicInc##suffix, 1, old >= v ? 0 : old + 1)                            \
-    CUSIM_ATOMIC(atomicDec##suffix, 1, old == 0 || old > v ? v : old - 1)                 \
-    template <class T>                                                                    \
-    CUSIM_OWN T atomicCAS##suffix(T *p, typename cusim::same<T>::type expected,           \
-                                  typename cusim::same<T>::type v) {                      \
-        cusim_atomic(p, sizeof(T), 1, CUSIM_CALLER);                                      \
-        const T old = *p;                                                                 \
-        if (memcmp(&old, &expected, sizeof(T)) == 0) *p = v;                              \
-        return old;                                                                       \
+#define CUSIM_32 (one_of<T, int, unsigned>)
+#define CUSIM_BITS (one_of<T, int, unsigned, ull>)
+#define CUSIM_ORDERED (one_of<T, int, unsigned, long long, ull>)
+#define CUSIM_EXCHANGED (one_of<T, int, unsigned, ull, float>)
+#define CUSIM_ADDED (one_of<T, int, unsigned, ull, float, double> || std::is_class<T>::value)
+#define CUSIM_COUNTED (one_of<T, unsigned>)
+#define CUSIM_COMPARED (one_of<T, int, unsigned, ull, unsigned short>)
+
+#define CUSIM_ATOMICS(suffix)                                                                         \
+    CUSIM_ATOMIC(atomicAdd##suffix, 1, old + v, CUSIM_ADDED)                                          \
+    CUSIM_ATOMIC(atomicSub##suffix, 1, old - v, CUSIM_32)                                             \
+    CUSIM_ATOMIC(atomicExch##suffix, 0, v, CUSIM_EXCHANGED)                                           \
+    CUSIM_ATOMIC(atomicMin##suffix, 1, v < old ? v : old, CUSIM_ORDERED)                              \
+    CUSIM_ATOMIC(atomicMax##suffix, 1, v > old ? v : old, CUSIM_ORDERED)                              \
+    CUSIM_ATOMIC(atomicAnd##suffix, 1, old & v, CUSIM_BITS)                                           \
+    CUSIM_ATOMIC(atomicOr##suffix, 1, old | v, CUSIM_BITS)                                            \
+    CUSIM_ATOMIC(atomicXor##suffix, 1, old ^ v, CUSIM_BITS)                                           \
+    CUSIM_ATOMIC(atomicInc##suffix, 1, old >= v ? 0 : old + 1, CUSIM_COUNTED)                         \
+    CUSIM_ATOMIC(atomicDec##suffix, 1, old == 0 || old > v ? v : old - 1, CUSIM_COUNTED)              \
+    template <class T>                                                                                \
+    CUSIM_OWN T atomicCAS##suffix(T *p, typename cusim::same<T>::type expected,                       \
+                                  typename cusim::same<T>::type v) {                                  \
+        using namespace cusim;                                                                        \
+        static_assert(CUSIM_COMPARED, "CUDA has no atomicCAS for this type");                         \
+        cusim_atomic(p, sizeof(T), 1, CUSIM_CALLER);                                                  \
+        const T old = *p;                                                                             \
+        if (old == expected) *p = v;                                                                  \
+        return old;                                                                                   \
+    }                                                                                                 \
+    template <class T>                                                                                \
+    CUSIM_INLINE T atomicCAS##suffix(volatile T *p, typename cusim::same<T>::type expected,           \
+                                     typename cusim::same<T>::type v) {                               \
+        return atomicCAS##suffix((T *)p, expected, v);                                                \
     }
 
 CUSIM_ATOMICS()

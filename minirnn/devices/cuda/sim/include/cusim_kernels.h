@@ -61,7 +61,7 @@ CUSIM_OWN void call(void (*kernel)(A...), void **addresses) {
 
 // The letters of a kernel's parameters, and their sizes in bytes.
 template <class... A>
-const char *signature(void (*)(A...), const unsigned **sizes) {
+CUSIM_OWN const char *signature(void (*)(A...), const unsigned **sizes) {
     static const char letters[sizeof...(A) + 1] = {Letter<typename std::remove_cv<A>::type>::value..., 0};
     static const unsigned bytes[sizeof...(A) + 1] = {sizeof(A)..., 0};
     *sizes = bytes;

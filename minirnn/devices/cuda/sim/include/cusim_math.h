@@ -64,6 +64,10 @@ CUSIM_MATH double sinpi(double x) { return sin(M_PI * remainder(x, 2.0)); }
 CUSIM_MATH double cospi(double x) { return cos(M_PI * remainder(x, 2.0)); }
 CUSIM_MATH float normcdff(float x) { return 0.5f * erfcf(-x * 0.70710678f); }
 CUSIM_MATH double normcdf(double x) { return 0.5 * erfc(-x * M_SQRT1_2); }
+CUSIM_MATH float norm3df(float a, float b, float c) { return sqrtf(a * a + b * b + c * c); }
+CUSIM_MATH float norm4df(float a, float b, float c, float d) { return sqrtf(a * a + b * b + c * c + d * d); }
+CUSIM_MATH float rnorm3df(float a, float b, float c) { return 1.0f / norm3df(a, b, c); }
+CUSIM_MATH float rhypotf(float a, float b) { return 1.0f / hypotf(a, b); }
 CUSIM_MATH float fdividef(float a, float b) { return a / b; }
 CUSIM_MATH float __fdividef(float a, float b) { return a / b; }
 CUSIM_MATH float __saturatef(float x) { return x > 0 ? x < 1 ? x : 1.0f : 0.0f; }
@@ -160,18 +164,26 @@ CUSIM_MATH unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift)
     return (unsigned)(((unsigned long long)high << 32 | low) >> (shift & 31));
 }
 
-// min and max of any two numbers; of floating-point ones as fmin and fmax: a NaN gives way
-template <class A, class B>
-CUSIM_INLINE constexpr auto min(A a, B b) -> decltype(a + b) {
-    typedef decltype(a + b) Both;
-    const Both x = Both(a), y = Both(b);
-    return x != x ? y : y < x ? y : x;
-}
-template <class A, class B>
-CUSIM_INLINE constexpr auto max(A a, B b) -> decltype(a + b) {
-    typedef decltype(a + b) Both;
-    const Both x = Both(a), y = Both(b);
-    return x != x ? y : y > x ? y : x;
-}
+// min and max: the overloads of CUDA and no others, so what is ambiguous there is ambiguous here. Of floating-point
+// numbers a NaN gives way, as in fmin and fmax.
+#define CUSIM_MIN_MAX(A, B, Both)                                                          \
+    CUSIM_MATH Both min(A a, B b) { return (Both)b < (Both)a ? (Both)b : (Both)a; }        \
+    CUSIM_MATH Both max(A a, B b) { return (Both)b > (Both)a ? (Both)b : (Both)a; }
+#define CUSIM_MIN_MAX_INTEGER(Signed)                               \
+    CUSIM_MIN_MAX(Signed, Signed, Signed)                           \
+    CUSIM_MIN_MAX(unsigned Signed, unsigned Signed, unsigned Signed) \
+    CUSIM_MIN_MAX(Signed, unsigned Signed, unsigned Signed)         \
+    CUSIM_MIN_MAX(unsigned Signed, Signed, unsigned Signed)
+CUSIM_MIN_MAX_INTEGER(int)
+CUSIM_MIN_MAX_INTEGER(long)
+CUSIM_MIN_MAX_INTEGER(long long)
+CUSIM_MATH float min(float a, float b) { return fminf(a, b); }
+CUSIM_MATH float max(float a, float b) { return fmaxf(a, b); }
+CUSIM_MATH double min(double a, double b) { return fmin(a, b); }
+CUSIM_MATH double max(double a, double b) { return fmax(a, b); }
+CUSIM_MATH double min(float a, double b) { return fmin((double)a, b); }
+CUSIM_MATH double max(float a, double b) { return fmax((double)a, b); }
+CUSIM_MATH double min(double a, float b) { return fmin(a, (double)b); }
+CUSIM_MATH double max(double a, float b) { return fmax(a, (double)b); }
 CUSIM_MATH unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
 CUSIM_MATH unsigned umax(unsigned a, unsigned b) { return a > b ? a : b; }

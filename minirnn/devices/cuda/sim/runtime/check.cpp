@@ -192,7 +192,7 @@ static void check_elsewhere(const char *p, int kind, void *pc) {
 }
 
 void sim::check_access(const void *address, uint32_t bytes, int kind, void *pc) {
-    if (!running || !thread) return;
+    if (!in_kernel()) return;
     const char *p = (const char *)address;
     if (p >= block->arena && p < block->arena + launch.arena_bytes) {
         check_shared(p, bytes, kind, pc);
@@ -211,8 +211,8 @@ void sim::check_access(const void *address, uint32_t bytes, int kind, void *pc) 
 
 // A thread that reads the same volatile again and again waits for another one.
 static void check_volatile_read(const void *p, uint32_t bytes, void *pc) {
+    if (!in_kernel()) return;
     check_access(p, bytes, READ | ATOMIC, pc);
-    if (!running || !thread) return;
     if (thread->polled != p) {
         thread->polled = p;
         thread->spin = 0;

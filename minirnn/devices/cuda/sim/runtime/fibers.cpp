@@ -20,13 +20,12 @@ static const size_t LARGEST_RESERVATION = (size_t)16 << 30;
 static const unsigned STACKS_AT_ONCE = 64;
 static const unsigned MOST_GUARDS = 8192;  // each guard page costs two of the (usually 65 530) mappings of a process
 
-static char *stacks, *stacks_top, *stacks_end;
+char *stacks_begin, *stacks_end;
+static char *reserved_end;
 static size_t stack_bytes;
 static unsigned guards;
 static Fiber *idle;
 static std::vector<Fiber *> made;  // STACKS_AT_ONCE at each
-
-bool in_stacks(const void *p) { return (char *)p >= stacks && (char *)p < stacks_top; }
 
 // ----------------------------------------------------------------------------------------------------------- the switch
 
@@ -137,8 +136,8 @@ void prepare_fibers() {
     }
     made.clear();
     idle = nullptr;
-    if (stacks) munmap(stacks, stacks_end - stacks);
-    stacks = stacks_top = stacks_end = nullptr;
+    if (stacks_begin) munmap(stacks_begin, reserved_end - stacks_begin);
+    stacks_begin = stacks_end = reserved_end = nullptr;
     guards = 0;
     stack_bytes = wanted;
 }
@@ -159,14 +158,14 @@ void reclaim_fibers() {
 
 static void make_stacks() {
     Busy while_lists_change;
-    if (!stacks) {
+    if (!stacks_begin) {
         size_t bytes = 0;
-        stacks = stacks_top = reserve_addresses(LARGEST_RESERVATION, 3, &bytes);
-        stacks_end = stacks + bytes;
+        stacks_begin = stacks_end = reserve_addresses(LARGEST_RESERVATION, 3, &bytes);
+        reserved_end = stacks_begin + bytes;
     }
-    size_t n = (stacks_end - stacks_top) / stack_bytes;
+    size_t n = (reserved_end - stacks_end) / stack_bytes;
     if (n > STACKS_AT_ONCE) n = STACKS_AT_ONCE;
-    if (!stacks || !n || mprotect(stacks_top, n * stack_bytes, PROT_READ | PROT_WRITE)) {
+    if (!stacks_begin || !n || mprotect(stacks_end, n * stack_bytes, PROT_READ | PROT_WRITE)) {
         fail("out of memory: too many simulated threads wait at the same time for a stack of %zu kB each",
              stack_bytes >> 10);
     }
@@ -174,10 +173,10 @@ static void make_stacks() {
     made.push_back((Fiber *)calloc(STACKS_AT_ONCE, sizeof(Fiber)));
     for (size_t i = 0; i < n; i++) {
         Fiber *f = made.back() + i;
-        if (guards++ < MOST_GUARDS) mprotect(stacks_top, page, PROT_NONE);
-        f->stack = stacks_top + page;
+        if (guards++ < MOST_GUARDS) mprotect(stacks_end, page, PROT_NONE);
+        f->stack = stacks_end + page;
         f->bytes = stack_bytes - page;
-        stacks_top += stack_bytes;
+        stacks_end += stack_bytes;
         recycle_fiber(f);
     }
 }

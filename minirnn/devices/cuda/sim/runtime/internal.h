@@ -146,7 +146,11 @@ Fiber *new_fiber();
 void recycle_fiber(Fiber *f);
 void prepare_fibers();  // before a launch: stacks of the size it asks for
 void reclaim_fibers();  // after one that failed: all fibers are idle again
-bool in_stacks(const void *p);
+extern char *stacks_begin, *stacks_end;  // of the stacks in use
+inline bool in_stacks(const void *p) { return (char *)p >= stacks_begin && (char *)p < stacks_end; }
+
+// Not so while another thread of the process calls a small function of a kernel's module that was compiled for check mode.
+inline bool in_kernel() { return in_stacks(__builtin_frame_address(0)); }
 void fiber_main();
 
 void prepare_blocks();

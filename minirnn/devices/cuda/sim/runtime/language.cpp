@@ -23,7 +23,7 @@ CUSIM_API void cusim_atomic(const void *p, unsigned bytes, int reads, void *pc) 
 
 // -fsanitize-coverage=trace-pc: one call in each basic block, so an unmarked spin loop gives way even in a fast build.
 CUSIM_API void __sanitizer_cov_trace_pc() {
-    if (running && thread && ++thread->spin > JUMPS_IN_A_ROW) give_way();
+    if (in_kernel() && ++thread->spin > JUMPS_IN_A_ROW) give_way();
 }
 
 CUSIM_API void cusim_trap(const char *what, const char *file, int line) {

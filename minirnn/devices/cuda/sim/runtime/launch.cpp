@@ -191,11 +191,19 @@ static void install_handlers() {
 static void restore_handlers() {
     if (interrupt_handled) sigaction(SIGINT, &interrupt_handler.before, nullptr);
     set_timer(0);
-    sigaction(SIGVTALRM, &tick_handler.before, nullptr);
+    // One more tick may be on its way. Its default action would end the process, so then on_tick stays.
+    if (tick_handler.before.sa_handler != SIG_DFL) sigaction(SIGVTALRM, &tick_handler.before, nullptr);
     for (Handler &h : faults) sigaction(h.signal, &h.before, nullptr);
 }
 
 // ---------------------------------------------------------------------------------------------------------------- launch
+
+// A forked child has none of the other threads of its parent: not the one that holds the lock, either.
+static void after_fork() {
+    new (&the_lock) std::mutex;
+    running = 0;
+}
+static const int forks_are_watched = pthread_atfork(nullptr, nullptr, after_fork);
 
 static const char *refusal(uint64_t threads, uint64_t blocks) {
     const Uint3 g = launch.grid, b = launch.block;

@@ -1,4 +1,4 @@
-"""What a CUDA device needs on this machine: what was found, and the one command that would bring what is missing."""
+"""What the CUDA devices need on this machine: what was found, and the one command that would bring what is missing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ INSTALL = {
 }
 NO_MACOS = "NVIDIA offers none for macOS; cuda-sim needs none"
 CUDA_HOMES = ("/usr/local/cuda/bin", "/opt/cuda/bin")
+CUDA_ERROR_NO_DEVICE = 100
 
 
 @dataclass(frozen=True)
@@ -37,17 +39,28 @@ class Tool:
 
 def find_all() -> list[Tool]:
     """What the devices `cuda-sim` (the compiler) and `cuda` (everything) need, in the order in which to install it."""
-    compiler, nvcc, driver = host_compiler(), find_nvcc(), nvidia_driver()
-    # cuBLAS must not be newer than the driver; without a driver go by the toolkit.
-    generation = re.search(r"\d+(?=\.)", driver.found or nvcc.found or "")
-    extra = "cuda12" if generation and int(generation[0]) < 13 else "cuda"
-    return [
-        compiler,
-        driver,
-        nvcc,
-        package("PyCUDA", "pycuda", extra),
-        package("cuBLAS binding", "nvmath-python", extra),
-    ]
+    return [host_compiler(), *for_a_gpu()]
+
+
+def for_a_gpu() -> Iterator[Tool]:
+    """What the device `cuda` needs, but for the C++ compiler; each is looked for when its turn comes."""
+    yield (driver := nvidia_driver())
+    yield (nvcc := find_nvcc())
+    wanted = extra(driver, nvcc)
+    yield package("PyCUDA", "pycuda", wanted)
+    yield package("cuBLAS binding", "nvmath-python", wanted)
+
+
+def extra(driver: Tool | None = None, nvcc: Tool | None = None) -> str:
+    """The one of minirnn's extras that fits this machine: cuBLAS must not be newer than the driver."""
+    # Without a driver go by the toolkit.
+    generation = re.search(r"\d+(?=\.)", (driver or nvidia_driver()).found or (nvcc or find_nvcc()).found or "")
+    return "cuda12" if generation and int(generation[0]) < 13 else "cuda"
+
+
+def missing(tool: Tool) -> str:
+    """A line on a tool that was not found."""
+    return f"missing. To get it: {tool.fix}" if tool.fix else f"missing: {tool.why_not}"
 
 
 def host_compiler() -> Tool:
@@ -92,10 +105,15 @@ def nvidia_driver() -> Tool:
     version, count = ctypes.c_int(), ctypes.c_int()
     cuda.cuDriverGetVersion(ctypes.byref(version))
     for_cuda = f"for CUDA {version.value // 1000}.{version.value % 1000 // 10}"
-    if status != 0:
+    if status not in (0, CUDA_ERROR_NO_DEVICE):
         return Tool(name, None, f"restart the machine  (driver {for_cuda}: cuInit returned error {status})")
-    cuda.cuDeviceGetCount(ctypes.byref(count))
-    return Tool(name, f"{for_cuda}, {', '.join(_gpu_name(cuda, i) for i in range(count.value)) or 'no GPU'}")
+    if status == 0:
+        cuda.cuDeviceGetCount(ctypes.byref(count))
+    if count.value == 0:
+        hidden = "CUDA_VISIBLE_DEVICES" in os.environ
+        why = "CUDA_VISIBLE_DEVICES hides all GPUs" if hidden else "it sees no NVIDIA GPU; cuda-sim needs none"
+        return Tool(name, None, "unset CUDA_VISIBLE_DEVICES" if hidden else None, why)
+    return Tool(name, f"{for_cuda}, {', '.join(_gpu_name(cuda, i) for i in range(count.value))}")
 
 
 def _gpu_name(cuda: ctypes.CDLL, index: int) -> str:
@@ -123,7 +141,12 @@ def pip_install(extra: str) -> str:
     """The command that installs one of minirnn's extras into this Python."""
     # Pip reads the extra off the installed minirnn; if none is installed, it must not look for one by its name.
     what = f"'minirnn[{extra}]'" if installed_version("minirnn") else f"-e '.[{extra}]'"
-    return f"{shlex.quote(short(sys.executable))} -m pip install {what}"
+    return f"{pip()} install {what}"
+
+
+def pip() -> str:
+    """How pip of this Python is called."""
+    return f"{shlex.quote(short(sys.executable))} -m pip"
 
 
 def short(path: str) -> str:

@@ -1,0 +1,229 @@
+"""``MINIRNN_DEBUG=1``: an error shows at the launch that caused it, and the simulator says which line it was.
+
+A GPU reports a bad access long after the launch, without thread or line, and the process can use it no more. So each
+launch is waited for here; the memory that it can reach is copied to the host before; and when it fails, the same launch
+(source, options, sizes, arguments, contents of memory) runs once more in the simulator, in check mode. That is slow:
+every launch copies all arrays it is given.
+
+Memory that a kernel reaches through pointers inside a struct is not copied; our kernels get no such structs.
+"""
+
+from __future__ import annotations
+
+import bisect
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minirnn.devices.cuda.driver import Buffer, Driver, Kernel, LaunchError, Limits, Matrix, Module
+
+LARGEST_SHARED = 227 << 10
+"""Bytes of shared memory a block has on the largest GPUs, and so in the simulator."""
+
+
+def checking_simulator(limits: Limits) -> Driver:
+    """A simulated device with these limits that checks every access. `DeviceUnavailable` without a C++ compiler."""
+    from minirnn.devices.cuda.sim.driver import SimDriver
+    from minirnn.devices.cuda.sim.options import SimOptions
+
+    shared = min(limits.shared_bytes_per_block, LARGEST_SHARED)
+    # What the GPU held, the simulator shall hold: only the host's own memory is its limit.
+    return SimDriver(SimOptions(check=True, shared_limit=shared, memory_mb=1 << 20))
+
+
+class DebugDriver:
+    """Any driver, waited for after each launch.
+
+    Parameters
+    ----------
+    driver : Driver
+        The one that does the work.
+    simulator : callable
+        Makes, for the driver's limits, the driver in which a failed launch runs again.
+    """
+
+    def __init__(self, driver: Driver, simulator: Callable[[Limits], Driver] = checking_simulator) -> None:
+        self.driver = driver
+        self.name: str = driver.name
+        self.limits: Limits = driver.limits
+        self.memory = _Memory()
+        self._simulator = simulator
+
+    @property
+    def launches(self) -> int:
+        return self.driver.launches
+
+    @launches.setter
+    def launches(self, count: int) -> None:
+        self.driver.launches = count
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.driver, name)  # what only this driver has: tf32, stream_handle
+
+    def alloc(self, nbytes: int) -> Buffer:
+        return _Tracked(self.driver.alloc(nbytes), self.memory)
+
+    def h2d(self, ptr: int, host: np.ndarray) -> None:
+        self.driver.h2d(ptr, host)
+
+    def d2h(self, host: np.ndarray, ptr: int) -> None:
+        self.driver.d2h(host, ptr)
+
+    def d2d(self, to: int, ptr: int, nbytes: int) -> None:
+        self.driver.d2d(to, ptr, nbytes)
+
+    def memset(self, ptr: int, byte: int, nbytes: int) -> None:
+        self.driver.memset(ptr, byte, nbytes)
+
+    def module(self, source: str, name: str, options: Sequence[str] = ()) -> _DebugModule:
+        return _DebugModule(self, self.driver.module(source, name, options), source, name, tuple(options))
+
+    def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
+        try:
+            self.driver.gemm(a, b, c, beta, batch)
+            self.driver.synchronize()
+        except LaunchError as error:
+            what = f"product of ({a.rows}, {a.cols}) and ({b.rows}, {b.cols}), {a.dtype}, {batch} times"
+            raise LaunchError(f"{what}: {error}\n  it is the library's, so the simulator cannot run it") from error
+
+    def synchronize(self) -> None:
+        self.driver.synchronize()
+
+    def copies_for(self, args: Sequence[Any]) -> dict[int, np.ndarray]:
+        """Address -> contents of every piece of memory that one of these arguments points into."""
+        copies: dict[int, np.ndarray] = {}
+        for arg in args:
+            found = self.memory.around(arg.ptr) if hasattr(arg, "ptr") else None
+            if found is not None and found[0] not in copies:
+                start, nbytes = found
+                copies[start] = np.empty(nbytes, np.uint8)
+                self.driver.d2h(copies[start], start)
+        return copies
+
+    def run_again(self, launch: Launch, copies: dict[int, np.ndarray]) -> str:
+        """What the simulator says to the same launch, started from the same contents of memory."""
+        try:
+            simulator = self._simulator(self.limits)
+            kernel = simulator.module(launch.source, launch.file, launch.options).function(launch.kernel)
+            buffers = {start: simulator.alloc(copy.nbytes) for start, copy in copies.items()}
+            for start, copy in copies.items():
+                simulator.h2d(buffers[start].ptr, copy)
+            args = [self._moved(arg, buffers) for arg in launch.args]
+        except Exception as error:  # no compiler, no memory, ...: the GPU's error counts more than this one
+            return f"the simulator cannot run this launch: {type(error).__name__}: {error}"
+        try:
+            kernel(*args, grid=launch.grid, block=launch.block, shared=launch.shared)
+            simulator.synchronize()
+        except LaunchError as error:
+            return f"the same launch in the simulator: {error}"
+        except Exception as error:
+            return f"the simulator cannot run this launch: {type(error).__name__}: {error}"
+        return (
+            "the same launch runs without a fault in the simulator: suspect what differs between runs and machines\n"
+            "  (the order of threads, memory that nobody wrote), or sizes that only the GPU refuses"
+        )
+
+    def _moved(self, arg: Any, buffers: dict[int, Buffer]) -> Any:
+        """The argument for the simulator: a pointer goes to the same place in the copy; a stray one stays stray."""
+        if not hasattr(arg, "ptr"):
+            return arg
+        found = self.memory.around(arg.ptr)
+        return _Pointer(arg.ptr if found is None else buffers[found[0]].ptr + arg.ptr - found[0])
+
+
+@dataclass(frozen=True)
+class Launch:
+    """All that is needed to launch a kernel once more, but for the contents of memory."""
+
+    source: str
+    file: str
+    options: tuple[str, ...]
+    kernel: str
+    args: tuple[Any, ...]
+    grid: Sequence[int]
+    block: Sequence[int]
+    shared: int
+
+
+@dataclass(frozen=True)
+class _Pointer:
+    ptr: int
+
+
+class _Memory:
+    """Which memory is allocated."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._sizes: dict[int, int] = {}
+        self._lock = threading.RLock()
+
+    def add(self, start: int, nbytes: int) -> None:
+        with self._lock:
+            if start not in self._sizes:
+                bisect.insort(self._starts, start)
+            self._sizes[start] = nbytes
+
+    def remove(self, start: int) -> None:
+        with self._lock:
+            if self._sizes.pop(start, None) is not None:
+                del self._starts[bisect.bisect_left(self._starts, start)]
+
+    def around(self, ptr: int) -> tuple[int, int] | None:
+        """Start and size of the piece that `ptr` points into, or just behind."""
+        with self._lock:
+            k = bisect.bisect_right(self._starts, ptr) - 1
+            if k < 0:
+                return None
+            start = self._starts[k]
+            nbytes = self._sizes[start]
+            return (start, nbytes) if ptr <= start + nbytes else None
+
+
+class _Tracked:
+    """A buffer that is known to `_Memory` while it lives."""
+
+    __slots__ = ("__weakref__", "_buffer", "_memory", "nbytes", "ptr")
+
+    def __init__(self, buffer: Buffer, memory: _Memory) -> None:
+        self._buffer, self._memory = buffer, memory
+        self.ptr, self.nbytes = buffer.ptr, buffer.nbytes
+        memory.add(self.ptr, self.nbytes)
+
+    def __del__(self) -> None:
+        with suppress(AttributeError):
+            self._memory.remove(self.ptr)
+
+
+class _DebugModule:
+    def __init__(self, debug: DebugDriver, module: Module, source: str, file: str, options: tuple[str, ...]) -> None:
+        self._debug, self._module = debug, module
+        self._source, self._file, self._options = source, file, options
+
+    def function(self, name: str) -> _DebugKernel:
+        return _DebugKernel(self._debug, self._module.function(name), self._source, self._file, self._options)
+
+
+class _DebugKernel:
+    def __init__(self, debug: DebugDriver, kernel: Kernel, source: str, file: str, options: tuple[str, ...]) -> None:
+        self.name = kernel.name
+        self._debug, self._kernel = debug, kernel
+        self._source, self._file, self._options = source, file, options
+
+    def __call__(self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0) -> None:
+        debug = self._debug
+        copies = debug.copies_for(args)
+        try:
+            self._kernel(*args, grid=grid, block=block, shared=shared)
+            debug.driver.synchronize()
+        except LaunchError as error:
+            launch = Launch(self._source, self._file, self._options, self.name, args, tuple(grid), tuple(block), shared)
+            at = f"{self.name} of {self._file}, grid {launch.grid}, block {launch.block}, shared {shared}"
+            raise LaunchError(f"{at}: {error}\n{debug.run_again(launch, copies)}") from error
+
+    def max_resident_blocks(self, block: Sequence[int], shared: int = 0) -> int:
+        return self._kernel.max_resident_blocks(block, shared)

@@ -1,0 +1,339 @@
+"""A `pycuda` of host memory, with the signatures and the pitfalls of PyCUDA 2026.1 (read off its source).
+
+A context must be current in the calling thread for every call; a pooled allocation that dies without one, or a thread
+that ends with a context on its stack, aborts the process there and is counted in `aborts` here. Kernels are Python
+functions that take the parameter buffer.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+
+class Error(Exception):
+    pass
+
+
+class MemoryError(Error):
+    pass
+
+
+class LogicError(Error):
+    pass
+
+
+class LaunchError(Error):
+    pass
+
+
+class CompileError(Error):
+    def __init__(self, msg: str, command_line: list[str], stdout: str | None = None, stderr: str | None = None) -> None:
+        self.msg, self.command_line, self.stdout, self.stderr = msg, command_line, stdout, stderr
+
+
+class Stacks(threading.local):
+    def __init__(self) -> None:
+        self.contexts: list[Context] = []
+
+
+class Machine:
+    """The state of the one GPU."""
+
+    def __init__(self, memory: int = 1 << 20) -> None:
+        self.memory, self.used = memory, 0
+        self.stacks = Stacks()
+        self.aborts: list[str] = []
+        self.kernels: dict[str, Callable[..., None]] = {}
+        self.compiled: list[dict[str, Any]] = []
+        self.cache: dict[tuple[str, tuple[str, ...]], bytes] = {}
+        self.launched: list[dict[str, Any]] = []
+        self.late: Error | None = None  # comes out at the next synchronisation
+        self.blocks: dict[int, np.ndarray] = {}
+        self.read_only = False  # the folder of PyCUDA's disk cache
+
+    def need_context(self, what: str) -> None:
+        if not self.stacks.contexts:
+            raise LogicError(f"{what} failed: invalid device context")
+
+    def raise_late(self) -> None:
+        if self.late is not None:
+            raise self.late
+
+
+class Context:
+    handle = 1
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine, self.valid = machine, True
+
+    def push(self) -> None:
+        self.machine.stacks.contexts.append(self)
+
+    def pop(self) -> None:  # static in PyCUDA
+        if not self.machine.stacks.contexts:
+            raise LogicError("context::pop failed: invalid device context - cannot pop non-current context")
+        self.machine.stacks.contexts.pop()
+
+    def detach(self) -> None:
+        if not self.valid:
+            raise LogicError("context::detach failed: invalid device context - cannot detach from invalid context")
+        self.valid = False
+
+
+class Device:
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def name(self) -> str:
+        return "Fake GPU"
+
+    def compute_capability(self) -> tuple[int, int]:
+        return (9, 0)
+
+    def total_memory(self) -> int:
+        return self.machine.memory
+
+    def get_attribute(self, name: str) -> int:
+        return {
+            "MULTIPROCESSOR_COUNT": 132,
+            "MAX_THREADS_PER_BLOCK": 1024,
+            "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": 232448,
+            "WARP_SIZE": 32,
+        }[name]
+
+    def retain_primary_context(self) -> Context:
+        return Context(self.machine)
+
+
+class Stream:
+    handle = 4711
+
+    def __init__(self, machine: Machine) -> None:
+        machine.need_context("cuStreamCreate")
+        self.machine, self.synchronized = machine, 0
+
+    def synchronize(self) -> None:
+        self.machine.need_context("cuStreamSynchronize")
+        self.synchronized += 1
+        self.machine.raise_late()
+
+
+class Event:
+    def __init__(self, machine: Machine, flags: Any = None) -> None:
+        machine.need_context("cuEventCreate")
+        self.machine, self.done = machine, False
+
+    def record(self, stream: Any = None) -> Event:
+        assert isinstance(stream, Stream), "the event is on the default stream"
+        self.done = True
+        return self
+
+    def query(self) -> bool:
+        self.machine.need_context("cuEventQuery")
+        return self.done
+
+    def synchronize(self) -> Event:
+        self.machine.need_context("cuEventSynchronize")
+        return self
+
+    def time_till(self, end: Event) -> float:
+        assert isinstance(end, Event)
+        return 2.5  # milliseconds
+
+
+class PooledDeviceAllocation:
+    def __init__(self, pool: DeviceMemoryPool, address: int, size: int) -> None:
+        self.pool, self.address, self.size, self.valid = pool, address, size, True
+
+    def __int__(self) -> int:
+        return self.address
+
+    def free(self) -> None:
+        if not self.valid:
+            raise LogicError("pooled_device_allocation::free failed: invalid resource handle")
+        self.pool.take_back(self)
+        self.valid = False
+
+    def __del__(self) -> None:
+        if self.valid:
+            try:
+                self.pool.take_back(self)
+            except Error as error:
+                self.pool.machine.aborts.append(str(error))  # a C++ destructor must not throw
+
+
+class DeviceMemoryPool:
+    """Blocks of the sizes asked for, rounded up to 64 bytes."""
+
+    def __init__(self, machine: Machine) -> None:
+        machine.need_context("explicit_context_dependent")
+        self.machine = machine
+        self.context = machine.stacks.contexts[-1]
+        self.held: list[tuple[int, int]] = []
+        self.active_blocks = self.managed_bytes = 0
+        self.holding = True
+
+    def allocate(self, size: int) -> PooledDeviceAllocation:
+        assert type(size) is int and size > 0, "PyCUDA takes positive ints"
+        self.machine.need_context("cuMemAlloc")
+        size = -(-size // 64) * 64
+        found = next((k for k, (_, held) in enumerate(self.held) if held == size), None)
+        if found is not None:
+            address, _ = self.held.pop(found)
+        else:
+            if self.machine.used + size > self.machine.memory:
+                raise MemoryError("memory_pool::allocate failed: out of memory - failed to free memory for allocation")
+            block = np.full(size + 256, 0xFF, np.uint8)
+            address = -(-block.ctypes.data // 256) * 256
+            self.machine.blocks[address] = block
+            self.machine.used += size
+            self.managed_bytes += size
+        self.active_blocks += 1
+        return PooledDeviceAllocation(self, address, size)
+
+    def take_back(self, block: PooledDeviceAllocation) -> None:
+        if self.context.valid:
+            self.machine.need_context("explicit_context_dependent")
+        self.active_blocks -= 1
+        self.held.append((block.address, block.size))
+        if not self.holding:
+            self.free_held()
+
+    def free_held(self) -> None:
+        if self.context.valid:
+            self.machine.need_context("cuMemFree")
+        for address, size in self.held:
+            del self.machine.blocks[address]
+            self.machine.used -= size
+            self.managed_bytes -= size
+        self.held.clear()
+
+    def stop_holding(self) -> None:
+        self.holding = False
+        self.free_held()
+
+
+class Function:
+    def __init__(self, machine: Machine, name: str) -> None:
+        self.machine, self.name = machine, name
+        self.dynamic = 48 * 1024
+
+    def set_attribute(self, attribute: str, value: int) -> None:
+        assert attribute == "MAX_DYNAMIC_SHARED_SIZE_BYTES"
+        if value > 232448:
+            raise LogicError("cuFuncSetAttribute failed: invalid argument")
+        self.dynamic = value
+
+    def _launch_kernel(self, grid: Any, block: Any, parameters: Any, shared: Any, stream: Any) -> None:
+        for sizes in (grid, block):
+            assert type(sizes) is tuple and all(type(n) is int for n in sizes), "Boost.Python takes tuples of ints only"
+        assert isinstance(stream, Stream) and type(shared) is int
+        self.machine.need_context("cuLaunchKernel")
+        if np.prod(block) > 1024 or shared > self.dynamic:
+            raise LogicError("cuLaunchKernel failed: invalid argument")
+        self.machine.launched.append({"name": self.name, "grid": grid, "block": block, "shared": shared})
+        self.machine.kernels[self.name](bytes(memoryview(parameters)))
+
+
+class Module:
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def get_function(self, name: str) -> Function:
+        self.machine.need_context("cuModuleGetFunction")
+        if name not in self.machine.kernels:
+            raise LogicError("cuModuleGetFunction failed: named symbol not found")
+        return Function(self.machine, name)
+
+
+class Names:
+    def __getattr__(self, name: str) -> str:
+        return name
+
+
+def make(machine: Machine) -> dict[str, ModuleType]:
+    """The modules to enter into `sys.modules`."""
+    package, driver, compiler = (ModuleType(name) for name in ("pycuda", "pycuda.driver", "pycuda.compiler"))
+    contents: dict[str, Any] = {
+        "Error": Error,
+        "MemoryError": MemoryError,
+        "LogicError": LogicError,
+        "LaunchError": LaunchError,
+        "CompileError": CompileError,
+        "init": lambda: None,
+        "Device": lambda number: Device(machine),
+        "Stream": lambda flags=0: Stream(machine),
+        "Event": lambda flags=0: Event(machine, flags),
+        "DeviceMemoryPool": lambda: DeviceMemoryPool(machine),
+        "device_attribute": Names(),
+        "function_attribute": Names(),
+        "event_flags": Names(),
+        "mem_get_info": lambda: (machine.memory - machine.used, machine.memory),
+    }
+
+    def htod(dest: int, src: Any, stream: Any = None) -> None:
+        copy(dest, src.ctypes.data, src.nbytes, stream)
+
+    def dtoh(dest: Any, src: int, stream: Any = None) -> None:
+        copy(dest.ctypes.data, src, dest.nbytes, stream)
+
+    def copy(to: int, of: int, size: int, stream: Any = None) -> None:
+        machine.need_context("cuMemcpyAsync")
+        assert isinstance(stream, Stream), "the copy is on the default stream"
+        ctypes.memmove(to, of, size)
+
+    def memset(dest: int, data: int, size: int, stream: Any = None) -> None:
+        machine.need_context("cuMemsetD8Async")
+        assert isinstance(stream, Stream), "memset is on the default stream"
+        ctypes.memset(dest, data, size)
+
+    def module_from_buffer(buffer: bytes, options: Any = (), message_handler: Any = None) -> Module:
+        machine.need_context("cuModuleLoadDataEx")
+        if not buffer.startswith(b"\x7fELF"):
+            raise LogicError("cuModuleLoadDataEx failed: device kernel image is invalid")
+        return Module(machine)
+
+    contents |= {
+        "memcpy_htod_async": htod,
+        "memcpy_dtoh_async": dtoh,
+        "memcpy_dtod_async": copy,
+        "memset_d8_async": memset,
+        "module_from_buffer": module_from_buffer,
+    }
+
+    def compile(
+        source: str,
+        nvcc: str = "nvcc",
+        options: Any = None,
+        keep: bool = False,
+        no_extern_c: bool = False,
+        arch: Any = None,
+        code: Any = None,
+        cache_dir: Any = None,
+        include_dirs: Any = None,
+        target: str = "cubin",
+    ) -> bytes:
+        assert no_extern_c and "#include" not in source
+        if cache_dir is not False and machine.read_only:
+            raise PermissionError(13, "Permission denied", "/home/x/.cache/pycuda")
+        key = (source, tuple(options))
+        machine.compiled.append({"source": source, "options": options, "arch": arch, "include_dirs": include_dirs})
+        if cache_dir is not False and key in machine.cache:
+            return machine.cache[key]
+        if "#error" in source:
+            raise CompileError(
+                "nvcc compilation of /tmp/x/kernel.cu failed", ["nvcc"], stdout="", stderr='bad.cu(2): error: "no"'
+            )
+        return b"\x7fELF" + source.encode()
+
+    for module, names in ((driver, contents), (compiler, {"compile": compile})):
+        for name, value in names.items():
+            setattr(module, name, value)
+    package.driver, package.compiler = driver, compiler  # type: ignore[attr-defined]
+    return {"pycuda": package, "pycuda.driver": driver, "pycuda.compiler": compiler}

@@ -1,0 +1,358 @@
+"""Kernels as books on CUDA have them, run by the simulator and compared with NumPy, in all its modes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.devices.cuda.sim.launch import SimModule
+from minirnn.devices.cuda.sim.options import SimOptions
+from tests.devices.cuda.sim.run import put, take
+
+TILE = 16
+SOURCE = r"""
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#define TILE 16
+
+// __global__ void in_a_comment(int) { __shared__ float s[3]; }
+__constant__ float scale[4] = {1, 2, 3, 4};
+__device__ int counter;
+
+struct Line {
+    int count;
+    double slope;
+    float offset[3];
+};
+
+template <typename T> struct Sigmoid {
+    __device__ static T of(T x) { return T(1.f / (1.f + expf(-float(x)))); }
+};
+
+template <template <typename> class F, typename T> __device__ __forceinline__ void map(const T *x, T *y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = F<T>::of(x[i]);
+}
+
+#define REVERSE(T)                                             \
+    extern "C" __global__ void reverse_##T(T *x) {             \
+        __shared__ T s[32];                                    \
+        s[threadIdx.x] = x[threadIdx.x];                       \
+        __syncthreads();                                       \
+        x[threadIdx.x] = s[31 - threadIdx.x];                  \
+    }
+REVERSE(float)
+REVERSE(int) REVERSE(half)
+
+extern "C" {
+
+__global__ void saxpy(float a, const float *__restrict__ x, float *__restrict__ y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+
+__global__ void __launch_bounds__(256) sigmoid_float(const float *x, float *y, int n) { map<Sigmoid>(x, y, n); }
+__global__ void sigmoid_half(const half *x, half *y, int n) { map<Sigmoid>(x, y, n); }
+
+__global__ void matmul(const float *A, const float *B, float *C, int M, int N, int K) {
+    __shared__ float As[TILE][TILE], Bs[TILE][TILE + 1];
+    const int r = blockIdx.y * TILE + threadIdx.y, c = blockIdx.x * TILE + threadIdx.x;
+    float sum = 0.f;
+    for (int k0 = 0; k0 < K; k0 += TILE) {
+        As[threadIdx.y][threadIdx.x] = r < M && k0 + threadIdx.x < K ? A[r * K + k0 + threadIdx.x] : 0.f;
+        Bs[threadIdx.y][threadIdx.x] = c < N && k0 + threadIdx.y < K ? B[(k0 + threadIdx.y) * N + c] : 0.f;
+        __syncthreads();
+        #pragma unroll
+        for (int k = 0; k < TILE; k++) sum += As[threadIdx.y][k] * Bs[k][threadIdx.x];
+        __syncthreads();
+    }
+    if (r < M && c < N) C[r * N + c] = sum;
+}
+
+__global__ void sum(const float *x, float *total, int n) {
+    __shared__ float part[32];
+    float v = 0.f;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) v += x[i];
+    for (int d = 16; d > 0; d >>= 1) v += __shfl_down_sync(0xffffffffu, v, d);
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        v = threadIdx.x < blockDim.x / 32 ? part[threadIdx.x] : 0.f;
+        for (int d = 16; d > 0; d >>= 1) v += __shfl_xor_sync(0xffffffff, v, d);
+        if (threadIdx.x == 0) atomicAdd(total, v);
+    }
+}
+
+__global__ void histogram(const int *x, unsigned *h, int n, int bins) {
+    extern __shared__ unsigned counts[];
+    for (int i = threadIdx.x; i < bins; i += blockDim.x) counts[i] = 0;
+    __syncthreads();
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(&counts[x[i]], 1u);
+    __syncthreads();
+    for (int i = threadIdx.x; i < bins; i += blockDim.x) atomicAdd(&h[i], counts[i]);
+}
+
+__device__ void grid_barrier(unsigned *arrived, unsigned blocks) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        const unsigned round = atomicAdd(arrived, 1u) / blocks;
+        while (*(volatile unsigned *)arrived < (round + 1) * blocks) __nanosleep(32);
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+// h_{t+1} = tanh(W h_t): a row of W for each warp, and all blocks meet after each step
+__global__ void persistent(const float *W, float *h, unsigned *arrived, int H, int T) {
+    const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    for (int t = 0; t < T; t++) {
+        const float *from = h + (t & 1) * H;
+        float *to = h + ((t + 1) & 1) * H;
+        float s = 0;
+        for (int j = lane; j < H; j += 32) s += W[row * H + j] * __ldcg(from + j);
+        for (int d = 16; d; d >>= 1) s += __shfl_down_sync(~0u, s, d);
+        if (lane == 0) to[row] = tanhf(s);
+        grid_barrier(arrived, gridDim.x);
+    }
+}
+
+__global__ void half_to_float(const half *x, float *y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = __half2float(x[i]);
+}
+
+__global__ void float_to_half(const float *x, half *y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = __float2half(x[i]);
+}
+
+__global__ void half_arithmetic(const half *a, const half *b, half *y, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    y[i] = a[i] + b[i];
+    y[n + i] = __hsub(a[i], b[i]);
+    y[2 * n + i] = a[i] * b[i];
+    y[3 * n + i] = a[i] / b[i];
+}
+
+__global__ void line(Line line, float4 *v, const float2 *u, bool flip) {
+    float4 a = v[threadIdx.x];
+    a.x += u[threadIdx.x].y + line.count;
+    a.y = float(line.slope * a.y) + line.offset[2];
+    if (flip) a.w = -a.w;
+    v[threadIdx.x] = a;
+}
+
+__global__ void by_value(float4 v, uint3 n, half h, float *y) {
+    y[threadIdx.x] = v.x + 10 * v.w + 100 * n.z + 1000 * float(h) + threadIdx.x;
+}
+
+__global__ void scaled(float *x) { x[threadIdx.x] *= scale[threadIdx.x % 4]; }
+__global__ void count() { atomicAdd(&counter, 1); }
+
+__global__ void votes(unsigned *y) {
+    const unsigned all = 0xffffffff, t = threadIdx.x;
+    y[t] = __ballot_sync(all, t & 1);
+    y[32 + t] = __any_sync(all, t == 3) + 2 * __all_sync(all, t < 31) + 4 * __all_sync(all, 1);
+    y[64 + t] = __syncthreads_count(t < 5);
+    y[96 + t] = __shfl_up_sync(all, t, 1);
+    y[128 + t] = __shfl_sync(all, t * 2, 4, 8);
+    y[160 + t] = (unsigned)(2 * __shfl_xor_sync(all, 1.5 * t, 1));
+    y[192 + t] = __match_any_sync(all, t / 8);
+    y[224 + t] = __reduce_add_sync(all, t);
+}
+
+__global__ void speak(int n) {
+    auto twice = [](int a) { return 2 * a; };
+    if (threadIdx.x == 0) printf("block %d of %s: %d\n", blockIdx.x, "{__shared__ float x;", twice(n));
+}
+
+__global__ void square_of_each(float *x) {
+    auto each = [=](auto f) { x[threadIdx.x] = f(x[threadIdx.x]); };
+    each([](float v) { return v * v; });
+}
+
+}  // extern "C"
+"""
+
+MODES = {
+    "fast": SimOptions(),
+    "seed": SimOptions(seed=7),
+    "check": SimOptions(check=True),
+    "check, seed, preempt": SimOptions(check=True, seed=3, preempt=8),
+}
+LINE = np.dtype([("count", "i4"), ("slope", "f8"), ("offset", "f4", 3)], align=True)
+
+
+@pytest.fixture(scope="module", params=MODES.values(), ids=MODES)
+def module(request: pytest.FixtureRequest) -> SimModule:
+    return SimDriver(request.param).module(SOURCE, "language.cu")
+
+
+def test_saxpy(module: SimModule, rng: np.random.Generator) -> None:
+    n, driver = 1000, module.driver
+    x, y = rng.standard_normal((2, n)).astype("f4")
+    dx, dy = put(driver, x), put(driver, y)
+    module.function("saxpy")(np.float32(2), dx, dy, np.int32(n), grid=(8,), block=(128,))
+    np.testing.assert_array_equal(take(driver, dy, n, "f4"), 2 * x + y)
+
+
+@pytest.mark.parametrize("kernel, dtype", [("sigmoid_float", "f4"), ("sigmoid_half", "f2")])
+def test_templates_behind_extern_c(module: SimModule, rng: np.random.Generator, kernel: str, dtype: str) -> None:
+    n, driver = 300, module.driver
+    x = rng.standard_normal(n).astype(dtype)
+    dx, dy = put(driver, x), driver.alloc(x.nbytes)
+    module.function(kernel)(dx, dy, np.int32(n), grid=(2,), block=(256,))
+    expected = 1 / (1 + np.exp(-x.astype("f8")))
+    np.testing.assert_allclose(take(driver, dy, n, dtype), expected, rtol=2 * np.finfo(dtype).eps)
+
+
+def test_matmul_with_tiles_in_shared_memory(module: SimModule, rng: np.random.Generator) -> None:
+    M, N, K, driver = 37, 50, 45, module.driver
+    A, B = rng.standard_normal((M, K)).astype("f4"), rng.standard_normal((K, N)).astype("f4")
+    dA, dB, dC = put(driver, A), put(driver, B), driver.alloc(4 * M * N)
+    sizes = np.int32(M), np.int32(N), np.int32(K)
+    module.function("matmul")(dA, dB, dC, *sizes, grid=(-(-N // TILE), -(-M // TILE)), block=(TILE, TILE))
+    np.testing.assert_allclose(take(driver, dC, (M, N), "f4"), A @ B, atol=1e-4)
+    assert driver.stats.barriers == 12 * 3 * 2  # blocks, tiles, two each
+
+
+def test_sum_by_shuffles_and_one_atomic_a_block(module: SimModule, rng: np.random.Generator) -> None:
+    n, driver = 1000, module.driver
+    x, total = rng.standard_normal(n).astype("f4"), put(driver, np.zeros(1, "f4"))
+    module.function("sum")(put(driver, x), total, np.int32(n), grid=(3,), block=(128,))
+    np.testing.assert_allclose(take(driver, total, 1, "f4")[0], x.sum(dtype="f8"), atol=1e-4)
+    assert driver.stats.atomics == 3
+
+
+def test_histogram_in_dynamic_shared_memory(module: SimModule, rng: np.random.Generator) -> None:
+    n, bins, driver = 1000, 61, module.driver
+    x = rng.integers(0, bins, n, dtype="i4")
+    h = put(driver, np.zeros(bins, "u4"))
+    sizes = np.int32(n), np.int32(bins)
+    module.function("histogram")(put(driver, x), h, *sizes, grid=(4,), block=(256,), shared=4 * bins)
+    np.testing.assert_array_equal(take(driver, h, bins, "u4"), np.bincount(x, minlength=bins))
+    assert driver.stats.shared_bytes == 4 * bins
+
+
+def test_a_persistent_kernel_whose_blocks_meet_at_a_barrier_of_its_own(
+    module: SimModule, rng: np.random.Generator
+) -> None:
+    H, T, driver = 64, 6, module.driver
+    W, h = (rng.standard_normal((H, H)) / 8).astype("f4"), rng.standard_normal((2, H)).astype("f4")
+    dW, dh, arrived = put(driver, W), put(driver, h), put(driver, np.zeros(1, "u4"))
+    module.function("persistent")(dW, dh, arrived, np.int32(H), np.int32(T), grid=(16,), block=(128,))
+    expected = h[0]
+    for _ in range(T):
+        expected = np.tanh(W @ expected)
+    np.testing.assert_allclose(take(driver, dh, (2, H), "f4")[T % 2], expected, atol=1e-5)
+    assert driver.stats.resident_blocks == 16
+
+
+def test_every_half_becomes_the_right_float(module: SimModule) -> None:
+    n, driver = 1 << 16, module.driver
+    x = np.arange(n, dtype="u2").view("f2")
+    y = driver.alloc(4 * n)
+    module.function("half_to_float")(put(driver, x), y, np.int32(n), grid=(n // 1024,), block=(1024,))
+    got, expected = take(driver, y, n, "f4"), x.astype("f4")
+    numbers = ~np.isnan(x)
+    np.testing.assert_array_equal(got[numbers].view("u4"), expected[numbers].view("u4"))
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(x))
+
+
+def test_floats_are_rounded_to_half_as_numpy_does(module: SimModule, rng: np.random.Generator) -> None:
+    halves = np.arange(0x7C00, dtype="u2").view("f2").astype("f4")  # all finite ones from 0 up
+    ties = (halves[:-1].astype("f8") + halves[1:].astype("f8")).astype("f4") / 2
+    near = [np.nextafter(ties, np.float32(s), dtype="f4") for s in (0, np.inf)]
+    special = np.array([np.inf, np.nan, 65519.996, 65520, 65504, 1e30, 1e-30, 2**-25, 2**-24], "f4")
+    x = np.concatenate([ties[::7], near[0][::7], near[1][::7], special, rng.standard_normal(3000).astype("f4")])
+    x = np.concatenate([x, -x])
+    n, driver = len(x), module.driver
+    y = driver.alloc(2 * n)
+    module.function("float_to_half")(put(driver, x), y, np.int32(n), grid=(-(-n // 256),), block=(256,))
+    got, numbers = take(driver, y, n, "f2"), ~np.isnan(x)
+    with np.errstate(over="ignore", under="ignore"):
+        expected = x.astype("f2")
+    np.testing.assert_array_equal(got[numbers].view("u2"), expected[numbers].view("u2"))
+    assert np.isnan(got[~numbers]).all()
+
+
+def test_half_arithmetic_is_numpys_bit_for_bit(module: SimModule, rng: np.random.Generator) -> None:
+    n, driver = 5000, module.driver
+    a, b = rng.integers(0, 1 << 16, (2, n), dtype="u2").view("f2")
+    y = driver.alloc(2 * 4 * n)
+    kernel = module.function("half_arithmetic")
+    kernel(put(driver, a), put(driver, b), y, np.int32(n), grid=(-(-n // 256),), block=(256,))
+    got = take(driver, y, (4, n), "f2")
+    with np.errstate(all="ignore"):
+        expected = np.stack([a + b, a - b, a * b, a / b])
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(got[numbers].view("u2"), expected[numbers].view("u2"))
+    np.testing.assert_array_equal(np.isnan(got), ~numbers)
+
+
+@pytest.mark.parametrize("name, dtype", [("float", "f4"), ("int", "i4"), ("half", "f2")])
+def test_kernels_made_by_a_macro(module: SimModule, name: str, dtype: str) -> None:
+    driver = module.driver
+    x = put(driver, np.arange(32).astype(dtype))
+    module.function(f"reverse_{name}")(x, grid=(1,), block=(32,))
+    np.testing.assert_array_equal(take(driver, x, 32, dtype), np.arange(32)[::-1])
+
+
+def test_structs_by_value_and_vectors(module: SimModule) -> None:
+    driver = module.driver
+    v, u = put(driver, np.ones((4, 4), "f4")), put(driver, np.full((4, 2), 2, "f4"))
+    line = np.array((7, 0.5, [0, 0, 3]), LINE)[()]
+    module.function("line")(line, v, u, np.bool_(True), grid=(1,), block=(4,))
+    np.testing.assert_array_equal(take(driver, v, (4, 4), "f4"), [[1 + 2 + 7, 3.5, 1, -1]] * 4)
+
+    four = np.array((1, 0, 0, 2), np.dtype([(axis, "f4") for axis in "xyzw"]))[()]
+    three = np.array((0, 0, 3), np.dtype([(axis, "u4") for axis in "xyz"]))[()]
+    module.function("by_value")(four, three, np.float16(0.5), v, grid=(1,), block=(16,))
+    np.testing.assert_array_equal(take(driver, v, 16, "f4"), 821 + np.arange(16))
+
+
+def test_constants_and_device_variables(module: SimModule) -> None:
+    driver = module.driver
+    ptr, nbytes = module.variable("scale")
+    assert nbytes == 16
+    np.testing.assert_array_equal(take(driver, ptr, 4, "f4"), [1, 2, 3, 4])
+    x = put(driver, np.ones(8, "f4"))
+    driver.h2d(ptr, np.array([5, 6, 7, 8], "f4"))
+    module.function("scaled")(x, grid=(1,), block=(8,))
+    driver.h2d(ptr, np.array([1, 2, 3, 4], "f4"))
+    np.testing.assert_array_equal(take(driver, x, 8, "f4"), [5, 6, 7, 8] * 2)
+
+    counter, _ = module.variable("counter")
+    before = int(take(driver, counter, 1, "i4")[0])
+    module.function("count")(grid=(3,), block=(64,))
+    assert take(driver, counter, 1, "i4")[0] == before + 192
+
+
+def test_votes_shuffles_and_reductions_of_a_warp(module: SimModule) -> None:
+    driver, t = module.driver, np.arange(32)
+    y = driver.alloc(4 * 8 * 32)
+    module.function("votes")(y, grid=(1,), block=(32,))
+    ballot, any_all, count, up, segments, other, equal, total = take(driver, y, (8, 32), "u4")
+    np.testing.assert_array_equal(ballot, 0xAAAAAAAA)
+    np.testing.assert_array_equal(any_all, 1 + 4)
+    np.testing.assert_array_equal(count, 5)
+    np.testing.assert_array_equal(up, np.maximum(t - 1, 0))
+    np.testing.assert_array_equal(segments, 2 * (t // 8 * 8 + 4))
+    np.testing.assert_array_equal(other, 3 * (t ^ 1))
+    np.testing.assert_array_equal(equal, 0xFF << (t // 8 * 8))
+    np.testing.assert_array_equal(total, t.sum())
+
+
+def test_printf(module: SimModule, capfd: pytest.CaptureFixture[str]) -> None:
+    module.function("speak")(np.int32(21), grid=(2,), block=(32,))
+    assert sorted(capfd.readouterr().out.splitlines()) == [f"block {b} of {{__shared__ float x;: 42" for b in (0, 1)]
+
+
+def test_lambdas(module: SimModule) -> None:
+    x = put(module.driver, np.arange(32, dtype="f4"))
+    module.function("square_of_each")(x, grid=(1,), block=(32,))
+    np.testing.assert_array_equal(take(module.driver, x, 32, "f4"), np.arange(32) ** 2)

@@ -1,0 +1,143 @@
+"""What every driver promises, on the drivers that work here: the simulator's, and the GPU's where there is one."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.cuda.driver import CompileError, Driver, LaunchError, Matrix, OutOfDeviceMemory
+from tests.devices.cuda.test_pycuda_driver import PAIR, laid_out, put, take
+
+SOURCE = """struct Pair { int count; long long offset; bool flag; };
+
+extern "C" __global__ void look(Pair pair, int i32, double f64, bool flag, const float *null, float *y) {
+    extern __shared__ float part[];
+    const int k = blockIdx.x * blockDim.x + threadIdx.x;
+    part[threadIdx.x] = float(pair.count + pair.offset + pair.flag + i32 + f64 + flag + SCALE * (null == 0));
+    __syncthreads();
+    y[k] = part[blockDim.x - 1 - threadIdx.x] + k;
+}
+"""
+
+
+@pytest.fixture(params=["cuda-sim", pytest.param("cuda", marks=pytest.mark.cuda)])
+def driver(request: pytest.FixtureRequest) -> Driver:
+    reason = mr.devices.available()[request.param]
+    if reason is not None:
+        pytest.skip(f"{request.param}: {reason}")
+    device: Any = mr.devices.get(request.param)
+    found: Driver = device.driver
+    return found
+
+
+def test_memory_is_copied_both_ways_and_inside(driver: Driver, rng: np.random.Generator) -> None:
+    for count in (7, 300_000):
+        host = rng.standard_normal(count)
+        before = host.copy()
+        a, b = put(driver, host), driver.alloc(8 * count)  # type: ignore[arg-type]
+        host[:] = 0
+        driver.memset(b.ptr, 0x40, 8 * count)
+        driver.d2d(b.ptr + 16, a.ptr + 8, 8 * (count - 2))
+        got = take(driver, b.ptr, count, "f8")  # type: ignore[arg-type]
+        np.testing.assert_array_equal(got[2:], before[1:-1])
+        np.testing.assert_array_equal(got[:2].view("u1"), 0x40)
+
+
+def test_arguments_arrive_as_the_kernel_declares_them(driver: Driver) -> None:
+    module = driver.module(SOURCE, "look.cu", ("-DSCALE=1000",))
+    kernel, y, before = module.function("look"), driver.alloc(4 * 64), driver.launches
+    pair = np.array((7, 20, True), PAIR)[()]
+    kernel(pair, np.int32(-3), np.float64(0.5), np.bool_(True), None, y, grid=(2,), block=(32,), shared=128)
+    np.testing.assert_array_equal(take(driver, y.ptr, 64, "f4"), np.arange(64) + 1026.5)  # type: ignore[arg-type]
+    assert driver.launches == before + 1
+    assert driver.module(SOURCE, "look.cu", ["-DSCALE=1000"]) is module
+
+
+def test_resident_blocks_are_at_least_one_and_fewer_for_larger_blocks(driver: Driver) -> None:
+    kernel = driver.module(SOURCE, "look.cu", ("-DSCALE=1000",)).function("look")
+    small, large = (kernel.max_resident_blocks((n,), 4 * n) for n in (32, 1024))
+    assert small >= large >= 1
+
+
+def test_a_mistake_in_the_source_names_file_and_line(driver: Driver) -> None:
+    with pytest.raises(CompileError, match=r"mistake\.cu[:(]2"):
+        driver.module('extern "C" __global__ void k(int *a) {\n    a[0] = nothing;\n}\n', "mistake.cu")
+
+
+def test_a_block_that_is_too_large_is_refused_and_the_driver_goes_on(driver: Driver) -> None:
+    kernel, y = driver.module(SOURCE, "look.cu", ("-DSCALE=1000",)).function("look"), driver.alloc(4 * 64)
+    pair = np.zeros((), PAIR)[()]
+    with pytest.raises(LaunchError):
+        kernel(pair, np.int32(0), np.float64(0), np.bool_(0), None, y, grid=(1,), block=(5000,), shared=20000)
+        driver.synchronize()
+    test_memory_is_copied_both_ways_and_inside(driver, np.random.default_rng(0))
+
+
+def test_more_memory_than_there_is_is_refused_and_the_driver_goes_on(driver: Driver) -> None:
+    with pytest.raises(OutOfDeviceMemory) as caught:
+        driver.alloc(driver.limits.memory_bytes + 1)
+    assert caught.value.asked == driver.limits.memory_bytes + 1
+    assert driver.alloc(64).nbytes == 64
+
+
+def test_memory_goes_back_also_in_other_threads(driver: Driver) -> None:
+    kept = [driver.alloc(1 << 20) for _ in range(4)]
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            kept.clear()
+            gc.collect()
+            x = put(driver, np.ones(5))  # type: ignore[arg-type]
+            np.testing.assert_array_equal(take(driver, x.ptr, 5, "f8"), 1)  # type: ignore[arg-type]
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert failed == []
+
+
+# float64: sums of 5 products; float16: rounded once to its 11 bits, then summed in float32
+TOLERANCES = {"f8": 1e-14, "f4": 1e-5, "f2": 4e-3}
+
+
+@pytest.mark.parametrize("dtypes", [("f4", "f4"), ("f8", "f8"), ("f2", "f2"), ("f2", "f4")])
+@pytest.mark.parametrize("batch", [1, 3])
+def test_products_are_those_of_numpy(
+    driver: Driver, rng: np.random.Generator, dtypes: tuple[str, str], batch: int
+) -> None:
+    n, k, m = 3, 4, 5
+    for transposed in [(i, j, False) for i in (False, True) for j in (False, True)]:
+        for gap in (0, 3):
+            for beta in (0.0, 1.0, 0.5):
+                shapes = ((n, k, dtypes[0]), (k, m, dtypes[0]), (n, m, dtypes[1]))
+                parts = [laid_out(rng, batch, r, c, t, x, gap) for (r, c, t), x in zip(shapes, transposed, strict=True)]
+                if beta == 0:
+                    parts[2][1][...] = np.nan  # must not be read
+                va, vb, vc = (p[1].astype("f8") for p in parts)
+                buffers = [put(driver, memory) for memory, _, _ in parts]  # type: ignore[arg-type]
+                a, b, c = (Matrix(ptr=x.ptr, **p[2]) for x, p in zip(buffers, parts, strict=True))
+                driver.gemm(a, b, c, beta, batch)
+                memory, view, _ = parts[2]
+                driver.d2h(memory, buffers[2].ptr)
+                expected = va @ vb + (beta * vc if beta else 0)
+                tolerance = TOLERANCES[dtypes[1]]
+                np.testing.assert_allclose(view, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.cuda
+def test_torch_reads_our_memory_without_a_copy() -> None:
+    torch = pytest.importorskip("torch")
+    if mr.devices.available()["cuda"] is not None or not torch.cuda.is_available():
+        pytest.skip("no GPU for both libraries")
+    x = mr.tensor(np.arange(12, dtype="f4").reshape(3, 4), device="cuda")
+    seen = torch.as_tensor(x.array, device="cuda")
+    mr.devices.get("cuda").synchronize()
+    np.testing.assert_array_equal(seen.cpu().numpy(), np.asarray(x))
