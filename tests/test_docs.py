@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import minirnn as mr
 from minirnn.commands.explain import explained
+from minirnn.devices.cuda.sim.options import SimOptions
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -38,3 +43,24 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
     for path in re.findall(r"`((?:minirnn|tests|benchmarks|docs)/[\w/.]+)`", text):
         assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("page", ["cuda.md"])
+def test_the_python_of_a_page_runs_and_prints_what_it_says(page: str) -> None:
+    reason = mr.devices.available()["cuda-sim"]
+    if reason is not None:
+        pytest.skip(reason)
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    assert blocks
+    for code in blocks:
+        done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        promised = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
+        assert done.stdout.splitlines() == promised
+
+
+def test_the_options_of_the_simulator_are_those_of_the_page() -> None:
+    text = (ROOT / "docs" / "cuda.md").read_text(encoding="utf-8")
+    for field in dataclasses.fields(SimOptions):
+        assert f"`{field.name}" in text, field.name
