@@ -160,7 +160,8 @@ class Primitives(Device):
         if kernel == "subtract" and dtype == BOOL:
             raise TypeError("subtract: got booleans\n  expected numbers\n  use not_equal for an exclusive or")
         operands = self._operand(a, dtype), self._operand(b, dtype)
-        return elementwise(self, "arithmetic.cu", kernel, operands, dtype, result or dtype)
+        file = "arithmetic.cu" if result is None else "compare.cu"
+        return elementwise(self, file, kernel, operands, dtype, result or dtype)
 
     def _unary(self, kernel: str, a: CudaArray) -> CudaArray:
         self._own(a)
@@ -247,7 +248,7 @@ class Primitives(Device):
     def where(self, condition: Any, a: Any, b: Any) -> CudaArray:
         dtype = self._common(a, b)
         operands = self._operand(condition, BOOL), self._operand(a, dtype), self._operand(b, dtype)
-        return elementwise(self, "arithmetic.cu", "where", operands, dtype, dtype)
+        return elementwise(self, "compare.cu", "where", operands, dtype, dtype)
 
     def clip(self, a: CudaArray, low: float | None, high: float | None) -> CudaArray:
         self._own(a)

@@ -1,4 +1,4 @@
-// Elementwise arithmetic and comparisons of arrays of one type, with broadcasting.        one thread = one element of y
+// Elementwise arithmetic of arrays of one type, with broadcasting.        one thread = one element of y
 #include "layout.cuh"
 
 __device__ inline acc larger(acc a, acc b) { return a != a || a > b ? a : b; }   // NaN wins
@@ -36,33 +36,11 @@ UNARY(sign, a != a ? a : a > 0 ? acc(1) : a < 0 ? acc(-1) : acc(0))
 
 BINARY(add, a + b)
 BINARY(subtract, a - b)
-BINARY(multiply, a *b)
+BINARY(multiply, a * b)
 BINARY(divide, a / b)
 BINARY(power, raise(a, b))
-BINARY(maximum, larger(a, b != b ? b : b))
+BINARY(maximum, larger(a, b))
 BINARY(minimum, smaller(a, b))
-
-#define COMPARE(name, formula)                                                                    \
-    extern "C" __global__ void name(const Layout layout, const real *a_, const real *b_, bool *y) { \
-        const i64 k = element();                                                                  \
-        if (k >= layout.size) return;                                                             \
-        const acc a = acc(a_[at(layout, 1, k)]), b = acc(b_[at(layout, 2, k)]);                   \
-        y[k] = formula;                                                                           \
-    }
-
-COMPARE(equal, a == b)
-COMPARE(not_equal, a != b)
-COMPARE(less, a < b)
-COMPARE(less_equal, a <= b)
-COMPARE(greater, a > b)
-COMPARE(greater_equal, a >= b)
-
-// y = a where condition, else b
-extern "C" __global__ void where(const Layout layout, const bool *condition, const real *a, const real *b, real *y) {
-    const i64 k = element();
-    if (k >= layout.size) return;
-    y[k] = condition[at(layout, 1, k)] ? a[at(layout, 2, k)] : b[at(layout, 3, k)];
-}
 
 // y = a held between low and high; NaN stays NaN
 extern "C" __global__ void clip(const Layout layout, const real *a_, real *y, acc low, acc high) {

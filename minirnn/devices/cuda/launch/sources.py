@@ -59,6 +59,7 @@ FLOATS = ("float16", "float32", "float64")
 
 VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "arithmetic.cu": _every(*C_TYPES),
+    "compare.cu": _every(*C_TYPES),
     "functions.cu": _every(*FLOATS),
     "cast.cu": [options(np.dtype(to), np.dtype(of)) for to, of in (("float16", "float32"), ("float64", "bool"))],
     "reduce.cu": _every("int64", "bool", *FLOATS),

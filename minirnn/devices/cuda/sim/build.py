@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import glob
 import hashlib
 import os
 import re
@@ -59,15 +60,21 @@ def cache_folder() -> Path:
 
 
 def kept(key: str, make: Callable[[Path], None]) -> Path:
-    """The library called `key`, made by ``make(path)`` unless it is there. Two processes may do so at once."""
-    path = cache_folder() / f"{key}.so"
-    if path.exists():
-        with contextlib.suppress(OSError):
-            os.utime(path)  # recently used: pruned last
-        return path
+    """The library called `key`, made by ``make(path)`` unless it is there. Two processes may do so at once.
+
+    The file's name ends with its size: one cut short, as a crash of the machine may leave it, is made anew. (To load it
+    would end the process.)
+    """
+    for path in cache_folder().glob(f"{glob.escape(key)}.*.so"):
+        with contextlib.suppress(OSError):  # another process may have pruned it
+            if path.name == f"{key}.{path.stat().st_size}.so":
+                os.utime(path)  # recently used: pruned last
+                return path
     with tempfile.TemporaryDirectory(dir=cache_folder()) as work:
-        make(Path(work) / path.name)
-        os.replace(Path(work) / path.name, path)
+        made = Path(work) / f"{key}.so"
+        make(made)
+        path = cache_folder() / f"{key}.{made.stat().st_size}.so"
+        os.replace(made, path)
     _prune()
     return path
 

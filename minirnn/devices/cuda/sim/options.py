@@ -5,6 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, fields, replace
 
+RANGES = {
+    "seed": (0, 2**32 - 1),
+    "preempt": (0, 2**32 - 1),
+    "resident": (1, 2**20),
+    "shared_limit": (1, 227 << 10),
+    "memory_mb": (1, 2**18),
+    "stack_kb": (16, 2**20),
+    "watchdog_ms": (10, 2**31),
+}
 
 @dataclass(frozen=True)
 class SimOptions:
@@ -48,13 +57,9 @@ class SimOptions:
     opt: str = "-O2"
 
     def __post_init__(self) -> None:
-        for name, low in (("seed", 0), ("preempt", 0), ("resident", 1), ("memory_mb", 1), ("stack_kb", 16)):
-            if getattr(self, name) < low:
-                raise ValueError(f"SimOptions: {name} is {getattr(self, name)}\n  expected {low} or more")
-        if not 0 < self.shared_limit <= 227 << 10:
-            raise ValueError(f"SimOptions: shared_limit is {self.shared_limit}\n  expected 1 .. {227 << 10} bytes")
-        if self.watchdog_ms < 10:
-            raise ValueError(f"SimOptions: watchdog_ms is {self.watchdog_ms}\n  expected 10 or more")
+        for name, (low, high) in RANGES.items():
+            if not low <= getattr(self, name) <= high:
+                raise ValueError(f"SimOptions: {name} is {getattr(self, name)}\n  expected {low} .. {high}")
         if self.opt not in ("-O0", "-O1", "-O2", "-O3"):
             raise ValueError(f"SimOptions: opt is {self.opt!r}\n  expected -O0, -O1, -O2 or -O3")
         if self.preempt and not self.check:

@@ -155,10 +155,12 @@ def rewrite(text: str) -> Rewritten:
 
 def declarators(text: str) -> list[str]:
     """``"float a[4][5], *b"`` -> ``["float a[4][5]", " *b"]``: cut at the commas outside all brackets."""
-    parts, depth = [""], 0
+    parts, depth, angles = [""], 0, 0
     for letter in text:
-        depth += (letter in "([<{") - (letter in ")]>}")
-        if letter == "," and not depth:
+        depth += (letter in "([{") - (letter in ")]}")
+        if not depth:  # inside other brackets < is a comparison or half a shift
+            angles += (letter == "<") - (letter == ">")
+        if letter == "," and not depth and not angles:
             parts.append("")
         else:
             parts[-1] += letter

@@ -1,4 +1,5 @@
-// assert of a kernel: fails the launch, not the process. No include guard, as in C: NDEBUG may change in between.
+// assert of a kernel: fails the launch, not the process. No include guard, as in C: NDEBUG may change in
+// between.
 #undef assert
 #ifdef NDEBUG
 #define assert(condition) ((void)0)

@@ -1,6 +1,7 @@
 // half and half2 in software: 16 bits of storage, arithmetic in float, rounded once for each operation.
 //
-// float carries more than twice the digits of half, so the second rounding changes nothing: + - * / sqrt are exact.
+// float carries more than twice the digits of half, so the second rounding changes nothing: + - * / sqrt are
+// exact.
 #pragma once
 
 namespace cusim {
@@ -11,7 +12,7 @@ CUSIM_OWN uint16_t half_from_float(float x) {
     const uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
     if (magnitude > 0x7f800000) return (uint16_t)(sign | 0x7fff);   // NaN
     if (magnitude >= 0x477ff000) return (uint16_t)(sign | 0x7c00);  // 65520 and more: infinity
-    if (magnitude < 0x38800000) {                                   // subnormal: let the float unit round at the last bit
+    if (magnitude < 0x38800000) {  // subnormal: let the float unit round at the last bit
         const float shifted = cusim::bits<float>(magnitude) + 0.5f;
         return (uint16_t)(sign | (cusim::bits<uint32_t>(shifted) - 0x3f000000));
     }
@@ -92,9 +93,9 @@ struct Letter<__half> {
 
 #define CUSIM_HALF static CUSIM_INLINE
 
-#define CUSIM_HALF_OPERATOR(op)                                                                       \
-    CUSIM_HALF __half operator op(const __half &a, const __half &b) { return float(a) op float(b); }  \
-    CUSIM_HALF __half &operator op##=(__half &a, const __half &b) { return a = a op b; }
+#define CUSIM_HALF_OPERATOR(op)                                                                      \
+    CUSIM_HALF __half operator op(const __half &a, const __half &b) { return float(a) op float(b); } \
+    CUSIM_HALF __half &operator op## = (__half & a, const __half &b) { return a = a op b; }
 CUSIM_HALF_OPERATOR(+)
 CUSIM_HALF_OPERATOR(-)
 CUSIM_HALF_OPERATOR(*)
@@ -114,8 +115,8 @@ CUSIM_HALF __half operator--(__half &a, int) {
     return before;
 }
 
-#define CUSIM_HALF_COMPARISON(op, name)                                                                \
-    CUSIM_HALF bool operator op(const __half &a, const __half &b) { return float(a) op float(b); }    \
+#define CUSIM_HALF_COMPARISON(op, name)                                                            \
+    CUSIM_HALF bool operator op(const __half &a, const __half &b) { return float(a) op float(b); } \
     CUSIM_HALF bool name(__half a, __half b) { return float(a) op float(b); }
 CUSIM_HALF_COMPARISON(==, __heq)
 CUSIM_HALF_COMPARISON(!=, __hne)
@@ -124,7 +125,7 @@ CUSIM_HALF_COMPARISON(<=, __hle)
 CUSIM_HALF_COMPARISON(>, __hgt)
 CUSIM_HALF_COMPARISON(>=, __hge)
 
-// ----------------------------------------------------------------------------------------------------------- conversions
+// ----------------------------------------------------------------------------------------------- conversions
 
 CUSIM_HALF __half __float2half(float x) { return x; }
 CUSIM_HALF __half __float2half_rn(float x) { return x; }
@@ -145,7 +146,7 @@ CUSIM_HALF short __half_as_short(__half x) { return (short)x.bits; }
 CUSIM_HALF __half __ushort_as_half(unsigned short x) { return __half_raw{x}; }
 CUSIM_HALF __half __short_as_half(short x) { return __half_raw{(unsigned short)x}; }
 
-// ------------------------------------------------------------------------------------------------------------ arithmetic
+// ------------------------------------------------------------------------------------------------ arithmetic
 
 CUSIM_HALF __half __hadd(__half a, __half b) { return a + b; }
 CUSIM_HALF __half __hsub(__half a, __half b) { return a - b; }
@@ -160,7 +161,9 @@ CUSIM_HALF __half __hsub_sat(__half a, __half b) { return cusim_saturated(a - b)
 CUSIM_HALF __half __hmul_sat(__half a, __half b) { return cusim_saturated(a * b); }
 CUSIM_HALF __half __hneg(__half a) { return -a; }
 CUSIM_HALF __half __habs(__half a) { return __half_raw{(unsigned short)(a.bits & 0x7fff)}; }
-CUSIM_HALF __half __hfma(__half a, __half b, __half c) { return double(float(a)) * double(float(b)) + double(float(c)); }
+CUSIM_HALF __half __hfma(__half a, __half b, __half c) {
+    return double(float(a)) * double(float(b)) + double(float(c));
+}
 CUSIM_HALF __half __hfma_relu(__half a, __half b, __half c) {
     const __half sum = __hfma(a, b, c);
     return float(sum) < 0 ? __half(0) : sum;
@@ -192,7 +195,7 @@ CUSIM_HALF_FUNCTION(hceil, ceilf)
 CUSIM_HALF_FUNCTION(htrunc, truncf)
 CUSIM_HALF_FUNCTION(hrint, rintf)
 
-// ----------------------------------------------------------------------------------------------------------------- half2
+// ----------------------------------------------------------------------------------------------------- half2
 
 struct alignas(4) __half2 {
     __half x, y;
@@ -219,9 +222,9 @@ CUSIM_HALF __half2 __lows2half2(__half2 a, __half2 b) { return {a.x, b.x}; }
 CUSIM_HALF __half2 __highs2half2(__half2 a, __half2 b) { return {a.y, b.y}; }
 CUSIM_HALF __half2 __lowhigh2highlow(__half2 a) { return {a.y, a.x}; }
 
-#define CUSIM_HALF2_OPERATOR(op, name)                                                                              \
-    CUSIM_HALF __half2 operator op(const __half2 &a, const __half2 &b) { return {a.x op b.x, a.y op b.y}; }         \
-    CUSIM_HALF __half2 &operator op##=(__half2 &a, const __half2 &b) { return a = a op b; }                         \
+#define CUSIM_HALF2_OPERATOR(op, name)                                                                      \
+    CUSIM_HALF __half2 operator op(const __half2 &a, const __half2 &b) { return {a.x op b.x, a.y op b.y}; } \
+    CUSIM_HALF __half2 &operator op## = (__half2 & a, const __half2 &b) { return a = a op b; }              \
     CUSIM_HALF __half2 name(__half2 a, __half2 b) { return a op b; }
 CUSIM_HALF2_OPERATOR(+, __hadd2)
 CUSIM_HALF2_OPERATOR(-, __hsub2)

@@ -1,7 +1,8 @@
-// The CUDA C++ device language for the host's C++ compiler. Included before every .cu file the simulator compiles.
+// The CUDA C++ device language for the host's C++ compiler. Included before every .cu file the simulator
+// compiles.
 //
-// One simulated thread is one fiber of the runtime library (sim/runtime). Four words stay as they are here and are
-// rewritten afterwards, in the preprocessed text: __global__, __shared__, __device__, __constant__.
+// One simulated thread is one fiber of the runtime library (sim/runtime). Four words stay as they are here
+// and are rewritten afterwards, in the preprocessed text: __global__, __shared__, __device__, __constant__.
 #pragma once
 #include <limits.h>
 #include <math.h>
@@ -32,7 +33,8 @@
 
 #define CUSIM_API extern "C" __attribute__((visibility("default")))
 #define CUSIM_INLINE inline __attribute__((always_inline))
-#ifdef CUSIM_CHECK  // GCC loses no_sanitize when it inlines: in check mode the simulator's own code stays out of line
+// GCC loses no_sanitize when it inlines: in check mode the own code of the simulator stays out of line.
+#ifdef CUSIM_CHECK
 #define CUSIM_OWN __attribute__((noinline, no_sanitize("thread")))
 #define CUSIM_CALLER __builtin_return_address(0)
 #else

@@ -1,5 +1,5 @@
-// atomicAdd and its family. One operating system thread runs all simulated ones and switches only at calls, so a plain
-// read, change and write is atomic; the runtime is told, to find spin loops and wrong addresses.
+// atomicAdd and its family. One operating system thread runs all simulated ones and switches only at calls,
+// so a plain read, change and write is atomic; the runtime is told, to find spin loops and wrong addresses.
 #pragma once
 
 CUSIM_API void cusim_atomic(const void *p, unsigned bytes, int reads, void *pc);
@@ -16,19 +16,19 @@ struct same {  // keeps a parameter out of type deduction: atomicAdd(float *, 1)
 }  // namespace cusim
 
 // Types that CUDA has no such atomic for are refused; classes (half, half2) may be added.
-#define CUSIM_ATOMIC(name, reads, result, allowed)                                          \
-    template <class T>                                                                      \
-    CUSIM_OWN T name(T *p, typename cusim::same<T>::type v) {                               \
-        using namespace cusim;                                                              \
-        static_assert(allowed, "CUDA has no " #name " for this type");                      \
-        cusim_atomic(p, sizeof(T), reads, CUSIM_CALLER);                                    \
-        const T old = *p;                                                                   \
-        *p = (result);                                                                      \
-        return old;                                                                         \
-    }                                                                                       \
-    template <class T>                                                                      \
-    CUSIM_INLINE T name(volatile T *p, typename cusim::same<T>::type v) {                   \
-        return name((T *)p, v);                                                             \
+#define CUSIM_ATOMIC(name, reads, result, allowed)                        \
+    template <class T>                                                    \
+    CUSIM_OWN T name(T *p, typename cusim::same<T>::type v) {             \
+        using namespace cusim;                                            \
+        static_assert(allowed, "CUDA has no " #name " for this type");    \
+        cusim_atomic(p, sizeof(T), reads, CUSIM_CALLER);                  \
+        const T old = *p;                                                 \
+        *p = (result);                                                    \
+        return old;                                                       \
+    }                                                                     \
+    template <class T>                                                    \
+    CUSIM_INLINE T name(volatile T *p, typename cusim::same<T>::type v) { \
+        return name((T *)p, v);                                           \
     }
 
 #define CUSIM_32 (one_of<T, int, unsigned>)
@@ -39,31 +39,31 @@ struct same {  // keeps a parameter out of type deduction: atomicAdd(float *, 1)
 #define CUSIM_COUNTED (one_of<T, unsigned>)
 #define CUSIM_COMPARED (one_of<T, int, unsigned, ull, unsigned short>)
 
-#define CUSIM_ATOMICS(suffix)                                                                         \
-    CUSIM_ATOMIC(atomicAdd##suffix, 1, old + v, CUSIM_ADDED)                                          \
-    CUSIM_ATOMIC(atomicSub##suffix, 1, old - v, CUSIM_32)                                             \
-    CUSIM_ATOMIC(atomicExch##suffix, 0, v, CUSIM_EXCHANGED)                                           \
-    CUSIM_ATOMIC(atomicMin##suffix, 1, v < old ? v : old, CUSIM_ORDERED)                              \
-    CUSIM_ATOMIC(atomicMax##suffix, 1, v > old ? v : old, CUSIM_ORDERED)                              \
-    CUSIM_ATOMIC(atomicAnd##suffix, 1, old & v, CUSIM_BITS)                                           \
-    CUSIM_ATOMIC(atomicOr##suffix, 1, old | v, CUSIM_BITS)                                            \
-    CUSIM_ATOMIC(atomicXor##suffix, 1, old ^ v, CUSIM_BITS)                                           \
-    CUSIM_ATOMIC(atomicInc##suffix, 1, old >= v ? 0 : old + 1, CUSIM_COUNTED)                         \
-    CUSIM_ATOMIC(atomicDec##suffix, 1, old == 0 || old > v ? v : old - 1, CUSIM_COUNTED)              \
-    template <class T>                                                                                \
-    CUSIM_OWN T atomicCAS##suffix(T *p, typename cusim::same<T>::type expected,                       \
-                                  typename cusim::same<T>::type v) {                                  \
-        using namespace cusim;                                                                        \
-        static_assert(CUSIM_COMPARED, "CUDA has no atomicCAS for this type");                         \
-        cusim_atomic(p, sizeof(T), 1, CUSIM_CALLER);                                                  \
-        const T old = *p;                                                                             \
-        if (old == expected) *p = v;                                                                  \
-        return old;                                                                                   \
-    }                                                                                                 \
-    template <class T>                                                                                \
-    CUSIM_INLINE T atomicCAS##suffix(volatile T *p, typename cusim::same<T>::type expected,           \
-                                     typename cusim::same<T>::type v) {                               \
-        return atomicCAS##suffix((T *)p, expected, v);                                                \
+#define CUSIM_ATOMICS(suffix)                                                               \
+    CUSIM_ATOMIC(atomicAdd##suffix, 1, old + v, CUSIM_ADDED)                                \
+    CUSIM_ATOMIC(atomicSub##suffix, 1, old - v, CUSIM_32)                                   \
+    CUSIM_ATOMIC(atomicExch##suffix, 0, v, CUSIM_EXCHANGED)                                 \
+    CUSIM_ATOMIC(atomicMin##suffix, 1, v < old ? v : old, CUSIM_ORDERED)                    \
+    CUSIM_ATOMIC(atomicMax##suffix, 1, v > old ? v : old, CUSIM_ORDERED)                    \
+    CUSIM_ATOMIC(atomicAnd##suffix, 1, old &v, CUSIM_BITS)                                  \
+    CUSIM_ATOMIC(atomicOr##suffix, 1, old | v, CUSIM_BITS)                                  \
+    CUSIM_ATOMIC(atomicXor##suffix, 1, old ^ v, CUSIM_BITS)                                 \
+    CUSIM_ATOMIC(atomicInc##suffix, 1, old >= v ? 0 : old + 1, CUSIM_COUNTED)               \
+    CUSIM_ATOMIC(atomicDec##suffix, 1, old == 0 || old > v ? v : old - 1, CUSIM_COUNTED)    \
+    template <class T>                                                                      \
+    CUSIM_OWN T atomicCAS##suffix(T *p, typename cusim::same<T>::type expected,             \
+                                  typename cusim::same<T>::type v) {                        \
+        using namespace cusim;                                                              \
+        static_assert(CUSIM_COMPARED, "CUDA has no atomicCAS for this type");               \
+        cusim_atomic(p, sizeof(T), 1, CUSIM_CALLER);                                        \
+        const T old = *p;                                                                   \
+        if (old == expected) *p = v;                                                        \
+        return old;                                                                         \
+    }                                                                                       \
+    template <class T>                                                                      \
+    CUSIM_INLINE T atomicCAS##suffix(volatile T *p, typename cusim::same<T>::type expected, \
+                                     typename cusim::same<T>::type v) {                     \
+        return atomicCAS##suffix((T *)p, expected, v);                                      \
     }
 
 CUSIM_ATOMICS()
@@ -71,15 +71,15 @@ CUSIM_ATOMICS(_block)
 CUSIM_ATOMICS(_system)
 
 // Loads and stores with a caching hint, which means nothing here.
-#define CUSIM_LOAD(name)                        \
-    template <class T>                          \
-    CUSIM_INLINE T name(const T *p) {           \
-        return *p;                              \
+#define CUSIM_LOAD(name)              \
+    template <class T>                \
+    CUSIM_INLINE T name(const T *p) { \
+        return *p;                    \
     }
-#define CUSIM_STORE(name)                                               \
-    template <class T>                                                  \
-    CUSIM_INLINE void name(T *p, typename cusim::same<T>::type v) {     \
-        *p = v;                                                         \
+#define CUSIM_STORE(name)                                           \
+    template <class T>                                              \
+    CUSIM_INLINE void name(T *p, typename cusim::same<T>::type v) { \
+        *p = v;                                                     \
     }
 CUSIM_LOAD(__ldg)
 CUSIM_LOAD(__ldcg)

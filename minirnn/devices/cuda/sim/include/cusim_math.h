@@ -49,7 +49,7 @@ CUSIM_INLINE To clamped(From x) {
 
 }  // namespace cusim
 
-// ---------------------------------------------------------------------------------------------------------------- floats
+// ---------------------------------------------------------------------------------------------------- floats
 
 #define CUSIM_MATH static CUSIM_INLINE
 
@@ -99,10 +99,10 @@ CUSIM_MATH double __hiloint2double(int high, int low) {
 }
 
 // __float2int_rn and the like: rn to nearest, rz towards zero, rd down, ru up
-#define CUSIM_CONVERSIONS(name, From, To)                                               \
-    CUSIM_MATH To name##_rn(From x) { return cusim::clamped<To>(nearbyint(x)); }        \
-    CUSIM_MATH To name##_rz(From x) { return cusim::clamped<To>(trunc(x)); }            \
-    CUSIM_MATH To name##_rd(From x) { return cusim::clamped<To>(floor(x)); }            \
+#define CUSIM_CONVERSIONS(name, From, To)                                        \
+    CUSIM_MATH To name##_rn(From x) { return cusim::clamped<To>(nearbyint(x)); } \
+    CUSIM_MATH To name##_rz(From x) { return cusim::clamped<To>(trunc(x)); }     \
+    CUSIM_MATH To name##_rd(From x) { return cusim::clamped<To>(floor(x)); }     \
     CUSIM_MATH To name##_ru(From x) { return cusim::clamped<To>(ceil(x)); }
 CUSIM_CONVERSIONS(__float2int, float, int)
 CUSIM_CONVERSIONS(__float2uint, float, unsigned)
@@ -121,7 +121,7 @@ CUSIM_MATH double __uint2double_rn(unsigned x) { return x; }
 CUSIM_MATH double __ll2double_rn(long long x) { return (double)x; }
 CUSIM_MATH float __double2float_rn(double x) { return (float)x; }
 
-// -------------------------------------------------------------------------------------------------------------- integers
+// -------------------------------------------------------------------------------------------------- integers
 
 CUSIM_MATH int __popc(unsigned x) { return __builtin_popcount(x); }
 CUSIM_MATH int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
@@ -164,15 +164,15 @@ CUSIM_MATH unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift)
     return (unsigned)(((unsigned long long)high << 32 | low) >> (shift & 31));
 }
 
-// min and max: the overloads of CUDA and no others, so what is ambiguous there is ambiguous here. Of floating-point
-// numbers a NaN gives way, as in fmin and fmax.
-#define CUSIM_MIN_MAX(A, B, Both)                                                          \
-    CUSIM_MATH Both min(A a, B b) { return (Both)b < (Both)a ? (Both)b : (Both)a; }        \
+// min and max: the overloads of CUDA and no others, so what is ambiguous there is ambiguous here. Of
+// floating-point numbers a NaN gives way, as in fmin and fmax.
+#define CUSIM_MIN_MAX(A, B, Both)                                                   \
+    CUSIM_MATH Both min(A a, B b) { return (Both)b < (Both)a ? (Both)b : (Both)a; } \
     CUSIM_MATH Both max(A a, B b) { return (Both)b > (Both)a ? (Both)b : (Both)a; }
-#define CUSIM_MIN_MAX_INTEGER(Signed)                               \
-    CUSIM_MIN_MAX(Signed, Signed, Signed)                           \
+#define CUSIM_MIN_MAX_INTEGER(Signed)                                \
+    CUSIM_MIN_MAX(Signed, Signed, Signed)                            \
     CUSIM_MIN_MAX(unsigned Signed, unsigned Signed, unsigned Signed) \
-    CUSIM_MIN_MAX(Signed, unsigned Signed, unsigned Signed)         \
+    CUSIM_MIN_MAX(Signed, unsigned Signed, unsigned Signed)          \
     CUSIM_MIN_MAX(unsigned Signed, Signed, unsigned Signed)
 CUSIM_MIN_MAX_INTEGER(int)
 CUSIM_MIN_MAX_INTEGER(long)

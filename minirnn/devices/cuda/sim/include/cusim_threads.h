@@ -12,15 +12,15 @@ static constexpr int warpSize = 32;
 
 CUSIM_API void cusim_syncthreads(const char *file, int line);
 CUSIM_API int cusim_syncthreads_vote(int predicate, int operation, const char *file, int line);
-CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int argument, int width, const char *file,
-                              int line);
+CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int argument, int width,
+                              const char *file, int line);
 CUSIM_API unsigned cusim_activemask();
 CUSIM_API void cusim_yield();
 CUSIM_API void cusim_trap(const char *what, const char *file, int line);
 CUSIM_API int cusim_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 CUSIM_API long long cusim_clock();
 
-// --------------------------------------------------------------------------------------------------------------- barriers
+// -------------------------------------------------------------------------------------------------- barriers
 
 #define __syncthreads() cusim_syncthreads(__FILE__, __LINE__)
 #define __syncthreads_count(predicate) cusim_syncthreads_vote(!!(predicate), 0, __FILE__, __LINE__)
@@ -32,7 +32,7 @@ CUSIM_INLINE void __threadfence() { __asm__ volatile("" ::: "memory"); }
 CUSIM_INLINE void __threadfence_block() { __asm__ volatile("" ::: "memory"); }
 CUSIM_INLINE void __threadfence_system() { __asm__ volatile("" ::: "memory"); }
 
-// -------------------------------------------------------------------------------------------------------- warp operations
+// ------------------------------------------------------------------------------------------- warp operations
 
 enum {  // as in runtime/warp.cpp
     CUSIM_SYNC,
@@ -54,7 +54,8 @@ enum {  // as in runtime/warp.cpp
 namespace cusim {
 
 template <class T>
-CUSIM_OWN T shuffle(int operation, const char *file, int line, unsigned mask, T value, int argument, int width = 32) {
+CUSIM_OWN T shuffle(int operation, const char *file, int line, unsigned mask, T value, int argument,
+                    int width = 32) {
     static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof value);
@@ -64,7 +65,8 @@ CUSIM_OWN T shuffle(int operation, const char *file, int line, unsigned mask, T 
 }
 
 template <class T>
-CUSIM_OWN unsigned match(int operation, const char *file, int line, unsigned mask, T value, int *all = nullptr) {
+CUSIM_OWN unsigned match(int operation, const char *file, int line, unsigned mask, T value,
+                         int *all = nullptr) {
     static_assert(sizeof(T) <= 8, "a match compares at most 8 bytes");
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof value);
@@ -88,8 +90,10 @@ struct Syncwarp {  // an object, because the mask may be left out
 }  // namespace cusim
 
 #define __syncwarp(...) (cusim::Syncwarp{__FILE__, __LINE__}(__VA_ARGS__))
-#define __shfl_sync(mask, value, ...) cusim::shuffle(CUSIM_SHUFFLE, __FILE__, __LINE__, mask, value, __VA_ARGS__)
-#define __shfl_up_sync(mask, value, ...) cusim::shuffle(CUSIM_SHUFFLE_UP, __FILE__, __LINE__, mask, value, __VA_ARGS__)
+#define __shfl_sync(mask, value, ...) \
+    cusim::shuffle(CUSIM_SHUFFLE, __FILE__, __LINE__, mask, value, __VA_ARGS__)
+#define __shfl_up_sync(mask, value, ...) \
+    cusim::shuffle(CUSIM_SHUFFLE_UP, __FILE__, __LINE__, mask, value, __VA_ARGS__)
 #define __shfl_down_sync(mask, value, ...) \
     cusim::shuffle(CUSIM_SHUFFLE_DOWN, __FILE__, __LINE__, mask, value, __VA_ARGS__)
 #define __shfl_xor_sync(mask, value, ...) \
@@ -108,7 +112,7 @@ struct Syncwarp {  // an object, because the mask may be left out
 #define __reduce_xor_sync(mask, value) cusim::reduce(CUSIM_REDUCE_XOR, __FILE__, __LINE__, mask, value)
 #define __activemask() cusim_activemask()
 
-// ------------------------------------------------------------------------------------------------- waiting, output, errors
+// ----------------------------------------------------------------------------------- waiting, output, errors
 
 #define __nanosleep(nanoseconds) ((void)(nanoseconds), cusim_yield())
 #define __trap() cusim_trap("__trap()", __FILE__, __LINE__)

@@ -1,14 +1,14 @@
 // float2, int4, uchar3, ... and dim3, with the sizes and alignments of CUDA.
 #pragma once
 
-#define CUSIM_VECTORS(name, T, alignment2, alignment4)                                               \
-    struct name##1 { T x; };                                                                         \
-    struct alignas(alignment2) name##2 { T x, y; };                                                  \
-    struct name##3 { T x, y, z; };                                                                   \
-    struct alignas(alignment4) name##4 { T x, y, z, w; };                                            \
-    static inline name##1 make_##name##1(T x) { return {x}; }                                        \
-    static inline name##2 make_##name##2(T x, T y) { return {x, y}; }                                \
-    static inline name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }                        \
+#define CUSIM_VECTORS(name, T, alignment2, alignment4)                        \
+    struct name##1 { T x; };                                                  \
+    struct alignas(alignment2) name##2 { T x, y; };                           \
+    struct name##3 { T x, y, z; };                                            \
+    struct alignas(alignment4) name##4 { T x, y, z, w; };                     \
+    static inline name##1 make_##name##1(T x) { return {x}; }                 \
+    static inline name##2 make_##name##2(T x, T y) { return {x, y}; }         \
+    static inline name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \
     static inline name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
 
 CUSIM_VECTORS(char, signed char, 2, 4)

@@ -1,44 +1,57 @@
-// What Python calls: the C interface of the simulator's runtime library. sim/runtime.py mirrors it with ctypes.
+// What Python calls: the C interface of the simulator's runtime library. sim/runtime.py mirrors it by ctypes.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 #define CUSIM_API extern "C" __attribute__((visibility("default")))
 
-struct CusimOptions {      // of one launch
-  uint32_t seed;           // 0: threads run in index order; else the seed of a random order
-  uint32_t check;          // 1: the kernel was compiled with -fsanitize=thread, check every access
-  uint32_t preempt;        // check mode: give way with probability 1/preempt at each access; 0: never
-  uint32_t resident;       // how many blocks fit on the device at a time
-  uint32_t stack_bytes;    // of each simulated thread
-  uint32_t shared_limit;   // bytes of shared memory a block
-  uint32_t watchdog_ms;    // processor time without progress after which a launch fails
-  uint32_t trace_capacity; // how many accesses `trace` has room for; 0: no trace. Needs check
+struct CusimOptions {         // of one launch
+    uint32_t seed;            // 0: threads and blocks run in index order; else the seed of a random order
+    uint32_t check;           // 1: the kernel was compiled with -fsanitize=thread, check every access
+    uint32_t preempt;         // check mode: give way with probability 1/preempt at each access; 0: never
+    uint32_t resident;        // how many blocks fit on the device at a time
+    uint32_t stack_bytes;     // of each simulated thread
+    uint32_t shared_limit;    // bytes of shared memory a block
+    uint32_t watchdog_ms;     // processor time without progress after which a launch fails
+    uint32_t trace_capacity;  // how many accesses `trace` has room for; 0: no trace. Needs check
 };
 
-struct CusimStats { // of one launch
-  uint64_t switches, barriers, warp_operations, atomics, resident_blocks, shared_bytes, traced;
-  uint64_t accesses;       // of shared and device memory, in check mode
+struct CusimStats {  // of one launch
+    uint64_t switches, barriers, warp_operations, atomics;
+    uint64_t resident_blocks;  // the most that were started and not finished at the same time
+    uint64_t shared_bytes;     // that a block used
+    uint64_t traced;           // accesses written to `trace`
+    uint64_t accesses;         // of shared and device memory, in check mode; more than `traced`: the trace was full
 };
 
-struct CusimAccess {  // one traced access
-  uint64_t address;   // offset inside its allocation, or inside the block's shared memory
-  uint64_t pc;        // which instruction; the same access of all threads has the same pc
-  uint64_t order;     // how many accesses came before
-  int32_t allocation; // number of the device allocation; -1: shared memory
-  uint32_t block, thread; // linear indices
-  uint16_t size;      // bytes
-  uint8_t write, atomic;
+struct CusimAccess {         // one traced access
+    uint64_t address;        // offset inside its allocation, or inside the block's shared memory
+    uint64_t pc;             // its return address; the same access of all threads has the same pc
+    uint64_t order;          // how many accesses came before
+    int32_t allocation;      // number of the device allocation; -1: shared memory
+    uint32_t block, thread;  // linear indices
+    uint16_t size;           // bytes
+    uint8_t write, atomic;   // atomic: or volatile
 };
 
 enum { CUSIM_OK = 0, CUSIM_FAILED = 1, CUSIM_INTERRUPTED = 2 };
 
-CUSIM_API void *cusim_alloc(size_t nbytes);           // filled with 0xFF bytes (NaN); null: no address space or memory left
-CUSIM_API int cusim_free(void *p);                    // 0 done, 1 no allocation, 2 freed before, 3 done, but a kernel wrote just outside it
+// Device memory. Thread-safe; waits for a launch that is running.
+// Filled with 0xFF bytes (NaN). Null: no address space or memory left. 0 bytes have an address of their own, too.
+CUSIM_API void *cusim_alloc(size_t bytes);
+// 0 done, 1 no allocation, 2 freed before, 3 done, but a kernel wrote just outside it
+CUSIM_API int cusim_free(void *p);
 CUSIM_API size_t cusim_live_bytes(void);
-CUSIM_API int64_t cusim_damaged(size_t *nbytes);      // number (and size) of an allocation with a changed red zone, which is mended; -1: none
-CUSIM_API int64_t cusim_allocation(const void *p);    // number of the allocation that holds p, -1: none
-// Run a kernel: `call` is its cusim_call_NAME, args[i] points to argument i, which lies in the same `args_bytes` long buffer.
-CUSIM_API int cusim_launch(void (*call)(void **), void **args, size_t args_bytes, const uint32_t grid[3], const uint32_t block[3],
-                           uint32_t dynamic_shared, const CusimOptions *, CusimStats *, CusimAccess *trace);
-CUSIM_API const char *cusim_error(void);              // of the last launch that failed
-CUSIM_API void cusim_error_pcs(void *pcs[2]);         // where: of the failing access and, for a race, of the earlier one; null: unknown
+// Number (and size) of an allocation with a changed red zone, which is mended; -1: none.
+CUSIM_API int64_t cusim_damaged(size_t *bytes);
+// Number of the allocation that holds p; -1: none.
+CUSIM_API int64_t cusim_allocation(const void *p);
+
+// Run a kernel: `call` is its cusim_call_NAME, args[i] points to argument i, which lies in the same buffer of
+// `args_bytes` bytes. One launch at a time: others wait.
+CUSIM_API int cusim_launch(void (*call)(void **), void **args, size_t args_bytes, const uint32_t grid[3],
+                           const uint32_t shape[3], uint32_t dynamic_shared, const CusimOptions *options,
+                           CusimStats *stats, CusimAccess *trace);
+CUSIM_API const char *cusim_error(void);  // of the last launch that failed
+// Where: of the failing access and, for a race, of the earlier one. Return addresses, so pc - 1 lies inside the
+// instruction. Null: unknown, or the text has the line.
+CUSIM_API void cusim_error_pcs(void *pcs[2]);

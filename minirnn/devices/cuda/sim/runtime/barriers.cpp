@@ -47,15 +47,19 @@ void sim::release_barrier(Block *b) {
         if (t->state != AT_BARRIER) continue;
         if (!first) first = t;
         if (t->line != first->line || t->file != first->file) {
-            fail("divergent barrier: %s waits at %s:%d, %s at %s:%d; all threads of a block must meet at the same"
-                 " __syncthreads",
-                 name_of(first, b).text, first->file, first->line, name_of(t, b).text, t->file, t->line);
+            fail(
+                "divergent barrier: %s waits at %s:%d, %s at %s:%d; all threads of a block must meet at the "
+                "same"
+                " __syncthreads",
+                name_of(first, b).text, first->file, first->line, name_of(t, b).text, t->file, t->line);
         }
         t->state = READY;
     }
     if (launch.options.check && b->live < b->size) {
-        fail("barrier at %s:%d reached by %u of %u threads of block (%u,%u,%u): the others have already returned",
-             first->file, first->line, b->live, b->size, b->index.x, b->index.y, b->index.z);
+        fail(
+            "barrier at %s:%d reached by %u of %u threads of block (%u,%u,%u): the others have already "
+            "returned",
+            first->file, first->line, b->live, b->size, b->index.x, b->index.y, b->index.z);
     }
     b->waiting = 0;
     tick();

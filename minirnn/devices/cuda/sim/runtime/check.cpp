@@ -1,9 +1,10 @@
-// Check mode: every access of a kernel is looked at. Inside an allocation? Shared memory that was written before? A race?
+// Check mode: every access of a kernel is looked at. Inside an allocation? Shared memory that was written
+// before? A race?
 //
-// The kernel is compiled with -fsanitize=thread but linked without its library: the compiler's calls end up here. A race
-// is two accesses of the same memory by two threads of a block, one of them a write, with no barrier between them: neither
-// __syncthreads nor, inside a warp, a warp operation. Blocks are not compared with each other, since a hand-made grid
-// barrier cannot be told from none.
+// The kernel is compiled with -fsanitize=thread but linked without its library: the compiler's calls end up
+// here. A race is two accesses of the same memory by two threads of a block, one of them a write, with no
+// barrier between them: neither __syncthreads nor, inside a warp, a warp operation. Blocks are not compared
+// with each other, since a hand-made grid barrier cannot be told from none.
 #include "internal.h"
 
 #include <dlfcn.h>
@@ -25,9 +26,9 @@ void sim::prepare_check() {
 
 static const char *verb_of(int kind) { return kind & WRITE ? "write" : "read"; }
 
-// ----------------------------------------------------------------------------------------------------------------- races
+// ----------------------------------------------------------------------------------------------------- races
 
-struct Place {  // of one access
+struct Place {                     // of one access
     const Allocation *allocation;  // null: shared memory
     uint64_t offset;
 };
@@ -43,19 +44,20 @@ static Text describe(const Place &place) {
 static int32_t distance_of(void *pc) { return (int32_t)((char *)pc - (char *)launch.call); }
 static void *pc_at(int32_t distance) { return distance ? (char *)launch.call + distance : nullptr; }
 
-[[noreturn]] static void fail_race(const char *kind, uint32_t other, int32_t other_pc, const Place &place, void *pc) {
+[[noreturn]] static void fail_race(const char *kind, uint32_t other, int32_t other_pc, const Place &place,
+                                   void *pc) {
     const Block *b = block;
     const uint32_t number = (other & WHO) - 1 - b->number * b->size;
-    error_pcs[1] = pc_at(other_pc);
-    fail_at(pc, "race: %s, %s: %s after thread (%u,%u,%u), no barrier between them", kind, describe(place).text,
-            name_of(thread, b).text, b->threads[number].index.x, b->threads[number].index.y,
-            b->threads[number].index.z);
+    fail_at({pc, pc_at(other_pc)}, "race: %s, %s: %s after thread (%u,%u,%u), no barrier between them", kind,
+            describe(place).text, name_of(thread, b).text, b->threads[number].index.x,
+            b->threads[number].index.y, b->threads[number].index.z);
 }
 
 // The current thread, as race detection sees it.
 struct Me {
-    const uint32_t first, size, number;  // `who` of the block's first thread, threads of the block, number in the block
-    const uint32_t phase, warp_phase;    // when this block, this warp last met
+    const uint32_t first, size,
+        number;  // `who` of the block's first thread, threads of the block, number in the block
+    const uint32_t phase, warp_phase;  // when this block, this warp last met
 
     Me()
         : first(1 + block->number * block->size),
@@ -94,7 +96,9 @@ static inline void check_read(Cell *c, const Me &me, int32_t here, const Place &
 
 static inline void check_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
     const Access &w = c->written, &r = c->read;
-    if (me.meets(w.who, w.when)) fail_race("two writes", w.who, w.pc, place, pc);
+    if (me.meets(w.who, w.when)) {
+        fail_race(w.who & MARK ? "write after atomic" : "two writes", w.who, w.pc, place, pc);
+    }
     if (me.meets(r.who, r.when)) fail_race("write after read", r.who, r.pc, place, pc);
     if (me.meets(c->second_who, c->second_when)) {
         fail_race("write after read", c->second_who, c->second_who & MARK ? r.pc : 0, place, pc);
@@ -102,11 +106,14 @@ static inline void check_write(Cell *c, const Me &me, int32_t here, const Place 
     c->written = {me.who(), now, here};
 }
 
-// Atomic and volatile accesses race only with plain writes: loops that wait for another thread read what it changes.
+// Atomic and volatile accesses race only with plain writes: loops that wait for another thread read what it
+// changes.
 static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
     const Access &w = c->written;
-    if (me.meets(w.who, w.when) && !(w.who & MARK)) fail_race("two writes", w.who, w.pc, place, pc);
-    c->written = {me.who() | MARK, now, here};
+    if (me.meets(w.who, w.when) && !(w.who & MARK)) fail_race("atomic after write", w.who, w.pc, place, pc);
+    const bool own_plain_write =
+        w.who == me.who() && w.when >= me.phase;  // which others must not meet, either
+    if (!own_plain_write) c->written = {me.who() | MARK, now, here};
 }
 
 static void check_cells(Cell *c, uint32_t bytes, int kind, const Place &place, void *pc) {
@@ -114,7 +121,7 @@ static void check_cells(Cell *c, uint32_t bytes, int kind, const Place &place, v
     const int32_t here = distance_of(pc);
     for (const Cell *end = c + bytes / 2; c < end; c++) {
         if (kind & READ && !c->written.who && !place.allocation) {
-            fail_at(pc, "read of shared memory that was never written, %s, %s", describe(place).text,
+            fail_at({pc}, "read of shared memory that was never written, %s, %s", describe(place).text,
                     name_of(thread, block).text);
         }
         if (kind == READ) check_read(c, me, here, place, pc);
@@ -123,7 +130,7 @@ static void check_cells(Cell *c, uint32_t bytes, int kind, const Place &place, v
     }
 }
 
-// ---------------------------------------------------------------------------------------------------------------- bounds
+// ---------------------------------------------------------------------------------------------------- bounds
 
 static void record(uint64_t address, int64_t allocation, uint32_t bytes, int kind, void *pc) {
     CusimStats &stats = launch.stats;
@@ -145,7 +152,7 @@ static void record(uint64_t address, int64_t allocation, uint32_t bytes, int kin
 static void check_shared(const char *p, uint32_t bytes, int kind, void *pc) {
     const uint32_t offset = (uint32_t)(p - block->arena);
     if (!find_shared(offset, bytes)) {
-        fail_at(pc, "%s outside of shared memory: %s, %s", verb_of(kind), describe_shared(offset).text,
+        fail_at({pc}, "%s outside of shared memory: %s, %s", verb_of(kind), describe_shared(offset).text,
                 name_of(thread, block).text);
     }
     record(offset, -1, bytes, kind, pc);
@@ -160,7 +167,7 @@ static void check_global(const char *p, uint32_t bytes, int kind, void *pc) {
         if (!a || p < a->data || p + bytes > a->data + a->bytes) {
             char what[256];
             describe_address(what, sizeof what, p, verb_of(kind));
-            fail_at(pc, "%s, %s", what, name_of(thread, block).text);
+            fail_at({pc}, "%s, %s", what, name_of(thread, block).text);
         }
         cached = a;
     }
@@ -168,7 +175,8 @@ static void check_global(const char *p, uint32_t bytes, int kind, void *pc) {
     if (!a->cells) {
         Busy while_allocating;
         a->cells = (Cell *)calloc(a->bytes / 2 + 1, sizeof(Cell));
-        if (!a->cells) fail("out of memory for what check mode knows of %zu bytes of device memory", a->bytes);
+        if (!a->cells)
+            fail("out of memory for what check mode knows of %zu bytes of device memory", a->bytes);
     }
     const uint64_t offset = (uint64_t)(p - a->data);
     check_cells(a->cells + offset / 2, bytes, kind, {a, offset}, pc);
@@ -186,7 +194,7 @@ static void check_elsewhere(const char *p, int kind, void *pc) {
     if (!known) {
         char what[256];
         describe_address(what, sizeof what, p, verb_of(kind));
-        fail_at(pc, "%s, %s", what, name_of(thread, block).text);
+        fail_at({pc}, "%s, %s", what, name_of(thread, block).text);
     }
     image_pages[page % CACHE] = page;
 }
@@ -221,25 +229,25 @@ static void check_volatile_read(const void *p, uint32_t bytes, void *pc) {
     }
 }
 
-// --------------------------------------------------------------------- what -fsanitize=thread makes the compiler call
+// ------------------------------------------------------------ what -fsanitize=thread makes the compiler call
 
 #define CALLER __builtin_return_address(0)
-#define HOOKS(N)                                                                                               \
-    CUSIM_API void __tsan_read##N(void *p) { check_access(p, N, READ, CALLER); }                               \
-    CUSIM_API void __tsan_write##N(void *p) { check_access(p, N, WRITE, CALLER); }                             \
-    CUSIM_API void __tsan_unaligned_read##N(void *p) { check_access(p, N, READ, CALLER); }                     \
-    CUSIM_API void __tsan_unaligned_write##N(void *p) { check_access(p, N, WRITE, CALLER); }                   \
-    CUSIM_API void __tsan_read_write##N(void *p) {                                                             \
-        check_access(p, N, READ, CALLER);                                                                      \
-        check_access(p, N, WRITE, CALLER);                                                                     \
-    }                                                                                                          \
-    CUSIM_API void __tsan_unaligned_read_write##N(void *p) {                                                   \
-        check_access(p, N, READ, CALLER);                                                                      \
-        check_access(p, N, WRITE, CALLER);                                                                     \
-    }                                                                                                          \
-    CUSIM_API void __tsan_volatile_read##N(void *p) { check_volatile_read(p, N, CALLER); }                     \
-    CUSIM_API void __tsan_volatile_write##N(void *p) { check_access(p, N, WRITE | ATOMIC, CALLER); }           \
-    CUSIM_API void __tsan_unaligned_volatile_read##N(void *p) { check_volatile_read(p, N, CALLER); }           \
+#define HOOKS(N)                                                                                     \
+    CUSIM_API void __tsan_read##N(void *p) { check_access(p, N, READ, CALLER); }                     \
+    CUSIM_API void __tsan_write##N(void *p) { check_access(p, N, WRITE, CALLER); }                   \
+    CUSIM_API void __tsan_unaligned_read##N(void *p) { check_access(p, N, READ, CALLER); }           \
+    CUSIM_API void __tsan_unaligned_write##N(void *p) { check_access(p, N, WRITE, CALLER); }         \
+    CUSIM_API void __tsan_read_write##N(void *p) {                                                   \
+        check_access(p, N, READ, CALLER);                                                            \
+        check_access(p, N, WRITE, CALLER);                                                           \
+    }                                                                                                \
+    CUSIM_API void __tsan_unaligned_read_write##N(void *p) {                                         \
+        check_access(p, N, READ, CALLER);                                                            \
+        check_access(p, N, WRITE, CALLER);                                                           \
+    }                                                                                                \
+    CUSIM_API void __tsan_volatile_read##N(void *p) { check_volatile_read(p, N, CALLER); }           \
+    CUSIM_API void __tsan_volatile_write##N(void *p) { check_access(p, N, WRITE | ATOMIC, CALLER); } \
+    CUSIM_API void __tsan_unaligned_volatile_read##N(void *p) { check_volatile_read(p, N, CALLER); } \
     CUSIM_API void __tsan_unaligned_volatile_write##N(void *p) { check_access(p, N, WRITE | ATOMIC, CALLER); }
 
 HOOKS(1)

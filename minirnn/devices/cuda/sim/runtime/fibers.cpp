@@ -1,7 +1,7 @@
 // Fibers: stacks for simulated threads, and the switch between them.
 //
-// All stacks lie in one stretch of reserved addresses, so "is this a local variable?" is one comparison. Below each lies
-// an inaccessible page, which catches a stack overflow.
+// All stacks lie in one stretch of reserved addresses, so "is this a local variable?" is one comparison.
+// Below each lies an inaccessible page, which catches a stack overflow.
 #include "internal.h"
 
 #include <stdlib.h>
@@ -18,7 +18,8 @@ namespace sim {
 
 static const size_t LARGEST_RESERVATION = (size_t)16 << 30;
 static const unsigned STACKS_AT_ONCE = 64;
-static const unsigned MOST_GUARDS = 8192;  // each guard page costs two of the (usually 65 530) mappings of a process
+static const unsigned MOST_GUARDS =
+    8192;  // each guard page costs two of the (usually 65 530) mappings of a process
 
 char *stacks_begin, *stacks_end;
 static char *reserved_end;
@@ -27,7 +28,7 @@ static unsigned guards;
 static Fiber *idle;
 static std::vector<Fiber *> made;  // STACKS_AT_ONCE at each
 
-// ----------------------------------------------------------------------------------------------------------- the switch
+// ------------------------------------------------------------------------------------------------ the switch
 
 #ifdef CUSIM_PORTABLE_SWITCH
 
@@ -122,12 +123,13 @@ static void start_at_fiber_main(Fiber *f) {
 #endif
 #endif
 
-// ----------------------------------------------------------------------------------------------------------- the stacks
+// ------------------------------------------------------------------------------------------------ the stacks
 
 void prepare_fibers() {
     const size_t page = page_bytes();
     const size_t wanted = ((launch.options.stack_bytes + page - 1) / page + 1) * page;  // and the guard page
     if (wanted == stack_bytes) return;
+    Busy while_lists_change;
     for (Fiber *fibers : made) {
 #ifdef CUSIM_PORTABLE_SWITCH
         for (unsigned i = 0; i < STACKS_AT_ONCE; i++) free(fibers[i].stack_pointer);

@@ -1,14 +1,15 @@
-// What the parts of the simulator's runtime share: its state, and the few functions so hot that they must be inlined.
+// What the parts of the simulator's runtime share: its state, and the few functions so hot that they must be
+// inlined.
 //
-//   fibers.cpp     the stacks simulated threads run on, and the switch from one to another
-//   scheduler.cpp  which thread, which block runs next
-//   barriers.cpp   __syncthreads and its relatives        warp.cpp   shuffles, votes, __syncwarp
-//   shared.cpp     the shared memory of a block           memory.cpp cusim_alloc, cusim_free, red zones, guard pages
-//   check.cpp      every access of a kernel, looked at one by one (check mode)
-//   language.cpp   __nanosleep, atomics, printf, traps    launch.cpp cusim_launch, signals, errors
+//   launch.cpp     cusim_launch                     signals.cpp   faults, watchdog, Ctrl-C
+//   scheduler.cpp  which block, which thread next   blocks.cpp    the blocks themselves
+//   fibers.cpp     stacks, and the switch           errors.cpp    how a launch ends early
+//   barriers.cpp   __syncthreads and its relatives  warp.cpp      shuffles, votes, __syncwarp
+//   shared.cpp     shared memory of a block         language.cpp  __nanosleep, atomics, printf
+//   memory.cpp     device memory                    check.cpp     check mode: every access
 //
-// One operating system thread runs all simulated threads of a launch, and gives way only inside calls into this library:
-// that is why nothing here needs an atomic, and why an atomicAdd is a plain addition.
+// One operating system thread runs all simulated threads of a launch, and gives way only inside calls into
+// this library: that is why nothing here needs an atomic, and why an atomicAdd is a plain addition.
 #pragma once
 #undef _FORTIFY_SOURCE  // its longjmp refuses to leave the stack of a fiber
 #include "api.h"
@@ -26,7 +27,7 @@ struct Uint3 {
     uint32_t x, y, z;
 };
 
-// ------------------------------------------------------------------------------------------------ threads and blocks
+// ---------------------------------------------------------------------------------------- threads and blocks
 
 struct Fiber {
     void *stack_pointer;  // where it goes on
@@ -55,7 +56,7 @@ struct Thread {
 
 // One access of a thread, remembered until another thread touches the same memory.
 struct Access {
-    uint32_t who;   // 1 + number of the thread in the grid; the top bit marks an atomic or volatile access; 0: none
+    uint32_t who;  // 1 + number of the thread in the grid, 0: none; the top bit: an atomic or volatile access
     uint32_t when;  // value of `now`
     int32_t pc;     // distance from the entry of the kernel; 0: unknown
 };
@@ -63,18 +64,20 @@ struct Access {
 // What is known of two bytes of memory. Single bytes are not watched.
 struct Cell {
     Access written, read;
-    uint32_t second_who, second_when;  // another thread that read it; the top bit: by the same instruction as `read`
+    uint32_t second_who;  // another thread that read it; the top bit: by the same instruction as `read`
+    uint32_t second_when;
 };
 
 struct Block {
     Uint3 index;  // blockIdx
     uint32_t number;
-    uint32_t size, live;       // threads, and those that have not returned
-    uint32_t waiting;          // at the barrier
-    uint32_t spinning, moved;  // in this round: threads that gave way in a spin loop; whether anything happened
-    bool votes;                // the barrier is a __syncthreads_count, _and or _or
-    uint32_t phase;            // when its threads last met at a barrier
-    int position;              // in `order`
+    uint32_t size, live;  // threads, and those that have not returned
+    uint32_t waiting;     // at the barrier
+    uint32_t spinning;    // in this round: threads that gave way in a spin loop
+    uint32_t moved;       // in this round: whether anything happened
+    bool votes;           // the barrier is a __syncthreads_count, _and or _or
+    uint32_t phase;       // when its threads last met at a barrier
+    int position;         // in `order`
     uint32_t *order;
     Thread *threads;
     uint32_t *arrived;     // by warp: the lanes that wait in a warp operation
@@ -86,7 +89,7 @@ struct Block {
     Block *next, *next_all;
 };
 
-// ------------------------------------------------------------------------------------------------------ the one launch
+// -------------------------------------------------------------------------------------------- the one launch
 
 struct Launch {
     CusimOptions options;
@@ -105,28 +108,37 @@ extern Launch launch;
 extern Thread *thread;     // the running one; null: the scheduler
 extern Block *block;       // the running one
 extern void *scheduler;    // where the scheduler goes on
-extern uint64_t progress;  // counts what a hanging kernel does not do: ends of threads, barriers, warp operations
+extern uint64_t progress;  // ends of threads, barriers, warp operations: what a hanging kernel lacks
 extern uint32_t now;       // logical time: ticks at every barrier and warp operation
 extern uint32_t random_state;
 extern volatile sig_atomic_t running;
-extern void *error_pcs[2];
 
 // Kernels read these as threadIdx, blockIdx, blockDim, gridDim.
 CUSIM_API Uint3 cusim_thread_index, cusim_block_index, cusim_block_size, cusim_grid_size;
 extern "C" void cusim_switch(void **from, void *to);
 
 [[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-[[noreturn]] void fail_at(void *pc, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+struct Pcs {  // return addresses
+    void *here;
+    void *earlier = nullptr;  // of the access that a race is with
+};
+[[noreturn]] void fail_at(Pcs where, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 struct Text {
     char text[128];
 };
+void clear_error();
+void refuse(const char *why);
+extern sigjmp_buf exit_point;
+
 Text name_of(const Thread *t, const Block *b);  // "thread (1,0,0) of block (0,0,0)"
 
-// Ctrl-C and the watchdog may come at any time, but must not leave malloc or printf half done: while a Busy lives, they
-// wait for its end.
+// Ctrl-C and the watchdog may come at any time, but must not leave malloc or printf half done: while a Busy
+// lives, they wait for its end.
 struct Busy {
     static volatile sig_atomic_t depth;
+    enum { NOTHING, WATCHDOG, INTERRUPT };
     static volatile sig_atomic_t wanted;  // a reason to stop that came meanwhile
     Busy() {
         depth = depth + 1;
@@ -140,20 +152,26 @@ struct Busy {
     [[noreturn]] static void stop();
 };
 
-// ------------------------------------------------------------------------------------------------- parts used elsewhere
+// -------------------------------------------------------------------------------------- parts used elsewhere
 
 Fiber *new_fiber();
 void recycle_fiber(Fiber *f);
-void prepare_fibers();  // before a launch: stacks of the size it asks for
-void reclaim_fibers();  // after one that failed: all fibers are idle again
+void prepare_fibers();                   // before a launch: stacks of the size it asks for
+void reclaim_fibers();                   // after one that failed: all fibers are idle again
 extern char *stacks_begin, *stacks_end;  // of the stacks in use
 inline bool in_stacks(const void *p) { return (char *)p >= stacks_begin && (char *)p < stacks_end; }
 
-// Not so while another thread of the process calls a small function of a kernel's module that was compiled for check mode.
+// Not so while another thread of the process calls a small function of a kernel's module that was compiled
+// for check mode.
 inline bool in_kernel() { return in_stacks(__builtin_frame_address(0)); }
 void fiber_main();
 
+void install_handlers();
+void restore_handlers();
+
 void prepare_blocks();
+Block *take_block(uint32_t number);
+void give_block_back(Block *b);
 void reclaim_blocks();
 void run_grid();
 void release_barrier(Block *b);
@@ -184,7 +202,7 @@ void forget_block_times();
 void describe_address(char *text, size_t size, const char *p, const char *verb);
 char *reserve_addresses(size_t largest, int share, size_t *got);
 size_t page_bytes();
-extern bool launched;       // since the red zones were last looked at
+extern bool launched;        // since the red zones were last looked at
 extern std::mutex the_lock;  // held by a launch, and by whatever changes what a launch reads
 
 enum { READ = 1, WRITE = 2, ATOMIC = 4 };  // kinds of access; ATOMIC: or volatile
@@ -192,7 +210,7 @@ void check_access(const void *p, uint32_t bytes, int kind, void *pc);
 void prepare_check();
 void flush_prints();
 
-// ---------------------------------------------------------------------------------------------------------- hot inlines
+// ----------------------------------------------------------------------------------------------- hot inlines
 
 inline uint32_t random_number() {
     random_state ^= random_state << 13;

@@ -7,21 +7,23 @@
 
 using namespace sim;
 
-static const uint32_t ATOMICS_IN_A_ROW = 256;    // then it may be a spin loop, and others get a turn
+static const uint32_t ATOMICS_IN_A_ROW = 256;  // then it may be a spin loop, and others get a turn
 static const uint32_t JUMPS_IN_A_ROW = 20000;
 
 static bool printed;
 
 CUSIM_API void cusim_yield() { give_way(); }
 
-// Before every atomic: one operating system thread runs all simulated ones, so the operation itself is a plain one.
+// Before every atomic: one operating system thread runs all simulated ones, so the operation itself is a
+// plain one.
 CUSIM_API void cusim_atomic(const void *p, unsigned bytes, int reads, void *pc) {
     launch.stats.atomics++;
     if (launch.options.check) check_access(p, bytes, WRITE | ATOMIC | (reads ? READ : 0), pc);
     if (++thread->spin > ATOMICS_IN_A_ROW) give_way();
 }
 
-// -fsanitize-coverage=trace-pc: one call in each basic block, so an unmarked spin loop gives way even in a fast build.
+// -fsanitize-coverage=trace-pc: one call in each basic block, so an unmarked spin loop gives way even in a
+// fast build.
 CUSIM_API void __sanitizer_cov_trace_pc() {
     if (in_kernel() && ++thread->spin > JUMPS_IN_A_ROW) give_way();
 }

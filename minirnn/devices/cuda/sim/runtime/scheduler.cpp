@@ -1,13 +1,13 @@
 // Which simulated thread runs next.
 //
-// The threads of a block take turns: each runs until it blocks, then hands over to the next. Blocks run one after
-// another; another block becomes resident only when all resident ones spin, so a hand-made grid barrier just works.
+// The threads of a block take turns: each runs until it blocks, then hands over to the next. Blocks run one
+// after another; another block becomes resident only when all resident ones spin, so a hand-made grid barrier
+// just works.
 #include "internal.h"
 
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <time.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace sim {
@@ -42,134 +42,7 @@ void fiber_main() {
     }
 }
 
-// -------------------------------------------------------------------------------------------------------- pool of blocks
-
-static Block *idle, *all;
-static uint32_t pool_threads, pool_check, pool_arena;
-
-static void *map(size_t bytes) {
-    void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0);
-    return p == MAP_FAILED ? nullptr : p;
-}
-
-static size_t cells_bytes() { return pool_arena / 2 * sizeof(Cell); }
-
-void prepare_blocks() {
-    const CusimOptions &o = launch.options;
-    if (pool_threads == launch.threads && pool_check == o.check && pool_arena == launch.arena_bytes) return;
-    while (Block *b = all) {
-        all = b->next_all;
-        if (b->arena) munmap(b->arena, pool_arena);
-        if (b->cells) munmap(b->cells, cells_bytes());
-        free(b->threads);
-        free(b->order);
-        free(b->arrived);
-        free(b->warp_phase);
-        free(b);
-    }
-    idle = nullptr;
-    pool_threads = launch.threads;
-    pool_check = o.check;
-    pool_arena = launch.arena_bytes;
-}
-
-void reclaim_blocks() {
-    idle = nullptr;
-    for (Block *b = all; b; b = b->next_all) {
-        b->next = idle;
-        idle = b;
-    }
-}
-
-void forget_block_times() {
-    for (Block *b = all; b; b = b->next_all) {
-        b->phase = now;
-        for (uint32_t w = 0; w * 32 < pool_threads; w++) b->warp_phase[w] = now;
-        if (!b->cells) continue;
-        for (uint32_t i = 0; i < b->prepared / 2; i++) {
-            b->cells[i].written.when = 0;  // but remember that it was written
-            b->cells[i].read = {};
-            b->cells[i].second_who = 0;
-        }
-    }
-}
-
-static void make_block() {
-    Busy while_lists_change;
-    const uint32_t n = pool_threads, warps = n / 32 + 1;
-    Block *b = (Block *)calloc(1, sizeof *b);
-    b->next_all = all;
-    all = b;
-    b->next = idle;
-    idle = b;
-    b->threads = (Thread *)calloc(n, sizeof(Thread));
-    b->order = (uint32_t *)calloc(n, sizeof(uint32_t));
-    b->arrived = (uint32_t *)calloc(warps, sizeof(uint32_t));
-    b->warp_phase = (uint32_t *)calloc(warps, sizeof(uint32_t));
-    b->arena = (char *)map(pool_arena);
-    b->cells = pool_check ? (Cell *)map(cells_bytes()) : nullptr;
-    if (!b->arena || (pool_check && !b->cells)) {
-        all = b->next_all;
-        idle = b->next;
-        fail("out of memory for the shared memory of another resident block");
-    }
-}
-
-static void fill_threads(Block *b) {
-    const Uint3 shape = launch.block;
-    b->shape = shape;
-    Uint3 index = {0, 0, 0};
-    for (uint32_t i = 0; i < b->size; i++) {
-        Thread *t = b->threads + i;
-        t->index = index;
-        t->number = i;
-        t->lane = i & 31;
-        b->order[i] = i;
-        if (++index.x == shape.x) {
-            index.x = 0;
-            if (++index.y == shape.y) {
-                index.y = 0;
-                index.z++;
-            }
-        }
-    }
-}
-
-static Block *take_block(uint32_t number) {
-    if (!idle) make_block();
-    Block *b = idle;
-    idle = b->next;
-    b->next = nullptr;
-    b->size = b->live = launch.threads;
-    b->number = number;
-    b->index = {number % launch.grid.x, number / launch.grid.x % launch.grid.y, number / launch.grid.x / launch.grid.y};
-    b->waiting = b->spinning = b->moved = 0;
-    b->votes = false;
-    tick();
-    b->phase = now;
-    if (memcmp(&b->shape, &launch.block, sizeof b->shape)) fill_threads(b);
-    for (uint32_t i = 0; i < b->size; i++) {
-        Thread *t = b->threads + i;
-        t->fiber = nullptr;
-        t->state = FRESH;
-        t->spin = 0;
-        t->polled = nullptr;
-    }
-    for (uint32_t w = 0; w * 32 < b->size; w++) {
-        b->arrived[w] = 0;
-        b->warp_phase[w] = now;
-    }
-    b->prepared = 0;
-    if (launch.dynamic_shared) prepare_shared(b, launch.dynamic_shared);
-    return b;
-}
-
-static void give_block_back(Block *b) {
-    b->next = idle;
-    idle = b;
-}
-
-// --------------------------------------------------------------------------------------------------------------- running
+// --------------------------------------------------------------------------------------------------- running
 
 static void shuffle(uint32_t *order, uint32_t n) {
     for (uint32_t i = n - 1; i > 0; i--) {
@@ -238,7 +111,8 @@ static uint32_t greatest_common_divisor(uint32_t a, uint32_t b) {
     return a;
 }
 
-// A random order of the blocks that needs no list: first, first + step, ... with a step that has no factor in common.
+// A random order of the blocks that needs no list: first, first + step, ... with a step that has no factor in
+// common.
 struct BlockOrder {
     uint64_t at = 0, step = 1, n, left;
 
@@ -259,11 +133,12 @@ struct BlockOrder {
 
 [[noreturn]] static void fail_deadlocked(size_t resident, uint64_t outside) {
     if (outside) {
-        fail("deadlock: %zu blocks spin, waiting for blocks that are not resident"
-             " (grid of %u blocks, only %u fit at a time)",
-             resident, launch.blocks, launch.options.resident);
+        fail(
+            "deadlock: %zu blocks spin, waiting for blocks that are not resident"
+            " (grid of %u blocks, only %u fit at a time)",
+            resident, launch.blocks, launch.options.resident);
     }
-    fail("deadlock: all %zu resident blocks spin and nothing changes", resident);
+    fail("deadlock: all resident blocks (%zu) spin and nothing changes", resident);
 }
 
 void run_grid() {
@@ -271,7 +146,7 @@ void run_grid() {
     {
         Busy while_it_grows;
         resident.clear();
-        resident.reserve(launch.options.resident + 1);
+        resident.reserve(std::min(launch.options.resident, launch.blocks) + 1);
     }
     BlockOrder order(launch.blocks);
     uint64_t seen = progress;

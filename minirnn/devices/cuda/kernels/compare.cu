@@ -1,0 +1,24 @@
+// Comparisons of arrays of one type, and the choice that follows from one.        one thread = one element of y
+#include "layout.cuh"
+
+#define COMPARE(name, formula)                                                                    \
+    extern "C" __global__ void name(const Layout layout, const real *a_, const real *b_, bool *y) { \
+        const i64 k = element();                                                                  \
+        if (k >= layout.size) return;                                                             \
+        const acc a = acc(a_[at(layout, 1, k)]), b = acc(b_[at(layout, 2, k)]);                   \
+        y[k] = formula;                                                                           \
+    }
+
+COMPARE(equal, a == b)
+COMPARE(not_equal, a != b)
+COMPARE(less, a < b)
+COMPARE(less_equal, a <= b)
+COMPARE(greater, a > b)
+COMPARE(greater_equal, a >= b)
+
+// y = a where condition, else b
+extern "C" __global__ void where(const Layout layout, const bool *condition, const real *a, const real *b, real *y) {
+    const i64 k = element();
+    if (k >= layout.size) return;
+    y[k] = condition[at(layout, 1, k)] ? a[at(layout, 2, k)] : b[at(layout, 3, k)];
+}
