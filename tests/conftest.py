@@ -19,7 +19,7 @@ import minirnn as mr  # noqa: E402
 from minirnn.devices.base import Device  # noqa: E402
 from minirnn.devices.cpu.primitives import Primitives  # noqa: E402
 
-# Every test with the fixture `device` runs once for each of these.
+# Every test with the fixture `device` runs once for each of these; `--devices` names others, such as your own.
 DEVICES = ("cpu", "cuda-sim", "cuda")
 
 hypothesis.settings.register_profile("minirnn", derandomize=True, deadline=None, print_blob=True)
@@ -28,9 +28,15 @@ hypothesis.settings.load_profile("minirnn")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=0, help="another draw of the random inputs of all tests (default 0)")
+    parser.addoption("--devices", default=",".join(DEVICES), help="run device tests on these (default %(default)s)")
 
 
-@pytest.fixture(params=DEVICES)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "device" in metafunc.fixturenames:
+        metafunc.parametrize("device", metafunc.config.getoption("--devices").split(","), indirect=True)
+
+
+@pytest.fixture
 def device(request: pytest.FixtureRequest) -> str:
     """The name of a device that works here; one that doesn't is skipped with the reason that `minirnn doctor` gives."""
     name: str = request.param

@@ -243,7 +243,7 @@ def test_argmax_takes_the_first_of_equal_ones(on: Device, rng: np.random.Generat
 def test_an_empty_axis_sums_to_zero_and_has_no_maximum(on: Device) -> None:
     a = on.asarray(np.zeros((2, 0, 3), np.float32))
     assert_same(on.to_numpy(on.sum(a, (1,), False)), np.zeros((2, 3), np.float32))
-    with pytest.raises(ValueError, match="zero"):
+    with pytest.raises(ValueError):
         on.max(a, (1,), False)
 
 

@@ -32,7 +32,7 @@ def checking_simulator(limits: Limits) -> Driver:
 
     shared = min(limits.shared_bytes_per_block, LARGEST_SHARED)
     # What the GPU held, the simulator shall hold: only the host's own memory is its limit.
-    return SimDriver(SimOptions(check=True, shared_limit=shared, memory_mb=1 << 20))
+    return SimDriver(SimOptions(check=True, shared_limit=shared, memory_mb=1 << 18))
 
 
 class DebugDriver:

@@ -158,7 +158,7 @@ def module_library(compiler: Compiler, options: SimOptions, source: str, name: s
 def explain(complaint: str, name: str, source: str, folder: str) -> str:
     """The compiler's complaint: the first errors, with the lines of the .cu file, and what may be the cause."""
     lines = complaint.replace(f"{folder}{os.sep}", "").splitlines()
-    errors = [line for line in lines if re.search(r"\berror\b", line)] or lines[:1]
+    errors = [line for line in lines if re.search(r"\berror\b", line)] or lines
     shown = list(dict.fromkeys(errors))[:ERRORS_SHOWN]
     for line in list(shown):
         found = re.match(rf"{re.escape(name)}:(\d+)", line)

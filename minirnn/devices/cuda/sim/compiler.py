@@ -29,7 +29,8 @@ class Compiler:
     def name(self) -> str:
         """Such as ``g++ 12.2.0``."""
         numbers = [word for word in self.version.split() if word[:1].isdigit()]
-        return " ".join([os.path.basename(self.command[-1]), *numbers[-1:]])
+        programs = [word for word in self.command if not word.startswith("-")]
+        return " ".join([os.path.basename(programs[-1]), *numbers[-1:]])
 
     def run(self, *arguments: str) -> str:
         """What the compiler prints. Raises `CompileError` with what it complains about."""

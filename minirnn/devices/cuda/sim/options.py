@@ -15,6 +15,7 @@ RANGES = {
     "watchdog_ms": (10, 2**31),
 }
 
+
 @dataclass(frozen=True)
 class SimOptions:
     """Options of the simulated device.

@@ -70,7 +70,7 @@ class _Rewriter:
             elif word == "__shared__":
                 if all(at_file_scope):
                     raise CompileError(
-                        f"line {self.line(token.start())}: __shared__ outside a kernel\n"
+                        f"{self.line(token.start())}: __shared__ outside a kernel\n"
                         "  expected inside the kernel that uses it: the simulator gives each block its own"
                     )
                 self.shared(token, statement)
@@ -97,16 +97,17 @@ class _Rewriter:
         lines = self.text[statement:end].count("\n")
         space = re.match(r"\s*", self.text[statement:])
         lead = space.group() if space else ""
-        replacement = self.dynamic(declaration) if "extern" in declaration else self.static(declaration)
+        replacement = self.dynamic(declaration, token) if "extern" in declaration else self.static(declaration)
         self.edits = [edit for edit in self.edits if edit[0] < statement]
         self.edits.append((statement, end, lead + replacement + "\n" * (lines - lead.count("\n"))))
 
-    def dynamic(self, declaration: str) -> str:
+    def dynamic(self, declaration: str, token: re.Match[str]) -> str:
         plain = re.sub(rf"\bextern\b|{ATTRIBUTE}|alignas\s*\([^()]*\)", " ", declaration).strip()
         found = DYNAMIC.match(plain)
         if found is None:
             raise CompileError(
-                f"extern __shared__ {plain}\n  expected an array of unknown size: extern __shared__ float s[];"
+                f"{self.line(token.start())}: extern __shared__ {plain}\n"
+                "  expected an array of unknown size: extern __shared__ float s[];"
             )
         kind, name = found.groups()
         return f"{kind}*{name} = ({kind}*)cusim_dynshared()"
@@ -125,7 +126,7 @@ class _Rewriter:
         before = self.text[:position]
         markers = list(re.finditer(r'^# (\d+) "([^"]*)"[^\n]*\n', before, re.MULTILINE))
         if not markers:
-            return str(before.count("\n") + 1)
+            return f"line {before.count(chr(10)) + 1}"
         last = markers[-1]
         return f"{last.group(2)}:{int(last.group(1)) + before[last.end() :].count(chr(10))}"
 

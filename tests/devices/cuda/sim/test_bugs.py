@@ -45,7 +45,7 @@ BUGS = [
     Bug("write_past_the_end", r"write past the end of device allocation #\d+ \(252 bytes\), at byte 252", (31, 1)),
     Bug("read_past_the_end", r"read past the end of device allocation #\d+ \(252 bytes\), at byte 252", (31, 1)),
     Bug("before_the_start", r"write 4 bytes before device allocation #\d+ \(252 bytes\)", (0, 0)),
-    Bug("far_away", r"write past the end of device allocation #\d+ \(252 bytes\), at byte 400000", (9, 1)),
+    Bug("far_away", r"write past the end of device allocation #\d+ \(252 bytes\)", (9, 1)),
     Bug("half_outside", r"write past the end of device allocation #\d+ \(252 bytes\)", (3, 0)),
     Bug("add_past_the_end", r"write past the end of device allocation #\d+ \(252 bytes\), at byte 252", (31, 1)),
     Bug("race_between_two_statements", r"race: .* of shared memory `s`", grid=1, block=48, both=True),
@@ -86,9 +86,9 @@ SEEN_WITHOUT_CHECKS = [
 ]
 
 
-@pytest.fixture(scope="module", params=MODES.values(), ids=MODES)
+@pytest.fixture(scope="module", params=MODES)
 def checked(request: pytest.FixtureRequest) -> SimModule:
-    return SimDriver(request.param).module(SOURCE, "bugs.cu")
+    return SimDriver(MODES[request.param]).module(SOURCE, "bugs.cu")
 
 
 @pytest.fixture(scope="module", params=[0, 3], ids=["fast", "fast, seed 3"])
@@ -104,7 +104,9 @@ def works(module: SimModule) -> bool:
     return bool((take(module.driver, x, 32, "f4") == 2 * np.arange(32)).all())
 
 
-def failing(module: SimModule, kernel: str, *arguments: Any, grid: int = 1, block: int = 32, shared: int = 0) -> SimError:
+def failing(
+    module: SimModule, kernel: str, *arguments: Any, grid: int = 1, block: int = 32, shared: int = 0
+) -> SimError:
     """The error of a launch that must fail and leave a working driver."""
     with pytest.raises(SimError) as caught:
         module.function(kernel)(*arguments, grid=(grid,), block=(block,), shared=shared)
@@ -199,7 +201,9 @@ def test_damage_just_outside_an_array_is_found_afterwards_without_check_mode(fas
     x = put(fast.driver, np.zeros(63, "f4"))
     for kernel in ("write_past_the_end", "before_the_start"):
         fast.function(kernel)(x, grid=(2,), block=(32,))
-        with pytest.raises(RuntimeError, match=rf"just outside array number {x.number} of 252 bytes\n.*MINIRNN_SIM=check"):
+        with pytest.raises(
+            RuntimeError, match=rf"just outside array number {x.number} of 252 bytes\n.*MINIRNN_SIM=check"
+        ):
             fast.driver.synchronize()
         fast.driver.synchronize()  # reported once
         assert works(fast)
@@ -209,7 +213,7 @@ def test_blocks_that_wait_for_one_that_finds_no_room() -> None:
     driver = SimDriver(SimOptions(resident=4, watchdog_ms=50))
     module = driver.module(SOURCE, "bugs.cu")
     error = failing(module, "waits_for_a_block_that_never_runs", put(driver, np.zeros(1, "i4")), grid=6)
-    assert "4 blocks spin, waiting for blocks that are not resident (grid of 6 blocks, only 4" in error.reason
+    assert re.search(r"deadlock: .*blocks that are not resident \(grid of 6 blocks, only 4 fit", error.reason)
     module.function("waits_for_a_block_that_never_runs")(put(driver, np.zeros(1, "i4")), grid=(4,), block=(32,))
 
 
@@ -221,7 +225,7 @@ def test_a_loop_that_never_ends(fast: SimModule) -> None:
 def test_a_loop_that_never_ends_in_check_mode() -> None:
     driver = SimDriver(SimOptions(check=True, watchdog_ms=300))
     error = failing(driver.module(SOURCE, "bugs.cu"), "never_ends", put(driver, np.zeros(1, "i4")))
-    assert "deadlock: all 1 resident blocks spin" in error.reason
+    assert re.search(r"deadlock: all .*resident blocks.* spin", error.reason)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@
 
 #define __host__
 #define __forceinline__ inline
-#define __noinline__ __attribute__((noinline))
+#define __noinline__  // only a hint, and libstdc++ uses the word inside of __attribute__(())
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 #define __grid_constant__

@@ -1,7 +1,7 @@
 // What CUDA's math has beyond <math.h>. The fast versions (__expf ...) are as exact as the slow ones here.
 #pragma once
 
-// Macros, because the <math.h> of glibc declares functions of these names.
+// Macros, because the <math.h> of some glibc declares functions of these names.
 #define __expf(x) expf(x)
 #define __exp2f(x) exp2f(x)
 #define __exp10f(x) exp10f(x)
@@ -18,6 +18,12 @@
 #define sincos(x, s, c) cusim::sine_and_cosine(x, s, c)
 #define exp10f(x) cusim::power_of_ten(float(x))
 #define exp10(x) cusim::power_of_ten(x)
+#define rsqrtf(x) cusim::one_over_root(float(x))
+#define rsqrt(x) cusim::one_over_root(x)
+#define sinpif(x) cusim::sine_of_pi(float(x))
+#define sinpi(x) cusim::sine_of_pi(x)
+#define cospif(x) cusim::cosine_of_pi(float(x))
+#define cospi(x) cusim::cosine_of_pi(x)
 
 namespace cusim {
 
@@ -28,6 +34,16 @@ CUSIM_INLINE void sine_and_cosine(T x, T *s, T *c) {
 }
 CUSIM_INLINE float power_of_ten(float x) { return (float)pow(10.0, (double)x); }
 CUSIM_INLINE double power_of_ten(double x) { return pow(10.0, x); }
+CUSIM_INLINE float one_over_root(float x) { return 1.0f / sqrtf(x); }
+CUSIM_INLINE double one_over_root(double x) { return 1.0 / sqrt(x); }
+template <class T>
+CUSIM_INLINE T sine_of_pi(T x) {
+    return (T)sin(M_PI * remainder((double)x, 2.0));
+}
+template <class T>
+CUSIM_INLINE T cosine_of_pi(T x) {
+    return (T)cos(M_PI * remainder((double)x, 2.0));
+}
 
 template <class To, class From>
 CUSIM_INLINE To bits(From from) {
@@ -53,15 +69,8 @@ CUSIM_INLINE To clamped(From x) {
 
 #define CUSIM_MATH static CUSIM_INLINE
 
-CUSIM_MATH float rsqrtf(float x) { return 1.0f / sqrtf(x); }
-CUSIM_MATH double rsqrt(double x) { return 1.0 / sqrt(x); }
-CUSIM_MATH float rsqrt(float x) { return 1.0f / sqrtf(x); }
 CUSIM_MATH float rcbrtf(float x) { return 1.0f / cbrtf(x); }
 CUSIM_MATH double rcbrt(double x) { return 1.0 / cbrt(x); }
-CUSIM_MATH float sinpif(float x) { return (float)sin(M_PI * remainder((double)x, 2.0)); }
-CUSIM_MATH float cospif(float x) { return (float)cos(M_PI * remainder((double)x, 2.0)); }
-CUSIM_MATH double sinpi(double x) { return sin(M_PI * remainder(x, 2.0)); }
-CUSIM_MATH double cospi(double x) { return cos(M_PI * remainder(x, 2.0)); }
 CUSIM_MATH float normcdff(float x) { return 0.5f * erfcf(-x * 0.70710678f); }
 CUSIM_MATH double normcdf(double x) { return 0.5 * erfc(-x * M_SQRT1_2); }
 CUSIM_MATH float norm3df(float a, float b, float c) { return sqrtf(a * a + b * b + c * c); }

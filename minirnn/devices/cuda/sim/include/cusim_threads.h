@@ -118,5 +118,8 @@ struct Syncwarp {  // an object, because the mask may be left out
 #define __trap() cusim_trap("__trap()", __FILE__, __LINE__)
 #define __brkpt() cusim_trap("__brkpt()", __FILE__, __LINE__)
 #define printf(...) cusim_printf(__VA_ARGS__)
+namespace std {
+using ::cusim_printf;  // std::printf
+}
 CUSIM_INLINE long long clock64() { return cusim_clock(); }
 #include "assert.h"

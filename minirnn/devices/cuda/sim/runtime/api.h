@@ -20,7 +20,7 @@ struct CusimStats {  // of one launch
     uint64_t resident_blocks;  // the most that were started and not finished at the same time
     uint64_t shared_bytes;     // that a block used
     uint64_t traced;           // accesses written to `trace`
-    uint64_t accesses;         // of shared and device memory, in check mode; more than `traced`: the trace was full
+    uint64_t accesses;  // of shared and device memory, in check mode; more than `traced`: the trace was full
 };
 
 struct CusimAccess {         // one traced access
@@ -36,7 +36,8 @@ struct CusimAccess {         // one traced access
 enum { CUSIM_OK = 0, CUSIM_FAILED = 1, CUSIM_INTERRUPTED = 2 };
 
 // Device memory. Thread-safe; waits for a launch that is running.
-// Filled with 0xFF bytes (NaN). Null: no address space or memory left. 0 bytes have an address of their own, too.
+// Filled with 0xFF bytes (NaN). Null: no address space or memory left. 0 bytes have an address of their own,
+// too.
 CUSIM_API void *cusim_alloc(size_t bytes);
 // 0 done, 1 no allocation, 2 freed before, 3 done, but a kernel wrote just outside it
 CUSIM_API int cusim_free(void *p);
@@ -52,6 +53,6 @@ CUSIM_API int cusim_launch(void (*call)(void **), void **args, size_t args_bytes
                            const uint32_t shape[3], uint32_t dynamic_shared, const CusimOptions *options,
                            CusimStats *stats, CusimAccess *trace);
 CUSIM_API const char *cusim_error(void);  // of the last launch that failed
-// Where: of the failing access and, for a race, of the earlier one. Return addresses, so pc - 1 lies inside the
-// instruction. Null: unknown, or the text has the line.
+// Where: of the failing access and, for a race, of the earlier one. Return addresses, so pc - 1 lies inside
+// the instruction. Null: unknown, or the text has the line.
 CUSIM_API void cusim_error_pcs(void *pcs[2]);

@@ -39,6 +39,7 @@ void prepare_blocks() {
 void reclaim_blocks() {
     idle = nullptr;
     for (Block *b = all; b; b = b->next_all) {
+        b->shape = {};  // Ctrl-C may have come while `order` was shuffled: it is filled anew
         b->next = idle;
         idle = b;
     }

@@ -1,0 +1,81 @@
+"""The API reference's pages: one list a module, from the module's own ``__all__``."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import shutil
+from pathlib import Path
+
+# page -> (title, sentence, [(heading, module, names or None for all of __all__)])
+PAGES = {
+    "tensor": (
+        "Tensors and the tape",
+        "Recording, the backward pass, and the check of a gradient by differences.",
+        [
+            (
+                "",
+                "minirnn",
+                ["tensor", "Tensor", "grad", "gradcheck", "no_grad", "enable_grad", "manual_seed"],
+            )
+        ],
+    ),
+    "ops": (
+        "Ops",
+        "Every op is a node of the tape; the fused ones have [a page with their formulas](../ops/README.md).",
+        [("RNN ops", "minirnn.ops", "fused"), ("Primitives", "minirnn.ops", "primitives")],
+    ),
+    "nn": ("Modules", "Layers, cells and losses, with torch's names where torch has them.", [("", "minirnn.nn", None)]),
+    "cudnn_rnn": ("CudnnRNN objects", "The objects of early TensorFlow.", [("", "minirnn.cudnn_rnn", None)]),
+    "optim": ("Optimizers", "Steps along the gradient.", [("", "minirnn.optim", None)]),
+    "viz": ("Pictures", "Each function returns a `Picture`; none shows a window.", [("", "minirnn.viz", None)]),
+    "data": ("Tasks and text", "What networks are trained on.", [("", "minirnn.data", None)]),
+    "io": ("Weights on disk", "Checkpoints and the layouts of other libraries.", [("", "minirnn.io", None)]),
+    "devices": (
+        "Devices",
+        "Arrays in, arrays out. [Write your own](../own_device.md).",
+        [("", "minirnn.devices", None)],
+    ),
+}
+
+
+def names_of(module_name: str, which: object) -> list[str]:
+    module = importlib.import_module(module_name)
+    if isinstance(which, list):
+        return which
+    public = getattr(module, "__all__", None) or [
+        n
+        for n, value in vars(module).items()
+        if not n.startswith("_") and getattr(value, "__module__", None) == module_name
+    ]
+    names = [n for n in public if not inspect.ismodule(getattr(module, n))]
+    primitives = set(importlib.import_module("minirnn.ops.primitives").__all__)
+    if which == "fused":
+        names = [n for n in names if n not in primitives]
+    elif which == "primitives":
+        names = [n for n in names if n in primitives]
+    return sorted(names, key=str.lower)
+
+
+def page(name: str) -> str:
+    title, sentence, groups = PAGES[name]
+    lines = [f"# {title}", "", sentence, ""]
+    for heading, module, which in groups:
+        if heading:
+            lines += [f"## {heading}", ""]
+        lines += ["```{eval-rst}", f".. currentmodule:: {module}", "", ".. autosummary::", "   :toctree: generated", ""]
+        lines += [f"   {n}" for n in names_of(module, which)]
+        lines += ["```", ""]
+    return "\n".join(lines)
+
+
+def write(folder: Path) -> None:
+    """Write the pages that changed, and let the pages of single names be made anew."""
+    shutil.rmtree(folder / "generated", ignore_errors=True)
+    folder.mkdir(exist_ok=True)
+    toc = "\n".join(PAGES)
+    index = f"# API reference\n\n```{{toctree}}\n:maxdepth: 1\n\n{toc}\n```\n"
+    for name, text in {"index": index, **{name: page(name) for name in PAGES}}.items():
+        path = folder / f"{name}.md"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")

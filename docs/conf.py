@@ -1,0 +1,100 @@
+"""The documentation site: ``python -m sphinx -W --keep-going -b html docs docs/_build/html``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+os.environ["MPLBACKEND"] = "Agg"
+
+import api_pages  # noqa: E402
+import verification_table  # noqa: E402
+
+import minirnn  # noqa: E402
+
+project = "minirnn"
+author = "the minirnn contributors"
+copyright = author
+version = release = minirnn.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+root_doc = "index"
+exclude_patterns = ["_build", "_templates", "examples", "**/GALLERY_HEADER.rst", "data"]
+templates_path = ["_templates"]
+
+myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
+myst_heading_anchors = 3
+suppress_warnings = ["config.cache"]
+
+# ---- API
+
+autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings say shapes and dtypes, which types do not
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+default_role = "code"
+
+# ---- tutorials
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../tutorials",
+    "gallery_dirs": "tutorials",
+    "filename_pattern": r"/\d\d_",
+    "within_subsection_order": "FileNameSortKey",
+    "image_scrapers": ("picture_scraper.pictures",),
+    "capture_repr": ("__repr__",),
+    "ignore_repr_types": r"Picture|Text|matplotlib",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "min_reported_time": 0,
+    "remove_config_comments": True,
+    "backreferences_dir": "api/backreferences",
+    "doc_module": ("minirnn",),
+    "inspect_global_variables": False,
+    "reset_modules": (),
+    "plot_gallery": "True",
+    "copyfile_regex": r".*\.rst",
+}
+
+# ---- pages
+
+html_theme = "pydata_sphinx_theme"
+html_title = "minirnn"
+html_static_path = ["_static"]
+html_css_files = ["minirnn.css"]
+html_context = {"default_mode": "auto"}
+html_show_sourcelink = False
+html_copy_source = False
+html_sidebars = {"index": [], "glossary": [], "teach": []}
+html_theme_options = {
+    "show_toc_level": 2,
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 6,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "tango",
+    "secondary_sidebar_items": {"**": ["page-toc", "sg_download_links"], "index": []},
+}
+copybutton_exclude = ".linenos, .gp, .go"
+
+
+def setup(app: object) -> None:
+    """Write the pages that follow from the code before Sphinx reads the folder."""
+    api_pages.write(HERE / "api")
+    verification_table.write(HERE / "api" / "verification.txt")

@@ -1,0 +1,357 @@
+"""A minirnn device from scratch: its memory is a Python list, its arithmetic is Python's.
+
+NumPy says which dtype a result has, rounds numbers to it, and brings arrays in and out; it computes nothing. Slow, and
+short enough to read in one sitting.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from minirnn.devices import Device
+
+Shape = tuple[int, ...]
+
+
+class Array:
+    """Numbers in a flat list, in C order."""
+
+    def __init__(self, device: Lists, numbers: list[Any], shape: Sequence[int], dtype: Any) -> None:
+        self.device, self.numbers, self.shape, self.dtype = device, numbers, tuple(shape), np.dtype(dtype)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    # The tape adds gradients with these.
+    def __add__(self, other: Any) -> Array:
+        return self.device.add(self, other)
+
+    def __sub__(self, other: Any) -> Array:
+        return self.device.subtract(self, other)
+
+    def __mul__(self, other: Any) -> Array:
+        return self.device.multiply(self, other)
+
+    def __truediv__(self, other: Any) -> Array:
+        return self.device.divide(self, other)
+
+    def __pow__(self, other: Any) -> Array:
+        return self.device.power(self, other)
+
+    def __neg__(self) -> Array:
+        return self.device.negative(self)
+
+    def __radd__(self, other: Any) -> Array:
+        return self.device.add(other, self)
+
+    def __rsub__(self, other: Any) -> Array:
+        return self.device.subtract(other, self)
+
+    def __rmul__(self, other: Any) -> Array:
+        return self.device.multiply(other, self)
+
+    def __rtruediv__(self, other: Any) -> Array:
+        return self.device.divide(other, self)
+
+    def __rpow__(self, other: Any) -> Array:
+        return self.device.power(other, self)
+
+
+class Stretch(Array):
+    """A part of a one-dimensional array, as `Lists.view` gives it: `assign` writes through to the whole."""
+
+    def __init__(self, whole: Array, offset: int, shape: Shape) -> None:
+        super().__init__(whole.device, whole.numbers[offset : offset + prod(shape)], shape, whole.dtype)
+        self.whole, self.offset = whole, offset
+
+
+def places(shape: Shape) -> Iterator[Shape]:
+    """All indices of an array of `shape`, in C order."""
+    return product(*[range(n) for n in shape])
+
+
+def flat(index: Sequence[int], shape: Shape) -> int:
+    """Where the element at `index` is in the list."""
+    at = 0
+    for k, n in zip(index, shape, strict=True):
+        at = at * n + k
+    return at
+
+
+def clipped(index: Shape, shape: Shape) -> Shape:
+    """The place of a broadcast operand that belongs to a place of the result: axes of length 1 repeat."""
+    return tuple(k if n > 1 else 0 for k, n in zip(index[len(index) - len(shape) :], shape, strict=True))
+
+
+def sigmoid(a: float) -> float:
+    if a >= 0:
+        return 1 / (1 + math.exp(-a))
+    return math.exp(a) / (1 + math.exp(a))  # never overflows, and keeps small results exact
+
+
+def larger(a: Any, b: Any) -> Any:
+    return a if a != a or a > b else b  # NaN wins
+
+
+def smaller(a: Any, b: Any) -> Any:
+    return a if a != a or a < b else b
+
+
+def divided(a: float, b: float) -> float:
+    if b:
+        return a / b
+    return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1, b)
+
+
+def raised(a: Any, b: Any) -> Any:
+    try:
+        return a**b
+    except ZeroDivisionError:
+        return math.inf
+    except OverflowError:
+        return math.inf
+
+
+def exponential(a: float) -> float:
+    try:
+        return math.exp(a)
+    except OverflowError:
+        return math.inf
+
+
+def logarithm(a: float) -> float:
+    return math.log(a) if a > 0 else -math.inf if a == 0 else math.nan
+
+
+class Lists(Device):
+    """The device."""
+
+    name = "lists"
+    kernels = frozenset({"gru_block_cell"})
+
+    # ---- memory
+
+    def make(self, numbers: Sequence[Any], shape: Sequence[int], dtype: Any) -> Array:
+        """An array of numbers rounded to `dtype`, the only place where rounding happens."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return Array(self, np.array(numbers).astype(dtype).tolist(), shape, dtype)
+
+    def asarray(self, host: Any) -> Array:
+        host = np.asarray(host)
+        return Array(self, host.ravel().tolist(), host.shape, host.dtype)
+
+    def to_numpy(self, a: Array) -> np.ndarray:
+        return np.array(a.numbers, a.dtype).reshape(a.shape)
+
+    def cast(self, a: Array, dtype: Any) -> Array:
+        return self.make(a.numbers, a.shape, dtype)
+
+    def full(self, shape: Sequence[int], value: Any, dtype: Any) -> Array:
+        return self.make([value] * prod(shape), shape, dtype)
+
+    def empty(self, shape: Sequence[int], dtype: Any) -> Array:
+        return self.full(shape, 0, dtype)
+
+    def view(self, a: Array, offset: int, shape: Sequence[int]) -> Array:
+        return Stretch(a, offset, tuple(shape))
+
+    def assign(self, view: Any, values: Any) -> None:
+        values = values if isinstance(values, Array) else self.full((), values, view.dtype)
+        view.numbers[:] = self.cast(self.broadcast_to(values, view.shape), view.dtype).numbers
+        if isinstance(view, Stretch):
+            view.whole.numbers[view.offset : view.offset + len(view.numbers)] = view.numbers
+
+    # ---- elementwise
+
+    def each(self, f: Callable[..., Any], operands: Sequence[Any], result: Any = None) -> Array:
+        """``f(a, b, ..)`` at each place of the operands' common shape; numbers are arrays of shape ()."""
+        dtype = np.result_type(*[a.dtype if isinstance(a, Array) else a for a in operands])
+        arrays = [a if isinstance(a, Array) else self.full((), a, dtype) for a in operands]
+        shape = np.broadcast_shapes(*[a.shape for a in arrays])
+        numbers = [f(*[a.numbers[flat(clipped(index, a.shape), a.shape)] for a in arrays]) for index in places(shape)]
+        return self.make(numbers, shape, dtype if result is None else result)
+
+    def function(self, f: Callable[[float], float], a: Array) -> Array:
+        return self.each(f, [a], a.dtype if a.dtype.kind == "f" else np.float64)
+
+    def negative(self, a: Array) -> Array:
+        return self.each(lambda a: -a, [a])
+
+    def absolute(self, a: Array) -> Array:
+        return self.each(abs, [a])
+
+    def sign(self, a: Array) -> Array:
+        return self.each(lambda a: a if a != a else (a > 0) - (a < 0), [a])
+
+    def exp(self, a: Array) -> Array:
+        return self.function(exponential, a)
+
+    def log(self, a: Array) -> Array:
+        return self.function(logarithm, a)
+
+    def sqrt(self, a: Array) -> Array:
+        return self.function(lambda a: math.sqrt(a) if a >= 0 else math.nan, a)
+
+    def tanh(self, a: Array) -> Array:
+        return self.function(math.tanh, a)
+
+    def sigmoid(self, a: Array) -> Array:
+        return self.function(sigmoid, a)
+
+    def relu(self, a: Array) -> Array:
+        return self.each(lambda a: a if a != a or a > 0 else 0, [a])
+
+    def add(self, a: Any, b: Any) -> Array:
+        return self.each(lambda a, b: a + b, [a, b])
+
+    def subtract(self, a: Any, b: Any) -> Array:
+        if isinstance(a, Array) and a.dtype == bool:
+            raise TypeError("subtract: got booleans\n  expected numbers")
+        return self.each(lambda a, b: a - b, [a, b])
+
+    def multiply(self, a: Any, b: Any) -> Array:
+        return self.each(lambda a, b: a * b, [a, b])
+
+    def divide(self, a: Any, b: Any) -> Array:
+        dtype = np.result_type(*[x.dtype if isinstance(x, Array) else x for x in (a, b)])
+        return self.each(divided, [a, b], dtype if dtype.kind == "f" else np.float64)
+
+    def power(self, a: Any, b: Any) -> Array:
+        return self.each(raised, [a, b])
+
+    def maximum(self, a: Any, b: Any) -> Array:
+        return self.each(larger, [a, b])
+
+    def minimum(self, a: Any, b: Any) -> Array:
+        return self.each(smaller, [a, b])
+
+    def equal(self, a: Any, b: Any) -> Array:
+        return self.each(lambda a, b: a == b, [a, b], bool)
+
+    def not_equal(self, a: Any, b: Any) -> Array:
+        return self.each(lambda a, b: a != b, [a, b], bool)
+
+    def less(self, a: Any, b: Any) -> Array:
+        return self.each(lambda a, b: a < b, [a, b], bool)
+
+    def less_equal(self, a: Any, b: Any) -> Array:
+        return self.each(lambda a, b: a <= b, [a, b], bool)
+
+    def greater(self, a: Any, b: Any) -> Array:
+        return self.each(lambda a, b: a > b, [a, b], bool)
+
+    def greater_equal(self, a: Any, b: Any) -> Array:
+        return self.each(lambda a, b: a >= b, [a, b], bool)
+
+    def where(self, condition: Array, a: Any, b: Any) -> Array:
+        dtype = np.result_type(*[x.dtype if isinstance(x, Array) else x for x in (a, b)])
+        return self.each(lambda c, a, b: a if c else b, [condition, a, b], dtype)
+
+    def clip(self, a: Array, low: float | None, high: float | None) -> Array:
+        a = a if low is None else self.maximum(a, low)
+        return a if high is None else self.minimum(a, high)
+
+    # ---- reductions, products, softmax
+
+    def fold(self, f: Callable[[list[Any]], Any], a: Array, axes: Sequence[int], keepdims: bool, dtype: Any) -> Array:
+        """``f`` of the numbers along `axes`, for each place of the other axes."""
+        kept = [d for d in range(a.ndim) if d not in axes]
+        groups: dict[Shape, list[Any]] = {index: [] for index in places(tuple(a.shape[d] for d in kept))}
+        for index, number in zip(places(a.shape), a.numbers, strict=True):
+            groups[tuple(index[d] for d in kept)].append(number)
+        shape = [1 if d in axes else n for d, n in enumerate(a.shape) if keepdims or d not in axes]
+        return self.make([f(group) for group in groups.values()], shape, dtype)
+
+    def sum(self, a: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
+        wide = {"b": np.int64, "i": np.int64, "u": np.uint64}.get(a.dtype.kind, a.dtype)
+        return self.fold(math.fsum if a.dtype.kind == "f" else sum, a, axes(a, axis), keepdims, wide)
+
+    def max(self, a: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
+        return self.fold(lambda g: next((x for x in g if x != x), max(g)), a, axes(a, axis), keepdims, a.dtype)
+
+    def argmax(self, a: Array, axis: int) -> Array:
+        def first(group: list[Any]) -> int:
+            return next((k for k, x in enumerate(group) if x != x), group.index(max(group)))
+
+        return self.fold(first, a, [axis], False, np.int64)
+
+    def matmul(self, a: Array, b: Array) -> Array:
+        left = self.reshape(a, (1, *a.shape)) if a.ndim == 1 else a
+        right = self.reshape(b, (*b.shape, 1)) if b.ndim == 1 else b
+        if left.shape[-1] != right.shape[-2]:
+            raise ValueError(f"matmul: shapes {a.shape} and {b.shape}")
+        stack = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+        left = self.broadcast_to(left, (*stack, *left.shape[-2:]))
+        right = self.broadcast_to(right, (*stack, *right.shape[-2:]))
+        n, k, m = left.shape[-2], left.shape[-1], right.shape[-1]
+        numbers = [
+            sum(left.numbers[(s * n + i) * k + j] * right.numbers[(s * k + j) * m + l] for j in range(k))
+            for s in range(prod(stack)) for i in range(n) for l in range(m)
+        ]  # fmt: skip
+        shape = (*stack, *([n] if a.ndim > 1 else []), *([m] if b.ndim > 1 else []))
+        return self.make(numbers, shape, np.result_type(a.dtype, b.dtype))
+
+    def softmax(self, a: Array, axis: int) -> Array:
+        e = self.exp(self.subtract(a, self.max(a, (axis,), True)))
+        return self.divide(e, self.sum(e, (axis,), True))
+
+    def log_softmax(self, a: Array, axis: int) -> Array:
+        shifted = self.subtract(a, self.max(a, (axis,), True))
+        return self.subtract(shifted, self.log(self.sum(self.exp(shifted), (axis,), True)))
+
+    # ---- shapes and indices
+
+    def reshape(self, a: Array, shape: Sequence[int]) -> Array:
+        if prod(shape) != len(a.numbers):
+            raise ValueError(f"cannot reshape {a.shape} into {tuple(shape)}")
+        return Array(self, a.numbers, shape, a.dtype)
+
+    def transpose(self, a: Array, order: Sequence[int]) -> Array:
+        shape = tuple(a.shape[d] for d in order)
+        back = [list(order).index(d) for d in range(a.ndim)]
+        numbers = [a.numbers[flat([index[d] for d in back], a.shape)] for index in places(shape)]
+        return Array(self, numbers, shape, a.dtype)
+
+    def broadcast_to(self, a: Array, shape: Sequence[int]) -> Array:
+        shape = tuple(shape)
+        if np.broadcast_shapes(a.shape, shape) != shape:
+            raise ValueError(f"cannot broadcast {a.shape} to {shape}")
+        numbers = [a.numbers[flat(clipped(index, a.shape), a.shape)] for index in places(shape)]
+        return Array(self, numbers, shape, a.dtype)
+
+    def concatenate(self, arrays: Sequence[Array], axis: int) -> Array:
+        pieces = np.concatenate([np.full(a.shape, k) for k, a in enumerate(arrays)], axis)  # whose turn it is
+        turns = [iter(a.numbers) for a in arrays]
+        dtype = np.result_type(*[a.dtype for a in arrays])
+        return self.make([next(turns[k]) for k in pieces.ravel()], pieces.shape, dtype)
+
+    def getitem(self, a: Array, index: tuple[Any, ...]) -> Array:
+        chosen = np.arange(prod(a.shape)).reshape(a.shape)[index]  # NumPy's rules, applied to places
+        return Array(self, [a.numbers[k] for k in chosen.ravel()], chosen.shape, a.dtype)
+
+    def scatter_add(self, shape: Sequence[int], index: tuple[Any, ...], values: Array) -> Array:
+        numbers = [0] * prod(shape)
+        for k, value in zip(np.arange(prod(shape)).reshape(shape)[index].ravel(), values.numbers, strict=True):
+            numbers[k] += value
+        return self.make(numbers, shape, values.dtype)
+
+    # ---- then it grows: a fused kernel, listed in `kernels`
+
+    def gru_block_cell(self, x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any) -> tuple[Array, ...]:
+        """One step as `minirnn.ops.gru_block_cell` defines it; r, u, c, h, each (B, H)."""
+        H = h_prev.shape[1]
+        ru = self.sigmoid(self.matmul(self.concatenate([x, h_prev], 1), w_ru) + b_ru)
+        r, u = self.getitem(ru, (slice(None), slice(0, H))), self.getitem(ru, (slice(None), slice(H, None)))
+        c = self.tanh(self.matmul(self.concatenate([x, r * h_prev], 1), w_c) + b_c)
+        return r, u, c, u * h_prev + (1 - u) * c
+
+
+def axes(a: Array, axis: Sequence[int] | None) -> Sequence[int]:
+    return range(a.ndim) if axis is None else axis

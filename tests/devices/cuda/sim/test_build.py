@@ -1,0 +1,238 @@
+"""From a .cu text to a library: the cache on disk, and what the compiler's complaints become."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minirnn.devices.cuda.driver import CompileError
+from minirnn.devices.cuda.sim import build, compiler
+from minirnn.devices.cuda.sim.compiler import Compiler
+from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.devices.cuda.sim.options import SimOptions
+from tests.devices.cuda.sim.run import put, take
+
+SOURCE = """#include "real.cuh"
+__device__ int counter = 40;
+extern "C" __global__ void count(real *y) {
+    counter += 1;
+    y[0] = counter;
+}
+"""
+REAL = "-DREAL=float", "-DACC=float"
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """An empty cache folder of this test's own."""
+    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path / "cache"))
+    build.cache_folder.cache_clear()
+    yield tmp_path / "cache" / "cuda-sim"
+    build.cache_folder.cache_clear()
+    build._texts.cache_clear()
+
+
+class Counting:
+    """A compiler that writes down how often it was called."""
+
+    def __init__(self, folder: Path) -> None:
+        real = compiler.find()
+        script, self.log = folder / "counting-c++", folder / "calls"
+        script.write_text(f'#!/bin/sh\necho call >> "{self.log}"\nexec {" ".join(real.command)} "$@"\n')
+        script.chmod(0o755)
+        self.compiler = Compiler((str(script),), real.version)
+
+    def calls(self) -> int:
+        return self.log.read_text().count("call") if self.log.exists() else 0
+
+    def build(
+        self, source: str = SOURCE, name: str = "count.cu", defines: tuple[str, ...] = REAL, **options: Any
+    ) -> Path:
+        return build.module_library(self.compiler, SimOptions(**options), source, name, defines)
+
+
+@pytest.fixture
+def counting(cache: Path, tmp_path: Path) -> Counting:
+    return Counting(tmp_path)
+
+
+def test_what_was_built_before_needs_no_compiler(counting: Counting, cache: Path) -> None:
+    path = counting.build()
+    calls = counting.calls()
+    assert calls > 0
+    assert path.parent == cache
+    assert path.name.startswith("count-")
+    assert counting.build() == path
+    assert counting.calls() == calls
+    assert [p.name for p in cache.iterdir()] == [path.name]  # nothing temporary is left
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"source": SOURCE.replace("+= 1", "+= 2")},
+        {"name": "other.cu"},
+        {"defines": ("-DREAL=double", "-DACC=double")},
+        {"check": True},
+        {"opt": "-O1"},
+        {"spin_probe": True},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_what_changes_the_library_makes_a_new_one(counting: Counting, changed: dict[str, Any]) -> None:
+    assert counting.build() != counting.build(**changed)
+
+
+def test_what_does_not_change_the_library_makes_none(counting: Counting) -> None:
+    assert counting.build() == counting.build(seed=3, resident=2, watchdog_ms=70)
+
+
+def test_a_changed_header_makes_a_new_library(
+    counting: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = counting.build()
+    copied = tmp_path / "kernels"
+    shutil.copytree(build.KERNELS, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    with (copied / "real.cuh").open("a") as header:
+        header.write("// another line\n")
+    monkeypatch.setattr(build, "KERNELS", copied)
+    assert counting.build() != before
+
+
+@pytest.mark.parametrize("left", [0, 100, 4096, -1])
+def test_a_file_cut_short_is_built_again(counting: Counting, left: int) -> None:
+    path = counting.build()
+    whole = path.stat().st_size
+    os.truncate(path, left if left >= 0 else whole - 1)
+    assert counting.build() == path
+    assert path.stat().st_size == whole
+
+
+def test_the_libraries_not_used_for_longest_are_deleted(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(path: Path) -> None:
+        path.write_bytes(bytes(1000))
+
+    monkeypatch.setattr(build, "CACHE_BYTES", 3500)
+    for age, name in enumerate(["new", "middle", "old", "oldest"]):
+        path = build.kept(name, make)
+        os.utime(path, (1e9 - age, 1e9 - age))
+    build.kept("oldest", make)  # used again
+    build.kept("another", make)
+    assert sorted(p.name for p in cache.iterdir()) == ["another.1000.so", "new.1000.so", "oldest.1000.so"]
+
+
+def test_a_build_that_fails_leaves_nothing(counting: Counting, cache: Path) -> None:
+    with pytest.raises(CompileError):
+        counting.build("int f( {")
+    assert list(cache.iterdir()) == []
+
+
+def test_two_processes_build_at_the_same_time(cache: Path) -> None:
+    code = f"""
+from minirnn.devices.cuda.sim import build, compiler
+from minirnn.devices.cuda.sim.options import SimOptions
+print(build.module_library(compiler.find(), SimOptions(), {SOURCE!r}, "count.cu", {REAL!r}))
+"""
+    both = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    paths = [Path(process.communicate()[0].strip()) for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    for path in paths:
+        assert path.name == f"{path.name.partition('.')[0]}.{path.stat().st_size}.so"
+    assert set(cache.iterdir()) == set(paths)
+
+
+@pytest.mark.parametrize("place", ["a file", "inside a file", "read-only"])
+def test_without_a_folder_to_write_to_a_temporary_one_serves(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    blocked = tmp_path / "blocked"
+    if place == "read-only":
+        if os.geteuid() == 0:
+            pytest.skip("root may write everywhere")
+        blocked.mkdir(mode=0o500)
+    else:
+        blocked.write_text("")
+    monkeypatch.setenv("MINIRNN_CACHE", str(blocked / "deeper" if place == "inside a file" else blocked))
+    build.cache_folder.cache_clear()
+    folder = build.cache_folder()
+    assert blocked not in (folder, *folder.parents)
+    assert build.kept("any", Path.touch).exists()
+
+
+def test_modules_of_equal_text_have_variables_of_their_own() -> None:
+    modules = [SimDriver(SimOptions()).module(SOURCE, "count.cu", REAL) for _ in range(3)]
+    got = []
+    for module, times in zip(modules, (1, 2, 3), strict=True):
+        y = put(module.driver, np.zeros(1, "f4"))
+        for _ in range(times):
+            module.function("count")(y, grid=(1,), block=(1,))
+        got.append(float(take(module.driver, y, 1, "f4")[0]))
+    assert got == [41, 42, 43]
+    driver = modules[0].driver
+    assert driver.module(SOURCE, "count.cu", REAL) is modules[0]
+
+
+def test_an_error_comes_with_the_line_of_the_cu_file() -> None:
+    source = (
+        'extern "C" __global__ void k(int *x) {\n    __shared__ int s[4],\n        t;\n    x[0] = t + missing;\n}\n'
+    )
+    with pytest.raises(CompileError) as error:
+        SimDriver(SimOptions()).module(source, "wrong.cu")
+    first, second, third = str(error.value).splitlines()[:3]
+    assert first == "wrong.cu does not compile:"
+    assert second.startswith("wrong.cu:4:")
+    assert "missing" in second
+    assert third == "    x[0] = t + missing;"
+
+
+def test_of_many_errors_the_first_are_shown() -> None:
+    with pytest.raises(CompileError) as error:
+        SimDriver(SimOptions()).module("".join(f"int a{k} = none{k};\n" for k in range(9)), "many.cu")
+    text = str(error.value)
+    assert [line for line in range(1, 10) if f"many.cu:{line}:" in text] == [1, 2, 3]
+    assert text.endswith("... and 6 more errors")
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("k<<<1, 1>>>(x);", "the simulator knows no <<<grid, block>>>: launch kernels from Python"),
+        ('asm volatile("mov.u32 %0, %%laneid;" : "=r"(x[0]));', "no inline PTX: keep it behind #ifndef __CUDASIM__"),
+        ("#include <cooperative_groups.h>\n", "the simulator knows no cooperative groups"),
+        ("#include <mma.h>\n", "the simulator knows no tensor cores"),
+        ("#include <cub/cub.cuh>\n", "the simulator has none of NVIDIA's libraries"),
+        ('#include "missing.cuh"\n', "wrong.cu:2:"),
+        (
+            "extern __shared__ int s;",
+            "wrong.cu:2: extern __shared__ int s\n    extern __shared__ int s;\n  expected an array of unknown size",
+        ),
+    ],
+)
+def test_what_the_simulator_does_not_know_gets_a_hint(text: str, says: str) -> None:
+    source = 'extern "C" __global__ void k(int *x) {\n' + text + "\n}\n"
+    with pytest.raises(CompileError) as error:
+        SimDriver(SimOptions()).module(source, "wrong.cu")
+    assert says in str(error.value)
+
+
+def test_shared_memory_outside_a_kernel_is_named_with_its_line() -> None:
+    with pytest.raises(
+        CompileError, match=r"\nwrong\.cu:3: __shared__ outside a kernel\n    __shared__ float s\[4\];\n  expected"
+    ):
+        SimDriver(SimOptions()).module("int a;\n\n__shared__ float s[4];\n", "wrong.cu")
+
+
+def test_unknown_kernels_and_variables_are_refused_with_the_known_ones() -> None:
+    module = SimDriver(SimOptions()).module(SOURCE, "count.cu", REAL)
+    with pytest.raises(RuntimeError, match="count.cu has no kernel 'cuont'\n  its kernels: count"):
+        module.function("cuont")
+    with pytest.raises(RuntimeError, match="count.cu has no variable 'count'\n  its variables: counter"):
+        module.variable("count")

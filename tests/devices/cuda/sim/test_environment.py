@@ -1,0 +1,129 @@
+"""The simulator in surroundings that are not friendly: no compiler, little memory, launches that fail."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minirnn.devices.cuda.sim import compiler
+from tests.devices.cuda.sim.process import say
+
+UNAVAILABLE = """
+try:
+    SimDriver()
+except DeviceUnavailable as error:
+    print(error)
+assert mr.devices.available()["cuda-sim"] is not None
+assert mr.devices.available()["cpu"] is None
+assert np.allclose(mr.ops.tanh(mr.tensor([0.0, 1.0])).numpy(), np.tanh([0.0, 1.0]))
+"""
+
+
+def test_without_a_compiler_the_error_names_the_command_that_installs_one(tmp_path: Path) -> None:
+    manager = tmp_path / "apt-get"
+    manager.write_text("#!/bin/sh\n")
+    manager.chmod(0o755)
+    said = say(UNAVAILABLE, PATH=str(tmp_path), CXX=None)
+    assert "cuda-sim needs a C++ compiler (g++ or clang++) and found none; the cpu device needs none" in said
+    if sys.platform != "darwin":
+        assert "to get it: sudo apt-get install g++" in said
+
+
+def test_without_a_compiler_the_doctor_says_so(tmp_path: Path) -> None:
+    env = os.environ | {"PATH": str(tmp_path)}
+    env.pop("CXX", None)
+    done = subprocess.run([sys.executable, "-m", "minirnn", "doctor"], env=env, capture_output=True, text=True)
+    assert done.stderr == ""
+    lines = [line for line in done.stdout.splitlines() if "C++ compiler" in line]
+    assert any("missing" in line for line in lines), done.stdout
+
+
+def test_a_cxx_that_names_nothing_is_blamed() -> None:
+    assert "unset CXX  (it names no-such-compiler -O1, which does not run)" in say(
+        UNAVAILABLE, CXX="no-such-compiler -O1"
+    )
+
+
+def test_a_cxx_with_a_wrapper_and_arguments(tmp_path: Path) -> None:
+    command = f"env LC_ALL=C {' '.join(compiler.find().command)} -pipe"
+    said = say("driver = SimDriver(); print(works(driver), driver.limits.name)", CXX=command)
+    compiled_by = os.path.basename(compiler.find().command[-1])
+    assert said.startswith(f"True simulated on the CPU, compiled by {compiled_by} ")
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS does not limit the address space")
+def test_little_address_space() -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (2_500_000 << 10,) * 2)
+
+    code = "for check in (False, True): print(works(SimDriver(SimOptions(check=check))))"
+    assert say(code, before=limit, OPENBLAS_NUM_THREADS="1") == "True\nTrue\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc/self/statm")
+@pytest.mark.parametrize("check", [False, True], ids=["fast", "check"])
+def test_launches_that_fail_keep_no_memory(check: bool) -> None:
+    said = say(f"""
+def pages():
+    gc.collect()
+    return int(open("/proc/self/statm").read().split()[1])
+driver = SimDriver(SimOptions(check={check}))
+def fail(times):
+    for _ in range(times):
+        x = driver.alloc(100_000)
+        try:
+            run(driver, "diverges", block=256)
+        except RuntimeError:
+            continue
+        raise SystemExit("no error")
+fail(300)
+before = pages()
+fail(3000)
+print((pages() - before) * os.sysconf("SC_PAGESIZE") >> 20, works(driver))
+""")
+    grown, right = said.split()
+    assert int(grown) < 8
+    assert right == "True"
+
+
+@pytest.mark.parametrize("check", [False, True], ids=["fast", "check"])
+def test_more_memory_than_the_device_has(check: bool) -> None:
+    assert (
+        say(f"""
+driver = SimDriver(SimOptions(check={check}, memory_mb=8))
+M = 1 << 20
+for _ in range(3):  # the second time, all of it must be free again
+    a, b = driver.alloc(3 * M), driver.alloc(3 * M)
+    try:
+        driver.alloc(2 * M + 1)
+    except OutOfDeviceMemory as error:
+        assert isinstance(error, MemoryError)
+        assert (error.asked, error.held, error.free) == (2 * M + 1, 6 * M, 2 * M), error.args
+    else:
+        raise SystemExit("no error")
+    c = driver.alloc(2 * M)
+    del a, b, c
+    all_of_it = driver.alloc(8 * M)
+    del all_of_it
+print(works(driver))
+""")
+        == "True\n"
+    )
+
+
+def test_a_device_too_small_for_a_tensor_names_the_sizes() -> None:
+    said = say(
+        """
+try:
+    mr.tensor(np.zeros(3 << 20, "f4"), device="cuda-sim")
+except OutOfDeviceMemory as error:
+    print(error)
+""",
+        MINIRNN_SIM="memory_mb=8",
+    )
+    assert said.startswith("cuda-sim: out of memory: asked for 12.0 MiB, minirnn holds 0 bytes, 8.0 MiB are free\n")
