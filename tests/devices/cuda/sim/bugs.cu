@@ -65,6 +65,16 @@ KERNEL race_in_a_loop(float *x) {
     x[32 + threadIdx.x] = sum;
 }
 
+KERNEL race_after_a_warp_has_met(float *x) {
+    __shared__ float s[48];
+    const int t = threadIdx.x;
+    s[t] = x[t];
+    __syncthreads();
+    x[t] = s[0];  // BUG
+    __syncwarp();
+    if (t == 0) s[0] = 0;  // BUG
+}
+
 KERNEL race_in_a_tree(float *x) {
     __shared__ float s[32];
     const int t = threadIdx.x;

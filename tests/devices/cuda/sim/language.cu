@@ -150,6 +150,8 @@ __global__ void votes(unsigned *y) {
     y[160 + t] = (unsigned)(2 * __shfl_xor_sync(all, 1.5 * t, 1));
     y[192 + t] = __match_any_sync(all, t / 8);
     y[224 + t] = __reduce_add_sync(all, t);
+    y[256 + t] = __shfl_up_sync(all, t, 3, 8);
+    y[288 + t] = __shfl_down_sync(all, t, 3, 8);
 }
 
 __global__ void speak(int n) {

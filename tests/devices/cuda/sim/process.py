@@ -20,7 +20,7 @@ SOURCE = '''
 extern "C" __global__ void right(float *x) { x[threadIdx.x] = 2.f * threadIdx.x; }
 extern "C" __global__ void endless(volatile int *x) { while (x[0] >= 0); }
 extern "C" __global__ void long_one(float *x) {
-    for (int k = 0; k < 100; k++) { __syncthreads(); x[threadIdx.x] += 1; }
+    for (int k = 0; k < 1000; k++) { __syncthreads(); x[threadIdx.x] += 1; }
 }
 extern "C" __global__ void diverges() {
     if (threadIdx.x) { __syncthreads(); } else {

@@ -51,6 +51,7 @@ BUGS = [
     Bug("race_between_two_statements", r"race: .* of shared memory `s`", grid=1, block=48, both=True),
     Bug("race_in_a_warp", r"race: .* of shared memory `s`", grid=1, both=True),
     Bug("race_in_a_loop", r"race: .* of shared memory `s`", grid=1, block=31, both=True),
+    Bug("race_after_a_warp_has_met", r"race: .* of shared memory `s`", grid=1, block=48, both=True),
     Bug("race_in_a_tree", r"race: .* of shared memory `s`", grid=1, both=True),
     Bug("lost_additions", r"race: .* byte 0 of device allocation", grid=1, both=True),
     Bug("lost_counts", r"race: .* of device allocation", grid=1, both=True),

@@ -38,9 +38,9 @@ def test_ctrl_c_at_any_time_leaves_a_driver_that_works() -> None:
     said = say("""
 driver = SimDriver(SimOptions(seed=3))
 assert works(driver)
-wanted, seen, stop = 40, 0, threading.Event()
+wanted, seen, stop = 200, 0, threading.Event()
 def press():
-    while not stop.wait(0.013):
+    while not stop.wait(0.004):
         os.kill(os.getpid(), signal.SIGINT)
 presser = threading.Thread(target=press)
 presser.start()

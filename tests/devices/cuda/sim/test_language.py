@@ -171,9 +171,9 @@ def test_constants_and_device_variables(module: SimModule) -> None:
 
 def test_votes_shuffles_and_reductions_of_a_warp(module: SimModule) -> None:
     driver, t = module.driver, np.arange(32)
-    y = driver.alloc(4 * 8 * 32)
+    y = driver.alloc(4 * 10 * 32)
     module.function("votes")(y, grid=(1,), block=(32,))
-    ballot, any_all, count, up, segments, other, equal, total = take(driver, y, (8, 32), "u4")
+    ballot, any_all, count, up, segments, other, equal, total, up8, down8 = take(driver, y, (10, 32), "u4")
     np.testing.assert_array_equal(ballot, 0xAAAAAAAA)
     np.testing.assert_array_equal(any_all, 1 + 4)
     np.testing.assert_array_equal(count, 5)
@@ -182,6 +182,8 @@ def test_votes_shuffles_and_reductions_of_a_warp(module: SimModule) -> None:
     np.testing.assert_array_equal(other, 3 * (t ^ 1))
     np.testing.assert_array_equal(equal, 0xFF << (t // 8 * 8))
     np.testing.assert_array_equal(total, t.sum())
+    np.testing.assert_array_equal(up8, np.where(t % 8 < 3, t, t - 3))
+    np.testing.assert_array_equal(down8, np.where(t % 8 > 4, t, t + 3))
 
 
 def test_printf(module: SimModule, capfd: pytest.CaptureFixture[str]) -> None:

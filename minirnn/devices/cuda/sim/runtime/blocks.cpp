@@ -39,7 +39,7 @@ void prepare_blocks() {
 void reclaim_blocks() {
     idle = nullptr;
     for (Block *b = all; b; b = b->next_all) {
-        b->shape = {};  // Ctrl-C may have come while `order` was shuffled: it is filled anew
+        b->shape = {};  // Ctrl-C may have come while `threads` was filled
         b->next = idle;
         idle = b;
     }
@@ -88,7 +88,6 @@ static void fill_threads(Block *b) {
         t->index = index;
         t->number = i;
         t->lane = i & 31;
-        b->order[i] = i;
         if (++index.x == shape.x) {
             index.x = 0;
             if (++index.y == shape.y) {
@@ -115,6 +114,7 @@ Block *take_block(uint32_t number) {
     if (memcmp(&b->shape, &launch.block, sizeof b->shape)) fill_threads(b);
     for (uint32_t i = 0; i < b->size; i++) {
         Thread *t = b->threads + i;
+        b->order[i] = i;  // a seed gives the same order each time
         t->fiber = nullptr;
         t->state = FRESH;
         t->spin = 0;

@@ -67,6 +67,7 @@ struct Me {
           warp_phase(block->warp_phase[thread->number / 32]) {}
 
     uint32_t who() const { return first + number; }
+    uint32_t warp_of(uint32_t who) const { return ((who & WHO) - first) / 32; }
 
     // May the access `who` made at the time `when` run at the same time as what this thread does now?
     bool meets(uint32_t who, uint32_t when) const {
@@ -82,7 +83,9 @@ static inline void remember_read(Cell *c, const Me &me, int32_t pc) {
         if (!me.meets(c->second_who, c->second_when)) c->second_who = 0;
         else if (pc != c->read.pc) c->second_who &= WHO;
         c->read = {me.who(), now, pc};
-    } else {
+    } else if (me.warp_of(me.who()) != me.warp_of(c->read.who) || !me.meets(c->second_who, c->second_when) ||
+               me.warp_of(c->second_who) == me.warp_of(c->read.who)) {
+        // One of another warp stays: then whoever writes meets one of the two.
         c->second_who = me.who() | (pc == c->read.pc ? MARK : 0);
         c->second_when = now;
     }
