@@ -3,7 +3,34 @@
 from minirnn.viz.colors import signed_norm, style
 from minirnn.viz.gates import gate_activity
 from minirnn.viz.gradients import gradient_flow
+from minirnn.viz.jacobians import jacobian_spectrum, state_jacobians
+from minirnn.viz.kernel_access import bank_conflicts, thread_map, warp_accesses
+from minirnn.viz.parameter_buffer import parameter_buffer
+from minirnn.viz.paths import cell_paths, path_strengths
 from minirnn.viz.picture import Picture, save
+from minirnn.viz.shares import gradient_shares, per_step_gradients
+from minirnn.viz.tape_graph import tape_graph
+from minirnn.viz.tape_player import tape_player
 from minirnn.viz.training import loss_curve
 
-__all__ = ["Picture", "gate_activity", "gradient_flow", "loss_curve", "save", "signed_norm", "style"]
+__all__ = [
+    "Picture",
+    "bank_conflicts",
+    "cell_paths",
+    "gate_activity",
+    "gradient_flow",
+    "gradient_shares",
+    "jacobian_spectrum",
+    "loss_curve",
+    "parameter_buffer",
+    "path_strengths",
+    "per_step_gradients",
+    "save",
+    "signed_norm",
+    "state_jacobians",
+    "style",
+    "tape_graph",
+    "tape_player",
+    "thread_map",
+    "warp_accesses",
+]

@@ -1,0 +1,113 @@
+"""How a state at step t moves the state at the end: products of step Jacobians, and their singular values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirnn.backward import grad
+from minirnn.tensor import Tensor
+from minirnn.viz.colors import BLUE, GRAY, ORANGE
+from minirnn.viz.picture import Picture, as_numbers, axes_or_new, whole_steps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def state_jacobians(step: Callable[[int, Tensor], Tensor], state: Tensor, T: int) -> np.ndarray:
+    """Jacobians of the last state by each state before it: d state_T / d state_t, for t = 0 .. T.
+
+    Each is the product of the Jacobians of steps t+1 .. T; the last one is the identity. One backward pass for each
+    number in the state, so keep the state small.
+
+    Parameters
+    ----------
+    step : callable
+        ``step(t, state)`` returns the state after step t, of the same shape. For an LSTM join c and h.
+    state : Tensor
+        Before step 0, of any shape; n numbers.
+    T : int
+        Number of steps.
+
+    Returns
+    -------
+    numpy.ndarray
+        (T+1, n, n): ``[t, j, k]`` is d state_T[j] / d state_t[k].
+
+    Raises
+    ------
+    ValueError
+        If T is not positive, or a step changes the shape of the state.
+    """
+    if T < 1:
+        raise ValueError(f"state_jacobians: T is {T}\n  expected at least one step")
+    states = [state.detach().requires_grad_()]
+    for t in range(T):
+        after = step(t, states[-1])
+        if after.shape != state.shape:
+            raise ValueError(
+                f"state_jacobians: step {t} returned shape {after.shape}\n  expected {state.shape}, that of the state"
+            )
+        states.append(after)
+    n = int(np.prod(state.shape, dtype=np.int64))
+    found = np.zeros((T + 1, n, n))
+    seed = np.zeros(n, states[-1].numpy().dtype)
+    for j in range(n):
+        seed[:] = 0
+        seed[j] = 1
+        rows = grad(states[-1], states, grad_outputs=seed.reshape(state.shape), retain_graph=True)
+        found[:, j] = [g.numpy().reshape(n) for g in rows]
+    return found
+
+
+def jacobian_spectrum(jacobians: Any, *, label: str = "state", ax: Axes | None = None) -> Picture:
+    """Draw the singular values of d state_T / d state_t against t: what survives the way back.
+
+    The largest says how much a gradient can grow on the way from the last step to step t, the smallest how much it can
+    shrink; the band between holds all directions. A straight line on the log scale is exponential decay (or growth).
+
+    Parameters
+    ----------
+    jacobians : array_like
+        (T+1, n, n), from `state_jacobians`.
+    label : str
+        What the state is called.
+    ax : Axes, optional
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``data``: singular_values (T+1, n), largest first. ``artists``: "largest", "median", "band".
+
+    Raises
+    ------
+    ValueError
+        If `jacobians` is not (T+1, n, n) or has numbers that are not finite.
+    """
+    jacobians = as_numbers("jacobian_spectrum", "jacobians", jacobians, 3, "(T+1, n, n)")
+    if jacobians.shape[1] != jacobians.shape[2]:
+        raise ValueError(f"jacobian_spectrum: jacobians has shape {jacobians.shape}\n  expected (T+1, n, n)")
+    if not np.isfinite(jacobians).all():
+        raise ValueError("jacobian_spectrum: jacobians has NaN or infinity in it\n  expected finite numbers")
+    values = np.linalg.svd(jacobians, compute_uv=False)  # (T+1, n)
+    tiny = 1e-30
+    shown = np.maximum(values, tiny)
+    ax = axes_or_new("jacobian_spectrum", ax, 8, 3.4)
+    steps = np.arange(len(values))
+    band = ax.fill_between(
+        steps, shown[:, -1], shown[:, 0], color=BLUE, alpha=0.18, linewidth=0, label="all directions"
+    )
+    (largest,) = ax.plot(steps, shown[:, 0], color=BLUE, linewidth=2, label="largest")
+    (median,) = ax.plot(steps, np.median(shown, axis=1), color=ORANGE, linewidth=1.5, label="median")
+    ax.axhline(1, color=GRAY, linewidth=1, linestyle="--")
+    ax.set_yscale("log")
+    ax.set_title(f"What survives the way back from step {len(values) - 1}?")
+    ax.set_xlabel("time step t   (\u2190 backpropagation goes this way)")
+    ax.set_ylabel(f"singular values of\nd {label}_T / d {label}_t")
+    ax.margins(x=0.01)
+    whole_steps(ax)
+    ax.legend(frameon=False, fontsize="small")
+    return Picture(ax, {"largest": largest, "median": median, "band": band}, {"singular_values": values})

@@ -1,0 +1,178 @@
+"""What the threads of a warp do in memory: drawn from the accesses that the simulator recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirnn.viz.colors import BLUE, GRAY, ORANGE
+from minirnn.viz.picture import Picture, axes_or_new
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SECTOR, BANKS, WORD = 32, 32, 4
+
+
+def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = None) -> Picture:
+    """Draw one access of a warp to device memory: which bytes each thread touches, and what that costs.
+
+    The memory of a GPU comes in sectors of 32 bytes: the hardware moves all sectors in which any thread has a byte.
+    Neighboring threads that touch neighboring numbers share sectors (coalesced); threads far apart each pay for one.
+
+    Parameters
+    ----------
+    trace : Trace
+        From ``kernel.traced(...)`` of a `SimDriver` in check mode.
+    line : int
+        Of the .cu file: whose access.
+    which : int
+        Which of the warp's visits to this line.
+    ax : Axes, optional
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``data``: thread, address (bytes from the start of the array), sectors: numbers of the sectors touched.
+        ``artists``: "threads", "sectors".
+
+    Raises
+    ------
+    ValueError
+        If the line makes no access to device memory, or not that many.
+    """
+    visits = [g for g in trace.warp_accesses(trace.of_line(line)) if (g["allocation"] >= 0).any()]
+    if not 0 <= which < len(visits):
+        raise ValueError(
+            f"warp_accesses: line {line} has {len(visits)} visits of a warp to device memory,"
+            f" asked for number {which}\n"
+            "  expected a line of the .cu file that reads or writes an array"
+        )
+    group = visits[which]
+    group = group[group["allocation"] == group["allocation"][0]]
+    address, size, thread = group["address"].astype(np.int64), group["size"].astype(np.int64), group["thread"] % 32
+    sectors = np.unique(
+        np.concatenate([np.arange(a // SECTOR, (a + s - 1) // SECTOR + 1) for a, s in zip(address, size, strict=True)])
+    )
+    used = int(np.unique(np.concatenate([np.arange(a, a + s) for a, s in zip(address, size, strict=True)])).size)
+    ax = axes_or_new("warp_accesses", ax, 9, 3.4)
+    start = sectors[0] * SECTOR
+    bands = [
+        ax.axvspan(s * SECTOR - start, (s + 1) * SECTOR - start, color=ORANGE, alpha=0.25, linewidth=0) for s in sectors
+    ]
+    bars = ax.barh(thread, size, left=address - start, height=0.8, color=BLUE)
+    moved = len(sectors) * SECTOR
+    ax.set_title(f"Line {line}: {used} bytes wanted, {moved} moved in {len(sectors)} sectors ({used / moved:.0%} used)")
+    ax.set_xlabel("byte in the array, from the first sector touched   (orange: sectors of 32 bytes that are moved)")
+    ax.set_ylabel("thread of the warp")
+    ax.set_ylim(31.7, -0.7)
+    ax.set_yticks([0, 8, 16, 24, 31])
+    ax.grid(False)
+    data = {"thread": thread, "address": address, "sectors": sectors}
+    return Picture(ax, {"threads": bars, "sectors": bands}, data)
+
+
+def thread_map(
+    rows: int, columns: int, *, grid: Any, block: Any, rows_first: bool = True, ax: Axes | None = None
+) -> Picture:
+    """Draw which thread computes which element of a matrix, one thread an element of a two-dimensional launch.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Of the matrix.
+    grid, block : tuple of int
+        Of the launch, (x, y).
+    rows_first : bool
+        Whether blocks count rows along x, as the cell kernels do (row = blockIdx.x * blockDim.y + threadIdx.y,
+        column = blockIdx.y * blockDim.x + threadIdx.x); else rows along y.
+    ax : Axes, optional
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``data``: block (rows, columns) number of the block of each element, thread: number within it; -1: no thread.
+
+    Raises
+    ------
+    ValueError
+        If sizes are not positive.
+    """
+    (gx, gy), (bx, by) = tuple(grid)[:2], tuple(block)[:2]
+    if min(rows, columns, gx, gy, bx, by) < 1:
+        raise ValueError(
+            f"thread_map: got rows {rows}, columns {columns}, grid {grid}, block {block}\n  expected counts"
+        )
+    number = np.full((rows, columns), -1)
+    thread = np.full((rows, columns), -1)
+    r, c = np.mgrid[:rows, :columns]
+    block_row, block_column = r // by, c // bx
+    reached = (block_row < (gx if rows_first else gy)) & (block_column < (gy if rows_first else gx))
+    index = block_row + block_column * gx if rows_first else block_column + block_row * gx
+    number[reached] = index[reached]
+    thread[reached] = ((r % by) * bx + c % bx)[reached]
+    ax = axes_or_new("thread_map", ax, min(12, 2 + 0.35 * columns), min(8, 2.2 + 0.35 * rows))
+    shown = np.ma.masked_less(number % 7, 0) if (number >= 0).all() else np.ma.masked_where(number < 0, number % 7)
+    mesh = ax.pcolormesh(np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5, shown, cmap="Pastel1", vmin=0, vmax=8,
+                         edgecolors="white", linewidth=1)  # fmt: skip
+    if rows * columns <= 400:
+        for a in range(rows):
+            for b in range(columns):
+                text = str(thread[a, b]) if thread[a, b] >= 0 else "\u2013"
+                ax.text(b, a, text, ha="center", va="center", fontsize=7, color="black" if thread[a, b] >= 0 else GRAY)
+    idle = gx * gy * bx * by - int(reached.sum())
+    ax.set_title(
+        f"Which thread computes which element?\nnumber: thread in its block, color: block; {idle} threads idle"
+    )
+    ax.set_xlabel("column (unit)")
+    ax.set_ylabel("row (of the batch)")
+    ax.invert_yaxis()
+    ax.set_aspect("equal")
+    ax.grid(False)
+    return Picture(ax, {"mesh": mesh}, {"block": number, "thread": thread})
+
+
+def bank_conflicts(trace: Any, line: int, *, which: int = 0, ax: Axes | None = None) -> Picture:
+    """Draw one access of a warp to shared memory by bank: threads that want different words of one bank wait.
+
+    Parameters
+    ----------
+    trace : Trace
+        From ``kernel.traced(...)`` of a `SimDriver` in check mode.
+    line, which : int
+        As for `warp_accesses`.
+    ax : Axes, optional
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``data``: words (32,): how many different words each bank has to give. ``artists``: "bars".
+
+    Raises
+    ------
+    ValueError
+        If the line makes no access to shared memory, or not that many.
+    """
+    visits = [g for g in trace.warp_accesses(trace.of_line(line)) if (g["allocation"] < 0).any()]
+    if not 0 <= which < len(visits):
+        raise ValueError(
+            f"bank_conflicts: line {line} has {len(visits)} visits of a warp to shared memory,"
+            f" asked for number {which}\n"
+            "  expected a line of the .cu file that reads or writes a __shared__ variable"
+        )
+    group = visits[which]
+    words = np.unique(group[group["allocation"] < 0]["address"].astype(np.int64) // WORD)
+    per_bank = np.bincount(words % BANKS, minlength=BANKS)
+    ax = axes_or_new("bank_conflicts", ax, 8, 2.8)
+    bars = ax.bar(np.arange(BANKS), per_bank, width=0.85, color=np.where(per_bank > 1, ORANGE, BLUE))
+    ax.axhline(1, color=GRAY, linewidth=1, linestyle="--")
+    rounds = int(per_bank.max())
+    ax.set_title(f"Line {line}: {'no conflict' if rounds == 1 else f'{rounds} rounds instead of one'}")
+    ax.set_xlabel("bank of shared memory (4 bytes wide)")
+    ax.set_ylabel("different words wanted\nfrom this bank at once")
+    ax.margins(x=0.01)
+    return Picture(ax, {"bars": bars}, {"words": per_bank})

@@ -1,0 +1,110 @@
+"""What each time step adds to the gradient of a weight: the terms of the sum that a fused op hands out as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirnn.backward import grad
+from minirnn.ops import identity
+from minirnn.tensor import Tensor
+from minirnn.viz.colors import BLUE, ORANGE, RED
+from minirnn.viz.picture import Picture, as_numbers, axes_or_new, whole_steps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def per_step_gradients(
+    step: Callable[[int, Tensor, Any], Any], weight: Tensor, state: Any, T: int, loss: Callable[[Any], Tensor]
+) -> np.ndarray:
+    """Split the gradient of a weight into the shares of the time steps that used it.
+
+    A weight used T times has T gradients, and what ``weight.grad`` shows is their sum. Here each step gets a copy of
+    the weight, a node of its own on the tape, so that the gradient of each use can be asked for.
+
+    Parameters
+    ----------
+    step : callable
+        ``step(t, weight, state)`` returns the state after step t; any ops, any state.
+    weight : Tensor
+        With ``requires_grad``.
+    state : any
+        Before step 0.
+    T : int
+        Number of steps.
+    loss : callable
+        ``loss(state)`` of the last state; or of whatever else `step` collected.
+
+    Returns
+    -------
+    numpy.ndarray
+        (T, \\*weight.shape); the sum over the first axis is the gradient of the weight.
+
+    Raises
+    ------
+    ValueError
+        If T is not positive, or `weight` does not require a gradient.
+    """
+    if T < 1:
+        raise ValueError(f"per_step_gradients: T is {T}\n  expected at least one step")
+    if not weight.requires_grad:
+        raise ValueError("per_step_gradients: weight does not require a gradient\n  expected requires_grad=True")
+    copies = [identity(weight) for _ in range(T)]
+    for t in range(T):
+        state = step(t, copies[t], state)
+    return np.stack([g.numpy() for g in grad(loss(state), copies)])
+
+
+def gradient_shares(shares: Any, *, name: str = "W", ax: Axes | None = None) -> Picture:
+    """Draw how much each time step contributes to the gradient of a weight.
+
+    Bars are the norms of the shares. The line is the part of each share that points along their sum: where it is much
+    lower than the bar, or below zero, steps work against each other and cancel.
+
+    Parameters
+    ----------
+    shares : array_like
+        (T, ...), from `per_step_gradients`.
+    name : str
+        Of the weight, for the labels.
+    ax : Axes, optional
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``data``: norm (T,), along (T,), total, 0-d: the norm of the sum. ``artists``: "bars", "line".
+
+    Raises
+    ------
+    ValueError
+        If `shares` has no time axis or no numbers.
+    """
+    shares = np.asarray(shares)
+    if shares.ndim < 1 or not shares.size:
+        raise ValueError(f"gradient_shares: shares has shape {shares.shape}\n  expected (T, ...), a gradient a step")
+    flat = as_numbers("gradient_shares", "shares", shares.reshape(len(shares), -1), 2, "(T, ...)")
+    total = flat.sum(axis=0)
+    size = float(np.linalg.norm(total))
+    norm = np.linalg.norm(flat, axis=1)
+    along = flat @ total / size if size else np.zeros(len(flat))
+    ax = axes_or_new("gradient_shares", ax, 8, 3)
+    steps = np.arange(len(flat))
+    bars = ax.bar(steps, norm, width=0.85, color=BLUE, label=f"norm of step t's share of d{name}")
+    (line,) = ax.plot(
+        steps, along, color=ORANGE, marker="o", markersize=3.5, linewidth=1.5, label=f"its part along the whole d{name}"
+    )
+    ax.axhline(0, color="0.4", linewidth=0.8)
+    if (along < -1e-3 * max(norm.max(), 1e-300)).any():
+        against = along < 0
+        ax.plot(steps[against], along[against], "o", color=RED, markersize=5, label="works against the others")
+    ax.set_title(f"Which time steps make d{name}?")
+    ax.set_xlabel("time step t")
+    ax.set_ylabel(f"share of the gradient\n(the whole has norm {size:.3g})")
+    ax.margins(x=0.01)
+    whole_steps(ax)
+    ax.legend(frameon=False, fontsize="small")
+    return Picture(ax, {"bars": bars, "line": line}, {"norm": norm, "along": along, "total": np.array(size)})

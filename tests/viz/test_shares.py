@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.viz import gradient_shares, per_step_gradients
+
+T, B, I, H = 6, 3, 2, 4
+
+
+def test_the_shares_of_an_lstms_weight_add_up_to_the_fused_ops_gradient(rng):
+    x = rng.normal(size=(T, B, I))
+    w = mr.tensor(rng.normal(size=(I + H, 4 * H)), requires_grad=True)
+    zero, peephole, b = np.zeros((B, H)), np.zeros(H), rng.normal(size=4 * H)
+    loss_weights = rng.normal(size=(B, H))
+
+    def step(t, w, state):
+        y = mr.ops.lstm_block_cell(x[t], *state, w, peephole, peephole, peephole, b)
+        return y.cs, y.h
+
+    shares = per_step_gradients(step, w, (zero, zero), T, lambda state: (state[1] * loss_weights).sum())
+    assert shares.shape == (T, *w.shape)
+    h = mr.ops.block_lstm(T, x, zero, zero, w, peephole, peephole, peephole, b).h
+    (h[-1] * loss_weights).sum().backward()
+    np.testing.assert_allclose(shares.sum(axis=0), w.grad.numpy(), rtol=0, atol=1e-12)
+    assert (np.abs(shares).max(axis=(1, 2)) > 0).all()
+
+
+def test_bars_are_norms_and_the_line_adds_up_to_the_norm_of_the_whole(rng):
+    shares = rng.normal(size=(T, 3, 2))
+    picture = gradient_shares(shares, name="R")
+    np.testing.assert_allclose(picture.data["norm"], np.linalg.norm(shares.reshape(T, -1), axis=1))
+    np.testing.assert_allclose(picture.data["along"].sum(), np.linalg.norm(shares.sum(axis=0)))
+    np.testing.assert_allclose([bar.get_height() for bar in picture.artists["bars"]], picture.data["norm"])
+    np.testing.assert_allclose(picture.artists["line"].get_ydata(), picture.data["along"])
+    assert "dR" in picture.ax.get_title() and picture.ax.get_xlabel() == "time step t"
+    assert "the whole has norm" in picture.ax.get_ylabel()
+
+
+def test_shares_that_cancel_leave_nothing_along():
+    picture = gradient_shares([[1.0, 0.0], [-1.0, 0.0]])
+    assert picture.data["total"] == 0 and (picture.data["along"] == 0).all()
+
+
+def test_what_works_against_the_others_is_marked():
+    labels = [text.get_text() for text in gradient_shares([[3.0], [-1.0], [2.0]]).ax.get_legend().get_texts()]
+    assert "works against the others" in labels
+    assert len(gradient_shares([[3.0], [2.0]]).ax.get_legend().get_texts()) == 2
+
+
+@pytest.mark.parametrize("shares", [np.zeros((0, 3)), 1.0, [["a"]]])
+def test_no_shares_are_refused(shares):
+    with pytest.raises(ValueError, match="gradient_shares: shares"):
+        gradient_shares(shares)
+
+
+def test_steps_and_a_weight_that_learns_are_needed():
+    w = mr.tensor([1.0], requires_grad=True)
+    with pytest.raises(ValueError, match="T is 0"):
+        per_step_gradients(lambda t, w, s: s, w, w, 0, lambda s: s)
+    with pytest.raises(ValueError, match="requires_grad=True"):
+        per_step_gradients(lambda t, w, s: s * w, w.detach(), w, 2, lambda s: s)

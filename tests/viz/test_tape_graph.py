@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.viz import tape_graph, tape_player
+
+
+def a_neuron():
+    x, w, b = (mr.tensor([v], requires_grad=True) for v in (2.0, -3.0, 6.9))
+    h = mr.ops.tanh(x * w + b)
+    loss = (h * h + h).sum()
+    return {"x": x, "w": w, "b": b, "h": h, "loss": loss}
+
+
+def test_every_value_has_a_box_and_every_use_an_arrow():
+    names = a_neuron()
+    names["loss"].backward(retain_graph=True)
+    picture = tape_graph(names["loss"], names=names)
+    labels = list(picture.data["labels"])
+    assert len(labels) == 9 and len(picture.artists) == 9
+    kinds = [label.split("\n")[0] for label in labels]
+    assert sorted(kinds) == sorted(["x", "w", "b", "Multiply", "Add", "h = Tanh", "Multiply", "Add", "loss = Sum"])
+    uses = [(kinds[a], kinds[b]) for a, b in picture.data["edges"]]
+    assert uses.count(("h = Tanh", "Multiply")) == 2  # h * h uses it twice
+    assert ("h = Tanh", "Add") in uses and ("Add", "h = Tanh") in uses and len(uses) == 10
+    assert "grad" in labels[kinds.index("w")] and "-3" in labels[kinds.index("w")]
+
+
+def test_values_stand_right_of_what_they_were_computed_from():
+    names = a_neuron()
+    picture = tape_graph(names["loss"])
+    x = {int(k): text.get_position()[0] for k, text in picture.artists.items()}
+    assert all(x[a] < x[b] for a, b in picture.data["edges"])
+    places = [text.get_position() for text in picture.artists.values()]
+    assert len(set(places)) == len(places)
+
+
+def test_a_long_tape_is_drawn_by_kinds_and_says_so():
+    h = mr.tensor(np.ones((2, 3)), requires_grad=True)
+    y = h
+    for _ in range(50):
+        y = mr.ops.tanh(y * 0.5)
+    picture = tape_graph(y.sum())
+    assert dict(zip(picture.data["labels"], picture.data["counts"], strict=True))["Tanh\n50 times"] == 50
+    assert "drawn by kind of op" in picture.ax.get_title()
+
+
+def test_a_fused_op_is_one_box():
+    T, B, I, H = 9, 2, 3, 4
+    w = mr.tensor(np.ones((I + H, 4 * H)), requires_grad=True)
+    zero, none = np.zeros((B, H)), np.zeros(H)
+    h = mr.ops.block_lstm(T, np.ones((T, B, I)), zero, zero, w, none, none, none, np.zeros(4 * H)).h
+    kinds = [label.split("\n")[0] for label in tape_graph(h).data["labels"]]
+    assert "BlockLSTM" in kinds and len(kinds) < 12
+    with pytest.raises(ValueError, match="7 outputs"):
+        tape_player(h.sum())
+
+
+def test_only_tensors_have_a_tape():
+    with pytest.raises(TypeError, match="expected a Tensor"):
+        tape_graph(np.ones(3))
+
+
+def test_what_is_sent_to_a_leaf_adds_up_to_its_gradient():
+    names = a_neuron()
+    frames = tape_player(names["loss"], names)
+    assert frames[0].name == "loss" and frames[0].arrives == 1.0
+    names["loss"].backward()
+    for leaf in ("x", "w", "b"):
+        sent = sum(a for f in frames for name, a in f.sends if name == leaf)
+        np.testing.assert_array_equal(sent, names[leaf].grad.numpy())
+
+
+def test_what_arrives_at_a_value_is_the_sum_of_what_was_sent_to_it(rng):
+    W = mr.tensor(rng.normal(size=(3, 3)), requires_grad=True)
+    b = mr.tensor(rng.normal(size=3), requires_grad=True)
+    h = mr.tensor(rng.normal(size=(2, 3)))
+    for _ in range(3):
+        h = mr.ops.tanh(h @ W + b)
+    loss = (h * h).sum()
+    frames = tape_player(loss, {"W": W, "b": b})
+    for frame in frames[1:]:
+        sent = [a for f in frames for name, a in f.sends if name == frame.name]
+        np.testing.assert_allclose(sum(sent), frame.arrives, atol=1e-15)
+    loss.backward()
+    for name, leaf in (("W", W), ("b", b)):
+        sent = [a for f in frames for target, a in f.sends if target == name]
+        assert len(sent) == 3
+        np.testing.assert_allclose(sum(sent), leaf.grad.numpy(), atol=1e-14)
+
+
+def test_a_frame_tells_itself_in_words():
+    names = a_neuron()
+    text = "\n".join(str(f) for f in tape_player(names["loss"], names))
+    assert "h: [2.4326] arrives" in text and "to w" in text
+
+
+def test_the_player_needs_one_number_with_a_tape():
+    with pytest.raises(ValueError, match="one number"):
+        tape_player(mr.tensor([1.0, 2.0], requires_grad=True) * 2)
+    with pytest.raises(ValueError, match="nothing was recorded"):
+        tape_player(mr.tensor(1.0))
