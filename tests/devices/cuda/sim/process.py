@@ -16,6 +16,8 @@ from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.devices.registry import DeviceUnavailable
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts its background jobs with Ctrl-C ignored
+
 SOURCE = '''
 extern "C" __global__ void right(float *x) { x[threadIdx.x] = 2.f * threadIdx.x; }
 extern "C" __global__ void endless(volatile int *x) { while (x[0] >= 0); }
