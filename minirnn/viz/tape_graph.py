@@ -78,18 +78,18 @@ def tape_graph(
     places = _places(len(labels), edges)
     columns = 1 + max(x for x, _ in places)
     rows = 1 + max(abs(y) for _, y in places) * 2
-    ax = axes_or_new("tape_graph", ax, min(16, 1.2 + 1.9 * columns), min(10, 1.2 + 0.95 * rows))
+    ax = axes_or_new("tape_graph", ax, min(14, 1.0 + 1.3 * columns), min(10, 1.2 + 0.95 * rows))
     for a, b in edges:
         far = places[b][0] - places[a][0] > 1  # around the boxes between, not through them
         ax.annotate(
             "", places[b], places[a], zorder=1,
-            arrowprops={"arrowstyle": "-|>", "color": GRAY, "shrinkA": 22, "shrinkB": 24, "linewidth": 1.1,
+            arrowprops={"arrowstyle": "-|>", "color": GRAY, "shrinkA": 20, "shrinkB": 22, "linewidth": 1.1,
                         "connectionstyle": f"arc3,rad={-0.4 if far else 0.06}"},
         )  # fmt: skip
     texts: dict[str, object] = {}
     for k, (label, color) in enumerate(zip(labels, colors, strict=True)):
         box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": color, "linewidth": 1.6}
-        texts[str(k)] = ax.text(*places[k], label, ha="center", va="center", fontsize=8, bbox=box, zorder=2)
+        texts[str(k)] = ax.text(*places[k], label, ha="center", va="center", fontsize=9, bbox=box, zorder=2)
     ax.set_xlim(-0.6, columns - 0.4)
     ax.set_ylim(-(rows + 1) / 2, (rows + 1) / 2)
     ax.axis("off")

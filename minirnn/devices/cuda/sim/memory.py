@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 from minirnn.devices.cuda.driver import LaunchError, OutOfDeviceMemory
@@ -24,8 +26,9 @@ class SimBuffer:
         """Of the allocation, in reports and traces."""
         return int(self.memory.library.cusim_allocation(self.ptr))
 
-    def __del__(self) -> None:
-        self.memory.give_back(self.ptr, self.nbytes)
+    def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not finalizing():  # at the end modules are taken apart, and the memory goes anyway
+            self.memory.give_back(self.ptr, self.nbytes)
 
     def __repr__(self) -> str:
         return f"<SimBuffer {self.nbytes} bytes at {self.ptr:#x}>"

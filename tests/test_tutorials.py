@@ -1,0 +1,43 @@
+"""Every tutorial runs from top to bottom, checks its own numbers, and reads as a page of the site."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import minirnn as mr
+
+TUTORIALS = sorted((Path(__file__).parents[1] / "tutorials").glob("[0-9][0-9]_*.py"))
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda p: p.stem)
+def test_a_tutorial_runs_without_a_warning_and_says_something(path: Path, tmp_path: Path) -> None:
+    if "cuda.sim" in path.read_text() and (reason := mr.devices.available()["cuda-sim"]):
+        pytest.skip(reason)
+    env = os.environ | {"MPLBACKEND": "Agg"}
+    done = subprocess.run([sys.executable, "-W", "error", path], capture_output=True, text=True, cwd=tmp_path, env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "" and done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda p: p.stem)
+def test_a_tutorial_opens_with_a_question_shows_a_picture_and_ends_with_something_to_try(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    title, underline, question = (line for line in (ast.get_docstring(ast.parse(text)) or "").splitlines()[:4] if line)
+    assert title.startswith(f"{int(path.name[:2])}. ") and set(underline) == {"="} and len(underline) == len(title)
+    assert question.startswith("*") and question.endswith("?*")
+    assert re.search(r"minirnn\.viz|Figure\(", text)
+    assert text.rstrip().rpartition("# Try it\n# ------\n")[2].startswith("# ")
+    assert "assert " in text
+
+
+def test_they_are_numbered_as_planned() -> None:
+    numbers = [int(path.name[:2]) for path in TUTORIALS]
+    assert numbers == sorted(set(numbers)) and len(numbers) >= 11

@@ -1,0 +1,85 @@
+"""
+1. The tape
+===========
+
+*What does backward() actually do, and why does .grad add up?*
+
+A gradient is a rule about small changes: if ``w`` grows by a little, by how many times that little does the loss grow?
+For one multiplication everyone knows the answer. The tape's whole job is to remember which multiplications there were.
+"""
+
+# %%
+# A neuron with one input. Everything computed from a Tensor that requires a gradient is written down.
+
+import numpy as np
+
+import minirnn as mr
+from minirnn.viz import tape_graph, tape_player
+
+x = mr.tensor([2.0], requires_grad=True)
+w = mr.tensor([-3.0], requires_grad=True)
+b = mr.tensor([6.9], requires_grad=True)
+
+h = mr.ops.tanh(x * w + b)
+loss = (h * h + h).sum()
+
+names = {"x": x, "w": w, "b": b, "h": h, "loss": loss}
+picture = tape_graph(loss, names=names)
+
+# %%
+# Read the picture from left to right and you have the program; read it from right to left and you have the derivative.
+# ``h`` has three arrows leaving it: it is used three times, twice in ``h * h`` and once in the sum.
+#
+# Walking back, one node at a time
+# --------------------------------
+# ``tape_player`` goes back the way ``backward()`` does. A value waits until all its uses have sent their share; what
+# *arrives* is their sum.
+
+frames = tape_player(loss, names)
+for frame in frames:
+    print(frame)
+
+# %%
+# Look at ``h``: the two uses in ``h * h`` send ``h`` each, the sum sends 1, and :math:`2h + 1` arrives. That is the
+# derivative of :math:`h^2 + h`, and nobody had to know it: each node knew only its own rule.
+
+shares_of_h = [share for frame in frames for name, share in frame.sends if name == "h"]
+print("sent to h:", np.concatenate(shares_of_h).round(4), " sum:", sum(shares_of_h).round(4))
+assert np.allclose(sum(shares_of_h), 2 * h.numpy() + 1)
+
+# %%
+# ``backward()`` does all of this at once and leaves the result in ``.grad`` of the leaves. A nudge of ``w`` agrees:
+
+loss.backward()
+nudge = 1e-3
+
+
+def loss_at(w: float) -> float:
+    h = np.tanh(2.0 * w + 6.9)
+    return h * h + h
+
+
+slope = (loss_at(-3.0 + nudge) - loss_at(-3.0 - nudge)) / (2 * nudge)
+print(f"w.grad {w.grad.item():.4f}, nudging w {slope:.4f}")
+assert abs(w.grad.item() - slope) < 1e-3
+
+# %%
+# Why ``.grad`` adds up
+# ---------------------
+# Call ``backward()`` on a second loss, and the gradient does not replace the first one:
+
+first = w.grad.item()
+again = mr.ops.tanh(x * w + b).sum()
+again.backward()
+print(f"after the first loss {first:.4f}, after the second {w.grad.item():.4f}")
+
+# %%
+# This is no accident and no nuisance. It is the same rule as for ``h``: a value used in two places gets the sum of what
+# both send. Two losses are two uses. A recurrent network uses its weights once in *every time step*, so almost
+# everything in this book rests on that one plus sign. (Between training steps you want to start at zero:
+# ``optimizer.zero_grad()``, or ``w.grad = None``.)
+#
+# Try it
+# ------
+# Change ``h * h`` to ``h * h * h`` and predict what arrives at ``h`` before you run the player. Then read
+# ``minirnn/tape.py`` and ``minirnn/backward.py``: the engine you just watched is a few hundred lines.

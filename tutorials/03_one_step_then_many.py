@@ -1,0 +1,83 @@
+"""
+3. One step, then many
+======================
+
+*What is backpropagation through time?*
+
+A recurrent network is one small formula, used again and again: the state after a step is the state before it, mixed
+with the next input. Its name for "the chain rule, applied to a loop" is backpropagation through time.
+"""
+
+# %%
+# One step
+# --------
+# :math:`h_t = \tanh(x_t W + h_{t-1} R + b)`. Six steps of it, and a loss that looks only at the last state:
+
+import numpy as np
+
+import minirnn as mr
+from minirnn.viz import gradient_flow, gradient_shares, per_step_gradients, tape_graph
+
+T, B, I, H = 6, 4, 3, 5
+rng = np.random.default_rng(0)
+x = rng.normal(size=(T, B, I))
+W = mr.tensor(rng.normal(size=(I, H)) / np.sqrt(I), requires_grad=True)
+R = mr.tensor(0.9 * np.linalg.qr(rng.normal(size=(H, H)))[0], requires_grad=True)
+
+
+def step(t, R, h):
+    return mr.ops.tanh(x[t] @ W + h @ R)
+
+
+h = mr.tensor(np.zeros((B, H)))
+states = []
+for t in range(T):
+    h = step(t, R, h)
+    h.retain_grad()
+    states.append(h)
+loss = (h**2).sum()
+picture = tape_graph(loss, names={"R": R, "W": W}, max_nodes=30)
+
+# %%
+# Unrolled, the loop is a chain like any other; the tape does not know that the boxes are copies of one formula. What is
+# new is only this: ``R`` is used six times. Its gradient is a sum with one term for each step.
+
+loss.backward()
+shares = per_step_gradients(step, R, mr.tensor(np.zeros((B, H))), T, lambda h: (h**2).sum())
+print("terms:", shares.shape, "  their sum is R.grad:", np.allclose(shares.sum(axis=0), R.grad.numpy()))
+assert np.allclose(shares.sum(axis=0), R.grad.numpy())
+bars = gradient_shares(shares, name="R")
+
+# %%
+# The share of step 0 is zero: the state before it was zero, so ``R`` multiplied nothing. After that the bars grow
+# towards the end. The last steps speak loudest, and the reason stands in the next picture: the gradient that reaches
+# each state.
+
+norms = np.array([[np.linalg.norm(s.grad) for s in states]])
+flow = gradient_flow(norms, layers=["h"])
+assert 30 < norms[0, -1] / norms[0, 0] < 70
+print("norm of the gradient at each state:", norms[0].round(3))
+
+# %%
+# Each step back multiplies by the derivative of :math:`\tanh` (at most 1) and by ``R`` (which keeps lengths, times
+# 0.9). So the gradient shrinks on its way back: in these five steps to about a fiftieth. What sixty steps do to it is
+# the subject of the next tutorial.
+#
+# What a fused op hides
+# ---------------------
+# ``nn.RNN`` computes the same loop as one node of the tape. Faster, and its gradient is the same sum; the terms are
+# gone.
+
+fused = mr.nn.RNN(I, H, bias=False)
+fused.load_state_dict({"weight_ih_l0": W.numpy().T.astype(np.float32), "weight_hh_l0": R.numpy().T.astype(np.float32)})
+y, _ = fused(mr.tensor(x.astype(np.float32)))
+(y[-1] ** 2).sum().backward()
+difference = np.abs(fused.weight_hh_l0.grad.numpy().T - R.grad.numpy()).max()
+print(f"largest difference between both gradients: {difference:.1e} (float32)")
+assert difference < 1e-4
+
+# %%
+# Try it
+# ------
+# Put a loss on *every* step (``loss = sum((s**2).sum() for s in states)``) and predict how the bars change. Then
+# replace 0.9 by 1.2.

@@ -1,0 +1,145 @@
+"""
+10. A CUDA kernel with no GPU
+=============================
+
+*What do threads do, and what goes wrong?*
+
+A CUDA kernel is one small program, run by thousands of threads at once, each with a number of its own. minirnn's
+kernels are real CUDA C++. This page runs them on your processor: the simulator compiles the same text with the
+host's compiler.
+"""
+
+# %%
+# One thread, one unit
+# --------------------
+# An LSTM step has B rows and H units. The cell kernels give each unit of each row to one thread. Here are 5 rows and 12
+# units, in blocks of 8 by 4 threads:
+
+import numpy as np
+
+import minirnn as mr
+from minirnn.devices.cuda.driver import LaunchError
+from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.devices.cuda.sim.options import SimOptions
+from minirnn.viz import bank_conflicts, thread_map, warp_accesses
+
+threads = thread_map(5, 12, grid=(2, 2), block=(8, 4))
+
+# %%
+# Threads beyond the edge have nothing to do: that is the ``if (row >= B || unit >= H) return;`` at the top of every
+# kernel. Forget it, and they write where nothing of theirs is.
+
+driver = SimDriver(SimOptions(check=True))
+
+
+def run(source, *arguments, grid=(1,), block=(64,), name="kernel"):
+    kernel = driver.module(source, f"{name}.cu").function(name)
+    try:
+        kernel(*arguments, grid=grid, block=block)
+        print("no complaint")
+    except LaunchError as error:
+        print(error)
+
+
+x = driver.alloc(4 * 100)  # 100 floats
+run(
+    """extern "C" __global__ void forgot_the_guard(float *x) {
+    const int k = blockIdx.x * blockDim.x + threadIdx.x;
+    x[k] = 2.0f * k;
+}
+""",
+    x, grid=(2,), name="forgot_the_guard",
+)  # fmt: skip
+
+# %%
+# 128 threads, 100 numbers; thread 36 of block 1 is the first one outside. On a GPU this might crash, or quietly change
+# somebody else's array. The simulator checks every access.
+#
+# A race
+# ------
+# Threads of a block can share memory, and then they must wait for each other. This kernel turns 64 numbers around:
+
+turn_around = """extern "C" __global__ void turn_around(float *x) {
+    __shared__ float s[64];
+    s[threadIdx.x] = x[threadIdx.x];
+    BARRIER
+    x[threadIdx.x] = s[63 - threadIdx.x];
+}
+"""
+y = driver.alloc(4 * 64)
+run(turn_around.replace("BARRIER", ""), y, name="turn_around")
+
+# %%
+# Thread 0 read what thread 63 had not written yet. With the barrier each waits until all have written:
+
+run(turn_around.replace("BARRIER", "__syncthreads();"), y, name="turn_around")
+
+# %%
+# And if only half of the threads come to the barrier?
+
+run(turn_around.replace("BARRIER", "if (threadIdx.x < 32) __syncthreads();"), y, name="turn_around")
+
+# %%
+# Neighbors should read neighbors
+# -------------------------------
+# Memory comes in sectors of 32 bytes. If the 32 threads of a warp read 32 neighboring floats, 4 sectors do. If they
+# read down a column of a matrix with 32 columns, each needs a sector of its own:
+
+source = """extern "C" __global__ void read(const float *x, float *y, int step) {
+    y[threadIdx.x] = x[threadIdx.x * step];
+}
+"""
+wide, out = driver.alloc(4 * 32 * 33), driver.alloc(4 * 32)
+kernel = driver.module(source, "read.cu").function("read")
+rows = kernel.traced(wide, out, np.int32(1), grid=(1,), block=(32,))
+columns = kernel.traced(wide, out, np.int32(32), grid=(1,), block=(32,))
+coalesced = warp_accesses(rows, 2)
+
+# %%
+
+strided = warp_accesses(columns, 2)
+print("sectors a warp:", len(coalesced.data["sectors"]), "against", len(strided.data["sectors"]))
+assert (len(coalesced.data["sectors"]), len(strided.data["sectors"])) == (4, 32)
+
+# %%
+# Eight times the traffic for the same 128 bytes. This is a *count*, not a time: it is the same on every laptop, which
+# is why it can be graded.
+#
+# Shared memory has its own rule: 32 banks, each gives one word at a time. A column of a 32-wide tile lies in a single
+# bank; a tile of width 33 spreads it over all of them. That is why tiles in CUDA books have an odd extra column.
+
+tile = """extern "C" __global__ void tile(int width) {
+    __shared__ float s[32 * 33];
+    s[threadIdx.x * width] = 1;
+}
+"""
+kernel = driver.module(tile, "tile.cu").function("tile")
+worst = bank_conflicts(kernel.traced(np.int32(32), grid=(1,), block=(32,)), 3)
+padded = kernel.traced(np.int32(33), grid=(1,), block=(32,))
+print("rounds with width 32 and 33:", worst.data["words"].max(), padded.bank_conflicts(3)[0])
+assert padded.bank_conflicts(3) == [1]
+
+# %%
+# The real thing
+# --------------
+# ``minirnn/devices/cuda/kernels/lstm_block.cu`` holds the LSTM step that runs on a GPU. Here it runs on your
+# processor, next to NumPy's:
+
+rng = np.random.default_rng(0)
+B, I, H = 5, 3, 12
+inputs = [rng.normal(size=s) for s in ((B, I), (B, H), (B, H), (I + H, 4 * H), (H,), (H,), (H,), (4 * H,))]
+on_cpu = mr.ops.lstm_block_cell(*(mr.tensor(a) for a in inputs))
+simulated = mr.ops.lstm_block_cell(*(mr.tensor(a, device="cuda-sim") for a in inputs))
+print("largest difference:", np.abs(on_cpu.h.numpy() - simulated.h.numpy()).max())
+assert np.allclose(on_cpu.h.numpy(), simulated.h.numpy(), atol=1e-14)
+
+# %%
+# What the simulator cannot tell
+# ------------------------------
+# Nothing about time, nothing about races between blocks, nothing about memory that one block writes and another reads
+# without a fence. A kernel that passes here has a good chance on a GPU, not a guarantee. :doc:`/cuda` lists what it
+# finds.
+#
+# Try it
+# ------
+# Replace ``__syncthreads()`` by ``__syncwarp()``. With 64 threads the race is back; with 32 it is gone. Why?
