@@ -30,8 +30,9 @@ Backward, for the gradients ``cs_grad`` of cs and ``h_grad`` of h; ``dz*`` are g
 The clip is passed straight through, as TensorFlow does: where it is active, the result is not the derivative of the
 forward pass. Whole sequences: `lstm_block_sequence`.
 
-The arithmetic is in `devices/cpu/lstm_block.py`. Source: TensorFlow's LSTMBlockCell, BlockLSTM, BlockLSTMV2 and their
-Grad ops; Hochreiter & Schmidhuber 1997; peepholes: Gers & Schmidhuber 2000.
+The arithmetic is in `devices/cpu/lstm_block.py`, and in CUDA in `devices/cuda/kernels/lstm_block.cu`. Source:
+TensorFlow's LSTMBlockCell, BlockLSTM, BlockLSTMV2 and their Grad ops; Hochreiter & Schmidhuber 1997; peepholes: Gers
+& Schmidhuber 2000.
 """
 
 from __future__ import annotations

@@ -8,13 +8,17 @@ from minirnn.viz.kernel_access import bank_conflicts, thread_map, warp_accesses
 from minirnn.viz.parameter_buffer import parameter_buffer
 from minirnn.viz.paths import cell_paths, path_strengths
 from minirnn.viz.picture import Picture, save
+from minirnn.viz.precision import precision_over_time
+from minirnn.viz.ratios import UpdateRatios, update_ratios
 from minirnn.viz.shares import gradient_shares, per_step_gradients
 from minirnn.viz.tape_graph import tape_graph
 from minirnn.viz.tape_player import tape_player
+from minirnn.viz.timing import timings
 from minirnn.viz.training import loss_curve
 
 __all__ = [
     "Picture",
+    "UpdateRatios",
     "bank_conflicts",
     "cell_paths",
     "gate_activity",
@@ -25,6 +29,7 @@ __all__ = [
     "parameter_buffer",
     "path_strengths",
     "per_step_gradients",
+    "precision_over_time",
     "save",
     "signed_norm",
     "state_jacobians",
@@ -32,5 +37,7 @@ __all__ = [
     "tape_graph",
     "tape_player",
     "thread_map",
+    "timings",
+    "update_ratios",
     "warp_accesses",
 ]

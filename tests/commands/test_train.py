@@ -753,3 +753,15 @@ def test_another_number_of_layers_contradicts_the_run_to_resume(
         capsys.readouterr()
         assert train("--resume", *more) == 2
         assert "contradicts the run to resume" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_every_device_learns_the_same(train: Train, cell: str, device: str) -> None:
+    assert train("--steps", "3", "--cell", cell, "--device", device, out="there") == 0
+    assert train("--steps", "3", "--cell", cell, "--device", "cpu", out="here") == 0
+    there, here = (checkpoint.load(Path(out) / CHECKPOINT)[0] for out in ("there", "here"))
+    weights = [name for name, array in there.items() if array.dtype == np.float32]
+    assert len(weights) >= 5
+    for name in weights:
+        np.testing.assert_allclose(there[name], here[name], rtol=0, atol=2e-5)
+    assert all((Path("there") / file).exists() for file in FILES)
