@@ -25,6 +25,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # formulas show without a network too
     "sphinx.ext.viewcode",
     "numpydoc",
     "sphinx_copybutton",

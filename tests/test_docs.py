@@ -15,7 +15,9 @@ from minirnn.commands.explain import explained
 from minirnn.devices.cuda.sim.options import SimOptions
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted((ROOT / "docs").rglob("*.md"))
+GENERATED = ("api/", "../api/", "tutorials/")
+"""What only the built site has: Sphinx checks those links."""
+PAGES = sorted(p for p in (ROOT / "docs").rglob("*.md") if "api" not in p.relative_to(ROOT / "docs").parts)
 
 
 def test_every_op_has_a_page() -> None:
@@ -39,7 +41,7 @@ def test_every_known_disagreement_names_a_test_that_exists() -> None:
 def test_links_and_paths_lead_somewhere(page: Path) -> None:
     text = page.read_text()
     for target in re.findall(r"\]\(([^)#]+)\)", text):
-        if "://" not in target:
+        if "://" not in target and not target.startswith(GENERATED):
             assert (page.parent / target).exists(), target
     for path in re.findall(r"`((?:minirnn|tests|benchmarks|docs)/[\w/.]+)`", text):
         assert (ROOT / path).exists(), path
