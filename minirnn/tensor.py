@@ -15,7 +15,7 @@ from weakref import ref
 
 import numpy as np
 
-from minirnn import devices
+from minirnn import devices, html
 from minirnn.devices.base import FLOATS, Array, Device
 
 if TYPE_CHECKING:
@@ -122,6 +122,14 @@ class Tensor:
         elif self.requires_grad:
             tail += ", requires_grad=True"
         return f"tensor({text}{tail})"
+
+    def _repr_html_(self) -> str:
+        about = [f"on {self.device.name}"]
+        if self.op is not None:
+            about.append(f"made by {self.op.name}")
+        elif self.requires_grad:
+            about.append("requires grad" + (", has one" if self.grad is not None else ""))
+        return html.of_array("Tensor", self.numpy(), ", ".join(about))
 
     # ---- out of the Tensor
 

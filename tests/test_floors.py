@@ -19,6 +19,7 @@ ROOT = Path(minirnn.__file__).parent
 FLOORS = {
     "minirnn._version": 0,
     "minirnn.random": 0,
+    "minirnn.html": 0,
     "minirnn.devices": 1,
     "minirnn.tensor": 2,
     "minirnn.tape": 2,

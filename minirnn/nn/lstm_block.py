@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minirnn import html
 from minirnn.devices.base import Device
 from minirnn.nn import states
 from minirnn.nn.initial import Factory, size
@@ -25,6 +26,9 @@ class LSTMState(NamedTuple):
     """(B, H), the cell state, called ``cs`` by the ops."""
     h: Tensor
     """(B, H), the output."""
+
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
 
 
 class _LSTMBlock(Module):

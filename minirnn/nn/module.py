@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from minirnn import html
 from minirnn.devices.base import Device
 from minirnn.nn.loading import check_names, check_values
 from minirnn.nn.parameter import Parameter
@@ -152,6 +153,11 @@ class Module:
             return f"{type(self).__name__}({self.extra_repr()})"
         head = [self.extra_repr()] if self.extra_repr() else []
         return "\n  ".join([f"{type(self).__name__}(", *head, *lines]) + "\n)"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, p._repr_html_()) for name, p in self.named_parameters()]
+        total = sum(p.size for _, p in self.named_parameters())
+        return html.block(repr(self)) + html.table([*rows, ("in all", f"{total:,} numbers")])
 
 
 def _members(container: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:

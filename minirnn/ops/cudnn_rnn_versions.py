@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minirnn import html
 from minirnn.ops import check
 from minirnn.ops.cudnn_rnn import CudnnRNN, CudnnRNNBackprop
 from minirnn.ops.cudnn_rnn_check import check_backprop, check_forward, to_time_major
@@ -24,6 +25,9 @@ class CudnnRNNOutput(NamedTuple):
     output_c: Tensor
     reserve_space: Tensor
 
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
+
 
 class CudnnRNNV2Output(NamedTuple):
     """Outputs of `cudnn_rnn_v2` and `cudnn_rnn_v3`."""
@@ -34,6 +38,9 @@ class CudnnRNNV2Output(NamedTuple):
     reserve_space: Tensor
     host_reserved: Tensor
 
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
+
 
 class CudnnRNNBackpropOutput(NamedTuple):
     """Outputs of `cudnn_rnn_backprop`, `_v2` and `_v3`, each of the shape of its input."""
@@ -42,6 +49,9 @@ class CudnnRNNBackpropOutput(NamedTuple):
     input_h_backprop: Tensor
     input_c_backprop: Tensor
     params_backprop: Tensor
+
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
 
 
 def _forward(

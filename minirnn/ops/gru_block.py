@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from minirnn import html
 from minirnn.ops import check
 from minirnn.ops.fused import FusedOp, or_zeros
 from minirnn.ops.primitives import concat, sigmoid, split, tanh
@@ -47,6 +48,9 @@ class GRUBlockCellOutput(NamedTuple):
     c: Tensor
     h: Tensor
 
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
+
 
 class GRUBlockCellGradOutput(NamedTuple):
     """Outputs of `gru_block_cell_grad`: (B, I), (B, H), (B, H), (B, 2H)."""
@@ -55,6 +59,9 @@ class GRUBlockCellGradOutput(NamedTuple):
     d_h_prev: Tensor
     d_c_bar: Tensor
     d_r_bar_u_bar: Tensor
+
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
 
 
 class GRUBlockCell(FusedOp):

@@ -40,6 +40,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from minirnn import html
 from minirnn.ops import check
 from minirnn.ops.fused import FusedOp, or_zeros, zeros
 from minirnn.ops.lstm_block_check import check_cell
@@ -58,6 +59,9 @@ class LSTMBlockCellOutput(NamedTuple):
     co: Tensor
     h: Tensor
 
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
+
 
 class LSTMBlockCellGradOutput(NamedTuple):
     """Outputs of `lstm_block_cell_grad`: (B, H), (B, 4H) and three times (H,)."""
@@ -67,6 +71,9 @@ class LSTMBlockCellGradOutput(NamedTuple):
     wci_grad: Tensor
     wcf_grad: Tensor
     wco_grad: Tensor
+
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
 
 
 # ---- gate order of the columns of w, b and dicfo

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from minirnn import html
 from minirnn.ops import check
 from minirnn.ops.fused import FusedOp, or_zeros, zeros
 from minirnn.ops.lstm_block import join_gates, step, step_grad
@@ -31,6 +32,9 @@ class BlockLSTMOutput(NamedTuple):
     co: Tensor
     h: Tensor
 
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
+
 
 class BlockLSTMGradOutput(NamedTuple):
     """Outputs of `block_lstm_grad` and `block_lstm_grad_v2`, each of the shape of its input."""
@@ -43,6 +47,9 @@ class BlockLSTMGradOutput(NamedTuple):
     wcf_grad: Tensor
     wco_grad: Tensor
     b_grad: Tensor
+
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
 
 
 class BlockLSTM(FusedOp):

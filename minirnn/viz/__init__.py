@@ -10,14 +10,17 @@ from minirnn.viz.paths import cell_paths, path_strengths
 from minirnn.viz.picture import Picture, save
 from minirnn.viz.precision import precision_over_time
 from minirnn.viz.ratios import UpdateRatios, update_ratios
+from minirnn.viz.roofline import roofline
 from minirnn.viz.shares import gradient_shares, per_step_gradients
 from minirnn.viz.tape_graph import tape_graph
 from minirnn.viz.tape_player import tape_player
+from minirnn.viz.tape_svg import TapeDrawing, tape_svg
 from minirnn.viz.timing import timings
 from minirnn.viz.training import loss_curve
 
 __all__ = [
     "Picture",
+    "TapeDrawing",
     "UpdateRatios",
     "bank_conflicts",
     "cell_paths",
@@ -30,12 +33,14 @@ __all__ = [
     "path_strengths",
     "per_step_gradients",
     "precision_over_time",
+    "roofline",
     "save",
     "signed_norm",
     "state_jacobians",
     "style",
     "tape_graph",
     "tape_player",
+    "tape_svg",
     "thread_map",
     "timings",
     "update_ratios",

@@ -1,0 +1,187 @@
+"""
+11. From one launch per step to a persistent kernel
+===================================================
+
+*Why are fused sequence kernels fast?*
+
+A GPU computes a step of a small recurrent network in less time than it takes to start a kernel. So the way to speed is
+to start fewer of them; and at the end of that way stands a single kernel that stays, and walks through time itself.
+"""
+
+# %%
+# Counting launches
+# -----------------
+# The same LSTM three ways, on the simulated GPU: from primitives, one fused launch a step, and a whole layer with the
+# inputs of all steps multiplied at once. The counts are those of a real GPU.
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import minirnn as mr
+from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.driver import LaunchError
+from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.devices.cuda.sim.options import SimOptions
+from minirnn.viz.colors import BLUE, GREEN, ORANGE
+
+
+class Unfused(Cuda):
+    """The same device without its fused kernels."""
+
+    kernels = frozenset()
+
+
+driver = SimDriver(SimOptions())
+fused, unfused = Cuda(driver), Unfused(driver, "unfused")
+B, I, H = 4, 8, 16
+rng = np.random.default_rng(0)
+w = rng.normal(size=(I + H, 4 * H)).astype(np.float32) / 5
+state, none, b = np.zeros((B, H), np.float32), np.zeros(H, np.float32), np.zeros(4 * H, np.float32)
+
+
+def from_primitives(x):
+    return mr.ops.block_lstm(len(x), mr.tensor(x, device=unfused), state, state, w, none, none, none, b).h
+
+
+def step_by_step(x):
+    c = h = mr.tensor(state, device=fused)
+    weights = mr.tensor(w, device=fused)
+    for t in range(len(x)):
+        y = mr.ops.lstm_block_cell(mr.tensor(x[t], device=fused), c, h, weights, none, none, none, b)
+        c, h = y.cs, y.h
+    return h
+
+
+def whole_layer(x):
+    return mr.ops.block_lstm(len(x), mr.tensor(x, device=fused), state, state, w, none, none, none, b).h
+
+
+lengths = [1, 2, 4, 8, 16, 32]
+ways = {
+    "from primitives": from_primitives,
+    "one fused launch a step": step_by_step,
+    "inputs of all steps at once": whole_layer,
+}
+launches = {name: [] for name in ways}
+for T in lengths:
+    x = rng.normal(size=(T, B, I)).astype(np.float32)
+    for name, way in ways.items():
+        before = driver.launches
+        way(x)
+        launches[name].append(driver.launches - before)
+
+fig = Figure(figsize=(8, 3.4), layout="constrained")
+ax = fig.add_subplot()
+for (name, counts), color in zip(launches.items(), (ORANGE, GREEN, BLUE), strict=True):
+    ax.loglog(lengths, counts, marker="o", color=color, label=f"{name}: {counts[-1] / lengths[-1]:.0f} a step")
+ax.loglog(lengths, [1] * len(lengths), "k--", linewidth=1, label="a persistent kernel: 1")
+ax.set_xlabel("time steps T")
+ax.set_ylabel("kernels launched")
+ax.set_title("How many launches does a sequence need?")
+ax.legend(frameon=False, fontsize="small")
+for name, counts in launches.items():
+    print(f"{name:<28} {counts[-1]:>5} launches for {lengths[-1]} steps")
+assert launches["from primitives"][-1] > 5 * launches["inputs of all steps at once"][-1]
+
+# %%
+# At some microseconds a launch, a thousand steps of the first way wait for tens of milliseconds, whatever the GPU can
+# do. The last way still starts two kernels a step (a product and the rest), because each step must wait for the one
+# before, and the end of a kernel is the usual way to wait for everybody.
+#
+# Staying
+# -------
+# A *persistent* kernel never ends between steps. Each block keeps its rows of the recurrent matrix, close by, for the
+# whole sequence; after each step all blocks meet at a barrier that they build themselves: a counter in memory, which
+# everyone raises and then watches.
+
+persistent = """
+// h_t = tanh(x_t + R h_{t-1}) for all steps in one launch.   x: (T, H), R: (H, H), h: (T+1, H)
+//   one block = ROWS units; one thread = one unit. R's rows stay in shared memory for the whole sequence.
+#define ROWS 4
+
+__device__ void everybody(unsigned *counter) {   // a barrier for the whole grid
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();                          // my h is in memory before I say so
+        const unsigned goal = (atomicAdd(counter, 1u) / gridDim.x + 1) * gridDim.x;
+        while (*(volatile unsigned *)counter < goal) __nanosleep(20);
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+extern "C" __global__ void whole_sequence(int T, int H, const float *x, const float *R, float *h, unsigned *counter) {
+    extern __shared__ float rows[];               // (ROWS, H)
+    const int unit = blockIdx.x * ROWS + threadIdx.x;
+    for (int k = 0; k < H; k++) rows[threadIdx.x * H + k] = R[unit * H + k];
+    for (int t = 0; t < T; t++) {
+        float z = x[t * H + unit];
+        for (int k = 0; k < H; k++) z += rows[threadIdx.x * H + k] * ((volatile float *)h)[t * H + k];
+        h[(t + 1) * H + unit] = tanhf(z);
+        MEET
+    }
+}
+"""
+T, H = 12, 32
+x = rng.normal(size=(T, H)).astype(np.float32)
+R = (rng.normal(size=(H, H)) / np.sqrt(H)).astype(np.float32)
+expected = [np.zeros(H, np.float32)]
+for t in range(T):
+    expected.append(np.tanh(x[t] + R @ expected[-1]))
+
+
+def run(meet, blocks=H // 4, **options):
+    driver = SimDriver(SimOptions(**options))
+    kernel = driver.module(persistent.replace("MEET", meet), "whole_sequence.cu").function("whole_sequence")
+    arrays = [x, R, np.zeros((T + 1, H), np.float32), np.zeros(1, np.uint32)]
+    memory = [driver.alloc(a.nbytes) for a in arrays]
+    for m, a in zip(memory, arrays, strict=True):
+        driver.h2d(m.ptr, a)
+    kernel(np.int32(T), np.int32(H), *memory, grid=(blocks,), block=(4,), shared=4 * 4 * H)
+    h = np.empty((T + 1, H), np.float32)
+    driver.d2h(h, memory[2].ptr)
+    return h, driver
+
+
+h, driver = run("everybody(counter);")
+error = np.abs(h - expected).max()
+print(
+    f"launches: {driver.launches}, blocks resident at once: {driver.stats.resident_blocks}, largest error {error:.1e}"
+)
+assert driver.launches == 1 and error < 1e-5
+
+# %%
+# One launch for twelve steps. Without the barrier a block would run ahead and read states that are not there yet:
+
+h, _ = run("", seed=1)
+wrong = np.abs(h - expected).max(axis=1) > 1e-3
+print("steps that come out wrong without a barrier:", np.flatnonzero(wrong))
+assert wrong.any()
+
+# %%
+# The catch
+# ---------
+# A barrier waits for *all* blocks, so all must be on the chip at once. A block that has not started cannot arrive, and
+# those that wait for it never make room. On a GPU the screen freezes; here the simulator tells:
+
+try:
+    run("everybody(counter);", resident=6)
+except LaunchError as report:
+    print(str(report).splitlines()[0])
+
+# %%
+# Hence the rules of persistent kernels: ask first how many blocks fit (``max_resident_blocks``), never start more, and
+# give every wait a limit. The prize is large where the network is small: weights that stay on the chip are read once,
+# not T times.
+
+weights_read = {"one product a step": T * R.nbytes, "persistent": R.nbytes}
+for name, nbytes in weights_read.items():
+    print(f"{name:<20} reads {nbytes:>7,} bytes of R")
+
+# %%
+# How much faster that is on a GPU depends on its barrier, its caches and the size of the network, and must be measured:
+# :doc:`/cuda` says what has been, and what has not.
+#
+# Try it
+# ------
+# Let one block own 8 units instead of 4. How many blocks are left, and how many bytes of shared memory does each need?
