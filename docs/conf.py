@@ -49,6 +49,16 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 default_role = "code"
 
+# Links into other libraries' documentation need a network, and the build must not.
+if os.environ.get("MINIRNN_DOCS_ONLINE"):
+    extensions.append("sphinx.ext.intersphinx")
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "matplotlib": ("https://matplotlib.org/stable", None),
+        "pytest": ("https://docs.pytest.org/en/stable", None),
+    }
+
 # ---- tutorials
 
 sphinx_gallery_conf = {

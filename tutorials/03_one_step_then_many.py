@@ -36,10 +36,10 @@ for t in range(T):
     h.retain_grad()
     states.append(h)
 loss = (h**2).sum()
-picture = tape_graph(loss, names={"R": R, "W": W}, max_nodes=30)
+picture = tape_graph(loss, names={"R": R, "W": W}, steps=states)
 
 # %%
-# Unrolled, the loop is a chain like any other; the tape does not know that the boxes are copies of one formula. What is
+# Unrolled, the loop is a chain like any other; the tape does not know that its parts are copies of one formula. What is
 # new is only this: ``R`` is used six times. Its gradient is a sum with one term for each step.
 
 loss.backward()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,7 @@ def tape_graph(
     output: Tensor,
     *,
     names: Mapping[str, Tensor] | None = None,
+    steps: Sequence[Tensor] | None = None,
     max_nodes: int = 40,
     ax: Axes | None = None,
 ) -> Picture:
@@ -49,6 +50,9 @@ def tape_graph(
     output : Tensor
     names : dict of str to Tensor, optional
         What to call leaves and values: ``{"x": x, "w": w}``.
+    steps : sequence of Tensor, optional
+        Of an unrolled network: the state after each time step, in order. All that was recorded between two of them is
+        drawn as one box.
     max_nodes : int
         A tape with more is drawn by kinds of op, with counts; the picture says so.
     ax : Axes, optional
@@ -64,10 +68,14 @@ def tape_graph(
     ------
     TypeError
         If `output` is no Tensor.
+    ValueError
+        If `steps` are not in the order in which they were computed.
     """
     nodes = tape_nodes(output)
     called = {id(t): name for name, t in (names or {}).items()}
-    if len(nodes) > max_nodes:
+    if steps is not None:
+        labels, colors, edges, counts, note = _by_step(nodes, steps, called)
+    elif len(nodes) > max_nodes:
         labels, colors, edges, counts, note = _by_kind(nodes)
     else:
         labels = [_label(t, called.get(id(t))) for t in nodes]
@@ -138,6 +146,30 @@ def _by_kind(nodes: list[Tensor]) -> tuple[list[str], list[str], list[tuple[int,
     colors = [ORANGE if k == "leaves" else GRAY if k == "constants" else GREEN for k in order]
     note = f"{len(nodes)} nodes, drawn by kind of op"
     return labels, colors, sorted(pairs), [counted[k] for k in order], note
+
+
+def _by_step(
+    nodes: list[Tensor], steps: Sequence[Tensor], called: Mapping[int, str]
+) -> tuple[list[str], list[str], list[tuple[int, int]], list[int], str]:
+    """One box for all that was computed in a time step; leaves and what came after the last step keep their own."""
+    made = [t.seq for t in steps]
+    if made != sorted(set(made)):
+        raise ValueError(
+            "tape_graph: steps are not in the order in which they were computed\n  expected states 0, 1, .."
+        )
+    key: dict[Tensor, Any] = {}
+    for t in nodes:
+        step = int(np.searchsorted(made, t.seq))
+        key[t] = t if t.op is None or step == len(made) else step
+    inside = Counter(k for k in key.values() if isinstance(k, int))
+    order = list(dict.fromkeys(key.values()))
+    labels = [f"step {k}\n{inside[k]} nodes" if isinstance(k, int) else _label(k, called.get(id(k))) for k in order]
+    colors = [GREEN if isinstance(k, int) else _color(k) for k in order]
+    index = {k: n for n, k in enumerate(order)}
+    pairs = {(index[key[p]], index[key[t]]) for t in nodes for p in t.parents if key[p] is not key[t]}
+    counts = [inside[k] if isinstance(k, int) else 1 for k in order]
+    edges = sorted(pair for pair in pairs if pair[0] != pair[1])
+    return labels, colors, edges, counts, f"{len(nodes)} nodes, drawn by time step"
 
 
 def _places(n: int, edges: list[tuple[int, int]]) -> list[tuple[float, float]]:

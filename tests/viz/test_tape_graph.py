@@ -47,6 +47,26 @@ def test_a_long_tape_is_drawn_by_kinds_and_says_so():
     assert "drawn by kind of op" in picture.ax.get_title()
 
 
+def test_an_unrolled_network_is_drawn_by_time_step():
+    w = mr.tensor(np.ones((3, 3)), requires_grad=True)
+    h = mr.tensor(np.zeros((2, 3)))
+    states = []
+    for _ in range(20):
+        h = mr.ops.tanh(h @ w + 1.0)
+        states.append(h)
+    picture = tape_graph((h * h).sum(), steps=states, names={"w": w})
+    labels = list(picture.data["labels"])
+    assert [label for label in labels if label.startswith("step")] == [f"step {t}\n3 nodes" for t in range(20)]
+    index = {label.split("\n")[0]: k for k, label in enumerate(labels)}
+    edges = {tuple(e) for e in picture.data["edges"]}
+    for t in range(20):
+        assert (index["w"], index[f"step {t}"]) in edges
+    assert (index["step 3"], index["step 4"]) in edges and (index["step 3"], index["step 5"]) not in edges
+    assert "Sum" in index and "drawn by time step" in picture.ax.get_title()
+    with pytest.raises(ValueError, match="in the order"):
+        tape_graph(h, steps=states[::-1])
+
+
 def test_a_fused_op_is_one_box():
     T, B, I, H = 9, 2, 3, 4
     w = mr.tensor(np.ones((I + H, 4 * H)), requires_grad=True)
