@@ -5,13 +5,13 @@
 *What is backpropagation through time?*
 
 A recurrent network is one small formula, used again and again: the state after a step is the state before it, mixed
-with the next input. Its name for "the chain rule, applied to a loop" is backpropagation through time.
+with the next input. The chain rule, applied to such a loop, is called backpropagation through time.
 """
 
 # %%
 # One step
 # --------
-# :math:`h_t = \tanh(x_t W + h_{t-1} R + b)`. Six steps of it, and a loss that looks only at the last state:
+# :math:`h_t = \tanh(x_t W + h_{t-1} R)`. Six steps of it, and a loss that looks only at the last state:
 
 import numpy as np
 
