@@ -14,6 +14,7 @@ import numpy as np
 from minirnn.devices import registry
 from minirnn.devices.base import KERNELS, PRIMITIVES, Device
 from minirnn.devices.operation_counts import KERNEL_COSTS, VIEWS, of_primitive
+from minirnn.devices.operators import Operators
 
 PLAIN_RESULTS = ("to_numpy", "assign", "rnn_sequence_reserve_layout")
 """What returns no array of the device."""
@@ -43,11 +44,10 @@ class Count:
     launches: int = 0
 
 
-class CountedArray:
+class CountedArray(Operators):
     """An array of the wrapped device, whose operators count: the tape adds gradients with ``+``."""
 
     __slots__ = ("array", "device")
-    __array_ufunc__ = None
 
     def __init__(self, device: Counting, array: Any) -> None:
         self.device, self.array = device, array
@@ -63,39 +63,6 @@ class CountedArray:
     @property
     def ndim(self) -> int:
         return len(self.array.shape)
-
-    def __add__(self, other: Any) -> Any:
-        return self.device.add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self.device.add(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return self.device.subtract(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self.device.subtract(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return self.device.multiply(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self.device.multiply(other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self.device.divide(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self.device.divide(other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return self.device.power(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return self.device.power(other, self)
-
-    def __neg__(self) -> Any:
-        return self.device.negative(self)
 
 
 class _Forwarded:

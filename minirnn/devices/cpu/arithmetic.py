@@ -19,9 +19,3 @@ def narrow(dtype: np.dtype, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return `arrays` rounded to `dtype`; what is too large becomes infinite, as in TensorFlow, without a warning."""
     with np.errstate(over="ignore"):
         return tuple(a.astype(dtype, copy=False) for a in arrays)
-
-
-def rounded(attribute: float, dtype: np.dtype) -> float:
-    """Return an attribute such as `forget_bias` as a number of `dtype`, which is how TensorFlow uses it."""
-    with np.errstate(over="ignore"):
-        return float(dtype.type(attribute))

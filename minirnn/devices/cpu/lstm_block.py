@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from minirnn.devices.cpu import lstm_block_sequence
-from minirnn.devices.cpu.arithmetic import narrow, rounded, sigmoid, widen
+from minirnn.devices.cpu.arithmetic import narrow, sigmoid, widen
+from minirnn.devices.rounding import rounded
 
 Arrays = tuple[np.ndarray, ...]
 

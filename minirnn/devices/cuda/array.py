@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirnn.devices.cuda.driver import Buffer
+from minirnn.devices.operators import Operators
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.primitives import Primitives
 
 
-class CudaArray:
+class CudaArray(Operators):
     """An array in the memory of a CUDA device. Made by the device; views share its buffer.
 
     Attributes
@@ -31,9 +32,6 @@ class CudaArray:
     """
 
     __slots__ = ("__weakref__", "buffer", "device", "dtype", "ptr", "shape", "steps")
-
-    # NumPy then leaves `ndarray + array` to our __radd__, which refuses it by name.
-    __array_ufunc__ = None
 
     def __init__(
         self,
@@ -81,40 +79,6 @@ class CudaArray:
 
     def __getitem__(self, index: Any) -> CudaArray:
         return self.device.getitem(self, index if isinstance(index, tuple) else (index,))
-
-    # What the tape does with gradients. Comparisons stay identity: ask the device for elementwise ones.
-    def __add__(self, other: Any) -> CudaArray:
-        return self.device.add(self, other)
-
-    def __radd__(self, other: Any) -> CudaArray:
-        return self.device.add(other, self)
-
-    def __sub__(self, other: Any) -> CudaArray:
-        return self.device.subtract(self, other)
-
-    def __rsub__(self, other: Any) -> CudaArray:
-        return self.device.subtract(other, self)
-
-    def __mul__(self, other: Any) -> CudaArray:
-        return self.device.multiply(self, other)
-
-    def __rmul__(self, other: Any) -> CudaArray:
-        return self.device.multiply(other, self)
-
-    def __truediv__(self, other: Any) -> CudaArray:
-        return self.device.divide(self, other)
-
-    def __rtruediv__(self, other: Any) -> CudaArray:
-        return self.device.divide(other, self)
-
-    def __pow__(self, other: Any) -> CudaArray:
-        return self.device.power(self, other)
-
-    def __rpow__(self, other: Any) -> CudaArray:
-        return self.device.power(other, self)
-
-    def __neg__(self) -> CudaArray:
-        return self.device.negative(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         raise TypeError(

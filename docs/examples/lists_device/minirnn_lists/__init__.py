@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices import Device
+from minirnn.devices.operators import Operators  # + - * / ** by the device's primitives
 
 Shape = tuple[int, ...]
 
 
-class Array:
+class Array(Operators):
     """Numbers in a flat list, in C order."""
 
     def __init__(self, device: Lists, numbers: list[Any], shape: Sequence[int], dtype: Any) -> None:
@@ -28,40 +29,6 @@ class Array:
     @property
     def ndim(self) -> int:
         return len(self.shape)
-
-    # The tape adds gradients with these.
-    def __add__(self, other: Any) -> Array:
-        return self.device.add(self, other)
-
-    def __sub__(self, other: Any) -> Array:
-        return self.device.subtract(self, other)
-
-    def __mul__(self, other: Any) -> Array:
-        return self.device.multiply(self, other)
-
-    def __truediv__(self, other: Any) -> Array:
-        return self.device.divide(self, other)
-
-    def __pow__(self, other: Any) -> Array:
-        return self.device.power(self, other)
-
-    def __neg__(self) -> Array:
-        return self.device.negative(self)
-
-    def __radd__(self, other: Any) -> Array:
-        return self.device.add(other, self)
-
-    def __rsub__(self, other: Any) -> Array:
-        return self.device.subtract(other, self)
-
-    def __rmul__(self, other: Any) -> Array:
-        return self.device.multiply(other, self)
-
-    def __rtruediv__(self, other: Any) -> Array:
-        return self.device.divide(other, self)
-
-    def __rpow__(self, other: Any) -> Array:
-        return self.device.power(other, self)
 
 
 class Stretch(Array):

@@ -14,8 +14,9 @@ import numpy as np
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.elementwise import BLOCK, blocks, cells
 from minirnn.devices.cuda.launch.matmul import product
-from minirnn.devices.cuda.launch.narrow import in_order, narrow, rounded, widen
+from minirnn.devices.cuda.launch.narrow import in_order, narrow, widen
 from minirnn.devices.cuda.launch.sources import accumulator
+from minirnn.devices.rounding import rounded
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.primitives import Primitives

@@ -25,9 +25,3 @@ def widen(device: Primitives, *arrays: CudaArray) -> tuple[CudaArray, ...]:
 def narrow(device: Primitives, dtype: np.dtype, *arrays: CudaArray) -> tuple[CudaArray, ...]:
     """Arrays rounded to `dtype`; what is too large becomes infinite."""
     return tuple(device.cast(a, dtype) for a in arrays)
-
-
-def rounded(attribute: float, dtype: np.dtype) -> float:
-    """Return an attribute such as `forget_bias` as a number of `dtype`, which is how TensorFlow uses it."""
-    with np.errstate(over="ignore"):
-        return float(dtype.type(attribute))
