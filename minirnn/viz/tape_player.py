@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from minirnn.backward import grad
-from minirnn.tensor import Tensor
+from minirnn.devices.base import sum_to_shape
+from minirnn.tape import Output, no_grad, outputs_of
+from minirnn.tensor import Tensor, leaf
 from minirnn.viz.tape_graph import tape_nodes
 
 
@@ -22,19 +24,21 @@ class Frame:
     node : Tensor
         Whose op is walked back through.
     name : str
-    arrives : numpy.ndarray
-        The gradient of the loss by this value: the sum over all its uses.
+    arrives : numpy.ndarray or dict
+        The gradient of the loss by this value: the sum over all its uses. Of a fused op with several outputs a dict:
+        "output k" -> the gradient by that output, for those that something arrives at.
     sends : tuple
         (name, array) for each input: what this use of it adds to its gradient.
     """
 
     node: Tensor
     name: str
-    arrives: np.ndarray
+    arrives: np.ndarray | dict[str, np.ndarray]
     sends: tuple[tuple[str, np.ndarray], ...] = field(default=())
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {_short(self.arrives)} arrives"]
+        parts = self.arrives if isinstance(self.arrives, dict) else {"": self.arrives}
+        lines = [f"{self.name}: {_short(a)} arrives{f' at {name}' if name else ''}" for name, a in parts.items()]
         lines += [f"    sends {_short(array)} to {name}" for name, array in self.sends]
         return "\n".join(lines)
 
@@ -59,7 +63,7 @@ def tape_player(loss: Tensor, names: Mapping[str, Tensor] | None = None) -> list
     Raises
     ------
     ValueError
-        If the loss is no single number, nothing was recorded for it, or an op with several outputs is on its tape.
+        If the loss is no single number, or nothing was recorded for it.
     """
     nodes = tape_nodes(loss)
     if loss.shape != ():
@@ -67,12 +71,6 @@ def tape_player(loss: Tensor, names: Mapping[str, Tensor] | None = None) -> list
     if loss.op is None:
         raise ValueError(
             "tape_player: nothing was recorded for this loss\n  expected one computed from requires_grad=True"
-        )
-    fused = next((t for t in nodes if isinstance(t.array, (list, tuple))), None)
-    if fused is not None and fused.op is not None:
-        raise ValueError(
-            f"tape_player: {fused.op.name} has {len(fused.array)} outputs and is one node\n"
-            "  expected ops with one output; play the primitives it is composed of"
         )
     called = {id(t): name for name, t in (names or {}).items()}
     counts: dict[str, int] = {}
@@ -85,32 +83,40 @@ def tape_player(loss: Tensor, names: Mapping[str, Tensor] | None = None) -> list
         counts[kind] = counts.get(kind, 0) + 1
         titles[t] = f"{kind} {counts[kind]}"
     computed = [t for t in reversed(nodes) if t.op is not None and t.requires_grad]
-    arrived = grad(loss, computed, retain_graph=True)
+    single = [t for t in computed if not _is_fused(t)]
+    arrived: dict[Tensor, Any] = dict(zip(single, grad(loss, single, retain_graph=True), strict=True))
     frames = []
-    for node, dy in zip(computed, arrived, strict=True):
+    for node in computed:
+        if isinstance(node.op, Output):  # a part of the node it belongs to
+            arrived.setdefault(node.parents[0], {})[node.op.index] = arrived[node]
+            continue
+        dy = arrived[node]
+        with no_grad():
+            sent = _sent(node, dy)
         sends = tuple(
-            (titles[p], g.numpy())
-            for p, g in zip(node.parents, _sent(node, dy), strict=True)
-            if p.requires_grad and g is not None
+            (titles[p], g.numpy()) for p, g in zip(node.parents, sent, strict=True) if p.requires_grad and g is not None
         )
-        frames.append(Frame(node, titles[node], dy.numpy(), sends))
+        parts = {f"output {k}": g.numpy() for k, g in sorted(dy.items())} if _is_fused(node) else dy.numpy()
+        frames.append(Frame(node, titles[node], parts, sends))
     return frames
 
 
-def _sent(node: Tensor, dy: Tensor) -> list[Any]:
+def _is_fused(t: Tensor) -> bool:
+    return isinstance(t.array, (list, tuple))
+
+
+def _sent(node: Tensor, dy: Any) -> list[Any]:
     """What the op of one node alone sends to each of its inputs; two uses of one value count apart."""
-    found: list[Any] = []
     op: Any = node.op
-    raw = op.backward(dy, node.detach() if not op.arithmetic else node, *node.parents)
-    for p, g in zip(node.parents, raw, strict=True):
-        if g is None:
-            found.append(None)
-            continue
-        g = g.detach()
-        extra = g.ndim - p.ndim
-        axes = tuple(k for k in range(g.ndim) if k < extra or (p.shape[k - extra] == 1 and g.shape[k] != 1))
-        found.append(g.sum(axes, keepdims=True).reshape(p.shape) if axes else g)
-    return found
+    if _is_fused(node):
+        outputs = outputs_of(node)
+        raw = op.backward([dy.get(k) for k in range(len(outputs))], outputs, *node.parents)
+    else:
+        raw = op.backward(dy, node, *node.parents)
+    return [
+        None if g is None else leaf(p.device, sum_to_shape(p.device, g.array, p.shape))
+        for p, g in zip(node.parents, raw, strict=True)
+    ]
 
 
 def _short(a: np.ndarray) -> str:
