@@ -60,7 +60,7 @@ def heat_map(values: np.ndarray) -> str:
     if index:
         notes.append(f"values[{', '.join('0' for _ in index)}]")
     if every != (1, 1):
-        notes.append(f"every {every[0]}. row, {every[1]}. column")
+        notes.append(f"one row of {every[0]} and one column of {every[1]} shown")
     note = f'<div style="color:#777">{escape("; ".join(notes))}</div>' if notes else ""
     return f'<table style="border-collapse:collapse;margin:3px 0">{rows}</table>{note}'
 

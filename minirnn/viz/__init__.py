@@ -13,7 +13,7 @@ from minirnn.viz.ratios import UpdateRatios, update_ratios
 from minirnn.viz.roofline import roofline
 from minirnn.viz.shares import gradient_shares, per_step_gradients
 from minirnn.viz.tape_graph import tape_graph
-from minirnn.viz.tape_player import tape_player
+from minirnn.viz.tape_player import TapePlayer, tape_player
 from minirnn.viz.tape_svg import TapeDrawing, tape_svg
 from minirnn.viz.timing import timings
 from minirnn.viz.training import loss_curve
@@ -21,6 +21,7 @@ from minirnn.viz.training import loss_curve
 __all__ = [
     "Picture",
     "TapeDrawing",
+    "TapePlayer",
     "UpdateRatios",
     "bank_conflicts",
     "cell_paths",

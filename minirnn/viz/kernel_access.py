@@ -51,6 +51,7 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
             "  expected a line of the .cu file that reads or writes an array"
         )
     group = visits[which]
+    group = group[group["allocation"] >= 0]
     group = group[group["allocation"] == group["allocation"][0]]
     address, size, thread = group["address"].astype(np.int64), group["size"].astype(np.int64), group["thread"] % 32
     sectors = np.unique(
@@ -60,7 +61,8 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
     ax = axes_or_new("warp_accesses", ax, 9, 3.4)
     start = sectors[0] * SECTOR
     bands = [
-        ax.axvspan(s * SECTOR - start, (s + 1) * SECTOR - start, color=ORANGE, alpha=0.25, linewidth=0) for s in sectors
+        ax.axvspan(s * SECTOR - start, (s + 1) * SECTOR - start, color=ORANGE, alpha=(0.2, 0.38)[s % 2], linewidth=0)
+        for s in sectors  # two shades, so that neighbors can be counted
     ]
     bars = ax.barh(thread, size, left=address - start, height=0.8, color=BLUE)
     moved = len(sectors) * SECTOR
@@ -68,6 +70,7 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
     ax.set_xlabel("byte in the array, from the first sector touched   (orange: sectors of 32 bytes that are moved)")
     ax.set_ylabel("thread of the warp")
     ax.set_ylim(31.7, -0.7)
+    ax.set_xlim(0, (sectors[-1] + 1) * SECTOR - start)
     ax.set_yticks([0, 8, 16, 24, 31])
     ax.grid(False)
     data = {"thread": thread, "address": address, "sectors": sectors}

@@ -57,6 +57,8 @@ def parameter_buffer(
     rows = num_layers * net.D
     ax = axes_or_new("parameter_buffer", ax, 10, 1.6 + 0.55 * rows)
     artists = {}
+    meaning: dict[str, str] = {}  # letter of a gate -> its color
+    written: set[str] = set()
     per_row = len(net.weights) // rows
     for k, block in enumerate(blocks):
         is_bias = k >= len(net.weights)
@@ -73,8 +75,10 @@ def parameter_buffer(
             linewidth=1.2, hatch="///" if recurrent and not is_bias else None,
         )[0]  # fmt: skip
         artists[block.name] = rectangle
+        letter = "P" if projection else gates[inside % G]
+        meaning[letter] = color
         if size > 0.035 * net.size:
-            letter = "P" if projection else gates[inside % G]
+            written.add(letter)
             ax.text(block.offset + size / 2, rows - 1 - row, letter, ha="center", va="center", fontsize=9,
                     color="white" if not is_bias else color, fontweight="bold",
                     bbox={"facecolor": "white" if is_bias else color, "edgecolor": "none", "pad": 1.5})  # fmt: skip
@@ -88,6 +92,10 @@ def parameter_buffer(
         f"place in the buffer (element), {net.size:,} in all; biases from {first_bias:,} on\n"
         "full: read by the layer's input   hatched: read by the state before   outlined: biases"
     )
+    if written != meaning.keys():  # blocks too narrow for their letters
+        ax.legend(
+            [ax.barh(0, 0, color=color) for color in meaning.values()], meaning.keys(), loc="lower left", frameon=False
+        )
     ax.set_title(
         f"The parameter buffer of {num_layers} {rnn_mode} layer{'s' if num_layers > 1 else ''}, {num_units} units"
     )

@@ -11,6 +11,7 @@ import numpy as np
 from minirnn.tensor import Tensor
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE
 from minirnn.viz.picture import Picture, axes_or_new
+from minirnn.viz.tape_walk import check_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,16 +19,20 @@ if TYPE_CHECKING:
 SHOWN_VALUES = 4
 
 
-def tape_nodes(output: Tensor) -> list[Tensor]:
-    """All values that led to `output`, in the order in which they were made; leaves included."""
+def tape_nodes(output: Tensor, function: str = "tape_graph") -> list[Tensor]:
+    """All values that led to `output`, in the order in which they were made; leaves included.
+
+    Raises TypeError if it is no Tensor, RuntimeError if a backward pass has freed its tape.
+    """
     if not isinstance(output, Tensor):
-        raise TypeError(f"tape_graph: output is {type(output).__name__}\n  expected a Tensor")
+        raise TypeError(f"{function}: output is {type(output).__name__}\n  expected a Tensor")
     found, waiting = {output}, [output]
     while waiting:
         for parent in waiting.pop().parents:
             if parent not in found:
                 found.add(parent)
                 waiting.append(parent)
+    check_whole(list(found), function)
     return sorted(found, key=lambda t: t.seq)
 
 
@@ -42,8 +47,9 @@ def tape_graph(
     """Draw what was recorded to compute `output`.
 
     Leaves stand on the left, what was computed from them to the right; an arrow leads from a value to each op that used
-    it. Values and gradients of small arrays stand in the boxes: call after ``backward()`` to see the gradients of
-    leaves (and of values with ``retain_grad()``). A longer tape is drawn with one box for all nodes of a kind.
+    it. Values and gradients of small arrays stand in the boxes: call after ``backward(retain_graph=True)`` to see the
+    gradients of leaves (and of values with ``retain_grad()``). A longer tape is drawn with one box for all nodes of a
+    kind.
 
     Parameters
     ----------
@@ -70,6 +76,8 @@ def tape_graph(
         If `output` is no Tensor.
     ValueError
         If `steps` are not in the order in which they were computed.
+    RuntimeError
+        If the tape was freed by ``backward()``.
     """
     nodes = tape_nodes(output)
     called = {id(t): name for name, t in (names or {}).items()}
@@ -83,12 +91,13 @@ def tape_graph(
         index = {t: k for k, t in enumerate(nodes)}
         edges = [(index[p], index[t]) for t in nodes for p in t.parents]
         counts, note = [1] * len(nodes), ""
-    places = _places(len(labels), edges)
+    # Between kinds of op arrows can go around in circles; only those to the right decide where the boxes stand.
+    places = _places(len(labels), [e for e in edges if e[0] < e[1]] if "by kind" in note else edges)
     columns = 1 + max(x for x, _ in places)
     rows = 1 + max(abs(y) for _, y in places) * 2
     ax = axes_or_new("tape_graph", ax, min(14, 1.0 + 1.3 * columns), min(10, 1.2 + 0.95 * rows))
     for a, b in edges:
-        far = places[b][0] - places[a][0] > 1  # around the boxes between, not through them
+        far = not 0 < places[b][0] - places[a][0] <= 1  # around the boxes between, not through them
         ax.annotate(
             "", places[b], places[a], zorder=1,
             arrowprops={"arrowstyle": "-|>", "color": GRAY, "shrinkA": 20, "shrinkB": 22, "linewidth": 1.1,
@@ -141,7 +150,7 @@ def _by_kind(nodes: list[Tensor]) -> tuple[list[str], list[str], list[tuple[int,
     counted = Counter(kind)
     order = list(dict.fromkeys(kind))
     index = {t: order.index(k) for t, k in zip(nodes, kind, strict=True)}
-    pairs = {(index[p], index[t]) for t in nodes for p in t.parents if index[p] < index[t]}
+    pairs = {(index[p], index[t]) for t in nodes for p in t.parents if index[p] != index[t]}
     labels = [f"{k}\n{counted[k]} times" if k not in ("leaves", "constants") else f"{counted[k]} {k}" for k in order]
     colors = [ORANGE if k == "leaves" else GRAY if k == "constants" else GREEN for k in order]
     note = f"{len(nodes)} nodes, drawn by kind of op"

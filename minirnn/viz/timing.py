@@ -25,9 +25,12 @@ def timings(
     *,
     mode: str = "lstm",
     which: str = "forward+backward",
+    dtype: str = "float32",
     ax: Axes | None = None,
 ) -> Picture:
     """Draw the times of a report of ``minirnn bench --json FILE``: bars for each size, one a library.
+
+    Reports of ``minirnn bench --check --json FILE`` are drawn too.
 
     The gray bar is the floor: the matrix products that any implementation must do, and nothing else.
 
@@ -36,9 +39,11 @@ def timings(
     report : mapping or path
         The report, or its file, such as ``docs/data/cpu/sequence_ops.json``.
     mode : str
-        "lstm" or "gru".
+        "lstm" or "gru"; a report of ``--check`` also has "block_lstm".
     which : str
         The pass: "forward" or "forward+backward".
+    dtype : str
+        "float32" or "float16", where the report has both.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
@@ -53,12 +58,12 @@ def timings(
         If the report has no such results.
     """
     found: Any = report if isinstance(report, Mapping) else json.loads(Path(report).read_text(encoding="utf-8"))
-    results = found.get("results", [])
-    chosen = [r for r in results if r["mode"] == mode and r["pass"] == which]
+    results = _results(found)
+    chosen = [r for r in results if (r["mode"], r["pass"], r["dtype"]) == (mode, which, dtype)]
     if not chosen:
-        there = sorted({(r["mode"], r["pass"]) for r in results})
-        raise ValueError(f"timings: no results for {mode}, {which}\n  expected one of {there}")
-    libraries = list(chosen[0]["ms"])
+        there = sorted({(r["mode"], r["pass"], r["dtype"]) for r in results})
+        raise ValueError(f"timings: no results for {mode}, {which}, {dtype}\n  expected one of {there}")
+    libraries = list(dict.fromkeys(library for r in chosen for library in r["ms"]))
     sizes = np.array([r["size"] for r in chosen])
     data: dict[str, np.ndarray] = {"sizes": sizes}
     ax = axes_or_new("timings", ax, 9, 3.6)
@@ -74,7 +79,21 @@ def timings(
     ax.set_xticks(range(len(chosen)), [f"T {T}, B {B}\nI {I}, H {H}" for T, B, I, H in sizes])
     machine = found.get("machine", {})
     about = ", ".join(str(machine[k]) for k in ("processor", "date") if k in machine)
-    ax.set_title(f"{mode}, {which}: milliseconds" + (f"\n{about}" if about else ""))
+    if "limits" in machine:  # of a CUDA device, real or simulated
+        about = f"{machine['limits']['name']}, {machine.get('date', '')}"
+    said = f", {dtype}" if dtype != "float32" else ""
+    ax.set_title(f"{mode}, {which}{said}: milliseconds" + (f"\n{about}" if about else ""))
     ax.set_ylabel("time (ms, log scale)")
     ax.legend(frameon=False, fontsize="small")
     return Picture(ax, artists, data)
+
+
+def _results(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of either kind of report, with the same names."""
+    rows = [{"dtype": "float32", **r} for r in report.get("results", [])]
+    for r in report.get("times", {}).get("sequences", []):
+        ms = {"minirnn": 1e3 * r["seconds"]}
+        if "torch_seconds" in r:
+            ms["torch"] = 1e3 * r["torch_seconds"]
+        rows.append({"mode": r["op"], "pass": r["pass"], "dtype": r["dtype"], "size": r["size"], "ms": ms})
+    return rows

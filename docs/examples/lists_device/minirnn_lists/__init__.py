@@ -7,7 +7,7 @@ short enough to read in one sitting.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -30,13 +30,22 @@ class Array(Operators):
     def ndim(self) -> int:
         return len(self.shape)
 
+    def write(self, offset: int, numbers: list[Any]) -> None:
+        self.numbers[offset : offset + len(numbers)] = numbers
+
 
 class Stretch(Array):
-    """A part of a one-dimensional array, as `Lists.view` gives it: `assign` writes through to the whole."""
+    """A part of a one-dimensional array, as `Lists.view` gives it: it reads and writes the list of the whole."""
 
     def __init__(self, whole: Array, offset: int, shape: Shape) -> None:
-        super().__init__(whole.device, whole.numbers[offset : offset + prod(shape)], shape, whole.dtype)
-        self.whole, self.offset = whole, offset
+        self.device, self.whole, self.offset, self.shape, self.dtype = whole.device, whole, offset, shape, whole.dtype
+
+    @property
+    def numbers(self) -> list[Any]:  # type: ignore[override]
+        return self.whole.numbers[self.offset : self.offset + prod(self.shape)]
+
+    def write(self, offset: int, numbers: list[Any]) -> None:
+        self.whole.write(self.offset + offset, numbers)
 
 
 def places(shape: Shape) -> Iterator[Shape]:
@@ -58,9 +67,8 @@ def clipped(index: Shape, shape: Shape) -> Shape:
 
 
 def sigmoid(a: float) -> float:
-    if a >= 0:
-        return 1 / (1 + math.exp(-a))
-    return math.exp(a) / (1 + math.exp(a))  # never overflows, and keeps small results exact
+    e = math.exp(-abs(a))  # never overflows, and keeps small results exact
+    return e / (1 + e) if a < 0 else 1 / (1 + e)
 
 
 def larger(a: Any, b: Any) -> Any:
@@ -78,12 +86,23 @@ def divided(a: float, b: float) -> float:
 
 
 def raised(a: Any, b: Any) -> Any:
+    if isinstance(a, int) and isinstance(b, int):
+        if b < 0:
+            raise ValueError("power: integers to negative integer powers\n  expected a float base or exponent")
+        return pow(a, b, 2**64)  # all that an integer dtype can hold
     try:
-        return a**b
-    except ZeroDivisionError:
-        return math.inf
-    except OverflowError:
-        return math.inf
+        return math.pow(a, b)
+    except (OverflowError, ValueError):  # Python raises where IEEE arithmetic has an answer
+        if a < 0 and b % 1:
+            return math.nan
+        return math.copysign(math.inf, a) if b % 2 == 1 else math.inf
+
+
+def total(numbers: list[float]) -> float:
+    try:
+        return math.fsum(numbers)
+    except (OverflowError, ValueError):  # sums that overflow, and inf - inf
+        return sum(numbers)
 
 
 def exponential(a: float) -> float:
@@ -97,6 +116,11 @@ def logarithm(a: float) -> float:
     return math.log(a) if a > 0 else -math.inf if a == 0 else math.nan
 
 
+def dtype_of(*operands: Any) -> np.dtype:
+    """NumPy's dtype for a result of arrays and Python numbers."""
+    return np.result_type(*[a.dtype if isinstance(a, Array) else a for a in operands])
+
+
 class Lists(Device):
     """The device."""
 
@@ -106,9 +130,14 @@ class Lists(Device):
     # ---- memory
 
     def make(self, numbers: Sequence[Any], shape: Sequence[int], dtype: Any) -> Array:
-        """An array of numbers rounded to `dtype`, the only place where rounding happens."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return Array(self, np.array(numbers).astype(dtype).tolist(), shape, dtype)
+        """An array of numbers rounded to `dtype`, the only place where rounding happens; integers wrap around."""
+        dtype = np.dtype(dtype)
+        if dtype.kind in "iu":
+            # NumPy leaves open what NaN and infinity become: 0 here.
+            bits = [int(n) % 256**dtype.itemsize if n - n == 0 else 0 for n in numbers]
+            return Array(self, np.array(bits, f"u{dtype.itemsize}").view(dtype).tolist(), shape, dtype)
+        with np.errstate(over="ignore"):
+            return Array(self, np.array(numbers, np.float64).astype(dtype).tolist(), shape, dtype)
 
     def asarray(self, host: Any) -> Array:
         host = np.asarray(host)
@@ -131,22 +160,21 @@ class Lists(Device):
 
     def assign(self, view: Any, values: Any) -> None:
         values = values if isinstance(values, Array) else self.full((), values, view.dtype)
-        view.numbers[:] = self.cast(self.broadcast_to(values, view.shape), view.dtype).numbers
-        if isinstance(view, Stretch):
-            view.whole.numbers[view.offset : view.offset + len(view.numbers)] = view.numbers
+        view.write(0, self.cast(self.broadcast_to(values, view.shape), view.dtype).numbers)
 
     # ---- elementwise
 
     def each(self, f: Callable[..., Any], operands: Sequence[Any], result: Any = None) -> Array:
         """``f(a, b, ..)`` at each place of the operands' common shape; numbers are arrays of shape ()."""
-        dtype = np.result_type(*[a.dtype if isinstance(a, Array) else a for a in operands])
+        dtype = dtype_of(*operands)
         arrays = [a if isinstance(a, Array) else self.full((), a, dtype) for a in operands]
         shape = np.broadcast_shapes(*[a.shape for a in arrays])
-        numbers = [f(*[a.numbers[flat(clipped(index, a.shape), a.shape)] for a in arrays]) for index in places(shape)]
-        return self.make(numbers, shape, dtype if result is None else result)
+        columns = [self.broadcast_to(a, shape).numbers for a in arrays]
+        return self.make([f(*row) for row in zip(*columns, strict=True)], shape, dtype if result is None else result)
 
-    def function(self, f: Callable[[float], float], a: Array) -> Array:
-        return self.each(f, [a], a.dtype if a.dtype.kind == "f" else np.float64)
+    def function(self, f: Callable[..., float], *operands: Any) -> Array:
+        dtype = dtype_of(*operands)
+        return self.each(f, operands, dtype if dtype.kind == "f" else np.float64)
 
     def negative(self, a: Array) -> Array:
         return self.each(lambda a: -a, [a])
@@ -179,7 +207,7 @@ class Lists(Device):
         return self.each(lambda a, b: a + b, [a, b])
 
     def subtract(self, a: Any, b: Any) -> Array:
-        if isinstance(a, Array) and a.dtype == bool:
+        if dtype_of(a, b).kind == "b":
             raise TypeError("subtract: got booleans\n  expected numbers")
         return self.each(lambda a, b: a - b, [a, b])
 
@@ -187,8 +215,7 @@ class Lists(Device):
         return self.each(lambda a, b: a * b, [a, b])
 
     def divide(self, a: Any, b: Any) -> Array:
-        dtype = np.result_type(*[x.dtype if isinstance(x, Array) else x for x in (a, b)])
-        return self.each(divided, [a, b], dtype if dtype.kind == "f" else np.float64)
+        return self.function(divided, a, b)
 
     def power(self, a: Any, b: Any) -> Array:
         return self.each(raised, [a, b])
@@ -218,8 +245,7 @@ class Lists(Device):
         return self.each(lambda a, b: a >= b, [a, b], bool)
 
     def where(self, condition: Array, a: Any, b: Any) -> Array:
-        dtype = np.result_type(*[x.dtype if isinstance(x, Array) else x for x in (a, b)])
-        return self.each(lambda c, a, b: a if c else b, [condition, a, b], dtype)
+        return self.each(lambda c, a, b: a if c else b, [condition, a, b], dtype_of(a, b))
 
     def clip(self, a: Array, low: float | None, high: float | None) -> Array:
         a = a if low is None else self.maximum(a, low)
@@ -227,8 +253,9 @@ class Lists(Device):
 
     # ---- reductions, products, softmax
 
-    def fold(self, f: Callable[[list[Any]], Any], a: Array, axes: Sequence[int], keepdims: bool, dtype: Any) -> Array:
-        """``f`` of the numbers along `axes`, for each place of the other axes."""
+    def fold(self, f: Callable[..., Any], a: Array, axis: Sequence[int] | None, keepdims: bool, dtype: Any) -> Array:
+        """``f`` of the list of numbers along `axis` (None: all axes), for each place of the other axes."""
+        axes = range(a.ndim) if axis is None else axis
         kept = [d for d in range(a.ndim) if d not in axes]
         groups: dict[Shape, list[Any]] = {index: [] for index in places(tuple(a.shape[d] for d in kept))}
         for index, number in zip(places(a.shape), a.numbers, strict=True):
@@ -238,10 +265,10 @@ class Lists(Device):
 
     def sum(self, a: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
         wide = {"b": np.int64, "i": np.int64, "u": np.uint64}.get(a.dtype.kind, a.dtype)
-        return self.fold(math.fsum if a.dtype.kind == "f" else sum, a, axes(a, axis), keepdims, wide)
+        return self.fold(total if a.dtype.kind == "f" else sum, a, axis, keepdims, wide)
 
     def max(self, a: Array, axis: Sequence[int] | None, keepdims: bool) -> Array:
-        return self.fold(lambda g: next((x for x in g if x != x), max(g)), a, axes(a, axis), keepdims, a.dtype)
+        return self.fold(lambda g: next((x for x in g if x != x), max(g)), a, axis, keepdims, a.dtype)
 
     def argmax(self, a: Array, axis: int) -> Array:
         def first(group: list[Any]) -> int:
@@ -275,6 +302,11 @@ class Lists(Device):
 
     # ---- shapes and indices
 
+    def picked(self, a: Array, where: Iterable[int], shape: Sequence[int]) -> Array:
+        """The numbers at these places of the list of `a`, as an array of `shape`."""
+        numbers = a.numbers
+        return Array(self, [numbers[k] for k in where], shape, a.dtype)
+
     def reshape(self, a: Array, shape: Sequence[int]) -> Array:
         if prod(shape) != len(a.numbers):
             raise ValueError(f"cannot reshape {a.shape} into {tuple(shape)}")
@@ -283,15 +315,13 @@ class Lists(Device):
     def transpose(self, a: Array, order: Sequence[int]) -> Array:
         shape = tuple(a.shape[d] for d in order)
         back = [list(order).index(d) for d in range(a.ndim)]
-        numbers = [a.numbers[flat([index[d] for d in back], a.shape)] for index in places(shape)]
-        return Array(self, numbers, shape, a.dtype)
+        return self.picked(a, [flat([index[d] for d in back], a.shape) for index in places(shape)], shape)
 
     def broadcast_to(self, a: Array, shape: Sequence[int]) -> Array:
         shape = tuple(shape)
         if np.broadcast_shapes(a.shape, shape) != shape:
             raise ValueError(f"cannot broadcast {a.shape} to {shape}")
-        numbers = [a.numbers[flat(clipped(index, a.shape), a.shape)] for index in places(shape)]
-        return Array(self, numbers, shape, a.dtype)
+        return self.picked(a, [flat(clipped(index, a.shape), a.shape) for index in places(shape)], shape)
 
     def concatenate(self, arrays: Sequence[Array], axis: int) -> Array:
         pieces = np.concatenate([np.full(a.shape, k) for k, a in enumerate(arrays)], axis)  # whose turn it is
@@ -301,7 +331,7 @@ class Lists(Device):
 
     def getitem(self, a: Array, index: tuple[Any, ...]) -> Array:
         chosen = np.arange(prod(a.shape)).reshape(a.shape)[index]  # NumPy's rules, applied to places
-        return Array(self, [a.numbers[k] for k in chosen.ravel()], chosen.shape, a.dtype)
+        return self.picked(a, chosen.ravel(), chosen.shape)
 
     def scatter_add(self, shape: Sequence[int], index: tuple[Any, ...], values: Array) -> Array:
         numbers = [0] * prod(shape)
@@ -318,7 +348,3 @@ class Lists(Device):
         r, u = self.getitem(ru, (slice(None), slice(0, H))), self.getitem(ru, (slice(None), slice(H, None)))
         c = self.tanh(self.matmul(self.concatenate([x, r * h_prev], 1), w_c) + b_c)
         return r, u, c, u * h_prev + (1 - u) * c
-
-
-def axes(a: Array, axis: Sequence[int] | None) -> Sequence[int]:
-    return range(a.ndim) if axis is None else axis
