@@ -12,8 +12,6 @@ from minirnn.viz.picture import Picture, axes_or_new, whole_steps
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PATHS = ("forget path f", "forget gate", "input gate", "candidate")
-
 
 def cell_paths(i: Any, cs: Any, f: Any, o: Any, ci: Any, w: Any, *, gate_order: str = "icfo") -> dict[str, np.ndarray]:
     """Split d c_t / d c_{t-1} of one sequence into its four paths, by formula.
