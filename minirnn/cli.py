@@ -27,6 +27,12 @@ COMMANDS = {
     "verify": ("minirnn.commands.verify", "check every op in several independent ways"),
     "bench": ("minirnn.commands.bench", "measure the ops"),
     "learn": ("minirnn.commands.learn", "work through the exercises"),
+    "check": ("minirnn.commands.check", "check an exercise"),
+    "hint": ("minirnn.commands.hint", "give a hint to an exercise"),
+    "show": ("minirnn.commands.show", "show an exercise, or a picture of what is wrong with the answer"),
+    "reset": ("minirnn.commands.reset", "begin an exercise anew"),
+    "grade": ("minirnn.commands.grade", "grade what students handed in"),
+    "course": ("minirnn.commands.course", "copy, verify or export a course"),
 }
 
 

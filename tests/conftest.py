@@ -28,12 +28,13 @@ hypothesis.settings.load_profile("minirnn")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=0, help="another draw of the random inputs of all tests (default 0)")
-    parser.addoption("--devices", default=",".join(DEVICES), help="run device tests on these (default %(default)s)")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "device" in metafunc.fixturenames:
-        metafunc.parametrize("device", metafunc.config.getoption("--devices").split(","), indirect=True)
+        metafunc.parametrize(
+            "device", (metafunc.config.getoption("--devices") or ",".join(DEVICES)).split(","), indirect=True
+        )
 
 
 @pytest.fixture

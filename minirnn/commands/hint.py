@@ -1,0 +1,28 @@
+"""``minirnn hint``: a hint to an exercise; each time a plainer one."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from minirnn.commands.errors import UserError, user_mistakes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("exercise", metavar="EX", nargs="?", help="such as ex05 (default: the first not passed yet)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print all hints given so far and one more."""
+    from minirnn.learn import text
+    from minirnn.learn.course import find_tree
+
+    with user_mistakes():
+        tree = find_tree(Path.cwd())
+        entry = tree.course.entry(args.exercise) if args.exercise else tree.current()
+    if entry is None:
+        raise UserError("all exercises are passed: name the one whose hints you want")
+    if not entry.hints:
+        raise UserError(f"{entry.id} has no hints in this course")
+    print(text.hint(entry, tree.note_hint(entry)))
+    return 0

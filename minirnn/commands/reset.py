@@ -1,0 +1,36 @@
+"""``minirnn reset``: puts an exercise back to how it was given; what was written is kept beside it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from minirnn.commands.errors import user_mistakes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("exercise", metavar="EX", help="such as ex05")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Move the file to the first free ``NAME.bak``, ``NAME.bak2``, ... and write the stub anew."""
+    from minirnn.io.atomic import atomic_write
+    from minirnn.learn.course import find_tree
+
+    with user_mistakes():
+        tree = find_tree(Path.cwd())
+        entry = tree.course.entry(args.exercise)
+    path = tree.file(entry)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and path.read_bytes() != tree.course.stub(entry).encode():
+        number = 1
+        while (backup := path.with_name(f"{path.name}.bak{number if number > 1 else ''}")).exists():
+            number += 1
+        os.link(path, backup)  # the file keeps its name until the new one replaces it
+        print(f"what was there is now in {backup}")
+    with atomic_write(path) as file:
+        file.write(tree.course.stub(entry))
+    tree.note_passed(entry, False)
+    print(f"{path} is as at the beginning")
+    return 0

@@ -1,0 +1,111 @@
+"""Chapter 9: kernels. The simulator checks every access; what it counts is the same on every machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.exercise import Exercise, Inputs, Sizes
+
+
+@dataclass(frozen=True)
+class Count:
+    """Something the simulator counts, and the most that an exercise allows."""
+
+    name: str
+    measure: str
+    """``reads``: numbers read from device memory; ``sectors``: 32-byte sectors moved."""
+    most: Callable[[Inputs], int]
+    look: str
+
+
+@dataclass(frozen=True)
+class Kernel(Exercise):
+    """An exercise whose answer is a CUDA kernel; its arguments are the inputs in their order.
+
+    Attributes
+    ----------
+    launch : callable
+        ``inputs -> (grid, block)``.
+    counts : tuple of Count
+        What is allowed in the first case.
+    """
+
+    kind: str = "cuda"
+    launch: Callable[[Inputs], tuple[tuple[int, ...], tuple[int, ...]]] = lambda inputs: ((1,), (32,))
+    counts: tuple[Count, ...] = ()
+
+
+def nans(*shape: int) -> np.ndarray:
+    """An output before the launch: what no thread writes is seen."""
+    return np.full(shape, np.nan, np.float32)
+
+
+def blend(rng: np.random.Generator, s: Sizes) -> Inputs:
+    N = 16 * s.B * s.H + s.I  # not a multiple of the block
+    dh, h_prev, c = (a.astype(np.float32) for a in rng.normal(size=(3, N)))
+    u = rng.uniform(0.1, 0.9, size=N).astype(np.float32)
+    return dict(N=np.int32(N), dh=dh, h_prev=h_prev, u=u, c=c, dh_prev=nans(N), du=nans(N), dc=nans(N))
+
+
+def blend_gradient(N: Any, dh: Any, h_prev: Any, u: Any, c: Any, **outputs: Any) -> Any:
+    return dh * u, dh * (h_prev - c), dh * (1 - u)
+
+
+TILE = 8
+
+
+def product(rng: np.random.Generator, s: Sizes) -> Inputs:
+    M, K, N = 3 * TILE + s.B, 2 * TILE + s.I, TILE + s.H
+    x, w = rng.normal(size=(M, K)).astype(np.float32), rng.normal(size=(K, N)).astype(np.float32)
+    return dict(M=np.int32(M), K=np.int32(K), N=np.int32(N), x=x, w=w, y=nans(M, N))
+
+
+def tiles(n: int) -> int:
+    return -(-int(n) // TILE)
+
+
+def tile_reads(inputs: Inputs) -> int:
+    M, K, N = (int(inputs[k]) for k in "MKN")
+    return tiles(N) * M * K + tiles(M) * K * N
+
+
+def rows(rng: np.random.Generator, s: Sizes) -> Inputs:
+    B, H = s.B + 1, 100 + s.H
+    return dict(H=np.int32(H), x=rng.normal(size=(B, H)).astype(np.float32), norm=nans(B))
+
+
+def cell_output(rng: np.random.Generator, s: Sizes) -> Inputs:
+    B, H = 38 + s.B, 31 + s.H
+    o, cs = (a.astype(np.float32) for a in rng.normal(size=(2, B, H)))
+    return dict(B=np.int32(B), H=np.int32(H), o=o, cs=cs, h=nans(B, H))
+
+
+EXERCISES = (
+    Kernel(
+        "ex17", "09_cuda/ex17_pointwise.cu", "blend_gradient", blend, blend_gradient, ("dh_prev", "du", "dc"),
+        ("(N,)",) * 3, launch=lambda a: ((-(-int(a["N"]) // 64),), (64,)),
+    ),
+    Kernel(
+        "ex18", "09_cuda/ex18_shared_tile.cu", "product", product, lambda M, K, N, x, w, y: x @ w, ("y",), ("(M, N)",),
+        launch=lambda a: ((tiles(a["N"]), tiles(a["M"])), (TILE, TILE)),
+        counts=(
+            Count("reads", "reads", tile_reads, "read each number of a tile once a block, into shared memory"),
+        ),
+    ),
+    Kernel(
+        "ex19", "09_cuda/ex19_race.cu", "row_norms", rows, lambda H, x, norm: np.sqrt((x * x).sum(1)), ("norm",),
+        ("(B,)",), launch=lambda a: ((len(a["x"]),), (128,)),
+    ),
+    Kernel(
+        "ex20", "09_cuda/ex20_coalescing.cu", "cell_output", cell_output, lambda B, H, o, cs, h: o * np.tanh(cs),
+        ("h",), ("(B, H)",), launch=lambda a: ((2, 11), (32, 4)),
+        counts=(
+            Count("sectors", "sectors", lambda a: 3 * 7 * int(a["B"]),
+                  "the 32 threads of a warp differ in threadIdx.x: neighbors there should touch neighboring numbers"),
+        ),
+    ),
+)  # fmt: skip

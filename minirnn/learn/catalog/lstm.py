@@ -1,0 +1,93 @@
+"""Chapter 4: the LSTM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minirnn.devices import get
+from minirnn.learn.catalog.rnn import keep_last, zero
+from minirnn.learn.exercise import Exercise, Inputs, Rung, Sizes
+from minirnn.learn.formula import Formula
+from minirnn.learn.formulas import lstm
+
+
+def weights(rng: np.random.Generator, s: Sizes) -> dict[str, np.ndarray]:
+    w = dict(w=0.5 * rng.normal(size=(s.I + s.H, 4 * s.H)))
+    return w | {name: rng.normal(size=s.H) for name in ("wci", "wcf", "wco")} | dict(b=rng.normal(size=4 * s.H))
+
+
+def cell(rng: np.random.Generator, s: Sizes, peephole: bool) -> Inputs:
+    """One step of LSTMBlockCell on the CPU device, without forget bias and clip."""
+    x, cs_prev, h_prev = rng.normal(size=(s.B, s.I)), rng.normal(size=(s.B, s.H)), rng.normal(size=(s.B, s.H))
+    W = weights(rng, s)
+    outputs = get("cpu").lstm_block_cell(
+        x, cs_prev, h_prev, *W.values(), forget_bias=0.0, cell_clip=0.0, use_peephole=peephole
+    )
+    i, cs, f, o, ci, co, _ = outputs
+    dcs, dh = rng.normal(size=(2, s.B, s.H))
+    given = dict(x=x, cs_prev=cs_prev, h_prev=h_prev, w=W["w"])
+    if peephole:
+        given |= {name: W[name] for name in ("wci", "wcf", "wco")}
+    return given | dict(i=i, cs=cs, f=f, o=o, ci=ci, co=co, dcs=dcs, dh=dh)
+
+
+def sequence(rng: np.random.Generator, s: Sizes) -> Inputs:
+    """BlockLSTM on the CPU device, without peepholes."""
+    x, cs0, h0 = rng.normal(size=(s.T, s.B, s.I)), rng.normal(size=(s.B, s.H)), rng.normal(size=(s.B, s.H))
+    W = weights(rng, s)
+    outputs: Any = get("cpu").block_lstm(
+        x, cs0, h0, *W.values(), seq_len_max=s.T, forget_bias=0.0, cell_clip=0.0, use_peephole=False, gate_order="icfo"
+    )
+    i, cs, f, o, ci, co, h = outputs
+    dh = rng.normal(size=(s.T, s.B, s.H))
+    return dict(x=x, cs0=cs0, h0=h0, w=W["w"], i=i, cs=cs, f=f, o=o, ci=ci, co=co, h=h, dh=dh)
+
+
+CELL_LADDER = (
+    Rung("with a gradient into cs only (dh = 0)", "the ways from cs to the gates and to cs_prev", change=zero("dh")),
+    Rung("with a gradient into h only (dcs = 0)", "how dh reaches the output gate and cs", change=zero("dcs")),
+    Rung(
+        "for a batch of one sample (B=1)",
+        "the sum of the ways: cs reaches the loss through h and directly",
+        sizes=dict(B=1),
+    ),
+    Rung("for several samples", "what mixes or sums samples: dw, db"),
+)
+SEQUENCE_LADDER = (
+    Rung("for one step (T=1)", "the formulas of a single step (ex07)", sizes=dict(T=1)),
+    Rung(
+        "for two steps with a gradient into the last only (T=2)",
+        "what is carried from step t+1 to t: dcs and dh",
+        dict(T=2),
+        keep_last("dh"),
+    ),
+    Rung(
+        "for two steps with a gradient into both",
+        "how the gradient of this step and the one from t+1 are added",
+        dict(T=2),
+    ),
+    Rung("for many steps", "what is carried from t+1 to t, and the first step's cs_prev and h_prev"),
+)
+
+EXERCISES = (
+    Exercise(
+        "ex07", "04_lstm/ex07_lstm_cell_backward.py", "lstm_cell_backward", lambda r, s: cell(r, s, False),
+        lstm.lstm_cell_backward, ("dx", "dcs_prev", "dh_prev", "dw", "db"),
+        ("(B, I)", "(B, H)", "(B, H)", "(I+H, 4H)", "(4H,)"),
+        Formula(lstm.lstm_cell_backward, {"cs_prev": "cs", "h_prev": "(o * co)"}), ladder=CELL_LADDER, gates=4,
+    ),
+    Exercise(
+        "ex08", "04_lstm/ex08_peephole.py", "peephole_cell_backward", lambda r, s: cell(r, s, True),
+        lstm.peephole_cell_backward, ("dx", "dcs_prev", "dh_prev", "dw", "dwci", "dwcf", "dwco", "db"),
+        ("(B, I)", "(B, H)", "(B, H)", "(I+H, 4H)", "(H,)", "(H,)", "(H,)", "(4H,)"),
+        Formula(lstm.peephole_cell_backward, {"cs_prev": "cs", "cs": "cs_prev", "h_prev": "(o * co)"}),
+        ladder=CELL_LADDER, gates=4,
+    ),
+    Exercise(
+        "ex09", "04_lstm/ex09_lstm_bptt.py", "lstm_backward", sequence, lstm.lstm_backward,
+        ("dx", "dcs0", "dh0", "dw", "db"), ("(T, B, I)", "(B, H)", "(B, H)", "(I+H, 4H)", "(4H,)"),
+        Formula(lstm.lstm_backward, {"cs_prev": "cs[t]", "h_prev": "h[t]"}), ladder=SEQUENCE_LADDER, gates=4,
+    ),
+)  # fmt: skip

@@ -1,0 +1,62 @@
+"""Chapter 10: tests. A student's test must accept what is right and reject every wrong formula."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from minirnn.learn.catalog.lstm import cell
+from minirnn.learn.exercise import Exercise, Inputs, Sizes
+from minirnn.learn.formula import Formula
+from minirnn.learn.formulas import lstm
+from minirnn.learn.given import lstm_cell_forward
+
+
+@dataclass(frozen=True)
+class Tester(Exercise):
+    """An exercise whose answer is a test: a function of a forward pass, its backward pass and a random generator."""
+
+    kind: str = "tester"
+
+
+def nothing(rng: np.random.Generator, s: Sizes) -> Inputs:
+    return dict(forward=lstm_cell_forward)
+
+
+def check_backward(forward, backward, rng):  # type: ignore[no-untyped-def]
+    B, I, H = 2, 3, 5
+    x, cs_prev, h_prev = rng.normal(size=(B, I)), rng.normal(size=(B, H)), rng.normal(size=(B, H))
+    w, b = rng.normal(size=(I + H, 4 * H)), rng.normal(size=4 * H)
+    i, cs, f, o, ci, co, h = forward(x, cs_prev, h_prev, w, b)
+    # Random gradients into both outputs: ones, or a single output, would hide whole terms.
+    dcs, dh = rng.normal(size=(2, B, H))
+    gradients = backward(x, cs_prev, h_prev, w, i, cs, f, o, ci, co, dcs, dh)
+
+    inputs = [x, cs_prev, h_prev, w, b]
+    for k, gradient in enumerate(gradients):
+        # One random direction for each input: as good as all its elements, and two calls instead of hundreds.
+        v = rng.normal(size=inputs[k].shape)
+        ends = []
+        for sign in (1, -1):
+            moved = [a + sign * 1e-5 * v if n == k else a for n, a in enumerate(inputs)]
+            outputs = forward(*moved)
+            ends.append(np.sum(dcs * outputs[1]) + np.sum(dh * outputs[6]))
+        slope = (ends[0] - ends[1]) / 2e-5
+        assert abs(slope - np.sum(gradient * v)) < 1e-6 * max(1, abs(slope)), f"gradient {k} is wrong"
+
+
+FORMULA = Formula(lstm.lstm_cell_backward, {"cs_prev": "cs", "h_prev": "(o * co)"})
+
+
+def wrong_cells(rng: np.random.Generator, s: Sizes) -> Inputs:
+    """Inputs on which the formulas can be told apart."""
+    return cell(rng, s, peephole=False)
+
+
+EXERCISES = (
+    Tester(
+        "ex21", "10_tests/ex21_kill_the_mutants.py", "check_backward", nothing, check_backward,
+        ("right", "missing", "doubled", "sign", "factor", "square", "complement", "step"), formula=FORMULA,
+    ),
+)  # fmt: skip

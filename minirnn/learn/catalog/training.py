@@ -1,0 +1,109 @@
+"""Chapters 7 and 8: weights of another library, and what happens to a gradient after the backward pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Wrong
+from minirnn.learn.formulas import training
+
+
+def torch_weights(rng: np.random.Generator, s: Sizes) -> Inputs:
+    bias_ih, bias_hh = rng.normal(size=(2, 4 * s.H))
+    return dict(
+        weight_ih=rng.normal(size=(4 * s.H, s.I)),
+        weight_hh=rng.normal(size=(4 * s.H, s.H)),
+        bias_ih=bias_ih,
+        bias_hh=bias_hh,
+    )
+
+
+def gradients(rng: np.random.Generator, s: Sizes) -> Inputs:
+    scale = 1.0 if s.T % 2 == 0 else 0.02  # longer than max_norm, or short enough
+    return dict(gradients=[scale * rng.normal(size=(s.I, s.H)), scale * rng.normal(size=s.H)], max_norm=0.5 + s.T / 10)
+
+
+def adam(rng: np.random.Generator, s: Sizes) -> Inputs:
+    parameter, gradient, m = rng.normal(size=(3, s.I, s.H))
+    v = rng.uniform(0.01, 1, size=(s.I, s.H))
+    return dict(parameter=parameter, gradient=gradient, m=m, v=v, step=s.T, lr=0.1, beta1=0.9, beta2=0.99, eps=1e-3)
+
+
+def one_bias(weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any) -> Any:
+    return training.torch_to_block_cell(weight_ih, weight_hh, bias_ih, 0 * bias_hh)
+
+
+def hidden_first(weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any) -> Any:
+    return training.torch_to_block_cell(weight_hh, weight_ih, bias_ih, bias_hh)
+
+
+def torch_order(weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any) -> Any:
+    return np.concatenate([weight_ih, weight_hh], axis=1).T, bias_ih + bias_hh
+
+
+def each_alone(gradients: Any, max_norm: Any) -> Any:
+    norms = [np.sqrt(np.sum(g * g)) for g in gradients]
+    norm = np.sqrt(sum(n * n for n in norms))
+    return [g * min(1.0, max_norm / n) for g, n in zip(gradients, norms, strict=True)], norm
+
+
+def always_scaled(gradients: Any, max_norm: Any) -> Any:
+    norm = np.sqrt(sum(np.sum(g * g) for g in gradients))
+    return [g * max_norm / norm for g in gradients], norm
+
+
+def norm_of_norms(gradients: Any, max_norm: Any) -> Any:
+    norm = sum(np.sqrt(np.sum(g * g)) for g in gradients)
+    return [g * min(1.0, max_norm / norm) for g in gradients], norm
+
+
+def by_value(gradients: Any, max_norm: Any) -> Any:
+    return [np.clip(g, -max_norm, max_norm) for g in gradients], np.sqrt(sum(np.sum(g * g) for g in gradients))
+
+
+def adam_with(correction: bool = True, inside: bool = False, shift: int = 0, squared: bool = True) -> Any:
+    def wrong(
+        parameter: Any, gradient: Any, m: Any, v: Any, step: int, lr: float, beta1: float, beta2: float, eps: float
+    ) -> Any:
+        m = beta1 * m + (1 - beta1) * gradient
+        v = beta2 * v + (1 - beta2) * (gradient * gradient if squared else gradient)
+        m_hat = m / (1 - beta1 ** (step + shift)) if correction else m
+        v_hat = v / (1 - beta2 ** (step + shift)) if correction else v
+        root = np.sqrt(v_hat + eps) if inside else np.sqrt(v_hat) + eps
+        return parameter - lr * m_hat / root, m, v
+
+    return wrong
+
+
+EXERCISES = (
+    Exercise(
+        "ex14", "07_layout/ex14_gate_order.py", "torch_to_block_cell", torch_weights, training.torch_to_block_cell,
+        ("w", "b"), ("(I+H, 4H)", "(4H,)"), gates=4,
+        wrong=(
+            Wrong("one of torch's two biases is missing: they are always added to each other", one_bias),
+            Wrong("the rows of h_prev come before those of x", hidden_first),
+            Wrong("the gates still stand in torch's order i, f, g, o, not in i, ci, f, o (ci is torch's g)", torch_order),
+        ),
+    ),
+    Exercise(
+        "ex15", "08_training/ex15_clip.py", "clip_by_global_norm", gradients, training.clip_by_global_norm,
+        ("clipped", "norm"), ("list of the shapes of gradients", "()"),
+        wrong=(
+            Wrong("each gradient is clipped by its own norm; the direction of the step changes", each_alone),
+            Wrong("gradients that are short enough must stay: scale by min(1, max_norm / norm)", always_scaled),
+            Wrong("norms are not added: their squares are", norm_of_norms),
+            Wrong("this clips each number, not the length of the whole", by_value),
+        ),
+    ),
+    Exercise(
+        "ex16", "08_training/ex16_adam.py", "adam_step", adam, training.adam_step, ("parameter", "m", "v"),
+        ("(I, H)", "(I, H)", "(I, H)"),
+        wrong=(
+            Wrong("m and v are used without bias correction: divide by 1 - beta**step", adam_with(correction=False)),
+            Wrong("eps is added outside of the square root", adam_with(inside=True)),
+            Wrong("the steps count from 1: beta**step, not beta**(step + 1)", adam_with(shift=1)),
+        ),
+    ),
+)  # fmt: skip

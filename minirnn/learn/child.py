@@ -1,0 +1,185 @@
+"""The process in which an answer runs: it computes, and knows neither what is expected nor what is scored.
+
+Started by `sandbox.Child` as ``python -I child.py REQUESTS REPLIES`` with two pipes. First comes a job (file, what to
+call in it, limits), then one message a call. Needs NumPy alone; only kernels import minirnn.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib.util
+import io
+import os
+import subprocess
+import sys
+import time
+import tokenize
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+
+def sibling(name: str) -> Any:
+    """A module beside this file, loaded by its path: minirnn itself may not be importable here, and is slow to."""
+    path = Path(__file__).with_name(name)
+    spec = importlib.util.spec_from_file_location(f"_minirnn_learn_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+protocol = sibling("protocol.py")
+locks = sibling("locks.py")
+
+
+class Answer:
+    """The student's file and the pipes to the judge."""
+
+    def __init__(self, requests: int, replies: int, job: dict[str, Any]):
+        self.requests, self.replies, self.job = requests, replies, job
+        self.path: str = job["file"]
+        self.source: str = ""
+
+    def reply(self, **message: Any) -> None:
+        protocol.send(self.replies, message)
+
+    def read(self) -> None:
+        """The text of the file, in the encoding it declares."""
+        with open(self.path, "rb") as file:
+            data = file.read()
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        self.source = data.decode(encoding)
+
+    def line_of(self, error: BaseException) -> int | None:
+        """The line of the student's file in which `error` came up."""
+        if isinstance(error, SyntaxError) and error.filename == self.path:
+            return error.lineno
+        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == self.path]
+        return lines[-1] if lines else None
+
+    def describe(self, error: BaseException) -> dict[str, Any]:
+        line = self.line_of(error)
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+        rows = self.source.splitlines()
+        code = rows[line - 1].strip() if line and line <= len(rows) else ""
+        return {"type": type(error).__name__, "text": str(text)[:2000], "line": line, "code": code[:200]}
+
+    def violation(self, what: str) -> None:
+        """Called in the middle of what is forbidden: report and end, so that nobody can catch it."""
+        try:
+            frame, line = sys._getframe(1), None
+            while frame is not None and line is None:
+                line = frame.f_lineno if frame.f_code.co_filename == self.path else None
+                frame = frame.f_back  # type: ignore[assignment]
+            self.reply(violation=what, line=line)
+        finally:
+            os._exit(3)
+
+    # ---- Python
+
+    def load(self) -> Callable[..., Any] | None:
+        """Run the file; the function asked for, or None after an error was reported."""
+        try:
+            self.read()
+            code: CodeType = compile(self.source, self.path, "exec", dont_inherit=True)
+            namespace: dict[str, Any] = {"__name__": "exercise", "__file__": self.path}
+            exec(code, namespace)
+            function = namespace.get(self.job["function"])
+        except BaseException as error:  # SystemExit and KeyboardInterrupt too: all end the answer, none the report
+            self.reply(error={**self.describe(error), "loading": True})
+            return None
+        if not callable(function):
+            names = [n for n, v in namespace.items() if callable(v) and getattr(v, "__module__", None) == "exercise"]
+            self.reply(error={"type": "Missing", "text": ", ".join(names), "line": None, "code": "", "loading": True})
+            return None
+        return function
+
+    def arguments(self, call: dict[str, Any]) -> dict[str, Any]:
+        arguments = dict(call["arguments"])
+        for value in arguments.values():
+            for array in value if isinstance(value, list) else [value]:
+                if isinstance(array, np.ndarray):
+                    array.setflags(write=False)  # a change in place is an error with a line number
+        for name in call.get("callbacks", ()):
+            arguments[name] = self.proxy(name)
+        for name, (file, function) in call.get("given", {}).items():
+            arguments[name] = getattr(sibling(file), function)
+        if "seed" in call:
+            arguments["rng"] = np.random.default_rng(call["seed"])
+        return arguments
+
+    def proxy(self, name: str) -> Callable[..., Any]:
+        """A function that the judge computes: here is nothing to look into."""
+
+        def function(*args: Any) -> Any:
+            self.reply(callback=name, arguments=list(args))
+            message = protocol.receive(self.requests)
+            if message is None:
+                os._exit(4)
+            if "error" in message:
+                raise ValueError(message["error"])
+            return message["value"]
+
+        function.__name__ = name
+        return function
+
+    def call(self, function: Callable[..., Any], call: dict[str, Any]) -> None:
+        arguments = self.arguments(call)
+        start = time.perf_counter()
+        try:
+            value = function(**arguments)
+            seconds = time.perf_counter() - start
+            self.reply(value=returned(value), seconds=seconds)
+        except BaseException as error:
+            self.reply(error=self.describe(error))
+
+
+def returned(value: Any) -> Any:
+    """What a function returned, as something that can be sent."""
+    if isinstance(value, dict):
+        return {"names": [str(k) for k in value], "values": [one(v) for v in value.values()]}
+    if isinstance(value, list | tuple):
+        return {"values": [[one(v) for v in item] if isinstance(item, list | tuple) else one(item) for item in value]}
+    return {"single": one(value)}
+
+
+def one(value: Any) -> Any:
+    if value is None:
+        return {"odd": "None"}
+    try:
+        array = np.asarray(value)
+    except Exception:
+        return {"odd": type(value).__name__}
+    return {"odd": type(value).__name__} if array.dtype.kind not in "biufc" else np.array(array)
+
+
+def main() -> None:
+    requests, replies = int(sys.argv[1]), int(sys.argv[2])
+    job = protocol.receive(requests)
+    if job is None:
+        return
+    answer = Answer(requests, replies, job)
+    locks.limit(job["seconds"], job["memory"])
+    if job["kind"] == "cuda":
+        sys.path.insert(0, job["root"])
+        from minirnn.learn import child_cuda  # the simulator, of which the other answers need nothing
+
+        child_cuda.serve(answer, protocol, locks)
+        return
+    locks.lock(answer.violation, os.getcwd())
+    faulthandler.dump_traceback_later(job["seconds"], file=2)
+    function = answer.load()
+    while function is not None and (call := protocol.receive(requests)) is not None:
+        answer.call(function, call)
+
+
+if __name__ == "__main__":
+    subprocess.Popen  # noqa: B018  imported before the locks: its import is no attempt to use it
+    main()
+    sys.stdout.flush()
+    os._exit(0)

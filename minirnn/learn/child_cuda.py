@@ -1,0 +1,80 @@
+"""The part of an answer's process that runs CUDA kernels, in the simulator, with every access checked."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+from typing import Any
+
+import numpy as np
+
+from minirnn.devices.cuda.driver import CompileError, CudaError, LaunchError
+from minirnn.devices.cuda.sim import build
+from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.devices.cuda.sim.options import SimOptions
+from minirnn.devices.cuda.sim.trace import SECTOR, Trace
+
+
+def serve(answer: Any, protocol: Any, locks: Any) -> None:
+    """Compile the kernel, then run each call in the order of threads that it names."""
+    name = os.path.basename(answer.job["file"])
+    options = SimOptions(check=True, memory_mb=256, watchdog_ms=1000 * int(answer.job["seconds"]))
+    try:
+        answer.read()
+        build.module_library(SimDriver(options).compiler, options, answer.source, name, ())
+        # Loading the compiled file may run code of the student's already: the lock comes first.
+        locks.landlock(os.getcwd())
+        faulthandler.dump_traceback_later(answer.job["seconds"], file=2)
+        answer.reply(kernels=SimDriver(options).module(answer.source, name).kernels)
+    except (CompileError, UnicodeDecodeError, SyntaxError) as error:
+        answer.reply(error={**answer.describe(error), "loading": True})
+        return
+    drivers: dict[int, SimDriver] = {}
+    while (call := protocol.receive(answer.requests)) is not None:
+        order = call["order"]
+        if order not in drivers:
+            drivers[order] = SimDriver(
+                SimOptions(check=True, memory_mb=256, watchdog_ms=options.watchdog_ms, seed=order)
+            )
+        try:
+            kernel = drivers[order].module(answer.source, name).function(answer.job["function"])
+            launch(answer, kernel, call)
+        except (CudaError, TypeError, ValueError) as error:
+            answer.reply(error={"type": type(error).__name__, "text": str(error), "line": line_of(error), "code": ""})
+
+
+def line_of(error: Exception) -> int | None:
+    places = getattr(error, "places", ()) if isinstance(error, LaunchError) else ()
+    return int(places[0].line) if places else None
+
+
+def launch(answer: Any, kernel: Any, call: dict[str, Any]) -> None:
+    """Run the kernel once and send back the outputs, and what was counted."""
+    buffers: dict[str, Any] = {}
+    arguments: list[Any] = []
+    driver = kernel.driver
+    for name, value in call["arguments"].items():
+        if isinstance(value, np.ndarray):
+            buffers[name] = driver.alloc(value.nbytes)
+            driver.h2d(buffers[name].ptr, value)
+        arguments.append(buffers.get(name, value))
+    run = kernel.traced if call["counted"] else kernel
+    trace = run(*arguments, grid=tuple(call["grid"]), block=tuple(call["block"]))
+    driver.synchronize()
+    values = []
+    for name in call["outputs"]:
+        values.append(np.empty_like(call["arguments"][name]))
+        driver.d2h(values[-1], buffers[name].ptr)
+    answer.reply(value={"values": values}, counts=counts(trace) if call["counted"] else {})
+
+
+def counts(trace: Trace) -> dict[str, int]:
+    """Numbers read from device memory, and 32-byte sectors moved for all its accesses, warp by warp."""
+    accesses = trace.accesses[trace.accesses["allocation"] >= 0]
+    sectors = 0
+    for group in trace.warp_accesses(accesses):
+        address, allocation = group["address"].astype(np.int64), group["allocation"].tolist()
+        ends = address + group["size"].astype(np.int64) - 1
+        touched = set(zip(allocation, (address // SECTOR).tolist(), strict=True))
+        sectors += len(touched | set(zip(allocation, (ends // SECTOR).tolist(), strict=True)))
+    return {"reads": int((~accesses["write"].astype(bool)).sum()), "sectors": sectors}

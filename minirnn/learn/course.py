@@ -1,0 +1,272 @@
+"""A course: which exercises in which order, what they are worth, their hints; and a student's copy of it."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import shutil
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minirnn.io.atomic import atomic_write
+from minirnn.learn.catalog import EXERCISES
+from minirnn.learn.exercise import Exercise
+from minirnn.learn.sandbox import Limits
+
+HERE = Path(__file__).parent / "course"
+"""The course that comes with minirnn."""
+DETAILS = ("full", "gradient", "count")
+
+
+class CourseError(ValueError):
+    """A course or a student's tree that cannot be used: a sentence for whoever keeps it."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An exercise as a course uses it."""
+
+    exercise: Exercise
+    title: str
+    points: int
+    hidden: int
+    hints: tuple[str, ...]
+    detail: str
+    limits: Limits
+    number: str
+    """``4.2``: chapter and place in it."""
+
+    @property
+    def id(self) -> str:
+        return self.exercise.id
+
+    @property
+    def file(self) -> str:
+        """Path in a student's tree."""
+        return f"exercises/{self.exercise.path}"
+
+
+@dataclass(frozen=True)
+class Course:
+    """A course, read from a folder with ``course.toml``.
+
+    Attributes
+    ----------
+    folder : Path
+        Its own files; what is not there (stubs, solutions) is taken from minirnn's course.
+    entries : dict
+        The exercises in order, by id.
+    """
+
+    folder: Path
+    name: str
+    title: str
+    version: int
+    hidden_seed: int
+    entries: dict[str, Entry]
+
+    def entry(self, id: str) -> Entry:
+        """The exercise `id`; ``7`` and ``ex7`` mean ``ex07``."""
+        digits = id.lower().removeprefix("ex")
+        name = f"ex{int(digits):02d}" if digits.isdecimal() else id
+        if name not in self.entries:
+            raise CourseError(f"no exercise {id!r}\n  there are: {', '.join(self.entries)}")
+        return self.entries[name]
+
+    def stub(self, entry: Entry) -> str:
+        """The file as a student gets it."""
+        return self._file("exercises", entry).read_text(encoding="utf-8")
+
+    def solution(self, entry: Entry) -> str:
+        """The file with the answer: what a course keeps in ``solutions/``, or the source of the reference."""
+        path = self._file("solutions", entry)
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+        return "import numpy as np\n\n\n" + inspect.getsource(entry.exercise.reference)
+
+    def _file(self, kind: str, entry: Entry) -> Path:
+        own = self.folder / kind / entry.exercise.path
+        return own if own.is_file() else HERE / kind / entry.exercise.path
+
+    @property
+    def points(self) -> int:
+        return sum(entry.points + entry.hidden for entry in self.entries.values())
+
+
+def load(folder: Path | str = HERE) -> Course:
+    """Read the course in `folder`.
+
+    Raises
+    ------
+    CourseError
+        If ``course.toml`` is missing, is no TOML, or says something that makes no sense: which entry, and what is
+        expected.
+    """
+    path = Path(folder) / "course.toml"
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CourseError(f"{path}: no such file\n  a course is a folder with a course.toml") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CourseError(f"{path}: {error}") from error
+    entries: dict[str, Entry] = {}
+    chapters: dict[str, list[str]] = {}
+    for k, row in enumerate(field(path, table, "exercise", list)):
+        where = f"{path}, exercise number {k + 1}"
+        if not isinstance(row, dict):
+            raise CourseError(f"{where} is {row!r}\n  expected a table: [[exercise]]")
+        id = field(where, row, "id", str)
+        if id not in EXERCISES or id in entries:
+            problem = "twice" if id in entries else "an exercise that minirnn does not have"
+            raise CourseError(f"{where} has id {id!r}: {problem}\n  there are: {', '.join(EXERCISES)}")
+        exercise = EXERCISES[id]
+        chapter = exercise.path.partition("_")[0]
+        chapters.setdefault(chapter, []).append(id)
+        detail = field(where, row, "detail", str, table.get("detail", "full"))
+        if detail not in DETAILS:
+            raise CourseError(f"{where}: detail is {detail!r}\n  expected one of {', '.join(DETAILS)}")
+        hints = field(where, row, "hints", list, [])
+        if not all(isinstance(h, str) for h in hints):
+            raise CourseError(f"{where}: hints must be strings")
+        entries[id] = Entry(
+            exercise, field(where, row, "title", str, id), count(where, row, "points", len(exercise.outputs)),
+            count(where, row, "hidden", 0), tuple(hints), detail,
+            Limits(float(count(where, row, "seconds", table.get("seconds", 20), 1)),
+                   count(where, row, "megabytes", table.get("megabytes", 2048), 64)),
+            f"{int(chapter)}.{len(chapters[chapter])}",
+        )  # fmt: skip
+    if not entries:
+        raise CourseError(f"{path} has no exercise\n  expected at least one [[exercise]]")
+    return Course(
+        Path(folder), field(path, table, "name", str, "course"), field(path, table, "title", str, ""),
+        count(path, table, "version", 1), count(path, table, "hidden_seed", 0), entries,
+    )  # fmt: skip
+
+
+MISSING: Any = object()
+
+
+def field(where: object, table: Mapping[str, Any], name: str, kind: type, default: Any = MISSING) -> Any:
+    value = table.get(name, default)
+    if value is MISSING:
+        raise CourseError(f"{where}: {name} is missing")
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise CourseError(f"{where}: {name} is {value!r}\n  expected {kind.__name__}")
+    return value
+
+
+def count(where: object, table: Mapping[str, Any], name: str, default: Any, least: int = 0) -> int:
+    value = field(where, table, name, int, default)
+    if not least <= value <= 10**9:
+        raise CourseError(f"{where}: {name} is {value}\n  expected a number from {least}")
+    return int(value)
+
+
+# ---- a student's tree
+
+STATE = ".minirnn/state.json"
+
+
+@dataclass
+class Tree:
+    """A student's copy of a course: ``exercises/`` and what has been done in it."""
+
+    root: Path
+    course: Course
+    state: dict[str, Any]
+
+    def file(self, entry: Entry) -> Path:
+        return self.root / entry.file
+
+    def passed(self, entry: Entry) -> bool:
+        """Whether the file as it is now has passed."""
+        return self.state["passed"].get(entry.id) == digest(self.file(entry))
+
+    def note_passed(self, entry: Entry, passed: bool) -> None:
+        self.state["passed"].pop(entry.id, None)
+        if passed:
+            self.state["passed"][entry.id] = digest(self.file(entry))
+        self.save()
+
+    def note_hint(self, entry: Entry) -> int:
+        """One more hint: how many have been given now."""
+        given = min(self.state["hints"].get(entry.id, 0) + 1, len(entry.hints))
+        self.state["hints"][entry.id] = given
+        self.save()
+        return given
+
+    def current(self) -> Entry | None:
+        """The first exercise not passed yet."""
+        return next((entry for entry in self.course.entries.values() if not self.passed(entry)), None)
+
+    def save(self) -> None:
+        with atomic_write(self.root / STATE) as file:
+            json.dump(self.state, file, indent=1)
+
+
+def digest(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def new_tree(root: Path, course: Course, missing: bool = False) -> Tree:
+    """Copy the course's exercises to `root`, which must not exist or be empty; with `missing` add what is not there.
+
+    Raises
+    ------
+    CourseError
+        If something is there already; nothing is overwritten.
+    """
+    if not missing and root.exists() and (not root.is_dir() or any(root.iterdir())):
+        raise CourseError(
+            f"{root} is there already and not empty\n  expected a new folder; --missing adds what is not there yet"
+        )
+    for entry in course.entries.values():
+        target = root / entry.file
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(course.stub(entry), encoding="utf-8")
+    readme = course.folder / "README.md"
+    if not (root / "README.md").exists():
+        shutil.copyfile(readme if readme.is_file() else HERE / "README.md", root / "README.md")
+    (root / STATE).parent.mkdir(exist_ok=True)
+    if (root / STATE).exists():
+        return find_tree(root, course)
+    tree = Tree(root, course, {"course": course.name, "version": course.version, "passed": {}, "hints": {}})
+    tree.save()
+    return tree
+
+
+def find_tree(start: Path, course: Course | None = None) -> Tree:
+    """The student's tree that `start` is in.
+
+    Raises
+    ------
+    CourseError
+        If there is none, or its state cannot be read, or it is of another course or version.
+    """
+    course = course or load()
+    root = next((folder for folder in (start, *start.parents) if (folder / STATE).is_file()), None)
+    if root is None:
+        raise CourseError("this is no course folder\n  make one with: minirnn learn init DIR, then cd DIR")
+    try:
+        state = json.loads((root / STATE).read_text(encoding="utf-8"))
+        if not (isinstance(state, dict) and isinstance(state["passed"], dict) and isinstance(state["hints"], dict)):
+            raise ValueError("not the fields it should have")
+        known = (state["course"], state["version"])
+    except (ValueError, KeyError, OSError) as error:
+        raise CourseError(
+            f"{root / STATE}: cannot be read ({error})\n  delete it and run: minirnn learn init . --missing"
+        ) from error
+    if known != (course.name, course.version):
+        raise CourseError(
+            f"{root} holds the course {known[0]!r}, version {known[1]}; this minirnn has {course.name!r}, version"
+            f" {course.version}\n  make a new folder with: minirnn learn init DIR, and copy your exercises into it"
+        )
+    return Tree(root, course, state)

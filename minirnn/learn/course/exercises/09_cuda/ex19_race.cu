@@ -1,0 +1,18 @@
+// ex19  Find the race.
+//
+//     norm[b] = sqrt(sum over k of x[b][k] squared)          x (B, H)    norm (B,)
+//
+// One block of 128 threads a row: each thread adds up its share, then half of the threads add the other half's sums to
+// theirs, and so on until one is left. Something is missing, in more than one place. Run it: the simulator names two lines.
+
+extern "C" __global__ void row_norms(int H, const float *x, float *norm) {
+    __shared__ float part[128];
+    const int b = blockIdx.x, k = threadIdx.x;
+    float sum = 0;
+    for (int j = k; j < H; j += 128) sum += x[b * H + j] * x[b * H + j];
+    part[k] = sum;
+    for (int half = 64; half > 0; half /= 2) {
+        if (k < half) part[k] += part[k + half];
+    }
+    if (k == 0) norm[b] = sqrtf(part[0]);
+}

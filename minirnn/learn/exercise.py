@@ -1,0 +1,102 @@
+"""What an exercise is: a function or kernel to write, inputs to try it on, and what must come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.formula import Formula
+
+Inputs = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Axis sizes of a case: time steps, batch, inputs, units; all different, so that no two axes can be confused."""
+
+    T: int = 4
+    B: int = 2
+    I: int = 3
+    H: int = 5
+
+
+PUBLIC = Sizes()
+HIDDEN = (Sizes(T=6, B=3, I=5, H=2), Sizes(T=3, B=4, I=2, H=7), Sizes(T=5, B=1, I=4, H=3))
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A typical mistake: its name in words, and a function that makes it."""
+
+    sentence: str
+    function: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A simpler case than the full one: which sizes and inputs, and where to look if it is the first to fail."""
+
+    name: str
+    look: str
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    change: Callable[[Inputs], Inputs] = lambda inputs: inputs
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """An exercise whose answer is a Python function of arrays.
+
+    Attributes
+    ----------
+    id, path, function : str
+        ``ex07``, the file below ``exercises/``, and the name to define there.
+    make : callable
+        ``(rng, Sizes) -> inputs`` by name: arrays, numbers, lists, and functions that the answer may call.
+    reference : callable
+        Computes what is expected; its source is the solution.
+    outputs : tuple of str
+        Names of what is returned, in order.
+    shapes : tuple of str
+        Their shapes by axis letters, for messages.
+    formula : Formula or None
+        The reference as a table of terms, if its gradients are plain lines.
+    wrong : tuple of Wrong
+        Typical mistakes that are not a change of one term.
+    ladder : tuple of Rung
+        From the simplest case to the full one.
+    gates : int
+        How many gates lie side by side along an axis of the weights; for naming a wrong order.
+    """
+
+    id: str
+    path: str
+    function: str
+    make: Callable[[np.random.Generator, Sizes], Inputs]
+    reference: Callable[..., Any]
+    outputs: tuple[str, ...]
+    shapes: tuple[str, ...] = ()
+    formula: Formula | None = None
+    wrong: tuple[Wrong, ...] = ()
+    ladder: tuple[Rung, ...] = ()
+    gates: int = 1
+    kind: str = "python"
+
+    def case(self, seed: Sequence[int], sizes: Sizes = PUBLIC, rung: Rung | None = None) -> Inputs:
+        """The inputs of a case. Equal seeds give equal inputs."""
+        sizes = sizes if rung is None else replace(sizes, **rung.sizes)
+        inputs = self.make(np.random.default_rng([int(self.id[2:]), *seed]), sizes)
+        return inputs if rung is None else rung.change(inputs)
+
+    def expected(self, inputs: Inputs) -> dict[str, Any]:
+        """What the reference returns for `inputs`, by name."""
+        return self.named(self.reference(**inputs))
+
+    def named(self, results: Any) -> dict[str, Any]:
+        return dict(zip(self.outputs, results if len(self.outputs) > 1 else (results,), strict=True))
+
+    @property
+    def language(self) -> str:
+        return "CUDA C++" if self.path.endswith(".cu") else "Python"

@@ -1,0 +1,132 @@
+"""Compares what an answer returned with what is expected, output by output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.exercise import Exercise
+
+TOLERANCE = {"python": 1e-9, "cuda": 1e-5, "tester": 0.0}
+"""Largest relative error of an output, by the kind of the exercise: float64 and a few hundred additions; float32."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One output: whether it is right, its worst error relative to the largest expected value, and a complaint."""
+
+    name: str
+    ok: bool
+    error: float
+    complaint: str = ""
+
+
+class WrongShape(ValueError):
+    """What was returned cannot be compared: a sentence for the student."""
+
+
+def outputs_of(exercise: Exercise, value: Mapping[str, Any]) -> dict[str, Any]:
+    """What an answer returned, by the names of the exercise.
+
+    Raises
+    ------
+    WrongShape
+        If the number or the names of the values are not those of the exercise.
+    """
+    wanted = ", ".join(exercise.outputs)
+    if "single" in value:
+        values = [value["single"]]
+        if len(exercise.outputs) > 1:
+            kind = "None: is there a return?" if is_odd(values[0], "None") else "one value"
+            raise WrongShape(f"{exercise.function} returned {kind}\n  expected {len(exercise.outputs)}: {wanted}")
+    else:
+        values = list(value.get("values", []))
+        if names := value.get("names"):
+            if sorted(names) != sorted(exercise.outputs):
+                raise WrongShape(f"{exercise.function} returned a dict with {', '.join(names)}\n  expected {wanted}")
+            return {name: values[names.index(name)] for name in exercise.outputs}
+        if len(exercise.outputs) == 1 and is_listed_array(values):
+            values = [np.array(values)]
+    if len(values) != len(exercise.outputs):
+        raise WrongShape(
+            f"{exercise.function} returned {len(values)} values\n  expected {len(exercise.outputs)}: {wanted}"
+        )
+    return dict(zip(exercise.outputs, values, strict=True))
+
+
+def is_listed_array(values: list[Any]) -> bool:
+    """Whether a list is one array: of numbers, or of rows of one length."""
+    arrays = all(isinstance(v, np.ndarray) for v in values)
+    return arrays and len({v.shape for v in values}) == 1 and (len(values) > 1 or values[0].ndim == 0)
+
+
+def is_odd(value: Any, kind: str | None = None) -> bool:
+    return isinstance(value, dict) and "odd" in value and (kind is None or value["odd"] == kind)
+
+
+def compare(exercise: Exercise, expected: Mapping[str, Any], got: Mapping[str, Any]) -> list[Part]:
+    """Each output against what is expected."""
+    letters = dict(zip(exercise.outputs, exercise.shapes, strict=False))
+    return [
+        part(name, want, got[name], letters.get(name, ""), TOLERANCE[exercise.kind]) for name, want in expected.items()
+    ]
+
+
+def part(name: str, want: Any, value: Any, letters: str, tolerance: float) -> Part:
+    if isinstance(want, list):
+        if not isinstance(value, list) or len(value) != len(want):
+            return Part(name, False, np.inf, f"{name} should be a list of {len(want)} arrays")
+        each = [part(f"{name}[{k}]", w, v, "", tolerance) for k, (w, v) in enumerate(zip(want, value, strict=True))]
+        complaint = next((p.complaint for p in each if p.complaint), "")
+        return Part(name, all(p.ok for p in each), max(p.error for p in each), complaint)
+    want = np.asarray(want)
+    if complaint := unfit(name, want, value, letters):
+        return Part(name, False, np.inf, complaint)
+    error = worst_error(want, value)
+    return Part(name, error <= tolerance, error)
+
+
+def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
+    """Why `value` cannot be compared with `want`; empty if it can."""
+    shape = f"{letters} = {want.shape}" if letters and want.shape else str(want.shape) if want.shape else "one number"
+    if is_odd(value):
+        return f"{name} is {value['odd']}, expected an array of shape {shape}"
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
+        what = f"of dtype {value.dtype}" if isinstance(value, np.ndarray) else "a list"
+        return f"{name} is {what}, expected an array of numbers of shape {shape}"
+    if value.shape != want.shape:
+        cause = ""
+        if want.ndim == 2 and value.shape == want.shape[::-1]:
+            cause = "; its transpose would fit"
+        elif value.ndim == want.ndim + 1 and value.shape[-want.ndim :] == want.shape:
+            cause = "; is the sum over the batch missing?"
+        elif value.size == want.size:
+            cause = "; it has the right number of elements"
+        return f"{name} has shape {value.shape}, expected {shape}{cause}"
+    if not np.isfinite(value).all():
+        index = tuple(int(k) for k in np.argwhere(~np.isfinite(np.atleast_1d(value)))[0])
+        where = f"{name}[{', '.join(map(str, index))}]" if value.ndim else name
+        return f"{where} is {np.atleast_1d(value)[index]}" + (
+            ": was it never written?" if np.isnan(value).any() else ""
+        )
+    return ""
+
+
+def worst_error(want: Any, value: Any) -> float:
+    """max |value - want| / max |want|."""
+    want, value = np.asarray(want, float), np.asarray(value, float)
+    if not want.size:
+        return 0.0
+    scale = float(np.abs(want).max())
+    return float(np.abs(value - want).max()) / (scale if scale > 0 else 1.0)
+
+
+def equal(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
+    """Whether two outputs, arrays or lists of arrays, are the same numbers up to rounding."""
+    if isinstance(a, list) or isinstance(b, list):
+        return isinstance(a, list) and isinstance(b, list) and len(a) == len(b) and all(map(equal, a, b))
+    a, b = np.asarray(a), np.asarray(b)
+    return a.shape == b.shape and bool(np.isfinite(b).all()) and worst_error(a, b) <= tolerance

@@ -1,0 +1,45 @@
+"""Classroom 50's ``result.json`` (classroom50/result/v1): whole numbers, and who and what from the environment."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+
+from minirnn.learn.course import CourseError
+from minirnn.learn.reports.sheet import Sheet
+
+MANY = False
+VARIABLES = {"classroom": "CLASSROOM", "assignment": "ASSIGNMENT", "owner": "OWNER", "submission": "SUBMISSION_TAG",
+             "commit": "COMMIT_URL", "release": "RELEASE_URL"}  # fmt: skip
+
+
+def prepare() -> None:
+    """Raises `CourseError` if the runner's variables are missing."""
+    missing = [name for name in VARIABLES.values() if not os.environ.get(name)]
+    if missing:
+        raise CourseError(
+            f"classroom50 needs the environment variables {', '.join(missing)}\n"
+            "  Classroom 50's runner sets them; outside of it take another format"
+        )
+
+
+def render(sheets: list[Sheet]) -> str:
+    (sheet,) = sheets
+    known = {key: os.environ.get(name, "") for key, name in VARIABLES.items()}
+    tests = [
+        {"test-name": row.name, "passed": row.passed, "score": row.score, "max-score": row.most,
+         "message": row.message, "output": row.output}
+        for row in sheet.rows
+    ]  # fmt: skip
+    report = {
+        "schema": "classroom50/result/v1",
+        **known,
+        "assignment_type": os.environ.get("ASSIGNMENT_TYPE") or "individual",
+        "review": os.environ.get("REVIEW_URL") or known["commit"],
+        "datetime": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "score": sheet.score,
+        "max-score": sheet.most,
+        "tests": tests,
+    }
+    return json.dumps(report, indent=2) + "\n"

@@ -1,0 +1,55 @@
+"""What a check looks like on the screen."""
+
+from __future__ import annotations
+
+from minirnn.learn.check import Result
+from minirnn.learn.course import Entry
+from minirnn.learn.exercise import HIDDEN
+
+WIDTH = 78
+
+
+def header(result: Result) -> str:
+    """``ex07  LSTM cell                     3 / 5 points``."""
+    left = f"{result.entry.id}  {result.entry.title}"
+    right = "not started" if result.status == "not started" else f"{result.score} / {result.entry.points} points"
+    return f"{left}{right:>{WIDTH - len(left)}}"
+
+
+def report(result: Result) -> str:
+    """All that a student sees of a check."""
+    lines = [header(result)]
+    entry = result.entry
+    if result.status == "not started":
+        lines += [
+            "",
+            f"  Open {entry.file} and begin." if not result.message.startswith("there") else f"  {result.message}",
+        ]
+    elif result.passed:
+        lines += ["", "  all right" + (f"; {len(HIDDEN)} hidden checks run when it is graded" if entry.hidden else "")]
+    else:
+        lines += ["", *(line if line.startswith(" ") else f"  {line}" for line in result.message.splitlines())]
+    if result.prints.strip():
+        shown = result.prints.rstrip().splitlines()
+        lines += ["", "  it printed:", *(f"    {line[:200]}" for line in shown[-12:])]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def next_step(result: Result, hints: int) -> str:
+    """The commands to go on with."""
+    entry = result.entry
+    if result.passed:
+        return f"  The solution, with its reasons: minirnn show {entry.id} --solution"
+    more = f"minirnn hint {entry.id}" if hints < len(entry.hints) else ""
+    picture = f"minirnn show {entry.id} --diff" if result.cases else ""
+    steps = "   |   ".join(step for step in (more, picture) if step)
+    return f"  Next: {steps}" if steps else ""
+
+
+def hint(entry: Entry, given: int) -> str:
+    """The hints up to number `given`."""
+    lines = [f"{entry.id}  {entry.title}", ""]
+    lines += [f"  {k + 1}. {text}" for k, text in enumerate(entry.hints[:given])]
+    left = len(entry.hints) - given
+    lines += ["", f"  {left} more: minirnn hint {entry.id}" if left else "  That was the last hint."]
+    return "\n".join(lines)

@@ -1,0 +1,108 @@
+"""``minirnn learn``: checks the current exercise whenever it is saved; a key gives a hint, or the next exercise."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from minirnn.learn import text
+from minirnn.learn.check import check
+from minirnn.learn.course import CourseError, Entry, Tree
+
+KEYS = "save the file to check it again   h hint   n next   p previous   q quit"
+
+
+def watch(tree: Tree, out: Any = None) -> None:
+    """Run until the student leaves, or all exercises are passed.
+
+    Raises
+    ------
+    CourseError
+        If the package watchfiles is missing.
+    """
+    out = out or sys.stdout
+    try:
+        from watchfiles import watch as changes
+    except ImportError:
+        raise CourseError(
+            "minirnn learn needs the package watchfiles\n"
+            "  pip install 'minirnn[learn]', or check by hand: minirnn check ex01"
+        ) from None
+
+    entries = list(tree.course.entries.values())
+    entry = tree.current()
+    while entry is not None:
+        run(tree, entry, out)
+        if (deed := wait(tree, entry, changes, out)) == "quit":
+            return
+        if deed in ("next", "previous"):
+            at = entries.index(entry) + (1 if deed == "next" else -1)
+            entry = entries[min(max(at, 0), len(entries) - 1)]
+        elif deed == "saved" and tree.passed(entry):
+            continue
+    print("All exercises are passed.", file=out)
+
+
+def run(tree: Tree, entry: Entry, out: Any) -> None:
+    """Check and show; a passed exercise is noted."""
+    result = check(tree.course, entry, tree.file(entry))
+    tree.note_passed(entry, result.passed)
+    done = sum(tree.passed(e) for e in tree.course.entries.values())
+    print(f"\n{text.report(result)}", file=out)
+    if step := text.next_step(result, tree.state["hints"].get(entry.id, 0)):
+        print(step, file=out)
+    print(f"\n{done} of {len(tree.course.entries)} passed.   {KEYS}", file=out, flush=True)
+
+
+def wait(tree: Tree, entry: Entry, changes: Any, out: Any) -> str:
+    """Until something happens: "saved", "next", "previous" or "quit". Hints are given on the way."""
+    path = tree.file(entry)
+    with keys() as pressed:
+        for changed in changes(path.parent, yield_on_timeout=True, rust_timeout=150, debounce=50, recursive=False,
+                               raise_interrupt=False):  # fmt: skip
+            if any(Path(name).name == path.name for _, name in changed):
+                return "saved"
+            for key in pressed():
+                if key in ("n", "p", "q"):
+                    return {"n": "next", "p": "previous", "q": "quit"}[key]
+                if key == "h":
+                    print(f"\n{text.hint(entry, tree.note_hint(entry))}", file=out, flush=True)
+    return "quit"  # Ctrl-C
+
+
+@contextmanager
+def keys() -> Iterator[Any]:
+    """A function that returns the keys pressed since it was last called, without waiting."""
+    try:
+        descriptor = sys.stdin.fileno()
+    except (AttributeError, OSError, ValueError):
+        yield lambda: ""
+        return
+    restore = None
+    if os.isatty(descriptor):
+        import termios
+        import tty
+
+        restore = termios.tcgetattr(descriptor)
+        tty.setcbreak(descriptor)
+
+    open_ = True
+
+    def pressed() -> str:
+        nonlocal open_
+        if not open_ or not select.select([descriptor], [], [], 0)[0]:
+            return ""
+        data = os.read(descriptor, 64)
+        open_ = bool(data)
+        return data.decode(errors="ignore")
+
+    try:
+        yield pressed
+    finally:
+        if restore is not None:
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, restore)
