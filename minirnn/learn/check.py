@@ -181,12 +181,12 @@ def failure_of(error: Mapping[str, Any], exercise: Exercise) -> Failed:
     code = f"\n    {error['code']}" if error.get("code") else ""
     if kind == "NotImplementedError":
         return Failed("nothing written yet", line, not_started=True)
-    if kind in ("SyntaxError", "IndentationError", "TabError"):
-        return Failed(f"this is not valid Python: {text}{code}", line)
-    if kind == "UnicodeDecodeError":
+    if kind == "UnicodeDecodeError" or (kind == "SyntaxError" and "encoding" in text):
         return Failed(
             f"the file is not UTF-8 text: {text}\n  save it as UTF-8, or declare its encoding in the first line"
         )
+    if kind in ("SyntaxError", "IndentationError", "TabError"):
+        return Failed(f"this is not valid Python: {text}{code}", line)
     if kind == "Missing":
         defined = f"it defines {text}" if text and exercise.kind != "cuda" else text
         return Failed(f"there is no {exercise.function}" + (f"; {defined}" if defined else ""))
@@ -199,7 +199,7 @@ def failure_of(error: Mapping[str, Any], exercise: Exercise) -> Failed:
     if kind == "TypeError" and line is None and f"{exercise.function}()" in text:
         wanted = ", ".join(inspect.signature(exercise.reference).parameters)
         return Failed(f"{text}\n  expected the arguments {wanted}: keep their names")
-    if kind in ("LaunchError", "CompileError", "CudaError"):
+    if exercise.kind == "cuda" and kind.endswith("Error"):
         return Failed(text, line)
     return Failed(f"{kind}: {text}{code}", line)
 

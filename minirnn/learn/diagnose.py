@@ -1,8 +1,8 @@
 """From wrong numbers to the mistake that makes them.
 
 Cheapest first: a mistake of the catalog, one changed term, an exchanged layout, two changed terms. A cause is named
-only if it gives all the numbers of all the cases exactly; otherwise what is said is where it goes wrong (`check.ladder`) and
-which term is closest, marked as a guess.
+only if it gives all the numbers of all the cases exactly; otherwise what is said is where it goes wrong
+(`check.ladder`) and which term is closest, marked as a guess.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ A formula is an ordinary function, written one gradient a line::
         return da, db
 
 `Formula` parses its source. Lines that assign a gradient (a name that starts with ``d``) are split into terms at
-``+`` and ``-``, and terms into factors at ``*``. From there a *mutant* is the formula with one change: a term missing, doubled
-or with the wrong sign, a factor missing or wrong, ``=`` for ``+=``, a value of step t where that of step t-1 belongs.
-The same table computes the expected values, names what a wrong answer lacks, and supplies the wrong formulas that a
-student's own test has to find.
+``+`` and ``-``, and terms into factors at ``*``. From there a *mutant* is the formula with one change: a term missing,
+doubled or with the wrong sign, a factor missing or wrong, ``=`` for ``+=``, a value of step t where that of step t-1
+belongs. The same table computes the expected values, names what a wrong answer lacks, and supplies the wrong formulas
+that a student's own test has to find.
 """
 
 from __future__ import annotations

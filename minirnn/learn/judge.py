@@ -59,7 +59,7 @@ def outputs_of(exercise: Exercise, value: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_listed_array(values: list[Any]) -> bool:
     """Whether a list is one array: of numbers, or of rows of one length."""
-    arrays = all(isinstance(v, np.ndarray) for v in values)
+    arrays = bool(values) and all(isinstance(v, np.ndarray) for v in values)
     return arrays and len({v.shape for v in values}) == 1 and (len(values) > 1 or values[0].ndim == 0)
 
 
@@ -83,6 +83,8 @@ def part(name: str, want: Any, value: Any, letters: str, tolerance: float) -> Pa
         complaint = next((p.complaint for p in each if p.complaint), "")
         return Part(name, all(p.ok for p in each), max(p.error for p in each), complaint)
     want = np.asarray(want)
+    if isinstance(value, list) and is_listed_array(value):
+        value = np.array(value)
     if complaint := unfit(name, want, value, letters):
         return Part(name, False, np.inf, complaint)
     error = worst_error(want, value)

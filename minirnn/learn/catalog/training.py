@@ -84,7 +84,7 @@ EXERCISES = (
         wrong=(
             Wrong("one of torch's two biases is missing: they are always added to each other", one_bias),
             Wrong("the rows of h_prev come before those of x", hidden_first),
-            Wrong("the gates still stand in torch's order i, f, g, o, not in i, ci, f, o (ci is torch's g)", torch_order),
+            Wrong("the gates still stand in torch's order i, f, g, o; expected i, g, f, o", torch_order),
         ),
     ),
     Exercise(

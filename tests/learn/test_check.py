@@ -1,0 +1,239 @@
+"""Checking an exercise: what is said about every kind of wrong answer, and in which line."""
+
+from __future__ import annotations
+
+import pytest
+
+from minirnn.learn.catalog import EXERCISES
+from minirnn.learn.course import load
+from minirnn.learn.verify import verify
+from tests.learn.answers import COURSE, body, checked, solution
+
+CUDA = [id for id, exercise in EXERCISES.items() if exercise.kind == "cuda"]
+
+
+def test_the_course_has_its_exercises_in_order():
+    assert list(COURSE.entries) == [f"ex{k:02d}" for k in range(1, 22)]
+
+
+@pytest.mark.parametrize("id", COURSE.entries)
+def test_the_stub_is_not_started_the_solution_passes_with_all_points(tmp_path, id):
+    entry = COURSE.entry(id)
+    assert checked(tmp_path, id, COURSE.stub(entry)).status == "not started"
+    result = checked(tmp_path, id, solution(id), hidden=True)
+    assert (result.status, result.score, result.hidden) == ("passed", entry.points, entry.hidden), result.message
+
+
+def test_the_course_verifies_itself():
+    assert [(id, complaints) for id, complaints in verify(load()) if complaints] == []
+
+
+# ---- answers that cannot be judged: (id, text or function body, line or None, what is said)
+
+EX05 = "da = dh * (1 - h * h)\nreturn da @ W.T, da @ R.T, x.T @ da, h_prev.T @ da, da.sum(0)"
+FAULTS = {
+    "syntax error": ("ex05", "def rnn_cell_backward(x:\n    return 1\n", 1, "not valid Python"),
+    "indentation": ("ex05", "def rnn_cell_backward(x):\nreturn 1\n", 2, "not valid Python"),
+    "tabs and spaces": ("ex05", "def f():\n    if 1:\n\treturn 1\n", 3, "not valid Python"),
+    "another name": ("ex05", "def rnn_backward(x):\n    return 1\n", None,
+                     "there is no rnn_cell_backward; it defines rnn_backward"),
+    "no function": ("ex05", "x = 1\n", None, "there is no rnn_cell_backward"),
+    "an empty file": ("ex05", "", None, "there is no rnn_cell_backward"),
+    "null bytes": ("ex05", "x = 1\0\n", None, "null bytes"),
+    "another argument": ("ex05", "def rnn_cell_backward(x, hprev, W, R, h, dh):\n    return 1\n", None,
+                         "expected the arguments x, h_prev, W, R, h, dh"),
+    "an exception at import": ("ex05", "import numpy as np\n\nnp.nothing\n", 3, "AttributeError"),
+    "a module that is not there": ("ex05", "import torchy\n", 1, "No module named 'torchy'"),
+    "an exception": ("ex05", body("ex05", "\nreturn x @ h"), 5, "ValueError"),
+    "None": ("ex05", body("ex05", "da = dh"), None, "returned None: is there a return?"),
+    "one value": ("ex05", body("ex05", "return dh"), None, "returned one value\n  expected 5: dx, dh_prev, dW, dR, db"),
+    "too few values": ("ex05", body("ex05", "return dh, dh"), None, "returned 2 values"),
+    "a dict of other names": ("ex05", body("ex05", "return {'dx': x}"), None, "returned a dict with dx"),
+    "an input changed in place": ("ex05", body("ex05", "dh *= 1 - h * h\nreturn dh"), 5, "changes an input in place"),
+    "exit": ("ex05", body("ex05", "import sys\nsys.exit(0)"), 6, "calls exit"),
+    "exit at import": ("ex05", "import sys\nsys.exit(3)\n", 2, "calls exit"),
+    "KeyboardInterrupt": ("ex05", "raise KeyboardInterrupt\n", 1, "KeyboardInterrupt"),
+    "endless recursion": ("ex05", body("ex05", "\nreturn rnn_cell_backward(x, h_prev, W, R, h, dh)"), 5,
+                          "RecursionError"),
+    "a CUDA syntax error": ("ex17", 'extern "C" __global__ void blend_gradient(int N) { int k = ; }\n', None,
+                            "ex17_pointwise.cu:1"),
+    "another kernel": ("ex17", 'extern "C" __global__ void other(int N) {}\n', None, "no kernel 'blend_gradient'"),
+    "other kernel arguments": ("ex17", 'extern "C" __global__ void blend_gradient(int N) {}\n', None, "blend_gradient"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_told_with_file_and_line(tmp_path, name):
+    id, text, line, said = FAULTS[name]
+    result = checked(tmp_path, id, text)
+    first, rest = result.message.split("\n", 1)
+    place = COURSE.entry(id).file + (f", line {line}" if line else "")
+    assert result.status == "failed" and result.score == 0
+    assert first == place, result.message
+    assert said in rest
+    assert "Traceback" not in result.message and "minirnn/learn" not in result.message
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("None", "dx is None, expected an array of shape (B, I) = (2, 3)"),
+        ("x.T", "dx has shape (3, 2), expected (B, I) = (2, 3); its transpose would fit"),
+        ("'text'", "dx is str"),
+        ("x * 1j", "dx is of dtype complex128"),
+        ("x * np.nan", "dx[0, 0] is nan"),
+        ("x / np.zeros_like(x)", "dx[0, 0] is"),
+        ("x[None]", "dx has shape (1, 2, 3)"),
+        ("[[1, 2], [3]]", "dx is a list, expected an array"),
+        ("np.array([None])", "dx is ndarray"),
+    ],
+)
+def test_a_value_that_cannot_be_compared_is_described(tmp_path, value, said):
+    with_value = EX05.replace("return da @ W.T", f"return {value}")
+    code = f"with np.errstate(all='ignore'):\n    bad = {value}\n" + with_value.replace(f"return {value}", "return bad")
+    result = checked(tmp_path, "ex05", body("ex05", code))
+    assert said in result.message
+    assert [p.name for p in result.parts if not p.ok] == ["dx"]
+    assert result.score == 4  # partial credit: four of five gradients are right
+
+
+def test_a_gradient_summed_too_little_or_too_much(tmp_path):
+    result = checked(tmp_path, "ex05", body("ex05", EX05.replace("da.sum(0)", "da")))
+    assert "db has shape (2, 5), expected (H,) = (5,); is the sum over the batch missing?" in result.message
+
+
+def test_other_return_types_are_taken(tmp_path):
+    as_dict = EX05.replace("return ", "v = ") + "\nreturn dict(zip(['dx', 'dh_prev', 'dW', 'dR', 'db'], v))"
+    assert checked(tmp_path, "ex05", body("ex05", as_dict)).passed
+    assert checked(tmp_path, "ex05", body("ex05", EX05.replace("return ", "return [") + "]")).passed
+    lists = EX05.replace("da.sum(0)", "da.sum(0).tolist()").replace("da @ W.T", "(da @ W.T).tolist()")
+    assert checked(tmp_path, "ex05", body("ex05", lists)).passed
+    tensor = "import minirnn as mr\n" + EX05.replace("return da @ W.T", "return mr.tensor(da @ W.T)")
+    assert checked(tmp_path, "ex05", body("ex05", tensor)).passed
+
+
+def test_files_in_other_encodings(tmp_path):
+    right = body("ex05", EX05)
+    assert checked(tmp_path, "ex05", ("# größe\n" + right).encode("utf-8-sig")).passed
+    assert checked(tmp_path, "ex05", ("# -*- coding: latin-1 -*-\n# größe\n" + right).encode("latin-1")).passed
+    assert checked(tmp_path, "ex05", right.replace("\n", "\r\n").encode()).passed
+    result = checked(tmp_path, "ex05", ("# größe\n" + right).encode("latin-1"))
+    assert "not UTF-8" in result.message
+    assert checked(tmp_path, "ex05", right.encode("utf-16")).status == "failed"
+
+
+def test_a_missing_file_and_a_folder_in_its_place(tmp_path):
+    from minirnn.learn.check import check
+
+    entry = COURSE.entry("ex05")
+    assert "minirnn reset ex05" in check(COURSE, entry, tmp_path / "none.py").message
+    assert "cannot be read" in check(COURSE, entry, tmp_path).message
+
+
+def test_the_line_of_the_mistake_is_named(tmp_path):
+    wrong = solution("ex07", ("dcs + dh * o * (1 - co * co)", "dh * o * (1 - co * co)"))
+    result = checked(tmp_path, "ex07", wrong)
+    line = next(k for k, text in enumerate(wrong.splitlines(), 1) if "dcs_total = " in text)
+    assert f"line {line} (where you assign dcs_total)" in result.message
+    assert result.diagnosis == "dcs_total: the term dcs is missing"
+    assert "^^^ this term is missing" in result.message
+
+
+def test_the_ladder_says_from_where_it_goes_wrong(tmp_path):
+    # A mistake that is no single change: the state's gradient is carried over two steps instead of one.
+    wrong = solution("ex06", ("dh_next = da @ R.T", "dh_next = 0.7 * da @ R.T + 0.1 * np.sin(dh_t)"))
+    result = checked(tmp_path, "ex06", wrong)
+    assert not result.exact
+    assert "Wrong already for one step (T=1): look at the formulas of a single step" in result.message
+    wrong = solution("ex06", ("dh_t = dh[t] + dh_next", "dh_t = dh[t] + np.sin(dh_next)"))
+    result = checked(tmp_path, "ex06", wrong)
+    assert "Right for one step (T=1); wrong for two steps with a gradient into the last only (T=2)" in result.message
+    assert "what is carried from step t+1 to t" in result.message
+
+
+def test_prints_are_shown(tmp_path):
+    from minirnn.learn.text import report
+
+    result = checked(tmp_path, "ex05", body("ex05", "print('shape', x.shape)\n" + EX05))
+    assert "shape (2, 3)" in report(result)
+
+
+@pytest.mark.parametrize(
+    ("detail", "shown", "hidden"), [("gradient", "dcs_prev", "this term"), ("count", "5 of 5 are wrong", "dcs_prev")]
+)
+def test_a_course_can_say_less(tmp_path, detail, shown, hidden):
+    from dataclasses import replace
+
+    entry = replace(COURSE.entry("ex07"), detail=detail)
+    course = replace(COURSE, entries={**COURSE.entries, "ex07": entry})
+    result = checked(tmp_path, "ex07", solution("ex07", ("dcs + dh * o", "dh * o")), course)
+    assert shown in result.message and hidden not in result.message
+
+
+# ---- kernels
+
+
+def test_reports_of_the_simulator_are_shown(tmp_path):
+    result = checked(tmp_path, "ex19", COURSE.stub(COURSE.entry("ex19")) + "// begun\n")
+    assert result.status == "failed"
+    assert "race" in result.message and "ex19_race.cu" in result.message
+    out_of_bounds = solution("ex17", ("if (k >= N) return;", ""))
+    result = checked(tmp_path, "ex17", out_of_bounds)
+    assert "read past the end of device allocation" in result.message and "SimError" not in result.message
+
+
+def test_numbers_never_written_are_noticed(tmp_path):
+    result = checked(tmp_path, "ex17", solution("ex17", ("du[k] = dh[k] * (h_prev[k] - c[k]);", "")))
+    assert "du[0] is nan: was it never written?" in result.message
+    assert [p.name for p in result.parts if not p.ok] == ["du"]
+
+
+@pytest.mark.parametrize("id", ["ex18", "ex20"])
+def test_right_numbers_with_too_much_traffic_get_half_the_points(tmp_path, id):
+    result = checked(tmp_path, id, COURSE.stub(COURSE.entry(id)) + "// begun\n")
+    assert result.parts[0].ok and not result.parts[1].ok
+    assert 0 < result.score < COURSE.entry(id).points
+    assert "allowed are" in result.message
+
+
+def test_an_early_return_before_a_barrier_is_caught(tmp_path):
+    early = solution("ex18", ("float sum = 0;", "if (row >= M || column >= N) return;\n    float sum = 0;"))
+    assert not checked(tmp_path, "ex18", early).passed
+
+
+# ---- a student's test
+
+
+@pytest.mark.parametrize(
+    ("change", "missed"),
+    [
+        (("dcs, dh = rng.normal(size=(2, B, H))", "dcs, dh = np.zeros((B, H)), np.ones((B, H))"), "missing"),
+        (("for k, gradient in enumerate(gradients):", "for k, gradient in enumerate(gradients[:1]):"), "step"),
+    ],
+)  # fmt: skip
+def test_weak_tests_let_mutants_live(tmp_path, change, missed):
+    """All-ones gradients into one output, or a look at one gradient only, miss whole terms."""
+    result = checked(tmp_path, "ex21", solution("ex21", change))
+    assert result.status == "failed" and 0 < result.score < COURSE.entry("ex21").points
+    wrong = [p for p in result.parts if not p.ok]
+    assert missed in [p.name for p in wrong]
+    assert all("accepts a wrong one" in p.complaint for p in wrong)
+
+
+def test_a_test_that_rejects_everything_gets_nothing(tmp_path):
+    result = checked(tmp_path, "ex21", body("ex21", "raise AssertionError('no')"))
+    assert result.score == 0 and "rejects a right backward pass (as it stands): no" in result.message
+    result = checked(tmp_path, "ex21", body("ex21", "return None"))
+    assert result.score == 1 and result.parts[0].ok
+
+
+def test_a_test_that_compares_bits_is_told(tmp_path):
+    code = """
+    from minirnn.learn.formulas.lstm import lstm_cell_backward as right
+    x, c, h = rng.normal(size=(2, 3)), rng.normal(size=(2, 5)), rng.normal(size=(2, 5))
+    w, b = rng.normal(size=(8, 20)), rng.normal(size=20)
+    i, cs, f, o, ci, co, _ = forward(x, c, h, w, b)
+    args = x, c, h, w, i, cs, f, o, ci, co, h, c
+    assert all((a == b).all() for a, b in zip(right(*args), backward(*args)))
+    """
+    assert "written differently" in checked(tmp_path, "ex21", body("ex21", code)).message

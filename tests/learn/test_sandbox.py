@@ -1,0 +1,221 @@
+"""Hostile answers: each costs its own exercise, says why, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from minirnn.learn import protocol
+from minirnn.learn.sandbox import with_token
+from tests.learn.answers import COURSE, body, checked
+
+RIGHT = "da = dh * (1 - h * h)\nreturn da @ W.T, da @ R.T, x.T @ da, h_prev.T @ da, da.sum(0)"
+
+# name -> (code before the right answer, what is said)
+HOSTILE = {
+    "endless loop": ("while True:\n    pass", "stopped after 1 s in rnn_cell_backward, line 5"),
+    "endless sleep": ("import time\ntime.sleep(1000)", "stopped after 1 s in rnn_cell_backward, line 6"),
+    "endless C call": ("sum(iter(int, 1))", "stopped after 1 s in rnn_cell_backward, line 5"),
+    "memory bomb": ("np.ones(1 << 31)", "too much memory"),
+    "slow memory bomb": ("a = []\nwhile True:\n    a.append('x' * (1 << 20))", "too much memory"),
+    "os._exit": ("import os\nos._exit(0)", "ended before it returned anything"),
+    "os.abort": ("import os\nos.abort()", "SIGABRT"),
+    "crash": ("import ctypes\nctypes.string_at(0)", "calls native code"),
+    "segmentation fault": ("import faulthandler\nfaulthandler._sigsegv()", "SIGSEGV"),
+    "fork": ("import os\nos.fork()", "starts another process"),
+    "fork in a loop": (
+        "import os\nwhile True:\n    try: os.fork()\n    except BaseException: pass",
+        "starts another process"),
+    "subprocess": ("import subprocess\nsubprocess.run(['touch', '/tmp/x'])", "starts another process"),
+    "the call below subprocess": (
+        "import _posixsubprocess as p\np.fork_exec([b'/bin/true'], [b'/bin/true'], True, (), None, None, -1, -1, "
+        "-1, -1, -1, -1, -1, -1, True, False, -1, None, None, None, -1, None, True)",
+        "starts another process",
+    ),
+    "shell": ("import os\nos.system('true')", "starts another process"),
+    "multiprocessing": (
+        "import multiprocessing as m\nm.get_context('spawn').Process(target=print).start()",
+        "starts another process"),
+    "write a file": ("open('OUTSIDE', 'w').write('x')", "writes to the file"),
+    "write with os": ("import os\nos.open('OUTSIDE', os.O_CREAT | os.O_WRONLY)", "writes to the file"),
+    "write with pathlib": ("import pathlib\npathlib.Path('OUTSIDE').write_text('x')", "writes to the file"),
+    "append": ("open('VICTIM', 'a')", "writes to the file"),
+    "remove": ("import os\nos.remove('VICTIM')", "changes files"),
+    "rename": ("import os\nos.rename('VICTIM', 'OUTSIDE')", "changes files"),
+    "rmtree": ("import shutil\nshutil.rmtree('FOLDER')", "changes files"),
+    "chmod": ("import os\nos.chmod('VICTIM', 0)", "changes files"),
+    "network": ("import socket\nsocket.create_connection(('127.0.0.1', 9))", "uses the network"),
+    "kill the parent": ("import os\nos.kill(os.getppid(), 9)", "sends a signal"),
+    "native code": ("import ctypes\nctypes.CDLL(None).unlink(b'VICTIM')", "calls native code"),
+    "catching it": ("try:\n    open('OUTSIDE', 'w')\nexcept BaseException:\n    pass", "writes to the file"),
+    "closed pipes": ("import os\nos.closerange(3, 64)", "ended before"),
+    "garbage on the pipes": (
+        "import os\nfor fd in range(3, 64):\n    try: os.write(fd, b'\\x08\\0\\0\\0garbage!')\n"
+        "    except OSError: pass",
+        "could not be read"),
+    "a huge message": (
+        "import os\nfor fd in range(3, 64):\n    try: os.write(fd, b'\\xff\\xff\\xff\\xff')\n    except OSError: pass",
+        "could not be read"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_answer_gets_nothing_and_a_sentence(tmp_path, name):
+    code, said = HOSTILE[name]
+    victim, outside, folder = tmp_path / "victim", tmp_path / "outside", tmp_path / "folder"
+    victim.write_text("here")
+    folder.mkdir()
+    for word, path in (("VICTIM", victim), ("OUTSIDE", outside), ("FOLDER", folder)):
+        code = code.replace(word, str(path))
+    start = time.monotonic()
+    result = checked(tmp_path / "tree", "ex05", body("ex05", f"{code}\n{RIGHT}"), seconds=1.0, megabytes=512)
+    assert result.status == "failed" and result.score == 0
+    assert said in result.message, result.message
+    assert time.monotonic() - start < 10
+    assert victim.read_text() == "here" and folder.is_dir() and not outside.exists()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "np.allclose = lambda *a, **k: True",
+        "np.testing = None",
+        "import json; json.dumps = lambda *a, **k: '{}'",
+        "import sys; sys.modules['pytest'] = None",
+        'print(\'{"score": 100, "tests": []}\')',
+        "import sys; print('{\"score\": 1}', file=sys.stderr)",
+        "import faulthandler; faulthandler.cancel_dump_traceback_later()",
+        "import gc; gc.disable()",
+        "np.asarray = lambda a: a",
+        "np.savez = None",
+    ],
+)
+def test_patches_and_forged_output_change_no_grade(tmp_path, code):
+    """With a right answer all points, with a wrong one those of the right gradients: as if the patch were not there."""
+    right = checked(tmp_path, "ex05", body("ex05", f"{code}\n{RIGHT}"))
+    assert right.passed, right.message
+    wrong = checked(
+        tmp_path, "ex05", body("ex05", f"{code}\n{RIGHT}".replace("return da @ W.T", "return 2 * da @ W.T"))
+    )
+    assert wrong.score == 4
+
+
+def test_a_flood_of_prints_neither_blocks_nor_fills_memory(tmp_path):
+    result = checked(tmp_path, "ex05", body("ex05", f"print('x' * 50_000_000)\n{RIGHT}"))
+    assert result.passed and len(result.prints) <= 20_000
+
+
+def test_reading_the_expected_values_is_of_no_use(tmp_path):
+    """They are nowhere in the process: neither in its memory's Python objects nor in its arguments."""
+    code = """
+    import gc, sys
+    names = {n for o in gc.get_objects() if isinstance(o, dict) for n in o if isinstance(n, str)}
+    secret = [m for m in sys.modules if "catalog" in m or "judge" in m]
+    print(sorted(names & {"expected", "hidden_seed", "solution"}), secret)
+    """
+    result = checked(tmp_path, "ex05", body("ex05", code + RIGHT.replace("\n", "\n    ")))
+    assert result.prints.splitlines()[0] == "[] []"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are listed in /proc on Linux only")
+def test_a_process_that_leaves_the_group_is_ended_too(tmp_path):
+    """Past the hook, as native code could: a grandchild in a session of its own."""
+    import subprocess
+
+    from minirnn.learn.sandbox import Child
+    from tests.learn.answers import entry_of
+
+    file = tmp_path / "ex05.py"
+    file.write_text(body("ex05", RIGHT))
+    entry = entry_of("ex05")
+    child = Child(file, entry.file, "rnn_cell_backward", "python", entry.limits)
+    environment = {**os.environ, "MINIRNN_ANSWER": child.token}
+    stray = subprocess.Popen(["sleep", "1000"], env=environment, start_new_session=True)
+    deadline = time.monotonic() + 5
+    while stray.pid not in with_token(child.token) and time.monotonic() < deadline:
+        time.sleep(0.01)  # until it has become sleep
+    child.close()
+    assert stray.wait(5) == -9
+    assert with_token(child.token) == []
+    assert not child.folder.exists()
+
+
+def test_a_kernels_host_code_cannot_write_outside(tmp_path):
+    """Code that runs while the compiled kernel is loaded: only the system itself can stop it."""
+    from minirnn.learn import locks
+
+    outside = tmp_path / "outside"
+    code = (
+        '#include <stdio.h>\nstruct Spy { Spy() { FILE *f = fopen("%s", "w"); if (f) fclose(f); } };\nstatic Spy spy;\n'
+    )
+    text = code % outside + COURSE.solution(COURSE.entry("ex17"))
+    result = checked(tmp_path / "tree", "ex17", text)
+    pid = os.fork()
+    if pid == 0:  # whether this system has Landlock: tried in a process of its own
+        os._exit(0 if locks.landlock(str(tmp_path)) else 1)
+    if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]):
+        pytest.skip("this system has no Landlock")
+    assert not outside.exists(), result.message
+
+
+def test_an_endless_kernel_is_stopped(tmp_path):
+    endless = COURSE.solution(COURSE.entry("ex17")).replace(
+        "if (k >= N) return;", "while (true) dh_prev[0] = *(volatile int *)&N;"
+    )
+    result = checked(tmp_path, "ex17", endless, seconds=2.0)
+    assert result.status == "failed" and ("stopped" in result.message or "progress" in result.message)
+
+
+# ---- messages
+
+
+def test_messages_survive_the_pipe():
+    import numpy as np
+
+    message = {"a": np.arange(6).reshape(2, 3), "b": [1, (2.5, None)], "c": "text", "d": np.float32(2)}
+    back = protocol.unpack(protocol.pack(message))
+    assert back["b"] == [1, (2.5, None)] and back["c"] == "text" and back["d"].dtype == np.float32
+    np.testing.assert_array_equal(back["a"], message["a"])
+
+
+def test_damaged_messages_are_refused(rng):
+    data = protocol.pack({"a": rng.normal(size=(3, 4)), "b": "text"})
+    for _ in range(300):
+        damaged = bytearray(data[: rng.integers(1, len(data))] if rng.random() < 0.3 else data)
+        for k in rng.integers(0, len(damaged), size=3):
+            damaged[k] = rng.integers(256)
+        try:
+            protocol.unpack(bytes(damaged))
+        except protocol.BadMessage:
+            continue
+
+
+def test_pickles_and_compressed_bombs_are_refused():
+    import io
+    import zipfile
+
+    import numpy as np
+
+    out = io.BytesIO()
+    np.savez(out, a=np.array([object()], dtype=object), text=np.array("{}"))
+    with pytest.raises(protocol.BadMessage):
+        protocol.unpack(out.getvalue())
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a0.npy", bytes(1 << 24))
+    with pytest.raises(protocol.BadMessage, match="compressed"):
+        protocol.unpack(out.getvalue())
+    with pytest.raises(TypeError):
+        protocol.pack({"a": np.array([object()])})
+
+
+def test_no_scratch_folder_is_left(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "tree").mkdir()
+    checked(tmp_path / "tree", "ex05", body("ex05", RIGHT))
+    assert [p.name for p in Path(tmp_path).iterdir()] == ["tree"]
