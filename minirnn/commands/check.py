@@ -7,10 +7,15 @@ from pathlib import Path
 
 from minirnn.commands.errors import UserError, user_mistakes
 
+DEVICES = ("cuda-sim", "cuda")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("exercise", metavar="EX", nargs="?", help="such as ex05 (default: the first not passed yet)")
-    parser.add_argument("--all", action="store_true", help="every exercise, one line each")
+    add = parser.add_argument
+    add("exercise", metavar="EX", nargs="?", help="such as ex05 (default: the first not passed yet)")
+    add("--all", action="store_true", help="every exercise, one line each")
+    where = "where kernels run: cuda-sim (default), cuda, or cuda-sim,cuda; points come from the simulator"
+    add("--device", default="cuda-sim", metavar="NAMES", help=where)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -21,6 +26,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.all and args.exercise:
         raise UserError(f"both --all and {args.exercise} are given\n  expected one of them")
+    devices = devices_of(args.device)
     with user_mistakes():
         tree = find_tree(Path.cwd())
         entry = tree.course.entry(args.exercise) if args.exercise else tree.current()
@@ -31,18 +37,37 @@ def run(args: argparse.Namespace) -> int:
         return 0
     else:
         entries = [entry]
+        if args.device != "cuda-sim" and entry.exercise.kind != "cuda":
+            raise UserError(
+                f"{entry.id} is NumPy, so --device {args.device} says nothing\n  expected a kernel's exercise"
+            )
     failed = False
     for one in entries:
-        result = check(tree.course, one, tree.file(one))
-        tree.note_passed(one, result.passed)
-        failed |= result.status == "failed"
-        if args.all:
-            print(text.header(result), flush=True)
-        else:
-            print(text.report(result))
-            if step := text.next_step(result, tree.state["hints"].get(one.id, 0)):
-                print(f"\n{step}")
+        for device in devices if one.exercise.kind == "cuda" else DEVICES[:1]:
+            result = check(tree.course, one, tree.file(one), device=device)
+            if device == "cuda-sim":
+                tree.note_passed(one, result.passed)
+            failed |= result.status == "failed"
+            if args.all:
+                print(text.header(result), flush=True)
+            else:
+                print(text.report(result))
+                if step := text.next_step(result, tree.state["hints"].get(one.id, 0)):
+                    print(f"\n{step}")
     if args.all:
         passed = sum(tree.passed(e) for e in entries)
         print(f"\n{passed} of {len(entries)} passed")
     return 1 if failed else 0
+
+
+def devices_of(names: str) -> list[str]:
+    """The devices named, if they work here."""
+    from minirnn import devices
+
+    wanted = list(dict.fromkeys(names.split(",")))
+    for name in wanted:
+        if name not in DEVICES:
+            raise UserError(f"--device names {name!r}\n  expected {' or '.join(DEVICES)}, or both with a comma")
+        if name == "cuda" and (reason := devices.available()["cuda"]) is not None:
+            raise UserError(reason)
+    return wanted

@@ -164,13 +164,17 @@ def main() -> None:
     if job is None:
         return
     answer = Answer(requests, replies, job)
-    locks.limit(job["seconds"], job["memory"])
     if job["kind"] == "cuda":
         sys.path.insert(0, job["root"])
         from minirnn.learn import child_cuda  # the simulator, of which the other answers need nothing
 
-        child_cuda.serve(answer, protocol, locks)
+        if job["device"] == "cuda":
+            child_cuda.on_gpu(answer, protocol)
+        else:
+            locks.limit(job["seconds"], job["memory"])
+            child_cuda.in_simulator(answer, protocol, locks)
         return
+    locks.limit(job["seconds"], job["memory"])
     locks.lock(answer.violation, os.getcwd())
     faulthandler.dump_traceback_later(job["seconds"], file=2)
     function = answer.load()

@@ -1,4 +1,4 @@
-"""The part of an answer's process that runs CUDA kernels, in the simulator, with every access checked."""
+"""The part of an answer's process that runs CUDA kernels: in the simulator, with every access checked, or on a GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,27 @@ from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.devices.cuda.sim.trace import SECTOR, Trace
 
 
-def serve(answer: Any, protocol: Any, locks: Any) -> None:
+def on_gpu(answer: Any, protocol: Any) -> None:
+    """Compile and run on the GPU. Without locks, since nvcc is a process and a CUDA context outgrows any limit of
+    addresses: for a student's own machine, never for grading."""
+    from minirnn.devices.cuda.pycuda_driver import PyCudaDriver
+
+    try:
+        answer.read()
+        module = PyCudaDriver().module(answer.source, os.path.basename(answer.job["file"]))
+        kernel = module.function(answer.job["function"])
+        answer.reply(kernels=[answer.job["function"]])
+    except (CudaError, UnicodeDecodeError, SyntaxError, KeyError, RuntimeError) as error:
+        answer.reply(error={**answer.describe(error), "loading": True})
+        return
+    while (call := protocol.receive(answer.requests)) is not None:
+        try:
+            launch(answer, kernel, call)
+        except (CudaError, TypeError, ValueError) as error:
+            answer.reply(error={"type": type(error).__name__, "text": str(error), "line": line_of(error), "code": ""})
+
+
+def in_simulator(answer: Any, protocol: Any, locks: Any) -> None:
     """Compile the kernel, then run each call in the order of threads that it names."""
     name = os.path.basename(answer.job["file"])
     options = SimOptions(check=True, memory_mb=256, watchdog_ms=1000 * int(answer.job["seconds"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import json
@@ -187,6 +188,7 @@ class Tree:
         return self.state["passed"].get(entry.id) == digest(self.file(entry))
 
     def note_passed(self, entry: Entry, passed: bool) -> None:
+        self.reread()
         self.state["passed"].pop(entry.id, None)
         if passed:
             self.state["passed"][entry.id] = digest(self.file(entry))
@@ -194,6 +196,7 @@ class Tree:
 
     def note_hint(self, entry: Entry) -> int:
         """One more hint: how many have been given now."""
+        self.reread()
         given = min(self.state["hints"].get(entry.id, 0) + 1, len(entry.hints))
         self.state["hints"][entry.id] = given
         self.save()
@@ -202,6 +205,11 @@ class Tree:
     def current(self) -> Entry | None:
         """The first exercise not passed yet."""
         return next((entry for entry in self.course.entries.values() if not self.passed(entry)), None)
+
+    def reread(self) -> None:
+        """Take over what pytest or another command has noted since."""
+        with contextlib.suppress(OSError, ValueError):
+            self.state = read_state(self.root)
 
     def save(self) -> None:
         with atomic_write(self.root / STATE) as file:
@@ -243,6 +251,17 @@ def new_tree(root: Path, course: Course, missing: bool = False) -> Tree:
     return tree
 
 
+def read_state(root: Path) -> dict[str, Any]:
+    """What has been done in a tree. Raises ValueError or OSError."""
+    state = json.loads((root / STATE).read_text(encoding="utf-8"))
+    fields = {"course": str, "version": int, "passed": dict, "hints": dict}
+    if not isinstance(state, dict) or not all(isinstance(state.get(name), kind) for name, kind in fields.items()):
+        raise ValueError(f"expected the fields {', '.join(fields)}")
+    if not all(isinstance(count, int) for count in state["hints"].values()):
+        raise ValueError("hints are not numbers")
+    return state
+
+
 def find_tree(start: Path, course: Course | None = None) -> Tree:
     """The student's tree that `start` is in.
 
@@ -256,11 +275,9 @@ def find_tree(start: Path, course: Course | None = None) -> Tree:
     if root is None:
         raise CourseError("this is no course folder\n  make one with: minirnn learn init DIR, then cd DIR")
     try:
-        state = json.loads((root / STATE).read_text(encoding="utf-8"))
-        if not (isinstance(state, dict) and isinstance(state["passed"], dict) and isinstance(state["hints"], dict)):
-            raise ValueError("not the fields it should have")
+        state = read_state(root)
         known = (state["course"], state["version"])
-    except (ValueError, KeyError, OSError) as error:
+    except (ValueError, OSError) as error:
         raise CourseError(
             f"{root / STATE}: cannot be read ({error})\n  delete it and run: minirnn learn init . --missing"
         ) from error

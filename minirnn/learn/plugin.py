@@ -127,6 +127,17 @@ class ExerciseItem(pytest.Item):
 # ---- exercises of one's own
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A mark that cannot be graded stops the run before any test."""
+    for item in items:
+        for mark in item.iter_markers("exercise"):
+            if not mark.args or not isinstance(mark.args[0], str):
+                raise pytest.UsageError(f"{item.nodeid}: the mark exercise needs an id: exercise('ex01', points=2)")
+            points = mark.kwargs.get("points", 1)
+            if not isinstance(points, int) or isinstance(points, bool) or points < 0:
+                raise pytest.UsageError(f"{item.nodeid}: points is {points!r}, expected a whole number from 0")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     """An exercise nobody has begun is no failure."""
@@ -153,16 +164,11 @@ class GradeBook:
 
     def note(self, item: pytest.Item, mark: pytest.Mark, report: pytest.TestReport) -> None:
         """Take in the report of one phase of a test."""
-        if not mark.args or not isinstance(mark.args[0], str):
-            raise pytest.UsageError(f"{item.nodeid}: the mark exercise needs an id: exercise('ex01', points=2)")
-        points = mark.kwargs.get("points", 1)
-        if not isinstance(points, int) or isinstance(points, bool) or points < 0:
-            raise pytest.UsageError(f"{item.nodeid}: points is {points!r}, expected a whole number")
         kept = self.exercises.setdefault(
             mark.args[0],
             dict(points=0, title=None, hidden=False, file=item.path.name, outcomes={}, text=[], seconds=0.0),
         )
-        kept["points"] = max(kept["points"], points)
+        kept["points"] = max(kept["points"], mark.kwargs.get("points", 1))
         kept["title"] = mark.kwargs.get("title") or kept["title"]
         kept["hidden"] |= bool(mark.kwargs.get("hidden", False))
         kept["seconds"] += report.duration

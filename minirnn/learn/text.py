@@ -13,6 +13,8 @@ def header(result: Result) -> str:
     """``ex07  LSTM cell                     3 / 5 points``."""
     left = f"{result.entry.id}  {result.entry.title}"
     right = "not started" if result.status == "not started" else f"{result.score} / {result.entry.points} points"
+    if result.device == "cuda":
+        right = f"on the GPU: {'right' if result.passed else result.status}"
     return f"{left}{right:>{WIDTH - len(left)}}"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from minirnn.learn import text
 from minirnn.learn.check import check
-from minirnn.learn.course import CourseError, Entry, Tree
+from minirnn.learn.course import CourseError, Entry, Tree, digest
 
 KEYS = "save the file to check it again   h hint   n next   p previous   q quit"
 
@@ -37,8 +37,9 @@ def watch(tree: Tree, out: Any = None) -> None:
     entries = list(tree.course.entries.values())
     entry = tree.current()
     while entry is not None:
+        checked = digest(tree.file(entry))
         run(tree, entry, out)
-        if (deed := wait(tree, entry, changes, out)) == "quit":
+        if (deed := wait(tree, entry, checked, changes, out)) == "quit":
             return
         if deed in ("next", "previous"):
             at = entries.index(entry) + (1 if deed == "next" else -1)
@@ -59,13 +60,16 @@ def run(tree: Tree, entry: Entry, out: Any) -> None:
     print(f"\n{done} of {len(tree.course.entries)} passed.   {KEYS}", file=out, flush=True)
 
 
-def wait(tree: Tree, entry: Entry, changes: Any, out: Any) -> str:
-    """Until something happens: "saved", "next", "previous" or "quit". Hints are given on the way."""
+def wait(tree: Tree, entry: Entry, checked: str | None, changes: Any, out: Any) -> str:
+    """Until something happens: "saved", "next", "previous" or "quit". Hints are given on the way.
+
+    `checked` is the digest of what was checked: what was saved during the check is seen too.
+    """
     path = tree.file(entry)
     with keys() as pressed:
         for changed in changes(path.parent, yield_on_timeout=True, rust_timeout=150, debounce=50, recursive=False,
                                raise_interrupt=False):  # fmt: skip
-            if any(Path(name).name == path.name for _, name in changed):
+            if any(Path(name).name == path.name for _, name in changed) or digest(path) != checked:
                 return "saved"
             for key in pressed():
                 if key in ("n", "p", "q"):
@@ -77,11 +81,11 @@ def wait(tree: Tree, entry: Entry, changes: Any, out: Any) -> str:
 
 @contextmanager
 def keys() -> Iterator[Any]:
-    """A function that returns the keys pressed since it was last called, without waiting."""
+    """A function that yields the keys pressed since, without waiting; those not taken are left for the next call."""
     try:
         descriptor = sys.stdin.fileno()
     except (AttributeError, OSError, ValueError):
-        yield lambda: ""
+        yield lambda: ()
         return
     restore = None
     if os.isatty(descriptor):
@@ -89,20 +93,19 @@ def keys() -> Iterator[Any]:
         import tty
 
         restore = termios.tcgetattr(descriptor)
-        tty.setcbreak(descriptor)
+        tty.setcbreak(descriptor, termios.TCSANOW)  # what is typed meanwhile is not thrown away
 
     open_ = True
 
-    def pressed() -> str:
+    def pressed() -> Iterator[str]:
         nonlocal open_
-        if not open_ or not select.select([descriptor], [], [], 0)[0]:
-            return ""
-        data = os.read(descriptor, 64)
-        open_ = bool(data)
-        return data.decode(errors="ignore")
+        while open_ and select.select([descriptor], [], [], 0)[0]:
+            data = os.read(descriptor, 1)
+            open_ = bool(data)
+            yield data.decode(errors="ignore")
 
     try:
         yield pressed
     finally:
         if restore is not None:
-            termios.tcsetattr(descriptor, termios.TCSADRAIN, restore)
+            termios.tcsetattr(descriptor, termios.TCSANOW, restore)

@@ -1,0 +1,192 @@
+"""Courses and the folders made of them: what is read, what is refused, and that nothing of a student's is lost."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from minirnn.learn.course import HERE, STATE, CourseError, find_tree, load, new_tree
+
+COURSE = load()
+FIRST = COURSE.entry("ex01")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A teacher's copy of the course."""
+    return Path(shutil.copytree(HERE, tmp_path / "course"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('id = "ex01"', "", "exercise number 1: id is missing"),
+        ('id = "ex01"', 'id = "ex99"', "'ex99': an exercise that minirnn does not have\n  there are: ex01, ex02"),
+        ('id = "ex02"', 'id = "ex01"', "exercise number 2 has id 'ex01': twice"),
+        ("points = 3", 'points = "3"', "points is '3'\n  expected int"),
+        ("points = 3", "points = true", "points is True\n  expected int"),
+        ("points = 3", "points = -1", "points is -1\n  expected a number from 0"),
+        ("points = 3", "points = 1.5", "points is 1.5\n  expected int"),
+        ('detail = "full"', 'detail = "all"', "detail is 'all'\n  expected one of full, gradient, count"),
+        ("hidden = 1", "hidden = []", "hidden is []\n  expected int"),
+        ("seconds = 20 ", "seconds = 0 ", "seconds is 0\n  expected a number from 1"),
+        ("megabytes = 2048", "megabytes = 1", "megabytes is 1\n  expected a number from 64"),
+        ('name = "minirnn"', "name = 7", "name is 7\n  expected str"),
+        ('title = "Product and sum"', "title = 1", "title is 1\n  expected str"),
+        ("hints = [", "hints = [ 1,", "hints must be strings"),
+        ("[[exercise]]", "[[exercise", "course.toml: "),
+    ],
+)
+def test_a_wrong_entry_of_a_course_is_named(folder, old, new, said):
+    path = folder / "course.toml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(CourseError) as caught:
+        load(folder)
+    assert said in str(caught.value) and str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"exercise = 1\n", "exercise is 1\n  expected list"),
+        (b"exercise = [1]\n", "exercise number 1 is 1\n  expected a table"),
+        (b"exercise = []\n", "has no exercise"),
+        (b"", "exercise is missing"),
+        (b"\xff\xfe\0", "course.toml: "),
+    ],
+)
+def test_a_course_that_is_none_is_refused(tmp_path, data, said):
+    (tmp_path / "course.toml").write_bytes(data)
+    with pytest.raises(CourseError, match="course.toml") as caught:
+        load(tmp_path)
+    assert said in str(caught.value)
+
+
+def test_a_folder_without_a_course_is_refused(tmp_path):
+    with pytest.raises(CourseError, match="no such file\n  a course is a folder with a course.toml"):
+        load(tmp_path)
+
+
+def test_a_teachers_own_stub_and_solution_come_before_minirnns(folder):
+    own = load(folder)
+    path = folder / "exercises" / FIRST.exercise.path
+    path.write_text("# mine\n")
+    assert own.stub(FIRST) == "# mine\n"
+    path.unlink()
+    assert own.stub(FIRST) == COURSE.stub(FIRST)
+    (folder / "solutions" / FIRST.exercise.path).parent.mkdir(parents=True)
+    (folder / "solutions" / FIRST.exercise.path).write_text("# solved\n")
+    assert own.solution(FIRST) == "# solved\n"
+
+
+@pytest.mark.parametrize("name", ["ex07", "EX07", "ex7", "7", "07"])
+def test_an_exercise_is_found_by_short_names(name):
+    assert COURSE.entry(name).id == "ex07"
+
+
+@pytest.mark.parametrize("name", ["", "ex", "ex99", "exercises/03_rnn", "-1", "ex²"])  # noqa: RUF001
+def test_an_exercise_that_is_not_there_is_told_with_those_that_are(name):
+    with pytest.raises(CourseError, match="no exercise .*\n  there are: ex01, ex02"):
+        COURSE.entry(name)
+
+
+def test_every_exercise_stands_in_the_course_once_with_its_stub_and_three_hints():
+    assert [e.id for e in COURSE.entries.values()] == [f"ex{k:02d}" for k in range(1, 22)]
+    assert len({e.number for e in COURSE.entries.values()}) == 21
+    for entry in COURSE.entries.values():
+        text = COURSE.stub(entry)
+        assert entry.exercise.function in text and entry.id in text and len(entry.hints) == 3
+        assert entry.exercise.kind == "cuda" or f'raise NotImplementedError("{entry.id}")' in text
+
+
+# ---- a student's folder
+
+
+def test_a_new_folder_holds_the_stubs_and_is_found_from_below(tmp_path):
+    tree = new_tree(tmp_path / "deep" / "learn", COURSE)
+    assert {tree.file(e) for e in COURSE.entries.values()} == set((tree.root / "exercises").rglob("ex*.*"))
+    assert all(tree.file(e).read_text() == COURSE.stub(e) for e in COURSE.entries.values())
+    assert find_tree(tree.file(FIRST).parent).root == tree.root
+    assert tree.current() == FIRST
+
+
+def test_solutions_hidden_seeds_and_points_do_not_go_to_students(tmp_path):
+    new_tree(tmp_path / "learn", COURSE)
+    texts = [p.read_text() for p in (tmp_path / "learn").rglob("*") if p.is_file()]
+    assert not any("hidden_seed" in text or str(COURSE.hidden_seed) in text for text in texts)
+    assert not any(COURSE.solution(e) in text for e in COURSE.entries.values() for text in texts)
+
+
+def test_nothing_is_overwritten_and_missing_adds_only_what_is_not_there(tmp_path):
+    tree = new_tree(tmp_path / "learn", COURSE)
+    tree.file(FIRST).write_text("my work\n")
+    tree.note_hint(FIRST)
+    second = COURSE.entry("ex02")
+    tree.file(second).unlink()
+    with pytest.raises(CourseError, match="is there already and not empty"):
+        new_tree(tree.root, COURSE)
+    again = new_tree(tree.root, COURSE, missing=True)
+    assert tree.file(FIRST).read_text() == "my work\n" and again.state["hints"] == {"ex01": 1}
+    assert tree.file(second).read_text() == COURSE.stub(second)
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path):
+    (tmp_path / "learn").write_text("here")
+    with pytest.raises(CourseError, match="is there already"):
+        new_tree(tmp_path / "learn", COURSE)
+    assert (tmp_path / "learn").read_text() == "here"
+
+
+def test_an_exercise_is_passed_only_as_it_stood_then(tmp_path):
+    tree = new_tree(tmp_path / "learn", COURSE)
+    tree.note_passed(FIRST, True)
+    assert find_tree(tree.root).passed(FIRST) and find_tree(tree.root).current() == COURSE.entry("ex02")
+    tree.file(FIRST).write_text("changed since\n")
+    assert not find_tree(tree.root).passed(FIRST)
+
+
+def test_hints_are_counted_up_to_the_last(tmp_path):
+    tree = new_tree(tmp_path / "learn", COURSE)
+    assert [tree.note_hint(FIRST) for _ in range(5)] == [1, 2, 3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"\xff",
+        b'{"course": "minirnn"}',
+        b'{"passed": [], "hints": {}, "course": "minirnn", "version": 1}',
+        b'{"passed": {}, "hints": {"ex01": "2"}, "course": "minirnn", "version": 1}',
+    ],
+)
+def test_a_damaged_state_is_told_with_the_way_out(tmp_path, state):
+    tree = new_tree(tmp_path / "learn", COURSE)
+    tree.file(FIRST).write_text("my work\n")
+    (tree.root / STATE).write_bytes(state)
+    with pytest.raises(CourseError, match="cannot be read .*\n  delete it and run: minirnn learn init . --missing"):
+        find_tree(tree.root)
+    (tree.root / STATE).unlink()  # what it says to do works
+    new_tree(tree.root, COURSE, missing=True)
+    assert find_tree(tree.root).file(FIRST).read_text() == "my work\n"
+
+
+@pytest.mark.parametrize(("field", "value"), [("version", 99), ("course", "another")])
+def test_a_folder_of_another_course_or_version_is_refused(tmp_path, field, value):
+    tree = new_tree(tmp_path / "learn", COURSE)
+    path = tree.root / STATE
+    path.write_text(json.dumps({**json.loads(path.read_text()), field: value}))
+    with pytest.raises(CourseError, match=f"{value}.*this minirnn has 'minirnn', version 1\n  make a new folder"):
+        find_tree(tree.root)
+
+
+def test_outside_of_a_folder_the_way_to_make_one_is_told(tmp_path):
+    with pytest.raises(CourseError, match="no course folder\n  make one with: minirnn learn init DIR"):
+        find_tree(tmp_path)

@@ -1,0 +1,163 @@
+"""The reports hold exactly the fields that the platforms publish."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import datetime
+import io
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from minirnn.learn.course import CourseError
+from minirnn.learn.reports import FORMATS, Reports
+from minirnn.learn.reports.sheet import NOT_STARTED, Row, Sheet
+
+ROWS = [
+    Row("ex01", "ex01 Product", "1.1", 3, 3, True, "all right", "", 0.1, "exercises/01_tape/ex01.py"),
+    Row("ex01", "ex01 Product: hidden checks", "1.1h", 0, 2, False, "1 of 3", "", 0.0, "e/ex01.py", hidden=True),
+    Row("ex02", "ex02 Tape", "1.2", 1, 4, False, "dx  0.5 x\x1b[0m\0", "a term is missing & <more>", 1.25, "e/ex02.py"),
+    Row("ex03", "ex03 Differences", "2.1", 0, 2, False, "not started", NOT_STARTED, 0.0, "e/ex03.py"),
+]
+SHEET = Sheet("alice", "minirnn", ROWS, 12.6)
+OTHER = Sheet("=cmd|' /C calc'!A0", "minirnn", ROWS[:2], 1.0, finished=False)
+ENVIRONMENT = {
+    "CLASSROOM": "rnn", "ASSIGNMENT": "lstm", "OWNER": "alice", "SUBMISSION_TAG": "submit/2027-02-01T14-32-05Z-a1b2c3d",
+    "COMMIT_URL": "https://host/commit", "RELEASE_URL": "https://host/release",
+}  # fmt: skip
+
+
+@pytest.fixture
+def runner(monkeypatch):
+    """The environment of Classroom 50's runner."""
+    for name in (*ENVIRONMENT, "ASSIGNMENT_TYPE", "REVIEW_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    return monkeypatch
+
+
+def render(name: str, *sheets: Sheet) -> str:
+    return FORMATS[name].render(list(sheets) or [SHEET])
+
+
+def test_gradescope():
+    """https://gradescope-autograders.readthedocs.io/en/latest/specs/"""
+    report = json.loads(render("gradescope"))
+    assert set(report) <= {
+        "score", "execution_time", "output", "output_format", "test_output_format", "test_name_format", "visibility",
+        "stdout_visibility", "extra_data", "tests", "leaderboard",
+    }  # fmt: skip
+    assert report["score"] == 4.0 == sum(t["score"] for t in report["tests"])
+    assert report["execution_time"] == 13 and isinstance(report["execution_time"], int)
+    visibilities = {"visible", "hidden", "after_due_date", "after_published"}
+    formats = {"text", "html", "simple_format", "md", "ansi"}
+    assert {report["visibility"], report["stdout_visibility"]} <= visibilities and report["output_format"] in formats
+    for test, row in zip(report["tests"], ROWS, strict=True):
+        assert set(test) <= {
+            "score", "max_score", "status", "name", "name_format", "number", "output", "output_format", "tags",
+            "visibility", "extra_data",
+        }  # fmt: skip
+        assert test["status"] in ("passed", "failed") and isinstance(test["score"], float)
+        assert test["visibility"] in visibilities and {test["name_format"], test["output_format"]} <= formats
+        assert (test["score"], test["max_score"], test["number"]) == (row.score, row.most, row.number)
+        assert isinstance(test["output"], str) and isinstance(test["tags"], list)
+    assert [t["visibility"] for t in report["tests"]] == ["visible", "after_published", "visible", "visible"]
+    assert report["tests"][2]["extra_data"] == {"diagnosis": "a term is missing & <more>"}
+
+
+def test_classroom50(runner):
+    """foundation50/classroom50, schemas/result-v1.schema.json: closed at the top, required keys, patterns."""
+    report = json.loads(render("classroom50"))
+    assert set(report) == {
+        "schema", "classroom", "assignment", "assignment_type", "owner", "submission", "commit", "release", "review",
+        "datetime", "score", "max-score", "tests",
+    }  # fmt: skip
+    assert report["schema"] == "classroom50/result/v1" and report["assignment_type"] == "individual"
+    assert all(isinstance(report[k], str) and report[k] for k in set(report) - {"score", "max-score", "tests"})
+    assert report["submission"].startswith("submit/") and report["review"] == report["commit"]
+    assert re.fullmatch(r"\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ", report["datetime"])
+    when = datetime.datetime.fromisoformat(report["datetime"])
+    assert abs(datetime.datetime.now(datetime.UTC) - when) < datetime.timedelta(minutes=5)
+    assert (report["score"], report["max-score"]) == (4, 11) and type(report["score"]) is int
+    for test in report["tests"]:
+        assert {"test-name", "passed", "score", "max-score"} <= set(test)
+        assert type(test["passed"]) is bool and type(test["score"]) is int and type(test["max-score"]) is int
+        assert 0 <= test["score"] <= test["max-score"] and test["test-name"]
+
+
+def test_classroom50_takes_group_and_review_from_its_runner(runner):
+    runner.setenv("ASSIGNMENT_TYPE", "group")
+    runner.setenv("REVIEW_URL", "https://host/compare")
+    report = json.loads(render("classroom50"))
+    assert (report["assignment_type"], report["review"]) == ("group", "https://host/compare")
+
+
+def test_classroom50_outside_of_its_runner_is_refused_before_anything_is_graded(runner, tmp_path):
+    runner.delenv("OWNER")
+    runner.setenv("COMMIT_URL", "")
+    with pytest.raises(CourseError, match="environment variables OWNER, COMMIT_URL\n"):
+        Reports([f"classroom50:{tmp_path / 'result.json'}"])
+
+
+def test_github_classroom():
+    """classroom-resources/autograding-grading-reporter: version 3, base64, output of at most 500 characters."""
+    sheet = Sheet("alice", "minirnn", [*ROWS, Row("ex04", "x", "2.2", 0, 1, False, "long " * 1000)])
+    report = json.loads(base64.b64decode(render("github-classroom", sheet)))
+    assert (report["version"], report["status"], report["max_score"]) == (3, "fail", 12)
+    assert sum(t["score"] for t in report["tests"]) == 4
+    for test in report["tests"]:
+        assert set(test) == {
+            "name", "status", "message", "test_code", "task_id", "filename", "line_no", "duration", "score", "output",
+        }  # fmt: skip
+        assert test["status"] in ("pass", "fail") and len(test["output"]) <= 500
+    assert len({t["task_id"] for t in report["tests"]}) == 5
+
+
+def test_csv_has_a_line_a_student_and_no_formula():
+    rows = list(csv.reader(io.StringIO(render("csv", SHEET, OTHER))))
+    assert rows[0] == ["id", "ex01", "ex02", "ex03", "total", "max", "finished"]
+    assert rows[1] == ["'=cmd|' /C calc'!A0", "3", "0", "0", "3", "5", "no"]
+    assert rows[2] == ["alice", "3", "1", "0", "4", "11", "yes"]
+
+
+def test_junit_can_be_parsed_whatever_was_printed():
+    root = ElementTree.fromstring(render("junit", SHEET, OTHER))
+    suite = root.find("testsuite")
+    assert suite is not None and suite.attrib == {
+        "name": "alice", "tests": "4", "failures": "2", "errors": "0", "skipped": "1", "time": "12.600",
+    }  # fmt: skip
+    cases = suite.findall("testcase")
+    assert cases[0].attrib["name"] == "ex01 Product (3/3)" and len(cases[0]) == 0
+    failure, skipped = cases[2].find("failure"), cases[3].find("skipped")
+    assert failure is not None and failure.attrib["message"] == "a term is missing & <more>"
+    assert failure.text == "dx  0.5 x\ufffd[0m\ufffd"
+    assert skipped is not None and skipped.attrib["message"] == NOT_STARTED
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("gradescope", "is no report\n  expected FORMAT:FILE with a format of gradescope, classroom50, csv"),
+        ("xml:grades.xml", "'xml:grades.xml' is no report"),
+        ("csv:", "'csv:' is no report"),
+        (":grades", "is no report"),
+        ("csv:nowhere/at/all.csv", "the folder nowhere/at does not exist"),
+        ("gradescope:results.json", "this format holds one submission, not 2\n  take csv or junit"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_refused_at_once(wanted, said):
+    with pytest.raises(CourseError) as caught:
+        Reports([wanted], 2)
+    assert said in str(caught.value)
+
+
+def test_a_report_is_replaced_as_a_whole(tmp_path):
+    target = tmp_path / "grades.csv"
+    reports = Reports([f"csv:{target}"], 2)
+    reports.write(OTHER)
+    reports.write(SHEET)
+    assert len(target.read_text().splitlines()) == 3 and list(tmp_path.iterdir()) == [target]

@@ -1,0 +1,108 @@
+"""`minirnn learn` in a terminal: what is saved is checked, a key gives a hint or another exercise."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+import signal
+import sys
+import time
+
+import pytest
+
+from minirnn.learn.course import find_tree, load, new_tree
+from tests.learn.answers import body, solution
+
+pty = pytest.importorskip("pty", reason="a terminal can only be simulated on Unix")
+pytest.importorskip("watchfiles")
+COURSE = load()
+
+
+class Terminal:
+    """A program with a terminal around it."""
+
+    def __init__(self, folder, *arguments):
+        root = str(COURSE.folder.parents[2])
+        self.pid, self.descriptor = pty.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            os.environ["PYTHONPATH"] = root
+            os.execv(sys.executable, [sys.executable, "-m", "minirnn", *arguments])
+        self.text = ""
+
+    def expect(self, pattern, seconds=60):
+        """Wait until `pattern` is printed; what came before is forgotten."""
+        end = time.monotonic() + seconds
+        while not (found := re.search(pattern, self.text)):
+            ready, _, _ = select.select([self.descriptor], [], [], max(0, end - time.monotonic()))
+            try:
+                data = os.read(self.descriptor, 4096) if ready else b""
+            except OSError:  # Linux says so at the end
+                data = b""
+            assert data, f"{pattern!r} does not come; there is:\n{self.text}"
+            self.text += data.decode(errors="replace").replace("\r", "")
+        self.text = self.text[found.end() :]
+
+    def press(self, keys):
+        os.write(self.descriptor, keys.encode())
+
+    def status(self, seconds=30):
+        end = time.monotonic() + seconds
+        while (done := os.waitpid(self.pid, os.WNOHANG)) == (0, 0):
+            if select.select([self.descriptor], [], [], 0)[0]:
+                with contextlib.suppress(OSError):
+                    self.text += os.read(self.descriptor, 4096).decode(errors="replace")
+            if time.monotonic() > end:
+                os.kill(self.pid, signal.SIGKILL)
+            time.sleep(0.02)
+        return os.waitstatus_to_exitcode(done[1])
+
+
+@pytest.fixture
+def tree(tmp_path):
+    return new_tree(tmp_path / "learn", COURSE)
+
+
+def save(tree, id, text):
+    tree.file(COURSE.entry(id)).write_text(text)
+
+
+def test_a_student_works_through_exercises(tree):
+    terminal = Terminal(tree.root, "learn")
+    terminal.expect("ex01 .*not started")
+    terminal.expect("0 of 21 passed")
+    terminal.press("h")
+    terminal.expect("1. dx asks")
+    save(tree, "ex01", solution("ex01", ("dy * w", "-dy * w")))
+    terminal.expect("ex01 .*2 / 3 points")
+    terminal.expect("wrong sign")
+    terminal.expect("0 of 21 passed")
+    save(tree, "ex01", solution("ex01"))
+    terminal.expect("ex01 .*3 / 3 points")
+    terminal.expect("ex02|1 of 21 passed")
+    terminal.press("n")
+    terminal.expect("not started")
+    terminal.press("pq")  # two keys at once
+    terminal.expect("ex01 .*3 / 3 points")
+    assert terminal.status() == 0
+    state = find_tree(tree.root).state
+    assert list(state["passed"]) == ["ex01"] and state["hints"] == {"ex01": 1}
+
+
+def test_an_exception_does_not_end_the_watch_and_ctrl_c_does(tree):
+    terminal = Terminal(tree.root, "learn")
+    terminal.expect("0 of 21 passed")
+    save(tree, "ex01", body("ex01", "raise RuntimeError('hello')"))
+    terminal.expect("RuntimeError: hello")
+    terminal.expect("0 of 21 passed")
+    terminal.press("\x03")
+    assert terminal.status() in (0, 130)
+    assert "Traceback" not in terminal.text
+
+
+def test_outside_of_a_course_folder_the_way_to_make_one_is_told(tmp_path):
+    terminal = Terminal(tmp_path, "learn")
+    terminal.expect("no course folder")
+    assert terminal.status() == 2
