@@ -13,6 +13,7 @@ import pytest
 import minirnn as mr
 from minirnn.commands.explain import explained
 from minirnn.devices.cuda.sim.options import SimOptions
+from minirnn.learn.course import load
 
 ROOT = Path(__file__).parents[1]
 GENERATED = ("api/", "../api/", "tutorials/")
@@ -24,6 +25,20 @@ def test_every_op_has_a_page() -> None:
     pages = "\n".join(p.read_text() for p in (ROOT / "docs" / "ops").glob("*.md") if p.name != "README.md")
     for op in explained():
         assert f"{op}" in pages, op
+
+
+def test_every_exercise_stands_in_the_table_with_its_points_and_in_a_tutorial() -> None:
+    text = (ROOT / "docs" / "exercises.md").read_text(encoding="utf-8")
+    tutorials = {p.stem: p.read_text(encoding="utf-8") for p in (ROOT / "tutorials").glob("[0-9]*.py")}
+    rows = re.findall(
+        r"^\| (ex\d\d) \| (.*?) \| `(\w+)` \| (\d+) \+ (\d+) \| (?:.*\(tutorials/(\w+)\))? ", text, flags=re.M
+    )
+    entries = load().entries.values()
+    assert [row[:5] for row in rows] == [
+        (e.id, e.title, e.exercise.function, str(e.points), str(e.hidden)) for e in entries
+    ]
+    for id, *_, tutorial in rows:
+        assert not tutorial or f"``{id}``" in tutorials[tutorial], id
 
 
 def test_every_known_disagreement_names_a_test_that_exists() -> None:

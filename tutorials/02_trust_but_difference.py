@@ -119,3 +119,5 @@ for weights in (np.ones((2, 1)), rng.normal(size=(2, 1)).round(2)):
 # Try it
 # ------
 # Make ``WrongTanh`` right. Then make it wrong by 1 %, and find the tolerance at which ``gradcheck`` stops seeing it.
+#
+# Then write it yourself: :doc:`exercises </exercises>` ``ex03`` (finite differences) and ``ex04`` (a random direction).

@@ -81,3 +81,5 @@ assert difference < 1e-4
 # ------
 # Put a loss on *every* step (``loss = sum((s**2).sum() for s in states)``) and predict how the bars change. Then
 # replace 0.9 by 1.2.
+#
+# Then write it yourself: :doc:`exercises </exercises>` ``ex05`` (RNN cell) and ``ex06`` (backpropagation through time).

@@ -88,3 +88,5 @@ print(f"norm before {float(before):.0f}, after {np.linalg.norm(p.grad):.0f}, dir
 # Try it
 # ------
 # Make ``R`` orthogonal (``np.linalg.qr(R)[0]``). What happens to the band at radius 1, without tanh and with it?
+#
+# Then write it yourself: :doc:`exercise </exercises>` ``ex15`` (clipping).

@@ -117,3 +117,5 @@ print(mr.io.find_layout(list(given.values()), sequence, output.numpy()))
 # ------
 # Exchange two gates in ``given["weight_ih_l0"]`` and ``given["weight_hh_l0"]`` (rows H:2H and 2H:3H) and in the biases,
 # and ask the finder again. ``docs/disagreements`` lists what else libraries do not agree on.
+#
+# Then write it yourself: :doc:`exercises </exercises>` ``ex10`` (GRU, reset before) and ``ex11`` (GRU, reset after).

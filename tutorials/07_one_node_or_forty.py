@@ -102,3 +102,5 @@ assert y.cs.item() == 3.0 and x.grad.item() != 0
 # ------
 # Print ``composed.report()``. Which primitive moves the most bytes? Then set ``B = 1`` and compare the MFLOP of the
 # products with the rest.
+#
+# Then write it yourself: :doc:`exercise </exercises>` ``ex08`` (peepholes).

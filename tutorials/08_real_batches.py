@@ -109,3 +109,5 @@ assert all(np.allclose(o, outputs[0], atol=1e-12) for o in outputs)
 # ------
 # Put a loss on the last *valid* output of each sequence (``output[lengths - 1, np.arange(B)]``) and look at ``dx``
 # again. Which steps of the backward direction does that loss see?
+#
+# Then write it yourself: :doc:`exercises </exercises>` ``ex12`` (lengths) and ``ex13`` (two directions).

@@ -82,3 +82,5 @@ print(f"correlation of both outputs: {np.corrcoef(right.ravel(), exchanged.ravel
 # Try it
 # ------
 # Draw ``parameter_buffer(1, 5, 5, rnn_mode="gru", input_mode="skip_input")``. Where did the input matrices go?
+#
+# Then write it yourself: :doc:`exercise </exercises>` ``ex14`` (gate orders).

@@ -185,3 +185,5 @@ for name, nbytes in weights_read.items():
 # Try it
 # ------
 # Let one block own 8 units instead of 4. How many blocks are left, and how many bytes of shared memory does each need?
+#
+# Then write it yourself: :doc:`exercise </exercises>` ``ex18`` (a shared tile).

@@ -129,3 +129,5 @@ for penalty in (0.0, 3.0):
 # Try it
 # ------
 # Compute ``sharpness()`` every ten steps while training with Adam. Does the ground get steeper or flatter?
+#
+# Then write it yourself: :doc:`exercise </exercises>` ``ex21`` (kill the mutants).

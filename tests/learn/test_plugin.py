@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -186,6 +188,20 @@ def test_a_wrong_report_is_told_before_any_test(pytester, report, said):
     result = pytester.runpytest_inprocess(*PLUGIN, f"--report={report}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR and said in result.stderr.str()
     assert not (pytester.path / "ran").exists()
+
+
+def test_the_page_for_teachers_shows_what_works(pytester):
+    text = (Path(__file__).parents[2] / "docs" / "grading.md").read_text(encoding="utf-8")
+    files = dict(re.findall(r"<!-- (\w+)\.py -->\n```python\n(.*?)```", text, flags=re.DOTALL))
+    pytester.makepyfile(**files)
+    (command,) = re.findall(r"^pytest (--report.*)$", text, flags=re.MULTILINE)
+    pytester.runpytest_inprocess(*PLUGIN, *command.split()).assert_outcomes(skipped=3)
+    answer = files["softsign"].replace('raise NotImplementedError("softsign")', "return dy / (1 + abs(x)) ** 2")
+    pytester.makepyfile(softsign=answer)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider", *PLUGIN[:2], *command.split()).assert_outcomes(passed=3)
+    assert (pytester.path / "grades.csv").read_text().splitlines()[1].endswith(",2,1,3,3,yes")
+    assert json.loads((pytester.path / "results.json").read_text())["score"] == 3
+    assert len("".join(files.values()).splitlines()) <= 30
 
 
 # ---- fixtures
