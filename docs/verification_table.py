@@ -1,56 +1,45 @@
-"""How many tests prove each op in each way, counted from what pytest collects."""
+"""The page "How every op is verified": the stored tables of ``minirnn verify`` in Markdown."""
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
-from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from minirnn.commands import verify_report, verify_table
 
-# family -> words of which one stands in the id of a test of it
-FAMILIES = {
-    "LSTMBlockCell": r"\blstm_cell|\[(.*-)?lstm(-peephole\w*)?\]|lstm_block_cell",
-    "BlockLSTM, V2": r"block_lstm|\[(.*-)?block(-v2)?[-\]]",
-    "GRUBlockCell": r"gru_cell|\[(.*-)?gru\]|gru_block",
-    "CudnnRNN, V2, V3": r"test_cudnn_rnn|cudnn_rnn",
-}
-# way -> words of the test's id; the first that fits counts
-WAYS = {
-    "values of TensorFlow or torch": r"golden|torch|tensorflow",
-    "finite differences": r"differences|gradcheck",
-    "composition from primitives": r"compos",
-    "padding filled with NaN": r"nan|padding|past_seq|past_the_length",
-    "wrong arguments refused": r"refused|wrong|bad_|raise",
-}
+STORED = Path(__file__).parent / "data" / "verify"
 
 
-def collected() -> list[str]:
-    """The ids of all tests of the ops."""
-    folders = "tests/ops", "tests/devices/cpu"
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *folders]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    return [line for line in done.stdout.splitlines() if "::" in line]
+def files() -> list[Path]:
+    """The stored tables, that of `cpu` and `cuda-sim` first."""
+    return sorted(STORED.glob("*.json"), key=lambda path: (path.stem != "cpu_cuda-sim", path.stem))
 
 
 def table() -> str:
-    """The table in Markdown."""
-    ids = collected()
-    counts: Counter[tuple[str, str]] = Counter()
-    for test in ids:
-        for family, words in FAMILIES.items():
-            if re.search(words, test):
-                way = next((way for way, pattern in WAYS.items() if re.search(pattern, test)), "other properties")
-                counts[family, way] += 1
-                counts[family, "of all, on cuda-sim"] += "cuda-sim" in test
-                break
-    columns = [*WAYS, "other properties", "of all, on cuda-sim"]
-    lines = ["| op | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    lines += [f"| {family} | " + " | ".join(str(counts[family, c]) for c in columns) + " |" for family in FAMILIES]
-    return "\n".join(lines) + "\n"
+    """Worst error / tolerance of every op in every way, for each device."""
+    parts = []
+    for path in files():
+        head, results = verify_table.read(path)
+        compared = sum(r.cases for r in results if r.status != verify_table.ABSENT)
+        parts.append(verify_report.markdown(head, results))
+        used = f"NumPy {head['numpy']}" + (f" and torch {head['torch']}" if head["torch"] else "")
+        parts.append(
+            f"`docs/data/verify/{path.name}`: {compared} comparisons in {len(results)} cells, by minirnn"
+            f" {head['minirnn']} with {used}.\n"
+        )
+    return "\n".join(parts)
+
+
+def tolerances() -> str:
+    """The tolerances that were nearest to being missed, and how they arise."""
+    return verify_report.tolerances([result for path in files() for result in verify_table.read(path)[1]])
+
+
+def ways() -> str:
+    """What the columns mean."""
+    return "".join(f"- **{way}**: {meaning}\n" for way, meaning in verify_table.WAYS.items())
 
 
 def write(path: Path) -> None:
-    path.write_text(table(), encoding="utf-8")
+    """Write the parts of the page beside each other: `path`, and two files whose names begin like it."""
+    for suffix, text in (("", table()), ("_tolerances", tolerances()), ("_ways", ways())):
+        path.with_name(f"{path.stem}{suffix}{path.suffix}").write_text(text, encoding="utf-8")

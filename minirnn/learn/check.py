@@ -368,6 +368,8 @@ def rows(parts: Sequence[Part]) -> list[str]:
 def number(part: Part) -> str:
     if part.ok:
         return "     "
+    if part.error < 0.005:
+        return f"{part.error:5.0e}"
     return f"{part.error:5.2f}" if part.error < 100 else f"{part.error:5.0e}" if np.isfinite(part.error) else "   - "
 
 

@@ -243,6 +243,8 @@ def new_tree(root: Path, course: Course, missing: bool = False) -> Tree:
     readme = course.folder / "README.md"
     if not (root / "README.md").exists():
         shutil.copyfile(readme if readme.is_file() else HERE / "README.md", root / "README.md")
+    if not (root / "pytest.ini").exists():  # the settings of a project around the folder do not count in it
+        (root / "pytest.ini").write_text("[pytest]\ntestpaths = exercises\n", encoding="utf-8")
     (root / STATE).parent.mkdir(exist_ok=True)
     if (root / STATE).exists():
         return find_tree(root, course)

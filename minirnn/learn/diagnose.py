@@ -173,7 +173,7 @@ def marked(mutant: Mutant) -> Iterator[str]:
                 start, width = from_here + lead, len(term.text)
                 break
             from_here += lead + len(term.text)
-        if mutant.kind in ("factor", "square", "step") and (at := line.text.find(mutant.part, start)) >= 0:
+        if mutant.kind in ("factor", "square", "transpose", "step") and (at := line.text.find(mutant.part, start)) >= 0:
             start, width = at, len(mutant.part)
     what = {
         "missing": "this term is missing",
@@ -182,6 +182,7 @@ def marked(mutant: Mutant) -> Iterator[str]:
         "factor": "this factor is missing",
         "square": "the square is missing here",
         "complement": "1 minus the gate and the gate are exchanged here",
+        "transpose": "this must be transposed",
         "step": "this is taken from the wrong step",
         "overwritten": "contributions of earlier steps are lost: = stands where += belongs",
     }[mutant.kind]

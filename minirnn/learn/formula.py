@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -107,6 +108,7 @@ KINDS = {
     "factor": "the factor {part} is missing",
     "square": "{part}: the square is missing",
     "complement": "1 minus the gate and the gate are exchanged in {part}",
+    "transpose": "{part} is not transposed",
     "step": "{part} is taken from the wrong step",
     "overwritten": "only the last contribution is kept: = where += belongs ({part})",
 }
@@ -131,10 +133,13 @@ class Formula:
         The formula in NumPy: assignments, ``for`` loops, and at the end ``return`` of names.
     confusions : mapping
         Names that stand for a value of another time step, and the name of the value a student might take instead.
+    square : tuple of str
+        Square matrices: where they are transposed, forgetting it goes unnoticed by the shapes.
     """
 
     function: Callable[..., Any]
     confusions: Mapping[str, str] = field(default_factory=dict)
+    square: tuple[str, ...] = ()
 
     @cached_property
     def _tree(self) -> ast.FunctionDef:
@@ -176,7 +181,7 @@ class Formula:
     def mutants(self) -> list[Mutant]:
         """Every formula with one change."""
         found = {
-            m.code: m for line in self.lines for m in _mutants(line, self.confusions)
+            m.code: m for line in self.lines for m in _mutants(line, self.confusions, self.square)
         }  # a - a*b: both ways the same
         return list(found.values())
 
@@ -323,7 +328,7 @@ def _run(program: Sequence[Any], env: dict[str, Any], changed: Mapping[int, str]
 # ---- mutants
 
 
-def _mutants(line: Line, confusions: Mapping[str, str]) -> Iterator[Mutant]:
+def _mutants(line: Line, confusions: Mapping[str, str], square: Sequence[str]) -> Iterator[Mutant]:
     for k, term in enumerate(line.terms):
         others = lambda *new: (*line.terms[:k], *new, *line.terms[k + 1 :])  # noqa: B023, E731
 
@@ -344,6 +349,9 @@ def _mutants(line: Line, confusions: Mapping[str, str]) -> Iterator[Mutant]:
                 yield mutant("square", factor, put(bare))
             if (gate := _complement(factor)) is not None:
                 yield mutant("complement", term.text, put(gate))
+            for name in square:
+                if re.search(rf"\b{name}\.T\b", factor):
+                    yield mutant("transpose", name, put(re.sub(rf"\b{name}\.T\b", name, factor)))
             for name, wrong in confusions.items():
                 if (other := _renamed(factor, name, wrong)) != factor:
                     yield mutant("step", name, put(other))

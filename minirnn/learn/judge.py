@@ -105,6 +105,8 @@ def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
             cause = "; its transpose would fit"
         elif value.ndim == want.ndim + 1 and value.shape[-want.ndim :] == want.shape:
             cause = "; is the sum over the batch missing?"
+        elif value.ndim == want.ndim == 1:
+            cause = "; was the sum taken over the wrong axis?"
         elif value.size == want.size:
             cause = "; it has the right number of elements"
         return f"{name} has shape {value.shape}, expected {shape}{cause}"

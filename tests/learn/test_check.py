@@ -62,6 +62,19 @@ FAULTS = {
 }  # fmt: skip
 
 
+def test_a_square_matrix_that_is_not_transposed_is_named(tmp_path):
+    """Its shape gives nothing away."""
+    result = checked(tmp_path, "ex05", solution("ex05", ("da @ R.T", "da @ R")))
+    assert result.exact and result.diagnosis == "dh_prev: R is not transposed" and result.score == 4
+
+
+def test_a_sum_over_the_wrong_axis_and_a_small_error_are_told(tmp_path):
+    result = checked(tmp_path, "ex01", solution("ex01", ("dy.sum(0)", "dy.sum(1)")))
+    assert "db has shape (2,), expected (I,) = (3,); was the sum taken over the wrong axis?" in result.message
+    result = checked(tmp_path, "ex01", solution("ex01", ("dy * w", "dy * w * (1 + 1e-6)")))
+    assert "dx  1e-06  x" in result.message
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_told_with_file_and_line(tmp_path, name):
     id, text, line, said = FAULTS[name]

@@ -56,6 +56,13 @@ def test_progress_is_shared_with_the_commands(pytester, tree):
     assert list(json.loads((tree.root / STATE).read_text())["passed"]) == ["ex01"]
 
 
+def test_the_settings_of_a_project_around_the_folder_do_not_count(pytester, tree, monkeypatch):
+    pytester.makepyprojecttoml("[tool.pytest.ini_options]\naddopts = '--no-such-option'\n")
+    answer(tree, "ex01", solution("ex01"))
+    monkeypatch.chdir(tree.root)
+    pytester.runpytest_subprocess(*PLUGIN[:4], "-k", "ex01 or ex02").assert_outcomes(passed=3, skipped=1)
+
+
 def test_kernels_are_tests_too(pytester, tree):
     answer(tree, "ex20", solution("ex20"))
     result = pytester.runpytest_inprocess(*PLUGIN, "-v", "learn/exercises/09_cuda/ex20_coalescing.cu")

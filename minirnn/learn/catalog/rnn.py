@@ -160,17 +160,17 @@ EXERCISES = (
     Exercise(
         "ex05", "03_rnn/ex05_rnn_cell_backward.py", "rnn_cell_backward", one_step, rnn.rnn_cell_backward,
         ("dx", "dh_prev", "dW", "dR", "db"), ("(B, I)", "(B, H)", *WEIGHTS),
-        Formula(rnn.rnn_cell_backward, {"h_prev": "h"}), ladder=STEP_LADDER,
+        Formula(rnn.rnn_cell_backward, {"h_prev": "h"}, ("R",)), ladder=STEP_LADDER,
     ),
     Exercise(
         "ex06", "03_rnn/ex06_bptt.py", "rnn_backward", many_steps, rnn.rnn_backward,
         ("dx", "dh0", "dW", "dR", "db"), ("(T, B, I)", "(B, H)", *WEIGHTS),
-        Formula(rnn.rnn_backward, {"h_prev": "h[t]", "h[t]": "h_prev"}), ladder=SEQUENCE_LADDER,
+        Formula(rnn.rnn_backward, {"h_prev": "h[t]", "h[t]": "h_prev"}, ("R",)), ladder=SEQUENCE_LADDER,
     ),
     Exercise(
         "ex12", "06_sequence/ex12_lengths.py", "rnn_lengths_backward", ragged, rnn.rnn_lengths_backward,
         ("dx", "dh0", "dW", "dR", "db"), ("(T, B, I)", "(B, H)", *WEIGHTS),
-        Formula(rnn.rnn_lengths_backward, {"h_prev": "h[t]", "h[t]": "h_prev"}), ladder=LENGTHS_LADDER,
+        Formula(rnn.rnn_lengths_backward, {"h_prev": "h[t]", "h[t]": "h_prev"}, ("R",)), ladder=LENGTHS_LADDER,
     ),
     Exercise(
         "ex13", "06_sequence/ex13_bidirectional.py", "bidirectional_backward", both_ways, rnn.bidirectional_backward,
