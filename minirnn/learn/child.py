@@ -35,6 +35,8 @@ def sibling(name: str) -> Any:
 
 protocol = sibling("protocol.py")
 locks = sibling("locks.py")
+GIVEN = ("given.py",)
+"""Files of functions that an answer may call and read."""
 
 
 class Answer:
@@ -175,7 +177,8 @@ def main() -> None:
             child_cuda.in_simulator(answer, protocol, locks)
         return
     locks.limit(job["seconds"], job["memory"])
-    locks.lock(answer.violation, os.getcwd())
+    readable = [str(Path(__file__).with_name(file)) for file in GIVEN]
+    locks.lock(answer.violation, os.getcwd(), str(Path(__file__).parents[1]), readable)
     faulthandler.dump_traceback_later(job["seconds"], file=2)
     function = answer.load()
     while function is not None and (call := protocol.receive(requests)) is not None:

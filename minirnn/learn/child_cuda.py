@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,9 +43,11 @@ def in_simulator(answer: Any, protocol: Any, locks: Any) -> None:
     options = SimOptions(check=True, memory_mb=256, watchdog_ms=1000 * int(answer.job["seconds"]))
     try:
         answer.read()
+        check_includes(answer.source)
         build.module_library(SimDriver(options).compiler, options, answer.source, name, ())
         # Loading the compiled file may run code of the student's already: the lock comes first.
-        locks.landlock(os.getcwd())
+        package = Path(__file__).parents[1]
+        locks.landlock(os.getcwd(), str(package), (str(package / "devices"), str(build.cache_folder())))
         faulthandler.dump_traceback_later(answer.job["seconds"], file=2)
         answer.reply(kernels=SimDriver(options).module(answer.source, name).kernels)
     except (CompileError, UnicodeDecodeError, SyntaxError) as error:
@@ -61,6 +65,20 @@ def in_simulator(answer: Any, protocol: Any, locks: Any) -> None:
             launch(answer, kernel, call)
         except (CudaError, TypeError, ValueError) as error:
             answer.reply(error={"type": type(error).__name__, "text": str(error), "line": line_of(error), "code": ""})
+
+
+def check_includes(source: str) -> None:
+    """A kernel includes headers by their names: with a path it could take in any file, a solution too.
+
+    Raises
+    ------
+    CompileError
+        At the first other include.
+    """
+    for number, line in enumerate(source.splitlines(), 1):
+        found = re.match(r"\s*(?:#|%:|\?\?=)\s*include\w*(.*)", line)
+        if found and not re.fullmatch(r"\s*(<[\w.]+>|\"[\w.]+\")\s*(//.*)?", found[1]):
+            raise CompileError(f"line {number}: an include needs the plain name of a header: {line.strip()}")
 
 
 def line_of(error: Exception) -> int | None:

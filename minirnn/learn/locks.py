@@ -1,8 +1,8 @@
 """What an answer may not do, and how it is kept from it: limits, an audit hook, and Landlock where Linux has it.
 
 The hook sees what Python code does and says it in words; native code it does not see. Landlock binds the whole process
-and all it starts, native or not: files can be written below one folder only. Neither hides what can be read: where that
-matters, run the grader in a container.
+and all it starts, native or not: files can be written below one folder only, and of what can be read nothing holds a
+course, a solution or another student's work.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import resource
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 PROCESSES = (
@@ -66,9 +66,9 @@ def limit(seconds: float, megabytes: int) -> None:
             continue
 
 
-def lock(violation: Callable[[str], None], scratch: str) -> None:
-    """From here on, call `violation` with a sentence at anything forbidden; write below `scratch` only."""
-    landlock(scratch)
+def lock(violation: Callable[[str], None], scratch: str, secret: str, readable: Sequence[str] = ()) -> None:
+    """From here on, call `violation` with a sentence at anything forbidden; files as `landlock` says."""
+    landlock(scratch, secret, readable)
     import _posixsubprocess  # the one way to a process that raises no event
 
     _posixsubprocess.fork_exec = lambda *args: violation(FORBIDDEN["os.fork"])  # type: ignore[assignment]
@@ -90,30 +90,62 @@ def lock(violation: Callable[[str], None], scratch: str) -> None:
     sys.addaudithook(hook)
 
 
-# Of linux/landlock.h: which rights a rule set handles (all that change files), and the system calls.
-WRITE_RIGHTS = 0b1_1111_1111_0010  # write_file (1 << 1) and all of remove_dir (1 << 4) .. make_sym (1 << 12)
+# Of linux/landlock.h: the rights that a rule set handles, and the system calls.
+READ = 1 << 2  # read_file
+WRITE = 0b1_1111_1111_0010  # write_file (1 << 1) and all of remove_dir (1 << 4) .. make_sym (1 << 12)
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom", "/dev/null")
 
 
-def landlock(folder: str) -> bool:
-    """Let this process and its children change files only below `folder`; whether the system can do that."""
+def landlock(scratch: str, secret: str, readable: Sequence[str] = ()) -> bool:
+    """Let this process and its children change files only below `scratch`, and read nothing but what Python needs.
+
+    Python's own folders, those of its packages and the system's libraries can be read, without `secret` where it lies
+    in one of them; and what `readable` names. Returns whether the system can do that.
+    """
     if not sys.platform.startswith("linux"):
         return False
     try:
         libc = ctypes.CDLL(None, use_errno=True)
-        attribute = struct.pack("<Q", WRITE_RIGHTS)
+        attribute = struct.pack("<Q", READ | WRITE)
         rules = libc.syscall(CREATE_RULESET, attribute, ctypes.c_size_t(len(attribute)), 0)
         if rules < 0:
             return False
-        for path in (folder, "/dev/null"):
-            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-            rights = WRITE_RIGHTS if path == folder else 1 << 1
-            rule = struct.pack("<Qi", rights, descriptor)
-            libc.syscall(ADD_RULE, rules, 1, rule, 0)
-            os.close(descriptor)
+
+        def allow(path: str, rights: int) -> None:
+            try:
+                descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            except OSError:
+                return
+            try:
+                of_a_file = rights if os.path.isdir(path) else rights & (READ | 1 << 1)
+                libc.syscall(ADD_RULE, rules, 1, struct.pack("<Qi", of_a_file, descriptor), 0)
+            finally:
+                os.close(descriptor)
+
+        allow(scratch, READ | WRITE)
+        allow("/dev/null", READ | WRITE)
+        python = [os.path.dirname(os.__file__), os.path.join(sys.base_prefix, "lib")]
+        packages = [path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")]
+        for path in (*python, *packages, *SYSTEM):
+            for allowed in around(os.path.realpath(path), os.path.realpath(secret)):
+                allow(allowed, READ)
+        for path in readable:
+            allow(path, READ)
         libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
         done: bool = libc.syscall(RESTRICT_SELF, rules, 0) == 0
         os.close(rules)
         return done
     except (OSError, AttributeError):
         return False
+
+
+def around(path: str, secret: str) -> Iterator[str]:
+    """`path`, or if `secret` lies in it all that lies in it but `secret`: rules can only allow."""
+    if path == secret or path.startswith(os.path.join(secret, "")):
+        return
+    if not secret.startswith(os.path.join(path, "")):
+        yield path
+        return
+    for name in os.listdir(path):
+        yield from around(os.path.realpath(os.path.join(path, name)), secret)
