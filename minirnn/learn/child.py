@@ -177,8 +177,10 @@ def main() -> None:
             child_cuda.in_simulator(answer, protocol, locks)
         return
     locks.limit(job["seconds"], job["memory"])
-    readable = [str(Path(__file__).with_name(file)) for file in GIVEN]
-    locks.lock(answer.violation, os.getcwd(), str(Path(__file__).parents[1]), readable)
+    learn = Path(__file__).parent
+    readable = [*locks.around(str(learn.parent), str(learn)), *(str(learn / file) for file in GIVEN)]
+    locks.lock(answer.violation, os.getcwd(), str(learn), readable)
+    answer.reply(ready=True)  # from here on the clock counts
     faulthandler.dump_traceback_later(job["seconds"], file=2)
     function = answer.load()
     while function is not None and (call := protocol.receive(requests)) is not None:

@@ -46,8 +46,9 @@ def in_simulator(answer: Any, protocol: Any, locks: Any) -> None:
         check_includes(answer.source)
         build.module_library(SimDriver(options).compiler, options, answer.source, name, ())
         # Loading the compiled file may run code of the student's already: the lock comes first.
-        package = Path(__file__).parents[1]
-        locks.landlock(os.getcwd(), str(package), (str(package / "devices"), str(build.cache_folder())))
+        learn = Path(__file__).parent
+        locks.landlock(os.getcwd(), str(learn), (str(learn.parent / "devices"), str(build.cache_folder())))
+        answer.reply(ready=True)
         faulthandler.dump_traceback_later(answer.job["seconds"], file=2)
         answer.reply(kernels=SimDriver(options).module(answer.source, name).kernels)
     except (CompileError, UnicodeDecodeError, SyntaxError) as error:

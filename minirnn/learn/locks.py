@@ -1,7 +1,7 @@
 """What an answer may not do, and how it is kept from it: limits, an audit hook, and Landlock where Linux has it.
 
 The hook sees what Python code does and says it in words; native code it does not see. Landlock binds the whole process
-and all it starts, native or not: files can be written below one folder only, and of what can be read nothing holds a
+and all it starts, native or not: files can be written below one folder only, and nothing that can be read holds a
 course, a solution or another student's work.
 """
 
