@@ -24,6 +24,8 @@ class Sizes:
 
 
 PUBLIC = Sizes()
+PUBLIC_CASES = ((0, PUBLIC), (1, Sizes(T=3, B=3, I=4, H=2)))
+"""Seed and sizes of the cases that students see."""
 HIDDEN = (Sizes(T=6, B=3, I=5, H=2), Sizes(T=3, B=4, I=2, H=7), Sizes(T=5, B=1, I=4, H=3))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,3 +134,18 @@ def equal(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
         return isinstance(a, list) and isinstance(b, list) and len(a) == len(b) and all(map(equal, a, b))
     a, b = np.asarray(a), np.asarray(b)
     return a.shape == b.shape and bool(np.isfinite(b).all()) and worst_error(a, b) <= tolerance
+
+
+def rows(parts: Sequence[Part]) -> list[str]:
+    """The outputs in columns with their errors."""
+    width = max(len(p.name) for p in parts)
+    cells = [f"{p.name:{width}}  {number(p)}  {'ok' if p.ok else 'x '}" for p in parts]
+    return ["  " + "      ".join(cells[k : k + 3]) for k in range(0, len(cells), 3)]
+
+
+def number(part: Part) -> str:
+    if part.ok:
+        return "     "
+    if part.error < 0.005:
+        return f"{part.error:5.0e}"
+    return f"{part.error:5.2f}" if part.error < 100 else f"{part.error:5.0e}" if np.isfinite(part.error) else "   - "

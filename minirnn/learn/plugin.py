@@ -248,8 +248,7 @@ def compare_gradients(got: Any, expected: Mapping[str, Any], tolerance: float = 
     AssertionError
         If one is missing, has another shape, is not finite, or is off by more.
     """
-    from minirnn.learn.check import rows
-    from minirnn.learn.judge import part, worst_error
+    from minirnn.learn.judge import part, rows, worst_error
 
     __tracebackhide__ = True
     if not isinstance(got, Mapping):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from minirnn.learn.check import PUBLIC_CASES, check
+from minirnn.learn.check import check
 from minirnn.learn.course import Course, Entry
 from minirnn.learn.diagnose import Case, all_zero, diagnose
-from minirnn.learn.exercise import Exercise
+from minirnn.learn.exercise import PUBLIC_CASES, Exercise
 from minirnn.learn.judge import equal
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from minirnn.learn.catalog import EXERCISES
-from minirnn.learn.check import PUBLIC_CASES
 from minirnn.learn.diagnose import Case, all_zero, diagnose
+from minirnn.learn.exercise import PUBLIC_CASES
 from minirnn.learn.judge import compare
 
 PYTHON = [id for id, exercise in EXERCISES.items() if exercise.kind == "python"]

@@ -1,0 +1,87 @@
+"""Calls an answer in its process, and puts what goes wrong there into words."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from minirnn.learn import given
+from minirnn.learn.diagnose import Case
+from minirnn.learn.exercise import Exercise, Inputs
+from minirnn.learn.judge import Part, WrongShape, outputs_of
+from minirnn.learn.sandbox import Child, Reply
+
+GIVEN = {given.lstm_cell_forward: ("given.py", "lstm_cell_forward")}
+
+
+class Failed(Exception):
+    """The answer cannot be judged; the text says why, and in which line."""
+
+    def __init__(self, text: str, line: int | None = None, not_started: bool = False) -> None:
+        super().__init__(text)
+        self.line, self.not_started = line, not_started
+
+
+def function_case(exercise: Exercise, child: Child, inputs: Inputs) -> Case:
+    """Call the answer on `inputs`. Raises `Failed` if nothing comparable comes back."""
+    reply = child.call(*message_of(inputs))
+    value = value_of(reply, exercise)
+    try:
+        return Case(inputs, exercise.expected(inputs), outputs_of(exercise, value))
+    except WrongShape as error:
+        raise Failed(str(error)) from None
+
+
+def message_of(inputs: Inputs, **more: Any) -> tuple[dict[str, Any], dict[str, Callable[..., Any]]]:
+    """The inputs as a message; functions stay here and are served, but for those an answer may see."""
+    functions = {name: value for name, value in inputs.items() if callable(value)}
+    shown = {name: GIVEN[f] for name, f in functions.items() if f in GIVEN}
+    served = {name: f for name, f in functions.items() if name not in shown}
+    plain = {name: value for name, value in inputs.items() if name not in functions}
+    return {"arguments": plain, "callbacks": list(served), "given": shown, **more}, served
+
+
+def value_of(reply: Reply, exercise: Exercise) -> dict[str, Any]:
+    if reply.fatal:
+        raise Failed(reply.fatal, reply.line)
+    if reply.error is not None:
+        raise failure_of(reply.error, exercise)
+    if not isinstance(reply.value, dict):
+        raise Failed("what came back could not be read")
+    return reply.value
+
+
+def failure_of(error: Mapping[str, Any], exercise: Exercise) -> Failed:
+    """An exception in the student's file, in words."""
+    kind, text, line = str(error.get("type")), str(error.get("text")), error.get("line")
+    line = line if isinstance(line, int) else None
+    code = f"\n    {error['code']}" if error.get("code") else ""
+    if kind == "NotImplementedError":
+        return Failed("nothing written yet", line, not_started=True)
+    if kind == "UnicodeDecodeError" or (kind == "SyntaxError" and "encoding" in text):
+        return Failed(
+            f"the file is not UTF-8 text: {text}\n  save it as UTF-8, or declare its encoding in the first line"
+        )
+    if kind in ("SyntaxError", "IndentationError", "TabError"):
+        return Failed(f"this is not valid Python: {text}{code}", line)
+    if kind == "Missing":
+        defined = f"it defines {text}" if text and exercise.kind != "cuda" else text
+        return Failed(f"there is no {exercise.function}" + (f"; {defined}" if defined else ""))
+    if kind == "SystemExit":
+        return Failed("the answer calls exit: return the gradients instead", line)
+    if kind == "MemoryError":
+        return Failed(f"the answer needs too much memory{code}", line)
+    if kind == "ValueError" and "read-only" in text:
+        return Failed(f"this changes an input in place: make a new array instead{code}", line)
+    if kind == "TypeError" and line is None and f"{exercise.function}()" in text:
+        wanted = ", ".join(inspect.signature(exercise.reference).parameters)
+        return Failed(f"{text}\n  expected the arguments {wanted}: keep their names")
+    if exercise.kind == "cuda" and kind.endswith("Error"):
+        return Failed(text, line)
+    return Failed(f"{kind}: {text}{code}", line)
+
+
+def worst(cases: Sequence[Sequence[Part]]) -> list[Part]:
+    """Each output as bad as in its worst case."""
+    return [max(parts, key=lambda p: (not p.ok, p.error)) for parts in zip(*cases, strict=True)]

@@ -1,0 +1,62 @@
+"""Runs kernels written by students, and judges their numbers and what the simulator counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minirnn.learn.calls import Failed, value_of, worst
+from minirnn.learn.catalog.cuda import Kernel
+from minirnn.learn.diagnose import Case
+from minirnn.learn.exercise import PUBLIC_CASES
+from minirnn.learn.judge import Part, compare, outputs_of
+from minirnn.learn.sandbox import Child
+
+ORDERS = (0, 1, 2)
+"""Orders in which the simulator lets threads take turns."""
+
+
+def kernel_loaded(child: Child) -> None:
+    reply = child.wait()
+    if reply.fatal:
+        raise Failed(reply.fatal)
+    if reply.error is not None:
+        kind, text = str(reply.error.get("type")), str(reply.error.get("text"))
+        if kind == "UnicodeDecodeError":
+            raise Failed(f"the file is not UTF-8 text: {text}")
+        raise Failed(text, reply.error.get("line"))
+
+
+def kernel_parts(
+    exercise: Kernel,
+    child: Child,
+    which: Any = PUBLIC_CASES,
+    seed: int = 0,
+    cases: list[Case] | None = None,
+    simulated: bool = True,
+) -> list[Part]:
+    """Run the kernel on the cases, each in several orders of its threads; what is counted is counted once.
+
+    A GPU chooses the order by itself and counts nothing.
+    """
+    judged, counts = [], {}
+    for k, (number, sizes) in enumerate(which):
+        inputs = exercise.case([seed, number], sizes)
+        expected = exercise.expected(inputs)
+        for order in ORDERS if simulated else ORDERS[:1]:
+            counted = simulated and k == 0 and order == ORDERS[0]
+            grid, block = exercise.launch(inputs)
+            message = {"arguments": inputs, "order": order, "grid": list(grid), "block": list(block),
+                       "outputs": list(exercise.outputs), "counted": counted}  # fmt: skip
+            reply = child.call(message)
+            got = outputs_of(exercise, value_of(reply, exercise))
+            judged.append(compare(exercise, expected, got))
+            if cases is not None and order == ORDERS[0]:
+                cases.append(Case(inputs, expected, got))
+            if counted:
+                counts = {c.name: (reply.counts.get(c.measure, -1), c.most(inputs), c.look) for c in exercise.counts}
+    return worst(judged) + [counted_part(name, *numbers) for name, numbers in counts.items()]
+
+
+def counted_part(name: str, number: Any, most: int, look: str) -> Part:
+    ok = isinstance(number, int) and 0 <= number <= most
+    return Part(name, ok, 0.0 if ok else float("inf"), "" if ok else f"{number} {name}, allowed are {most}: {look}")
