@@ -28,6 +28,7 @@ class Terminal:
         self.pid, self.descriptor = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background job has it ignored
             os.environ["PYTHONPATH"] = root
             os.execv(sys.executable, [sys.executable, "-m", "minirnn", *arguments])
         self.text = ""
