@@ -5,7 +5,8 @@ spinning for some milliseconds after a call, so two of them in one process slow 
 median of several samples, each of at least 0.12 s; the table shows ratios within this run, which is all that can be
 compared between machines.
 
-``--check --device NAME`` is another job: all ops on one device, checked and then measured (`bench_check.py`).
+``--check --device NAME`` is another job: all ops on one device, checked and then measured (`bench_check.py`); and
+``--ladder`` counts what the rungs of CudnnRNN do (`bench_ladder.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from minirnn.commands import bench_check
+from minirnn.commands import bench_check, bench_ladder
 from minirnn.commands.errors import UserError
 from minirnn.io.atomic import atomic_write
 
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads of each peer (default: all cores)")
     parser.add_argument("--json", metavar="FILE", help="write all numbers, versions and the machine to FILE")
     bench_check.add_arguments(parser)
+    bench_ladder.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"--{name} is {getattr(args, name)}\n  expected 1 or more")
     if args.json and not Path(args.json).absolute().parent.is_dir():
         raise UserError(f"--json {args.json}: there is no such folder")
+    if args.ladder:
+        return bench_ladder.run(args)
     if args.check:
         return bench_check.run(args)
     if args.quick or args.golden:

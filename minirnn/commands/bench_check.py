@@ -139,3 +139,7 @@ def print_times(tables: dict[str, Any]) -> None:
         size = ",".join(map(str, row["size"]))
         torch = f"   torch {row['torch_seconds'] * 1e3:9.3f} ms" if "torch_seconds" in row else ""
         print(f"{row['op']:10} {size:20} {row['dtype']:8} {row['pass']:17} {row['seconds'] * 1e3:9.3f} ms{torch}")
+    for row in tables["ladder"]:
+        size, used = ",".join(map(str, row["size"])), ", ".join(row["used"])
+        name = f"{row['op']:5} {size:20} {row['pass']:17} {row['rung']:11}"
+        print(f"{name} {row['seconds'] * 1e3:9.3f} ms   {used}")

@@ -18,6 +18,7 @@ import numpy as np
 import minirnn as mr
 from minirnn import ops
 from minirnn.devices.base import Device
+from minirnn.devices.cuda.launch.cudnn_rnn_choice import RUNGS
 
 SIZES = ((256, 1, 256, 256), (128, 16, 512, 512), (100, 64, 512, 512), (100, 64, 1024, 1024), (512, 32, 1024, 1024))
 QUICK_SIZES = ((4, 2, 8, 8),)
@@ -70,6 +71,7 @@ def all_times(device: Device, quick: bool) -> dict[str, Any]:
     tables["kernels"] = list(kernels(clock, quick))
     tables["products"] = list(products(clock, quick))
     tables["sequences"] = list(sequences(clock, quick))
+    tables["ladder"] = list(ladder(clock, quick))
     return tables
 
 
@@ -234,6 +236,30 @@ def sequences(clock: Clock, quick: bool) -> Iterator[Row]:
                     row["torch_seconds"] = clock(theirs[op, what], theirs["wait", ""])
                     row["times_faster_than_torch"] = row["torch_seconds"] / row["seconds"]
                 yield row
+
+
+def ladder(clock: Clock, quick: bool) -> Iterator[Row]:
+    """cudnn_rnn on each rung of its ladder, beside torch; nothing on a device without rungs."""
+    device: Any = clock.device
+    if not hasattr(device, "cudnn_rnn_rung"):
+        return
+    asked_for = device.cudnn_rnn_rung
+    for T, B, I, H in QUICK_SIZES if quick else SIZES:
+        for op in ("lstm", "gru"):
+            theirs = torch_calls(device.name, T, B, I, H, "float32")
+            for what, call in our_calls(device, op, T, B, I, H, "float32").items():
+                torch = clock(theirs[op, what], theirs["wait", ""]) if theirs else None
+                for rung in RUNGS:
+                    try:
+                        device.cudnn_rnn_rung = rung
+                        device.rungs.clear()
+                        row: Row = {"op": op, "pass": what, "size": [T, B, I, H], "rung": rung, "seconds": clock(call)}
+                    finally:
+                        device.cudnn_rnn_rung = asked_for
+                    row["used"] = sorted(device.rungs)  # a lower one where this rung cannot be had
+                    if torch is not None:
+                        row |= {"torch_seconds": torch, "times_faster_than_torch": torch / row["seconds"]}
+                    yield row
 
 
 def our_calls(device: Device, op: str, T: int, B: int, I: int, H: int, dtype: str) -> dict[str, Callable[[], Any]]:

@@ -16,6 +16,9 @@ import numpy as np
 import minirnn
 from minirnn import devices, ops
 from minirnn.commands.errors import UserError, user_mistakes
+from minirnn.devices.cuda.driver import Limits
+from minirnn.devices.cuda.launch.cudnn_rnn_choice import AUTO, H200, RUNGS, VARIABLE, choose
+from minirnn.devices.cuda.launch.cudnn_rnn_layout import Sizes
 from minirnn.ops.cudnn_params import DIRECTIONS, GATES, INPUT_MODES, Network
 from minirnn.ops.cudnn_rnn_network import Call, kernel_layout, reserve_layout
 
@@ -121,6 +124,9 @@ def run(args: argparse.Namespace) -> int:
         for path in kernels:
             heading(f"minirnn/{path.relative_to(ROOT)}")
             print(path.read_text().rstrip())
+    if family is _CUDNN:
+        heading("which rung of the ladder computes a layer, forward and backward (docs: cudnn_ladder)")
+        print_rungs(args, device)
     for title, rows in tables.items():
         heading(f"{title}, on {device}, {args.dtype}")
         print_table(rows)
@@ -136,6 +142,34 @@ def where(module: str, name: str = "") -> str:
     imported = importlib.import_module(module)
     path = f"minirnn/{Path(str(imported.__file__)).relative_to(ROOT)}"
     return f"{path}:{inspect.getsourcelines(getattr(imported, name))[1]}  {name}" if name else path
+
+
+def print_rungs(args: argparse.Namespace, device: Any) -> None:
+    """What a CUDA device would choose for the layers of this network, and what a large GPU would."""
+    net = Network(args.mode, args.L, args.H, args.I, args.direction, args.input_mode, args.P, op="explain")
+    itemsize = max(4, np.dtype(args.dtype).itemsize)  # float16 is computed in float32
+    sizes = Sizes(net.rnn_mode, args.T, args.B, net.H, net.P, net.D, itemsize)
+    driver = getattr(device, "driver", None)
+    if driver is None:
+        print(f"{device} has no rungs: one function for each mode")
+    else:
+        wanted = getattr(device, "cudnn_rnn_rung", None)
+        print(f"{device}{f', asked for {wanted}' if wanted else ''}")
+        print_choices(sizes, driver.limits, wanted)
+    if driver is None or driver.limits.simulated:
+        print(
+            f"a GPU such as {H200.name}, with {VARIABLE}={AUTO}: {H200.multiprocessors} multiprocessors, compute capability 9.0"
+        )
+        print_choices(sizes, H200, None)
+    print(f"to choose: {VARIABLE}={'|'.join((AUTO, *RUNGS))}, or device.cudnn_rnn_rung = ...")
+
+
+def print_choices(sizes: Sizes, limits: Limits, wanted: str | None) -> None:
+    for name, backward in (("forward", False), ("backward", True)):
+        choice = choose(sizes, limits, backward, wanted)
+        print(f"  {name:9} {choice.rung:11} {choice.reason}")
+        if choice.layout is not None:
+            print(f"  {'':21} {choice.layout.describe(sizes.D)}")
 
 
 def memory_tables(args: argparse.Namespace, device: Any) -> dict[str, list[dict[str, Any]]]:

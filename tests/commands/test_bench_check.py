@@ -51,14 +51,17 @@ def test_every_working_device_passes_and_leaves_its_numbers(
     names = {check["name"] for check in report["checks"]}
     assert {"gradcheck matmul", "gradcheck block_lstm", "gradcheck gru_block_cell", "values argmax"} <= names
     assert any(name.startswith("golden lstm") for name in names)
-    assert {"copy", "latency", "kernels", "products", "sequences"} == set(report["times"])
+    assert {"copy", "latency", "kernels", "products", "sequences", "ladder"} == set(report["times"])
     for table, rows in report["times"].items():
-        assert rows or (table == "kernels" and device == "cpu"), table
+        assert rows or (table in ("kernels", "ladder") and device == "cpu"), table
         for row in rows:
             assert row["seconds"] > 0
     if device != "cpu":
         kernels = {row["op"] for row in report["times"]["kernels"]}
         assert kernels == {"lstm_block_cell", "lstm_block_cell_grad", "gru_block_cell", "gru_block_cell_grad"}
+        for row in report["times"]["ladder"]:
+            passes = row["pass"].split("+")
+            assert row["used"] == sorted(f"{row['rung']} {way}" for way in passes)
 
 
 def test_a_wrong_op_fails_by_name_with_status_1(wrong: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

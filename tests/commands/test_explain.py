@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+import minirnn as mr
 from minirnn import ops
 from minirnn.cli import main
 from minirnn.commands.explain import explained
@@ -76,3 +77,33 @@ def test_mistakes_are_one_line_and_status_2(
     captured = capsys.readouterr()
     assert status == 2
     assert text in captured.err and captured.err.count("\n") == 1
+
+
+def test_the_rung_of_a_layer_is_named_with_its_reason(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = ["-T", "256", "-B", "1", "-I", "256", "-H", "256", "-L", "1"]
+    assert main(["explain", "cudnn_rnn_v3", "--device", "cpu", *sizes]) == 0
+    out = capsys.readouterr().out
+    assert "cpu has no rungs" in out
+    assert "  forward   cluster     its weights fit into 8 blocks" in out
+    assert "1 clusters of 8 blocks of 16 warps, 2 units each at most" in out
+    assert "  backward  cluster     its weights fit into 8 blocks" in out
+    assert main(["explain", "cudnn_rnn_v3", "--device", "cpu", *sizes, "-P", "100"]) == 0
+    assert "  forward   steps       not persistent: with a projection" in capsys.readouterr().out
+    assert main(["explain", "gru_block_cell"]) == 0
+    assert "rung" not in capsys.readouterr().out
+
+
+def test_the_rung_of_the_simulator_can_be_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reason = mr.devices.available()["cuda-sim"]
+    if reason is not None:
+        pytest.skip(f"cuda-sim: {reason}")
+    assert main(["explain", "cudnn_rnn", "--device", "cuda-sim"]) == 0
+    assert "  forward   steps       the simulator runs one thread after another" in capsys.readouterr().out
+    monkeypatch.setattr(mr.devices.get("cuda-sim"), "cudnn_rnn_rung", "persistent")
+    assert main(["explain", "cudnn_rnn", "--device", "cuda-sim"]) == 0
+    out = capsys.readouterr().out
+    assert "cuda-sim, asked for persistent\n  forward   persistent  asked for\n" in out

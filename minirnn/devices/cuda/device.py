@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from minirnn.devices.cuda.driver import Driver, Kernel
 from minirnn.devices.cuda.launch import cudnn_rnn, gru_block, lstm_block
+from minirnn.devices.cuda.launch.cudnn_rnn_choice import rung_from_environment
 from minirnn.devices.cuda.launch.sources import options, text
 from minirnn.devices.cuda.primitives import Primitives
 
@@ -21,6 +23,14 @@ class Cuda(Primitives):
         A GPU (`pycuda_driver.PyCudaDriver`) or the simulator (`sim.driver.SimDriver`).
     name : str, optional
         What users call it; by default the driver's name, "cuda" or "cuda-sim".
+
+    Attributes
+    ----------
+    cudnn_rnn_rung : str or None
+        The rung of the CudnnRNN ladder to take where it can be had (`launch/cudnn_rnn_choice.py`); at first what
+        ``MINIRNN_CUDNN_RNN`` says. None: as sizes and device suggest.
+    rungs : collections.Counter
+        How often a layer was computed by which rung: ``"steps forward"``, ``"persistent backward"``, ...
     """
 
     name = "cuda"
@@ -42,14 +52,26 @@ class Cuda(Primitives):
         super().__init__()
         self.driver = driver
         self.name = name or driver.name  # type: ignore[misc]
-        self._compiled: dict[tuple[str, str, np.dtype, np.dtype | None], Kernel] = {}
+        self.cudnn_rnn_rung = rung_from_environment(driver.limits.simulated)
+        self.rungs: Counter[str] = Counter()
+        self._compiled: dict[tuple[Any, ...], Kernel] = {}
 
-    def kernel_of(self, file: str, kernel: str, dtype: np.dtype, source: np.dtype | None = None) -> Kernel:
-        """The `kernel` of ``kernels/<file>``, compiled for elements of `dtype`, when it is first asked for."""
-        key = file, kernel, dtype, source
+    def kernel_of(
+        self,
+        file: str,
+        kernel: str,
+        dtype: np.dtype,
+        source: np.dtype | None = None,
+        constants: tuple[str, ...] = (),
+    ) -> Kernel:
+        """The `kernel` of ``kernels/<file>``, compiled for elements of `dtype`, when it is first asked for.
+
+        `constants` are more options of the compiler: ``-DNAME=VALUE``.
+        """
+        key = file, kernel, dtype, source, constants
         found = self._compiled.get(key)
         if found is None:
-            module = self.driver.module(text(file), file, options(dtype, source))
+            module = self.driver.module(text(file), file, (*options(dtype, source), *constants))
             found = self._compiled[key] = module.function(kernel)
         return found
 

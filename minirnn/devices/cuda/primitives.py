@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -31,8 +32,17 @@ class Primitives(Device):
         self._constants: dict[tuple[np.dtype, bytes], CudaArray] = {}
 
     if TYPE_CHECKING:
+        cudnn_rnn_rung: str | None
+        rungs: Counter[str]
 
-        def kernel_of(self, file: str, kernel: str, dtype: np.dtype, source: np.dtype | None = None) -> Kernel: ...
+        def kernel_of(
+            self,
+            file: str,
+            kernel: str,
+            dtype: np.dtype,
+            source: np.dtype | None = None,
+            constants: tuple[str, ...] = (),
+        ) -> Kernel: ...
 
     # ---- memory
 

@@ -77,10 +77,18 @@ def gather(device: Primitives, a: CudaArray, index: tuple[Any, ...]) -> CudaArra
 
 
 def scatter_add(device: Primitives, shape: tuple[int, ...], index: tuple[Any, ...], values: CudaArray) -> CudaArray:
-    """Zeros of `shape` with `values` (in C order) added at `index`, which holds index arrays."""
+    """Zeros of `shape` with `values` (in C order) added at `index`, which holds index arrays.
+
+    Raises ValueError if `values` don't broadcast to what the index chooses.
+    """
     y = device.full(shape, 0, values.dtype)
     rows = rows_only(shape, index)
     place, n = (places(shape, index), 1) if rows is None else (rows, prod(shape[1:]))
+    chosen = place.shape if rows is None else (*place.shape, *shape[1:])
+    if values.shape != chosen:  # the kernel reads an element of `values` for each element chosen
+        if np.broadcast_shapes(values.shape, chosen) != chosen:
+            raise ValueError(f"shape {values.shape} does not broadcast to {chosen}")
+        values = device.contiguous(device.broadcast_to(values, chosen))
     if not place.size or not n:
         return y
     # What goes to one place comes together, in its old order, so that one thread adds it up.

@@ -72,7 +72,8 @@ def matmul(device: Primitives, a: CudaArray, b: CudaArray) -> CudaArray:
 
 
 def product(device: Primitives, a: CudaArray, b: CudaArray, c: CudaArray, beta: float = 0.0) -> None:
-    """``c = a @ b + beta * c`` for matrices; `a` and `b` may be transposed or columns of wider ones, `c` has C order.
+    """``c = a @ b + beta * c`` for matrices; `c` has C order. `a` and `b` are copied unless they, or their transposes,
+    have rows without gaps.
 
     Float16 operands may have a float32 result.
     """
@@ -82,7 +83,8 @@ def product(device: Primitives, a: CudaArray, b: CudaArray, c: CudaArray, beta: 
         if not beta:
             device.driver.memset(c.ptr, 0, c.nbytes)
         return
-    left, right, to = matrix(a), matrix(b), matrix(c)
+    left, right = (matrix(x) or matrix(device.contiguous(x)) for x in (a, b))
+    to = matrix(c)
     assert left is not None and right is not None and to is not None and not to.transposed
     device.driver.gemm(left, right, to, beta)
 

@@ -57,6 +57,11 @@ def _every(*dtypes: str) -> list[tuple[str, ...]]:
 
 FLOATS = ("float16", "float32", "float64")
 
+
+def _specialized(dtype: str, **constants: int) -> tuple[str, ...]:
+    return (*options(np.dtype(dtype)), *(f"-D{name}={value}" for name, value in constants.items()))
+
+
 VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "arithmetic.cu": _every(*C_TYPES),
     "compare.cu": _every(*C_TYPES),
@@ -69,5 +74,32 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "lstm_block.cu": _every(*FLOATS),
     "gru_block.cu": _every("float32", "float64"),
     "cudnn_rnn_steps.cu": _every("float32", "float64"),
+    # Of the upper rungs: the layouts that need the most registers (`cudnn_rnn_layout.py`), and a small one.
+    "cudnn_rnn_persistent.cu": [
+        _specialized("float32", CHUNKS=8, ROWS=8, THREADS=256),
+        _specialized("float32", CHUNKS=2, ROWS=4, THREADS=512),
+        _specialized("float32", CHUNKS=2, ROWS=1, THREADS=512),
+        _specialized("float32", CHUNKS=1, ROWS=1, THREADS=256),
+        _specialized("float64", CHUNKS=4, ROWS=8, THREADS=256),
+    ],
+    "cudnn_rnn_persistent_grad.cu": [
+        _specialized("float32", CHUNKS=8, ROWS=8, THREADS=256),
+        _specialized("float32", CHUNKS=1, ROWS=1, THREADS=256),
+        _specialized("float64", CHUNKS=4, ROWS=8, THREADS=256),
+    ],
+    "cudnn_rnn_cluster.cu": [
+        _specialized("float32", CHUNKS=2, ROWS=2, THREADS=512, UNITS=2),
+        _specialized("float32", CHUNKS=1, ROWS=8, THREADS=512, UNITS=1),
+        _specialized("float32", CHUNKS=1, ROWS=1, THREADS=256, UNITS=1),
+        _specialized("float64", CHUNKS=2, ROWS=4, THREADS=512, UNITS=1),
+    ],
+    "cudnn_rnn_cluster_grad.cu": [
+        _specialized("float32", CHUNKS=8, ROWS=4, THREADS=256, UNITS=4),
+        _specialized("float32", CHUNKS=1, ROWS=1, THREADS=256, UNITS=1),
+        _specialized("float64", CHUNKS=8, ROWS=4, THREADS=256, UNITS=4),
+    ],
 }
 """File -> sets of options, of which a test compiles every one with NVIDIA's compiler."""
+
+CAPABILITY = {"cudnn_rnn_cluster.cu": (9, 0), "cudnn_rnn_cluster_grad.cu": (9, 0)}
+"""File -> the compute capability that it needs; others compile for every one."""

@@ -1,6 +1,6 @@
 """CUDA C++ into C++: the four words that a host compiler does not know, rewritten in preprocessed text.
 
-``__global__ void k(..)``         a function ``cusim_k_k``, exported with its signature
+``__global__ void k(..)``         a function ``cusim_k_k``, exported with its signature and its cluster's size
 ``__shared__ T a[N], b;``         a struct of the block's own memory, and references ``a`` and ``b`` into it
 ``extern __shared__ T s[];``      a pointer to the block's dynamic shared memory
 ``__device__``, ``__constant__``  dropped; variables at file scope are exported
@@ -22,6 +22,7 @@ TOKEN = re.compile(
 ATTRIBUTE = r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)"
 KERNEL_NAME = re.compile(rf"(?:{ATTRIBUTE}|[^;{{}}()])*?(?!__attribute__)\b(\w+)\s*\(")
 DECLARATION = re.compile(rf"\s*((?:[^;{{}}()=]|{ATTRIBUTE})*)([;=({{])")
+CLUSTER = re.compile(r"cusim_cluster\s*\(([^(),]*)(,\s*1\s*){0,2}\)")
 FILE_SCOPE = re.compile(r'(\bnamespace\b[^;()]*|extern\s*"C"\s*)$')
 DYNAMIC = re.compile(r"(.*?)(\w+)\s*\[\s*\]$", re.DOTALL)
 EXPORT = 'extern "C" __attribute__((visibility("default")))'
@@ -41,6 +42,7 @@ class _Rewriter:
         self.text = text
         self.edits: list[tuple[int, int, str]] = []  # from, to, replacement
         self.kernels: list[str] = []
+        self.clusters: dict[str, str] = {}  # kernel -> how many blocks make a cluster
         self.variables: list[str] = []
         self.shared_declarations = 0
 
@@ -81,6 +83,14 @@ class _Rewriter:
         named = KERNEL_NAME.match(self.text, token.end())
         if named and "template" not in self.text[statement : token.start()]:
             self.kernels.append(named.group(1))
+            if "cusim_cluster" in named.group():
+                size = CLUSTER.search(named.group())
+                if size is None:
+                    raise CompileError(
+                        f"{self.line(token.start())}: __cluster_dims__ of more than one axis\n"
+                        "  expected __cluster_dims__(n, 1, 1): the simulator's clusters lie along x"
+                    )
+                self.clusters[named.group(1)] = size.group(1)
             # A kernel called div or read must not clash with the C library's.
             self.edits.append((named.start(1), named.start(1), "cusim_k_"))
 
@@ -142,6 +152,8 @@ class _Rewriter:
                 f"{EXPORT} const char *cusim_sig_{name}(const unsigned **n)"
                 f" {{ return cusim::signature(cusim_k_{name}, n); }}\n"
             )
+        for name, size in self.clusters.items():
+            pieces.append(f"{EXPORT} const unsigned cusim_cluster_{name} = {size};\n")
         for name in _unique(self.variables):
             pieces.append(
                 f"{EXPORT} void *cusim_var_{name}(size_t *n) {{ *n = sizeof({name}); return (void *)&{name}; }}\n"

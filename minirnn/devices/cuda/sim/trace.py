@@ -79,6 +79,17 @@ class Trace:
                 counts.append(len(touched))
         return counts
 
+    def sectors_in_all(self, atomic: bool = False) -> int:
+        """How many 32-byte sectors of device memory the whole launch touches, each time a warp comes to an access.
+
+        Of its plain accesses, or else of its `atomic` and volatile ones. No access here is wider than a sector.
+        """
+        a = self.accesses[(self.accesses["allocation"] >= 0) & (self.accesses["atomic"] == atomic)]
+        place = a["allocation"].astype(np.int64) << 40 | (a["address"] // SECTOR).astype(np.int64)
+        a = a.copy()
+        a["address"] = place
+        return sum(len(np.unique(group["address"])) for group in self.warp_accesses(a))
+
     def bank_conflicts(self, line: int) -> list[int]:
         """For each time a warp comes to a source line: into how many rounds its shared-memory access falls.
 

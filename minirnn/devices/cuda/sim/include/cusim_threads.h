@@ -15,6 +15,9 @@ CUSIM_API int cusim_syncthreads_vote(int predicate, int operation, const char *f
 CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int argument, int width,
                               const char *file, int line);
 CUSIM_API unsigned cusim_activemask();
+CUSIM_API void cusim_cluster_barrier(const char *file, int line);
+CUSIM_API void *cusim_cluster_map(const void *p, unsigned rank);
+CUSIM_API unsigned cusim_cluster_size();
 CUSIM_API void cusim_yield();
 CUSIM_API void cusim_trap(const char *what, const char *file, int line);
 CUSIM_API int cusim_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -31,6 +34,16 @@ CUSIM_API long long cusim_clock();
 CUSIM_INLINE void __threadfence() { __asm__ volatile("" ::: "memory"); }
 CUSIM_INLINE void __threadfence_block() { __asm__ volatile("" ::: "memory"); }
 CUSIM_INLINE void __threadfence_system() { __asm__ volatile("" ::: "memory"); }
+
+// -------------------------------------------------------------------------------------------------- clusters
+
+// Whoever waits has arrived, too: the work between the two is done before anybody goes on. A GPU may do so as
+// well.
+#define __cluster_barrier_arrive() ((void)0)
+#define __cluster_barrier_wait() cusim_cluster_barrier(__FILE__, __LINE__)
+#define __cluster_map_shared_rank(p, rank) cusim_cluster_map(p, rank)
+#define __clusterRelativeBlockRank() (blockIdx.x % cusim_cluster_size())
+#define __clusterSizeInBlocks() cusim_cluster_size()
 
 // ------------------------------------------------------------------------------------------- warp operations
 

@@ -47,7 +47,7 @@ void reclaim_blocks() {
 
 void forget_block_times() {
     for (Block *b = all; b; b = b->next_all) {
-        b->phase = now;
+        b->phase = b->cluster_phase = now;
         for (uint32_t w = 0; w * 32 < pool_threads; w++) b->warp_phase[w] = now;
         if (!b->cells) continue;
         for (uint32_t i = 0; i < b->prepared / 2; i++) {
@@ -107,10 +107,11 @@ Block *take_block(uint32_t number) {
     b->number = number;
     b->index = {number % launch.grid.x, number / launch.grid.x % launch.grid.y,
                 number / launch.grid.x / launch.grid.y};
-    b->waiting = b->spinning = b->moved = 0;
+    b->waiting = b->at_cluster = b->spinning = b->moved = b->preempted = 0;
     b->votes = false;
     tick();
-    b->phase = now;
+    b->phase = b->cluster_phase = now;
+    b->cluster[0] = b;
     if (memcmp(&b->shape, &launch.block, sizeof b->shape)) fill_threads(b);
     for (uint32_t i = 0; i < b->size; i++) {
         Thread *t = b->threads + i;

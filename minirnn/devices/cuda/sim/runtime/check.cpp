@@ -4,7 +4,8 @@
 // The kernel is compiled with -fsanitize=thread but linked without its library: the compiler's calls end up
 // here. A race is two accesses of the same memory by two threads of a block, one of them a write, with no
 // barrier between them: neither __syncthreads nor, inside a warp, a warp operation. Blocks are not compared
-// with each other, since a hand-made grid barrier cannot be told from none.
+// with each other, since a hand-made grid barrier cannot be told from none; but those of a cluster are, which
+// have a barrier of their own.
 #include "internal.h"
 
 #include <dlfcn.h>
@@ -46,11 +47,10 @@ static void *pc_at(int32_t distance) { return distance ? (char *)launch.call + d
 
 [[noreturn]] static void fail_race(const char *kind, uint32_t other, int32_t other_pc, const Place &place,
                                    void *pc) {
-    const Block *b = block;
-    const uint32_t number = (other & WHO) - 1 - b->number * b->size;
-    fail_at({pc, pc_at(other_pc)}, "race: %s, %s: %s after thread (%u,%u,%u), no barrier between them", kind,
-            describe(place).text, name_of(thread, b).text, b->threads[number].index.x,
-            b->threads[number].index.y, b->threads[number].index.z);
+    const uint32_t size = block->size, number = ((other & WHO) - 1) % size;
+    const Block *b = block->cluster[((other & WHO) - 1) / size % launch.cluster];
+    fail_at({pc, pc_at(other_pc)}, "race: %s, %s: %s after %s, no barrier between them", kind,
+            describe(place).text, name_of(thread, block).text, name_of(b->threads + number, b).text);
 }
 
 // The current thread, as race detection sees it.
@@ -58,13 +58,17 @@ struct Me {
     const uint32_t first, size,
         number;  // `who` of the block's first thread, threads of the block, number in the block
     const uint32_t phase, warp_phase;  // when this block, this warp last met
+    const uint32_t cluster_first, cluster_threads, cluster_phase;  // the same of its cluster
 
     Me()
         : first(1 + block->number * block->size),
           size(block->size),
           number(thread->number),
           phase(block->phase),
-          warp_phase(block->warp_phase[thread->number / 32]) {}
+          warp_phase(block->warp_phase[thread->number / 32]),
+          cluster_first(1 + block->cluster[0]->number * block->size),
+          cluster_threads(launch.cluster * block->size),
+          cluster_phase(block->cluster_phase) {}
 
     uint32_t who() const { return first + number; }
     uint32_t warp_of(uint32_t who) const { return ((who & WHO) - first) / 32; }
@@ -72,7 +76,8 @@ struct Me {
     // May the access `who` made at the time `when` run at the same time as what this thread does now?
     bool meets(uint32_t who, uint32_t when) const {
         const uint32_t other = (who & WHO) - first;
-        if (other >= size || other == number || when < phase) return false;
+        if (other >= size) return (who & WHO) - cluster_first < cluster_threads && when >= cluster_phase;
+        if (other == number || when < phase) return false;
         return other / 32 != number / 32 || when >= warp_phase;
     }
 };
@@ -137,6 +142,10 @@ static void check_cells(Cell *c, uint32_t bytes, int kind, const Place &place, v
 
 static void record(uint64_t address, int64_t allocation, uint32_t bytes, int kind, void *pc) {
     CusimStats &stats = launch.stats;
+    if (allocation >= 0) {
+        if (kind & READ) (kind & ATOMIC ? stats.bytes_looked_at : stats.bytes_read) += bytes;
+        if (kind & WRITE) (kind & ATOMIC ? stats.bytes_sent : stats.bytes_written) += bytes;
+    }
     if (stats.traced < launch.options.trace_capacity) {
         CusimAccess &a = launch.trace[stats.traced++];
         a.address = address;
@@ -152,14 +161,20 @@ static void record(uint64_t address, int64_t allocation, uint32_t bytes, int kin
     stats.accesses++;
 }
 
-static void check_shared(const char *p, uint32_t bytes, int kind, void *pc) {
-    const uint32_t offset = (uint32_t)(p - block->arena);
+// `of`: the block whose shared memory it is, the running one or a neighbor in its cluster.
+static void check_shared(const Block *of, const char *p, uint32_t bytes, int kind, void *pc) {
+    const uint32_t offset = (uint32_t)(p - of->arena);
     if (!find_shared(offset, bytes)) {
         fail_at({pc}, "%s outside of shared memory: %s, %s", verb_of(kind), describe_shared(offset).text,
                 name_of(thread, block).text);
     }
+    if (!of->live) {
+        fail_at({pc}, "%s in the shared memory of a block that has returned: %s of block (%u,%u,%u), %s",
+                verb_of(kind), describe_shared(offset).text, of->index.x, of->index.y, of->index.z,
+                name_of(thread, block).text);
+    }
     record(offset, -1, bytes, kind, pc);
-    check_cells(block->cells + offset / 2, bytes, kind, {nullptr, offset}, pc);
+    check_cells(of->cells + offset / 2, bytes, kind, {nullptr, offset}, pc);
 }
 
 static void check_global(const char *p, uint32_t bytes, int kind, void *pc) {
@@ -206,16 +221,18 @@ void sim::check_access(const void *address, uint32_t bytes, int kind, void *pc) 
     if (!in_kernel()) return;
     const char *p = (const char *)address;
     if (p >= block->arena && p < block->arena + launch.arena_bytes) {
-        check_shared(p, bytes, kind, pc);
+        check_shared(block, p, bytes, kind, pc);
     } else if (p >= heap_begin && p < heap_end) {
         check_global(p, bytes, kind, pc);
+    } else if (const Block *neighbor = launch.cluster > 1 ? neighbor_with(p) : nullptr) {
+        check_shared(neighbor, p, bytes, kind, pc);
     } else if (in_stacks(p) || (p >= (char *)launch.args && p < launch.args_end)) {
         return;
     } else {
         check_elsewhere(p, kind, pc);
     }
     if (launch.options.preempt && random_number() % launch.options.preempt == 0) {
-        block->moved = 1;
+        block->preempted++;
         leave();
     }
 }

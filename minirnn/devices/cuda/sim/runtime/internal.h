@@ -5,8 +5,9 @@
 //   scheduler.cpp  which block, which thread next   blocks.cpp    the blocks themselves
 //   fibers.cpp     stacks, and the switch           errors.cpp    how a launch ends early
 //   barriers.cpp   __syncthreads and its relatives  warp.cpp      shuffles, votes, __syncwarp
-//   shared.cpp     shared memory of a block         language.cpp  __nanosleep, atomics, printf
-//   memory.cpp     device memory                    check.cpp     check mode: every access
+//   clusters.cpp   clusters of blocks               language.cpp  __nanosleep, atomics, printf
+//   shared.cpp     shared memory of a block         check.cpp     check mode: every access
+//   memory.cpp     device memory
 //
 // One operating system thread runs all simulated threads of a launch, and gives way only inside calls into
 // this library: that is why nothing here needs an atomic, and why an atomicAdd is a plain addition.
@@ -36,7 +37,7 @@ struct Fiber {
     Fiber *next;  // in the list of idle ones
 };
 
-enum State : uint8_t { FRESH, READY, AT_BARRIER, IN_WARP, DONE };  // the first two can run
+enum State : uint8_t { FRESH, READY, AT_BARRIER, AT_CLUSTER, IN_WARP, DONE };  // the first two can run
 
 struct Thread {
     Fiber *fiber;     // null before it first runs and after its end
@@ -68,15 +69,21 @@ struct Cell {
     uint32_t second_when;
 };
 
+static const uint32_t LARGEST_CLUSTER = 16;
+
 struct Block {
     Uint3 index;  // blockIdx
     uint32_t number;
     uint32_t size, live;  // threads, and those that have not returned
     uint32_t waiting;     // at the barrier
+    uint32_t at_cluster;  // at the barrier of the cluster
     uint32_t spinning;    // in this round: threads that gave way in a spin loop
     uint32_t moved;       // in this round: whether anything happened
+    uint32_t preempted;   // in this round: threads that were made to give way
     bool votes;           // the barrier is a __syncthreads_count, _and or _or
     uint32_t phase;       // when its threads last met at a barrier
+    uint32_t cluster_phase;  // when those of its cluster did
+    Block *cluster[LARGEST_CLUSTER];  // its blocks, this one too
     int position;         // in `order`
     uint32_t *order;
     Thread *threads;
@@ -100,6 +107,7 @@ struct Launch {
     const char *args_end;
     Uint3 grid, block;
     uint32_t threads, blocks;  // in a block, in the grid
+    uint32_t cluster;          // blocks of one
     uint32_t dynamic_shared;
     uint32_t arena_bytes;
 };
@@ -175,6 +183,10 @@ void give_block_back(Block *b);
 void reclaim_blocks();
 void run_grid();
 void release_barrier(Block *b);
+void form_cluster(Block **members);
+bool release_cluster(Block *b);
+bool is_over(const Block *b);         // all blocks of its cluster have returned
+Block *neighbor_with(const char *p);  // of the running block's cluster: whose shared memory holds p, or null
 bool finish_warp_operation(Block *b, uint32_t warp, uint32_t mask, bool without_returned);
 
 struct SharedVariable {

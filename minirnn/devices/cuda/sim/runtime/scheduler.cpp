@@ -53,38 +53,49 @@ static void shuffle(uint32_t *order, uint32_t n) {
 }
 
 [[noreturn]] static void fail_stuck(Block *b) {
-    Thread *in_warp = nullptr, *at_barrier = nullptr;
+    Thread *in_warp = nullptr, *at_barrier = nullptr, *at_cluster = nullptr;
     for (uint32_t i = 0; i < b->size; i++) {
         Thread *t = b->threads + i;
         if (t->state == IN_WARP && !in_warp) in_warp = t;
         if (t->state == AT_BARRIER && !at_barrier) at_barrier = t;
+        if (t->state == AT_CLUSTER && !at_cluster) at_cluster = t;
     }
+    if (at_barrier && at_cluster && !in_warp)
+        fail("divergent barrier: %s waits for its block at %s:%d, %s for its cluster at %s:%d",
+             name_of(at_barrier, b).text, at_barrier->file, at_barrier->line, name_of(at_cluster, b).text,
+             at_cluster->file, at_cluster->line);
     const char *others = at_barrier ? " (others wait at __syncthreads)" : "";
     if (!in_warp) fail("deadlock in block (%u,%u,%u)", b->index.x, b->index.y, b->index.z);
     fail("deadlock: %s waits in a warp operation at %s:%d (mask %08x) for lanes that never come%s",
          name_of(in_warp, b).text, in_warp->file, in_warp->line, in_warp->mask, others);
 }
 
-// True: finished. False: whoever is left waits or spins.
-static bool run_block(Block *b) {
+enum Outcome { FINISHED, SPINS, MEETS };  // MEETS: it waits for other blocks of its cluster, at their barrier
+
+static Outcome run_block(Block *b) {
     block = b;
     cusim_block_index = b->index;
     for (;;) {
         b->position = -1;
-        b->spinning = b->moved = 0;
+        b->spinning = b->moved = b->preempted = 0;
         if (launch.options.seed) shuffle(b->order, b->size);
         if (Thread *t = next_runnable()) {
             select(t);
             launch.stats.switches++;
             cusim_switch(&scheduler, t->fiber->stack_pointer);
         }
-        if (!b->live) return true;
+        if (!b->live) return FINISHED;
         if (b->waiting == b->live) {
             release_barrier(b);
             continue;
         }
+        if (b->at_cluster == b->live) {
+            if (release_cluster(b)) continue;
+            return MEETS;
+        }
         if (b->moved) continue;
-        if (b->spinning) return false;
+        if (b->spinning) return SPINS;
+        if (b->preempted) continue;
         // Nobody can run: lanes that returned are not waited for.
         for (uint32_t w = 0; w * 32 < b->size; w++) {
             const uint32_t arrived = b->arrived[w];
@@ -141,22 +152,43 @@ struct BlockOrder {
     fail("deadlock: all resident blocks (%zu) spin and nothing changes", resident);
 }
 
+// The blocks of the cluster with this number become resident.
+static void admit(uint32_t number, std::vector<Block *> &resident) {
+    Block *members[LARGEST_CLUSTER];
+    for (uint32_t i = 0; i < launch.cluster; i++) {
+        members[i] = take_block(number * launch.cluster + i);
+        resident.push_back(members[i]);
+    }
+    form_cluster(members);
+}
+
+// A block of a cluster stays until the others have returned, too: they may look into its shared memory.
+static void put_away(Block *b) {
+    if (!is_over(b)) return;
+    Block *members[LARGEST_CLUSTER];
+    memcpy(members, b->cluster, sizeof members);
+    for (uint32_t i = 0; i < launch.cluster; i++) give_block_back(members[i]);
+}
+
 void run_grid() {
-    static std::vector<Block *> resident;  // blocks that were started, and spin
+    static std::vector<Block *> resident;  // blocks that were started, and wait or spin
     {
         Busy while_it_grows;
         resident.clear();
-        resident.reserve(std::min(launch.options.resident, launch.blocks) + 1);
+        resident.reserve(std::min(launch.options.resident, launch.blocks) + LARGEST_CLUSTER);
     }
-    BlockOrder order(launch.blocks);
+    const bool clusters = launch.cluster > 1;
+    BlockOrder order(launch.blocks / launch.cluster);
     uint64_t seen = progress;
     unsigned idle_rounds = 0;
     double idle_since = 0;
     while (!resident.empty() || order.left) {
-        bool changed = false;
+        bool changed = false, spins = false;
         for (size_t i = 0; i < resident.size();) {
-            if (run_block(resident[i])) {
-                give_block_back(resident[i]);
+            const Outcome outcome = run_block(resident[i]);
+            spins = spins || outcome == SPINS;
+            if (outcome == FINISHED) {
+                put_away(resident[i]);
                 resident[i] = resident.back();
                 resident.pop_back();
                 changed = true;
@@ -165,16 +197,18 @@ void run_grid() {
             }
         }
         while (resident.empty() && order.left) {
-            Block *b = take_block(order.next());
-            if (run_block(b)) {
-                give_block_back(b);
-            } else {
-                resident.push_back(b);
-            }
+            admit(order.next(), resident);
             changed = true;
+            if (clusters) continue;
+            const Outcome outcome = run_block(resident[0]);
+            spins = spins || outcome == SPINS;
+            if (outcome == FINISHED) {
+                put_away(resident[0]);
+                resident.pop_back();
+            }
         }
-        if (!changed && order.left && resident.size() < launch.options.resident) {
-            resident.push_back(take_block(order.next()));
+        if (!changed && spins && order.left && resident.size() + launch.cluster <= launch.options.resident) {
+            admit(order.next(), resident);
             changed = true;
         }
         if (resident.size() > launch.stats.resident_blocks) launch.stats.resident_blocks = resident.size();

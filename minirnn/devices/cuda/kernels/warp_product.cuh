@@ -1,0 +1,101 @@
+// Products of a few rows of weights with a few vectors, by one warp: the lanes share a row, and every lane keeps its
+// part of the weights in registers for as long as the kernel runs.
+//
+//   a row is cut into chunks of 32 vectors of 16 bytes, one vector a lane; what is beyond its end counts as zero
+//   the first CHUNKS chunks lie in registers, any further ones in shared memory; a row has CHUNKS chunks at least
+//   ROWS vectors (rows of a batch) are multiplied at a time
+#pragma once
+#include "real.cuh"
+
+// Constants of a compilation: -DCHUNKS=1..8 -DROWS=1|2|4|8
+#define WIDTH (16 / (int)sizeof(real))  // elements of a vector
+
+struct alignas(16) Vector {
+    real element[WIDTH];
+};
+
+__device__ inline int lane_number() { return threadIdx.x % 32; }
+__device__ inline int warp_number() { return threadIdx.x / 32; }
+
+// N rows of weights, this lane's part.
+template <int N>
+struct Weights {
+    Vector kept[CHUNKS][N];
+    Vector *more;  // of this warp, in shared memory: [chunk][row][lane]
+    int chunks;    // in all
+
+    // `weight(n, k)` is element k of row n, or 0 beyond its end
+    template <class Source>
+    __device__ void load(Source weight) {
+        const int lane = lane_number();
+#pragma unroll
+        for (int chunk = 0; chunk < CHUNKS; chunk++)
+#pragma unroll
+            for (int n = 0; n < N; n++)
+#pragma unroll
+                for (int e = 0; e < WIDTH; e++)
+                    kept[chunk][n].element[e] = weight(n, (chunk * 32 + lane) * WIDTH + e);
+        for (int chunk = CHUNKS; chunk < chunks; chunk++)
+            for (int n = 0; n < N; n++)
+                for (int e = 0; e < WIDTH; e++)
+                    at(chunk, n).element[e] = weight(n, (chunk * 32 + lane) * WIDTH + e);
+    }
+
+    __device__ Vector &at(int chunk, int n) const { return more[((chunk - CHUNKS) * N + n) * 32 + lane_number()]; }
+};
+
+// Sums of this lane: sum[b][n] of row n times vector b. PADDED: N, or more for a power of two; what is added stays 0.
+template <int N, int PADDED>
+__device__ void multiply(const Weights<N> &weights, const Vector *vectors, real (&sum)[ROWS * PADDED]) {
+    const int lane = lane_number(), length = weights.chunks * 32;
+#pragma unroll
+    for (int k = 0; k < ROWS * PADDED; k++) sum[k] = 0;
+#pragma unroll
+    for (int chunk = 0; chunk < CHUNKS; chunk++)
+#pragma unroll
+        for (int b = 0; b < ROWS; b++) {
+            const Vector x = vectors[b * length + chunk * 32 + lane];
+#pragma unroll
+            for (int n = 0; n < N; n++)
+#pragma unroll
+                for (int e = 0; e < WIDTH; e++)
+                    sum[b * PADDED + n] += weights.kept[chunk][n].element[e] * x.element[e];
+        }
+#pragma unroll 1  // registers are scarce
+    for (int chunk = CHUNKS; chunk < weights.chunks; chunk++) {
+        Vector w[N];
+#pragma unroll
+        for (int n = 0; n < N; n++) w[n] = weights.at(chunk, n);
+#pragma unroll
+        for (int b = 0; b < ROWS; b++) {
+            const Vector x = vectors[b * length + chunk * 32 + lane];
+#pragma unroll
+            for (int n = 0; n < N; n++)
+#pragma unroll
+                for (int e = 0; e < WIDTH; e++) sum[b * PADDED + n] += w[n].element[e] * x.element[e];
+        }
+    }
+}
+
+// The sums over all lanes, dealt out: lane k returns the total of sum[k / (32 / V)]. Always added in the same order.
+// At each of five exchanges a lane keeps half of its sums and gives the others to a partner, until one is left.
+template <int V>
+__device__ real totals(real (&sum)[V]) {
+    const int lane = lane_number();
+#pragma unroll
+    for (int distance = 16, half = V / 2; distance > 0; distance /= 2, half /= 2) {
+        if (half == 0) {
+            sum[0] += __shfl_xor_sync(0xffffffffu, sum[0], distance);
+            continue;
+        }
+        const bool upper = lane & distance;
+#pragma unroll
+        for (int k = 0; k < V / 2; k++) {
+            if (k >= half) break;
+            const real kept = upper ? sum[k + half] : sum[k];
+            const real given = upper ? sum[k] : sum[k + half];
+            sum[k] = kept + __shfl_xor_sync(0xffffffffu, given, distance);
+        }
+    }
+    return sum[0];
+}
