@@ -6,7 +6,7 @@ limit. What users call is at the end: `Tensor.backward` and `grad`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -187,6 +187,19 @@ def _call_hooks(t: Tensor, g: Any, create_graph: bool) -> Any:
 # ---- what users call
 
 
+def _tensors(what: str, given: Any) -> tuple[Tensor, ...]:
+    """The outputs or inputs of `grad`."""
+    if isinstance(given, Tensor):
+        return (given,)
+    if isinstance(given, np.ndarray) or not isinstance(given, Iterable):
+        raise TypeError(f"grad: the {what} is a {type(given).__name__}\n  expected a Tensor or a sequence of Tensors")
+    ts = tuple(given)
+    for k, t in enumerate(ts):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"grad: {what} {k} is a {type(t).__name__}\n  expected a Tensor")
+    return ts
+
+
 def _is_list_for(y: Tensor, grads: Any) -> bool:
     """Whether `grads` is a list with one gradient for `y`; otherwise it is the gradient itself, perhaps as a list."""
     if not isinstance(grads, (list, tuple)) or len(grads) != 1:
@@ -197,6 +210,8 @@ def _is_list_for(y: Tensor, grads: Any) -> bool:
 def _seeds(name: str, outputs: Sequence[Tensor], grads: Sequence[Any]) -> list[Tensor]:
     if len(grads) != len(outputs):
         raise ValueError(f"{name}: got {len(grads)} gradients for {len(outputs)} outputs\n  expected one for each")
+    if not outputs:
+        raise ValueError(f"{name}: got 0 outputs\n  expected at least one Tensor")
     if not any(y.requires_grad for y in outputs):  # one constant among others is fine: its gradient is 0
         shapes = ", ".join(str(y.shape) for y in outputs)
         raise ValueError(
@@ -286,12 +301,7 @@ def grad(
         As `Tensor.backward`; ValueError also if an input does not require gradients.
     """
     single_in, single_out = isinstance(inputs, Tensor), isinstance(outputs, Tensor)
-    xs: tuple[Tensor, ...] = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    ys: tuple[Tensor, ...] = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
-    for what, ts in (("output", ys), ("input", xs)):
-        for k, t in enumerate(ts):
-            if not isinstance(t, Tensor):
-                raise TypeError(f"grad: {what} {k} is a {type(t).__name__}\n  expected a Tensor")
+    ys, xs = _tensors("output", outputs), _tensors("input", inputs)
     for k, t in enumerate(xs):
         if not t.requires_grad:
             raise ValueError(
@@ -302,7 +312,7 @@ def grad(
     elif single_out and not _is_list_for(ys[0], grad_outputs):
         grads = [grad_outputs]
     else:
-        grads = list(grad_outputs)
+        grads = list(grad_outputs) if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]
     retain = create_graph if retain_graph is None else retain_graph
     found = _run_backward(ys, _seeds("grad", ys, grads), xs, create_graph, retain)
     results = []

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minirnn import ops
+from minirnn.host_array import float_dtype
 from minirnn.ops import check
 from minirnn.ops.cudnn_params import Network
 from minirnn.ops.primitives import concat, split
@@ -62,7 +63,7 @@ class _CudnnRNN:
         if not 0 <= self.dropout <= 1:
             raise ValueError(f"{name}: dropout is {dropout}\n  expected 0 .. 1, the probability of a zero")
         self.seed = check.integer(name, "seed", seed, -(2**63), 2**64 - 1)
-        self.dtype = np.dtype(dtype)
+        self.dtype = float_dtype(name, dtype)
 
     @property
     def _attributes(self) -> dict[str, Any]:
@@ -92,7 +93,9 @@ class _CudnnRNN:
         for what, t, letters in (("input_data", x, "T B I"), ("input_h", h, "L*D B H")):
             check.rank(name, what, t, letters)
         check.shape(name, "input_data", x, "T, B, I", (*x.shape[:2], net.I), "input_size")
-        check.shape(name, "input_h", h, "L*D, B, H", (net.L * net.D, x.shape[1], net.H), "the network and input_data")
+        note = "likely input_data is batch-first; expected (T, B, I)" if h.shape[1] == x.shape[0] != x.shape[1] else ""
+        shape = (net.L * net.D, x.shape[1], net.H)
+        check.shape(name, "input_h", h, "L*D, B, H", shape, "the network and input_data", note)
         return ops.cudnn_rnn(
             x, h, input_c, params, dropout=self.dropout, seed=self.seed, is_training=is_training, **self._attributes
         )
@@ -227,9 +230,7 @@ class RNNParamsSaveable:
         if isinstance(tensors, Mapping):
             missing = [name for name in names if name not in tensors]
             if missing:
-                raise ValueError(
-                    f"RNNParamsSaveable.restore: missing {', '.join(missing)}\n  expected {', '.join(names)}"
-                )
+                raise ValueError(f"RNNParamsSaveable.restore: missing {_few(missing)}\n  expected {_few(names)}")
             tensors = [tensors[name] for name in names]
         values = [as_tensor(t, device=self._variable.device, dtype=self._variable.dtype) for t in tensors]
         if len(values) != len(names):
@@ -268,6 +269,11 @@ class RNNParamsSaveable:
                 check.shape(op, self.names()[net.L * net.D + 3 * p + k], bias, "4H", (4 * net.H,), "the network")
                 biases += _exchange(split(bias, 4, 0))
         return weights, biases
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - 4
+    return ", ".join(names[:4]) + (f" and {more} more" if more > 0 else "")
 
 
 def _exchange(gates: Sequence[Tensor]) -> list[Tensor]:

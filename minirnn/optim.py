@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from minirnn.messages import shown
 from minirnn.ops import check
 from minirnn.ops.primitives import sqrt
 from minirnn.tape import no_grad
@@ -46,18 +47,13 @@ class Optimizer:
 
     def __init__(self, parameters: Iterable[Tensor]) -> None:
         name = type(self).__name__
-        if isinstance(parameters, Tensor):
-            raise TypeError(f"{name}: parameters is one Tensor\n  expected a list of them, or module.parameters()")
-        self.parameters = list(parameters)
+        self.parameters = _tensors(name, parameters)
         if not self.parameters:
             raise ValueError(
                 f"{name}: no parameters\n  expected at least one\n"
                 "  likely an iterator that was used up, or a module whose parameters are no nn.Parameter"
             )
         for k, p in enumerate(self.parameters):
-            if not isinstance(p, Tensor):
-                hint = "\n  likely named_parameters() in the place of parameters()" if isinstance(p, tuple) else ""
-                raise TypeError(f"{name}: parameter {k} is a {type(p).__name__}\n  expected a Tensor{hint}")
             if p.op is not None:
                 raise ValueError(f"{name}: parameter {k} was made by {p.op.name}\n  expected a leaf: detach() it first")
         if len(set(self.parameters)) < len(self.parameters):
@@ -103,6 +99,8 @@ class Optimizer:
             If the state is of another optimizer or of parameters of other shapes, or incomplete.
         """
         where = f"{type(self).__name__}.load_state_dict"
+        if not isinstance(state, Mapping):
+            raise TypeError(f"{where}: got a {type(state).__name__}\n  expected a dict, as of state_dict()")
         if state.get("optimizer") != type(self).__name__:
             raise ValueError(f"{where}: got the state of {state.get('optimizer')}\n  expected {type(self).__name__}")
         memory: list[dict[str, Any]] = [{} for _ in self.parameters]
@@ -114,7 +112,9 @@ class Optimizer:
                     f"  expected numbers below {len(memory)}, that of the parameters, and {', '.join(self.remembered)}"
                 )
             p, value = self.parameters[int(number)], state[key]
-            if not isinstance(value, int):
+            if name == "step":
+                value = check.integer(where, key, value, 1)
+            else:
                 if np.shape(value) != p.shape:
                     raise ValueError(
                         f"{where}: {key} has shape {np.shape(value)}\n  expected {p.shape}, that of its parameter\n"
@@ -230,7 +230,7 @@ class Adam(Optimizer):
     ) -> None:
         super().__init__(parameters)
         if not isinstance(betas, (tuple, list)) or len(betas) != 2:
-            raise TypeError(f"Adam: betas is {betas!r}\n  expected a pair of numbers")
+            raise TypeError(f"Adam: betas is {shown(betas)}\n  expected a pair of numbers")
         self.configure(lr, *betas, eps, weight_decay)
 
     def configure(self, lr: float, beta1: float, beta2: float, eps: float, weight_decay: float) -> None:
@@ -284,12 +284,25 @@ def clip_grad_norm_(parameters: Iterable[Tensor], max_norm: float) -> float:
     if max_norm <= 0:
         raise ValueError(f"clip_grad_norm_: max_norm is {max_norm}\n  expected above 0")
     with no_grad():
-        owned = [(p, p.grad.detach()) for p in parameters if p.grad is not None]
+        owned = [(p, p.grad.detach()) for p in _tensors("clip_grad_norm_", parameters) if p.grad is not None]
         norm = math.sqrt(sum(_sum_of_squares(g) for _, g in owned))
         if math.isfinite(norm) and norm > max_norm:
             for p, g in owned:
                 p.grad = g * (max_norm / norm)
     return norm
+
+
+def _tensors(name: str, parameters: Any) -> list[Tensor]:
+    """The parameters as a list. Raises TypeError if they are something else."""
+    if isinstance(parameters, Tensor) or not isinstance(parameters, Iterable):
+        what = "one Tensor" if isinstance(parameters, Tensor) else f"a {type(parameters).__name__}"
+        raise TypeError(f"{name}: parameters is {what}\n  expected a list of Tensors, or module.parameters()")
+    found = list(parameters)
+    for k, p in enumerate(found):
+        if not isinstance(p, Tensor):
+            hint = "\n  likely named_parameters() in the place of parameters()" if isinstance(p, tuple) else ""
+            raise TypeError(f"{name}: parameter {k} is a {type(p).__name__}\n  expected a Tensor{hint}")
+    return found
 
 
 def _sum_of_squares(g: Tensor) -> float:

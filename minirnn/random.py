@@ -10,6 +10,8 @@ import threading
 
 import numpy as np
 
+from minirnn.messages import shown
+
 _DEFAULT_SEED = 0
 
 
@@ -32,9 +34,9 @@ def manual_seed(seed: int) -> np.random.Generator:
         If `seed` is not an integer of 0 or more.
     """
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise TypeError(f"manual_seed: seed is {seed!r}\n  expected an integer")
+        raise TypeError(f"manual_seed: seed is {shown(seed)}\n  expected an integer")
     if seed < 0:
-        raise ValueError(f"manual_seed: seed is {seed}\n  expected 0 or more")
+        raise ValueError(f"manual_seed: seed is {shown(seed)}\n  expected 0 or more")
     _state.generator = np.random.Generator(np.random.Philox(int(seed)))
     return _state.generator
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from minirnn import devices, html
 from minirnn.devices.base import FLOATS, Array, Device
+from minirnn.host_array import host_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 next_seq: Callable[[], int] = count(1).__next__
 """The next number of the clock that orders everything on all tapes (one call, so threads cannot share a number)."""
-
-DTYPES = frozenset(np.dtype(t) for t in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"))
-"""The dtypes a Tensor may have."""
 
 
 class Tensor:
@@ -61,8 +59,8 @@ class Tensor:
     requires_grad: bool
     seq: int
 
-    def __init__(self) -> None:
-        raise TypeError("a Tensor is made by minirnn.tensor(data) or by an op, not by calling the class")
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError("a Tensor is made by minirnn.tensor(data) or by an op\n  expected no call of the class")
 
     # ---- what it is
 
@@ -89,7 +87,7 @@ class Tensor:
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError("len() of a Tensor of shape ()")
+            raise TypeError("len() of a Tensor of shape ()\n  expected at least one axis")
         return self.shape[0]
 
     def __bool__(self) -> bool:
@@ -204,6 +202,8 @@ class Tensor:
         """
         if not self.requires_grad:
             raise ValueError("register_hook: no gradient reaches this Tensor\n  expected requires_grad=True")
+        if not callable(hook):
+            raise TypeError(f"register_hook: the hook is a {type(hook).__name__}\n  expected a callable")
         if self.hooks is None:
             self.hooks = []
         hooks = self.hooks
@@ -235,7 +235,8 @@ class Tensor:
             raise ValueError(f"assign: this Tensor was made by {self.op.name}\n  expected a leaf (a parameter or data)")
         new = as_tensor(value, device=self.device, dtype=self.dtype)
         if new.shape != self.shape:
-            raise ValueError(f"assign: got values of shape {new.shape}\n  expected {self.shape}")
+            hint = "\n  likely transposed" if new.shape == self.shape[::-1] else ""
+            raise ValueError(f"assign: got values of shape {new.shape}\n  expected {self.shape}{hint}")
         self.array = new.array
         self.seq = next_seq()  # later than every op that read the old values: this is how the tape notices
         return self
@@ -328,32 +329,6 @@ def _check_can_require_grad(dtype: np.dtype[Any], requires_grad: bool) -> None:
         raise TypeError(f"a Tensor of dtype {dtype} cannot require gradients\n  expected float16, float32 or float64")
 
 
-def _host_array(data: Any, dtype: Any) -> np.ndarray:
-    """`data` as a NumPy array: arrays keep their dtype, Python floats become float32."""
-    if isinstance(data, Tensor):
-        data = data.numpy()
-    typed = hasattr(data, "dtype")
-    try:
-        array = np.asarray(data)
-        if dtype is not None:
-            array = array.astype(np.dtype(dtype), copy=False)
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"tensor: cannot make an array of {type(data).__name__}\n  {error}") from None
-    if dtype is None and array.dtype == np.float64 and not typed:
-        first = data
-        while isinstance(first, (list, tuple)) and first:
-            first = first[0]
-        if not hasattr(first, "dtype"):  # Python floats, not a list of NumPy float64
-            array = array.astype(np.float32)
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if array.dtype not in DTYPES:
-        raise TypeError(
-            f"tensor: got dtype {array.dtype}\n  expected float16/32/64, an integer type or bool"
-            + ("\n  likely a ragged or mixed list" if array.dtype == object else "")
-        )
-    return array
-
-
 def tensor(data: Any, requires_grad: bool = False, device: str | Device | None = None, dtype: Any = None) -> Tensor:
     """Make a Tensor from numbers, nested lists, an array or another Tensor; the values are copied.
 
@@ -378,7 +353,7 @@ def tensor(data: Any, requires_grad: bool = False, device: str | Device | None =
     if device is None and isinstance(data, Tensor):
         device = data.device
     place = devices.get(device)
-    array = _host_array(data, dtype)
+    array = host_array(data.numpy() if isinstance(data, Tensor) else data, dtype)
     _check_can_require_grad(array.dtype, requires_grad)
     return leaf(place, place.asarray(array), requires_grad)
 

@@ -20,6 +20,8 @@ FLOORS = {
     "minirnn._version": 0,
     "minirnn.random": 0,
     "minirnn.html": 0,
+    "minirnn.host_array": 0,
+    "minirnn.messages": 0,
     "minirnn.devices": 1,
     "minirnn.tensor": 2,
     "minirnn.tape": 2,

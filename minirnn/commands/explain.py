@@ -157,9 +157,7 @@ def print_rungs(args: argparse.Namespace, device: Any) -> None:
         print(f"{device}{f', asked for {wanted}' if wanted else ''}")
         print_choices(sizes, driver.limits, wanted)
     if driver is None or driver.limits.simulated:
-        print(
-            f"a GPU such as {H200.name}, with {VARIABLE}={AUTO}: {H200.multiprocessors} multiprocessors, compute capability 9.0"
-        )
+        print(f"with {VARIABLE}={AUTO}, on a GPU such as {H200.name} ({H200.multiprocessors} multiprocessors)")
         print_choices(sizes, H200, None)
     print(f"to choose: {VARIABLE}={'|'.join((AUTO, *RUNGS))}, or device.cudnn_rnn_rung = ...")
 

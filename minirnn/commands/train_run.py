@@ -226,7 +226,7 @@ def damages(path: Path) -> Iterator[None]:
         yield
     except UserError:
         raise
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise UserError(
             f"checkpoint {str(path)!r}: {type(error).__name__}: {error}\n"
             "damaged, or written by another version of minirnn"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from minirnn.data.task import check_count
 from minirnn.data.vocabulary import check_ids
+from minirnn.ops import check
 
 
 def train_validation_split(ids: Any, fraction: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
@@ -36,6 +38,7 @@ def train_validation_split(ids: Any, fraction: float = 0.1) -> tuple[np.ndarray,
         `fraction` outside (0, 1), or too few ids for both parts.
     """
     numbers = check_ids("train_validation_split", ids)
+    fraction = check.number("train_validation_split", "fraction", fraction)
     if not 0 < fraction < 1:
         raise ValueError(f"train_validation_split: fraction is {fraction}\n  expected above 0 and below 1")
     cut = numbers.size - round(numbers.size * fraction)
@@ -119,6 +122,7 @@ class CharBatches:
 
     def batch(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return batch k of a pass, 0 <= k < len(self); the position stays where it is."""
+        k = check.integer("CharBatches.batch", "k", k, -sys.maxsize)
         if not 0 <= k < self._batches:
             raise IndexError(f"CharBatches.batch: k is {k}\n  expected 0 .. {self._batches - 1}")
         steps = k * self.T + np.arange(self.T)[:, None]  # (T, 1)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from minirnn.data.task import Task, check_count, check_rng
+from minirnn.messages import shown
 
 
 def sine_wave(
@@ -66,7 +67,7 @@ def sine_wave(
             raise ValueError
     except (TypeError, ValueError):
         raise ValueError(
-            f"sine_wave: periods is {periods!r}\n"
+            f"sine_wave: periods is {shown(periods)}\n"
             "  expected (shortest, longest), in steps, with 2 < shortest <= longest\n"
             "  a wave of two steps or less can't be told from a slower one"
         ) from None

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minirnn.messages import shown
+
 
 class Task(NamedTuple):
     """One random batch of a task; unpacks as ``x, target, baseline = adding_problem(rng, T, B)``.
@@ -31,7 +33,7 @@ def check_rng(function: str, rng: object) -> np.random.Generator:
     """Return `rng`, or raise TypeError when it is not a NumPy Generator."""
     if not isinstance(rng, np.random.Generator):
         raise TypeError(
-            f"{function}: rng is {rng!r}, of type {type(rng).__name__}\n"
+            f"{function}: rng is {shown(rng)}, of type {type(rng).__name__}\n"
             "  expected a numpy.random.Generator\n"
             "  a seed becomes one by numpy.random.default_rng(seed)"
         )
@@ -43,7 +45,11 @@ def check_count(function: str, name: str, value: Any, minimum: int, why: str = "
     try:
         count = operator.index(value)
     except TypeError:
-        raise TypeError(f"{function}: {name} is {value!r}\n  expected a whole number of at least {minimum}") from None
+        raise TypeError(
+            f"{function}: {name} is {shown(value)}\n  expected a whole number of at least {minimum}"
+        ) from None
+    if count >= 2**62:
+        raise ValueError(f"{function}: {name} is {shown(count)}\n  expected at least {minimum}, and less than 2**62")
     if count < minimum:
         reason = f"\n  {why}" if why else ""
         raise ValueError(f"{function}: {name} is {count}\n  expected at least {minimum}{reason}")

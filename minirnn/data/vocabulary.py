@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.messages import shown
+
 UNKNOWN = "\ufffd"  # REPLACEMENT CHARACTER, Unicode's own sign for "a character that can't be shown"
 
 
@@ -40,12 +42,14 @@ class CharVocabulary:
     """
 
     def __init__(self, characters: Iterable[str], *, unknown: str | None = None) -> None:
+        if not isinstance(characters, Iterable):
+            raise TypeError(f"CharVocabulary: got a {type(characters).__name__}\n  expected text, or single characters")
         chosen = set(characters) | ({unknown} if unknown is not None else set())
         if not chosen:
             raise ValueError("CharVocabulary: no characters\n  expected at least one\n  an empty text?")
         for character in chosen:
             if not isinstance(character, str) or len(character) != 1:
-                raise ValueError(f"CharVocabulary: {character!r} in characters\n  expected single characters")
+                raise ValueError(f"CharVocabulary: {shown(character)} in characters\n  expected single characters")
         self.characters = "".join(sorted(chosen))
         self.unknown = unknown
         self._code_points = _code_points(self.characters)  # (V,), ascending, since Python sorts by code point
@@ -62,6 +66,9 @@ class CharVocabulary:
             network can't learn from two examples, and each id costs a row of weights. The default, 1, keeps all.
             `rare_characters` lists what a threshold would replace.
         """
+        _check_text("CharVocabulary.from_text", text)
+        if not isinstance(min_count, int):
+            raise TypeError(f"CharVocabulary.from_text: min_count is {shown(min_count)}\n  expected a whole number")
         if min_count <= 1:
             return cls(text)
         rare = rare_characters(text, min_count)
@@ -72,6 +79,7 @@ class CharVocabulary:
 
         Raises ValueError for a character outside the vocabulary, unless there is an `unknown` character.
         """
+        _check_text("CharVocabulary.encode", text)
         wanted = _code_points(text)
         ids = np.searchsorted(self._code_points, wanted)
         ids[ids == len(self)] = 0  # behind the last one; the comparison below finds it out
@@ -161,7 +169,10 @@ def unigram_entropy(ids: Any, V: int) -> float:
 
 def check_ids(function: str, ids: Any, V: int | None = None) -> np.ndarray:
     """Return `ids` as an integer array (N,), or raise ValueError when they are no ids of a vocabulary of size V."""
-    numbers = np.asarray(ids)
+    try:
+        numbers = np.asarray(ids)
+    except ValueError:
+        raise ValueError(f"{function}: ids is a ragged list\n  expected whole numbers, (N,)") from None
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
         raise ValueError(
             f"{function}: ids has shape {numbers.shape} and dtype {numbers.dtype}\n"
@@ -176,6 +187,11 @@ def check_ids(function: str, ids: Any, V: int | None = None) -> np.ndarray:
             "  ids from another vocabulary?"
         )
     return numbers
+
+
+def _check_text(function: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"{function}: got a {type(text).__name__}\n  expected text, a str")
 
 
 def _code_points(text: str) -> np.ndarray:

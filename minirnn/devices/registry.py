@@ -6,10 +6,12 @@ import importlib
 import os
 import threading
 from collections.abc import Callable
+from difflib import get_close_matches
 from types import TracebackType
 from typing import Any
 
 from minirnn.devices.base import Device
+from minirnn.messages import shown
 
 Factory = Callable[[], Device]
 
@@ -63,10 +65,14 @@ def register(name: str, factory: Factory) -> None:
         If the name is taken.
     """
     if not isinstance(name, str) or not callable(factory):
-        raise TypeError(f"register: got name {name!r}, factory {factory!r}\n  expected a string and a callable")
+        raise TypeError(
+            f"register: got name {shown(name)}, factory {shown(factory)}\n  expected a string and a callable"
+        )
+    if not name:
+        raise ValueError("register: got name ''\n  expected a string that names the device")
     with _lock:
         if name in _factories:
-            raise ValueError(f"register: a device named {name!r} exists already\n  known: {', '.join(_factories)}")
+            raise ValueError(f"register: a device named {shown(name)} exists already\n  known: {', '.join(_factories)}")
         _factories[name] = factory
 
 
@@ -97,7 +103,10 @@ def get(name: str | Device | None = None) -> Device:
             return _default.device
         name = os.environ.get("MINIRNN_DEVICE") or "cpu"
     if not isinstance(name, str):
-        raise TypeError(f"device {name!r} is a {type(name).__name__}\n  expected a device or its name, such as 'cpu'")
+        hint = "\n  likely a dtype: use .astype()" if isinstance(name, type) else ""
+        raise TypeError(
+            f"device {shown(name)} is a {type(name).__name__}\n  expected a device or its name, such as 'cpu'{hint}"
+        )
     device = _made.get(name)
     if device is not None:
         return device
@@ -105,7 +114,11 @@ def get(name: str | Device | None = None) -> Device:
         if name not in _factories:
             _read_entry_points()
         if name not in _factories:
-            raise ValueError(f"no device is called {name!r}\n  known: {', '.join(sorted(_factories))}")
+            near = get_close_matches(name[:40].lower().split(":")[0], _factories, 1, 0.8)
+            raise ValueError(
+                f"no device is called {shown(name)}\n  known: {', '.join(sorted(_factories))}"
+                + (f"\n  likely {near[0]!r} is meant" if near else "")
+            )
         if name not in _made:
             _made[name] = _factories[name]()
         return _made[name]

@@ -14,6 +14,7 @@ import numpy as np
 from minirnn.gradcheck.differences import Along, Comparison
 from minirnn.gradcheck.function import Gradients, analytic, name_of, outputs, promote
 from minirnn.gradcheck.report import GradcheckError, InputReport, Report
+from minirnn.messages import shown
 from minirnn.tensor import Tensor, tensor
 
 STEPS = (1e-3, 1e-5)
@@ -80,10 +81,18 @@ def gradcheck(
     is reported as wrong where it does. A gradient wrong by less than the tolerance is not found. A function that varies
     over distances below 1e-4 needs smaller `steps`.
     """
-    if order not in (1, 2):
-        raise ValueError(f"gradcheck: order is {order!r}\n  expected 1 or 2")
+    if not isinstance(order, int) or order not in (1, 2):
+        raise ValueError(f"gradcheck: order is {shown(order)}\n  expected 1 or 2")
     if not steps or min(steps) <= 0:
-        raise ValueError(f"gradcheck: steps are {steps!r}\n  expected at least one positive number")
+        raise ValueError(f"gradcheck: steps are {shown(steps)}\n  expected at least one positive number")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if not value >= 0:  # NaN is not, either
+            raise ValueError(f"gradcheck: {name} is {shown(value)}\n  expected 0 or more")
+    for name, number, low in (("max_entries", max_entries, 0), ("directions", directions, 1), ("seed", seed, 0)):
+        if number < low:
+            raise ValueError(f"gradcheck: {name} is {shown(number)}\n  expected {low} or more")
+    if not callable(fn):
+        raise TypeError(f"gradcheck: fn is a {type(fn).__name__}\n  expected a function of Tensors")
     names, args, checked = promote(fn, inputs)
     rng = np.random.default_rng(seed)
     compare = Comparison(rtol, atol, tuple(steps), max_entries, directions, rng)

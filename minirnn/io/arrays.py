@@ -8,17 +8,39 @@ from __future__ import annotations
 import io
 import json
 import os
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from minirnn.io.atomic import atomic_write
-from minirnn.io.checkpoint import FORMAT_VERSION
+from minirnn.io.checkpoint import FORMAT_VERSION, first_line
 
 _DTYPES = {"BOOL": "?", "F16": "<f2", "F32": "<f4", "F64": "<f8"}
 _DTYPES |= {f"{sign}{8 * n}": f"<{sign.lower()}{n}" for sign in "IU" for n in (1, 2, 4, 8)}
+
+_SMALL, _LARGEST_RATIO = 2**26, 200
+"""An npz file of more bytes than `_SMALL`, unpacked, may not be packed tighter than this: weights never are."""
+
+_DAMAGE: tuple[type[Exception], ...] = (
+    *(ValueError, OSError, EOFError, KeyError, MemoryError, NotImplementedError, OverflowError, RuntimeError),
+    *(RecursionError, SyntaxError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+)
+"""What zipfile and NumPy raise for damaged files, depending on where the damage is."""
+
+_WRITTEN = {np.dtype(text).str.lstrip("|") for text in _DTYPES.values()}
+
+
+def as_array(function: str, name: str, value: Any) -> np.ndarray:
+    """`value` as a NumPy array. Raises ValueError, naming it, for a ragged list."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{function}: {name!r} is a ragged list\n  expected an array") from None
 
 
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
@@ -50,14 +72,23 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], di
 def _read_npz(name: str, data: bytes) -> dict[str, np.ndarray]:
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as z:
+            unpacked = sum(entry.file_size for entry in z.zip.infolist())
+            if unpacked > max(_SMALL, _LARGEST_RATIO * len(data)):
+                raise ValueError(f"{len(data)} bytes that unpack to {unpacked}; numpy.savez writes without packing")
             other = [key for key in z.zip.namelist() if not key.endswith(".npy")]
             if any(key.endswith("data.pkl") for key in other):
                 raise ValueError("a file of torch.save, which holds a pickle; save it with safetensors.torch.save_file")
             if other:
                 raise ValueError(f"a zip file with {other[0]!r} in it")
-            return {key: np.asarray(z[key]) for key in z.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        text = "it holds Python objects (pickles)" if "allow_pickle" in str(error) else str(error)
+            found = {key: z[key] for key in z.files}
+            plain = [key for key, array in found.items() if not isinstance(array, np.ndarray)]
+            if plain:  # bytes: NumPy hands on what does not begin like an array
+                raise ValueError(f"{plain[0]!r} in it is no array")
+            return found
+    except _DAMAGE as error:
+        text = first_line(error)
+        if "allow_pickle" in text:
+            text = "it holds Python objects (pickles)"
         raise ValueError(f"{name!r}: {text}\n  expected an npz file of plain arrays, or safetensors") from error
 
 
@@ -67,8 +98,8 @@ def _read_safetensors(name: str, data: bytes) -> tuple[dict[str, np.ndarray], di
     try:
         views: Any = deserialize(data)  # checks sizes, offsets and JSON
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    except (SafetensorError, ValueError) as error:
-        what = "a pickle, which minirnn never opens" if data[:1] == b"\x80" and data[8:9] != b"{" else str(error)
+    except (SafetensorError, ValueError, RecursionError) as error:
+        what = "a pickle, which minirnn never opens" if data[:1] == b"\x80" and data[8:9] != b"{" else first_line(error)
         raise ValueError(f"{name!r}: {what}\n  expected a safetensors or npz file") from error
     arrays = {}
     for key, view in views:
@@ -77,9 +108,11 @@ def _read_safetensors(name: str, data: bytes) -> tuple[dict[str, np.ndarray], di
         elif view["dtype"] in _DTYPES:
             array = np.frombuffer(view["data"], _DTYPES[view["dtype"]])
         else:
-            raise ValueError(f"{name!r}: array {key!r} has dtype {view['dtype']}\n  expected F16, F32, F64 or BF16")
+            raise ValueError(
+                f"{name!r}: array {key[:80]!r} has dtype {view['dtype']}\n  expected F16, F32, F64 or BF16"
+            )
         arrays[key] = array.reshape(view["shape"])
-    return arrays, dict(header.get("__metadata__", {}))
+    return arrays, dict(header.get("__metadata__") or {})
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
@@ -94,7 +127,14 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray],
 
     if os.fspath(path).lower().endswith((".npz", ".npy", ".h5", ".hdf5", ".onnx", ".pt", ".pth", ".keras")):
         raise ValueError(f"{os.fspath(path)!r}: what is written is a safetensors file\n  expected *.safetensors")
-    plain = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
+    for key, text in metadata.items():
+        if not isinstance(key, str) or not isinstance(text, str):
+            raise TypeError(f"write_arrays: metadata has {key!r}: {text!r}\n  expected strings, both")
+    plain = {}
+    for key, array in arrays.items():
+        plain[key] = np.ascontiguousarray(as_array("write_arrays", key, array))
+        if plain[key].dtype.newbyteorder("<").str.lstrip("|") not in _WRITTEN:
+            raise TypeError(f"write_arrays: {key!r} has dtype {plain[key].dtype}\n  expected floats, integers or bool")
     own = {"minirnn.checkpoint": FORMAT_VERSION, "minirnn.metadata": json.dumps(dict(metadata))}
     data = save(plain, metadata={**metadata, **own})
     with atomic_write(path, "wb") as file:

@@ -55,7 +55,10 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     """
     if mode not in ("w", "wb"):
         raise ValueError(f"atomic_write: mode is {mode!r}\n  expected 'w' (text) or 'wb' (bytes)")
-    target = Path(os.path.realpath(path))
+    try:
+        target = Path(os.path.realpath(path))
+    except ValueError as error:  # a NUL byte, which ends every name
+        raise ValueError(f"can't write {os.fspath(path)!r}: {error}\n  expected a usable name") from None
     permissions = check_target(target)
     remove_leftovers(target.parent)
     descriptor, temporary = _create_temporary(target)

@@ -54,7 +54,15 @@ def save(path: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: dict
 
     if not isinstance(metadata, dict):
         raise TypeError(f"checkpoint: metadata is {type(metadata).__name__}\n  expected a dict")
-    _check_metadata(metadata, "metadata")
+    if not isinstance(arrays, Mapping):
+        hint = "\n  likely a module: its state_dict() has the arrays" if hasattr(arrays, "state_dict") else ""
+        raise TypeError(f"checkpoint: arrays is a {type(arrays).__name__}\n  expected a dict of name -> array{hint}")
+    try:
+        _check_metadata(metadata, "metadata")
+    except RecursionError:
+        raise ValueError(
+            "checkpoint: metadata is nested too deeply\n  expected no list or dict inside itself"
+        ) from None
     header = {_VERSION_KEY: FORMAT_VERSION, _METADATA_KEY: json.dumps(metadata)}
     data = to_safetensors({name: _storable(name, array) for name, array in arrays.items()}, metadata=header)
     size = _header_size(data)
@@ -99,7 +107,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str,
         )
     if own[_VERSION_KEY] != FORMAT_VERSION:
         raise ValueError(
-            f"checkpoint {name!r}: format version {own[_VERSION_KEY]!r}\n"
+            f"checkpoint {name!r}: format version {str(own[_VERSION_KEY])[:40]!r}\n"
             f"  expected version {FORMAT_VERSION!r}\n"
             "  written by a newer minirnn? it can read this file, this one can't"
         )
@@ -108,19 +116,31 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str,
         metadata = json.loads(own[_METADATA_KEY])
         if not isinstance(metadata, dict):
             raise TypeError(f"metadata is {type(metadata).__name__}, not dict")
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+    except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(
-            f"checkpoint {name!r}: {str(error) or type(error).__name__}\n"
+            f"checkpoint {name!r}: {first_line(error)}\n"
             "  expected arrays and metadata as minirnn writes them\n"
             "  the file was changed or damaged after it was written"
         ) from error
     return arrays, metadata
 
 
+def first_line(error: BaseException) -> str:
+    """What is said about an error: some quote all of a damaged file."""
+    lines = str(error).splitlines()
+    return lines[0][:200] if lines else type(error).__name__
+
+
 def _storable(name: str, array: Any) -> np.ndarray:
     if not isinstance(name, str) or name == "__metadata__":
         raise TypeError(f"checkpoint: {name!r} names an array\n  expected a string other than '__metadata__'")
-    values = np.asarray(array)
+    try:
+        name.encode()
+        values = np.asarray(array)
+    except UnicodeEncodeError as error:
+        raise ValueError(f"checkpoint: {name!r} names an array ({error.reason})\n  expected text") from None
+    except ValueError:
+        raise ValueError(f"checkpoint: array {name!r} is a ragged list\n  expected an array") from None
     if values.dtype.name not in _DTYPES:
         raise TypeError(
             f"checkpoint: array {name!r} has dtype {values.dtype}\n  expected one of {', '.join(_DTYPES)}\n"
@@ -195,7 +215,7 @@ def _read_header(name: str, data: bytes) -> dict[str, Any]:
         needed = 8 + size + max(ends, default=0)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise _damaged(
-            name, f"its header is no safetensors header ({error})", "a file of another kind, or damaged"
+            name, f"its header is no safetensors header ({first_line(error)})", "a file of another kind, or damaged"
         ) from error
     if len(data) < needed:
         raise _damaged(name, f"{len(data)} bytes of {needed}", "truncated: an interrupted copy or a full disk")

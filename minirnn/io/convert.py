@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn.io.arrays import read_arrays, write_arrays
+from minirnn.io.arrays import as_array, read_arrays, write_arrays
 from minirnn.io.layouts import Layout, Settings, Weights, find, from_metadata, guess
 from minirnn.io.layouts.groups import natural
 from minirnn.io.layouts.settings import facts
@@ -93,9 +93,15 @@ def convert(
     {'kernel': (3, 8), 'recurrent_kernel': (2, 8)}
     """
     target = find(to)
-    named = {key.removeprefix(prefix): np.asarray(a) for key, a in arrays.items() if key.startswith(prefix)}
+    if not isinstance(arrays, Mapping):
+        raise TypeError(f"convert: arrays is a {type(arrays).__name__}\n  expected a dict of name -> array")
+    named = {
+        key.removeprefix(prefix): as_array("convert", key, a) for key, a in arrays.items() if key.startswith(prefix)
+    }
     if not named:
-        raise ValueError(f"convert: no array's name begins with {prefix!r}\n  got {', '.join(arrays) or 'no arrays'}")
+        raise ValueError(
+            f"convert: no array's name begins with {prefix!r}\n  expected one of {', '.join(arrays) or 'no arrays'}"
+        )
     reading, writing = _settings(Settings(**settings), from_metadata(metadata or {}))
     layout = _source(named, source, metadata or {})
     weights = layout.read(named, reading)
@@ -108,6 +114,11 @@ def convert(
 
 def convert_weights(weights: Weights, to: str, source: str = "hub", **settings: Any) -> Converted:
     """The hub form of some weights in the layout `to`. Raises as `convert` does."""
+    if not isinstance(weights, Weights):
+        raise TypeError(
+            f"convert_weights: got a {type(weights).__name__}\n  expected Weights, such as convert(...).weights\n"
+            "  arrays by name are what convert takes"
+        )
     given = Settings(**settings)
     given.merged(facts(weights), "the settings", "the weights")
     return _write(weights, find(to), given, source, ())
@@ -143,7 +154,8 @@ def _source(arrays: Mapping[str, np.ndarray], source: str | None, metadata: Mapp
     layout = find(source)
     if passport is not None and find(passport) is not layout:
         raise ValueError(
-            f"convert: source is {source!r}\n  but the file's metadata says {passport!r}\n  leave source (--from) out"
+            f"convert: source is {source!r}\n  but the file's metadata says {passport!r}\n"
+            "  expected them to agree: leave source (--from) out"
         )
     return layout
 

@@ -175,6 +175,10 @@ def find_layout(
     TypeError
         Arrays that are not numbers.
     """
+    if not isinstance(weights, (Mapping, list, tuple)):
+        raise TypeError(f"find_layout: weights is a {type(weights).__name__}\n  expected a dict or list of arrays")
+    if tolerance is not None and not tolerance > 0:
+        raise ValueError(f"find_layout: tolerance is {tolerance}\n  expected above 0")
     named = dict(weights) if isinstance(weights, Mapping) else {f"array {k}": a for k, a in enumerate(weights)}
     arrays = {name: _floats(name, a) for name, a in named.items()}
     x, y, batched = _pair(_floats("input", input), _floats("output", output))

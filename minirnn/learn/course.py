@@ -112,7 +112,9 @@ def load(folder: Path | str = HERE) -> Course:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise CourseError(f"{path}: no such file\n  a course is a folder with a course.toml") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise CourseError(f"{path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or nested a thousand deep
         raise CourseError(f"{path}: {error}") from error
     entries: dict[str, Entry] = {}
     chapters: dict[str, list[str]] = {}
@@ -208,7 +210,7 @@ class Tree:
 
     def reread(self) -> None:
         """Take over what pytest or another command has noted since."""
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, RecursionError):
             self.state = read_state(self.root)
 
     def save(self) -> None:
@@ -279,7 +281,7 @@ def find_tree(start: Path, course: Course | None = None) -> Tree:
     try:
         state = read_state(root)
         known = (state["course"], state["version"])
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise CourseError(
             f"{root / STATE}: cannot be read ({error})\n  delete it and run: minirnn learn init . --missing"
         ) from error

@@ -9,6 +9,7 @@ import numpy as np
 from minirnn import random
 from minirnn.ops import check
 from minirnn.ops.primitives import cross_entropy
+from minirnn.ops.primitives.operands import reduction_of
 from minirnn.tensor import Tensor, as_tensor, tensor
 
 __all__ = ["cross_entropy", "dropout", "mse_loss"]
@@ -27,8 +28,7 @@ def mse_loss(x: Any, target: Any, reduction: str = "mean") -> Tensor:
     ValueError
         If the shapes differ or `reduction` is unknown.
     """
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"mse_loss: reduction is {reduction!r}\n  expected 'mean', 'sum' or 'none'")
+    reduction_of("mse_loss", reduction)
     x = as_tensor(x)
     target = as_tensor(target, device=None if isinstance(target, Tensor) else x.device)
     if x.shape != target.shape:

@@ -7,13 +7,15 @@ that one seed gives the same weights on every device and, up to rounding, in eve
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from minirnn import random
+from minirnn import devices, random
 from minirnn.devices.base import Device
+from minirnn.host_array import float_dtype
+from minirnn.messages import shown
 from minirnn.nn.parameter import Parameter
 
 
@@ -21,15 +23,15 @@ class Factory:
     """Makes the parameters of one module on one device, in one dtype (float32 by default)."""
 
     def __init__(self, device: str | Device | None = None, dtype: Any = None) -> None:
-        self.device = device
-        self.dtype = np.dtype(np.float32 if dtype is None else dtype)
+        self.device = devices.get(device)  # before anything is drawn: an error leaves the random stream as it was
+        self.dtype = float_dtype("parameters", np.float32 if dtype is None else dtype)
 
     def __call__(self, values: Any) -> Parameter:
         return Parameter(values, device=self.device, dtype=self.dtype)
 
     def uniform(self, shape: Sequence[int], bound: float) -> Parameter:
         """Uniform between -bound and bound."""
-        return self(random.generator().uniform(-bound, bound, tuple(shape)))
+        return self._filled(shape, lambda: random.generator().uniform(-bound, bound, tuple(shape)))
 
     def glorot_uniform(self, shape: Sequence[int]) -> Parameter:
         """Uniform with bound sqrt(6 / (fan_in + fan_out)), TensorFlow's default for kernels (inputs, outputs).
@@ -40,16 +42,25 @@ class Factory:
 
     def normal(self, shape: Sequence[int]) -> Parameter:
         """Standard normal."""
-        return self(random.generator().standard_normal(tuple(shape)))
+        return self._filled(shape, lambda: random.generator().standard_normal(tuple(shape)))
 
     def full(self, shape: Sequence[int], value: float) -> Parameter:
-        return self(np.full(tuple(shape), value))
+        return self._filled(shape, lambda: np.full(tuple(shape), value))
+
+    def _filled(self, shape: Sequence[int], values: Callable[[], np.ndarray]) -> Parameter:
+        try:
+            return self(values())
+        except (MemoryError, ValueError):  # ValueError: more bytes than can be counted
+            raise ValueError(
+                f"a parameter of shape {tuple(shape)} takes {8 * math.prod(shape):.1e} bytes to draw\n"
+                "  expected one that fits into memory"
+            ) from None
 
 
 def size(module: str, name: str, value: Any) -> int:
     """A number of units. Raises TypeError if it is no integer, ValueError if it is below 1."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{module}: {name} is {value!r}\n  expected an integer")
-    if value < 1:
-        raise ValueError(f"{module}: {name} is {value}\n  expected 1 or more")
+        raise TypeError(f"{module}: {name} is {shown(value)}\n  expected an integer")
+    if not 1 <= value < 2**62:
+        raise ValueError(f"{module}: {name} is {shown(value)}\n  expected 1 or more, and as many as memory holds")
     return int(value)

@@ -8,6 +8,7 @@ from typing import Any
 from minirnn.devices.base import Device
 from minirnn.nn.initial import Factory, size
 from minirnn.nn.module import Module
+from minirnn.ops import check
 from minirnn.tensor import Tensor, as_tensor
 
 
@@ -40,6 +41,7 @@ class Linear(Module):
         I = self.in_features = size("Linear", "in_features", in_features)
         O = self.out_features = size("Linear", "out_features", out_features)
         make = Factory(device, dtype)
+        bias = check.flag("Linear", "bias", bias)
         self.weight = make.uniform((O, I), 1 / math.sqrt(I))
         self.bias = make.uniform((O,), 1 / math.sqrt(I)) if bias else None
 
@@ -47,7 +49,8 @@ class Linear(Module):
         """(..., I) -> (..., O). Raises ValueError if the last axis is not I long."""
         x = as_tensor(x, device=None if isinstance(x, Tensor) else self.weight.device)
         if x.ndim == 0 or x.shape[-1] != self.in_features:
-            raise ValueError(f"Linear: x has shape {x.shape}\n  expected (..., I) with I = {self.in_features}")
+            cause = "\n  likely transposed" if x.ndim == 2 and x.shape[0] == self.in_features else ""
+            raise ValueError(f"Linear: x has shape {x.shape}\n  expected (..., I) with I = {self.in_features}{cause}")
         # One product of matrices: for (T, B, I), matmul would compute one for each t.
         y = x.reshape(-1, self.in_features) @ self.weight.T
         if self.bias is not None:

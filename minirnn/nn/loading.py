@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.host_array import floats
 from minirnn.tensor import Tensor
 
 _SHOWN = 6
+_GATES = {1: "a plain RNN", 3: "a GRU", 4: "an LSTM"}
 
 
 def check_names(module: str, own: Sequence[str], state: Any, strict: bool) -> tuple[list[str], list[str]]:
@@ -39,12 +41,12 @@ def check_values(parameters: Mapping[str, Tensor], state: Mapping[str, Any]) -> 
     """The values as arrays. Raises ValueError or TypeError if one does not fit."""
     values, wrong, causes = {}, [], []
     for name, parameter in parameters.items():
-        value = np.asarray(state[name])
-        if value.dtype.kind != "f":
-            raise TypeError(f"load_state_dict: {name} has dtype {value.dtype}\n  expected a floating dtype")
+        value = floats(f"load_state_dict: {name}", state[name])
         if value.shape != parameter.shape:
             wrong.append(f"{name} has shape {value.shape}, expected {parameter.shape}")
-            causes.append(_shape_cause(value.shape, parameter.shape))
+            causes.append(
+                _gates_cause(name, value.shape, parameter.shape) or _shape_cause(value.shape, parameter.shape)
+            )
         values[name] = value
     if wrong:
         raise ValueError(f"load_state_dict: {_listed(wrong, '; ')}\n  {causes[0]}")
@@ -69,6 +71,16 @@ def _cause(own: Sequence[str], given: Sequence[str], missing: Sequence[str], une
         if close := get_close_matches(name, missing, 1, 0.8):
             return f"likely {name} is another spelling of {close[0]}"
     return "likely saved from another model; strict=False loads the names that fit"
+
+
+def _gates_cause(name: str, got: tuple[int, ...], expected: tuple[int, ...]) -> str:
+    """What to say if the weights of another cell with as many units would have this shape; "" if they would not."""
+    if name.rpartition(".")[2].startswith(("weight_ih", "weight_hh", "bias_ih", "bias_hh")) and got[1:] == expected[1:]:
+        for gates, kind in _GATES.items():
+            for own, own_kind in _GATES.items():
+                if got and gates != own and got[0] * own == expected[0] * gates:
+                    return f"likely the weights of {kind} (gates: {gates}); expected those of {own_kind} (gates: {own})"
+    return ""
 
 
 def _shape_cause(got: tuple[int, ...], expected: tuple[int, ...]) -> str:

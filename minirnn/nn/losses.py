@@ -6,14 +6,13 @@ from typing import Any
 
 from minirnn.nn import functional
 from minirnn.nn.module import Module
+from minirnn.ops.primitives.operands import reduction_of
 from minirnn.tensor import Tensor
 
 
 class _Loss(Module):
     def __init__(self, reduction: str = "mean") -> None:
-        if reduction not in ("mean", "sum", "none"):
-            raise ValueError(f"{type(self).__name__}: reduction is {reduction!r}\n  expected 'mean', 'sum' or 'none'")
-        self.reduction = reduction
+        self.reduction = reduction_of(type(self).__name__, reduction)
 
     def extra_repr(self) -> str:
         return f"reduction={self.reduction!r}"

@@ -8,6 +8,7 @@ import numpy as np
 
 from minirnn import html
 from minirnn.devices.base import Device
+from minirnn.host_array import integers
 from minirnn.nn import states
 from minirnn.nn.initial import Factory, size
 from minirnn.nn.module import Module
@@ -194,9 +195,7 @@ class LSTMBlockFusedCell(_LSTMBlock):
 
 def check_lengths(name: str, lengths: Any, T: int, B: int) -> np.ndarray:
     """`lengths` as int64 (B,). Raises TypeError if they are no integers, ValueError if one is not in 0 .. T."""
-    array = np.asarray(lengths)
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"{name}: sequence_length has dtype {array.dtype}\n  expected integers")
+    array = integers(f"{name}: sequence_length", lengths)
     if array.shape != (B,):
         raise ValueError(f"{name}: sequence_length has shape {array.shape}\n  expected (B,) = ({B},), from inputs")
     if B and not 0 <= int(array.min()) <= int(array.max()) <= T:

@@ -39,7 +39,7 @@ class Module:
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What ``module(...)`` computes."""
-        raise NotImplementedError(f"{type(self).__name__} does not define forward()")
+        raise NotImplementedError(f"{type(self).__name__} does not define forward()\n  expected a subclass that does")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.forward(*args, **kwargs)

@@ -174,7 +174,9 @@ class _Recurrent(Module):
             return zeros(expected, x)
         state = as_tensor(value, device=None if isinstance(value, Tensor) else x.device)
         if state.dtype != x.dtype:
-            raise TypeError(f"{type(self).__name__}: {what} has dtype {state.dtype}, input has {x.dtype}")
+            raise TypeError(
+                f"{type(self).__name__}: {what} has dtype {state.dtype}, input has {x.dtype}\n  expected one dtype"
+            )
         letter = "P" if what != "c_0" and net.num_proj else "H"
         letters = f"L*D, {'B, ' if batched else ''}{letter}"
         wanted = expected if batched else (expected[0], width)

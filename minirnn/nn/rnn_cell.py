@@ -6,9 +6,11 @@ import math
 from typing import Any
 
 from minirnn.devices.base import Device
+from minirnn.messages import shown
 from minirnn.nn import states
 from minirnn.nn.initial import Factory, size
 from minirnn.nn.module import Module
+from minirnn.ops import check
 from minirnn.ops.primitives import relu, tanh
 from minirnn.tensor import Tensor
 
@@ -46,9 +48,10 @@ class RNNCell(Module):
     ) -> None:
         I = self.input_size = size("RNNCell", "input_size", input_size)
         H = self.hidden_size = size("RNNCell", "hidden_size", hidden_size)
-        if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(f"RNNCell: nonlinearity is {nonlinearity!r}\n  expected 'tanh' or 'relu'")
+        if not isinstance(nonlinearity, str) or nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"RNNCell: nonlinearity is {shown(nonlinearity)}\n  expected 'tanh' or 'relu'")
         self.nonlinearity = nonlinearity
+        bias = check.flag("RNNCell", "bias", bias)
         make, bound = Factory(device, dtype), 1 / math.sqrt(H)
         self.weight_ih = make.uniform((H, I), bound)
         self.weight_hh = make.uniform((H, H), bound)

@@ -30,6 +30,11 @@ def state(module: str, name: str, value: Any, B: int, H: int, like: Tensor) -> T
     """A state (B, H), zeros if None.  Raises ValueError for another shape."""
     if value is None:
         return zeros((B, H), like)
+    if isinstance(value, tuple):
+        raise TypeError(
+            f"{module}: {name} is a tuple of {len(value)}\n  expected (B, H) = {(B, H)}\n"
+            "  a pair (c, h) is what LSTM cells take"
+        )
     value = as_tensor(value, device=None if isinstance(value, Tensor) else like.device)
     check.shape(module, name, value, "B, H", (B, H), f"inputs with B = {B} and num_units or hidden_size = {H}")
     return value

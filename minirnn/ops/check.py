@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.base import FLOATS, Device
+from minirnn.messages import shown
 from minirnn.ops.primitives.operands import same_device
 from minirnn.tensor import Tensor, as_tensor
 
@@ -90,15 +91,18 @@ def positive(op: str, letter: str, size: int, source: str) -> None:
 def flag(op: str, name: str, value: Any) -> bool:
     """A boolean attribute. Raises TypeError for anything else, 0 and 1 included."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{op}: {name} is {value!r}\n  expected True or False")
+        raise TypeError(f"{op}: {name} is {shown(value)}\n  expected True or False")
     return bool(value)
 
 
 def number(op: str, name: str, value: Any, *, finite: bool = True) -> float:
     """A numeric attribute. Raises TypeError if it is no number, ValueError if NaN (or, if `finite`, infinite)."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{op}: {name} is {value!r}\n  expected a number")
-    value = float(value)
+        raise TypeError(f"{op}: {name} is {shown(value)}\n  expected a number")
+    try:
+        value = float(value)
+    except OverflowError:
+        raise ValueError(f"{op}: {name} is {shown(value)}\n  expected a number that a float can hold") from None
     if np.isnan(value) or (finite and np.isinf(value)):
         raise ValueError(f"{op}: {name} is {value}\n  expected a {'finite ' if finite else ''}number")
     return value
@@ -113,8 +117,8 @@ def integer(op: str, name: str, value: Any, low: int, high: int | None = None, m
             )
         value = int(value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{op}: {name} is {value!r}\n  expected an integer")
+        raise TypeError(f"{op}: {name} is {shown(value)}\n  expected an integer")
     if value < low or (high is not None and value > high):
         limits = f"{low} .. {high}" if high is not None else f"{low} or more"
-        raise ValueError(f"{op}: {name} is {value}\n  expected {limits}{meaning}")
+        raise ValueError(f"{op}: {name} is {shown(value)}\n  expected {limits}{meaning}")
     return int(value)

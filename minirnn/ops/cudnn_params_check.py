@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from math import prod
 from typing import Any
 
+from minirnn.messages import shown
 from minirnn.ops import check
 from minirnn.tensor import Tensor
 
@@ -14,11 +15,11 @@ from minirnn.tensor import Tensor
 def choice(op: str, name: str, value: Any, known: Collection[str]) -> str:
     """A string attribute that must be one of `known`. Raises TypeError if it is no string, else ValueError."""
     if not isinstance(value, str):
-        raise TypeError(f"{op}: {name} is {value!r}\n  expected one of {', '.join(map(repr, known))}")
+        raise TypeError(f"{op}: {name} is {shown(value)}\n  expected one of {', '.join(map(repr, known))}")
     if value not in known:
-        near = get_close_matches(value.lower(), known, 1)
+        near = get_close_matches(value[:40].lower(), known, 1)
         raise ValueError(
-            f"{op}: {name} is {value!r}\n  expected one of {', '.join(map(repr, known))}"
+            f"{op}: {name} is {shown(value)}\n  expected one of {', '.join(map(repr, known))}"
             + (f"\n  likely {near[0]!r} is meant" if near else "")
         )
     return str(value)

@@ -57,8 +57,9 @@ from minirnn.ops.cudnn_rnn_network import (
     uses_kernels,
 )
 from minirnn.ops.fused import FusedOp, or_zeros
+from minirnn.ops.primitives.elementwise import identity
 from minirnn.ops.primitives.operands import same_device
-from minirnn.tape import enable_grad, no_grad, record_many
+from minirnn.tape import enable_grad, mode, no_grad, record_many
 from minirnn.tensor import Tensor, leaf
 
 # ---- nodes; everything in here is time-major
@@ -145,10 +146,12 @@ class CudnnRNNBackprop(FusedOp):
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         n = _count(self.forward.call)
+        again = mode.enabled and any(t.requires_grad for t in inputs)
         with enable_grad():
-            ends = [t if t.requires_grad else t.detach().requires_grad_() for t in inputs[:n]]
+            # New nodes or leaves: an input that was computed from another one is an input all the same.
+            ends = [identity(t) if again and t.requires_grad else t.detach().requires_grad_() for t in inputs[:n]]
             outputs = self.forward.compose(*ends)
-            return list(grad(list(outputs), ends, list(inputs[n + 1 :]), create_graph=True))
+            return list(grad(list(outputs), ends, list(inputs[n + 1 :]), create_graph=again))
 
 
 def _count(call: Call) -> int:

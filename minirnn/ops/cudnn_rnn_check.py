@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.base import Array, Device
+from minirnn.host_array import floats, integers
 from minirnn.ops import check
 from minirnn.ops import cudnn_params_check as params_check
 from minirnn.ops.cudnn_dropout import dropout_mask
@@ -75,7 +76,10 @@ def check_forward(
     for letter, size in (("T", T), ("B", B), ("I", I)):
         check.positive(op, letter, size, f"input, time-major {x.shape}")
     D = DIRECTIONS[direction]
-    note = "likely batch-first: pass time_major=False" if time_major and h.shape[1] == T != B else ""
+    note = ""
+    if time_major and h.shape[1] == T != B:
+        cure = "pass time_major=False" if op.endswith("_v3") else "input must be (T, B, I)"
+        note = f"likely batch-first: {cure}"
     letters = "L*D, B, P" if time_major else "B, L*D, P"
     _shape(op, "input_h", h, letters, (LD, B, P), f"input {x.shape}, time-major", time_major, note)
     if LD == 0 or LD % D:
@@ -203,11 +207,14 @@ def sequence_lengths(op: str, lengths: Any, T: int, B: int) -> np.ndarray | None
     """sequence_lengths as int64 (B,), each 1 .. T; None if all are T."""
     if lengths is None:
         return None
-    found = np.asarray(lengths)
-    if found.dtype.kind not in "iu":
-        raise TypeError(f"{op}: sequence_lengths has dtype {found.dtype}\n  expected integers")
+    found = integers(f"{op}: sequence_lengths", lengths)
     if found.shape != (B,):
-        raise ValueError(f"{op}: sequence_lengths has shape {found.shape}\n  expected (B,) = ({B},)")
+        cause = ""
+        if found.shape == (T,):
+            cause = "\n  likely time and batch of the input are exchanged"
+        elif found.ndim == 2:
+            cause = "\n  likely a mask: its sum over time gives the lengths"
+        raise ValueError(f"{op}: sequence_lengths has shape {found.shape}\n  expected (B,) = ({B},){cause}")
     for b, length in enumerate(found.tolist()):
         if not 1 <= length <= T:
             raise ValueError(
@@ -219,11 +226,9 @@ def sequence_lengths(op: str, lengths: Any, T: int, B: int) -> np.ndarray | None
 
 def _given_masks(op: str, masks: Any, net: Network, T: int, B: int, time_major: bool, x: Tensor) -> list[Array]:
     """dropout_masks (L-1, T, B, D*P), already scaled, as arrays of the device; batch-major: (L-1, B, T, D*P)."""
-    found = np.asarray(masks)
+    found = floats(f"{op}: dropout_masks", masks)
     first, second = (T, B) if time_major else (B, T)
     expected = (net.L - 1, first, second, net.D * net.P)
-    if found.dtype.kind != "f":
-        raise TypeError(f"{op}: dropout_masks has dtype {found.dtype}\n  expected a floating dtype")
     if found.shape != expected:
         letters = "L-1, T, B, D*P" if time_major else "L-1, B, T, D*P"
         raise ValueError(f"{op}: dropout_masks has shape {found.shape}\n  expected ({letters}) = {expected}")

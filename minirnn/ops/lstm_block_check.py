@@ -36,7 +36,10 @@ def _check_weights(
     check.shape(op, "w", w, "I+H, 4H", (I + H, 4 * H), source, _ROWS[gate_order])
     for name, p in (("wci", wci), ("wcf", wcf), ("wco", wco)):
         check.shape(op, name, p, "H", (H,), source)
-    check.shape(op, "b", b, "4H", (4 * H,), source, f"entries are the gates {', '.join(_names(gate_order))}")
+    note = f"entries are the gates {', '.join(_names(gate_order))}"
+    if b.shape == (8 * H,):
+        note += "; likely the two biases of torch or cuDNN: here is one, their sum"
+    check.shape(op, "b", b, "4H", (4 * H,), source, note)
     return H
 
 

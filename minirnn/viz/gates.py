@@ -61,6 +61,10 @@ def gate_activity(
     ValueError
         No gates, a shape that is not (T, B, H), different T, values outside the range, or axes not (G, 2).
     """
+    if not isinstance(gates, Mapping):
+        raise TypeError(
+            f"gate_activity: gates is a {type(gates).__name__}\n  expected a dict of (T, B, H) arrays by name"
+        )
     if not gates:
         raise ValueError("gate_activity: no gates\n  expected a dict of (T, B, H) arrays by name")
     arrays = {name: _check_gate(name, values, name in candidates) for name, values in gates.items()}

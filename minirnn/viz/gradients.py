@@ -67,7 +67,7 @@ def gradient_flow(
         raise ValueError(
             f"gradient_flow: {len(layers)} names in layers\n  expected {L}, from norms {norms.shape} = (L, T)"
         )
-    if max_columns < 1:
+    if not isinstance(max_columns, int) or max_columns < 1:
         raise ValueError(f"gradient_flow: max_columns is {max_columns}\n  expected at least 1")
     ax = axes_or_new("gradient_flow", ax, 8, 2.1 + 0.45 * min(L, 16))
 

@@ -10,7 +10,7 @@ import numpy as np
 from minirnn.backward import grad
 from minirnn.tensor import Tensor
 from minirnn.viz.colors import BLUE, GRAY, ORANGE
-from minirnn.viz.picture import Picture, as_numbers, axes_or_new, whole_steps
+from minirnn.viz.picture import Picture, as_numbers, axes_or_new, check_tensor, whole_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,9 +43,11 @@ def state_jacobians(step: Callable[[int, Tensor], Tensor], state: Tensor, T: int
     """
     if T < 1:
         raise ValueError(f"state_jacobians: T is {T}\n  expected at least one step")
+    check_tensor("state_jacobians", "state", state)
     states = [state.detach().requires_grad_()]
     for t in range(T):
         after = step(t, states[-1])
+        check_tensor("state_jacobians", f"what step {t} returned", after)
         if after.shape != state.shape:
             raise ValueError(
                 f"state_jacobians: step {t} returned shape {after.shape}\n  expected {state.shape}, that of the state"

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 SECTOR, BANKS, WORD = 32, 32, 4
 
 
+def _check_trace(function: str, trace: Any) -> None:
+    if not hasattr(trace, "warp_accesses"):
+        raise TypeError(
+            f"{function}: trace is a {type(trace).__name__}\n  expected the trace of a launch in the simulator"
+        )
+
+
 def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = None) -> Picture:
     """Draw one access of a warp to device memory: which bytes each thread touches, and what that costs.
 
@@ -43,6 +50,7 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
     ValueError
         If the line makes no access to device memory, or not that many.
     """
+    _check_trace("warp_accesses", trace)
     visits = [g for g in trace.warp_accesses(trace.of_line(line)) if (g["allocation"] >= 0).any()]
     if not 0 <= which < len(visits):
         raise ValueError(
@@ -104,10 +112,15 @@ def thread_map(
     ValueError
         If sizes are not positive.
     """
-    (gx, gy), (bx, by) = tuple(grid)[:2], tuple(block)[:2]
-    if min(rows, columns, gx, gy, bx, by) < 1:
+    try:
+        (gx, gy), (bx, by) = tuple(grid)[:2], tuple(block)[:2]
+        wrong = min(rows, columns, gx, gy, bx, by) < 1
+    except (TypeError, ValueError):  # not two numbers each
+        wrong = True
+    if wrong:
         raise ValueError(
-            f"thread_map: got rows {rows}, columns {columns}, grid {grid}, block {block}\n  expected counts"
+            f"thread_map: got rows {rows}, columns {columns}, grid {grid}, block {block}\n"
+            "  expected counts of 1 or more, grid and block as (x, y)"
         )
     number = np.full((rows, columns), -1)
     thread = np.full((rows, columns), -1)
@@ -160,6 +173,7 @@ def bank_conflicts(trace: Any, line: int, *, which: int = 0, ax: Axes | None = N
     ValueError
         If the line makes no access to shared memory, or not that many.
     """
+    _check_trace("bank_conflicts", trace)
     visits = [g for g in trace.warp_accesses(trace.of_line(line)) if (g["allocation"] < 0).any()]
     if not 0 <= which < len(visits):
         raise ValueError(

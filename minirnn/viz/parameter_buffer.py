@@ -50,7 +50,7 @@ def parameter_buffer(
     ValueError, TypeError
         For sizes or modes that CudnnRNN does not have.
     """
-    net = Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, num_proj)
+    net = Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, num_proj, op="parameter_buffer")
     blocks = [*net.weights, *net.biases]
     gates = {"lstm": ("i", "f", "n", "o"), "gru": ("r", "z", "n")}.get(rnn_mode, ("h",))
     G = len(gates)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minirnn.messages import shown
 from minirnn.viz.colors import BLUE, GREEN, ORANGE, PURPLE
 from minirnn.viz.picture import Picture, axes_or_new, whole_steps
 
@@ -46,13 +47,14 @@ def cell_paths(i: Any, cs: Any, f: Any, o: Any, ci: Any, w: Any, *, gate_order: 
     """
     i, cs, f, o, ci, w = (np.asarray(a, dtype=np.float64) for a in (i, cs, f, o, ci, w))
     if sorted(gate_order) != list("cfio"):
-        raise ValueError(f"cell_paths: gate_order is {gate_order!r}\n  expected 'icfo' or 'ifco'")
+        raise ValueError(f"cell_paths: gate_order is {shown(gate_order)}\n  expected 'icfo' or 'ifco'")
     if cs.ndim != 2 or any(a.shape != cs.shape for a in (i, f, o, ci)) or len(cs) < 2:
         shapes = ", ".join(str(a.shape) for a in (i, cs, f, o, ci))
         raise ValueError(f"cell_paths: i, cs, f, o, ci have shapes {shapes}\n  expected (T, H), T at least 2; one row")
     H = cs.shape[1]
     if w.ndim != 2 or w.shape[1] != 4 * H or w.shape[0] < H:
-        raise ValueError(f"cell_paths: w has shape {w.shape}\n  expected (I+H, 4H) with H = {H}")
+        cause = "\n  likely transposed" if w.ndim == 2 and w.shape[0] == 4 * H else ""
+        raise ValueError(f"cell_paths: w has shape {w.shape}\n  expected (I+H, 4H) with H = {H}{cause}")
     R = w[-H:]
     columns = {gate: R[:, gate_order.index(gate) * H : (gate_order.index(gate) + 1) * H] for gate in "icf"}
     dh = o[:-1] * (1 - np.tanh(cs[:-1]) ** 2)  # (T-1, H)

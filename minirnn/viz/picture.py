@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirnn.io.atomic import atomic_write
+from minirnn.tensor import Tensor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,12 +83,23 @@ def whole_steps(ax: Axes) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(nbins="auto", steps=[1, 2, 5, 10], integer=True))
 
 
+def check_tensor(function: str, name: str, value: Any) -> None:
+    """Raise TypeError when `value` is no Tensor."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{function}: {name} is a {type(value).__name__}\n  expected a Tensor")
+
+
+def as_array(function: str, name: str, values: Any, expected: str) -> np.ndarray:
+    """`values` as an array, or raise ValueError for lists of different lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{function}: {name} is no array ({error})\n  expected {expected}") from error
+
+
 def as_numbers(function: str, name: str, values: Any, ndim: int, expected: str) -> np.ndarray:
     """Return `values` (anything np.asarray takes) as float64 with `ndim` axes, none empty, or raise ValueError."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:  # lists of different lengths
-        raise ValueError(f"{function}: {name} is no array ({error})\n  expected {expected}") from error
+    array = as_array(function, name, values, expected)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{function}: {name} has dtype {array.dtype}\n  expected real numbers, {expected}")
     if array.ndim != ndim or not array.size:

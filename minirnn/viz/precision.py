@@ -43,9 +43,14 @@ def precision_over_time(
     ValueError
         If shapes differ, or there is no time axis.
     """
+    if not isinstance(values, Mapping):
+        what = type(values).__name__
+        raise TypeError(f"precision_over_time: values is a {what}\n  expected a dict of (T, ...) arrays by name")
     reference = np.asarray(exact)
     if reference.ndim < 1 or not reference.size:
         raise ValueError(f"precision_over_time: exact has shape {reference.shape}\n  expected (T, ...)")
+    if not values:
+        raise ValueError("precision_over_time: values is empty\n  expected a dict of (T, ...) arrays by name")
     flat = as_numbers("precision_over_time", "exact", reference.reshape(len(reference), -1), 2, "(T, ...)")
     scale = np.abs(flat).max() or 1.0
     data: dict[str, np.ndarray] = {}

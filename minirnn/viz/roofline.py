@@ -54,7 +54,7 @@ def roofline(
     ValueError
         If a number is not positive (`latency`: negative), or there is no work.
     """
-    if not work or peak <= 0 or bandwidth <= 0 or latency < 0:
+    if not (work and peak > 0 and bandwidth > 0 and latency >= 0):  # NaN is none of these
         raise ValueError(
             f"roofline: got {len(work)} pieces of work, peak {peak}, bandwidth {bandwidth}, latency {latency}\n"
             "  expected some work and positive numbers, in operations, bytes and seconds"

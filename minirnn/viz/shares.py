@@ -11,7 +11,7 @@ from minirnn.backward import grad
 from minirnn.ops import identity
 from minirnn.tensor import Tensor
 from minirnn.viz.colors import BLUE, ORANGE, RED
-from minirnn.viz.picture import Picture, as_numbers, axes_or_new, whole_steps
+from minirnn.viz.picture import Picture, as_array, as_numbers, axes_or_new, check_tensor, whole_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,6 +50,7 @@ def per_step_gradients(
     """
     if T < 1:
         raise ValueError(f"per_step_gradients: T is {T}\n  expected at least one step")
+    check_tensor("per_step_gradients", "weight", weight)
     if not weight.requires_grad:
         raise ValueError("per_step_gradients: weight does not require a gradient\n  expected requires_grad=True")
     copies = [identity(weight) for _ in range(T)]
@@ -83,7 +84,7 @@ def gradient_shares(shares: Any, *, name: str = "W", ax: Axes | None = None) -> 
     ValueError
         If `shares` has no time axis or no numbers.
     """
-    shares = np.asarray(shares)
+    shares = as_array("gradient_shares", "shares", shares, "(T, ...)")
     if shares.ndim < 1 or not shares.size:
         raise ValueError(f"gradient_shares: shares has shape {shares.shape}\n  expected (T, ...), a gradient a step")
     flat = as_numbers("gradient_shares", "shares", shares.reshape(len(shares), -1), 2, "(T, ...)")

@@ -10,7 +10,7 @@ import numpy as np
 
 from minirnn.tensor import Tensor
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE
-from minirnn.viz.picture import Picture, axes_or_new
+from minirnn.viz.picture import Picture, axes_or_new, check_tensor
 from minirnn.viz.tape_walk import check_whole
 
 if TYPE_CHECKING:
@@ -80,6 +80,10 @@ def tape_graph(
         If the tape was freed by ``backward()``.
     """
     nodes = tape_nodes(output)
+    if max_nodes < 1:
+        raise ValueError(f"tape_graph: max_nodes is {max_nodes}\n  expected 1 or more")
+    for name, t in (names or {}).items():
+        check_tensor("tape_graph", f"names[{name!r}]", t)
     called = {id(t): name for name, t in (names or {}).items()}
     if steps is not None:
         labels, colors, edges, counts, note = _by_step(nodes, steps, called)

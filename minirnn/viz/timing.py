@@ -57,7 +57,7 @@ def timings(
     ValueError
         If the report has no such results.
     """
-    found: Any = report if isinstance(report, Mapping) else json.loads(Path(report).read_text(encoding="utf-8"))
+    found = report if isinstance(report, Mapping) else _read(report)
     results = _results(found)
     chosen = [r for r in results if (r["mode"], r["pass"], r["dtype"]) == (mode, which, dtype)]
     if not chosen:
@@ -86,6 +86,18 @@ def timings(
     ax.set_ylabel("time (ms, log scale)")
     ax.legend(frameon=False, fontsize="small")
     return Picture(ax, artists, data)
+
+
+def _read(path: str | os.PathLike[str]) -> Mapping[str, Any]:
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"timings: {os.fspath(path)!r}: {error}\n  expected a report that `minirnn bench` wrote"
+        ) from None
+    if not isinstance(found, dict):
+        raise ValueError(f"timings: {os.fspath(path)!r} is no report\n  expected one that `minirnn bench` wrote")
+    return found
 
 
 def _results(report: Mapping[str, Any]) -> list[dict[str, Any]]:

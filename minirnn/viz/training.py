@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minirnn.ops import check
 from minirnn.viz.colors import BLUE, GRAY, ORANGE, RED
 from minirnn.viz.picture import Picture, as_numbers, axes_or_new, whole_steps
 
@@ -56,6 +57,7 @@ def loss_curve(
     where = "loss_curve"
     steps, train_loss = _curve("steps", steps, "train_loss", train_loss)
     data = {"steps": steps, "train_loss": train_loss}
+    heights = {name: check.number(where, f"baselines[{name!r}]", value) for name, value in (baselines or {}).items()}
     ax = axes_or_new(where, ax, 7.5, 4.2)
     artists: dict[str, Any] = {}
 
@@ -81,7 +83,6 @@ def loss_curve(
         marker = "o" if len(at) <= 50 else ""
         (artists["validation"],) = ax.plot(at, loss, color=ORANGE, marker=marker, ms=4, lw=2, label="validation")
 
-    heights = {name: float(value) for name, value in (baselines or {}).items()}
     data["baselines"] = np.array(list(heights.values()))
     for name, height in heights.items():
         artists[name] = ax.axhline(height, color=GRAY, ls="--", lw=1.2)

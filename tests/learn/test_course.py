@@ -58,6 +58,7 @@ def test_a_wrong_entry_of_a_course_is_named(folder, old, new, said):
         (b"exercise = []\n", "has no exercise"),
         (b"", "exercise is missing"),
         (b"\xff\xfe\0", "course.toml: "),
+        (b"a = " + b"[" * 100_000, "course.toml: "),
     ],
 )
 def test_a_course_that_is_none_is_refused(tmp_path, data, said):
@@ -68,6 +69,9 @@ def test_a_course_that_is_none_is_refused(tmp_path, data, said):
 
 
 def test_a_folder_without_a_course_is_refused(tmp_path):
+    (tmp_path / "a" / "course.toml").mkdir(parents=True)
+    with pytest.raises(CourseError, match="course.toml: Is a directory"):
+        load(tmp_path / "a")
     with pytest.raises(CourseError, match="no such file\n  a course is a folder with a course.toml"):
         load(tmp_path)
 
@@ -161,6 +165,7 @@ def test_hints_are_counted_up_to_the_last(tmp_path):
         b"",
         b"{",
         b"[]",
+        b"[" * 100_000,
         b"\xff",
         b'{"course": "minirnn"}',
         b'{"passed": [], "hints": {}, "course": "minirnn", "version": 1}',

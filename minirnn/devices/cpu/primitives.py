@@ -96,11 +96,15 @@ class Primitives:
 
     @staticmethod
     def softmax(a: Any, axis: int) -> Any:
+        if not a.size:
+            return a
         e = np.exp(a - np.max(a, axis=axis, keepdims=True))
         return e / np.sum(e, axis=axis, keepdims=True)
 
     @staticmethod
     def log_softmax(a: Any, axis: int) -> Any:
+        if not a.size:
+            return a
         shifted = a - np.max(a, axis=axis, keepdims=True)
         return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 

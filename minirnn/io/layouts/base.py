@@ -63,27 +63,29 @@ class Layout(ABC):
         """Raise ValueError, saying why, if these weights have something that this layout has no place for."""
         if weights.rnn_mode not in self.gates:
             raise ValueError(
-                f"convert: {self.name} holds {', '.join(self.gates)}\n  got {weights}\n"
+                f"convert: {self.name} holds {', '.join(self.gates)}\n  got {weights}, expected one of those\n"
                 "  another kind of network computes something else, whatever its weights"
             )
         if weights.gru is not None and weights.gru not in self.gru_kinds:
             raise ValueError(
-                f"convert: got a GRU of the kind {weights.gru}\n  {self.name} has the kind {self.gru_kinds[0]}\n"
+                f"convert: got a GRU of the kind {weights.gru}\n"
+                f"  expected the kind of {self.name}, {self.gru_kinds[0]}\n"
                 "  no weights make them equal: R (r * h) mixes units that r has scaled, r * (R h) scales the mixture"
             )
         if weights.network().num_proj and not self.projection:
             raise ValueError(
-                f"convert: got {weights}, with a projection of h\n  {self.name} has none\n"
+                f"convert: got {weights}, with a projection of h\n  {self.name} has none, expected weights without\n"
                 "  multiplied into R and the next W it would give the same outputs only of another width"
             )
         if weights.has_peephole and not self.peepholes:
             raise ValueError(
-                f"convert: got peephole weights that are not zero\n  {self.name} has none\n"
+                f"convert: got peephole weights that are not zero\n  {self.name} has none, expected weights without\n"
                 "  its gates never see the cell state; if the cell ran without peepholes, leave wci, wcf, wco out"
             )
         if weights.cell_clip and not self.clip:
             raise ValueError(
-                f"convert: the network was run with cell_clip {weights.cell_clip:g}\n  {self.name} has none\n"
+                f"convert: the network was run with cell_clip {weights.cell_clip:g}\n"
+                f"  {self.name} has none, expected 0\n"
                 "  if the cell state never reached it, say cell_clip=0 (command line: --cell-clip 0)"
             )
 

@@ -141,9 +141,11 @@ class Weights:
 def _check(where: str, what: str, array: np.ndarray | None, shape: tuple[int, ...] | None, letters: str) -> None:
     got = None if array is None else array.shape
     if got != shape:
+        turned = got is not None and shape is not None and len(got) == len(shape) == 2 and got[1] == shape[0] != got[0]
         raise ValueError(
             f"weights: {what} of {where}: {'none' if got is None else f'shape {got}'}\n"
             f"  expected {'none, as in layer 0' if shape is None else f'({letters}) = {shape}'}"
+            + ("\n  likely transposed" if turned else "")
         )
 
 

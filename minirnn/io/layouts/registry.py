@@ -12,6 +12,7 @@ from minirnn.io.layouts.onnx import ONNX
 from minirnn.io.layouts.tf_cells import BasicRNNCell, BlockLSTMV2, LSTMBlockCell
 from minirnn.io.layouts.tf_gru_cell import GRUBlockCell
 from minirnn.io.layouts.torch_nn import TorchNN
+from minirnn.messages import shown
 
 LAYOUTS: Mapping[str, Layout] = {
     layout.name: layout
@@ -40,13 +41,13 @@ def find(name: str) -> Layout:
         `name` is no string.
     """
     if not isinstance(name, str):
-        raise TypeError(f"convert: a layout is called {name!r}\n  expected one of {', '.join(LAYOUTS)}")
+        raise TypeError(f"convert: a layout is called {shown(name)}\n  expected one of {', '.join(LAYOUTS)}")
     base, slash, order = name.partition("/")
     layout = LAYOUTS.get(base)
     if layout is None:
-        near = get_close_matches(base.lower(), LAYOUTS, 1, 0.4)
+        near = get_close_matches(base[:40].lower(), LAYOUTS, 1, 0.4)
         raise ValueError(
-            f"convert: no layout is called {name!r}\n  expected one of {', '.join(LAYOUTS)}"
+            f"convert: no layout is called {shown(name)}\n  expected one of {', '.join(LAYOUTS)}"
             + (f"\n  likely {near[0]!r} is meant" if near else "")
         )
     if slash and order not in layout.gates.values():

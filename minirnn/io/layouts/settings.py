@@ -74,7 +74,9 @@ class Settings:
         mine, its = self.known(), other.known()
         for name in mine.keys() & its.keys():
             if mine[name] != its[name]:
-                raise ValueError(f"convert: {name} is {mine[name]!r} in {here}\n  but {its[name]!r} in {there}")
+                raise ValueError(
+                    f"convert: {name} is {mine[name]!r} in {here}\n  but {its[name]!r} in {there}; expected one value"
+                )
         return Settings(**mine | its)
 
     def metadata(self) -> dict[str, str]:
@@ -116,5 +118,5 @@ def missing(layout: str, name: str, why: str) -> ValueError:
     """The error for a fact that neither the file nor the user gave."""
     option = name.replace("_", "-")
     return ValueError(
-        f"convert: {layout}: {name} is not known\n  {why}\n  give it as {name}=... (command line: --{option})"
+        f"convert: {layout}: {name} is not known\n  expected {name}=... (command line: --{option})\n  {why}"
     )

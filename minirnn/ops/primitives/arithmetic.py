@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minirnn.ops.primitives.operands import is_number, mixed_devices, pair, same_device, shape_error
+from minirnn.ops.primitives.operands import is_number, mixed_devices, no_bools, pair, same_device, shape_error
 from minirnn.tape import Op, record
 from minirnn.tensor import Tensor, as_tensor, leaf
 
@@ -152,6 +152,7 @@ def divide(a: Any, b: Any) -> Tensor:
 def negative(a: Any) -> Tensor:
     """``-a``."""
     a = as_tensor(a)
+    no_bools("negative", a)
     return record(NEGATIVE, a.device, a.device.negative(a.array), (a,))
 
 
@@ -161,6 +162,8 @@ def power(a: Any, b: Any) -> Tensor:
     p = b
     a, b = pair(a, b)
     device = same_device("power", a, b)
+    if is_number(p) and p < 0 and a.dtype.kind in "iu" and b.dtype.kind in "iu":
+        raise ValueError(f"power: dtype {a.dtype} to the power {p}\n  expected floats; use x.astype('float32')")
     try:
         y = device.power(a.array, b.array)
     except (ValueError, TypeError) as error:

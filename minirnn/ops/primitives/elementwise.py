@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from minirnn import devices
-from minirnn.ops.primitives.operands import pair, same_device, shape_error
+from minirnn.host_array import dtype_of
+from minirnn.messages import shown
+from minirnn.ops.primitives.operands import no_bools, pair, same_device, shape_error
 from minirnn.tape import Op, record
-from minirnn.tensor import DTYPES, Tensor, as_tensor, leaf
+from minirnn.tensor import Tensor, as_tensor, leaf
 
 
 class _Unary(Op):
@@ -215,6 +217,7 @@ def absolute(x: Any) -> Tensor:
 def sign(x: Any) -> Tensor:
     """-1, 0 or 1; no gradient."""
     x = as_tensor(x)
+    no_bools("sign", x)
     return leaf(x.device, x.device.sign(x.array))
 
 
@@ -253,11 +256,13 @@ def clip(x: Any, low: float | None = None, high: float | None = None, *, straigh
     x = float_tensor("clip", x)
     for bound in (low, high):
         if bound is not None and (isinstance(bound, bool) or not isinstance(bound, (int, float, np.number))):
-            raise TypeError(f"clip: a bound is {bound!r}\n  expected a number or None")
+            raise TypeError(f"clip: a bound is {shown(bound)}\n  expected a number or None")
         if bound is not None and bound != bound:
-            raise ValueError("clip: a bound is NaN")
+            raise ValueError("clip: a bound is NaN\n  expected a number or None")
+        if isinstance(bound, int) and bound.bit_length() > 1023:
+            raise ValueError(f"clip: a bound is {shown(bound)}\n  expected a number that a float can hold")
     if low is not None and high is not None and low > high:
-        raise ValueError(f"clip: low {low} is above high {high}")
+        raise ValueError(f"clip: low {low} is above high {high}\n  expected low <= high\n  likely exchanged")
     if low is None and high is None:
         return x
     low, high = (None if k is None else float(k) for k in (low, high))
@@ -290,11 +295,9 @@ def where(condition: Any, a: Any, b: Any) -> Tensor:
 def astype(x: Any, dtype: Any) -> Tensor:
     """`x` in another dtype; `x` itself if it has it already."""
     x = as_tensor(x)
-    dtype = np.dtype(dtype)
+    dtype = dtype_of("astype", dtype)
     if x.dtype == dtype:
         return x
-    if dtype not in DTYPES:
-        raise TypeError(f"astype: got {dtype}\n  expected float16/32/64, an integer type or bool")
     y = x.device.cast(x.array, dtype)
     return record(CAST, x.device, y, (x,)) if dtype.kind == "f" else leaf(x.device, y)
 

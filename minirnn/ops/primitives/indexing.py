@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.host_array import integers
+from minirnn.messages import shown
+from minirnn.ops.primitives.operands import sizes_of
 from minirnn.tape import Op, record
 from minirnn.tensor import Tensor, as_tensor
 
@@ -44,17 +47,32 @@ def _normal(index: Any) -> Index:
         if isinstance(part, Tensor):
             part = part.numpy()
         if isinstance(part, (list, np.ndarray)):
-            array = np.array(part, dtype=np.int64 if isinstance(part, list) and not part else None)
+            try:
+                array = np.array(part, dtype=np.int64 if isinstance(part, list) and not part else None)
+            except ValueError:
+                raise ValueError(f"indexing: got the ragged list {shown(part)}\n  expected integers or bool") from None
             if array.dtype.kind not in "iub":
                 raise TypeError(f"indexing: an index array has dtype {array.dtype}\n  expected integers or bool")
             part = array if array.ndim else array[()]
+        if isinstance(part, slice):
+            _check_slice(part)
         if isinstance(part, slice) or part is None or part is Ellipsis or isinstance(part, np.ndarray):
             parts.append(part)
         elif isinstance(part, (int, np.integer)) and not isinstance(part, bool):
             parts.append(int(part))
         else:
-            raise TypeError(f"indexing: got {part!r}\n  expected integers, slices, None, ... or integer or bool arrays")
+            raise TypeError(
+                f"indexing: got {shown(part)}\n  expected integers, slices, None, ... or integer or bool arrays"
+            )
     return tuple(parts)
+
+
+def _check_slice(part: slice) -> None:
+    bounds = (part.start, part.stop, part.step)
+    if part.step == 0 or any(not (k is None or hasattr(k, "__index__")) for k in bounds):
+        raise (ValueError if part.step == 0 else TypeError)(
+            f"indexing: got {shown(part)}\n  expected integers or None, and a step other than 0"
+        )
 
 
 def getitem(x: Any, index: Any) -> Tensor:
@@ -72,7 +90,10 @@ def getitem(x: Any, index: Any) -> Tensor:
     try:
         y = x.device.getitem(x.array, index)
     except IndexError as error:
-        raise IndexError(f"indexing a Tensor of shape {x.shape}: {error}") from None
+        raise IndexError(
+            f"indexing a Tensor of shape {x.shape}: {error}\n"
+            f"  expected at most {x.ndim} indices, each inside its axis, masks of the sizes they choose from"
+        ) from None
     return record(GetItem(index), x.device, y, (x,))
 
 
@@ -80,7 +101,15 @@ def scatter_add(shape: tuple[int, ...], index: Any, values: Any) -> Tensor:
     """Zeros of `shape` with `values` added at `index`; what is named twice gets both. The adjoint of `getitem`."""
     values = as_tensor(values)
     index = _normal(index)
-    return record(ScatterAdd(index), values.device, values.device.scatter_add(shape, index, values.array), (values,))
+    shape = sizes_of("scatter_add", shape)
+    try:
+        y = values.device.scatter_add(shape, index, values.array)
+    except (IndexError, ValueError) as error:
+        raise type(error)(
+            f"scatter_add: values of shape {values.shape} into shape {shape}: {error}\n"
+            "  expected indices inside that shape, and values that broadcast to what they choose"
+        ) from None
+    return record(ScatterAdd(index), values.device, y, (values,))
 
 
 def embedding(weight: Any, ids: Any) -> Tensor:
@@ -105,9 +134,7 @@ def embedding(weight: Any, ids: Any) -> Tensor:
     weight = as_tensor(weight)
     if weight.ndim != 2:
         raise ValueError(f"embedding: weight has shape {weight.shape}\n  expected (V, I)")
-    ids = np.asarray(ids)
-    if ids.dtype.kind not in "iu":
-        raise TypeError(f"embedding: ids have dtype {ids.dtype}\n  expected integers")
+    ids = integers("embedding: ids", ids)
     if ids.size and (ids.min() < 0 or ids.max() >= weight.shape[0]):
         raise ValueError(
             f"embedding: ids run from {ids.min()} to {ids.max()}\n"

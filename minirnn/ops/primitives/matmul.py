@@ -58,5 +58,10 @@ def matmul(a: Any, b: Any) -> Tensor:
         return reshape(y, y.shape[:-1])
     try:
         return record(MATMUL, device, device.matmul(a.array, b.array), (a, b))
-    except (ValueError, TypeError) as error:
+    except ValueError:
+        raise ValueError(
+            f"matmul: operands have shapes {a.shape} and {b.shape}\n"
+            f"  expected batch axes that broadcast, got {a.shape[:-2]} and {b.shape[:-2]}"
+        ) from None
+    except TypeError as error:
         raise shape_error("matmul", a, b, error) from None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from minirnn.devices.base import Device
+from minirnn.messages import shown
 from minirnn.tensor import Tensor, as_tensor, leaf
 
 _constants: dict[tuple[Device, Any, Any, Any], Tensor] = {}
@@ -32,7 +34,11 @@ def constant(value: Any, like: Tensor) -> Tensor:
 
 
 def _scalar(value: float, like: Tensor) -> Tensor:
-    return leaf(like.device, like.device.full((), value, np.result_type(like.array.dtype, value)))
+    try:
+        return leaf(like.device, like.device.full((), value, np.result_type(like.array.dtype, value)))
+    except OverflowError:  # of integers: a float that is too large becomes infinite
+        text = str(value) if abs(value) < 2**64 else f"an integer of {int(value).bit_length()} bits"
+        raise OverflowError(f"operand: {text} does not fit into {like.dtype}\n  expected a number that does") from None
 
 
 def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
@@ -62,16 +68,49 @@ def mixed_devices(op: str, *operands: Tensor) -> ValueError:
 
 
 def shape_error(op: str, a: Tensor, b: Tensor, error: Exception) -> Exception:
-    """NumPy's complaint, with the op named."""
-    return type(error)(f"{op}: operands have shapes {a.shape} and {b.shape}, dtypes {a.dtype} and {b.dtype}\n  {error}")
+    """The device's complaint about two operands, with the op named and what it needs."""
+    try:
+        np.broadcast_shapes(a.shape, b.shape)
+        expected = f"dtypes and shapes that fit ({error})"
+    except ValueError:
+        turned = a.ndim > 1 and a.shape == b.shape[::-1]
+        expected = "shapes that broadcast: equal sizes or 1, counted from the last axis"
+        expected += "\n  likely one of them is transposed" if turned else ""
+    return type(error)(
+        f"{op}: operands have shapes {a.shape} and {b.shape}, dtypes {a.dtype} and {b.dtype}\n  expected {expected}"
+    )
+
+
+def no_bools(op: str, x: Tensor) -> None:
+    """Raise TypeError for dtype bool, for which NumPy has no such function."""
+    if x.array.dtype.kind == "b":
+        raise TypeError(f"{op}: got dtype bool\n  expected numbers; use x.astype('float32')")
+
+
+def sizes_of(op: str, shape: Any) -> tuple[int, ...]:
+    """A shape, or a single size, as a tuple of integers. Raises TypeError if it is none."""
+    sizes: tuple[Any, ...] = tuple(shape) if isinstance(shape, (tuple, list, Iterable)) else (shape,)
+    for n in sizes:
+        if n.__class__ is not int:  # a bool or a NumPy integer, or something wrong
+            if isinstance(n, bool) or any(not isinstance(k, (int, np.integer)) for k in sizes):
+                raise TypeError(f"{op}: shape is {shown(shape)}\n  expected integers")
+            return tuple(int(k) for k in sizes)
+    return sizes
+
+
+def reduction_of(op: str, reduction: Any) -> str:
+    """What a loss makes of its rows. Raises ValueError if it is unknown."""
+    if not isinstance(reduction, str) or reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{op}: reduction is {shown(reduction)}\n  expected 'mean', 'sum' or 'none'")
+    return reduction
 
 
 def axis_of(op: str, axis: Any, ndim: int) -> int:
     """A non-negative axis. Raises ValueError if there is no such axis, TypeError if it is no integer."""
     if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
-        raise TypeError(f"{op}: axis is {axis!r}\n  expected an integer")
+        raise TypeError(f"{op}: axis is {shown(axis)}\n  expected an integer")
     if not -ndim <= axis < ndim:
-        raise ValueError(f"{op}: axis {axis} of an array with {ndim} axes\n  expected {-ndim} .. {ndim - 1}")
+        raise ValueError(f"{op}: axis {shown(axis)} of an array with {ndim} axes\n  expected {-ndim} .. {ndim - 1}")
     return int(axis) % ndim
 
 
@@ -81,5 +120,5 @@ def axes_of(op: str, axis: Any, ndim: int) -> tuple[int, ...] | None:
         return None
     axes = tuple(axis_of(op, k, ndim) for k in (axis if isinstance(axis, (tuple, list)) else (axis,)))
     if len(set(axes)) != len(axes):
-        raise ValueError(f"{op}: axis {axis} names an axis twice")
+        raise ValueError(f"{op}: axis {axis} names an axis twice\n  expected each at most once")
     return axes

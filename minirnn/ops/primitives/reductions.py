@@ -62,7 +62,9 @@ def mean(x: Any, axis: Axes = None, keepdims: bool = False) -> Tensor:
     axes = axes_of("mean", axis, x.ndim)
     n = prod(x.shape if axes is None else (x.shape[k] for k in axes))
     if n == 0:
-        raise ValueError(f"mean: nothing to average over axis {axis} of shape {x.shape}")
+        raise ValueError(
+            f"mean: nothing to average over axis {axis} of shape {x.shape}\n  expected at least one element"
+        )
     if x.dtype == np.float16:  # the sum could overflow, and n have no float16 of its own
         return (sum(x.astype(np.float32), axis, keepdims) / n).astype(np.float16)
     return sum(x, axis, keepdims) / n
@@ -79,7 +81,7 @@ def max(x: Any, axis: Axes = None, keepdims: bool = False) -> Tensor:
     x = as_tensor(x)
     axes = axes_of("max", axis, x.ndim)
     if 0 in (x.shape if axes is None else [x.shape[k] for k in axes]):
-        raise ValueError(f"max: no element along axis {axis} of shape {x.shape}")
+        raise ValueError(f"max: no element along axis {axis} of shape {x.shape}\n  expected at least one")
     return record(Max(axes, x.shape), x.device, x.device.max(x.array, axes, keepdims), (x,))
 
 
@@ -88,5 +90,5 @@ def argmax(x: Any, axis: int = -1) -> Tensor:
     x = as_tensor(x)
     axis = axis_of("argmax", axis, x.ndim)
     if x.shape[axis] == 0:
-        raise ValueError(f"argmax: no element along axis {axis} of shape {x.shape}")
+        raise ValueError(f"argmax: no element along axis {axis} of shape {x.shape}\n  expected at least one")
     return leaf(x.device, x.device.argmax(x.array, axis))

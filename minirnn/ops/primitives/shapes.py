@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.ops.primitives.operands import axis_of, same_device
+from minirnn.messages import shown
+from minirnn.ops.primitives.operands import axis_of, same_device, sizes_of
 from minirnn.tape import Op, record, record_many
 from minirnn.tensor import Tensor, as_tensor, leaf
 
@@ -83,13 +84,13 @@ def reshape(x: Any, shape: int | Sequence[int]) -> Tensor:
         If the number of elements differs.
     """
     x = as_tensor(x)
-    shape = tuple(int(n) for n in ((shape,) if isinstance(shape, (int, np.integer)) else shape))
+    shape = sizes_of("reshape", shape)
     if shape.count(-1) == 1:
         known = -prod(shape)
         if known > 0 and x.size % known == 0:
             shape = tuple(x.size // known if n == -1 else n for n in shape)
     if any(n < 0 for n in shape) or prod(shape) != x.size:
-        raise ValueError(f"reshape: cannot make {shape} out of shape {x.shape}\n  expected {x.size} elements")
+        raise ValueError(f"reshape: cannot make {shown(shape)} out of shape {x.shape}\n  expected {x.size} elements")
     return record(RESHAPE, x.device, x.device.reshape(x.array, shape), (x,))
 
 
@@ -102,6 +103,8 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Tensor:
         If `axes` does not name every axis once.
     """
     x = as_tensor(x)
+    if isinstance(axes, (int, np.integer)):
+        axes = (int(axes),)
     order = tuple(range(x.ndim))[::-1] if axes is None else tuple(axis_of("transpose", k, x.ndim) for k in axes)
     if sorted(order) != list(range(x.ndim)):
         raise ValueError(f"transpose: axes {axes} of shape {x.shape}\n  expected each of {x.ndim} axes once")
@@ -122,10 +125,17 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Tensor:
         If the shapes do not fit.
     """
     x = as_tensor(x)
-    shape = tuple(shape)
+    shape = sizes_of("broadcast_to", shape)
     tail = shape[len(shape) - x.ndim :] if len(shape) >= x.ndim else ()
-    if len(tail) != x.ndim or any(a not in (1, b) for a, b in zip(x.shape, tail, strict=True)):
-        raise ValueError(f"broadcast_to: cannot repeat shape {x.shape} to {shape}")
+    if len(tail) != x.ndim or min(shape, default=0) < 0 or any(a not in (1, b) for a, b in zip(x.shape, tail)):  # noqa: B905
+        raise ValueError(
+            f"broadcast_to: cannot repeat shape {x.shape} to {shown(shape)}\n"
+            "  expected equal sizes, from the last axis on; 1 may become any size, and axes may come in front"
+        )
+    if prod(shape) >= 2**60:
+        raise ValueError(
+            f"broadcast_to: cannot repeat shape {x.shape} to {shown(shape)}\n  expected fewer than 2**60 elements"
+        )
     return record(BROADCAST_TO, x.device, x.device.broadcast_to(x.array, shape), (x,))
 
 
@@ -173,16 +183,21 @@ def split(x: Any, sizes: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     x = as_tensor(x)
     axis = axis_of("split", axis, x.ndim)
     n = x.shape[axis]
-    if isinstance(sizes, int):
-        if sizes <= 0 or n % sizes:
-            raise ValueError(f"split: cannot cut axis {axis} of shape {x.shape} into {sizes} equal parts")
-        sizes = [n // sizes] * sizes
-    if any(k < 0 for k in sizes) or sum(sizes) != n:
+    given = sizes_of("split", sizes)
+    if isinstance(sizes, (int, np.integer)):
+        (parts,) = given
+        if parts <= 0 or n % parts:
+            raise ValueError(
+                f"split: cannot cut axis {axis} of shape {x.shape} into {shown(parts)} equal parts\n"
+                f"  expected a number that divides {n}, or a list of sizes"
+            )
+        given = (n // parts,) * parts
+    if any(k < 0 for k in given) or sum(given) != n:
         raise ValueError(
-            f"split: sizes {list(sizes)} of axis {axis}, shape {x.shape}\n  expected sizes that add up to {n}"
+            f"split: sizes {shown(list(given))} of axis {axis}, shape {x.shape}\n  expected sizes that add up to {n}"
         )
     arrays, start = [], 0
-    for k in sizes:
+    for k in given:
         arrays.append(x.device.getitem(x.array, (slice(None),) * axis + (slice(start, start + k),)))
         start += k
     return record_many(Split(axis), x.device, arrays, (x,)) if arrays else []

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.host_array import integers
 from minirnn.ops.primitives.elementwise import exp, float_tensor
 from minirnn.ops.primitives.indexing import scatter_add
-from minirnn.ops.primitives.operands import axis_of
+from minirnn.ops.primitives.operands import axis_of, reduction_of
 from minirnn.tape import Op, record
 from minirnn.tensor import Tensor
 
@@ -83,16 +84,17 @@ def cross_entropy(x: Any, target: Any, reduction: str = "mean") -> Tensor:
         If the shapes do not fit, a target is out of range, or `reduction` is unknown.
     """
     x = float_tensor("cross_entropy", x)
-    target = np.array(target)
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"cross_entropy: reduction is {reduction!r}\n  expected 'mean', 'sum' or 'none'")
-    if target.dtype.kind not in "iu":
-        raise TypeError(
-            f"cross_entropy: target has dtype {target.dtype}\n  expected integers: the index of each right class"
-        )
+    reduction_of("cross_entropy", reduction)
+    target = integers("cross_entropy: target", target, "integers: the index of each right class").copy()
     if x.ndim == 0 or target.shape != x.shape[:-1]:
+        cause = ""
+        if target.shape == x.shape:
+            cause = "\n  likely one-hot: target.argmax(-1) gives the classes"
+        elif x.ndim > 2 and target.shape == (x.shape[0], *x.shape[2:]):
+            cause = "\n  likely scores (B, V, T), as torch has them; here the classes are the last axis"
         raise ValueError(
-            f"cross_entropy: target has shape {target.shape}\n  expected {x.shape[:-1]}, from scores {x.shape}"
+            f"cross_entropy: target has shape {target.shape}\n"
+            f"  expected {x.shape[:-1]}, from scores {x.shape}, classes along the last axis{cause}"
         )
     classes = x.shape[-1]
     if target.size and (target.min() < 0 or target.max() >= classes):

@@ -128,6 +128,18 @@ def test_scattered_values_are_broadcast_and_their_gradient_is_summed() -> None:
     assert mr.grad(y, v, np.float32([[1, 2, 3], [4, 5, 6]])).tolist() == [[6], [15]]
 
 
+def test_scattered_values_are_broadcast_on_every_device(device: str) -> None:
+    for index in ([1, 1, 0], ([0, 1, 1], [2, 0, 0]), np.array([[True, False, True], [False, True, False]])):
+        chosen = np.zeros((2, 3))[index].shape
+        for shape in ((), chosen[-1:], chosen, (1, *chosen[1:])):
+            v = (np.arange(1, 1 + np.prod(shape)) / 2).reshape(shape).astype(np.float32)
+            expected = np.zeros((2, 3), np.float32)
+            np.add.at(expected, index, v)
+            assert_close(
+                ops.scatter_add((2, 3), index, mr.tensor(v, device=device)), expected, what=f"{index}, {shape}"
+            )
+
+
 # ---- embedding
 
 
@@ -159,7 +171,7 @@ def test_embedding_refuses_ids_without_a_row() -> None:
     for ids in ([0, 3], [-1, 2]):
         with pytest.raises(ValueError, match=r"embedding: ids run from .*\n  expected 0 .. 2, the rows of weight"):
             ops.embedding(weight, ids)
-    with pytest.raises(TypeError, match="embedding: ids have dtype float64\n  expected integers"):
+    with pytest.raises(TypeError, match="embedding: ids has dtype float64\n  expected integers"):
         ops.embedding(weight, [0.0])
     with pytest.raises(ValueError, match=r"embedding: weight has shape \(3,\)\n  expected \(V, I\)"):
         ops.embedding(mr.tensor(np.ones(3)), [0])

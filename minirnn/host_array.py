@@ -1,0 +1,99 @@
+"""What may become a Tensor: numbers, nested lists and arrays, as a NumPy array of one of the known dtypes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from minirnn.messages import shown
+
+DTYPES = frozenset(np.dtype(t) for t in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"))
+"""The dtypes a Tensor may have."""
+
+_EXPECTED = "float16/32/64, an integer type or bool"
+
+
+def host_array(data: Any, dtype: Any = None) -> np.ndarray:
+    """`data` as a NumPy array: arrays keep their dtype, Python floats become float32.
+
+    Raises
+    ------
+    TypeError
+        For a dtype that is no number or bool.
+    ValueError
+        For a ragged list, or text that is no number.
+    """
+    if dtype is not None:
+        with suppress(TypeError, ValueError):  # which dtype_of reports
+            dtype = np.dtype(dtype).newbyteorder("=")
+        dtype = dtype_of("tensor", dtype)
+    typed = hasattr(data, "dtype")
+    try:
+        array = np.asarray(data)
+        if dtype is not None:
+            array = array.astype(dtype, copy=False)
+    except (ValueError, TypeError, OverflowError) as error:
+        ragged = "inhomogeneous" in str(error)
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(
+            f"tensor: cannot make an array of {type(data).__name__}"
+            + ("\n" if ragged else f": {error}\n")
+            + f"  expected a number, a nested list of numbers or an array{' of ' + str(dtype) if dtype else ''}"
+            + ("\n  likely a ragged list: lists inside it have different lengths" if ragged else "")
+        ) from None
+    if dtype is None and array.dtype == np.float64 and not typed:
+        first = data
+        while isinstance(first, (list, tuple)) and first:
+            first = first[0]
+        if not hasattr(first, "dtype"):  # Python floats, not a list of NumPy float64
+            array = array.astype(np.float32)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype not in DTYPES:
+        raise TypeError(
+            f"tensor: got dtype {array.dtype}\n  expected {_EXPECTED}"
+            + ("\n  likely a ragged or mixed list" if array.dtype == object else "")
+        )
+    return array
+
+
+def dtype_of(what: str, dtype: Any) -> np.dtype[Any]:
+    """`dtype` as one that a Tensor may have. Raises TypeError for others; None is no dtype either."""
+    try:
+        found = np.dtype(dtype) if dtype is not None else None
+    except (TypeError, ValueError):
+        found = None
+    if found not in DTYPES:
+        raise TypeError(f"{what}: got dtype {found or shown(dtype)}\n  expected {_EXPECTED}")
+    return found
+
+
+def float_dtype(what: str, dtype: Any) -> np.dtype[Any]:
+    """`dtype` as a floating one, that of parameters. Raises TypeError for others."""
+    found = dtype_of(what, dtype)
+    if found.kind != "f":
+        raise TypeError(f"{what}: dtype is {found}\n  expected float16, float32 or float64")
+    return found
+
+
+def integers(what: str, data: Any, expected: str = "integers") -> np.ndarray:
+    """`data` (indices, lengths, classes) as an integer array. Raises TypeError for other dtypes, ValueError if ragged.
+
+    `what` names the function and its argument, `expected` says what it must be.
+    """
+    return _of_kind(what, data, "iu", expected)
+
+
+def floats(what: str, data: Any) -> np.ndarray:
+    """`data` (masks, stored weights) as a floating array. Raises as `integers`."""
+    return _of_kind(what, data, "f", "a floating dtype")
+
+
+def _of_kind(what: str, data: Any, kinds: str, expected: str) -> np.ndarray:
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        raise ValueError(f"{what} is a ragged list\n  expected {expected}") from None
+    if array.dtype.kind not in kinds:
+        raise TypeError(f"{what} has dtype {array.dtype}\n  expected {expected}")
+    return array

@@ -1,0 +1,344 @@
+"""What goes wrong around a program: it is killed, the disk is full, the folder is read-only, Ctrl-C, others write."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import nn, optim, viz
+from minirnn.commands import train as command
+from minirnn.commands.errors import UserError
+from minirnn.commands.train_folder import CHECKPOINT, opened
+from minirnn.commands.train_options import Options
+from minirnn.commands.train_progress import Interrupt
+from minirnn.commands.train_run import Training, read_checkpoint
+from minirnn.io import load, save, write_arrays
+from minirnn.tape import mode
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+TEXT = "".join(f"{k} times {k} is {k * k}, " for k in range(60))
+posix = pytest.mark.skipif(os.name != "posix", reason="signals, fork and limits are those of POSIX")
+
+
+def run(*arguments: str, timeout: float = 120) -> str:
+    """The output of a Python process that can import minirnn and these tests."""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.fspath(ROOT)}
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=timeout, env=environment, cwd=HERE
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# ---- kill -9
+
+
+@posix
+@pytest.mark.parametrize("seed", [0, 1])
+def test_after_a_hundred_kills_the_checkpoint_is_whole_and_the_newest_that_was_safe(seed: int, tmp_path: Path) -> None:
+    found = json.loads(run(os.fspath(HERE / "killed_writers.py"), os.fspath(tmp_path), "100", "atomic", str(seed)))
+    assert found["broken"] == found["lost"] == 0
+    assert found["leftovers"] > 10, "hardly a kill came in the middle of a write: this run showed nothing"
+    assert found["steps"] > 10, "hardly a write was completed: this run showed nothing"
+    assert found["files"] == ["c.safetensors"]
+
+
+@posix
+def test_the_same_kills_break_a_file_that_is_written_in_place(tmp_path: Path) -> None:
+    found = json.loads(run(os.fspath(HERE / "killed_writers.py"), os.fspath(tmp_path), "60", "plain", "0"))
+    assert found["broken"] > 0
+
+
+# ---- a full disk
+
+
+@contextmanager
+def disk_with_room_for(size: int) -> Iterator[None]:
+    """No file may grow beyond `size` bytes: a write fails in the middle, as on a full disk."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def picture() -> viz.Picture:
+    return viz.gradient_flow(np.ones((2, 3)))
+
+
+WRITERS: dict[str, Callable[[Path, int], None]] = {
+    "save": lambda path, n: save(path, {"w": np.full(9000, n)}, {"n": n}),
+    "write_arrays": lambda path, n: write_arrays(path, {"w": np.full(9000, n)}, {"n": str(n)}),
+    "viz.save": lambda path, n: viz.save(picture(), path.with_suffix(".png")),
+}
+
+
+@posix
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("room", [0, 1, 512, 4096])
+def test_on_a_full_disk_the_older_file_stays_and_nothing_else(writer: str, room: int, tmp_path: Path) -> None:
+    WRITERS[writer](tmp_path / "c.safetensors", 1)
+    (path,) = tmp_path.iterdir()
+    before = path.read_bytes()
+    assert len(before) > room
+    with disk_with_room_for(room), pytest.raises(OSError, match="File too large"):
+        WRITERS[writer](tmp_path / "c.safetensors", 2)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    assert path.read_bytes() == before
+    WRITERS[writer](tmp_path / "c.safetensors", 3)
+
+
+@posix
+def test_a_file_written_in_place_is_cut_off_on_that_disk(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"a" * 1000)
+    with disk_with_room_for(512), pytest.raises(OSError, match="File too large"):
+        path.write_bytes(b"b" * 1000)
+    assert len(path.read_bytes()) < 1000
+
+
+@posix
+def test_training_on_a_full_disk_says_so_and_keeps_its_last_checkpoint(tmp_path: Path) -> None:
+    training = small_training()
+    training.advance()
+    training.save(tmp_path / CHECKPOINT)
+    before = (tmp_path / CHECKPOINT).read_bytes()
+    training.advance()
+    with disk_with_room_for(1000), pytest.raises(UserError, match="File too large"):
+        training.save(tmp_path / CHECKPOINT)
+    assert (tmp_path / CHECKPOINT).read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == [CHECKPOINT]
+
+
+# ---- a folder that may not be written to
+
+READ_ONLY = """
+import os, sys
+from pathlib import Path
+import numpy as np
+from minirnn.commands.errors import UserError
+from minirnn.commands.train_run import Training
+from minirnn.commands.train_options import Options
+from minirnn.io import load, save, write_arrays
+import safetensors.numpy
+training = Training(Options(hidden=4, batch=2, length=5), {text!r})
+if os.geteuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)  # root may write everywhere
+folder = Path(sys.argv[1])
+path = folder / "c.safetensors"
+for error, write in [
+    (ValueError, lambda: save(path, dict(w=np.ones(2)), dict())),
+    (ValueError, lambda: write_arrays(path, dict(w=np.ones(2)), dict())),
+    (UserError, lambda: training.save(path)),
+]:
+    try:
+        write()
+    except error as refusal:
+        assert "Permission denied" in str(refusal) and "c.safetensors" in str(refusal), refusal
+    else:
+        print("written")
+print(load(path)[1].get("n"), *os.listdir(folder))
+"""
+
+
+@posix
+@pytest.mark.parametrize(("permissions", "expected"), [(0o555, "7 c.safetensors\n"), (0o777, "written\n" * 3)])
+def test_in_a_read_only_folder_nothing_is_written(permissions: int, expected: str) -> None:
+    with tempfile.TemporaryDirectory() as name:  # the folders of pytest are closed to other users
+        os.chmod(name, 0o755)
+        folder = Path(name, "folder")
+        folder.mkdir()
+        save(folder / "c.safetensors", {}, {"n": 7})
+        os.chmod(folder / "c.safetensors", 0o666)
+        os.chmod(folder, permissions)
+        try:
+            out = run("-c", READ_ONLY.format(text=TEXT), os.fspath(folder))
+        finally:
+            os.chmod(folder, 0o755)
+    assert out.startswith(expected)
+
+
+# ---- Ctrl-C
+
+
+def small_training(steps: int = 60, cell: str = "lstm") -> Training:
+    training = Training(Options(cell=cell, hidden=4, batch=2, length=5, layers=2, dropout=0.3, steps=steps), TEXT)
+    training.start()
+    return training
+
+
+def bits(path: Path) -> dict[str, Any]:
+    """Everything in a checkpoint, exactly."""
+    arrays, metadata = load(path)
+    return {name: (a.dtype.str, a.shape, a.tobytes()) for name, a in arrays.items()} | {"metadata": metadata}
+
+
+@contextmanager
+def ctrl_c_within(seconds: float) -> Iterator[None]:
+    """Press Ctrl-C once, after that time, wherever the program is then."""
+    before = signal.signal(signal.SIGALRM, lambda number, frame: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@posix
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])
+def test_ctrl_c_at_random_moments_of_training_and_resuming_changes_no_bit(
+    cell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # of no interest here, and slow
+    for name in ("once", "broken"):
+        (tmp_path / name).mkdir()
+    training = small_training(cell=cell)
+    start = time.perf_counter()
+    with Interrupt() as interrupt:
+        command.train(training, tmp_path / "once", interrupt, quiet=True)
+    seconds = time.perf_counter() - start
+    training = small_training(cell=cell)
+    moments = random.Random(7)
+    stopped_at = set()
+    for k in range(100):
+        with Interrupt() as interrupt, ctrl_c_within(seconds * moments.uniform(0.02, 0.4) * (1 + k / 10)):
+            command.train(training, tmp_path / "broken", interrupt, quiet=True)
+        if not interrupt.requested:
+            break
+        stopped_at.add(training.step)
+        mr.random.generator().random(3)  # what another program would have drawn meanwhile
+        training = small_training(cell=cell)
+        training.restore(*read_checkpoint(tmp_path / "broken" / CHECKPOINT))
+    assert training.step == 60
+    assert len(stopped_at) > 2, "hardly interrupted: this run showed nothing"
+    assert bits(tmp_path / "broken" / CHECKPOINT) == bits(tmp_path / "once" / CHECKPOINT)
+
+
+def test_resuming_without_the_random_stream_changes_bits(tmp_path: Path) -> None:
+    """The control of the test above: it compares what depends on all that a checkpoint holds."""
+    for name, forget in (("a", False), ("b", True)):
+        training = small_training(steps=20)
+        for step in range(20):
+            if step == 10 and forget:
+                mr.manual_seed(99)
+            training.advance()
+        training.save(tmp_path / name)
+    assert bits(tmp_path / "a") != bits(tmp_path / "b")
+
+
+def own_loop(path: Path, steps: int) -> None:
+    """A loop as a user writes it: it goes on from `path` if that is there, and saves every second step."""
+    mr.manual_seed(0)
+    model = nn.LSTM(3, 4, num_layers=2, dropout=0.2)
+    adam = optim.Adam(model.parameters(), lr=0.01)
+    first = 0
+    if path.exists():
+        arrays, metadata = load(path)
+        model.load_state_dict({k[2:]: v for k, v in arrays.items() if k.startswith("m.")})
+        moments = {k[2:]: v for k, v in arrays.items() if k.startswith("o.")}
+        adam.load_state_dict({**metadata["adam"], **moments})
+        first = metadata["step"]
+    for step in range(first, steps):
+        mr.manual_seed(step)
+        x = mr.random.generator().standard_normal((5, 2, 3)).astype(np.float32)
+        loss = (model(mr.tensor(x))[0] ** 2).mean()
+        adam.zero_grad()
+        loss.backward()
+        with mr.no_grad():
+            optim.clip_grad_norm_(model.parameters(), 1.0)
+        adam.step()
+        if step % 2 == 1:
+            o = adam.state_dict()
+            arrays = {f"m.{k}": v for k, v in model.state_dict().items()}
+            arrays |= {f"o.{k}": v for k, v in o.items() if isinstance(v, np.ndarray)}
+            settings = {k: v for k, v in o.items() if not isinstance(v, np.ndarray)}
+            save(path, arrays, {"step": step + 1, "adam": settings})
+
+
+@posix
+def test_keyboard_interrupts_anywhere_in_the_library_leave_it_and_the_file_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    moments = random.Random(3)
+    stops = 0
+    start = time.perf_counter()
+    own_loop(tmp_path / "once", 40)
+    seconds = time.perf_counter() - start
+    try:
+        for k in range(300):
+            try:
+                with ctrl_c_within(seconds * moments.uniform(0.01, 0.3) * (1 + k / 20)):
+                    own_loop(tmp_path / "broken", 40)
+                break
+            except KeyboardInterrupt:
+                stops += 1
+                assert mode.enabled
+                assert mr.devices.get().name == "cpu"
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert stops > 3, "hardly interrupted: this run showed nothing"
+    assert bits(tmp_path / "broken") == bits(tmp_path / "once")
+
+
+# ---- others write, too
+
+RACER = """
+import sys
+import numpy as np
+from minirnn.io import load, save
+me, path = int(sys.argv[1]), sys.argv[2]
+for k in range(60):
+    save(path, {"w": np.full(20_000, me)}, {"writer": me, "k": k})
+    arrays, metadata = load(path)
+    assert (arrays["w"] == metadata["writer"]).all()
+print("done")
+"""
+
+
+@posix
+def test_processes_that_write_one_file_at_the_same_time_always_leave_the_file_of_one(tmp_path: Path) -> None:
+    path = os.fspath(tmp_path / "c.safetensors")
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.fspath(ROOT)}
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACER, str(k), path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+        )
+        for k in range(3)
+    ]
+    for racer in racers:
+        out, errors = racer.communicate(timeout=120)
+        assert (racer.returncode, out) == (0, b"done\n"), errors.decode()
+    assert load(path)[1]["k"] == 59
+    assert os.listdir(tmp_path) == ["c.safetensors"]
+
+
+@posix
+def test_two_runs_of_training_do_not_share_a_folder(tmp_path: Path) -> None:
+    refused = pytest.raises(UserError, match="another minirnn train is writing there")
+    with opened(tmp_path), refused, opened(tmp_path):
+        pass
+    with opened(tmp_path):
+        pass

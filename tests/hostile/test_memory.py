@@ -1,0 +1,99 @@
+"""Ten thousand training steps leave nothing behind: no object, no memory, no thread."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import nn, optim
+
+
+def rss() -> int:
+    """Bytes of memory in use."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def growth(step: Callable[[], Any], steps: int, warm: int = 300) -> tuple[int, int]:
+    """Objects and bytes that `steps` calls leave behind, without the help of the garbage collector."""
+    for _ in range(warm):
+        step()
+    gc.collect()
+    gc.disable()
+    try:
+        objects, memory = len(gc.get_objects()), rss()
+        for _ in range(steps):
+            step()
+        return len(gc.get_objects()) - objects, rss() - memory
+    finally:
+        gc.enable()
+
+
+class Steps:
+    """Small training steps: every kind of cell in turn, with Adam."""
+
+    def __init__(self) -> None:
+        cells = [nn.GRUBlockCell(2, 3), nn.LSTMBlockCell(2, 3, use_peephole=True), nn.RNNCell(3, 2), nn.LSTM(3, 2)]
+        self.x = mr.tensor(np.ones((2, 3), np.float32))
+        self.work = [(cell, optim.Adam(cell.parameters(), lr=1e-4)) for cell in cells]
+        self.k = 0
+
+    def __call__(self) -> mr.Tensor:
+        cell, adam = self.work[self.k % len(self.work)]
+        self.k += 1
+        y = cell(self.x)
+        loss = ((y[0] if isinstance(y, tuple) else y) ** 2).sum()
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+        return loss
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="this system has no /proc")
+
+
+@needs_proc
+def test_ten_thousand_steps_of_training_leave_nothing_behind() -> None:
+    objects, memory = growth(Steps(), 10_000)
+    assert objects < 100, f"{objects} objects more"
+    assert memory < 2**20, f"{memory} bytes more"
+
+
+@needs_proc
+def test_the_measure_of_memory_notices_a_loop_that_keeps_its_losses() -> None:
+    steps, kept = Steps(), []
+    objects, _ = growth(lambda: kept.append(steps()), 500)
+    assert objects > 400
+
+
+@needs_proc
+def test_a_tape_that_is_never_used_is_given_back() -> None:
+    x = mr.tensor(np.ones((50, 50)), requires_grad=True)
+    objects, memory = growth(lambda: (x * 2).exp().sum(), 2000)
+    assert objects < 100 and memory < 2**20
+
+
+def test_a_failed_step_leaves_nothing_behind() -> None:
+    x = mr.tensor(np.ones((20, 30)), requires_grad=True)
+
+    def fail() -> None:
+        with pytest.raises(ValueError):
+            (x * 2) @ x
+
+    before = threading.active_count()
+    for _ in range(50):
+        fail()
+    gc.collect()
+    objects = len(gc.get_objects())
+    for _ in range(200):
+        fail()
+    gc.collect()
+    assert len(gc.get_objects()) - objects < 100
+    assert threading.active_count() == before

@@ -1,0 +1,231 @@
+"""Every public function, called wrongly in many ways: the message says what is wrong, at once, and nothing changes."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import random
+from minirnn.tape import mode
+from tests.hostile import (
+    calls_block,
+    calls_cudnn,
+    calls_data,
+    calls_files,
+    calls_large,
+    calls_nn,
+    calls_optim,
+    calls_primitives,
+    calls_tensor,
+    calls_viz,
+)
+from tests.hostile.wrong_call import Wrong, check, titles, wrong
+
+TABLES = (
+    calls_tensor,
+    calls_primitives,
+    calls_block,
+    calls_cudnn,
+    calls_nn,
+    calls_optim,
+    calls_data,
+    calls_files,
+    calls_viz,
+    calls_large,
+)
+ROWS: list[Wrong] = [row for table in TABLES for row in table.ROWS]
+
+# Public names that take nothing that could be wrong, or that only hand on what others check.
+NO_WRONG_CALL = {
+    "LSTMState",  # a named tuple
+    "Task",
+    "Picture",
+    "TapeDrawing",
+    "available",
+    "enable_grad",
+    "no_grad",
+    "python_source_text",
+}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=titles(ROWS))
+def test_a_wrong_call_says_what_is_wrong_at_once_and_changes_nothing(row: Wrong) -> None:
+    check(row)
+
+
+OPERATORS = {
+    "add": "__add__",
+    "multiply": "__mul__",
+    "power": "__pow__",
+    "_reshape": "reshape",
+    "_transpose": "transpose",
+}
+
+
+def moved(value: Any, device: str) -> Any:
+    """`value` with all leaves of the cpu in it, and the owners of methods, on another device."""
+    if isinstance(value, mr.Tensor):
+        return mr.tensor(value, value.requires_grad, device) if value.device == "cpu" and value.is_leaf else value
+    if type(value) in (list, tuple):
+        return type(value)(moved(v, device) for v in value)
+    if isinstance(value, dict):
+        return {k: moved(v, device) for k, v in value.items()}
+    owner = getattr(value, "__self__", None)
+    if not isinstance(owner, mr.Tensor):
+        return value
+    return getattr(moved(owner, device), OPERATORS.get(value.__name__, value.__name__))
+
+
+ON_ANY_DEVICE = [
+    row
+    for row in (
+        *calls_tensor.METHODS,
+        *calls_primitives.ROWS,
+        *calls_block.ROWS,
+        *calls_cudnn.FORWARD,
+        *calls_cudnn.BUFFERS,
+    )
+    if not any("cpu" in words for words in row.says)
+]
+
+
+@pytest.mark.parametrize("row", ON_ANY_DEVICE, ids=titles(ON_ANY_DEVICE))
+def test_the_simulator_refuses_the_same_calls_in_the_same_words(row: Wrong) -> None:
+    if (reason := mr.devices.available()["cuda-sim"]) is not None:
+        pytest.skip(f"cuda-sim: {reason}")
+    function, args, kwargs = (moved(part, "cuda-sim") for part in (row.function, row.args, row.kwargs))
+    check(Wrong(row.title, row.says, function, args, kwargs, row.error))
+
+
+def test_the_table_is_long_and_names_each_row_once() -> None:
+    names = titles(ROWS)
+    assert len(names) >= 300
+    assert len(set(names)) == len(names), sorted(name for name in set(names) if names.count(name) > 1)
+
+
+def called_by(rows: list[Wrong]) -> set[str]:
+    """The names of functions, classes and classes of bound methods that the rows call."""
+    found = set()
+    for row in rows:
+        owner = getattr(row.function, "__self__", None)
+        found |= {getattr(row.function, "__name__", ""), type(owner).__name__, type(row.function).__name__}
+        found.add(row.title.split(":")[0].split(".")[0].strip())
+    return found
+
+
+def public() -> set[str]:
+    """The public callables of minirnn and of its public modules."""
+    places = (mr, mr.ops, mr.nn, mr.nn.functional, mr.optim, mr.data, mr.io, mr.viz, mr.devices)
+    names = {name for place in places for name in place.__all__ if callable(getattr(place, name))}
+    return names | {
+        name for name, value in vars(mr.cudnn_rnn).items() if inspect.isclass(value) and "RNNParams" in name
+    }
+
+
+def test_every_public_function_has_a_wrong_call() -> None:
+    missing = public() - called_by(ROWS) - NO_WRONG_CALL - {"Device", "DeviceUnavailable"}
+    assert not missing, f"no row calls {', '.join(sorted(missing))}"
+
+
+def test_every_public_method_of_a_tensor_that_takes_an_argument_has_a_wrong_call() -> None:
+    methods = {name for name, f in vars(mr.Tensor).items() if not name.startswith("_") and inspect.isfunction(f)}
+    harmless = {"abs", "detach", "numpy", "retain_grad", "tolist"}  # take nothing, or what an op of the table checks
+    missing = methods - called_by(ROWS) - harmless
+    assert not missing, f"no row calls {', '.join(sorted(missing))}"
+
+
+# ---- controls: functions that misbehave, each in one way
+
+
+def refuse(*_: Any) -> None:
+    raise ValueError("refuse: got something\n  expected something else")
+
+
+def at_length(*_: Any) -> None:
+    raise ValueError(f"refuse: got something {[0.5] * 1000}\n  expected something else")
+
+
+def slowly(*_: Any) -> None:
+    end = time.process_time() + 0.06
+    while time.process_time() < end:
+        pass
+    refuse()
+
+
+def and_changes(change: Callable[[Any], Any]) -> Callable[[Any], None]:
+    def function(x: Any) -> None:
+        change(x)
+        refuse()
+
+    return function
+
+
+def write(x: np.ndarray) -> None:
+    x += 1
+
+
+PARAMETER = mr.nn.Parameter([1.0])
+LINEAR = mr.nn.Linear(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("function", "argument", "complaint"),
+    [
+        (lambda x: x, 1, "nothing was raised"),
+        (lambda x: {}[x], 1, "KeyError"),
+        (lambda x: refuse(), 1, "not a word of 'bananas'"),
+        (at_length, 1, "a message of 5"),
+        (slowly, 1, r"took \d\d+ ms"),
+        (and_changes(write), np.zeros(3), "an argument was changed"),
+        (and_changes(lambda x: x.assign([2.0])), PARAMETER, "an argument was changed"),
+        (and_changes(lambda x: setattr(x, "grad", mr.tensor([1.0]))), PARAMETER, "an argument was changed"),
+        (and_changes(lambda x: x.requires_grad_(not x.requires_grad)), PARAMETER, "an argument was changed"),
+        (and_changes(lambda x: x.bias.assign(x.bias.numpy() + 1)), LINEAR, "an argument was changed"),
+        (and_changes(lambda x: x.append(1)), [], "an argument was changed"),
+        (and_changes(lambda x: x.update(a=1 + len(x))), {}, "an argument was changed"),
+        (and_changes(lambda x: random.generator().random()), 1, "changed random state"),
+        (and_changes(lambda x: np.random.random()), 1, "changed NumPy's global random state"),
+    ],
+)
+def test_the_check_notices(function: Callable[[Any], Any], argument: Any, complaint: str) -> None:
+    says = "bananas" if "bananas" in complaint else "refuse"
+    with pytest.raises(AssertionError, match=complaint):
+        check(wrong("control", says, function, argument))
+
+
+def test_the_check_notices_a_switch_left_on() -> None:
+    def stop_recording(x: Any) -> None:
+        mode.enabled = False
+        refuse()
+
+    def move(x: Any) -> None:
+        mr.use_device("cpu-composed")
+        refuse()
+
+    try:
+        with pytest.raises(AssertionError, match="changed recording"):
+            check(wrong("control", "refuse", stop_recording, 1))
+        mode.enabled = True
+        with pytest.raises(AssertionError, match="changed default device"):
+            check(wrong("control", "refuse", move, 1))
+    finally:
+        mode.enabled = True
+        mr.devices.registry._default.device = None
+
+
+def test_the_check_notices_a_message_without_what_was_expected() -> None:
+    def complain(x: Any) -> None:
+        raise ValueError("refuse: wrong")
+
+    with pytest.raises(AssertionError, match="not a word of what was expected"):
+        check(wrong("control", "refuse", complain, 1))
+
+
+def test_the_check_lets_a_good_refusal_pass() -> None:
+    check(wrong("control", "refuse & something", refuse, np.zeros(2), [PARAMETER], {"a": LINEAR}))

@@ -1,0 +1,144 @@
+"""What a wrong call must do: say what came and what was expected, at once, and change nothing."""
+
+from __future__ import annotations
+
+import sys
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import minirnn as mr
+from minirnn import random
+from minirnn.tape import mode
+from minirnn.tensor import Tensor
+
+CPU_SECONDS = 0.05
+TRIES = 3  # the best counts: the first may import a module, and a machine may be busy
+
+USUAL = (ValueError, TypeError)
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """One row of the table: a call, and what its message must say."""
+
+    title: str
+    says: tuple[str, ...]
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    error: tuple[type[Exception], ...] = USUAL
+
+    def raises(self, error: type[Exception]) -> Wrong:
+        """Another documented exception than ValueError and TypeError."""
+        return Wrong(self.title, self.says, self.function, self.args, self.kwargs, (error,))
+
+
+def wrong(title: str, says: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Wrong:
+    """A row; `says` are the words that the message must have, separated by " & "."""
+    return Wrong(title, tuple(says.split(" & ")), function, args, kwargs)
+
+
+def check(row: Wrong) -> str:
+    """Make the call `TRIES` times; raise AssertionError unless it behaves; return its message."""
+    arguments = [getattr(row.function, "__self__", None), row.args, row.kwargs]
+    before = (snapshot(arguments), surroundings())
+    seconds, messages = [], set()
+    for _ in range(TRIES):
+        start = time.process_time()
+        try:
+            row.function(*row.args, **row.kwargs)
+        except Exception as error:
+            seconds.append(time.process_time() - start)
+            caught: Exception = error
+        else:
+            raise AssertionError(f"{row.title}: nothing was raised")
+        assert isinstance(caught, row.error), f"{row.title}: {type(caught).__name__}: {caught}"
+        messages.add(str(caught))
+    message = messages.pop()
+    assert not messages, f"{row.title}: the second call says something else: {messages}\n  than the first: {message}"
+    for words in row.says:
+        assert words in message, f"{row.title}: not a word of {words!r} in\n{message}"
+    assert "expected" in message or "\n  known: " in message, (
+        f"{row.title}: not a word of what was expected in\n{message}"
+    )
+    assert len(message.splitlines()) <= 4, f"{row.title}: a message of {len(message.splitlines())} lines\n{message}"
+    assert len(message) < 1500, f"{row.title}: a message of {len(message)} characters\n{message[:300]}"
+    assert min(seconds) < CPU_SECONDS, f"{row.title}: took {min(seconds) * 1e3:.0f} ms"
+    assert snapshot(arguments) == before[0], f"{row.title}: an argument was changed"
+    changes = [name for name, value in surroundings().items() if value != before[1][name]]
+    assert not changes, f"{row.title}: changed {', '.join(changes)}"
+    return message
+
+
+def surroundings() -> dict[str, Any]:
+    """All that a call could change without being given it."""
+    return {
+        "recording": mode.enabled,
+        "open figures": len(pyplot.get_fignums()) if (pyplot := sys.modules.get("matplotlib.pyplot")) else 0,
+        "default device": mr.devices.get().name,
+        "registered devices": tuple(mr.devices.registry._factories),
+        "random state": zlib.crc32(repr(random.generator().bit_generator.state).encode()),
+        "NumPy's global random state": zlib.crc32(
+            np.random.get_state()[1].tobytes() + bytes([np.random.get_state()[2] % 251])
+        ),
+        "numpy's error handling": np.geterr(),
+    }
+
+
+def snapshot(value: Any, depth: int = 0) -> Any:
+    """Everything that could change about an argument, comparable with ==."""
+    if depth > 6:
+        return id(value)
+    deeper = depth + 1
+    if isinstance(value, Tensor):
+        array = value.array
+        arrays = [value.device.to_numpy(a).tobytes() for a in (array if isinstance(array, tuple) else (array,))]
+        hooks = None if value.hooks is None else len(value.hooks)
+        grad = None if value.grad is None else (id(value.grad), snapshot(value.grad, deeper))
+        parents = tuple(map(id, value.parents))
+        return (id(value.array), arrays, value.requires_grad, value.seq, id(value.op), parents, hooks, grad)
+    if isinstance(value, np.ndarray) and value.size > 100_000:
+        return (id(value), value.sum())
+    if isinstance(value, np.ndarray):
+        contents = value.tobytes() if value.dtype != object else repr(value)
+        return (value.shape, str(value.dtype), contents, value.flags.writeable)
+    if isinstance(value, np.random.Generator):
+        return repr(value.bit_generator.state)
+    if isinstance(value, (list, dict)) and len(value) > 1000:
+        return (id(value), len(value), hash(tuple(map(id, value))))
+    if isinstance(value, Mapping):
+        return [(repr(k), snapshot(v, deeper)) for k, v in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [snapshot(v, deeper) for v in value]
+    if isinstance(value, mr.nn.Module | mr.optim.Optimizer | mr.data.CharBatches):
+        return [(name, snapshot(v, deeper)) for name, v in sorted(vars(value).items())]
+    return (type(value).__name__, id(value))
+
+
+# ---- arguments of the tables
+
+
+def array(*shape: int, dtype: Any = np.float32) -> np.ndarray:
+    """Values of order 1, the same for the same shape."""
+    size = int(np.prod(shape))
+    return (np.sin(np.arange(1, size + 1)) / 2).astype(dtype).reshape(shape)
+
+
+def tensor(*shape: int, dtype: Any = np.float32, device: str = "cpu", requires_grad: bool = True) -> Tensor:
+    requires_grad = requires_grad and np.dtype(dtype).kind == "f"
+    return mr.tensor(array(*shape, dtype=dtype), requires_grad=requires_grad, device=device)
+
+
+def changed(arguments: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
+    """The arguments of a right call with some replaced."""
+    assert changes.keys() <= arguments.keys(), changes.keys() - arguments.keys()
+    return {**arguments, **changes}
+
+
+def titles(rows: Sequence[Wrong]) -> list[str]:
+    return [row.title for row in rows]
