@@ -1,0 +1,234 @@
+"""Gradients of gradients through every fused op: against torch's, against differences, and at what cost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.counting import Counting
+from tests.compare import assert_close
+from tests.proof.derivatives import DIFFERENCES, along, derivatives, dot, loss
+from tests.proof.fused_cases import ALL, CELLS, NETWORKS, SEQUENCES, Case
+
+TORCH = (1e-8, "float64 through a second derivative: sums of a few hundred products")
+
+
+def draws(case: Case, rng: np.random.Generator) -> tuple[list[np.ndarray], list[np.ndarray], list[list[np.ndarray]]]:
+    """Inputs, a weight for every output, and three directions in the space of the inputs."""
+    values = case.draw(rng)
+    outputs = case.ours(*[mr.tensor(v) for v in values])
+    return (
+        values,
+        [rng.standard_normal(y.shape) for y in outputs],
+        [[rng.standard_normal(v.shape) for v in values] for _ in range(3)],
+    )
+
+
+def torch_derivatives(
+    case: Case, values: Sequence[np.ndarray], weights: Any, directions: Any, order: int
+) -> list[np.ndarray]:
+    torch = pytest.importorskip("torch")
+    place = lambda arrays: [torch.tensor(a) for a in arrays]  # noqa: E731
+    inputs = [torch.tensor(v, requires_grad=True) for v in values]
+    scalar = loss(case.theirs(*inputs), place(weights))
+    for k in range(order):
+        found = torch.autograd.grad(scalar, inputs, create_graph=True, materialize_grads=True)
+        if k < order - 1:
+            scalar = dot(found, place(directions[k]))
+    return [g.detach().numpy() for g in found]
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_products_with_the_hessian_are_torchs(case: Case, rng: np.random.Generator, device: str) -> None:
+    values, weights, directions = draws(case, rng)
+    for order in (1, 2):
+        found = derivatives(case.ours, device, values, weights, directions, order)
+        expected = torch_derivatives(case, values, weights, directions, order)
+        for k, (g, e) in enumerate(zip(found, expected, strict=True)):
+            assert_close(g, e, *TORCH, what=f"order {order}, input {k}")
+
+
+@pytest.mark.parametrize("case", [c for c in ALL if "relu" not in c.name], ids=str)  # relu has kinks
+def test_products_with_the_hessian_are_differences_of_gradients(
+    case: Case, rng: np.random.Generator, device: str
+) -> None:
+    values, weights, directions = draws(case, rng)
+    found = derivatives(case.ours, device, values, weights, directions, 2)
+    # Gradients by the fused kernels, as training computes them, against the second derivative of the composition.
+    expected = along(lambda vs: derivatives(case.ours, device, vs, weights, directions, 1), values, directions[0])
+    for k, (g, e) in enumerate(zip(found, expected, strict=True)):
+        assert_close(g, e, *DIFFERENCES, what=f"input {k}")
+
+
+@pytest.mark.parametrize("case", [*CELLS, SEQUENCES[1], NETWORKS[3]], ids=str)
+def test_third_derivatives_are_differences_of_second_ones(case: Case, rng: np.random.Generator, device: str) -> None:
+    values, weights, directions = draws(case, rng)
+    found = derivatives(case.ours, device, values, weights, directions, 3)
+    expected = along(lambda vs: derivatives(case.ours, device, vs, weights, directions, 2), values, directions[1])
+    for k, (g, e) in enumerate(zip(found, expected, strict=True)):
+        assert_close(g, e, *DIFFERENCES, what=f"input {k}")
+
+
+@pytest.mark.parametrize("case", [*CELLS, SEQUENCES[1], NETWORKS[3]], ids=str)
+def test_third_derivatives_are_torchs(case: Case, rng: np.random.Generator, device: str) -> None:
+    values, weights, directions = draws(case, rng)
+    found = derivatives(case.ours, device, values, weights, directions, 3)
+    for k, (g, e) in enumerate(zip(found, torch_derivatives(case, values, weights, directions, 3), strict=True)):
+        assert_close(g, e, *TORCH, what=f"input {k}")
+
+
+@pytest.mark.parametrize("case", CELLS, ids=str)
+def test_a_fourth_derivative_of_a_cell_is_torchs(case: Case, rng: np.random.Generator) -> None:
+    values, weights, directions = draws(case, rng)
+    found = derivatives(case.ours, "cpu", values, weights, directions, 4)
+    for k, (g, e) in enumerate(zip(found, torch_derivatives(case, values, weights, directions, 4), strict=True)):
+        assert_close(g, e, *TORCH, what=f"input {k}")
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_create_graph_does_not_change_the_gradient(case: Case, rng: np.random.Generator, device: str) -> None:
+    values, weights, _ = draws(case, rng)
+    inputs = [mr.tensor(v, True, device) for v in values]
+    here = [mr.tensor(w, device=device) for w in weights]
+    plain = mr.grad(loss(case.ours(*inputs), here), inputs)
+    recorded = mr.grad(loss(case.ours(*inputs), here), inputs, create_graph=True)
+    for g, r in zip(plain, recorded, strict=True):
+        np.testing.assert_array_equal(g.numpy(), r.numpy())
+
+
+@pytest.mark.parametrize("case", [*CELLS, SEQUENCES[1], NETWORKS[3], NETWORKS[7]], ids=str)
+@pytest.mark.parametrize("dtype", ["f2", "f4"])
+def test_low_precision_follows_float64_in_second_derivatives(
+    case: Case, dtype: str, rng: np.random.Generator, device: str
+) -> None:
+    values, weights, directions = draws(case, rng)
+    low = [[a.astype(dtype) for a in arrays] for arrays in (values, weights, directions[0])]
+    exact = [[a.astype("f8") for a in arrays] for arrays in low]
+    found = derivatives(case.ours, device, low[0], low[1], [low[2]], 2)
+    expected = derivatives(case.ours, device, exact[0], exact[1], [exact[2]], 2)
+    # float16: 2^-11 for each rounding of a gradient that is itself made of rounded values, through two passes
+    tolerance = 3e-2 if dtype == "f2" else 1e-5
+    for g, e in zip(found, expected, strict=True):
+        assert g.dtype == dtype
+        np.testing.assert_allclose(g.astype("f8"), e, rtol=0, atol=tolerance * max(1, np.abs(e).max()))
+
+
+@pytest.mark.parametrize("case", [CELLS[1], SEQUENCES[1], NETWORKS[3], NETWORKS[6]], ids=str)
+def test_without_kernels_all_derivatives_are_those_with_kernels(
+    case: Case, rng: np.random.Generator, composed_device: str
+) -> None:
+    values, weights, directions = draws(case, rng)
+    for order in (1, 2, 3):
+        found = derivatives(case.ours, composed_device, values, weights, directions, order)
+        expected = derivatives(case.ours, "cpu", values, weights, directions, order)
+        for k, (g, e) in enumerate(zip(found, expected, strict=True)):
+            assert_close(g, e, 1e-11, "float64: the same sums in another order", what=f"order {order}, input {k}")
+
+
+def test_backward_with_create_graph_leaves_gradients_that_can_be_differentiated(
+    rng: np.random.Generator, device: str
+) -> None:
+    case = SEQUENCES[1]
+    values, weights, directions = draws(case, rng)
+    inputs = [mr.tensor(v, True, device) for v in values]
+    scalar = loss(case.ours(*inputs), [mr.tensor(w, device=device) for w in weights])
+    scalar.backward(create_graph=True)
+    product = dot([t.grad for t in inputs], [mr.tensor(d, device=device) for d in directions[0]])
+    found = mr.grad(product, inputs)
+    for t in inputs:
+        t.grad = None  # y.grad was made from y, and y holds it: without this the two would keep each other
+    for g, e in zip(found, derivatives(case.ours, device, values, weights, directions, 2), strict=True):
+        np.testing.assert_array_equal(g.numpy(), e)
+
+
+# ---- which kernels ran
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_the_fused_kernels_run_whenever_no_second_derivative_is_asked_for(
+    case: Case, rng: np.random.Generator, device: str
+) -> None:
+    values, weights, directions = draws(case, rng)
+    counting = Counting(device)
+    inputs = [mr.tensor(v, True, counting) for v in values]
+    here, there = ([mr.tensor(a, device=counting) for a in arrays] for arrays in (weights, directions[0]))
+    with counting.section("forward"):
+        scalar = loss(case.ours(*inputs), here)
+    with counting.section("backward"):
+        mr.grad(scalar, inputs, retain_graph=True)
+    with counting.section("recorded"):
+        gs = mr.grad(scalar, inputs, create_graph=True)
+    with counting.section("second"):
+        mr.grad(dot(gs, there), inputs)
+    forward, backward = case.kernels
+    ran = {s: {k: c["calls"] for k, c in counting.counts[s].items() if k in case.kernels} for s in counting.counts}
+    assert ran["forward"] == {forward: case.launches}
+    if case.name.endswith("evaluation"):  # nothing was kept: the first backward pass repeats the forward pass
+        assert ran["backward"].pop(forward) == case.launches
+    assert ran["backward"] == ran["recorded"] == {backward: case.launches}
+    assert ran["second"] == {backward: case.launches} or not ran["second"]
+    # Step by step it would be hundreds of primitives; around the kernel stand a fixed few, whatever T is.
+    assert not any(name in counting.counts["backward"] for name in ("tanh", "sigmoid"))
+    assert not counting.fallbacks
+
+
+@pytest.mark.parametrize("case", [SEQUENCES[1], NETWORKS[0], NETWORKS[2]], ids=str)
+def test_an_ordinary_backward_pass_takes_no_more_calls_for_a_longer_sequence(
+    case: Case, rng: np.random.Generator
+) -> None:
+    calls = []
+    for length in (3, 30):
+        values = case.draw(rng)
+        values[0] = rng.standard_normal((length, *values[0].shape[1:]))
+        counting = Counting("cpu")
+        inputs = [mr.tensor(v, True, counting) for v in values]
+        outputs = case.ours(*inputs)
+        counting.reset()
+        mr.grad([y.sum() for y in outputs], inputs)
+        calls.append(counting.total().calls)
+    assert calls[0] == calls[1]
+
+
+# ---- training with second derivatives
+
+
+def losses_with_penalty(case: Case, rng: np.random.Generator, device: str, steps: int) -> list[float]:
+    """Fit random targets with a penalty on the gradient by the first input; all others are trained."""
+    values = case.draw(rng)
+    shapes = [y.shape for y in case.ours(*[mr.tensor(v) for v in values])]
+    targets = [mr.tensor(rng.uniform(-0.5, 0.5, s), device=device) for s in shapes]
+    trained = [mr.nn.Parameter(v, device=device) for v in values[1:]]
+    optimizer = mr.optim.Adam(trained, lr=0.03)
+    losses = []
+    for _ in range(steps):
+        x = mr.tensor(values[0], True, device)
+        outputs = case.ours(x, *trained)
+        error = sum(((y - t) ** 2).mean() for y, t in zip(outputs, targets, strict=True))
+        penalty = (mr.grad(error, x, create_graph=True) ** 2).sum()
+        total = error + penalty
+        optimizer.zero_grad()
+        total.backward()
+        optimizer.step()
+        losses.append(total.item())
+    return losses
+
+
+@pytest.mark.parametrize("case", [CELLS[1], CELLS[2], SEQUENCES[0], NETWORKS[3], NETWORKS[6]], ids=str)
+def test_training_with_a_gradient_penalty_lowers_the_loss(case: Case, rng: np.random.Generator, device: str) -> None:
+    losses = losses_with_penalty(case, rng, device, 12)
+    assert all(np.isfinite(losses))
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_the_example_of_the_documentation_runs() -> None:
+    page = Path(__file__).parents[2] / "docs" / "ops" / "README.md"
+    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert np.abs(names["gru"].weight_hh_l0.grad.numpy()).max() > 0

@@ -1,0 +1,143 @@
+"""Corners of the backward formulas that no other test looked at: each test was missed by a mutant (see
+scripts/mutate_backward.py) or by the measurement of branch coverage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import ops
+from minirnn.ops.cudnn_params import Network
+from minirnn.ops.fused import FusedOp
+from tests.ops.block_cases import gru_inputs, lstm_inputs
+from tests.ops.cudnn_cases import random_call
+
+# ---- primitives
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's: 0 ** -1
+def test_zero_to_a_negative_power_has_infinite_gradients() -> None:
+    a, b = mr.tensor([0.0], True, dtype="f8"), mr.tensor([-1.0], True, dtype="f8")
+    da, db = mr.grad((a**b).sum(), [a, b])
+    assert da.item() == -np.inf and db.item() == -np.inf
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4)])
+def test_the_left_operand_of_a_product_with_a_constant_has_its_gradient(
+    shape: tuple[int, ...], rng: np.random.Generator, device: str
+) -> None:
+    a, b = rng.standard_normal(shape), rng.standard_normal((4, 5))
+    left = mr.tensor(a, True, device)
+    v = rng.standard_normal((*shape[:-1], 5))
+    g = mr.grad(left @ mr.tensor(b, device=device), left, mr.tensor(v, device=device))
+    np.testing.assert_allclose(g.numpy(), v @ b.T, rtol=0, atol=1e-14)
+
+
+def test_a_recorded_gradient_is_summed_over_broadcast_axes_like_a_plain_one(
+    rng: np.random.Generator, device: str
+) -> None:
+    a = mr.tensor(rng.standard_normal((2, 3)), True, device)
+    b = mr.tensor(rng.standard_normal((3,)), True, device)
+    c = mr.tensor(rng.standard_normal((4, 1, 1)), True, device)
+    y = (a * b * c + b / (c * c + 1.0)).sum()
+    plain = mr.grad(y, [a, b, c], retain_graph=True)
+    recorded = mr.grad(y, [a, b, c], create_graph=True)
+    for t, g, r in zip((a, b, c), plain, recorded, strict=True):
+        assert g.shape == r.shape == t.shape
+        np.testing.assert_allclose(r.numpy(), g.numpy(), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", "matmul"])
+def test_operands_that_do_not_fit_are_named_by_their_shapes(name: str) -> None:
+    a, b = mr.tensor(np.zeros((2, 3, 3))), mr.tensor(np.zeros((4, 3, 3)))
+    with pytest.raises(ValueError, match=r"(?s)\(2, 3, 3\).*\(4, 3, 3\)"):
+        getattr(ops, name)(a, b)
+
+
+# ---- fused ops
+
+
+def test_a_fused_op_must_name_a_kernel_of_the_contract() -> None:
+    with pytest.raises(TypeError, match="expected a name in minirnn.devices.base.KERNELS"):
+        type("Wrong", (FusedOp,), {"kernel": "no_such_kernel"})
+
+
+def test_inputs_that_a_gradient_op_does_not_read_have_gradient_zero(rng: np.random.Generator, device: str) -> None:
+    arrays = [*lstm_inputs(rng, (2,), 3, 4).values(), *(rng.uniform(0.1, 0.9, (2, 4)) for _ in range(8))]
+    inputs = [mr.tensor(a, k == 0, device) for k, a in enumerate(arrays)]
+    result = ops.lstm_block_cell_grad(*inputs, use_peephole=True)
+    assert (mr.grad(result.dicfo.sum(), inputs[0]).numpy() == 0).all()
+
+
+@pytest.mark.parametrize("only", range(8))
+def test_each_input_alone_has_the_gradient_it_has_among_all(only: int, rng: np.random.Generator, device: str) -> None:
+    arrays = list(lstm_inputs(rng, (2,), 3, 4).values())
+    every = [mr.tensor(a, True, device) for a in arrays]
+    one = [mr.tensor(a, k == only, device) for k, a in enumerate(arrays)]
+    full = mr.grad(ops.lstm_block_cell(*every, use_peephole=True).h.sum(), every)[only]
+    alone = mr.grad(ops.lstm_block_cell(*one, use_peephole=True).h.sum(), one[only])
+    np.testing.assert_array_equal(alone.numpy(), full.numpy())
+
+
+def test_without_kernels_float16_is_computed_in_float32(rng: np.random.Generator, composed_device: str) -> None:
+    values = [v.astype("f2") for v in gru_inputs(rng, 2, 3, 4).values()]
+    half = ops.gru_block_cell(*[mr.tensor(v, device=composed_device) for v in values])
+    single = ops.gru_block_cell(*[mr.tensor(v.astype("f4"), device=composed_device) for v in values])
+    for a, b in zip(half, single, strict=True):
+        np.testing.assert_array_equal(a.numpy(), b.numpy().astype("f2"))
+
+
+def test_without_kernels_evaluation_keeps_nothing(rng: np.random.Generator, composed_device: str) -> None:
+    net = Network("gru", 2, 3, 3)
+    x, h, _, params = random_call(rng, net, 2, 2, composed_device)
+    y = ops.cudnn_rnn(x, h, None, params, rnn_mode="gru", is_training=False)
+    assert y.reserve_space.shape == (0,)
+
+
+@pytest.mark.parametrize("op", ["gru_block_cell", "block_lstm"])
+@pytest.mark.parametrize("dtype", ["f2", "f4"])
+def test_an_empty_batch_has_empty_outputs_and_zero_gradients(
+    op: str, dtype: str, rng: np.random.Generator, device: str
+) -> None:
+    cell = op == "gru_block_cell"
+    named = gru_inputs(rng, 0, 3, 4, dtype) if cell else lstm_inputs(rng, (2, 0), 3, 4, dtype)
+    inputs = [mr.tensor(v, True, device) for v in named.values()]
+    outputs = ops.gru_block_cell(*inputs) if cell else ops.block_lstm(2, *inputs, use_peephole=True)
+    assert all(y.size == 0 and y.dtype == dtype for y in outputs)
+    for t, g in zip(inputs, mr.grad([y.sum() for y in outputs], inputs), strict=True):
+        assert g.shape == t.shape and g.dtype == dtype and (g.numpy() == 0).all()
+
+
+def test_an_empty_axis_has_an_empty_softmax(device: str) -> None:
+    for shape in ((0, 3), (2, 0)):
+        x = mr.tensor(np.zeros(shape), True, device)
+        assert ops.softmax(x).shape == shape == ops.log_softmax(x).shape
+
+
+def test_nothing_scattered_is_zero(device: str) -> None:
+    y = ops.scatter_add((3, 2), np.zeros(0, int), mr.tensor(np.zeros((0, 2)), True, device))
+    np.testing.assert_array_equal(y.numpy(), np.zeros((3, 2)))
+
+
+def test_the_outputs_of_every_op_show_their_names_in_a_notebook(rng: np.random.Generator) -> None:
+    lstm, gru = lstm_inputs(rng, (2,), 3, 4).values(), gru_inputs(rng, 2, 3, 4).values()
+    sequence = lstm_inputs(rng, (2, 2), 3, 4).values()
+    x, h, c, params = random_call(rng, Network("lstm", 1, 4, 3), 2, 2, "cpu")
+    cell, whole, block = ops.lstm_block_cell(*lstm), ops.block_lstm(2, *sequence), ops.gru_block_cell(*gru)
+    first, second = ops.cudnn_rnn(x, h, c, params), ops.cudnn_rnn_v2(x, h, c, params)
+    arrived = whole.cs, whole.h
+    found = [
+        cell,
+        whole,
+        block,
+        first,
+        second,
+        ops.lstm_block_cell_grad(*lstm, *cell[:6], cell.cs, cell.h, use_peephole=False),
+        ops.block_lstm_grad(2, *sequence, *whole, *arrived, use_peephole=False),
+        ops.gru_block_cell_grad(*gru, *block[:3], block.h),
+        ops.cudnn_rnn_backprop(x, h, c, params, *first[:3], *first[:3], first.reserve_space),
+    ]
+    for outputs in found:
+        text = outputs._repr_html_()
+        assert all(name in text for name in outputs._fields), type(outputs)
