@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import importlib
 import json
 import re
@@ -21,6 +22,7 @@ from minirnn.commands import verify, verify_cudnn, verify_rungs, verify_stored, 
 from minirnn.commands.verify_table import ABSENT, FAILED, OPS, PASSED, Cell, Result
 from minirnn.devices.cpu.device import CPU
 from minirnn.devices.cuda import device as cuda_device
+from minirnn.devices.cuda.driver import LaunchError
 from minirnn.ops.cudnn_params import Network
 from minirnn.ops.gru_block import GRUBlockCell, GRUBlockCellGrad
 
@@ -45,6 +47,11 @@ def statuses(results: list[Result], **where: str) -> dict[str, set[str]]:
         if all(getattr(r.cell, name) == value for name, value in where.items()):
             found.setdefault(r.cell.way, set()).add(r.status)
     return found
+
+
+def outcomes(found: dict[str, set[str]]) -> set[str]:
+    """All statuses, of torch too where it is installed."""
+    return set().union(*(each for way, each in found.items() if way != "torch" or each != {ABSENT}))
 
 
 # ---- the stored table
@@ -163,7 +170,7 @@ def test_a_wrong_kernel_is_found_by_every_way(tmp_path: Path, monkeypatch: pytes
     patched(monkeypatch, CPU, "gru_block_cell", gru_with_h(lambda h: h * h.dtype.type(1.01)))
     _, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu")
     found = statuses(results, dtype="float64") | statuses(results, way="stored")
-    assert all(status == {FAILED} for status in found.values()), found
+    assert outcomes(found) == {FAILED}, found
 
 
 @pytest.mark.parametrize("term", range(6))
@@ -230,7 +237,7 @@ def test_a_kernel_that_raises_fails_with_what_it_said(
     monkeypatch.setattr(CPU, "gru_block_cell", broken)
     status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu")
     assert status == 1
-    assert all(status == {FAILED} for status in statuses(results).values())
+    assert outcomes(statuses(results)) == {FAILED}
     assert "ZeroDivisionError: the kernel is broken" in capsys.readouterr().out
 
 
@@ -265,6 +272,14 @@ def cuda_source(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], No
 
     yield replace
     verify_ways.checking.cache_clear()
+    driver = mr.devices.get("cuda-sim").driver
+    gc.collect()
+    for _ in range(100):  # the damage that a wrong kernel has done is told once for each array: not to the next test
+        try:
+            driver.synchronize()
+            break
+        except LaunchError:
+            continue
 
 
 @needs_simulator
@@ -274,8 +289,8 @@ def test_a_wrong_cuda_kernel_fails_on_its_device_alone(
     cuda_source("gru_block.cu", "u * h_prev + (1 - u) * c;", "u * h_prev + (1 - u) * h_prev;")
     status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu", "cuda-sim")
     assert status == 1
-    assert all(status == {PASSED} for status in statuses(results, device="cpu").values())
-    assert all(status == {FAILED} for status in statuses(results, device="cuda-sim").values())
+    assert outcomes(statuses(results, device="cpu")) == {PASSED}
+    assert outcomes(statuses(results, device="cuda-sim")) == {FAILED}
 
 
 @needs_simulator
