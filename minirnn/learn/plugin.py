@@ -96,6 +96,16 @@ class Wrong(Exception):
     """An output is wrong; the text is what `minirnn check` says."""
 
 
+class Reason:
+    """The text of a failure. A plain string would be repeated, whole, in the summary pytest prints where CI is set."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class ExerciseItem(pytest.Item):
     """One output of an exercise."""
 
@@ -118,7 +128,7 @@ class ExerciseItem(pytest.Item):
             raise Wrong(f"wrong{error}; the reason stands above" if told else report(result))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        return str(excinfo.value) if excinfo.errisinstance(Wrong) else super().repr_failure(excinfo, style)
+        return Reason(str(excinfo.value)) if excinfo.errisinstance(Wrong) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, self.name

@@ -41,7 +41,10 @@ def test_every_output_is_a_test_and_an_untouched_stub_no_failure(pytester, tree)
     )
 
 
-def test_a_failure_says_what_minirnn_check_says_once(pytester, tree):
+@pytest.mark.parametrize("ci", ["", "true"])
+def test_a_failure_says_what_minirnn_check_says_once(pytester, tree, monkeypatch, ci):
+    monkeypatch.setenv("CI", ci)  # where it is set, pytest does not shorten its summary
+    monkeypatch.delenv("BUILD_NUMBER", raising=False)
     answer(tree, "ex05", body("ex05", "return x @ h"))
     result = pytester.runpytest_inprocess(*PLUGIN, "learn/exercises/03_rnn/ex05_rnn_cell_backward.py")
     result.assert_outcomes(failed=5)
