@@ -243,19 +243,20 @@ def ladder(clock: Clock, quick: bool) -> Iterator[Row]:
     device: Any = clock.device
     if not hasattr(device, "cudnn_rnn_rung"):
         return
-    asked_for = device.cudnn_rnn_rung
+    asked_for, recording = device.cudnn_rnn_rung, device.recordings.enabled
     for T, B, I, H in QUICK_SIZES if quick else SIZES:
         for op in ("lstm", "gru"):
             theirs = torch_calls(device.name, T, B, I, H, "float32")
             for what, call in our_calls(device, op, T, B, I, H, "float32").items():
                 torch = clock(theirs[op, what], theirs["wait", ""]) if theirs else None
-                for rung in RUNGS:
+                for rung, graphs in (("steps", True), *((rung, False) for rung in RUNGS)):
                     try:
-                        device.cudnn_rnn_rung = rung
+                        device.cudnn_rnn_rung, device.recordings.enabled = rung, graphs
                         device.rungs.clear()
-                        row: Row = {"op": op, "pass": what, "size": [T, B, I, H], "rung": rung, "seconds": clock(call)}
+                        row: Row = {"op": op, "pass": what, "size": [T, B, I, H], "rung": rung, "graphs": graphs}
+                        row["seconds"] = clock(call)
                     finally:
-                        device.cudnn_rnn_rung = asked_for
+                        device.cudnn_rnn_rung, device.recordings.enabled = asked_for, recording
                     row["used"] = sorted(device.rungs)  # a lower one where this rung cannot be had
                     if torch is not None:
                         row |= {"torch_seconds": torch, "times_faster_than_torch": torch / row["seconds"]}

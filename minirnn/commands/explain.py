@@ -19,6 +19,7 @@ from minirnn.commands.errors import UserError, user_mistakes
 from minirnn.devices.cuda.driver import Limits
 from minirnn.devices.cuda.launch.cudnn_rnn_choice import AUTO, H200, RUNGS, VARIABLE, choose
 from minirnn.devices.cuda.launch.cudnn_rnn_layout import Sizes
+from minirnn.devices.cuda.recordings import VARIABLE as GRAPHS
 from minirnn.ops.cudnn_params import DIRECTIONS, GATES, INPUT_MODES, Network
 from minirnn.ops.cudnn_rnn_network import Call, kernel_layout, reserve_layout
 
@@ -160,6 +161,9 @@ def print_rungs(args: argparse.Namespace, device: Any) -> None:
         print(f"with {VARIABLE}={AUTO}, on a GPU such as {H200.name} ({H200.multiprocessors} multiprocessors)")
         print_choices(sizes, H200, None)
     print(f"to choose: {VARIABLE}={'|'.join((AUTO, *RUNGS))}, or device.cudnn_rnn_rung = ...")
+    print(
+        f"the loop of {RUNGS[0]} as one launch, where it comes again: {GRAPHS}=1, or device.recordings.enabled = True"
+    )
 
 
 def print_choices(sizes: Sizes, limits: Limits, wanted: str | None) -> None:

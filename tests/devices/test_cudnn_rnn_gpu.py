@@ -24,21 +24,28 @@ pytestmark = [
 FOLDER = Path(__file__).parents[2]
 
 
-@pytest.fixture(params=RUNGS)
+RECORDED = "steps, recorded"
+"""The lowest rung with its loops as CUDA graphs, where they come again."""
+
+
+@pytest.fixture(params=[*RUNGS, RECORDED])
 def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The GPU, on one rung after the other; before the first, a run in a process that can be ended."""
     rung: str = request.param
     if rung not in _tried:
         code = (
             "import numpy as np, minirnn as mr; from tests.devices.ladder_cases import random_case;"
-            f"device = mr.devices.get('cuda'); device.cudnn_rnn_rung = '{rung}';"
-            "random_case(np.random.default_rng(0), 'lstm', 4, 3, 5, 64, 2, 'f4').run(device)"
+            f"device = mr.devices.get('cuda'); device.cudnn_rnn_rung = '{rung.split(',')[0]}';"
+            f"device.recordings.enabled = {rung == RECORDED};"
+            "case = random_case(np.random.default_rng(0), 'lstm', 4, 3, 5, 64, 2, 'f4');"
+            "[case.run(device) for _ in range(4)]"
         )
         done = subprocess.run([sys.executable, "-c", code], cwd=FOLDER, capture_output=True, text=True, timeout=120)
         _tried[rung] = done.stderr if done.returncode else ""
     assert not _tried[rung], _tried[rung]
     device = mr.devices.get("cuda")
-    monkeypatch.setattr(device, "cudnn_rnn_rung", rung)
+    monkeypatch.setattr(device, "cudnn_rnn_rung", rung.split(",")[0])
+    monkeypatch.setattr(device.recordings, "enabled", rung == RECORDED)
     device.rungs.clear()
     yield device
 
@@ -82,6 +89,19 @@ def test_a_hundred_runs_are_one(gpu: Any, rng: np.random.Generator) -> None:
     for _ in range(100):
         for name, value in case.run(gpu).items():
             np.testing.assert_array_equal(value, first[name], err_msg=name)
+    if gpu.recordings.enabled:
+        assert gpu.recordings.counts["replayed"] > 100, gpu.recordings.counts
+
+
+def test_a_recorded_loop_gives_the_bits_of_a_launched_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    device: Any = mr.devices.get("cuda")
+    monkeypatch.setattr(device, "cudnn_rnn_rung", "steps")
+    case = random_case(np.random.default_rng(3), "gru", 20, 5, 7, 96, 2, "f4")
+    expected = case.run(device)
+    monkeypatch.setattr(device.recordings, "enabled", True)
+    for _ in range(5):
+        for name, value in case.run(device).items():
+            np.testing.assert_array_equal(value, expected[name], err_msg=name)
 
 
 def test_a_missing_block_is_an_error_and_no_hang() -> None:

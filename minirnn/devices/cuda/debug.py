@@ -19,7 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.devices.cuda.driver import Buffer, Driver, Kernel, LaunchError, Limits, Matrix, Module
+from minirnn.devices.cuda.driver import (
+    Buffer,
+    Driver,
+    Kernel,
+    LaunchError,
+    Limits,
+    Matrix,
+    Module,
+    NotRecordable,
+    Recording,
+)
 
 LARGEST_SHARED = 227 << 10
 """Bytes of shared memory a block has on the largest GPUs, and so in the simulator."""
@@ -89,6 +99,9 @@ class DebugDriver:
         except LaunchError as error:
             what = f"product of ({a.rows}, {a.cols}) and ({b.rows}, {b.cols}), {a.dtype}, {batch} times"
             raise LaunchError(f"{what}: {error}\n  it is the library's, so the simulator cannot run it") from error
+
+    def record(self, work: Callable[[], None]) -> Recording:
+        raise NotRecordable(f"{self.name}: with MINIRNN_DEBUG=1 each launch is waited for, so none is recorded")
 
     def synchronize(self) -> None:
         self.driver.synchronize()

@@ -12,6 +12,7 @@ from minirnn.devices.cuda.launch import cudnn_rnn, gru_block, lstm_block
 from minirnn.devices.cuda.launch.cudnn_rnn_choice import rung_from_environment
 from minirnn.devices.cuda.launch.sources import options, text
 from minirnn.devices.cuda.primitives import Primitives
+from minirnn.devices.cuda.recordings import Recordings
 
 
 class Cuda(Primitives):
@@ -31,6 +32,8 @@ class Cuda(Primitives):
         ``MINIRNN_CUDNN_RNN`` says. None: as sizes and device suggest.
     rungs : collections.Counter
         How often a layer was computed by which rung: ``"steps forward"``, ``"persistent backward"``, ...
+    recordings : Recordings
+        Loops over time that came again, as single launches, if ``recordings.enabled`` (``MINIRNN_CUDA_GRAPHS=1``).
     """
 
     name = "cuda"
@@ -54,6 +57,7 @@ class Cuda(Primitives):
         self.name = name or driver.name  # type: ignore[misc]
         self.cudnn_rnn_rung = rung_from_environment(driver.limits.simulated)
         self.rungs: Counter[str] = Counter()
+        self.recordings = Recordings(driver)
         self._compiled: dict[tuple[Any, ...], Kernel] = {}
 
     def kernel_of(

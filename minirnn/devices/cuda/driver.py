@@ -6,7 +6,7 @@ integers; work handed to a driver runs in order, and may still be running when a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -60,6 +60,16 @@ class Module(Protocol):
     def function(self, name: str) -> Kernel: ...
 
 
+class Recording(Protocol):
+    """Work that was noted down, and can be run any number of times in a single launch."""
+
+    def __call__(self) -> None: ...
+
+    def close(self) -> None:
+        """Give back what it holds. It cannot be run any more."""
+        ...
+
+
 class Driver(Protocol):
     """Everything a `minirnn.devices.cuda.device.Cuda` asks for."""
 
@@ -67,7 +77,7 @@ class Driver(Protocol):
     """Of the device: "cuda" or "cuda-sim"."""
     limits: Limits
     launches: int
-    """Kernels launched so far, products included."""
+    """Kernels launched so far, products included; a recording that is run counts once."""
 
     def alloc(self, nbytes: int) -> Buffer:
         """Memory of arbitrary contents. Raises `OutOfDeviceMemory`."""
@@ -103,6 +113,15 @@ class Driver(Protocol):
         """c = a @ b + beta * c, `batch` times over. Float16 is multiplied and summed in float32."""
         ...
 
+    def record(self, work: Callable[[], None]) -> Recording:
+        """Note what `work()` hands to this driver in this thread; nothing of it is run.
+
+        Kernels, products, `memset` and `d2d` are noted with the addresses they are given: whoever runs the recording
+        sees to it that the memory there is still his. Raises `NotRecordable` if `work` asks for anything else, or if
+        this driver cannot record.
+        """
+        ...
+
     def synchronize(self) -> None:
         """Wait for all work; raises `LaunchError` if some of it failed."""
         ...
@@ -136,6 +155,10 @@ class CompileError(CudaError):
 
 class LaunchError(CudaError):
     """A kernel could not be launched, or failed while it ran."""
+
+
+class NotRecordable(CudaError):
+    """Work cannot be noted and run later, because of what it asks for or because of the driver."""
 
 
 class OutOfDeviceMemory(MemoryError):

@@ -18,6 +18,9 @@ from minirnn.devices.cuda.launch.elementwise import broadcast_steps, copy, eleme
 from minirnn.devices.cuda.launch.reduce import reduce, softmax
 from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator
 
+if TYPE_CHECKING:
+    from minirnn.devices.cuda.recordings import Recordings
+
 BOOL = np.dtype(np.bool_)
 _CONSTANTS_KEPT = 256
 
@@ -34,6 +37,7 @@ class Primitives(Device):
     if TYPE_CHECKING:
         cudnn_rnn_rung: str | None
         rungs: Counter[str]
+        recordings: Recordings
 
         def kernel_of(
             self,

@@ -11,7 +11,7 @@ import hashlib
 import os
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,16 @@ import numpy as np
 from minirnn.devices import toolchain
 from minirnn.devices.cuda.arguments import Packer
 from minirnn.devices.cuda.cublas import Cublas
-from minirnn.devices.cuda.driver import CompileError, LaunchError, Limits, Matrix, OutOfDeviceMemory
+from minirnn.devices.cuda.driver import (
+    CompileError,
+    LaunchError,
+    Limits,
+    Matrix,
+    NotRecordable,
+    OutOfDeviceMemory,
+)
+from minirnn.devices.cuda.free_blocks import FreeBlocks
+from minirnn.devices.cuda.graph import Graph
 from minirnn.devices.cuda.occupancy import LoadedTwice
 from minirnn.devices.registry import DeviceUnavailable
 
@@ -30,6 +39,7 @@ FLAGS = ("-std=c++17", "-lineinfo", "-diag-suppress=186")
 """Of every compilation. 186: "pointless comparison of unsigned integer with zero", in files for all number types."""
 COPIED = 1 << 20
 """Up to so many bytes are copied on the host first, so that `h2d` need not wait; for more, the copy costs more."""
+NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: other libraries' work on the default stream is no business of a recording
 LATE = (
     "a kernel's error can show in a later call: with MINIRNN_DEBUG=1 each launch is waited for, and the one that"
     " fails runs again in the simulator; this GPU context is lost if memory was at fault, start Python anew"
@@ -43,6 +53,8 @@ class PyCudaDriver:
     ----------
     stream_handle : int
         The CUDA stream on which everything runs, in order. It waits for, and is waited for by, the default stream.
+    held_bytes : int
+        Device memory of all arrays, and of freed ones that wait for the next of their size.
     tf32 : bool
         Whether float32 matrices are multiplied with 10 bits of mantissa (faster); at first: ``MINIRNN_TF32=1``.
 
@@ -63,48 +75,56 @@ class PyCudaDriver:
             self.limits = limits_of(drv, device)
             with self._current:
                 self._stream = drv.Stream()
-                self._pool = drv.DeviceMemoryPool()
+                self._aside = drv.Stream(NON_BLOCKING)
         except (drv.Error, LaunchError) as error:
             raise DeviceUnavailable(
                 f"cuda: the GPU cannot be used: {error}\n  to see who uses it: nvidia-smi"
             ) from error
         self.stream_handle = int(self._stream.handle)
         self.launches = 0
+        self.held_bytes = 0
+        self._free = FreeBlocks()
         self.tf32 = os.environ.get("MINIRNN_TF32") == "1"
         self._modules: dict[tuple[str, str, tuple[str, ...]], _Module] = {}
+        self._here = _Here(self._stream)
         self._cublas: Cublas | None = None
+        self._cublas_aside: Cublas | None = None  # its workspace belongs to the recordings
         self._flying: deque[tuple[Any, np.ndarray]] = deque()  # host copies, until the GPU has them
-        self._lock = threading.RLock()
+        self._lock, self._memory_lock = threading.RLock(), threading.RLock()
         atexit.register(self.close)
 
     # Memory
 
     def alloc(self, nbytes: int) -> _Buffer:
-        drv = self._drv
-        with self._current:
-            try:
-                block = self._pool.allocate(max(nbytes, 1))
-            except drv.MemoryError:
-                self._pool.free_held()
+        self._here.must_not_record("new memory")
+        drv, size = self._drv, rounded_up(nbytes)
+        with self._memory_lock:
+            found = self._free.take(size)
+            if found is not None:
+                return _Buffer(self, found[1], nbytes, size)
+            with self._current:
                 try:
-                    block = self._pool.allocate(max(nbytes, 1))
-                except drv.MemoryError as error:
-                    free, held = drv.mem_get_info()[0], self._pool.managed_bytes
-                    raise OutOfDeviceMemory(self.name, nbytes, held, free) from error
-        return _Buffer(block, nbytes, self._current)
+                    block = drv.mem_alloc(size)
+                except drv.MemoryError:
+                    self.free_held()
+                    try:
+                        block = drv.mem_alloc(size)
+                    except drv.MemoryError as error:
+                        free = drv.mem_get_info()[0]
+                        raise OutOfDeviceMemory(self.name, nbytes, self.held_bytes, free) from error
+            self.held_bytes += size
+        return _Buffer(self, block, nbytes, size)
 
     def free_held(self) -> None:
         """Give memory that no array uses back to the GPU, for other programs and libraries."""
-        with self._current:
-            self._pool.free_held()
-
-    @property
-    def held_bytes(self) -> int:
-        """Device memory in the pool, used or kept for later."""
-        return int(self._pool.managed_bytes)
+        with self._memory_lock, self._current:
+            for size, _, block in self._free.take_all():
+                self.held_bytes -= size
+                block.free()
 
     def h2d(self, ptr: int, host: np.ndarray) -> None:
         _check_contiguous(host)
+        self._here.must_not_record("a copy from the host")
         if host.nbytes == 0:
             return
         drv = self._drv
@@ -123,6 +143,7 @@ class PyCudaDriver:
 
     def d2h(self, host: np.ndarray, ptr: int) -> None:
         _check_contiguous(host)
+        self._here.must_not_record("a copy to the host")
         if host.nbytes == 0:
             return
         with self._current:
@@ -132,12 +153,12 @@ class PyCudaDriver:
     def d2d(self, to: int, ptr: int, nbytes: int) -> None:
         if nbytes:
             with self._current:
-                self._drv.memcpy_dtod_async(to, ptr, nbytes, self._stream)
+                self._drv.memcpy_dtod_async(to, ptr, nbytes, self._here.stream)
 
     def memset(self, ptr: int, byte: int, nbytes: int) -> None:
         if nbytes:
             with self._current:
-                self._drv.memset_d8_async(ptr, byte, nbytes, self._stream)
+                self._drv.memset_d8_async(ptr, byte, nbytes, self._here.stream)
 
     # Work
 
@@ -176,9 +197,26 @@ class PyCudaDriver:
                     if self._cublas is None:
                         self._cublas = Cublas(self.stream_handle, self.alloc, self.limits.compute_capability)
             self.launches += 1
-            self._cublas.gemm(a, b, c, beta, batch, self.tf32)
+            cublas = self._cublas_aside if self._here.recording else self._cublas
+            assert cublas is not None
+            cublas.gemm(a, b, c, beta, batch, self.tf32)
+
+    def record(self, work: Callable[[], None]) -> _Recording:
+        here = self._here
+        here.must_not_record("another recording")
+        with self._lock, self._current:
+            if self._cublas_aside is None:
+                self._cublas_aside = Cublas(int(self._aside.handle), self.alloc, self.limits.compute_capability)
+            before = self.launches
+            here.stream, here.recording = self._aside, True
+            try:
+                return _Recording(self, Graph(int(self._aside.handle), work))
+            finally:
+                here.stream, here.recording = self._stream, False
+                self.launches = before
 
     def synchronize(self) -> None:
+        self._here.must_not_record("to wait")
         with self._current, self._lock:
             self._stream.synchronize()
             self._flying.clear()
@@ -201,11 +239,18 @@ class PyCudaDriver:
         with suppress(Exception), self._current:
             self._stream.synchronize()
             self._flying.clear()
-            if self._cublas is not None:
-                self._cublas.close()
-        with suppress(Exception), self._current:
-            self._pool.stop_holding()
+            for cublas in (self._cublas, self._cublas_aside):
+                if cublas is not None:
+                    cublas.close()
+        with suppress(Exception):
+            self.free_held()
         self._current.end()
+
+
+def rounded_up(nbytes: int) -> int:
+    """The size of the block for an array: up to an eighth more, so that arrays of nearly the same size can share it."""
+    step = max(256, (1 << max(nbytes - 1, 0).bit_length()) >> 4)
+    return max(-(-nbytes // step), 1) * step
 
 
 class _Current:
@@ -237,20 +282,51 @@ class _Current:
             self.context.detach()
 
 
+class _Here(threading.local):
+    """Where this thread's work goes: to the stream of all, or to the one from which a graph is taken down."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.recording = stream, False
+
+    def must_not_record(self, what: str) -> None:
+        if self.recording:
+            raise NotRecordable(f"cuda: {what} is asked for inside a recording\n  expected kernels and products alone")
+
+
+class _Recording:
+    """A graph on the stream of all."""
+
+    def __init__(self, driver: PyCudaDriver, graph: Graph) -> None:
+        self._driver, self._graph = driver, graph
+
+    def __call__(self) -> None:
+        driver = self._driver
+        with driver._current:
+            driver.launches += 1
+            self._graph.launch(driver.stream_handle)
+
+    def close(self) -> None:
+        driver = self._driver
+        with driver._current:
+            driver._stream.synchronize()
+            self._graph.close()
+
+
 class _Buffer:
-    """Memory of the pool, to which it goes back when nothing refers to this object any more."""
+    """Device memory. When nothing refers to this object any more, it waits for the next array of its size."""
 
-    __slots__ = ("__weakref__", "_block", "_current", "nbytes", "ptr")
+    __slots__ = ("__weakref__", "_block", "_driver", "_size", "nbytes", "ptr")
 
-    def __init__(self, block: Any, nbytes: int, current: _Current) -> None:
-        self._block, self._current = block, current
+    def __init__(self, driver: PyCudaDriver, block: Any, nbytes: int, size: int) -> None:
+        self._driver, self._block, self._size = driver, block, size
         self.ptr, self.nbytes = int(block), nbytes
 
     def __del__(self) -> None:
-        # PyCUDA ends the process if it has to free memory in a thread where no context is current.
-        if self._current.alive:
-            with suppress(LaunchError), self._current:
-                self._block.free()
+        # The GPU may still be at work here; whoever gets this memory next comes after that in the same stream.
+        driver = self._driver
+        if driver._current.alive:
+            with driver._memory_lock:
+                driver._free.put(self._size, self.ptr, self._block)
 
 
 class _Module:
@@ -277,7 +353,7 @@ class _Kernel:
     def __init__(self, driver: PyCudaDriver, module: _Module, function: Any, name: str) -> None:
         self.name = name
         self._driver, self._module, self._function = driver, module, function
-        self._launch, self._stream = function._launch_kernel, driver._stream
+        self._launch, self._here = function._launch_kernel, driver._here
         self._push, self._pop, self._error = driver._current.push, driver._current.pop, driver._drv.Error
         self._pack = Packer(name)
         self._shared = 0  # dynamic shared memory that CUDA was told of
@@ -292,7 +368,7 @@ class _Kernel:
             try:
                 if shared > self._shared:
                     self._allow(shared)
-                self._launch(grid, block, parameters, shared, self._stream)
+                self._launch(grid, block, parameters, shared, self._here.stream)
             finally:
                 self._pop()
         except self._error as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -41,14 +42,21 @@ class Cublas:
         self.asked: list[str] = []
         self.compute: list[int] = []
         self.destroyed = 0
+        self.streams: dict[int, int] = {}  # of each handle
+        self.captured: dict[int, list[Callable[[], None]]] = {}  # by stream, while one is captured
 
     def create(self) -> int:
-        return 99
+        return 99 + len(self.streams)
+
+    def _send(self, handle: int, do: Callable[[], None]) -> None:
+        stream = self.streams[handle]
+        self.captured[stream].append(do) if stream in self.captured else do()
 
     def destroy(self, handle: int) -> None:
         self.destroyed += 1
 
     def set_stream(self, handle: int, stream_id: int) -> None:
+        self.streams[handle] = stream_id
         self.asked.append(f"stream {stream_id}")
 
     def set_workspace(self, handle: int, workspace: int, workspace_size_in_bytes: int) -> None:
@@ -60,7 +68,8 @@ class Cublas:
 
     def gemm_ex(self, handle, transa, transb, m, n, k, alpha, a, atype, lda, b, btype, ldb, beta, c, ctype, ldc, compute_type, algo):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
         self.compute.append(int(compute_type))
-        product(transa, transb, m, n, k, alpha, a, atype, lda, b, btype, ldb, beta, c, ctype, ldc, compute_type)
+        given = (transa, transb, m, n, k, alpha, a, atype, lda, b, btype, ldb, beta, c, ctype, ldc, compute_type)
+        self._send(handle, lambda: product(*given))
 
     def gemm_strided_batched_ex(self, handle, transa, transb, m, n, k, alpha, a, atype, lda, stride_a, b, btype, ldb, stride_b, beta, c, ctype, ldc, stride_c, batch_count, compute_type, algo):  # type: ignore[no-untyped-def]  # fmt: skip  # noqa: E501
         self.compute.append(int(compute_type))

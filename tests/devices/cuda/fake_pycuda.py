@@ -1,8 +1,7 @@
 """A `pycuda` of host memory, with the signatures and the pitfalls of PyCUDA 2026.1 (read off its source).
 
-A context must be current in the calling thread for every call; a pooled allocation that dies without one, or a thread
-that ends with a context on its stack, aborts the process there and is counted in `aborts` here. Kernels are Python
-functions that take the parameter buffer.
+A context must be current in the calling thread for every call; a thread that ends with a context on its stack aborts
+the process there. Kernels are Python functions that take the parameter buffer.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class Machine:
     def __init__(self, memory: int = 1 << 20) -> None:
         self.memory, self.used = memory, 0
         self.stacks = Stacks()
-        self.aborts: list[str] = []
+        self.lost: list[int] = []  # memory whose owner died without giving it back
         self.kernels: dict[str, Callable[..., None]] = {}
         self.compiled: list[dict[str, Any]] = []
         self.cache: dict[tuple[str, tuple[str, ...]], bytes] = {}
@@ -56,6 +55,13 @@ class Machine:
         self.late: Error | None = None  # comes out at the next synchronisation
         self.blocks: dict[int, np.ndarray] = {}
         self.read_only = False  # the folder of PyCUDA's disk cache
+        self.streams = 0
+        self.captured: dict[int, list[Callable[[], None]]] = {}  # by handle of the stream, while it lasts
+
+    def send(self, stream: Any, what: str, do: Callable[[], None]) -> None:
+        """Do it now, or note it if the stream is being captured."""
+        assert isinstance(stream, Stream), f"{what} is on the default stream"
+        self.captured[stream.handle].append(do) if stream.handle in self.captured else do()
 
     def need_context(self, what: str) -> None:
         if not self.stacks.contexts:
@@ -112,14 +118,16 @@ class Device:
 
 
 class Stream:
-    handle = 4711
-
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, flags: int) -> None:
         machine.need_context("cuStreamCreate")
-        self.machine, self.synchronized = machine, 0
+        self.machine, self.flags, self.synchronized = machine, flags, 0
+        self.handle = 4711 + machine.streams
+        machine.streams += 1
 
     def synchronize(self) -> None:
         self.machine.need_context("cuStreamSynchronize")
+        if self.handle in self.machine.captured:
+            raise LogicError("cuStreamSynchronize failed: operation not permitted when stream is capturing")
         self.synchronized += 1
         self.machine.raise_late()
 
@@ -147,76 +155,38 @@ class Event:
         return 2.5  # milliseconds
 
 
-class PooledDeviceAllocation:
-    def __init__(self, pool: DeviceMemoryPool, address: int, size: int) -> None:
-        self.pool, self.address, self.size, self.valid = pool, address, size, True
+class DeviceAllocation:
+    """Memory. Without a context PyCUDA's destructor gives up, and the memory is lost."""
+
+    def __init__(self, machine: Machine, size: int) -> None:
+        assert type(size) is int and size > 0, "PyCUDA takes positive ints"
+        machine.need_context("cuMemAlloc")
+        self.machine, self.context = machine, machine.stacks.contexts[-1]
+        self.size, self.valid = -(-size // 64) * 64, False
+        if machine.used + self.size > machine.memory:
+            raise MemoryError("cuMemAlloc failed: out of memory")
+        block = np.full(self.size + 256, 0xFF, np.uint8)
+        self.address = -(-block.ctypes.data // 256) * 256
+        machine.blocks[self.address] = block
+        machine.used += self.size
+        self.valid = True
 
     def __int__(self) -> int:
         return self.address
 
     def free(self) -> None:
         if not self.valid:
-            raise LogicError("pooled_device_allocation::free failed: invalid resource handle")
-        self.pool.take_back(self)
+            raise LogicError("device_allocation::free failed: invalid resource handle")
+        self.machine.need_context("cuMemFree")
         self.valid = False
+        del self.machine.blocks[self.address]
+        self.machine.used -= self.size
 
     def __del__(self) -> None:
-        if self.valid:
-            try:
-                self.pool.take_back(self)
-            except Error as error:
-                self.pool.machine.aborts.append(str(error))  # a C++ destructor must not throw
-
-
-class DeviceMemoryPool:
-    """Blocks of the sizes asked for, rounded up to 64 bytes."""
-
-    def __init__(self, machine: Machine) -> None:
-        machine.need_context("explicit_context_dependent")
-        self.machine = machine
-        self.context = machine.stacks.contexts[-1]
-        self.held: list[tuple[int, int]] = []
-        self.active_blocks = self.managed_bytes = 0
-        self.holding = True
-
-    def allocate(self, size: int) -> PooledDeviceAllocation:
-        assert type(size) is int and size > 0, "PyCUDA takes positive ints"
-        self.machine.need_context("cuMemAlloc")
-        size = -(-size // 64) * 64
-        found = next((k for k, (_, held) in enumerate(self.held) if held == size), None)
-        if found is not None:
-            address, _ = self.held.pop(found)
-        else:
-            if self.machine.used + size > self.machine.memory:
-                raise MemoryError("memory_pool::allocate failed: out of memory - failed to free memory for allocation")
-            block = np.full(size + 256, 0xFF, np.uint8)
-            address = -(-block.ctypes.data // 256) * 256
-            self.machine.blocks[address] = block
-            self.machine.used += size
-            self.managed_bytes += size
-        self.active_blocks += 1
-        return PooledDeviceAllocation(self, address, size)
-
-    def take_back(self, block: PooledDeviceAllocation) -> None:
-        if self.context.valid:
-            self.machine.need_context("explicit_context_dependent")
-        self.active_blocks -= 1
-        self.held.append((block.address, block.size))
-        if not self.holding:
-            self.free_held()
-
-    def free_held(self) -> None:
-        if self.context.valid:
-            self.machine.need_context("cuMemFree")
-        for address, size in self.held:
-            del self.machine.blocks[address]
-            self.machine.used -= size
-            self.managed_bytes -= size
-        self.held.clear()
-
-    def stop_holding(self) -> None:
-        self.holding = False
-        self.free_held()
+        if self.valid and self.context.valid:
+            self.machine.lost.append(self.address)
+        elif self.valid:  # it went with the context
+            self.machine.used -= self.size
 
 
 class Function:
@@ -237,8 +207,13 @@ class Function:
         self.machine.need_context("cuLaunchKernel")
         if np.prod(block) > 1024 or shared > self.dynamic:
             raise LogicError("cuLaunchKernel failed: invalid argument")
-        self.machine.launched.append({"name": self.name, "grid": grid, "block": block, "shared": shared})
-        self.machine.kernels[self.name](bytes(memoryview(parameters)))
+        given = bytes(memoryview(parameters))
+
+        def launch() -> None:
+            self.machine.launched.append({"name": self.name, "grid": grid, "block": block, "shared": shared})
+            self.machine.kernels[self.name](given)
+
+        self.machine.send(stream, "the launch", launch)
 
 
 class Module:
@@ -250,6 +225,59 @@ class Module:
         if name not in self.machine.kernels:
             raise LogicError("cuModuleGetFunction failed: named symbol not found")
         return Function(self.machine, name)
+
+
+class Libcuda:
+    """The driver's functions for graphs. A graph is the list of what was captured."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.graphs: dict[int, list[Callable[[], None]]] = {}
+        self.refused = ""  # the function that fails
+
+    def _status(self, name: str) -> int:
+        self.machine.need_context(name)
+        return 900 if name == self.refused else 0
+
+    def _keep(self, at: Any, graph: list[Callable[[], None]]) -> None:
+        number = max(self.graphs, default=0) + 1
+        self.graphs[number] = graph
+        at._obj.value = number
+
+    def cuStreamBeginCapture_v2(self, stream: Any, mode: Any) -> int:
+        assert mode.value == 2 and stream.value not in self.machine.captured
+        self.machine.captured[stream.value] = []
+        return self._status("cuStreamBeginCapture_v2")
+
+    def cuStreamEndCapture(self, stream: Any, graph: Any) -> int:
+        captured = self.machine.captured.pop(stream.value)
+        status = self._status("cuStreamEndCapture")
+        if not status:
+            self._keep(graph, captured)
+        return status
+
+    def cuGraphInstantiateWithFlags(self, executable: Any, graph: Any, flags: Any) -> int:
+        assert flags.value == 0
+        status = self._status("cuGraphInstantiateWithFlags")
+        if not status:
+            self._keep(executable, self.graphs[graph.value])
+        return status
+
+    def cuGraphDestroy(self, graph: Any) -> int:
+        del self.graphs[graph.value]
+        return 0
+
+    cuGraphExecDestroy = cuGraphDestroy
+
+    def cuGraphLaunch(self, executable: Any, stream: Any) -> int:
+        assert stream.value == 4711, "not on the stream of all"
+        for do in self.graphs[executable.value]:
+            do()
+        return self._status("cuGraphLaunch")
+
+    def cuGetErrorString(self, status: Any, text: Any) -> int:
+        text._obj.value = b"operation not permitted when stream is capturing"
+        return 0
 
 
 class Names:
@@ -268,9 +296,9 @@ def make(machine: Machine) -> dict[str, ModuleType]:
         "CompileError": CompileError,
         "init": lambda: None,
         "Device": lambda number: Device(machine),
-        "Stream": lambda flags=0: Stream(machine),
+        "Stream": lambda flags=0: Stream(machine, flags),
         "Event": lambda flags=0: Event(machine, flags),
-        "DeviceMemoryPool": lambda: DeviceMemoryPool(machine),
+        "mem_alloc": lambda size: DeviceAllocation(machine, size),
         "device_attribute": Names(),
         "function_attribute": Names(),
         "event_flags": Names(),
@@ -285,13 +313,11 @@ def make(machine: Machine) -> dict[str, ModuleType]:
 
     def copy(to: int, of: int, size: int, stream: Any = None) -> None:
         machine.need_context("cuMemcpyAsync")
-        assert isinstance(stream, Stream), "the copy is on the default stream"
-        ctypes.memmove(to, of, size)
+        machine.send(stream, "the copy", lambda: ctypes.memmove(to, of, size))
 
     def memset(dest: int, data: int, size: int, stream: Any = None) -> None:
         machine.need_context("cuMemsetD8Async")
-        assert isinstance(stream, Stream), "memset is on the default stream"
-        ctypes.memset(dest, data, size)
+        machine.send(stream, "memset", lambda: ctypes.memset(dest, data, size))
 
     def module_from_buffer(buffer: bytes, options: Any = (), message_handler: Any = None) -> Module:
         machine.need_context("cuModuleLoadDataEx")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices.cuda.driver import CompileError, Driver, LaunchError, Matrix, OutOfDeviceMemory
+from minirnn.devices.cuda.driver import CompileError, Driver, LaunchError, Matrix, NotRecordable, OutOfDeviceMemory
 from tests.devices.cuda.test_pycuda_driver import PAIR, laid_out, put, take
 
 SOURCE = """struct Pair { int count; long long offset; bool flag; };
@@ -56,6 +56,32 @@ def test_arguments_arrive_as_the_kernel_declares_them(driver: Driver) -> None:
     np.testing.assert_array_equal(take(driver, y.ptr, 64, "f4"), np.arange(64) + 1026.5)  # type: ignore[arg-type]
     assert driver.launches == before + 1
     assert driver.module(SOURCE, "look.cu", ["-DSCALE=1000"]) is module
+
+
+def test_recorded_work_runs_as_one_launch_whenever_it_is_asked_to(driver: Driver) -> None:
+    source = 'extern "C" __global__ void raise(float *x) { x[threadIdx.x] += 1.0f; }'
+    kernel = driver.module(source, "raise.cu").function("raise")
+    ones = np.ones((2, 2), np.float32)
+    one, x, y = (put(driver, a) for a in (ones, 0 * ones, 0 * ones))  # type: ignore[arg-type]
+    square = [Matrix(buffer.ptr, 2, 2, 2, np.dtype(np.float32)) for buffer in (one, x, y)]
+
+    def work() -> None:
+        kernel(x, grid=(1,), block=(4,))
+        driver.gemm(*square)
+
+    work()
+    before = driver.launches
+    recording = driver.record(work)
+    np.testing.assert_array_equal(take(driver, x.ptr, (2, 2), "f4"), 1)  # type: ignore[arg-type]
+    for k in (2, 3):
+        recording()
+        np.testing.assert_array_equal(take(driver, x.ptr, (2, 2), "f4"), k)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(take(driver, y.ptr, (2, 2), "f4"), 2 * k)  # type: ignore[arg-type]
+    assert driver.launches == before + 2
+    with pytest.raises(NotRecordable, match="new memory"):
+        driver.record(lambda: driver.alloc(64))
+    recording.close()
+    driver.synchronize()
 
 
 def test_resident_blocks_are_at_least_one_and_fewer_for_larger_blocks(driver: Driver) -> None:

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from minirnn.devices import toolchain
-from minirnn.devices.cuda import occupancy, pycuda_driver
+from minirnn.devices.cuda import libcuda, pycuda_driver
 from minirnn.devices.cuda.arguments import Packer
-from minirnn.devices.cuda.driver import CompileError, LaunchError, Matrix, OutOfDeviceMemory
+from minirnn.devices.cuda.driver import CompileError, LaunchError, Matrix, NotRecordable, OutOfDeviceMemory
 from minirnn.devices.cuda.pycuda_driver import PyCudaDriver
 from minirnn.devices.registry import DeviceUnavailable
 from minirnn.devices.toolchain import Tool
@@ -50,7 +50,7 @@ def driver(machine: fake_pycuda.Machine) -> Iterator[PyCudaDriver]:
     machine.late = None
     driver.close()
     assert machine.stacks.contexts == []
-    assert machine.aborts == []
+    assert machine.lost == []
 
 
 def put(driver: PyCudaDriver, array: np.ndarray) -> Any:
@@ -159,19 +159,32 @@ def test_arrays_with_other_strides_are_refused(driver: PyCudaDriver) -> None:
         driver.h2d(buffer.ptr, np.zeros((3, 4)).T)
 
 
-def test_memory_goes_back_to_the_pool_and_is_used_again(driver: PyCudaDriver) -> None:
-    first = driver.alloc(1000)
-    ptr = first.ptr
-    del first
-    assert driver._pool.active_blocks == 0
-    assert driver.alloc(1000).ptr == ptr
+def test_memory_is_used_again_the_lowest_address_first(driver: PyCudaDriver, machine: fake_pycuda.Machine) -> None:
+    buffers = [driver.alloc(1000) for _ in range(5)]
+    found = sorted(buffer.ptr for buffer in buffers)
+    held = machine.used
+    for k in (3, 0, 4, 1, 2):
+        buffers[k] = driver.alloc(5)
+    assert [driver.alloc(1024).ptr] + [(keep := driver.alloc(999)).ptr] == found[:1] * 2  # the first died at once
+    assert [driver.alloc(1000).ptr, keep.ptr] == [found[1], found[0]]
+    assert machine.used == held + 5 * 256
+
+
+def test_blocks_are_at_most_an_eighth_larger_than_what_they_are_for() -> None:
+    for nbytes in [0, 1, 255, 256, 257, *range(1000, 70_000, 333), 2**30 + 1]:
+        size = pycuda_driver.rounded_up(nbytes)
+        assert size % 256 == 0 and nbytes <= size <= max(256, nbytes + 255, nbytes * 9 / 8)
 
 
 def test_held_memory_is_given_up_before_memory_runs_out(driver: PyCudaDriver) -> None:
     del [driver.alloc(500_000)][:]
     gc.collect()
     assert driver.held_bytes >= 500_000
-    driver.alloc(900_000)
+    kept = driver.alloc(900_000)
+    assert 900_000 <= driver.held_bytes < 1_000_000
+    del kept
+    driver.free_held()
+    assert driver.held_bytes == 0
 
 
 def test_running_out_of_memory_tells_asked_held_and_free(driver: PyCudaDriver) -> None:
@@ -216,7 +229,7 @@ def test_buffers_that_outlive_the_driver_end_quietly(machine: fake_pycuda.Machin
     driver.close()
     del buffer
     gc.collect()
-    assert machine.aborts == [] and machine.used == 0
+    assert machine.lost == [] and machine.used == 0
 
 
 # Modules
@@ -424,7 +437,7 @@ def test_resident_blocks_are_asked_of_the_same_binary(
             text._obj.value = b"invalid argument"
             return 0
 
-    monkeypatch.setattr(occupancy, "libcuda", Libcuda)
+    monkeypatch.setattr(libcuda, "library", Libcuda)
     machine.kernels["nothing"] = lambda parameters: None
     kernel = driver.module("int x;", "x.cu").function("nothing")
     assert kernel.max_resident_blocks((np.int64(32), 8), 100_000) == 2 * 132
@@ -563,3 +576,117 @@ def test_without_cublas_the_extra_is_named(driver: PyCudaDriver, monkeypatch: py
     one = Matrix(0, 1, 1, 1, np.dtype("f4"))
     with pytest.raises(DeviceUnavailable, match=r"(?s)cuBLAS cannot be used.*pip install .*cuda12"):
         driver.gemm(one, one, one)
+
+
+# Recordings
+
+
+@pytest.fixture
+def library(
+    monkeypatch: pytest.MonkeyPatch, machine: fake_pycuda.Machine, cublas: fake_nvmath.Cublas
+) -> fake_pycuda.Libcuda:
+    library = fake_pycuda.Libcuda(machine)
+    monkeypatch.setattr(libcuda, "library", lambda: library)
+    cublas.captured = machine.captured
+    return library
+
+
+def add_one(parameters: bytes) -> None:
+    address = int.from_bytes(parameters[:8], "little")
+    np.frombuffer((ctypes.c_char * 32).from_address(address), "f4")[:] += 1
+
+
+def test_a_recording_is_a_graph_of_kernels_products_and_copies(
+    driver: PyCudaDriver, machine: fake_pycuda.Machine, library: fake_pycuda.Libcuda, rng: np.random.Generator
+) -> None:
+    machine.kernels["add_one"] = add_one
+    kernel = driver.module("", "x.cu").function("add_one")
+    a, b = rng.standard_normal((2, 3)).astype("f4"), rng.standard_normal((3, 4)).astype("f4")
+    x, (first, second) = put(driver, np.zeros(8, "f4")), (put(driver, m) for m in (a, b))
+    y, z = driver.alloc(32), driver.alloc(32)
+
+    def work() -> None:
+        kernel(x, grid=(1,), block=(1,))
+        driver.gemm(
+            *(Matrix(m.ptr, *shape, shape[1], np.dtype("f4")) for m, shape in ((first, (2, 3)), (second, (3, 4)))),
+            Matrix(x.ptr, 2, 4, 4, np.dtype("f4")), beta=1.0,
+        )  # fmt: skip
+        driver.d2d(y.ptr, x.ptr, 32)
+        driver.memset(z.ptr, 0, 32)
+
+    driver.memset(z.ptr, 1, 32)
+    driver.gemm(*(Matrix(m.ptr, 1, 1, 1, np.dtype("f4")) for m in (first, second, z)))  # makes the other handle
+    before = driver.launches
+    recording = driver.record(work)
+    assert take(driver, x.ptr, 8, "f4").tolist() == [0] * 8 and driver.launches == before
+    for k in (1, 2):
+        recording()
+        np.testing.assert_allclose(take(driver, y.ptr, (2, 4), "f4"), k * (1 + a @ b), rtol=1e-6)
+        assert driver.launches == before + k
+    assert take(driver, z.ptr, 8, "f4").tolist() == [0] * 8
+    waited = driver._stream.synchronized  # type: ignore[attr-defined]
+    recording.close()
+    assert library.graphs == {} and driver._stream.synchronized > waited  # type: ignore[attr-defined]
+
+
+def test_what_other_threads_do_meanwhile_is_not_recorded(
+    driver: PyCudaDriver, machine: fake_pycuda.Machine, library: fake_pycuda.Libcuda
+) -> None:
+    machine.kernels["add_one"] = add_one
+    kernel = driver.module("", "x.cu").function("add_one")
+    mine, theirs = (put(driver, np.zeros(8, "f4")) for _ in range(2))
+
+    def work() -> None:
+        kernel(mine, grid=(1,), block=(1,))
+        other = threading.Thread(target=lambda: kernel(theirs, grid=(1,), block=(1,)))
+        other.start()
+        other.join()
+
+    recording = driver.record(work)
+    recording()
+    recording()
+    assert [take(driver, buffer.ptr, 8, "f4")[0] for buffer in (mine, theirs)] == [2, 1]
+
+
+def test_what_cannot_be_recorded_is_refused_and_the_driver_goes_on(
+    driver: PyCudaDriver, machine: fake_pycuda.Machine, library: fake_pycuda.Libcuda
+) -> None:
+    machine.kernels["add_one"] = add_one
+    kernel = driver.module("", "x.cu").function("add_one")
+    x, host = put(driver, np.zeros(8, "f4")), np.zeros(8, "f4")
+    for work, word in (
+        (lambda: driver.alloc(8), "new memory"),
+        (lambda: driver.h2d(x.ptr, host), "from the host"),
+        (lambda: driver.d2h(host, x.ptr), "to the host"),
+        (driver.synchronize, "to wait"),
+        (lambda: driver.record(driver.synchronize), "another recording"),
+    ):
+        with pytest.raises(NotRecordable, match=word):
+            driver.record(work)
+        assert machine.captured == {} and library.graphs == {}
+    kernel(x, grid=(1,), block=(1,))
+    assert take(driver, x.ptr, 8, "f4")[0] == 1
+
+
+@pytest.mark.parametrize("name", ["cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"])
+def test_a_driver_that_refuses_to_record_says_why(
+    name: str, driver: PyCudaDriver, machine: fake_pycuda.Machine, library: fake_pycuda.Libcuda
+) -> None:
+    library.refused = name
+    with pytest.raises(LaunchError, match=rf"{name} failed: operation not permitted .* \(error 900\)"):
+        driver.record(lambda: None)
+    assert library.graphs == {}
+    machine.captured.clear()
+
+
+def test_both_handles_of_the_library_are_given_back(
+    machine: fake_pycuda.Machine, cublas: fake_nvmath.Cublas, library: fake_pycuda.Libcuda
+) -> None:
+    driver = PyCudaDriver()
+    one = driver.alloc(4)
+    driver.gemm(*[Matrix(one.ptr, 1, 1, 1, np.dtype("f4"))] * 3)
+    driver.record(lambda: None)
+    assert [asked for asked in cublas.asked if asked.startswith("stream")] == ["stream 4711", "stream 4712"]
+    assert driver._aside.flags == 1, "the stream waits for the default stream"
+    driver.close()
+    assert cublas.destroyed == 2

@@ -51,6 +51,11 @@ class Layer:
     def G(self) -> int:
         return GATES[self.mode]
 
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """All that makes two directions different loops, arrays apart."""
+        return self.mode, self.T, self.B, self.H, self.P, self.number, self.width
+
     def visits(self) -> Iterator[int]:
         """The steps in the order in which the forward pass takes them."""
         return iter(range(self.T) if self.number == 0 else range(self.T - 1, -1, -1))

@@ -2,6 +2,7 @@
 
 The kernels: `cudnn_rnn_steps.cu`. The inputs of all steps are multiplied at once; a step is one product and one launch
 (two each with a projection); what is summed over steps (dx, dW, dR and the biases) is single products after the loop.
+A loop that comes again can be recorded and started as one (`recordings.py`).
 """
 
 from __future__ import annotations
@@ -35,22 +36,27 @@ def forward(
     R_T = device.transpose(R, (1, 0))
     a2 = device.empty((B, layer.G * H), x.dtype) if layer.mode == "gru" else None
     m, projected = (device.empty((B, n), x.dtype) for n in (H, P)) if Wp is not None else (None, None)
-    for t in layer.visits():
-        values = None if kept is None else kept[t]
-        here = layer.mine(y, t)
-        if layer.mode == "gru":
-            assert a2 is not None
-            product(device, h, R_T, a2)
-            run(layer, "gru_step", t, H, A[t], a2, bW, bR, values, h, here)
-            continue
-        product(device, h, R_T, A[t], beta=1.0)
-        if layer.mode == "lstm":
-            run(layer, "lstm_step", t, H, A[t], bW, bR, c, values, m, h, here)
-        else:
-            run(layer, "rnn_step", t, H, A[t], bW, bR, h, here)
-        if projected is not None and m is not None:
-            product(device, m, device.transpose(Wp, (1, 0)), projected)
-            run(layer, "projected_step", t, P, projected, h, here)
+
+    def steps() -> None:
+        for t in layer.visits():
+            values = None if kept is None else kept[t]
+            here = layer.mine(y, t)
+            if layer.mode == "gru":
+                assert a2 is not None
+                product(device, h, R_T, a2)
+                run(layer, "gru_step", t, H, A[t], a2, bW, bR, values, h, here)
+                continue
+            product(device, h, R_T, A[t], beta=1.0)
+            if layer.mode == "lstm":
+                run(layer, "lstm_step", t, H, A[t], bW, bR, c, values, m, h, here)
+            else:
+                run(layer, "rnn_step", t, H, A[t], bW, bR, h, here)
+            if projected is not None and m is not None:
+                product(device, m, device.transpose(Wp, (1, 0)), projected)
+                run(layer, "projected_step", t, P, projected, h, here)
+
+    arrays = (layer.lengths, A, R, Wp, bW, bR, h, c, kept, y, a2, m, projected)
+    device.recordings.run("cudnn_rnn forward", layer.numbers, arrays, steps)
 
 
 def backward(
@@ -72,19 +78,24 @@ def backward(
         R = device.concatenate([R[2 * H :], R[: 2 * H]], 0)
     ds, ms = (device.empty((T, B, n), dh.dtype) for n in (P, H)) if Wp is not None else (None, None)
     dm = device.empty((B, H), dh.dtype) if Wp is not None else None
-    for t in layer.returns():
-        there = layer.mine(dy, t)
-        if ds is not None and ms is not None and dm is not None:
-            run(layer, "projected_step_grad", t, P, there, dh, ds[t])
-            product(device, ds[t], Wp, dm)
-        m = None if ms is None else ms[t]
-        if layer.mode == "lstm":
-            assert kept is not None
-            run(layer, "lstm_step_grad", t, H, kept[t], there, dm, dh, dc, dA[t], m)
-        elif gru:
-            assert kept is not None
-            run(layer, "gru_step_grad", t, H, kept[t], there, dh, dA[t])
-        else:
-            run(layer, "rnn_step_grad", t, H, layer.mine(y, t), there, dh, dA[t])
-        product(device, dA2[t], R, dh, beta=1.0)
+
+    def steps() -> None:
+        for t in layer.returns():
+            there = layer.mine(dy, t)
+            if ds is not None and ms is not None and dm is not None:
+                run(layer, "projected_step_grad", t, P, there, dh, ds[t])
+                product(device, ds[t], Wp, dm)
+            m = None if ms is None else ms[t]
+            if layer.mode == "lstm":
+                assert kept is not None
+                run(layer, "lstm_step_grad", t, H, kept[t], there, dm, dh, dc, dA[t], m)
+            elif gru:
+                assert kept is not None
+                run(layer, "gru_step_grad", t, H, kept[t], there, dh, dA[t])
+            else:
+                run(layer, "rnn_step_grad", t, H, layer.mine(y, t), there, dh, dA[t])
+            product(device, dA2[t], R, dh, beta=1.0)
+
+    arrays = (layer.lengths, R, Wp, kept, y, dy, dh, dc, dA, ds, ms, dm)
+    device.recordings.run("cudnn_rnn backward", layer.numbers, arrays, steps)
     return GateGradients(dA, ds, ms)

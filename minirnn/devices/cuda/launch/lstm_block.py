@@ -176,11 +176,17 @@ def block_lstm(
     product(device, flat(x[:L]), w[:I], flat(z))
     R = w[I:]
     step = _step(device, x.dtype, B, H, forget, limit, use_peephole, gate_order)
-    for t in range(L):
-        product(device, h_prev, R, z[t], beta=1.0)
-        now = tuple(a[t] for a in outputs)
-        step(z[t], b, cs_prev, wci, wcf, wco, *now)
-        _, cs_prev, _, _, _, _, h_prev = now
+
+    def steps() -> None:
+        cp, hp = cs_prev, h_prev
+        for t in range(L):
+            product(device, hp, R, z[t], beta=1.0)
+            now = tuple(a[t] for a in outputs)
+            step(z[t], b, cp, wci, wcf, wco, *now)
+            _, cp, _, _, _, _, hp = now
+
+    numbers = L, B, H, float(forget), None if limit is None else float(limit), use_peephole, gate_order
+    device.recordings.run("block_lstm", numbers, (cs_prev, h_prev, w, wci, wcf, wco, b, z, *outputs), steps)
     return narrow(device, dtype, *outputs)
 
 
@@ -221,12 +227,17 @@ def block_lstm_grad(
     dicfo = device.empty((L, B, 4 * H), x.dtype)
     step = _grad_step(device, x.dtype, B, H, use_peephole, gate_order)
     dcs, dh = device.full((B, H), 0, x.dtype), device.full((B, H), 0, x.dtype)  # from step t+1
-    for t in reversed(range(L)):
-        cp = cs[t - 1] if t else cs_prev
-        saved = i[t], f[t], o[t], ci[t], co[t]
-        # One thread reads dcs at its own place only, before it writes there.
-        step(cp, wci, wcf, wco, *saved, cs_grad[t], h_grad[t], dcs, dh, dcs, dicfo[t])
-        product(device, dicfo[t], device.transpose(R, (1, 0)), dh)
+
+    def steps() -> None:
+        for t in reversed(range(L)):
+            cp = cs[t - 1] if t else cs_prev
+            saved = i[t], f[t], o[t], ci[t], co[t]
+            # One thread reads dcs at its own place only, before it writes there.
+            step(cp, wci, wcf, wco, *saved, cs_grad[t], h_grad[t], dcs, dh, dcs, dicfo[t])
+            product(device, dicfo[t], device.transpose(R, (1, 0)), dh)
+
+    arrays = (cs_prev, w, wci, wcf, wco, i, cs, f, o, ci, co, cs_grad, h_grad, dcs, dh, dicfo)
+    device.recordings.run("block_lstm_grad", (L, B, H, use_peephole, gate_order), arrays, steps)
 
     dz, ones = flat(dicfo), device.full((1, L * B), 1, x.dtype)
     x_grad, w_grad = device.empty((T, B, I), x.dtype), device.full((I + H, 4 * H), 0, x.dtype)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from minirnn.devices.cuda.driver import LaunchError, Limits, Matrix
+from minirnn.devices.cuda.driver import LaunchError, Limits, Matrix, NotRecordable
 from minirnn.devices.cuda.sim import build, compiler, options, runtime
 from minirnn.devices.cuda.sim.launch import SimModule
 from minirnn.devices.cuda.sim.memory import Memory, SimBuffer
@@ -48,6 +51,7 @@ class SimDriver:
             simulated=True,
         )
         self.launches = 0
+        self.noting = _Noting()
         self.stats = runtime.Stats()
         self.stats_at = ctypes.addressof(self.stats)
         self._kept_options: list[runtime.Options] = []
@@ -64,19 +68,22 @@ class SimDriver:
         return ctypes.addressof(made)
 
     def alloc(self, nbytes: int) -> SimBuffer:
+        self.must_not_record("new memory")
         return self.memory.alloc(nbytes)
 
     def h2d(self, ptr: int, host: np.ndarray) -> None:
+        self.must_not_record("a copy from the host")
         ctypes.memmove(ptr, host.ctypes.data, host.nbytes)
 
     def d2h(self, host: np.ndarray, ptr: int) -> None:
+        self.must_not_record("a copy to the host")
         ctypes.memmove(host.ctypes.data, ptr, host.nbytes)
 
     def d2d(self, to: int, ptr: int, nbytes: int) -> None:
-        ctypes.memmove(to, ptr, nbytes)
+        self.now_or_later(partial(ctypes.memmove, to, ptr, nbytes))
 
     def memset(self, ptr: int, byte: int, nbytes: int) -> None:
-        ctypes.memset(ptr, byte, nbytes)
+        self.now_or_later(partial(ctypes.memset, ptr, byte, nbytes))
 
     def module(self, source: str, name: str, options: Sequence[str] = ()) -> SimModule:
         key = source, name, tuple(options)
@@ -88,7 +95,14 @@ class SimDriver:
 
     def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
         """The product by NumPy: a stand-in for NVIDIA's library, which is not simulated."""
+        if self.noting.work is not None:  # without the arrays: it is addresses that count
+            a, b, c = (replace(m, keep=None) for m in (a, b, c))
+            self.noting.work.append(partial(self._multiply, a, b, c, beta, batch))
+            return
         self.launches += 1
+        self._multiply(a, b, c, beta, batch)
+
+    def _multiply(self, a: Matrix, b: Matrix, c: Matrix, beta: float, batch: int) -> None:
         left, right, result = (_seen_by_numpy(m, batch) for m in (a, b, c))
         if a.dtype == np.float16:
             left, right = left.astype(np.float32), right.astype(np.float32)
@@ -96,8 +110,32 @@ class SimDriver:
         with np.errstate(over="ignore"):  # what is too large for float16 becomes infinite
             result[...] = product + product.dtype.type(beta) * result if beta else product
 
+    def record(self, work: Callable[[], None]) -> SimRecording:
+        self.must_not_record("another recording")
+        noted: list[Callable[[], Any]] = []
+        self.noting.work = noted
+        try:
+            work()
+        finally:
+            self.noting.work = None
+        return SimRecording(self, noted)
+
+    def now_or_later(self, do: Callable[[], Any]) -> None:
+        """Do it, or note it if this thread records."""
+        if self.noting.work is None:
+            do()
+        else:
+            self.noting.work.append(do)
+
+    def must_not_record(self, what: str) -> None:
+        if self.noting.work is not None:
+            raise NotRecordable(
+                f"cuda-sim: {what} is asked for inside a recording\n  expected kernels and products alone"
+            )
+
     def synchronize(self) -> None:
         """Launches are done when they return. Raises `LaunchError` if a kernel wrote just outside an array."""
+        self.must_not_record("to wait")
         nbytes = ctypes.c_size_t()
         with runtime.lock:
             self.memory.collect()
@@ -107,6 +145,29 @@ class SimDriver:
                 f"cuda-sim: a kernel wrote just outside array number {number} of {nbytes.value} bytes\n"
                 "  to see which and where: MINIRNN_SIM=check"
             )
+
+
+class _Noting(threading.local):
+    """What this thread notes instead of doing it; None if it does not record."""
+
+    work: list[Callable[[], Any]] | None = None
+
+
+class SimRecording:
+    """Noted launches, run one after another: what a CUDA graph would do."""
+
+    def __init__(self, driver: SimDriver, noted: list[Callable[[], Any]]) -> None:
+        self._driver, self._noted = driver, noted
+
+    def __call__(self) -> None:
+        with runtime.lock:
+            before = self._driver.launches
+            for do in self._noted:
+                do()
+            self._driver.launches = before + 1
+
+    def close(self) -> None:
+        self._noted = []
 
 
 def options_of(given: SimOptions | None) -> SimOptions:

@@ -8,6 +8,7 @@ import shutil
 import struct
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,6 +161,17 @@ class SimKernel:
             values = [convert(a) for convert, a in zip(self._convert, args, strict=True)]
         except _Wrong as wrong:
             raise self._wrong_argument(args, wrong) from None
+        launch = partial(self._launch, values, tuple(grid), tuple(block), shared, options, trace)
+        if driver.noting.work is not None and not trace:
+            driver.noting.work.append(launch)
+            return 0
+        return launch()
+
+    def _launch(
+        self, values: Sequence[Any], grid: Sequence[int], block: Sequence[int], shared: int, options: int, trace: int
+    ) -> int:
+        """With arguments as `struct` packs them."""
+        driver = self.driver
         gx, gy, gz = grid if len(grid) == 3 else (*grid, 1, 1)[:3]
         bx, by, bz = block if len(block) == 3 else (*block, 1, 1)[:3]
         with runtime.lock:

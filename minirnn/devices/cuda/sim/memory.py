@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
 from minirnn.devices.cuda.driver import LaunchError, OutOfDeviceMemory
+from minirnn.devices.cuda.free_blocks import FreeBlocks
 from minirnn.devices.cuda.sim import runtime
 
 POOL_BYTES = 64 << 20
@@ -44,16 +44,13 @@ class Memory:
     def __init__(self, library: Any, limit: int, check: bool) -> None:
         self.library, self.limit, self.check = library, limit, check
         # Addresses, not buffers: the garbage collector finalizes all objects of a cycle, pooled or not.
-        self.pool: defaultdict[int, list[int]] = defaultdict(list)
-        self.pooled = 0
+        self.free = FreeBlocks()
         self.dead: list[int] = []  # freed while a launch ran, or in check mode; returned at the next call
 
     def alloc(self, nbytes: int) -> SimBuffer:
         with runtime.lock:
-            free = self.pool.get(nbytes)
-            if free:
-                self.pooled -= nbytes
-                return SimBuffer(self, free.pop(), nbytes)
+            if found := self.free.take(nbytes):
+                return SimBuffer(self, found[0], nbytes)
             self.collect()
             if self.held() + nbytes > self.limit:
                 self.empty_pool()
@@ -65,12 +62,11 @@ class Memory:
 
     def give_back(self, ptr: int, nbytes: int) -> None:
         """Called when a buffer dies, at any time, in any thread."""
-        if self.check or self.pooled + nbytes > POOL_BYTES:
+        if self.check or self.free.nbytes + nbytes > POOL_BYTES:
             self.dead.append(ptr)
         else:
             with runtime.lock:
-                self.pooled += nbytes
-                self.pool[nbytes].append(ptr)
+                self.free.put(nbytes, ptr)
 
     def held(self) -> int:
         return int(self.library.cusim_live_bytes())
@@ -82,8 +78,5 @@ class Memory:
                 raise LaunchError("cuda-sim: a kernel wrote just outside an array that was freed since")
 
     def empty_pool(self) -> None:
-        for pointers in self.pool.values():
-            self.dead += pointers
-        self.pool.clear()
-        self.pooled = 0
+        self.dead += [ptr for _, ptr, _ in self.free.take_all()]
         self.collect()

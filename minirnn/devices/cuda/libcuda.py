@@ -1,0 +1,24 @@
+"""The CUDA driver's own library, by ctypes: for the few questions and services that PyCUDA does not pass on."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import cache
+
+from minirnn.devices.cuda.driver import LaunchError
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """The library that comes with NVIDIA's driver."""
+    return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+
+
+def call(name: str, *args: object) -> None:
+    """Raises `LaunchError` with the driver's own words if the call fails."""
+    status = getattr(library(), name)(*args)
+    if status != 0:
+        text = ctypes.c_char_p()
+        library().cuGetErrorString(ctypes.c_int(status), ctypes.byref(text))
+        raise LaunchError(f"{name} failed: {(text.value or b'unknown').decode()} (error {status})")

@@ -1,0 +1,113 @@
+"""Loops of launches that come again are recorded, and from then on started as one launch.
+
+A step of a small recurrent layer takes a GPU less time than the host needs to start it. A recording (on a GPU: a CUDA
+graph) costs the host one start for the whole loop. It has the addresses of all arrays in it, so it serves only calls
+with the same ones. In training these come again, because freed memory is given out again in the same order.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING
+
+from minirnn.devices.cuda.driver import Driver, LaunchError, NotRecordable, Recording
+
+if TYPE_CHECKING:
+    from minirnn.devices.cuda.array import CudaArray
+
+VARIABLE = "MINIRNN_CUDA_GRAPHS"
+KEPT = 64
+"""Recordings, and loops seen once, that are remembered; the one unused for longest goes first."""
+ONCE, NEVER = "seen once", "not to be recorded"
+"""What is known of a loop without a recording."""
+
+
+class Recordings:
+    """The loops of one device.
+
+    Attributes
+    ----------
+    enabled : bool
+        Whether loops are recorded at all; at first what ``MINIRNN_CUDA_GRAPHS`` says: 1 or 0, by default 0.
+    counts : collections.Counter
+        How often a loop ran launch by launch ("plain"), was "recorded", and was run from its recording ("replayed").
+    """
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self.enabled = from_environment()
+        self.counts: Counter[str] = Counter()
+        self._known: OrderedDict[Hashable, Recording | str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def run(
+        self, name: str, numbers: Sequence[Hashable], arrays: Sequence[CudaArray | None], work: Callable[[], None]
+    ) -> None:
+        """Do what `work()` does, from a recording if there is one.
+
+        Parameters
+        ----------
+        name, numbers, arrays
+            All that `work` depends on: which loop it is, its sizes and attributes, and every array it reads or writes.
+            `work` itself makes no arrays and asks the device for no results.
+        work : callable
+            Launches kernels and products. The first time it runs; the second time it is recorded.
+        """
+        if not self.enabled:
+            work()
+            return
+        tf32 = getattr(self.driver, "tf32", None)
+        places = tuple([None if a is None else (a.ptr, a.shape, a.steps, a.dtype) for a in arrays])
+        key = name, tf32, *numbers, places
+        recording = self._find(name, key, work)
+        if recording is None:
+            self.counts["plain"] += 1
+            work()
+        else:
+            self.counts["replayed"] += 1
+            recording()
+
+    def _find(self, name: str, key: Hashable, work: Callable[[], None]) -> Recording | None:
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = ONCE
+                while len(self._known) > KEPT:
+                    self._forget(self._known.popitem(last=False)[1])
+                return None
+            self._known.move_to_end(key)
+            if self._known[key] == ONCE:
+                self._known[key] = self._record(name, work)
+            found = self._known[key]
+            return None if isinstance(found, str) else found
+
+    def _record(self, name: str, work: Callable[[], None]) -> Recording | str:
+        try:
+            recording = self.driver.record(work)
+        except NotRecordable:
+            return NEVER
+        except LaunchError as error:
+            raise LaunchError(f"{name} cannot be recorded: {error}\n  launch by launch: {VARIABLE}=0") from error
+        self.counts["recorded"] += 1
+        return recording
+
+    @staticmethod
+    def _forget(found: Recording | str) -> None:
+        if not isinstance(found, str):
+            found.close()
+
+    def clear(self) -> None:
+        """Forget all loops."""
+        with self._lock:
+            while self._known:
+                self._forget(self._known.popitem()[1])
+
+
+def from_environment() -> bool:
+    """Raises ValueError if ``MINIRNN_CUDA_GRAPHS`` is neither 1 nor 0."""
+    said = os.environ.get(VARIABLE) or "0"
+    if said not in ("0", "1"):
+        raise ValueError(f"{VARIABLE} is {said!r}\n  expected 1 or 0")
+    return said == "1"

@@ -1,0 +1,222 @@
+"""Recorded loops: the same bits as launch by launch, in training nearly always found again, never with wrong arrays."""
+
+from __future__ import annotations
+
+import gc
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.cuda import recordings
+from minirnn.devices.cuda.debug import DebugDriver
+from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.driver import LaunchError
+from minirnn.devices.cuda.free_blocks import FreeBlocks
+from minirnn.devices.cuda.recordings import KEPT, Recordings, from_environment
+from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.devices.cuda.sim.options import SimOptions
+from tests.devices.ladder_cases import MODES, random_case
+
+pytestmark = pytest.mark.skipif(
+    mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
+)
+
+
+def recording_device() -> Cuda:
+    """Not in check mode, where no address comes again."""
+    device = Cuda(SimDriver(SimOptions()))
+    device.recordings.enabled = True
+    return device
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_layer_from_recordings_is_the_same_layer_bit_for_bit(mode: str, rng: np.random.Generator) -> None:
+    """The same sizes with other numbers, lengths and directions: what a recording must not have in it."""
+    plain, device = Cuda(SimDriver(SimOptions())), recording_device()
+    for k in range(12):
+        case = random_case(rng, mode, 6, 4, 5, 7, D=1 + k % 2, dtype="f4", ragged=k % 3 > 0)
+        expected = case.run(plain)
+        for name, value in case.run(device).items():
+            np.testing.assert_array_equal(value, expected[name], err_msg=f"{name}, run {k}")
+    counts = device.recordings.counts
+    assert counts["replayed"] > counts["plain"] > 0 and counts["recorded"] > 0, counts
+
+
+def test_projection_and_half_precision_too(rng: np.random.Generator) -> None:
+    T, B, I, H, P = 5, 3, 4, 6, 2
+    device, plain = recording_device(), Cuda(SimDriver(SimOptions()))
+    for dtype in ("f4", "f2"):
+        for _ in range(6):
+            x, h0, c0 = (rng.standard_normal(shape).astype(dtype) for shape in ((T, B, I), (2, B, P), (2, B, H)))
+            size = mr.ops.cudnn_rnn_params_size(1, H, I, num_proj=P, direction="bidirectional")
+            params, dy = rng.standard_normal(size).astype(dtype), rng.standard_normal((T, B, 2 * P)).astype(dtype)
+            found = []
+            for on in (plain, device):
+                leaves = [mr.tensor(a, requires_grad=True, device=on) for a in (x, h0, c0, params)]
+                y = mr.ops.cudnn_rnn_v3(*leaves, np.full(B, T, np.int32), num_proj=P, direction="bidirectional").output
+                found.append([y.numpy(), *(g.numpy() for g in mr.grad([y], leaves, [mr.tensor(dy, device=on)]))])
+            for got, expected in zip(*found, strict=True):
+                np.testing.assert_array_equal(got, expected)
+    assert device.recordings.counts["replayed"] > 0
+
+
+def test_block_lstm_with_other_attributes_is_another_loop(rng: np.random.Generator) -> None:
+    plain, device = Cuda(SimDriver(SimOptions())), recording_device()
+    T, B, I, H = 5, 2, 3, 4
+    shapes = ((T, B, I), (B, H), (B, H), (I + H, 4 * H), (H,), (H,), (H,), (4 * H,))
+    ways: list[dict[str, Any]] = [
+        {},
+        {"forget_bias": 0.0},
+        {"cell_clip": 0.2},
+        {"cell_clip": 0.1},
+        {"use_peephole": True},
+        {"seq_len_max": 3},
+    ]
+    for attributes in ways * 4:
+        attributes = dict(attributes)
+        last = attributes.pop("seq_len_max", T)
+        arrays = [(0.5 * rng.standard_normal(shape)).astype("f4") for shape in shapes]
+        dy, found = rng.standard_normal((T, B, H)).astype("f4"), []
+        for on in (plain, device):
+            leaves = [mr.tensor(a, requires_grad=True, device=on) for a in arrays]
+            h = mr.ops.block_lstm(last, *leaves, **attributes).h
+            wanted = leaves if attributes.get("use_peephole") else [*leaves[:4], leaves[7]]
+            found.append([h.numpy(), *(g.numpy() for g in mr.grad([h], wanted, [mr.tensor(dy, device=on)]))])
+        for got, expected in zip(*found, strict=True):
+            np.testing.assert_array_equal(got, expected, err_msg=str(attributes))
+    assert device.recordings.counts["replayed"] > 10
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_a_training_loop_comes_to_be_nothing_but_recordings(kind: str, rng: np.random.Generator) -> None:
+    T, loops = 20, 2 * 2 * 2  # layers, directions, passes
+    batches = rng.standard_normal((25, T, 4, 8)).astype("f4")
+    losses, launches = {}, {}
+    for enabled in (False, True):
+        device = recording_device()
+        device.recordings.enabled = enabled
+        mr.manual_seed(0)
+        model = getattr(mr.nn, kind)(8, 16, num_layers=2, bidirectional=True).to(device)
+        optimizer = mr.optim.Adam(list(model.parameters()), lr=1e-2)
+        for k, batch in enumerate(batches):
+            before, plain = device.driver.launches, device.recordings.counts["plain"]
+            loss = (model(mr.tensor(batch, device=device))[0] ** 2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses[enabled, k], launches[enabled, k] = loss.item(), device.driver.launches - before
+            assert k < 20 or device.recordings.counts["plain"] == plain, "a loop was not found again"
+    for k in range(len(batches)):
+        assert losses[True, k] == losses[False, k]
+    # two launches a step have become one a loop
+    assert launches[False, 24] - launches[True, 24] == loops * (2 * T - 1)
+
+
+def test_the_oldest_goes_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[int] = []
+
+    class Recorder:
+        def record(self, work: Any) -> Any:
+            class Recording:
+                __call__ = staticmethod(work)
+
+                def close(self) -> None:
+                    closed.append(work())
+
+            return Recording()
+
+    kept = Recordings(Recorder())  # type: ignore[arg-type]
+    kept.enabled = True
+    for number in [0, 0, 1, 1, 0, *range(2, KEPT + 1)]:  # 1 is unused for longest
+        kept.run("loop", (number,), (), lambda number=number: number)  # type: ignore[misc]
+    assert closed == [1]
+    kept.run("loop", (0,), (), lambda: 0)
+    assert kept.counts == {"plain": KEPT + 1, "recorded": 2, "replayed": 4}
+    kept.clear()
+    assert closed == [1, 0]
+
+
+def test_work_that_cannot_be_recorded_runs_launch_by_launch() -> None:
+    device = recording_device()
+    made: list[Any] = []
+    for _ in range(4):
+        device.recordings.run("makes an array", (), (), lambda: made.append(device.empty((3,), "f4")))
+    assert len(made) == 4 and device.recordings.counts == {"plain": 4}
+    device.driver.synchronize()  # it does not record any more
+
+
+def test_with_debug_nothing_is_recorded(rng: np.random.Generator) -> None:
+    device = Cuda(DebugDriver(SimDriver(SimOptions())))
+    device.recordings.enabled = True
+    case = random_case(rng, "gru", 3, 2, 4, 5, 1)
+    results = [case.run(device) for _ in range(3)]
+    np.testing.assert_array_equal(results[2]["dx"], results[0]["dx"])
+    assert set(device.recordings.counts) == {"plain"}
+
+
+def test_a_driver_that_refuses_is_an_error_that_says_how_to_do_without() -> None:
+    class Refusing:
+        def record(self, work: Any) -> Any:
+            raise LaunchError("cuStreamEndCapture failed: no (error 900)")
+
+    loops = Recordings(Refusing())  # type: ignore[arg-type]
+    loops.enabled = True
+    loops.run("loop", (), (), lambda: None)
+    with pytest.raises(LaunchError, match=r"loop cannot be recorded: .*no .*\n.*MINIRNN_CUDA_GRAPHS=0"):
+        loops.run("loop", (), (), lambda: None)
+
+
+def test_the_variable_turns_them_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, expected in (("1", True), ("0", False), ("", False)):
+        monkeypatch.setenv(recordings.VARIABLE, text)
+        assert from_environment() is expected
+    monkeypatch.setenv(recordings.VARIABLE, "yes")
+    with pytest.raises(ValueError, match=r"MINIRNN_CUDA_GRAPHS is 'yes'\n  expected 1 or 0"):
+        from_environment()
+
+
+def test_an_error_in_a_recorded_kernel_is_reported_as_in_a_launched_one() -> None:
+    driver = SimDriver(SimOptions(check=True))
+    source = 'extern "C" __global__ void far(float *x, int n) { x[threadIdx.x + n] = 1.0f; }'
+    kernel, x = driver.module(source, "far.cu").function("far"), driver.alloc(4 * 8)
+    recording = driver.record(lambda: kernel(x, np.int32(4), grid=(1,), block=(8,)))
+    with pytest.raises(LaunchError, match="far"):
+        recording()
+
+
+def test_the_lowest_free_address_is_taken_whatever_the_order_of_freeing(rng: np.random.Generator) -> None:
+    free = FreeBlocks()
+    assert free.take(64) is None
+    for ptr in rng.permutation(20):
+        free.put(64, int(ptr), f"block {ptr}")
+    free.put(32, 5)
+    assert free.nbytes == 20 * 64 + 32
+    assert [free.take(64) for _ in range(3)] == [(k, f"block {k}") for k in range(3)]
+    assert free.take(32) == (5, None) and free.take(32) is None
+    assert sorted(free.take_all()) == [(64, k, f"block {k}") for k in range(3, 20)]
+    assert free.nbytes == 0 and free.take_all() == []
+
+
+def test_blocks_that_the_garbage_collector_brings_meanwhile_are_not_lost() -> None:
+    free, addresses = FreeBlocks(), count(2)
+
+    class Owner:
+        def __init__(self) -> None:
+            self.me = self  # dies in a collection only
+
+        def __del__(self) -> None:
+            free.put(64, next(addresses))
+
+    found: list[int] = []
+    for _ in range(500):
+        for _ in range(5):
+            Owner()
+        free.put(64, 1)
+        found += [ptr for _, ptr, _ in free.take_all()]
+    gc.collect()
+    found += [ptr for _, ptr, _ in free.take_all()]
+    assert free.nbytes == 0
+    assert sorted(found) == [1] * 500 + list(range(2, 2502))
