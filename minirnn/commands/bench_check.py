@@ -19,7 +19,7 @@ from typing import Any
 
 import minirnn as mr
 from minirnn._version import __version__
-from minirnn.commands import bench_times, bench_values
+from minirnn.commands import bench_rungs, bench_times, bench_values
 from minirnn.commands.errors import UserError, user_mistakes
 from minirnn.devices import toolchain
 from minirnn.devices.base import Device
@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
         write(args.json, report)  # should a measurement crash the process, the checks are there
     try:
         report["times"] = bench_times.all_times(device, args.quick)
+        report["times"]["ladder"] = list(bench_rungs.ladder(device, args.quick))
         print_times(report["times"])
     except Exception as error:
         failed.append("times")
@@ -141,5 +142,7 @@ def print_times(tables: dict[str, Any]) -> None:
         print(f"{row['op']:10} {size:20} {row['dtype']:8} {row['pass']:17} {row['seconds'] * 1e3:9.3f} ms{torch}")
     for row in tables["ladder"]:
         size, used = ",".join(map(str, row["size"])), ", ".join(row["used"])
-        name = f"{row['op']:5} {size:20} {row['pass']:17} {row['rung']:11}"
-        print(f"{name} {row['seconds'] * 1e3:9.3f} ms   {used}")
+        rung = f"{row['rung']}, graphs" if row["graphs"] else row["rung"]
+        name = f"{row['op']:5} {size:20} {row['precision']:8} {row['pass']:17} {rung:14}"
+        torch = f"   torch {row['torch_seconds'] * 1e3:9.3f} ms" if "torch_seconds" in row else ""
+        print(f"{name} {row['seconds'] * 1e3:9.3f} ms{torch}   {used}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -17,8 +17,8 @@ import numpy as np
 
 import minirnn as mr
 from minirnn import ops
+from minirnn.commands.bench_torch import torch_calls, torch_rounding
 from minirnn.devices.base import Device
-from minirnn.devices.cuda.launch.cudnn_rnn_choice import RUNGS
 
 SIZES = ((256, 1, 256, 256), (128, 16, 512, 512), (100, 64, 512, 512), (100, 64, 1024, 1024), (512, 32, 1024, 1024))
 QUICK_SIZES = ((4, 2, 8, 8),)
@@ -71,7 +71,6 @@ def all_times(device: Device, quick: bool) -> dict[str, Any]:
     tables["kernels"] = list(kernels(clock, quick))
     tables["products"] = list(products(clock, quick))
     tables["sequences"] = list(sequences(clock, quick))
-    tables["ladder"] = list(ladder(clock, quick))
     return tables
 
 
@@ -233,34 +232,10 @@ def sequences(clock: Clock, quick: bool) -> Iterator[Row]:
             for (op, what), call in calls.items():
                 row: Row = {"op": op, "pass": what, "size": [T, B, I, H], "dtype": dtype, "seconds": clock(call)}
                 if (op, what) in theirs:
-                    row["torch_seconds"] = clock(theirs[op, what], theirs["wait", ""])
+                    with torch_rounding(bool(getattr(getattr(clock.device, "driver", None), "tf32", False))):
+                        row["torch_seconds"] = clock(theirs[op, what], theirs["wait", ""])
                     row["times_faster_than_torch"] = row["torch_seconds"] / row["seconds"]
                 yield row
-
-
-def ladder(clock: Clock, quick: bool) -> Iterator[Row]:
-    """cudnn_rnn on each rung of its ladder, beside torch; nothing on a device without rungs."""
-    device: Any = clock.device
-    if not hasattr(device, "cudnn_rnn_rung"):
-        return
-    asked_for, recording = device.cudnn_rnn_rung, device.recordings.enabled
-    for T, B, I, H in QUICK_SIZES if quick else SIZES:
-        for op in ("lstm", "gru"):
-            theirs = torch_calls(device.name, T, B, I, H, "float32")
-            for what, call in our_calls(device, op, T, B, I, H, "float32").items():
-                torch = clock(theirs[op, what], theirs["wait", ""]) if theirs else None
-                for rung, graphs in (("steps", True), *((rung, False) for rung in RUNGS)):
-                    try:
-                        device.cudnn_rnn_rung, device.recordings.enabled = rung, graphs
-                        device.rungs.clear()
-                        row: Row = {"op": op, "pass": what, "size": [T, B, I, H], "rung": rung, "graphs": graphs}
-                        row["seconds"] = clock(call)
-                    finally:
-                        device.cudnn_rnn_rung, device.recordings.enabled = asked_for, recording
-                    row["used"] = sorted(device.rungs)  # a lower one where this rung cannot be had
-                    if torch is not None:
-                        row |= {"torch_seconds": torch, "times_faster_than_torch": torch / row["seconds"]}
-                    yield row
 
 
 def our_calls(device: Device, op: str, T: int, B: int, I: int, H: int, dtype: str) -> dict[str, Callable[[], Any]]:
@@ -286,38 +261,3 @@ def our_calls(device: Device, op: str, T: int, B: int, I: int, H: int, dtype: st
             return output(False)
 
     return {"forward": forward, "forward+backward": lambda: mr.grad([output(True)], wanted, [dy])}
-
-
-def torch_calls(name: str, T: int, B: int, I: int, H: int, dtype: str) -> dict[tuple[str, str], Callable[[], Any]]:
-    """The same passes by torch.nn.LSTM and GRU on the GPU or the CPU; nothing where torch is missing."""
-    try:
-        import torch
-    except ImportError:
-        return {}
-    if name not in ("cpu", "cuda") or (name == "cuda" and not torch.cuda.is_available()):
-        return {}
-    kind = getattr(torch, dtype)
-    if name == "cpu" and dtype == "float16":
-        return {}
-    calls: dict[tuple[str, str], Callable[[], Any]] = {
-        ("wait", ""): torch.cuda.synchronize if name == "cuda" else lambda: None
-    }
-    for op, make in (("lstm", torch.nn.LSTM), ("gru", torch.nn.GRU)):
-        draw = partial(torch.randn, device=name, dtype=kind)
-        module = make(I, H).to(name, kind)
-        x, h, c, dy = draw(T, B, I), draw(1, B, H), draw(1, B, H), draw(T, B, H)
-        state: Sequence[Any] = [h, c] if op == "lstm" else [h]
-
-        def run(module: Any = module, x: Any = x, state: Any = state) -> Any:
-            return module(x, tuple(state) if len(state) == 2 else state[0])[0]
-
-        def forward(run: Any = run) -> Any:
-            with torch.no_grad():
-                return run()
-
-        def both(run: Any = run, x: Any = x, state: Any = state, module: Any = module, dy: Any = dy) -> Any:
-            inputs = [t.requires_grad_(True) for t in (x, *state)]
-            return torch.autograd.grad(run(), [*inputs, *module.parameters()], dy)
-
-        calls |= {(op, "forward"): forward, (op, "forward+backward"): both}
-    return calls

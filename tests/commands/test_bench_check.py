@@ -62,6 +62,9 @@ def test_every_working_device_passes_and_leaves_its_numbers(
         for row in report["times"]["ladder"]:
             passes = row["pass"].split("+")
             assert row["used"] == sorted(f"{row['rung']} {way}" for way in passes)
+        ways = {(row["rung"], row["graphs"], row["precision"]) for row in report["times"]["ladder"]}
+        rungs = [("steps", True), ("steps", False), ("persistent", False), ("cluster", False)]
+        assert ways == {(*rung, precision) for rung in rungs for precision in ("float32", "tf32", "float16")}
 
 
 def test_a_wrong_op_fails_by_name_with_status_1(wrong: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
