@@ -19,7 +19,7 @@ from typing import Any
 
 import minirnn as mr
 from minirnn._version import __version__
-from minirnn.commands import bench_rungs, bench_times, bench_values
+from minirnn.commands import bench_layout, bench_rungs, bench_times, bench_values
 from minirnn.commands.errors import UserError, user_mistakes
 from minirnn.devices import toolchain
 from minirnn.devices.base import Device
@@ -59,6 +59,10 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         write(args.json, report)  # should a measurement crash the process, the checks are there
     try:
+        report["cudnn_layout"] = list(bench_layout.layouts(device.name))
+        for row in report["cudnn_layout"]:
+            said = "as in our parameter buffer" if row["equal"] else "elsewhere than in our parameter buffer"
+            print(f"cuDNN keeps the weights of {row['mode']} {row['direction']}, H {row['H']}, {said}")
         report["times"] = bench_times.all_times(device, args.quick)
         report["times"]["ladder"] = list(bench_rungs.ladder(device, args.quick))
         print_times(report["times"])
