@@ -15,7 +15,13 @@ from tests.learn.answers import body, solution
 
 pytest_plugins = ["pytester"]
 COURSE = load()
-PLUGIN = ("-p", "minirnn.learn.plugin", "-p", "no:cacheprovider", "-p", "no:randomly")
+PLUGIN = ("-p", "minirnn.learn.plugin", "-p", "no:cacheprovider", "-p", "no:randomly", "--color=no")
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch):
+    """As wide as pytest expects: what it prints depends on it."""
+    monkeypatch.setenv("COLUMNS", "80")
 
 
 @pytest.fixture
