@@ -16,9 +16,10 @@ from minirnn.devices import toolchain
 from minirnn.devices.cuda.driver import Buffer, LaunchError, Matrix
 from minirnn.devices.registry import DeviceUnavailable
 
-CUDA_TYPES = {"float32": 0, "float64": 1, "float16": 2}
+HALF, SINGLE, DOUBLE = (np.dtype(name) for name in ("float16", "float32", "float64"))
+CUDA_TYPES = {SINGLE: 0, DOUBLE: 1, HALF: 2}
 """dtype -> CUDA_R_32F, CUDA_R_64F, CUDA_R_16F of NVIDIA's library_types.h."""
-SUPPORTED = {("float16", "float16"), ("float16", "float32"), ("float32", "float32"), ("float64", "float64")}
+SUPPORTED = {(HALF, HALF), (HALF, SINGLE), (SINGLE, SINGLE), (DOUBLE, DOUBLE)}
 """dtypes of (a and b, c)."""
 WORKSPACE = {9: 32 << 20}
 """Bytes that NVIDIA advises, by major compute capability; 4 MiB for all others."""
@@ -57,7 +58,7 @@ class Cublas:
         cublas.set_workspace(self._handle, self._workspace.ptr, self._workspace.nbytes)
         # Partial sums of float16 products stay float32.
         cublas.set_math_mode(self._handle, cublas.Math.DISALLOW_REDUCED_PRECISION_REDUCTION)
-        self._factors: dict[tuple[str, float], np.ndarray] = {}
+        self._factors: dict[tuple[np.dtype, float], tuple[int, np.ndarray]] = {}
 
     def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float, batch: int, tf32: bool) -> None:
         """c = a @ b + beta * c. With `tf32`, float32 is multiplied with 10 bits of mantissa.
@@ -70,13 +71,12 @@ class Cublas:
         m, n, k = c.cols, c.rows, a.cols  # of c.T, read in columns
         if m == 0 or n == 0 or batch == 0:
             return
-        cublas, kind = self._cublas, c.dtype.name
-        single = cublas.ComputeType.COMPUTE_32F_FAST_TF32 if tf32 and a.dtype.name == "float32" else None
-        compute = single or (cublas.ComputeType.COMPUTE_64F if kind == "float64" else cublas.ComputeType.COMPUTE_32F)
-        factor = "float64" if kind == "float64" else "float32"
-        first = [b.ptr, CUDA_TYPES[b.dtype.name], width(b)]
-        second = [a.ptr, CUDA_TYPES[a.dtype.name], width(a)]
-        result = [c.ptr, CUDA_TYPES[kind], width(c)]
+        cublas, factor = self._cublas, DOUBLE if c.dtype == DOUBLE else SINGLE
+        single = cublas.ComputeType.COMPUTE_32F_FAST_TF32 if tf32 and a.dtype == SINGLE else None
+        compute = single or (cublas.ComputeType.COMPUTE_64F if factor is DOUBLE else cublas.ComputeType.COMPUTE_32F)
+        first = [b.ptr, CUDA_TYPES[b.dtype], width(b)]
+        second = [a.ptr, CUDA_TYPES[a.dtype], width(a)]
+        result = [c.ptr, CUDA_TYPES[c.dtype], width(c)]
         call, batches = cublas.gemm_ex, []
         if batch > 1:
             call, batches = cublas.gemm_strided_batched_ex, [batch]
@@ -104,12 +104,13 @@ class Cublas:
                 f"product of ({a.rows}, {a.cols}) and ({b.rows}, {b.cols}), {a.dtype}: {error}"
             ) from error
 
-    def _factor(self, dtype: str, value: float) -> int:
+    def _factor(self, dtype: np.dtype, value: float) -> int:
         """Address of a number in host memory that stays there: cuBLAS reads it when the product is called."""
-        key = dtype, value
-        if key not in self._factors:
-            self._factors[key] = np.array([value], dtype)
-        return self._factors[key].ctypes.data
+        found = self._factors.get((dtype, value))
+        if found is None:
+            number = np.array([value], dtype)
+            found = self._factors[dtype, value] = number.ctypes.data, number
+        return found[0]
 
     def close(self) -> None:
         self._cublas.destroy(self._handle)
@@ -133,7 +134,7 @@ def check(a: Matrix, b: Matrix, c: Matrix) -> None:
             f"product of ({a.rows}, {a.cols}) and ({b.rows}, {b.cols}) into ({c.rows}, {c.cols})\n"
             "  expected (n, k), (k, m) and (n, m)"
         )
-    if a.dtype != b.dtype or (a.dtype.name, c.dtype.name) not in SUPPORTED:
+    if a.dtype != b.dtype or (a.dtype, c.dtype) not in SUPPORTED:
         raise TypeError(
             f"product of {a.dtype} and {b.dtype} into {c.dtype}\n"
             "  expected one dtype of float16, float32, float64; float16 also into float32"

@@ -27,6 +27,8 @@ def is_basic(index: tuple[Any, ...]) -> bool:
 
 def view(a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
     """``a[index]`` for a basic index, by asking NumPy what it would do with an array of these strides."""
+    if len(index) == 1 and type(index[0]) is int and a.shape and 0 <= index[0] < a.shape[0]:
+        return a.seen_as(a.shape[1:], a.steps[1:], index[0] * a.steps[0])  # a step of a sequence: asked for often
     ghost = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), a.shape, a.steps, writeable=False)
     if not any(k is Ellipsis for k in index):
         index = (*index, Ellipsis)  # so that an index of integers alone gives a view too

@@ -1,0 +1,68 @@
+"""What Python itself takes to ask a GPU for a layer of CudnnRNN, step by step and from a recording.
+
+CUDA's functions are replaced by stand-ins that do nothing, so this needs no GPU: it is the least the host can take, to
+be compared with the time the GPU takes for the same. Run it from the repository: ``python scripts/host_time.py``.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from minirnn.devices import toolchain
+from minirnn.devices.cuda import libcuda
+from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.pycuda_driver import PyCudaDriver
+from minirnn.devices.toolchain import Tool
+from tests.devices.cuda import fake_nvmath, fake_pycuda
+
+
+class EveryKernel(dict[str, Any]):
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def idle_gpu() -> Cuda:
+    """A device on stand-ins that compute nothing."""
+    machine, cublas = fake_pycuda.Machine(1 << 30), fake_nvmath.Cublas()
+    machine.kernels, cublas.captured = EveryKernel(), machine.captured
+    sys.modules |= fake_pycuda.make(machine) | fake_nvmath.make(cublas)
+    toolchain.for_a_gpu = lambda: iter([Tool("PyCUDA", "none")])
+    library = fake_pycuda.Libcuda(machine)
+    libcuda.library = lambda: library  # type: ignore[assignment]
+    library.cuGraphLaunch = lambda executable, stream: 0  # type: ignore[method-assign]
+    cublas.gemm_ex = lambda *given: None  # type: ignore[method-assign]
+    fake_pycuda.Function._launch_kernel = lambda self, *given: None  # type: ignore[method-assign]
+    return Cuda(PyCudaDriver())
+
+
+def main() -> None:
+    device = idle_gpu()
+    T, B, I, H = 256, 1, 256, 256
+
+    def array(*shape: int) -> Any:
+        return device.empty(shape, np.dtype(np.float32))
+
+    x, h0, c0 = array(T, B, I), array(1, B, H), array(1, B, H)
+    weights = [(array(4 * H, I), array(4 * H, H), None, array(4 * H), array(4 * H))]
+    for recorded in (False, True):
+        device.recordings.enabled = recorded
+        seconds = []
+        for _ in range(25):
+            start = time.perf_counter()
+            device.rnn_sequence(x, h0, c0, weights, None, rnn_mode="lstm", lengths=None, training=False)
+            seconds.append(time.perf_counter() - start)
+        took = statistics.median(seconds)
+        said = "from a recording" if recorded else "launch by launch"
+        print(f"lstm forward, T {T}, {said}: {took * 1e3:.2f} ms, {took / T * 1e6:.2f} us a step")
+
+
+if __name__ == "__main__":
+    main()
