@@ -193,6 +193,10 @@ def bits(path: Path) -> dict[str, Any]:
     return {name: (a.dtype.str, a.shape, a.tobytes()) for name, a in arrays.items()} | {"metadata": metadata}
 
 
+ATTEMPTS = 10
+"""If a run is too short to be interrupted often (its time was taken while the machine was busier), sooner, and anew."""
+
+
 @contextmanager
 def ctrl_c_within(seconds: float) -> Iterator[None]:
     """Press Ctrl-C once, after that time, wherever the program is then."""
@@ -211,28 +215,33 @@ def test_ctrl_c_at_random_moments_of_training_and_resuming_changes_no_bit(
     cell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # of no interest here, and slow
-    for name in ("once", "broken"):
-        (tmp_path / name).mkdir()
+    (tmp_path / "once").mkdir()
     training = small_training(cell=cell)
     start = time.perf_counter()
     with Interrupt() as interrupt:
         command.train(training, tmp_path / "once", interrupt, quiet=True)
     seconds = time.perf_counter() - start
-    training = small_training(cell=cell)
     moments = random.Random(7)
-    stopped_at = set()
-    for k in range(100):
-        with Interrupt() as interrupt, ctrl_c_within(seconds * moments.uniform(0.02, 0.4) * (1 + k / 10)):
-            command.train(training, tmp_path / "broken", interrupt, quiet=True)
-        if not interrupt.requested:
-            break
-        stopped_at.add(training.step)
-        mr.random.generator().random(3)  # what another program would have drawn meanwhile
+    for attempt in range(ATTEMPTS):
+        folder = tmp_path / f"broken {attempt}"
+        folder.mkdir()
         training = small_training(cell=cell)
-        training.restore(*read_checkpoint(tmp_path / "broken" / CHECKPOINT))
-    assert training.step == 60
-    assert len(stopped_at) > 2, "hardly interrupted: this run showed nothing"
-    assert bits(tmp_path / "broken" / CHECKPOINT) == bits(tmp_path / "once" / CHECKPOINT)
+        stopped_at = set()
+        for k in range(100):
+            with Interrupt() as interrupt, ctrl_c_within(seconds * moments.uniform(0.02, 0.4) * (1 + k / 10)):
+                command.train(training, folder, interrupt, quiet=True)
+            if not interrupt.requested:
+                break
+            stopped_at.add(training.step)
+            mr.random.generator().random(3)  # what another program would have drawn meanwhile
+            training = small_training(cell=cell)
+            training.restore(*read_checkpoint(folder / CHECKPOINT))
+        assert training.step == 60
+        assert bits(folder / CHECKPOINT) == bits(tmp_path / "once" / CHECKPOINT)
+        if len(stopped_at) > 2:
+            return
+        seconds /= 2
+    raise AssertionError("hardly interrupted: this run showed nothing")
 
 
 def test_resuming_without_the_random_stream_changes_bits(tmp_path: Path) -> None:
@@ -283,24 +292,29 @@ def test_keyboard_interrupts_anywhere_in_the_library_leave_it_and_the_file_in_or
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     moments = random.Random(3)
-    stops = 0
     start = time.perf_counter()
     own_loop(tmp_path / "once", 40)
     seconds = time.perf_counter() - start
     try:
-        for k in range(300):
-            try:
-                with ctrl_c_within(seconds * moments.uniform(0.01, 0.3) * (1 + k / 20)):
-                    own_loop(tmp_path / "broken", 40)
-                break
-            except KeyboardInterrupt:
-                stops += 1
-                assert mode.enabled
-                assert mr.devices.get().name == "cpu"
+        for attempt in range(ATTEMPTS):
+            path = tmp_path / f"broken {attempt}"
+            stops = 0
+            for k in range(300):
+                try:
+                    with ctrl_c_within(seconds * moments.uniform(0.01, 0.3) * (1 + k / 20)):
+                        own_loop(path, 40)
+                    break
+                except KeyboardInterrupt:
+                    stops += 1
+                    assert mode.enabled
+                    assert mr.devices.get().name == "cpu"
+            assert bits(path) == bits(tmp_path / "once")
+            if stops > 3:
+                return
+            seconds /= 2
     finally:
         signal.signal(signal.SIGINT, before)
-    assert stops > 3, "hardly interrupted: this run showed nothing"
-    assert bits(tmp_path / "broken") == bits(tmp_path / "once")
+    raise AssertionError("hardly interrupted: this run showed nothing")
 
 
 # ---- others write, too

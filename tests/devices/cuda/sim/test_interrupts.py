@@ -69,6 +69,7 @@ driver.synchronize()
 
 def test_ctrl_c_ends_a_launch_of_another_thread() -> None:
     said = say("""
+from minirnn.devices.cuda.sim import runtime
 driver, seen = SimDriver(SimOptions(watchdog_ms=600_000)), []
 assert works(driver)
 zero = driver.alloc(4)
@@ -80,7 +81,10 @@ def launch():
         seen.append("interrupted")
 launcher = threading.Thread(target=launch)
 launcher.start()
-time.sleep(0.3)
+while runtime.lock.acquire(blocking=False):  # a launch holds it
+    runtime.lock.release()
+    time.sleep(0.001)
+time.sleep(0.1)
 os.kill(os.getpid(), signal.SIGINT)
 launcher.join()
 print(seen, works(driver))
