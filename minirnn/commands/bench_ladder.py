@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,18 @@ from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.io.atomic import atomic_write
 
-SIZES = ((32, 1, 64, 64), (32, 8, 64, 64), (16, 1, 256, 256))
-"""T, B, I, H: small, because the simulator runs one thread after another."""
+SIZES = (
+    (16, 1, 64, 64),
+    (4, 1, 64, 64),
+    (64, 1, 64, 64),
+    (16, 4, 64, 64),
+    (16, 16, 64, 64),
+    (16, 1, 128, 128),
+    (16, 1, 256, 256),
+)
+"""T, B, I, H: one, and from there two more along each of T, B and H (with I). Small: the simulator is slow."""
 COUNTS = {
-    "launches": "kernels and products",
+    "launches": "by the host: kernels, products, recordings",
     "products": "matrix products, by the library on a GPU",
     "product bytes": "their operands and results, each once",
     "kernel bytes": "32-byte sectors of device memory that warps of kernels touch, before any cache; messages apart",
@@ -37,6 +45,8 @@ COUNTS = {
     "block barriers": "of all blocks",
     "cluster barriers": "of all clusters",
 }
+RECORDED = "steps, recorded"
+"""The lowest rung with its loops as CUDA graphs."""
 TIMES = "not yet measured on a GPU"
 MOST_ACCESSES = 8_000_000
 """Of one launch, for which there is room."""
@@ -67,11 +77,39 @@ def run(args: argparse.Namespace) -> int:
 
 
 def counted(size: tuple[int, int, int, int], rung: str) -> Iterator[dict[str, Any]]:
-    """The counts of one layer forward and backward; a pass that this rung does not have gives none."""
-    T, B, I, H = size
+    """The counts of one layer forward and backward; a pass that this rung does not have gives none.
+
+    The lowest rung has a second pair of rows: the same work, its loops run from recordings.
+    """
+    T, B, _, H = size
     sizes = layouts.Sizes("lstm", T, B, H, H, 1, 4)
     device = Cuda(SimDriver(SimOptions(check=True, shared_limit=H200.shared_bytes_per_block)))
     device.cudnn_rnn_rung = rung
+    forward, backward = passes(device, size)
+    with counting(device) as there:
+        forward()
+    if device.rungs[f"{rung} forward"]:
+        layout = layouts.forward(sizes, device.driver.limits)
+        if rung == "persistent" and isinstance(layout, layouts.Forward):
+            there["gathered"] = there["sent"] * layout.blocks  # every block has the whole state at each step
+        yield row_of(size, rung, "forward", there)
+    device.rungs.clear()
+    with counting(device) as back:
+        backward()
+    if device.rungs[f"{rung} backward"]:
+        table = layouts.backward(sizes, device.driver.limits)
+        if rung == "persistent" and isinstance(table, layouts.Backward):
+            shares = 8 * T * table.slices * B * H  # read once; the gradients, by a block of each column
+            back["gathered"] = shares + (back["sent"] - shares) * table.columns
+        yield row_of(size, rung, "backward", back)
+    if rung == RUNGS[0]:
+        for way, counts, launches in zip(("forward", "backward"), (there, back), recorded_launches(size), strict=True):
+            yield row_of(size, RECORDED, way, Counter(counts | {"launches": launches}))
+
+
+def passes(device: Cuda, size: tuple[int, int, int, int]) -> tuple[Callable[[], None], Callable[[], None]]:
+    """One layer with random inputs: its forward pass, and the backward pass of the last forward one."""
+    T, B, I, H = size
     rng = np.random.default_rng(0)
 
     def draw(*shape: int) -> Any:
@@ -79,25 +117,34 @@ def counted(size: tuple[int, int, int, int], rung: str) -> Iterator[dict[str, An
 
     x, state, upstream, last = draw(T, B, I), draw(1, B, H), draw(T, B, H), draw(1, B, H)
     weights = [(draw(4 * H, I), draw(4 * H, H), None, draw(4 * H), draw(4 * H))]
+    sums = [tuple(None if a is None else device.empty(a.shape, a.dtype) for a in weights[0])]
     reserve = device.empty((5 * T * B * H,), np.dtype(np.float32))
     chosen: dict[str, Any] = dict(rnn_mode="lstm", lengths=None)
-    with counting(device) as counts:
-        y, _, _ = device.rnn_sequence(x, state, state, weights, reserve, training=True, **chosen)
-    if device.rungs[f"{rung} forward"]:
-        layout = layouts.forward(sizes, device.driver.limits)
-        if rung == "persistent" and isinstance(layout, layouts.Forward):
-            counts["gathered"] = counts["sent"] * layout.blocks  # every block has the whole state at each step
-        yield row_of(size, rung, "forward", counts)
-    sums = [tuple(None if a is None else device.empty(a.shape, a.dtype) for a in weights[0])]
-    device.rungs.clear()
-    with counting(device) as counts:
+    found: list[Any] = [None]
+
+    def forward() -> None:
+        found[0], _, _ = device.rnn_sequence(x, state, state, weights, reserve, training=True, **chosen)
+
+    def backward() -> None:
+        y = found[0]
         device.rnn_sequence_grad(x, state, state, weights, reserve, y, upstream, last, last, sums, **chosen)
-    if device.rungs[f"{rung} backward"]:
-        table = layouts.backward(sizes, device.driver.limits)
-        if rung == "persistent" and isinstance(table, layouts.Backward):
-            shares = 8 * T * table.slices * B * H  # read once; the gradients, by a block of each column
-            counts["gathered"] = shares + (counts["sent"] - shares) * table.columns
-        yield row_of(size, rung, "backward", counts)
+
+    return forward, backward
+
+
+def recorded_launches(size: tuple[int, int, int, int]) -> list[int]:
+    """What the host launches for each pass of the lowest rung once both are recorded."""
+    device = Cuda(SimDriver(SimOptions()))  # in check mode no address comes again
+    device.cudnn_rnn_rung, device.recordings.enabled = RUNGS[0], True
+    both = passes(device, size)
+    for _ in range(9):
+        launches = []
+        for one in both:
+            before = device.driver.launches
+            one()
+            launches.append(device.driver.launches - before)
+    assert device.recordings.counts["replayed"] >= 8
+    return launches
 
 
 def row_of(size: tuple[int, ...], rung: str, way: str, counts: Counter[str]) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from minirnn.viz.gates import gate_activity
 from minirnn.viz.gradients import gradient_flow
 from minirnn.viz.jacobians import jacobian_spectrum, state_jacobians
 from minirnn.viz.kernel_access import bank_conflicts, thread_map, warp_accesses
+from minirnn.viz.ladder import ladder_counts
+from minirnn.viz.ladder_schematic import between_steps
 from minirnn.viz.parameter_buffer import parameter_buffer
 from minirnn.viz.paths import cell_paths, path_strengths
 from minirnn.viz.picture import Picture, save
@@ -24,11 +26,13 @@ __all__ = [
     "TapePlayer",
     "UpdateRatios",
     "bank_conflicts",
+    "between_steps",
     "cell_paths",
     "gate_activity",
     "gradient_flow",
     "gradient_shares",
     "jacobian_spectrum",
+    "ladder_counts",
     "loss_curve",
     "parameter_buffer",
     "path_strengths",

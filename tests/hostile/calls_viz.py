@@ -21,6 +21,8 @@ SHARES = array(T, 4, 3)
 JACOBIANS = array(T + 1, H, H)
 STEP = {"a kernel": (1e9, 1e6, 1e-3)}
 PICTURE = os.fspath(Path(__file__).parent / "missing" / "picture.png")
+COUNTS = ("launches", "product bytes", "kernel bytes", "gathered", "block barriers", "cluster barriers")
+LADDER = {"rows": [{"size": [T, B, 3, H], "rung": "steps", "pass": "forward", "counts": dict.fromkeys(COUNTS, 1)}]}
 PARAMETER = nn.Parameter(array(2, 3))
 SGD = optim.SGD([PARAMETER], 0.1)
 
@@ -122,6 +124,18 @@ ROWS: list[Wrong] = [
     wrong(
         "roofline: two numbers", "(flops, bytes, seconds)", viz.roofline, {"a": (1.0, 2.0)}, peak=1e12, bandwidth=1e11
     ),
+    wrong("ladder_counts: no such file", "missing & bench --ladder", viz.ladder_counts, PICTURE),
+    wrong("ladder_counts: no report", "KeyError: 'rows' & bench --ladder", viz.ladder_counts, {}),
+    wrong(
+        "ladder_counts: a third pass",
+        "'sideways' & 'forward' & 'backward'",
+        viz.ladder_counts,
+        LADDER,
+        which="sideways",
+    ),
+    wrong("ladder_counts: one size", "as many inputs as units", viz.ladder_counts, LADDER),
+    wrong("between_steps: one axes", "(1,) & (3,)", viz.between_steps, axes=[None]),
+    wrong("between_steps: no axes", "NoneType & Axes", viz.between_steps, axes=[None, None, None]),
     wrong("parameter_buffer: no layers", "parameter_buffer & num_layers is 0", viz.parameter_buffer, 0, H, 3),
     wrong(
         "parameter_buffer: an unknown mode",

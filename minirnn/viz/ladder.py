@@ -1,0 +1,167 @@
+"""What each rung of the CudnnRNN ladder costs, drawn from the counts of ``minirnn bench --ladder --json``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minirnn.viz.colors import BLUE, GREEN, ORANGE
+from minirnn.viz.picture import Picture, check_axes, new_figure
+
+STYLES: dict[str, dict[str, Any]] = {
+    "steps": {"color": ORANGE, "marker": "o", "markersize": 5},
+    "steps, recorded": {"color": ORANGE, "marker": "o", "markersize": 11, "markerfacecolor": "none", "linestyle": "--"},
+    "persistent": {"color": BLUE, "marker": "s", "markersize": 7},
+    "cluster": {"color": GREEN, "marker": "^", "markersize": 5},
+}
+"""By rung. Where lines meet, the marks lie inside each other."""
+QUANTITIES = {
+    "bytes": ("product bytes", "kernel bytes", "gathered"),
+    "launches": ("launches",),
+    "barriers": ("block barriers", "cluster barriers"),
+}
+"""What a row of panels shows -> the counts of the report that are added up for it."""
+LABELS = {"bytes": "bytes moved", "launches": "launches by the host", "barriers": "barriers of blocks\nor of clusters"}
+AXES = {
+    "T": "time steps T",
+    "B": "rows of the batch B",
+    "H": "units H (= inputs I)",
+}
+TITLES = {
+    "T": "longer: $\\bf{steps}$ launches and\nreads R again for each step",
+    "B": "more rows: the weights serve all,\nthe states are what moves",
+    "H": "more units: R grows as H²,\nand $\\bf{steps}$ reads it T times",
+}
+
+
+def ladder_counts(
+    report: Mapping[str, Any] | str | os.PathLike[str], *, which: str = "forward", axes: Any | None = None
+) -> Picture:
+    """Draw bytes moved, launches and barriers of each rung against T, B and H.
+
+    All are counts, the same in every run; none is a time. Bytes are operands and results of the products, once each,
+    32-byte sectors that warps of kernels touch, before any cache, and the messages that blocks receive. What blocks of
+    a cluster write into each other's shared memory is not among them.
+
+    Parameters
+    ----------
+    report : mapping or path
+        What ``minirnn bench --ladder --json FILE`` wrote, or its file: ``docs/data/cuda-sim/cudnn_ladder.json``.
+    which : str
+        The pass: "forward" or "backward".
+    axes : array of Axes, optional
+        (3, 3); None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``ax``: (3, 3), rows bytes, launches, barriers, columns T, B, H. ``data``: for each column and rung the places,
+        "T.steps", and for each panel and rung the counts, "bytes.T.steps", (n,) each, in rising order. A column shows
+        the rows of the report that differ in its axis alone, the largest such set (the first, of several as large).
+        ``artists``: the lines, by the names of their counts.
+
+    Raises
+    ------
+    ValueError
+        If it is no such report, or has no rows of this pass.
+    """
+    rows = [row for row in _rows(report) if row["pass"] == which]
+    if not rows:
+        raise ValueError(f"ladder_counts: no rows of the pass {which!r}\n  expected 'forward' or 'backward'")
+    grid = _grid(axes)
+    artists: dict[str, Any] = {}
+    data: dict[str, np.ndarray] = {}
+    for j, axis in enumerate(AXES):
+        line_up, said = _varied(rows, axis)
+        for i, quantity in enumerate(QUANTITIES):
+            ax = grid[i, j]
+            for rung in dict.fromkeys(row["rung"] for row in line_up):
+                points = sorted((row["at"], row[quantity]) for row in line_up if row["rung"] == rung)
+                at, counts = np.array(points).T
+                data[f"{axis}.{rung}"], data[f"{quantity}.{axis}.{rung}"] = at, counts
+                (artists[f"{quantity}.{axis}.{rung}"],) = ax.plot(
+                    at, counts, label=rung, **STYLES.get(rung, {"marker": "o"})
+                )
+            _scale(ax, quantity, sorted({row["at"] for row in line_up}))
+        grid[0, j].set_title(TITLES[axis], loc="left", fontsize="medium")
+        grid[-1, j].set_xlabel(f"{AXES[axis]}   ({said})")
+    for i, quantity in enumerate(QUANTITIES):
+        grid[i, 0].set_ylabel(LABELS[quantity])
+    grid[0, 0].legend(frameon=False, fontsize="small", loc="upper left", labelspacing=0.7)
+    return Picture(grid, artists, data)
+
+
+def _varied(rows: list[dict[str, Any]], axis: str) -> tuple[list[dict[str, Any]], str]:
+    """The rows that differ in this axis alone, each with its place `at`, and what they have in common."""
+    place = "TB?H".index(axis)
+    found: dict[tuple[int, ...], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        rest = list(row["size"])
+        at = rest.pop(place)
+        if axis == "H" and rest.pop() != at:
+            continue  # inputs are to grow with the units
+        found[tuple(rest)].append({**row, "at": at})
+    if not found:
+        raise ValueError("ladder_counts: no rows with as many inputs as units\n  expected some, to draw against H")
+    most = max(found, key=lambda rest: len({row["at"] for row in found[rest]}))
+    names = [name for name in ("T", "B", "I", "H") if name != axis and (axis, name) != ("H", "I")]
+    return found[most], ", ".join(f"{name} {n}" for name, n in zip(names, most, strict=True))
+
+
+def _scale(ax: Any, quantity: str, at: list[int]) -> None:
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(at, [str(n) for n in at])
+    ax.minorticks_off()
+    if quantity == "barriers":
+        ax.set_yscale("symlog", linthresh=1)  # the lowest rung has none
+        ax.set_ylim(bottom=-0.3, top=2 * max(1, ax.get_ylim()[1]))
+    else:
+        ax.set_yscale("log")
+        if quantity == "launches":
+            ax.set_ylim(bottom=1)
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _grid(axes: Any) -> np.ndarray:
+    if axes is None:
+        figure = new_figure(10, 6.6)
+        return figure.subplots(3, 3, sharex="col", sharey="row")
+    grid = np.asarray(axes, dtype=object)
+    if grid.shape != (3, 3):
+        raise ValueError(
+            f"ladder_counts: axes has shape {grid.shape}\n  expected (3, 3): a row for each of {', '.join(QUANTITIES)}"
+        )
+    for ax in grid.flat:
+        check_axes("ladder_counts", ax)
+    return grid
+
+
+def _rows(report: Mapping[str, Any] | str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The rows of a report, each with its size, rung, pass and the three quantities."""
+    what = "ladder_counts: the report"
+    found: Any = report
+    try:
+        if isinstance(report, str | os.PathLike):
+            what = f"ladder_counts: {os.fspath(report)!r}"
+            found = json.loads(Path(report).read_text(encoding="utf-8"))
+        rows = []
+        for row in found["rows"]:
+            T, B, I, H = (int(n) for n in row["size"])
+            counts = row["counts"]
+            sums = {name: sum(int(counts[part]) for part in parts) for name, parts in QUANTITIES.items()}
+            rows.append({"size": (T, B, I, H), "rung": str(row["rung"]), "pass": str(row["pass"]), **sums})
+    except OSError as error:
+        raise ValueError(f"{what}: {error}\n  expected a file that `minirnn bench --ladder --json` wrote") from None
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{what} has no such counts ({type(error).__name__}: {error})\n"
+            "  expected what `minirnn bench --ladder --json FILE` wrote"
+        ) from None
+    return rows

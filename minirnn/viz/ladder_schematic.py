@@ -1,0 +1,146 @@
+"""What happens between two steps on each rung of the CudnnRNN ladder, as three sketches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE
+from minirnn.viz.picture import Picture, check_axes, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+RUNGS = ("steps", "persistent", "cluster")
+MEMORY = "#E8E8E8"
+WIDTH, HEIGHT = 12.0, 10.0
+"""Of a sketch, in units of its own."""
+LEFTS = (0.5, 3.4, 6.3, 9.2)
+"""Where the four blocks of threads begin."""
+
+
+def between_steps(*, axes: Any | None = None) -> Picture:
+    """Sketch how the state gets from step t to step t+1 on each rung: ``steps``, ``persistent``, ``cluster``.
+
+    Gray is the memory of the device, boxes in color are what computes. R, the recurrent weights, is drawn where it is
+    when a step begins.
+
+    Parameters
+    ----------
+    axes : array of Axes, optional
+        Three; None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``ax``: (3,), from the lowest rung to the highest. ``artists``: by rung, the boxes. There are no numbers in it.
+
+    Raises
+    ------
+    ValueError
+        If there are not three axes.
+    """
+    if axes is None:
+        axes = new_figure(10.5, 3.6).subplots(1, 3)
+    found = np.asarray(axes, dtype=object)
+    if found.shape != (3,):
+        raise ValueError(f"between_steps: axes has shape {found.shape}\n  expected (3,): one for each rung")
+    artists = {}
+    for ax, rung, draw, below in zip(
+        found,
+        RUNGS,
+        (_steps, _persistent, _cluster),
+        (
+            "two launches a step;\nall of R is read again",
+            "no launch, no barrier of the grid:\neach number says of which step it is",
+            "eight blocks (here four), one barrier;\ndevice memory has no part in it",
+        ),
+        strict=True,
+    ):
+        check_axes("between_steps", ax)
+        ax.set(xlim=(0, WIDTH), ylim=(0, HEIGHT), xticks=[], yticks=[])
+        for spine in ax.spines.values():
+            spine.set_visible(False)
+        ax.set_title(rung, loc="left", fontweight="bold")
+        ax.set_xlabel(below, loc="left", fontsize="small")
+        artists[rung] = draw(ax)
+    return Picture(found, artists, {})
+
+
+def _steps(ax: Axes) -> list[Any]:
+    memory = _box(ax, 0.2, 7.4, 11.6, 2.2, MEMORY, "device memory\nR       h(t)       a(t)       h(t+1)")
+    product = _box(ax, 0.8, 2.8, 4.2, 2.0, ORANGE, "launch 1\na(t) += h(t) R'")
+    gates = _box(ax, 7.0, 2.8, 4.2, 2.0, ORANGE, "launch 2\nthe gates")
+    for start, end, text in (
+        ((1.6, 7.4), (1.6, 4.8), "R, h(t)"),
+        ((4.2, 4.8), (4.2, 7.4), "a(t)"),
+        ((7.8, 7.4), (7.8, 4.8), "a(t)"),
+        ((10.4, 4.8), (10.4, 7.4), "h(t+1)"),
+    ):
+        _arrow(ax, start, end)
+        _say(ax, start[0] + 0.15, 6.1, text, ha="left")
+    _arrow(ax, (5.0, 3.8), (7.0, 3.8), GRAY)
+    _say(ax, 6.0, 4.15, "then", color=GRAY)
+    return [memory, product, gates]
+
+
+def _persistent(ax: Axes) -> list[Any]:
+    boxes = [_box(ax, 0.2, 7.4, 11.6, 2.2, MEMORY, "memory of all blocks: number, step\n")]
+    for k, left in enumerate(LEFTS):
+        boxes.append(_box(ax, left, 7.7, 2.3, 0.8, "white", f"h{k}, t+1", fontsize="x-small"))
+        boxes.append(_box(ax, left, 1.4, 2.3, 2.6, BLUE, f"block {k}\nits R in\nregisters", fontsize="x-small"))
+        _arrow(ax, (left + 0.6, 4.0), (left + 0.6, 7.6), BLUE)
+        for other in LEFTS:
+            _arrow(ax, (other + 1.6, 7.6), (left + 1.6, 4.0), GRAY, width=0.6)
+    _say(ax, 0.2, 0.6, "up: its own few numbers     down: all of them", ha="left", color=GRAY)
+    return boxes
+
+
+def _cluster(ax: Axes) -> list[Any]:
+    boxes = []
+    for k, left in enumerate(LEFTS):
+        boxes.append(_box(ax, left, 1.4, 2.3, 2.6, GREEN, f"block {k}\nits R in\nregisters", fontsize="x-small"))
+        boxes.append(_box(ax, left, 6.6, 2.3, 1.4, "white", "all of\nh(t+1)", edge=GREEN, fontsize="x-small"))
+        for other in LEFTS:
+            _arrow(ax, (left + 1.15, 4.0), (other + 1.15, 6.6), GREEN, width=0.6)
+    _say(ax, 0.5, 8.5, "shared memory of each block, written by all", ha="left", color=GRAY)
+    ax.plot([0.2, 11.8], [5.3, 5.3], color="black", linestyle=(0, (4, 2)), linewidth=1.4)
+    _say(ax, 6.0, 5.3, "barrier", box=True)
+    return boxes
+
+
+def _box(
+    ax: Axes,
+    left: float,
+    bottom: float,
+    width: float,
+    height: float,
+    color: str,
+    text: str,
+    edge: str = "none",
+    fontsize: str = "small",
+) -> Any:
+    from matplotlib.patches import FancyBboxPatch
+
+    box = FancyBboxPatch(
+        (left, bottom), width, height, boxstyle="round,pad=0,rounding_size=0.25", facecolor=color, edgecolor=edge
+    )
+    ax.add_patch(box)
+    light = color in (MEMORY, "white", ORANGE)
+    ax.text(
+        left + width / 2, bottom + height / 2, text,
+        ha="center", va="center", fontsize=fontsize, color="black" if light else "white",
+    )  # fmt: skip
+    return box
+
+
+def _arrow(
+    ax: Axes, start: tuple[float, float], end: tuple[float, float], color: str = "black", width: float = 1.2
+) -> None:
+    ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": width})
+
+
+def _say(ax: Axes, x: float, y: float, text: str, ha: str = "center", color: str = "black", box: bool = False) -> None:
+    frame = {"facecolor": "white", "edgecolor": "none", "pad": 1.5} if box else None
+    ax.text(x, y, text, ha=ha, va="center", fontsize="x-small", color=color, bbox=frame)

@@ -1,0 +1,118 @@
+"""Pictures of the CudnnRNN ladder: the counts that were published, and a sketch whose texts stay in their boxes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from minirnn.viz import between_steps, ladder_counts
+
+REPORT = Path(__file__).parents[2] / "docs" / "data" / "cuda-sim" / "cudnn_ladder.json"
+RUNGS = {"steps", "steps, recorded", "persistent", "cluster"}
+SUMS = {
+    "bytes": ("product bytes", "kernel bytes", "gathered"),
+    "launches": ("launches",),
+    "barriers": ("block barriers", "cluster barriers"),
+}
+
+
+@pytest.mark.parametrize("which", ["forward", "backward"])
+def test_each_point_is_a_row_of_the_report(which):
+    picture = ladder_counts(REPORT, which=which)
+    rows = json.loads(REPORT.read_text())["rows"]
+    sizes = {"T": lambda n: [n, 1, 64, 64], "B": lambda n: [16, n, 64, 64], "H": lambda n: [16, 1, n, n]}
+    points = 0
+    for axis, size in sizes.items():
+        for rung in RUNGS:
+            for at, *counts in zip(
+                picture.data[f"{axis}.{rung}"], *(picture.data[f"{name}.{axis}.{rung}"] for name in SUMS), strict=True
+            ):
+                (row,) = [r for r in rows if (r["size"], r["rung"], r["pass"]) == (size(at), rung, which)]
+                assert counts == [sum(row["counts"][part] for part in parts) for parts in SUMS.values()]
+                points += 1
+    assert points == 3 * 3 * len(RUNGS)
+
+
+def test_lines_show_the_data_and_are_named():
+    picture = ladder_counts(REPORT)
+    for name, line in picture.artists.items():
+        quantity, axis, rung = name.split(".")
+        np.testing.assert_array_equal(line.get_xdata(), picture.data[f"{axis}.{rung}"])
+        np.testing.assert_array_equal(line.get_ydata(), picture.data[name])
+        assert line.get_label() == rung and line.axes is picture.ax[list(SUMS).index(quantity), "TBH".index(axis)]
+        low, high = line.axes.get_ylim()
+        assert low < min(line.get_ydata()) and max(line.get_ydata()) < high  # no mark is cut off
+    assert {text.get_text() for text in picture.ax[0, 0].get_legend().get_texts()} == RUNGS
+    assert plt.get_fignums() == []
+
+
+def test_a_report_may_be_given_as_it_is_and_drawn_where_one_likes():
+    report = json.loads(REPORT.read_text())
+    axes = Figure().subplots(3, 3)
+    picture = ladder_counts(report, axes=axes)
+    assert (picture.ax == axes).all() and len(axes[2, 1].lines) == len(RUNGS)
+    with pytest.raises(ValueError, match=r"axes has shape \(2, 3\)\n  expected \(3, 3\)"):
+        ladder_counts(report, axes=Figure().subplots(2, 3))
+    with pytest.raises(TypeError, match="expected one Matplotlib Axes"):
+        ladder_counts(report, axes=np.full((3, 3), None))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda report: report.pop("rows"), "KeyError: 'rows'"),
+        (lambda report: report["rows"][0].pop("counts"), "KeyError: 'counts'"),
+        (lambda report: report["rows"][0].update(size=[1, 2]), "ValueError"),
+        (lambda report: report["rows"][0]["counts"].update(launches="many"), "'many'"),
+        (lambda report: report.update(rows=[r for r in report["rows"] if r["size"][2] != r["size"][3]]), "no rows"),
+    ],
+)
+def test_what_is_no_report_is_refused(spoil, said):
+    report = json.loads(REPORT.read_text())
+    spoil(report)
+    with pytest.raises(ValueError, match=said):
+        ladder_counts(report)
+
+
+def test_a_file_that_is_no_report_is_named(tmp_path):
+    (tmp_path / "x.json").write_text("[1]")
+    with pytest.raises(ValueError, match=r"x\.json' has no such counts"):
+        ladder_counts(tmp_path / "x.json")
+    with pytest.raises(ValueError, match=r"y\.json': .*\n  expected a file that `minirnn bench --ladder"):
+        ladder_counts(tmp_path / "y.json")
+    with pytest.raises(ValueError, match="pass 'sideways'"):
+        ladder_counts(REPORT, which="sideways")
+
+
+def test_the_sketch_has_a_panel_for_each_rung_and_no_text_leaves_its_box():
+    picture = between_steps()
+    assert [ax.get_title(loc="left") for ax in picture.ax] == ["steps", "persistent", "cluster"] == [*picture.artists]
+    picture.figure.draw_without_rendering()
+    inside = 0
+    for ax, boxes in zip(picture.ax, picture.artists.values(), strict=True):
+        frames = [box.get_window_extent() for box in boxes]
+        for text in [text for text in ax.texts if text.get_text()]:  # arrows are texts without words
+            extent = text.get_window_extent()
+            x, y = (extent.x0 + extent.x1) / 2, (extent.y0 + extent.y1) / 2
+            around = [frame for frame in frames if frame.contains(x, y)]
+            if around:
+                inside += 1
+                corners = [(extent.x0, extent.y0), (extent.x1, extent.y1)]
+                assert any(all(frame.contains(*c) for c in corners) for frame in around), f"{text.get_text()!r}"
+            assert ax.bbox.x0 - 1 <= extent.x0 and extent.x1 <= ax.bbox.x1 + 1, text.get_text()
+    assert inside == 3 + (1 + 4 + 4) + (4 + 4)
+    assert plt.get_fignums() == []
+
+
+def test_the_sketch_goes_where_one_likes():
+    axes = Figure().subplots(1, 3)
+    assert (between_steps(axes=axes).ax == axes).all()
+    with pytest.raises(ValueError, match=r"axes has shape \(2,\)\n  expected \(3,\)"):
+        between_steps(axes=axes[:2])
+    with pytest.raises(TypeError, match="expected one Matplotlib Axes"):
+        between_steps(axes=[None, None, None])
