@@ -18,10 +18,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import minirnn as mr
+from minirnn.commands.bench_ladder import counted
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
+from minirnn.viz import between_steps, ladder_counts
 from minirnn.viz.colors import BLUE, GREEN, ORANGE
 
 
@@ -179,11 +181,66 @@ for name, nbytes in weights_read.items():
     print(f"{name:<20} reads {nbytes:>7,} bytes of R")
 
 # %%
-# How much faster that is on a GPU depends on its barrier, its caches and the size of the network, and must be measured:
-# :doc:`/cuda` says what has been, and what has not.
+# The ladder
+# ----------
+# minirnn has three ways to compute a layer of CudnnRNN, rungs of a ladder from the plain one to the one that asks for
+# most of a GPU. What differs is how the state gets from one step to the next, and where R waits meanwhile:
+
+sketch = between_steps()
+
+# %%
+# *persistent* is the kernel above without its barrier: a number travels together with the number of its step, so
+# whoever finds the step he waits for has the number, too. *cluster* uses blocks that can write into each other's
+# shared memory, and a barrier made of hardware; a layer must be small to fit. A loop of *steps* can also be recorded
+# once and started as a whole (a CUDA graph). All of it runs in the simulator, and must give the same numbers:
+
+T, B, I, H = 12, 2, 8, 32
+x, dy = rng.normal(size=(T, B, I)), rng.normal(size=(T, B, H))
+params = rng.normal(size=mr.ops.cudnn_rnn_params_size(1, H, I)) / np.sqrt(H)
+
+
+def on(rung, recorded=False):
+    device = Cuda(SimDriver(SimOptions()), rung)
+    device.cudnn_rnn_rung, device.recordings.enabled = rung, recorded
+    leaves = [mr.tensor(a, requires_grad=True, device=device) for a in (x, params)]
+    zero = mr.tensor(np.zeros((1, B, H)), device=device)
+    upstream = mr.tensor(dy, device=device)
+    for _ in range(8 if recorded else 1):  # a recording needs a loop that comes again
+        before = device.driver.launches
+        y = mr.ops.cudnn_rnn(leaves[0], zero, zero, leaves[1]).output
+        launches = device.driver.launches - before
+        grads = mr.grad([y], leaves, [upstream])
+    assert set(device.rungs) == {f"{rung} forward", f"{rung} backward"}
+    return launches, [t.numpy() for t in (y, *grads)]
+
+
+expected = on("steps")[1]
+for rung, recorded in (("steps", False), ("steps", True), ("persistent", False), ("cluster", False)):
+    launches, found = on(rung, recorded)
+    apart = max(np.abs(a - b).max() for a, b in zip(found, expected, strict=True))
+    print(f"{rung + (', recorded' if recorded else ''):<16} {launches:>3} launches forward, apart by {apart:.0e}")
+    assert apart < 1e-12 and (launches > 2 * T) == (rung == "steps" and not recorded)
+
+# %%
+# Launches are one thing. What a rung reads, and how often its threads must wait for each other, can be counted as well,
+# for layouts of a large GPU; ``minirnn bench --ladder`` does so. Here four small sizes:
+
+sizes = [(4, 1, 64, 64), (16, 1, 64, 64), (16, 8, 64, 64), (16, 1, 128, 128)]
+rows = [row for size in sizes for rung in ("steps", "persistent", "cluster") for row in counted(size, rung)]
+counts = ladder_counts({"rows": rows})
+moved = {(axis, rung): counts.data[f"bytes.{axis}.{rung}"][-1] for axis in "TBH" for rung in ("steps", "cluster")}
+assert all((moved[axis, "cluster"] < moved[axis, "steps"]) == (axis != "B") for axis in "TBH")
+
+# %%
+# Longer sequences and larger layers favor the upper rungs, since R is read once; larger batches the lowest one, which
+# uses each row of R for the whole batch at once, while above every block must gather all states.
+#
+# How much faster all that is on a GPU depends on its barriers, its caches and the size of the network, and must be
+# measured: :doc:`/cudnn_ladder` says what has been, and what has not.
 #
 # Try it
 # ------
 # Let one block own 8 units instead of 4. How many blocks are left, and how many bytes of shared memory does each need?
+# From which batch on does the lowest rung move the fewest bytes?
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex18`` (a shared tile).

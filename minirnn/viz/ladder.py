@@ -131,7 +131,7 @@ def _scale(ax: Any, quantity: str, at: list[int]) -> None:
 
 def _grid(axes: Any) -> np.ndarray:
     if axes is None:
-        figure = new_figure(10, 6.6)
+        figure = new_figure(8.4, 6.4)
         return figure.subplots(3, 3, sharex="col", sharey="row")
     grid = np.asarray(axes, dtype=object)
     if grid.shape != (3, 3):

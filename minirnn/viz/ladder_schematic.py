@@ -42,19 +42,19 @@ def between_steps(*, axes: Any | None = None) -> Picture:
         If there are not three axes.
     """
     if axes is None:
-        axes = new_figure(10.5, 3.6).subplots(1, 3)
+        axes = new_figure(6.4, 7.6).subplots(3)
     found = np.asarray(axes, dtype=object)
     if found.shape != (3,):
         raise ValueError(f"between_steps: axes has shape {found.shape}\n  expected (3,): one for each rung")
     artists = {}
-    for ax, rung, draw, below in zip(
+    for ax, rung, draw, said in zip(
         found,
         RUNGS,
         (_steps, _persistent, _cluster),
         (
-            "two launches a step;\nall of R is read again",
-            "no launch, no barrier of the grid:\neach number says of which step it is",
-            "eight blocks (here four), one barrier;\ndevice memory has no part in it",
+            "two launches a step; all of R is read again",
+            "no launch, no barrier of all: each number says of which step it is",
+            "eight blocks (here four), one barrier; not through device memory",
         ),
         strict=True,
     ):
@@ -63,25 +63,25 @@ def between_steps(*, axes: Any | None = None) -> Picture:
         for spine in ax.spines.values():
             spine.set_visible(False)
         ax.set_title(rung, loc="left", fontweight="bold")
-        ax.set_xlabel(below, loc="left", fontsize="small")
+        ax.set_title(said, loc="right", fontsize="small")
         artists[rung] = draw(ax)
     return Picture(found, artists, {})
 
 
 def _steps(ax: Axes) -> list[Any]:
     memory = _box(ax, 0.2, 7.4, 11.6, 2.2, MEMORY, "device memory\nR       h(t)       a(t)       h(t+1)")
-    product = _box(ax, 0.8, 2.8, 4.2, 2.0, ORANGE, "launch 1\na(t) += h(t) R'")
-    gates = _box(ax, 7.0, 2.8, 4.2, 2.0, ORANGE, "launch 2\nthe gates")
+    product = _box(ax, 0.8, 1.4, 4.2, 2.6, ORANGE, "launch 1\na(t) += h(t) R'")
+    gates = _box(ax, 7.0, 1.4, 4.2, 2.6, ORANGE, "launch 2\nthe gates")
     for start, end, text in (
-        ((1.6, 7.4), (1.6, 4.8), "R, h(t)"),
-        ((4.2, 4.8), (4.2, 7.4), "a(t)"),
-        ((7.8, 7.4), (7.8, 4.8), "a(t)"),
-        ((10.4, 4.8), (10.4, 7.4), "h(t+1)"),
+        ((1.6, 7.4), (1.6, 4.0), "R, h(t)"),
+        ((4.2, 4.0), (4.2, 7.4), "a(t)"),
+        ((7.8, 7.4), (7.8, 4.0), "a(t)"),
+        ((10.4, 4.0), (10.4, 7.4), "h(t+1)"),
     ):
         _arrow(ax, start, end)
-        _say(ax, start[0] + 0.15, 6.1, text, ha="left")
-    _arrow(ax, (5.0, 3.8), (7.0, 3.8), GRAY)
-    _say(ax, 6.0, 4.15, "then", color=GRAY)
+        _say(ax, start[0] + 0.15, 5.7, text, ha="left")
+    _arrow(ax, (5.0, 2.6), (7.0, 2.6), GRAY)
+    _say(ax, 6.0, 3.0, "then", color=GRAY)
     return [memory, product, gates]
 
 
