@@ -47,6 +47,12 @@ OPERANDS: list[Wrong] = [
     wrong("operator with complex numbers", "complex128", X.__mul__, 1j),
     wrong("operator with a huge integer", "1329 bits & float32", X.__add__, 10**400).raises(OverflowError),
     wrong("power of integers and a negative number", "power & int64 to the power -1 & floats", INTS.__pow__, -1),
+    wrong(
+        "power of integers and negative numbers",
+        "power & int64 to the power -1 & floats",
+        INTS.__pow__,
+        INTS - INTS - 1,
+    ),
     wrong("matmul: inner sizes", "matmul & (2, 3) & (4, 5) & 3 and 4", ops.matmul, X, W),
     wrong("matmul: a transposed weight", "matmul & (2, 3) & likely the second operand is transposed", ops.matmul, X, X),
     wrong("matmul: a scalar", "matmul & () & one axis", ops.matmul, X, 2.0),

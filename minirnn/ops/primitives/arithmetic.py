@@ -162,8 +162,10 @@ def power(a: Any, b: Any) -> Tensor:
     p = b
     a, b = pair(a, b)
     device = same_device("power", a, b)
-    if is_number(p) and p < 0 and a.dtype.kind in "iu" and b.dtype.kind in "iu":
-        raise ValueError(f"power: dtype {a.dtype} to the power {p}\n  expected floats; use x.astype('float32')")
+    if a.dtype.kind in "iu" and b.dtype.kind == "i" and b.size:
+        least = p if is_number(p) else device.to_numpy(b.array).min()
+        if least < 0:
+            raise ValueError(f"power: dtype {a.dtype} to the power {least}\n  expected floats; use x.astype('float32')")
     try:
         y = device.power(a.array, b.array)
     except (ValueError, TypeError) as error:

@@ -172,9 +172,13 @@ def test_subtracting_booleans_is_an_error_that_names_op_and_dtypes() -> None:
         mr.tensor([True, False]) - mr.tensor([True, True])
 
 
-def test_an_integer_to_a_negative_power_is_an_error() -> None:
-    with pytest.raises(ValueError, match="power: operands have shapes"):
-        mr.tensor([2, 3]) ** mr.tensor([-1, -1])
+def test_an_integer_to_a_negative_power_is_an_error_on_every_device(device: str) -> None:
+    two = mr.tensor([2, 3], device=device)
+    with pytest.raises(ValueError, match=r"power: dtype int64 to the power -2\n  expected floats"):
+        two ** mr.tensor([1, -2], device=device)
+    assert_same(two ** mr.tensor([0, 3], device=device), np.array([1, 27]))
+    assert_same(two ** mr.tensor(np.array([], np.int64).reshape(0, 1), device=device), np.zeros((0, 2), np.int64))
+    assert_same(two ** mr.tensor([-1.0, 2.0], device=device), np.array([0.5, 9.0]))
 
 
 def test_integers_divide_to_floats() -> None:
