@@ -229,7 +229,13 @@ def _seeds(name: str, outputs: Sequence[Tensor], grads: Sequence[Any]) -> list[T
                 )
             seeds.append(leaf(y.device, y.device.full((), 1, y.dtype)))
             continue
-        g = as_tensor(g, device=y.device) if isinstance(g, Tensor) else as_tensor(g, y.device, y.dtype)
+        if not isinstance(g, Tensor):
+            g = as_tensor(g, y.device, y.dtype)
+        if g.device is not y.device:  # moved here, it would be a constant: its own gradient would be lost
+            raise ValueError(
+                f"{name}: the gradient of output {k} lives on {g.device}, the output on {y.device}\n"
+                f"  expected one device; move it with g.to({str(y.device)!r})"
+            )
         if g.shape != y.shape or g.dtype != y.dtype:
             raise ValueError(
                 f"{name}: the gradient of output {k} has shape {g.shape}, dtype {g.dtype}\n"

@@ -164,6 +164,12 @@ TAPE: list[Wrong] = [
     wrong("backward with a gradient of another shape", "(3,) & (2, 3)", (X * 2).backward, array(3)),
     wrong("backward with a gradient of text", "tensor", Y.backward, "one"),
     wrong("backward with a gradient of another dtype", "float64 & float32", Y.backward, tensor(dtype=np.float64)),
+    wrong(
+        "backward with a gradient on another device",
+        "lives on cpu-composed & on cpu & g.to('cpu')",
+        (X * 2).backward,
+        tensor(2, 3, device="cpu-composed"),
+    ),
     wrong("backward through a freed tape", "freed & retain_graph=True", FREED.backward).raises(RuntimeError),
     wrong("backward after assign", "Multiply & (2, 3) & assign", CHANGED.backward).raises(RuntimeError),
     wrong("a hook that returns another shape", "hook & (5,) & (2, 3)", hooked(tensor(5)).backward),
