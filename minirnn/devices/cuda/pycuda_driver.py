@@ -27,11 +27,10 @@ from minirnn.devices.cuda.driver import (
     Limits,
     Matrix,
     NotRecordable,
-    OutOfDeviceMemory,
 )
-from minirnn.devices.cuda.free_blocks import FreeBlocks
 from minirnn.devices.cuda.graph import Graph
 from minirnn.devices.cuda.occupancy import LoadedTwice
+from minirnn.devices.cuda.pycuda_memory import Buffer, Memory
 from minirnn.devices.registry import DeviceUnavailable
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -53,8 +52,6 @@ class PyCudaDriver:
     ----------
     stream_handle : int
         The CUDA stream on which everything runs, in order. It waits for, and is waited for by, the default stream.
-    held_bytes : int
-        Device memory of all arrays, and of freed ones that wait for the next of their size.
     tf32 : bool
         Whether float32 matrices are multiplied with 10 bits of mantissa (faster); at first: ``MINIRNN_TF32=1``.
 
@@ -82,45 +79,30 @@ class PyCudaDriver:
             ) from error
         self.stream_handle = int(self._stream.handle)
         self.launches = 0
-        self.held_bytes = 0
-        self._free = FreeBlocks()
+        self.memory = Memory(self.name, drv, self._current)
         self.tf32 = os.environ.get("MINIRNN_TF32") == "1"
         self._modules: dict[tuple[str, str, tuple[str, ...]], _Module] = {}
         self._here = _Here(self._stream)
         self._cublas: Cublas | None = None
         self._cublas_aside: Cublas | None = None  # its workspace belongs to the recordings
         self._flying: deque[tuple[Any, np.ndarray]] = deque()  # host copies, until the GPU has them
-        self._lock, self._memory_lock = threading.RLock(), threading.RLock()
+        self._lock = threading.RLock()
         atexit.register(self.close)
 
     # Memory
 
-    def alloc(self, nbytes: int) -> _Buffer:
+    def alloc(self, nbytes: int) -> Buffer:
         self._here.must_not_record("new memory")
-        drv, size = self._drv, rounded_up(nbytes)
-        with self._memory_lock:
-            found = self._free.take(size)
-            if found is not None:
-                return _Buffer(self, found[1], nbytes, size)
-            with self._current:
-                try:
-                    block = drv.mem_alloc(size)
-                except drv.MemoryError:
-                    self.free_held()
-                    try:
-                        block = drv.mem_alloc(size)
-                    except drv.MemoryError as error:
-                        free = drv.mem_get_info()[0]
-                        raise OutOfDeviceMemory(self.name, nbytes, self.held_bytes, free) from error
-            self.held_bytes += size
-        return _Buffer(self, block, nbytes, size)
+        return self.memory.alloc(nbytes)
 
     def free_held(self) -> None:
         """Give memory that no array uses back to the GPU, for other programs and libraries."""
-        with self._memory_lock, self._current:
-            for size, _, block in self._free.take_all():
-                self.held_bytes -= size
-                block.free()
+        self.memory.free_held()
+
+    @property
+    def held_bytes(self) -> int:
+        """Device memory of all arrays, and of freed ones that wait for the next of their size."""
+        return self.memory.held_bytes
 
     def h2d(self, ptr: int, host: np.ndarray) -> None:
         _check_contiguous(host)
@@ -247,12 +229,6 @@ class PyCudaDriver:
         self._current.end()
 
 
-def rounded_up(nbytes: int) -> int:
-    """The size of the block for an array: up to an eighth more, so that arrays of nearly the same size can share it."""
-    step = max(256, (1 << max(nbytes - 1, 0).bit_length()) >> 4)
-    return max(-(-nbytes // step), 1) * step
-
-
 class _Current:
     """``with``: the GPU's context is current in this thread, and PyCUDA's errors come out as `LaunchError`."""
 
@@ -310,23 +286,6 @@ class _Recording:
         with driver._current:
             driver._stream.synchronize()
             self._graph.close()
-
-
-class _Buffer:
-    """Device memory. When nothing refers to this object any more, it waits for the next array of its size."""
-
-    __slots__ = ("__weakref__", "_block", "_driver", "_size", "nbytes", "ptr")
-
-    def __init__(self, driver: PyCudaDriver, block: Any, nbytes: int, size: int) -> None:
-        self._driver, self._block, self._size = driver, block, size
-        self.ptr, self.nbytes = int(block), nbytes
-
-    def __del__(self) -> None:
-        # The GPU may still be at work here; whoever gets this memory next comes after that in the same stream.
-        driver = self._driver
-        if driver._current.alive:
-            with driver._memory_lock:
-                driver._free.put(self._size, self.ptr, self._block)
 
 
 class _Module:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from minirnn.devices import toolchain
-from minirnn.devices.cuda import libcuda, pycuda_driver
+from minirnn.devices.cuda import libcuda, pycuda_driver, pycuda_memory
 from minirnn.devices.cuda.arguments import Packer
 from minirnn.devices.cuda.driver import CompileError, LaunchError, Matrix, NotRecordable, OutOfDeviceMemory
 from minirnn.devices.cuda.pycuda_driver import PyCudaDriver
@@ -172,7 +172,7 @@ def test_memory_is_used_again_the_lowest_address_first(driver: PyCudaDriver, mac
 
 def test_blocks_are_at_most_an_eighth_larger_than_what_they_are_for() -> None:
     for nbytes in [0, 1, 255, 256, 257, *range(1000, 70_000, 333), 2**30 + 1]:
-        size = pycuda_driver.rounded_up(nbytes)
+        size = pycuda_memory.rounded_up(nbytes)
         assert size % 256 == 0 and nbytes <= size <= max(256, nbytes + 255, nbytes * 9 / 8)
 
 

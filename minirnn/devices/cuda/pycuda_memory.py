@@ -1,0 +1,85 @@
+"""A GPU's memory by way of PyCUDA: freed blocks wait for the next array of their size."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from minirnn.devices.cuda.driver import OutOfDeviceMemory
+from minirnn.devices.cuda.free_blocks import FreeBlocks
+
+
+class Memory:
+    """Allocation for one driver.
+
+    Parameters
+    ----------
+    name : str
+        Of the device, for errors.
+    drv : module
+        ``pycuda.driver``.
+    current : context manager
+        Inside it the GPU's context is current; its ``alive`` says whether there still is one.
+
+    Attributes
+    ----------
+    held_bytes : int
+        Of all arrays, and of freed ones that wait for the next of their size.
+    """
+
+    def __init__(self, name: str, drv: Any, current: Any) -> None:
+        self.name, self.current = name, current
+        self.held_bytes = 0
+        self.free = FreeBlocks()
+        self.lock = threading.RLock()
+        self._drv = drv
+
+    def alloc(self, nbytes: int) -> Buffer:
+        """Raises `OutOfDeviceMemory`."""
+        drv, size = self._drv, rounded_up(nbytes)
+        with self.lock:
+            found = self.free.take(size)
+            if found is not None:
+                return Buffer(self, found[1], nbytes, size)
+            with self.current:
+                try:
+                    block = drv.mem_alloc(size)
+                except drv.MemoryError:
+                    self.free_held()
+                    try:
+                        block = drv.mem_alloc(size)
+                    except drv.MemoryError as error:
+                        free = drv.mem_get_info()[0]
+                        raise OutOfDeviceMemory(self.name, nbytes, self.held_bytes, free) from error
+            self.held_bytes += size
+        return Buffer(self, block, nbytes, size)
+
+    def free_held(self) -> None:
+        """Give memory that no array uses back to the GPU."""
+        with self.lock, self.current:
+            for size, _, block in self.free.take_all():
+                self.held_bytes -= size
+                block.free()
+
+
+class Buffer:
+    """Device memory. When nothing refers to this object any more, it waits for the next array of its size."""
+
+    __slots__ = ("__weakref__", "_block", "_memory", "_size", "nbytes", "ptr")
+
+    def __init__(self, memory: Memory, block: Any, nbytes: int, size: int) -> None:
+        self._memory, self._block, self._size = memory, block, size
+        self.ptr, self.nbytes = int(block), nbytes
+
+    def __del__(self) -> None:
+        # The GPU may still be at work here; whoever gets this memory next comes after that in the same stream.
+        memory = self._memory
+        if memory.current.alive:
+            with memory.lock:
+                memory.free.put(self._size, self.ptr, self._block)
+
+
+def rounded_up(nbytes: int) -> int:
+    """The size of the block for an array: up to an eighth more, so that arrays of nearly the same size can share it."""
+    step = max(256, (1 << max(nbytes - 1, 0).bit_length()) >> 4)
+    return max(-(-nbytes // step), 1) * step
