@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -88,6 +89,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except KeyboardInterrupt:
         return 130
+
+
+def entry() -> int:
+    """What the process `minirnn` does: `main`, after which Ctrl-C finds nothing to stop and changes no exit status."""
+    status = 130
+    try:
+        status = main()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except KeyboardInterrupt:  # between two of these lines
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return status
 
 
 def run(args: argparse.Namespace) -> int:

@@ -153,6 +153,33 @@ def test_ctrl_c_ends_quietly_with_status_130(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT there")
+@pytest.mark.parametrize("status", [0, 130])
+def test_ctrl_c_after_the_work_is_done_changes_nothing(status: int) -> None:
+    """While Python ends: it would kill the process, and whoever waits would think that the work was not done."""
+    code = (
+        "import atexit, os, signal, sys; import minirnn.cli as c;"
+        f"c.main = lambda: {status};"
+        "atexit.register(lambda: [os.kill(os.getpid(), signal.SIGINT) for _ in range(3)]);"
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "sys.exit(c.entry())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT there")
+def test_ctrl_c_between_the_work_and_the_end_is_status_130() -> None:
+    code = (
+        "import os, signal, sys; import minirnn.cli as c;"
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "c.main = lambda: os.kill(os.getpid(), signal.SIGINT);"
+        "sys.exit(c.entry())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes end differently there")
 @pytest.mark.parametrize("what", ["long output", "nothing"])
 def test_a_reader_that_goes_away_is_no_error_to_report(tmp_path: Path, what: str) -> None:
