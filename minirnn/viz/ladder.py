@@ -74,11 +74,11 @@ def ladder_counts(
     rows = [row for row in _rows(report) if row["pass"] == which]
     if not rows:
         raise ValueError(f"ladder_counts: no rows of the pass {which!r}\n  expected 'forward' or 'backward'")
+    columns = {axis: _varied(rows, axis) for axis in AXES}  # before anything is drawn: it may raise
     grid = _grid(axes)
     artists: dict[str, Any] = {}
     data: dict[str, np.ndarray] = {}
-    for j, axis in enumerate(AXES):
-        line_up, said = _varied(rows, axis)
+    for j, (axis, (line_up, said)) in enumerate(columns.items()):
         for i, quantity in enumerate(QUANTITIES):
             ax = grid[i, j]
             for rung in dict.fromkeys(row["rung"] for row in line_up):

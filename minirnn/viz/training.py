@@ -58,6 +58,12 @@ def loss_curve(
     steps, train_loss = _curve("steps", steps, "train_loss", train_loss)
     data = {"steps": steps, "train_loss": train_loss}
     heights = {name: check.number(where, f"baselines[{name!r}]", value) for name, value in (baselines or {}).items()}
+    if validation is not None:
+        try:
+            at, loss = validation
+        except (TypeError, ValueError):
+            raise ValueError(f"{where}: validation is no pair\n  expected (steps, losses), (M,) each") from None
+        data["validation_steps"], data["validation_loss"] = _curve("validation steps", at, "validation losses", loss)
     ax = axes_or_new(where, ax, 7.5, 4.2)
     artists: dict[str, Any] = {}
 
@@ -74,12 +80,7 @@ def loss_curve(
         (artists["mean"],) = ax.plot(data["mean_steps"], data["mean_loss"], color=BLUE, lw=2, label=label)
 
     if validation is not None:
-        try:
-            at, loss = validation
-        except (TypeError, ValueError):
-            raise ValueError(f"{where}: validation is no pair\n  expected (steps, losses), (M,) each") from None
-        at, loss = _curve("validation steps", at, "validation losses", loss)
-        data["validation_steps"], data["validation_loss"] = at, loss
+        at, loss = data["validation_steps"], data["validation_loss"]
         marker = "o" if len(at) <= 50 else ""
         (artists["validation"],) = ax.plot(at, loss, color=ORANGE, marker=marker, ms=4, lw=2, label="validation")
 

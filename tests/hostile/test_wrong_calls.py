@@ -59,6 +59,19 @@ def test_a_wrong_call_says_what_is_wrong_at_once_and_changes_nothing(row: Wrong)
     check(row)
 
 
+@pytest.mark.parametrize("row", calls_viz.ROWS, ids=titles(calls_viz.ROWS))
+def test_a_wrong_call_draws_nothing(row: Wrong, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not half a picture in the caller's axes, nor a figure that costs more time than the check."""
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
+        raise AssertionError(f"{row.title}: drew before it had checked")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.__init__", refuse)
+    monkeypatch.setattr("matplotlib.axes.Axes.plot", refuse)
+    with pytest.raises(row.error):
+        row.function(*row.args, **row.kwargs)
+
+
 OPERATORS = {
     "add": "__add__",
     "multiply": "__mul__",
