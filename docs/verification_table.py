@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from minirnn.commands import verify_report, verify_table
+from minirnn.verify import report as verify_report
+from minirnn.verify import table as verify_table
 
 STORED = Path(__file__).parent / "data" / "verify"
 

@@ -1,13 +1,19 @@
 """minirnn: an open book about how gradients flow through recurrent networks."""
 
+from typing import TYPE_CHECKING
+
 from minirnn import cudnn_rnn, data, devices, io, nn, ops, optim, viz
 from minirnn._version import __version__
-from minirnn.backward import grad
 from minirnn.devices import use_device
-from minirnn.gradcheck import gradcheck
+from minirnn.engine.backward import grad
+from minirnn.engine.tape import enable_grad, no_grad
+from minirnn.engine.tensor import Tensor, tensor
 from minirnn.random import manual_seed
-from minirnn.tape import enable_grad, no_grad
-from minirnn.tensor import Tensor, tensor
+
+if TYPE_CHECKING:
+    from minirnn.gradcheck import gradcheck
+else:
+    from minirnn import gradcheck  # a package that can be called: see `callable_module`
 
 __all__ = [
     "Tensor",

@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from minirnn._version import __version__
-from minirnn.commands.errors import UserError, describe, one_line
 from minirnn.devices import DeviceUnavailable
+from minirnn.user_error import UserError, describe, one_line
 
 # name -> (module, what it does). A module is imported when its command is named; one that is not there is not offered.
 COMMANDS = {

@@ -24,7 +24,7 @@ step() {  # name, limit in seconds, command
 }
 
 "$python" -m minirnn doctor >"$out/doctor.txt" 2>&1
-step ladder 300 "${pytest[@]}" tests/devices/test_cudnn_rnn_gpu.py
+step ladder 300 "${pytest[@]}" tests/devices/cuda/launch/cudnn_rnn/test_gpu.py
 step tests 420 "${pytest[@]}" ${QUICK:+-k "test_drivers or test_device"} tests/devices tests/ops tests/nn
 step verify 420 "$python" -m minirnn verify --device "$device" --out "$out/verify.json" $quick
 step check 540 "$python" -m minirnn bench --check --device "$device" --json "$out/check.json" $quick

@@ -16,11 +16,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from minirnn.devices import toolchain
-from minirnn.devices.cuda import libcuda
+from minirnn import toolchain
 from minirnn.devices.cuda.device import Cuda
-from minirnn.devices.cuda.pycuda_driver import PyCudaDriver
-from minirnn.devices.toolchain import Tool
+from minirnn.devices.cuda.gpu import libcuda
+from minirnn.devices.cuda.gpu.driver import PyCudaDriver
+from minirnn.toolchain import Tool
 from tests.devices.cuda import fake_nvmath, fake_pycuda
 
 

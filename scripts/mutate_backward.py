@@ -41,7 +41,11 @@ from mutants import Mutant, cuda_mutants, python_mutants  # noqa: E402
 CORNERS = "tests/proof/test_corners.py"
 PRIMITIVES = ("tests/ops/primitives/", CORNERS)
 BLOCKS = ("tests/ops/test_block_ops.py", "tests/ops/test_block_golden.py", "tests/proof/test_raw_gradient_ops.py")
-NETWORKS = ("tests/ops/test_cudnn_rnn.py", "tests/proof/test_raw_gradient_ops.py", "tests/proof/test_any_order.py")
+NETWORKS = (
+    "tests/ops/cudnn_rnn/test_nodes.py",
+    "tests/proof/test_raw_gradient_ops.py",
+    "tests/proof/test_any_order.py",
+)
 CPU = "minirnn/devices/cpu/"
 KERNELS = "minirnn/devices/cuda/kernels/"
 
@@ -65,44 +69,46 @@ TARGETS = [
             r".*\.backward",
             (f"tests/ops/primitives/test_{name}.py", "tests/ops/primitives/test_operands.py", CORNERS),
         )
-        for name in ("arithmetic", "elementwise", "indexing", "matmul", "reductions", "shapes", "softmax")
+        for name in ("arithmetic", "elementwise", "indexing", "products", "reductions", "shapes", "softmaxes")
     ),
-    Target("minirnn/backward.py", "_fit", PRIMITIVES),
+    Target("minirnn/engine/backward.py", "_fit", PRIMITIVES),
     Target("minirnn/devices/base.py", "sum_to_shape", PRIMITIVES),
-    Target("minirnn/ops/lstm_block.py", r".*\.backward|step_grad|step", BLOCKS),
-    Target("minirnn/ops/lstm_block_sequence.py", r".*\.(backward|compose)", BLOCKS),
+    Target("minirnn/ops/lstm_block/cell.py", r".*\.backward|step_grad|step", BLOCKS),
+    Target("minirnn/ops/lstm_block/sequence.py", r".*\.(backward|compose)", BLOCKS),
     Target("minirnn/ops/gru_block.py", r".*\.(backward|compose)", BLOCKS),
-    Target("minirnn/ops/cudnn_rnn.py", r".*\.(backward|compose)", NETWORKS),
-    Target("minirnn/ops/cudnn_rnn_compose.py", "compose_network|_direction|step", NETWORKS),
-    Target("minirnn/ops/cudnn_rnn_network.py", "backward_network", NETWORKS),
-    Target("minirnn/ops/cudnn_pack.py", r".*\.backward", ("tests/nn/test_recurrent.py", "tests/proof/test_modules.py")),
-    Target(CPU + "lstm_block.py", ".*_grad.*", ("tests/devices/cpu/test_lstm_block.py", *BLOCKS)),
+    Target("minirnn/ops/cudnn_rnn/nodes.py", r".*\.(backward|compose)", NETWORKS),
+    Target("minirnn/ops/cudnn_rnn/compose.py", "compose_network|_direction|step", NETWORKS),
+    Target("minirnn/ops/cudnn_rnn/network.py", "backward_network", NETWORKS),
     Target(
-        CPU + "lstm_block_sequence.py",
+        "minirnn/ops/cudnn_rnn/pack.py", r".*\.backward", ("tests/nn/test_recurrent.py", "tests/proof/test_modules.py")
+    ),
+    Target(CPU + "lstm_block/cell.py", ".*_grad.*", ("tests/devices/cpu/lstm_block/test_lstm_block.py", *BLOCKS)),
+    Target(
+        CPU + "lstm_block/columns.py",
         "backward|sigmoid_factor|tanh_factor",
-        ("tests/devices/cpu/test_lstm_block.py", *BLOCKS),
+        ("tests/devices/cpu/lstm_block/test_lstm_block.py", *BLOCKS),
     ),
     Target(CPU + "gru_block.py", ".*_grad", ("tests/devices/cpu/test_gru_block.py", *BLOCKS)),
     *(
-        Target(CPU + f"cudnn_rnn{name}.py", functions, ("tests/devices/cpu/test_cudnn_rnn.py", *NETWORKS))
+        Target(CPU + f"cudnn_rnn/{name}.py", functions, ("tests/devices/cpu/cudnn_rnn/test_layer.py", *NETWORKS))
         for name, functions in {
-            "": "rnn_sequence_grad",
-            "_lstm": "factors|backward",
-            "_gru": "factors|backward",
-            "_simple": "backward",
-            "_columns": ".*_gradient",
-            "_reference": ".*_grad.*",
+            "layer": "rnn_sequence_grad",
+            "lstm": "factors|backward",
+            "gru": "factors|backward",
+            "simple": "backward",
+            "columns": ".*_gradient",
+            "reference": ".*_grad.*",
         }.items()
     ),
 ]
 CUDA_TARGETS = [
-    Target(KERNELS + "lstm_block.cu", ".*_grad.*", BLOCKS),
+    Target(KERNELS + "lstm_block/cell.cu", ".*_grad.*", BLOCKS),
     Target(KERNELS + "gru_block.cu", ".*_grad.*", BLOCKS),
-    Target(KERNELS + "cudnn_rnn_steps.cu", ".*_grad.*", NETWORKS),
+    Target(KERNELS + "cudnn_rnn/steps.cu", ".*_grad.*", NETWORKS),
     Target(
-        KERNELS + "cudnn_rnn_cell.cuh",
+        KERNELS + "cudnn_rnn/cell.cuh",
         "grad",
-        ("tests/devices/test_cudnn_rnn_persistent.py::test_odd_sizes_with_the_layouts_of_a_gpu",),
+        ("tests/devices/cuda/launch/cudnn_rnn/test_persistent.py::test_odd_sizes_with_the_layouts_of_a_gpu",),
     ),
 ]
 

@@ -82,6 +82,6 @@ print(f"after the first loss {first:.4f}, after the second {w.grad.item():.4f}")
 # Try it
 # ------
 # Change ``h * h`` to ``h * h * h`` and predict what arrives at ``h`` before you run the player. Then read
-# ``minirnn/tape.py`` and ``minirnn/backward.py``: the engine you just watched is a few hundred lines.
+# ``minirnn/engine/tape.py`` and ``minirnn/engine/backward.py``: the engine you just watched is a few hundred lines.
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex01`` (product and sum) and ``ex02`` (the tape, backwards).

@@ -64,7 +64,7 @@ print(mr.gradcheck(lambda x, h, w: mr.ops.lstm_block_cell(x, cs, h, w, none, non
 # -----------------
 # Here is ``tanh`` with a backward pass that somebody wrote from memory: :math:`1 - y` instead of :math:`1 - y^2`.
 
-from minirnn.tape import Op, record  # noqa: E402
+from minirnn.engine.tape import Op, record  # noqa: E402
 
 
 class WrongTanh(Op):

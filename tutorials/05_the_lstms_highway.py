@@ -87,6 +87,6 @@ print("f:", f, "  slope of the gate:", (f * (1 - f)).round(3), "  left after 60 
 # Try it
 # ------
 # Peepholes let the gates see the cell state: ``use_peephole=True`` with ``wci, wcf, wco``. ``cell_paths`` leaves them
-# out; which new paths would you have to add? (The docstring of ``minirnn/ops/lstm_block.py`` has the two terms.)
+# out; which new paths would you have to add? (The docstring of ``minirnn/ops/lstm_block/cell.py`` has the two terms.)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex07`` (LSTM cell) and ``ex09`` (LSTM through time).

@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import minirnn as mr
-from minirnn.commands.bench_ladder import counted
+from minirnn.bench.ladder import counted
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.sim.driver import SimDriver

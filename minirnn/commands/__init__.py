@@ -11,6 +11,6 @@ What the user got wrong is raised as `UserError`, directly or through `user_mist
 line and exits with status 2. Any other exception is a bug and keeps its traceback.
 """
 
-from minirnn.commands.errors import UserError, user_mistakes
+from minirnn.user_error import UserError, user_mistakes
 
 __all__ = ["UserError", "user_mistakes"]

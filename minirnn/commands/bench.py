@@ -14,19 +14,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from minirnn.commands import bench_check, bench_ladder
-from minirnn.commands.errors import UserError
+from minirnn.bench import check as bench_check
+from minirnn.bench import ladder as bench_ladder
+from minirnn.bench.machine import machine
 from minirnn.io.atomic import atomic_write
+from minirnn.user_error import UserError
 
 SIZES = ((50, 1, 64, 64), (50, 32, 64, 128), (100, 32, 128, 256), (100, 64, 512, 512), (100, 64, 1024, 1024))
 MODES = ("lstm", "gru")
@@ -115,36 +115,6 @@ def line(result: dict[str, Any], peers: list[str]) -> str:
     return f"{name:28}{numbers}{ratios}"
 
 
-def machine(threads: int) -> dict[str, Any]:
-    """What the numbers were measured on."""
-    versions: dict[str, str | None] = {}
-    for package in ("minirnn", "numpy", "torch"):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = None
-    return {
-        "processor": processor(),
-        "cores": os.cpu_count(),
-        "threads": threads,
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "versions": versions,
-        "date": time.strftime("%Y-%m-%d"),
-    }
-
-
-def processor() -> str:
-    """The name of the processor, as well as the system tells it."""
-    try:
-        for text in Path("/proc/cpuinfo").read_text().splitlines():
-            if text.startswith("model name"):
-                return text.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
 class Workers:
     """One process a peer, asked one after the other."""
 
@@ -155,7 +125,7 @@ class Workers:
             environment[name] = str(threads)
         self.processes = {
             peer: subprocess.Popen(
-                [sys.executable, "-m", "minirnn.commands.bench_worker", peer],
+                [sys.executable, "-m", "minirnn.bench.worker", peer],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.commands.errors import UserError, user_mistakes
 from minirnn.io.arrays import read_arrays, write_arrays
 from minirnn.io.atomic import check_target
-from minirnn.io.convert import Converted, convert, convert_weights
+from minirnn.io.conversion import Converted, convert, convert_weights
 from minirnn.io.finder import Finding, find_layout
 from minirnn.io.layouts import LAYOUTS, Settings
 from minirnn.io.layouts.hub import GRU_KINDS
-from minirnn.ops.cudnn_params import DIRECTIONS, GATES, INPUT_MODES
+from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES
+from minirnn.user_error import UserError, user_mistakes
 
 SETTINGS = tuple(field.name for field in fields(Settings))
 PAIR = ("input", "output", "initial_h", "initial_c")

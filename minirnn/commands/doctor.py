@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 import minirnn as mr
+from minirnn import toolchain
 from minirnn._version import __version__
-from minirnn.commands.errors import one_line
-from minirnn.devices import toolchain
+from minirnn.user_error import one_line
 
 PACKAGES = ("numpy", "matplotlib", "tqdm", "safetensors", "torch")
 LINES = 4  # of a reason why a device doesn't work: a compiler can have much to say

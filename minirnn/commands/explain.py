@@ -15,13 +15,13 @@ import numpy as np
 
 import minirnn
 from minirnn import devices, ops
-from minirnn.commands.errors import UserError, user_mistakes
 from minirnn.devices.cuda.driver import Limits
-from minirnn.devices.cuda.launch.cudnn_rnn_choice import AUTO, H200, RUNGS, VARIABLE, choose
-from minirnn.devices.cuda.launch.cudnn_rnn_layout import Sizes
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import AUTO, H200, RUNGS, VARIABLE, choose
+from minirnn.devices.cuda.launch.cudnn_rnn.layout import Sizes
 from minirnn.devices.cuda.recordings import VARIABLE as GRAPHS
-from minirnn.ops.cudnn_params import DIRECTIONS, GATES, INPUT_MODES, Network
-from minirnn.ops.cudnn_rnn_network import Call, kernel_layout, reserve_layout
+from minirnn.ops.cudnn_rnn.network import Call, kernel_layout, reserve_layout
+from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES, Network
+from minirnn.user_error import UserError, user_mistakes
 
 ROOT = Path(minirnn.__file__).parent
 
@@ -39,21 +39,21 @@ class Family:
 
 
 _CELL = Family(
-    "minirnn.ops.lstm_block",
+    "minirnn.ops.lstm_block.cell",
     (
-        ("minirnn.devices.cpu.lstm_block", "lstm_block_cell"),
-        ("minirnn.devices.cpu.lstm_block", "lstm_block_cell_grad"),
+        ("minirnn.devices.cpu.lstm_block.cell", "lstm_block_cell"),
+        ("minirnn.devices.cpu.lstm_block.cell", "lstm_block_cell_grad"),
     ),
     "lstm_block",
 )
-_SEQUENCE = Family("minirnn.ops.lstm_block", _CELL.numpy, "lstm_block")
+_SEQUENCE = Family("minirnn.ops.lstm_block.cell", _CELL.numpy, "lstm_block")
 _GRU = Family(
     "minirnn.ops.gru_block",
     (("minirnn.devices.cpu.gru_block", "gru_block_cell"), ("minirnn.devices.cpu.gru_block", "gru_block_cell_grad")),
     "gru_block",
 )
-_CUDNN = Family("minirnn.ops.cudnn_rnn", (("minirnn.devices.cpu.cudnn_rnn_reference", ""),), "cudnn_rnn")
-_PARAMS = Family("minirnn.ops.cudnn_params", (), "")
+_CUDNN = Family("minirnn.ops.cudnn_rnn.nodes", (("minirnn.devices.cpu.cudnn_rnn.reference", ""),), "cudnn_rnn")
+_PARAMS = Family("minirnn.ops.cudnn_rnn.params", (), "")
 
 
 def family_of(op: str) -> Family:

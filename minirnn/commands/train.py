@@ -22,13 +22,14 @@ import time
 from pathlib import Path
 
 from minirnn import data, devices
-from minirnn.commands import train_folder, train_pictures
 from minirnn.commands.doctor import this_program
-from minirnn.commands.errors import UserError, user_mistakes
-from minirnn.commands.train_folder import CHECKPOINT, MetricsFile
-from minirnn.commands.train_options import Options, add_option_arguments, given, resumed
-from minirnn.commands.train_progress import Interrupt, Progress, both_units
-from minirnn.commands.train_run import Training, damages, hash_of, read_checkpoint
+from minirnn.train import folder as train_folder
+from minirnn.train import pictures as train_pictures
+from minirnn.train.folder import CHECKPOINT, MetricsFile
+from minirnn.train.options import Options, add_option_arguments, given, resumed
+from minirnn.train.progress import Interrupt, Progress, both_units
+from minirnn.train.run import Training, damages, hash_of, read_checkpoint
+from minirnn.user_error import UserError, user_mistakes
 
 DEFAULT_OUT = "minirnn-out"
 SAVE_EVERY, SAVE_AFTER = 100, 30.0  # steps; seconds

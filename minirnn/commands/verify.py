@@ -17,23 +17,21 @@ import numpy as np
 from tqdm import tqdm
 
 import minirnn as mr
+from minirnn import toolchain
 from minirnn._version import __version__
-from minirnn.commands import (
-    verify_against,
-    verify_block,
-    verify_cudnn,
-    verify_layout,
-    verify_primitives,
-    verify_report,
-    verify_rungs,
-    verify_stored,
-    verify_table,
-    verify_ways,
-)
 from minirnn.commands.doctor import blas
-from minirnn.commands.errors import UserError, one_line, user_mistakes
-from minirnn.commands.verify_table import FAILED, OPS, Check, Result
-from minirnn.devices import toolchain
+from minirnn.user_error import UserError, one_line, user_mistakes
+from minirnn.verify import against as verify_against
+from minirnn.verify import block as verify_block
+from minirnn.verify import cudnn as verify_cudnn
+from minirnn.verify import layout as verify_layout
+from minirnn.verify import primitives as verify_primitives
+from minirnn.verify import report as verify_report
+from minirnn.verify import rungs as verify_rungs
+from minirnn.verify import stored as verify_stored
+from minirnn.verify import table as verify_table
+from minirnn.verify import ways as verify_ways
+from minirnn.verify.table import FAILED, OPS, Check, Result
 
 DEVICES = ("cpu", "cuda-sim", "cuda")
 

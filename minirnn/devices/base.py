@@ -98,6 +98,10 @@ KERNELS: dict[str, str] = {
 """Name of every optional fused kernel and its signature. Shapes: the docstring of the op of the same name."""
 
 
+class DeviceUnavailable(RuntimeError):
+    """A known device that cannot work here. The text says why and names the one command that would bring it."""
+
+
 class Device:
     """Base class of all devices.
 
@@ -148,11 +152,6 @@ class Device:
 
     def __hash__(self) -> int:
         return hash(self.name)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        from minirnn.devices.registry import get  # which imports this module
-
-        return get, (self.name,)  # a copied Tensor stays on its device
 
     def __repr__(self) -> str:
         return f"<device {self.name}>"

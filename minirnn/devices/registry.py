@@ -16,16 +16,12 @@ from minirnn.messages import shown
 Factory = Callable[[], Device]
 
 
-class DeviceUnavailable(RuntimeError):
-    """A known device that cannot work here. The text says why and names the one command that would bring it."""
-
-
 def _cpu() -> Device:
     return importlib.import_module("minirnn.devices.cpu.device").CPU()
 
 
 def _cuda() -> Device:
-    driver = importlib.import_module("minirnn.devices.cuda.pycuda_driver").PyCudaDriver()
+    driver = importlib.import_module("minirnn.devices.cuda.gpu.driver").PyCudaDriver()
     return _on(driver)
 
 
@@ -158,3 +154,10 @@ class use_device:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         _default.device = self._before
+
+
+def _reduce(device: Device) -> tuple[Any, ...]:
+    return get, (device.name,)
+
+
+Device.__reduce__ = _reduce  # type: ignore[assignment, method-assign]  # a copied or pickled Tensor stays on its device

@@ -1,6 +1,12 @@
-"""gradcheck: does `backward` agree with what the function does? Answered by central differences in float64."""
+"""Does `backward` agree with what the function does? Answered by central differences in float64.
 
+``mr.gradcheck(function, inputs)`` calls this package: it is `check.gradcheck`.
+"""
+
+from minirnn.callable_module import make_callable
 from minirnn.gradcheck.check import gradcheck
 from minirnn.gradcheck.report import GradcheckError, InputReport, Report
 
 __all__ = ["GradcheckError", "InputReport", "Report", "gradcheck"]
+
+make_callable(__name__, gradcheck)

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.engine.tensor import Tensor, tensor
 from minirnn.gradcheck.differences import Along, Comparison
 from minirnn.gradcheck.function import Gradients, analytic, name_of, outputs, promote
 from minirnn.gradcheck.report import GradcheckError, InputReport, Report
 from minirnn.messages import shown
-from minirnn.tensor import Tensor, tensor
 
 STEPS = (1e-3, 1e-5)
 """Relative step sizes. The second is tried where the first disagrees: it stays clear of kinks and poles nearby."""

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minirnn.engine.tensor import tensor
 from minirnn.gradcheck.function import outputs
 from minirnn.gradcheck.report import InputReport, ratio
-from minirnn.tensor import tensor
 
 
 class Along:

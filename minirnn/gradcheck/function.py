@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.backward import grad
-from minirnn.tape import enable_grad
-from minirnn.tensor import Tensor, tensor
+from minirnn.engine.backward import grad
+from minirnn.engine.tape import enable_grad
+from minirnn.engine.tensor import Tensor, tensor
 
 
 def name_of(fn: Any) -> str:

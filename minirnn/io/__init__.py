@@ -3,7 +3,7 @@
 from minirnn.io.arrays import read_arrays, write_arrays
 from minirnn.io.atomic import atomic_write
 from minirnn.io.checkpoint import load, save
-from minirnn.io.convert import convert, convert_file, convert_weights
+from minirnn.io.conversion import convert, convert_file, convert_weights
 from minirnn.io.finder import find_layout
 
 __all__ = [

@@ -20,7 +20,7 @@ from minirnn.devices.cuda.sim.trace import SECTOR, Trace
 def on_gpu(answer: Any, protocol: Any) -> None:
     """Compile and run on the GPU. Without locks, since nvcc is a process and a CUDA context outgrows any limit of
     addresses: for a student's own machine, never for grading."""
-    from minirnn.devices.cuda.pycuda_driver import PyCudaDriver
+    from minirnn.devices.cuda.gpu.driver import PyCudaDriver
 
     try:
         answer.read()

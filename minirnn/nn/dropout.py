@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from minirnn.engine.tensor import Tensor
 from minirnn.nn import functional
 from minirnn.nn.module import Module
-from minirnn.tensor import Tensor
 
 
 class Dropout(Module):

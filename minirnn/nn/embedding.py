@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from minirnn.devices.base import Device
+from minirnn.engine.tensor import Tensor
 from minirnn.nn.initial import Factory, size
 from minirnn.nn.module import Module
 from minirnn.ops.primitives import embedding
-from minirnn.tensor import Tensor
 
 
 class Embedding(Module):

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from minirnn import random
+from minirnn.engine.tensor import Tensor, as_tensor, tensor
 from minirnn.ops import check
 from minirnn.ops.primitives import cross_entropy
 from minirnn.ops.primitives.operands import reduction_of
-from minirnn.tensor import Tensor, as_tensor, tensor
 
 __all__ = ["cross_entropy", "dropout", "mse_loss"]
 

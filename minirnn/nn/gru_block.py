@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from minirnn.devices.base import Device
+from minirnn.engine.tensor import Tensor
 from minirnn.nn import states
 from minirnn.nn.initial import Factory, size
 from minirnn.nn.loading import refuse_other_gru
 from minirnn.nn.module import Module
 from minirnn.ops.gru_block import GRUBlockCellOutput, gru_block_cell
-from minirnn.tensor import Tensor
 
 
 class GRUBlockCell(Module):

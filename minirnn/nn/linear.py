@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from minirnn.devices.base import Device
+from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.nn.initial import Factory, size
 from minirnn.nn.module import Module
 from minirnn.ops import check
-from minirnn.tensor import Tensor, as_tensor
 
 
 class Linear(Module):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from minirnn.engine.tensor import Tensor
 from minirnn.nn import functional
 from minirnn.nn.module import Module
 from minirnn.ops.primitives.operands import reduction_of
-from minirnn.tensor import Tensor
 
 
 class _Loss(Module):

@@ -8,16 +8,16 @@ import numpy as np
 
 from minirnn import html
 from minirnn.devices.base import Device
+from minirnn.engine.tensor import Tensor
 from minirnn.host_array import integers
 from minirnn.nn import states
 from minirnn.nn.initial import Factory, size
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
 from minirnn.ops import check
-from minirnn.ops.lstm_block import LSTMBlockCellOutput, lstm_block_cell
-from minirnn.ops.lstm_block_sequence import BlockLSTMOutput, block_lstm
+from minirnn.ops.lstm_block.cell import LSTMBlockCellOutput, lstm_block_cell
+from minirnn.ops.lstm_block.sequence import BlockLSTMOutput, block_lstm
 from minirnn.ops.primitives import concat, expand_dims, where
-from minirnn.tensor import Tensor
 
 
 class LSTMState(NamedTuple):

@@ -9,9 +9,9 @@ import numpy as np
 
 from minirnn import html
 from minirnn.devices.base import Device
+from minirnn.engine.tensor import Tensor
 from minirnn.nn.loading import check_names, check_values
 from minirnn.nn.parameter import Parameter
-from minirnn.tensor import Tensor
 
 
 class Module:

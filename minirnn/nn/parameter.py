@@ -8,7 +8,7 @@ import numpy as np
 
 from minirnn import devices
 from minirnn.devices.base import Device
-from minirnn.tensor import Tensor, next_seq, tensor
+from minirnn.engine.tensor import Tensor, next_seq, tensor
 
 
 class Parameter(Tensor):

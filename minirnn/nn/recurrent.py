@@ -13,23 +13,23 @@ from typing import Any
 
 from minirnn import random
 from minirnn.devices.base import Device
+from minirnn.engine.tape import mode
+from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.nn.initial import Factory, size
 from minirnn.nn.loading import refuse_other_gru
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
 from minirnn.ops import check
-from minirnn.ops.cudnn_dropout import dropout_mask
-from minirnn.ops.cudnn_pack import pack_params
-from minirnn.ops.cudnn_params import Network
-from minirnn.ops.cudnn_params_check import choice
-from minirnn.ops.cudnn_rnn import CudnnRNN
-from minirnn.ops.cudnn_rnn_check import sequence_lengths
-from minirnn.ops.cudnn_rnn_compose import Weights
-from minirnn.ops.cudnn_rnn_network import Call
+from minirnn.ops.cudnn_rnn.check import sequence_lengths
+from minirnn.ops.cudnn_rnn.compose import Weights
+from minirnn.ops.cudnn_rnn.dropout import dropout_mask
+from minirnn.ops.cudnn_rnn.network import Call
+from minirnn.ops.cudnn_rnn.nodes import CudnnRNN
+from minirnn.ops.cudnn_rnn.pack import pack_params
+from minirnn.ops.cudnn_rnn.params import Network
+from minirnn.ops.cudnn_rnn.params_check import choice
 from minirnn.ops.fused import zeros
 from minirnn.ops.primitives import expand_dims, squeeze, transpose
-from minirnn.tape import mode
-from minirnn.tensor import Tensor, as_tensor
 
 
 class _Recurrent(Module):
@@ -98,7 +98,7 @@ class _Recurrent(Module):
                     self._names.append(part + suffix if self.bias or not part.startswith("bias") else None)
 
     def packed(self) -> Tensor:
-        """All parameters as the buffer ``params`` of `minirnn.ops.cudnn_rnn`, on the tape."""
+        """All parameters as the buffer ``params`` of `minirnn.ops.cudnn_rnn.nodes`, on the tape."""
         return pack_params(self.net, [None if name is None else getattr(self, name) for name in self._names])
 
     def weights(self, p: int) -> Weights:

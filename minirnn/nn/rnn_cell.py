@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from minirnn.devices.base import Device
+from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
 from minirnn.nn import states
 from minirnn.nn.initial import Factory, size
 from minirnn.nn.module import Module
 from minirnn.ops import check
 from minirnn.ops.primitives import relu, tanh
-from minirnn.tensor import Tensor
 
 
 class RNNCell(Module):

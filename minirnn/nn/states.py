@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.engine.tensor import Tensor, as_tensor, tensor
 from minirnn.ops import check
-from minirnn.tensor import Tensor, as_tensor, tensor
 
 
 def zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:

@@ -1,14 +1,15 @@
 """Ops: what a node of the tape means and how its gradient is assembled."""
 
-from minirnn.ops.cudnn_canonical import (
+from typing import TYPE_CHECKING
+
+from minirnn.ops.cudnn_rnn.canonical import (
     cudnn_rnn_canonical_to_params,
     cudnn_rnn_canonical_to_params_v2,
     cudnn_rnn_params_to_canonical,
     cudnn_rnn_params_to_canonical_v2,
 )
-from minirnn.ops.cudnn_params import cudnn_rnn_params_size
-from minirnn.ops.cudnn_rnn_versions import (
-    cudnn_rnn,
+from minirnn.ops.cudnn_rnn.params import cudnn_rnn_params_size
+from minirnn.ops.cudnn_rnn.versions import (
     cudnn_rnn_backprop,
     cudnn_rnn_backprop_v2,
     cudnn_rnn_backprop_v3,
@@ -16,10 +17,15 @@ from minirnn.ops.cudnn_rnn_versions import (
     cudnn_rnn_v3,
 )
 from minirnn.ops.gru_block import gru_block_cell, gru_block_cell_grad
-from minirnn.ops.lstm_block import lstm_block_cell, lstm_block_cell_grad
-from minirnn.ops.lstm_block_sequence import block_lstm, block_lstm_grad, block_lstm_grad_v2, block_lstm_v2
+from minirnn.ops.lstm_block.cell import lstm_block_cell, lstm_block_cell_grad
+from minirnn.ops.lstm_block.sequence import block_lstm, block_lstm_grad, block_lstm_grad_v2, block_lstm_v2
 from minirnn.ops.primitives import *  # noqa: F403
 from minirnn.ops.primitives import __all__ as _primitives
+
+if TYPE_CHECKING:
+    from minirnn.ops.cudnn_rnn.versions import cudnn_rnn
+else:
+    from minirnn.ops import cudnn_rnn  # a package that can be called: see `callable_module`
 
 __all__ = [  # noqa: PLE0604
     *_primitives,

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.base import FLOATS, Device
+from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
 from minirnn.ops.primitives.operands import same_device
-from minirnn.tensor import Tensor, as_tensor
 
 
 def device_of(*values: Any) -> Device | None:

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.backward import grad
 from minirnn.devices.base import KERNELS
+from minirnn.engine.backward import grad
+from minirnn.engine.tape import Op, enable_grad, mode, record_many
+from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.primitives.elementwise import astype, identity
 from minirnn.ops.primitives.operands import same_device
-from minirnn.tape import Op, enable_grad, mode, record_many
-from minirnn.tensor import Tensor, leaf
 
 
 class FusedOp(Op):

@@ -34,10 +34,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from minirnn import html
+from minirnn.engine.tensor import Tensor
 from minirnn.ops import check
 from minirnn.ops.fused import FusedOp, or_zeros
 from minirnn.ops.primitives import concat, sigmoid, split, tanh
-from minirnn.tensor import Tensor
 
 
 class GRUBlockCellOutput(NamedTuple):

@@ -7,16 +7,16 @@ from minirnn.viz.jacobians import jacobian_spectrum, state_jacobians
 from minirnn.viz.kernel_access import bank_conflicts, thread_map, warp_accesses
 from minirnn.viz.ladder import ladder_counts
 from minirnn.viz.ladder_schematic import between_steps
-from minirnn.viz.parameter_buffer import parameter_buffer
+from minirnn.viz.parameter_layout import parameter_buffer
 from minirnn.viz.paths import cell_paths, path_strengths
 from minirnn.viz.picture import Picture, save
 from minirnn.viz.precision import precision_over_time
 from minirnn.viz.ratios import UpdateRatios, update_ratios
-from minirnn.viz.roofline import roofline
+from minirnn.viz.rooflines import roofline
 from minirnn.viz.shares import gradient_shares, per_step_gradients
-from minirnn.viz.tape_graph import tape_graph
-from minirnn.viz.tape_player import TapePlayer, tape_player
-from minirnn.viz.tape_svg import TapeDrawing, tape_svg
+from minirnn.viz.tape.graph import tape_graph
+from minirnn.viz.tape.player import TapePlayer, tape_player
+from minirnn.viz.tape.svg import TapeDrawing, tape_svg
 from minirnn.viz.timing import timings
 from minirnn.viz.training import loss_curve
 

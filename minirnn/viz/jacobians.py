@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn.backward import grad
-from minirnn.tensor import Tensor
+from minirnn.engine.backward import grad
+from minirnn.engine.tensor import Tensor
 from minirnn.viz.colors import BLUE, GRAY, ORANGE
 from minirnn.viz.picture import Picture, as_numbers, axes_or_new, check_tensor, whole_steps
 

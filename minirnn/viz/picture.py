@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minirnn.engine.tensor import Tensor
 from minirnn.io.atomic import atomic_write
-from minirnn.tensor import Tensor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn.tensor import Tensor
+from minirnn.engine.tensor import Tensor
 from minirnn.viz.picture import Picture, as_numbers, axes_or_new, whole_steps
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn.backward import grad
+from minirnn.engine.backward import grad
+from minirnn.engine.tensor import Tensor
 from minirnn.ops import identity
-from minirnn.tensor import Tensor
 from minirnn.viz.colors import BLUE, ORANGE, RED
 from minirnn.viz.picture import Picture, as_array, as_numbers, axes_or_new, check_tensor, whole_steps
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from minirnn.bench import worker as bench_worker
 from minirnn.cli import main
-from minirnn.commands import bench_worker
 
 
 def test_numbers_ratios_and_machine_are_printed_and_stored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

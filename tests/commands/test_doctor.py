@@ -15,12 +15,11 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import cli
+from minirnn import cli, toolchain
 from minirnn._version import __version__
 from minirnn.commands import doctor
-from minirnn.devices import toolchain
 from minirnn.devices.cuda.driver import CompileError
-from minirnn.devices.toolchain import Tool
+from minirnn.toolchain import Tool
 
 
 @pytest.fixture

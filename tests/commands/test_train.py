@@ -20,9 +20,11 @@ import pytest
 
 import minirnn as mr
 from minirnn import cli, data, viz
-from minirnn.commands import train_folder, train_pictures, train_run
-from minirnn.commands.train_folder import CHECKPOINT, FILES, METRICS
 from minirnn.io import checkpoint
+from minirnn.train import folder as train_folder
+from minirnn.train import pictures as train_pictures
+from minirnn.train import run as train_run
+from minirnn.train.folder import CHECKPOINT, FILES, METRICS
 
 TINY = ["--hidden", "7", "--batch", "3", "--length", "11"]
 

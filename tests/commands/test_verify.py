@@ -18,13 +18,18 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from minirnn.cli import build_parser, main
-from minirnn.commands import verify, verify_cudnn, verify_rungs, verify_stored, verify_table, verify_ways
-from minirnn.commands.verify_table import ABSENT, FAILED, OPS, PASSED, Cell, Result
+from minirnn.commands import verify
 from minirnn.devices.cpu.device import CPU
 from minirnn.devices.cuda import device as cuda_device
 from minirnn.devices.cuda.driver import LaunchError
-from minirnn.ops.cudnn_params import Network
+from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.gru_block import GRUBlockCell, GRUBlockCellGrad
+from minirnn.verify import cudnn as verify_cudnn
+from minirnn.verify import rungs as verify_rungs
+from minirnn.verify import stored as verify_stored
+from minirnn.verify import table as verify_table
+from minirnn.verify import ways as verify_ways
+from minirnn.verify.table import ABSENT, FAILED, OPS, PASSED, Cell, Result
 
 ROOT = Path(__file__).parents[2]
 BASELINE = ROOT / "docs" / "data" / "verify" / "cpu_cuda-sim.json"

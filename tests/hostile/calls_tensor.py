@@ -68,8 +68,8 @@ MAKING: list[Wrong] = [
     wrong("tensor on device 0, as torch counts", "device 0 & int & 'cpu'", mr.tensor, [1.0], device=0),
     wrong("tensor on cuda:0, as torch says", "'cuda:0' & cuda-sim & likely 'cuda'", mr.tensor, [1.0], device="cuda:0"),
     wrong("an integer too large for any dtype", "dtype object", mr.tensor, [2**70]),
-    wrong("Tensor called as a class", "minirnn.tensor", mr.Tensor),
-    wrong("torch-like Tensor(data)", "minirnn.tensor", mr.Tensor, [1.0]),
+    wrong("Tensor called as a class", "minirnn.engine.tensor", mr.Tensor),
+    wrong("torch-like Tensor(data)", "minirnn.engine.tensor", mr.Tensor, [1.0]),
 ]
 
 METHODS: list[Wrong] = [

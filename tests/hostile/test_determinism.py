@@ -20,8 +20,8 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn, ops
-from minirnn.commands.train_options import Options
-from minirnn.commands.train_run import Training
+from minirnn.train.options import Options
+from minirnn.train.run import Training
 from tests.hostile.test_threads_and_forks import train
 
 ROOT = Path(__file__).parents[2]

@@ -21,13 +21,13 @@ import pytest
 import minirnn as mr
 from minirnn import nn, optim, viz
 from minirnn.commands import train as command
-from minirnn.commands.errors import UserError
-from minirnn.commands.train_folder import CHECKPOINT, opened
-from minirnn.commands.train_options import Options
-from minirnn.commands.train_progress import Interrupt
-from minirnn.commands.train_run import Training, read_checkpoint
+from minirnn.engine.tape import mode
 from minirnn.io import load, save, write_arrays
-from minirnn.tape import mode
+from minirnn.train.folder import CHECKPOINT, opened
+from minirnn.train.options import Options
+from minirnn.train.progress import Interrupt
+from minirnn.train.run import Training, read_checkpoint
+from minirnn.user_error import UserError
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -136,9 +136,9 @@ READ_ONLY = """
 import os, sys
 from pathlib import Path
 import numpy as np
-from minirnn.commands.errors import UserError
-from minirnn.commands.train_run import Training
-from minirnn.commands.train_options import Options
+from minirnn.user_error import UserError
+from minirnn.train.run import Training
+from minirnn.train.options import Options
 from minirnn.io import load, save, write_arrays
 import safetensors.numpy
 training = Training(Options(hidden=4, batch=2, length=5), {text!r})

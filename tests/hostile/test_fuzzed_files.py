@@ -16,11 +16,11 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.commands.errors import UserError
-from minirnn.commands.train_options import Options
-from minirnn.commands.train_run import Training, damages, read_checkpoint
 from minirnn.io import convert, load, read_arrays, save, write_arrays
 from minirnn.learn import course
+from minirnn.train.options import Options
+from minirnn.train.run import Training, damages, read_checkpoint
+from minirnn.user_error import UserError
 from tests.hostile import damage
 from tests.hostile.little_memory import little_memory, resource
 

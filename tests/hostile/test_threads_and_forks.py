@@ -17,7 +17,7 @@ import minirnn as mr
 from minirnn import nn, ops, optim
 from minirnn.devices.base import Device
 from minirnn.devices.cpu.primitives import Primitives
-from minirnn.tape import mode
+from minirnn.engine.tape import mode
 
 ROOT = Path(__file__).parents[2]
 T, B, I, H = 4, 2, 3, 5

@@ -12,7 +12,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import random
-from minirnn.tape import mode
+from minirnn.engine.tape import mode
 from tests.hostile import (
     calls_block,
     calls_cudnn,

@@ -13,8 +13,8 @@ import numpy as np
 
 import minirnn as mr
 from minirnn import random
-from minirnn.tape import mode
-from minirnn.tensor import Tensor
+from minirnn.engine.tape import mode
+from minirnn.engine.tensor import Tensor
 
 CPU_SECONDS = 0.05
 TRIES = 3  # the best counts: the first may import a module, and a machine may be busy

@@ -14,9 +14,9 @@ import numpy as np
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.ops.cudnn_params import Network
+from minirnn.ops.cudnn_rnn.params import Network
 from tests.ops.block_cases import gru_inputs, lstm_inputs
-from tests.ops.cudnn_cases import attributes_of
+from tests.ops.cudnn_rnn.cudnn_cases import attributes_of
 
 T, B, I, H = 3, 2, 3, 4
 LENGTHS = (1, 3)

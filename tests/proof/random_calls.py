@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.ops.cudnn_params import Network
+from minirnn.ops.cudnn_rnn.params import Network
 from tests.ops.block_cases import GRU_INPUTS, LSTM_INPUTS, gru_inputs, lstm_inputs
-from tests.ops.cudnn_cases import attributes_of
+from tests.ops.cudnn_rnn.cudnn_cases import attributes_of
 
 BATCH_AXES = {"x": 0, "cs_prev": 0, "h_prev": 0, "input": 1, "input_h": 1, "input_c": 1, "sequence_lengths": 0}
 

@@ -8,10 +8,10 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.ops.cudnn_params import Network
+from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.fused import FusedOp
 from tests.ops.block_cases import gru_inputs, lstm_inputs
-from tests.ops.cudnn_cases import random_call
+from tests.ops.cudnn_rnn.cudnn_cases import random_call
 
 # ---- primitives
 

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices import toolchain
+from minirnn import toolchain
+from minirnn.devices import DeviceUnavailable
 from minirnn.devices.counting import Counting
 from minirnn.devices.cuda.driver import CompileError, LaunchError, Matrix
-from minirnn.devices.cuda.sim import build, compiler, report, runtime
-from minirnn.devices.registry import DeviceUnavailable
+from minirnn.devices.cuda.sim import build, compiler, report
+from minirnn.devices.cuda.sim import library as runtime
 
 # ---- arrays of the CUDA devices
 
@@ -173,7 +174,7 @@ def test_a_runtime_that_cannot_be_loaded_makes_the_device_unavailable(tmp_path: 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the simulator does not run there")
 def test_an_instruction_of_no_library_has_no_line() -> None:
-    assert report.place_of(0, Path("lstm_block-1234.so")) == report.Place("lstm_block.cu", 0)
+    assert report.place_of(0, Path("lstm_block@cell-1234.so")) == report.Place("lstm_block/cell.cu", 0)
 
 
 # ---- the tools around

@@ -10,10 +10,10 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.ops.cudnn_params import Network
+from minirnn.ops.cudnn_rnn.params import Network
 from tests.compare import assert_close
 from tests.ops.block_cases import gru_inputs, lstm_inputs
-from tests.ops.cudnn_cases import attributes_of, random_call
+from tests.ops.cudnn_rnn.cudnn_cases import attributes_of, random_call
 from tests.proof.derivatives import DIFFERENCES, along, derivatives
 from tests.proof.fused_cases import LENGTHS
 

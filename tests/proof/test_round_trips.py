@@ -14,7 +14,7 @@ import minirnn as mr
 from minirnn import ops
 from minirnn.io import convert
 from minirnn.io.layouts.gates import reorder
-from minirnn.ops.cudnn_params import Network
+from minirnn.ops.cudnn_rnn.params import Network
 from tests.proof.random_calls import SEEDS, networks
 
 KEEPING = ("torch.nn", "cudnn.params", "tf.canonical", "onnx")  # the others have one bias and lose how it was split

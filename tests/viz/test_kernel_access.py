@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices.cuda.launch.elementwise import cells
+from minirnn.devices.cuda.launch.primitives.elementwise import cells
 from minirnn.viz import bank_conflicts, thread_map, warp_accesses
 
 SOURCE = """extern "C" __global__ void strided(const float *x, float *y, int step) {

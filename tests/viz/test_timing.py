@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.commands.bench_times import Clock, sequences
+from minirnn.bench.times import Clock, sequences
 from minirnn.viz import timings
 
 REPORT = Path(__file__).parents[2] / "docs" / "data" / "cpu" / "sequence_ops.json"

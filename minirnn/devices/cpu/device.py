@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from minirnn.devices.base import Device
-from minirnn.devices.cpu import cudnn_rnn, gru_block, lstm_block
+from minirnn.devices.cpu import gru_block
+from minirnn.devices.cpu.cudnn_rnn import layer as cudnn_rnn
+from minirnn.devices.cpu.lstm_block import cell as lstm_block
 from minirnn.devices.cpu.primitives import Primitives
 
 

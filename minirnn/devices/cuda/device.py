@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cuda.driver import Driver, Kernel
-from minirnn.devices.cuda.launch import cudnn_rnn, gru_block, lstm_block
-from minirnn.devices.cuda.launch.cudnn_rnn_choice import rung_from_environment
+from minirnn.devices.cuda.launch import gru_block
+from minirnn.devices.cuda.launch.cudnn_rnn import sequence as cudnn_rnn
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import rung_from_environment
+from minirnn.devices.cuda.launch.lstm_block import cell as lstm_block
 from minirnn.devices.cuda.launch.sources import options, text
 from minirnn.devices.cuda.primitives import Primitives
 from minirnn.devices.cuda.recordings import Recordings
@@ -28,7 +30,7 @@ class Cuda(Primitives):
     Attributes
     ----------
     cudnn_rnn_rung : str or None
-        The rung of the CudnnRNN ladder to take where it can be had (`launch/cudnn_rnn_choice.py`); at first what
+        The rung of the CudnnRNN ladder to take where it can be had (`launch/cudnn_rnn/choice.py`); at first what
         ``MINIRNN_CUDNN_RNN`` says. None: as sizes and device suggest.
     rungs : collections.Counter
         How often a layer was computed by which rung: ``"steps forward"``, ``"persistent backward"``, ...

@@ -12,10 +12,10 @@ import numpy as np
 from minirnn.devices.base import Device
 from minirnn.devices.cuda.array import CudaArray, c_steps
 from minirnn.devices.cuda.driver import Driver, Kernel
-from minirnn.devices.cuda.launch import index as indexing
-from minirnn.devices.cuda.launch import matmul as products
-from minirnn.devices.cuda.launch.elementwise import broadcast_steps, copy, elementwise, fill
-from minirnn.devices.cuda.launch.reduce import reduce, softmax
+from minirnn.devices.cuda.launch.primitives import index as indexing
+from minirnn.devices.cuda.launch.primitives import products
+from minirnn.devices.cuda.launch.primitives.elementwise import broadcast_steps, copy, elementwise, fill
+from minirnn.devices.cuda.launch.primitives.reduce import reduce, softmax
 from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator
 
 if TYPE_CHECKING:
@@ -174,18 +174,18 @@ class Primitives(Device):
         if kernel == "subtract" and dtype == BOOL:
             raise TypeError("subtract: got booleans\n  expected numbers\n  use not_equal for an exclusive or")
         operands = self._operand(a, dtype), self._operand(b, dtype)
-        file = "arithmetic.cu" if result is None else "compare.cu"
+        file = "primitives/arithmetic.cu" if result is None else "primitives/compare.cu"
         return elementwise(self, file, kernel, operands, dtype, result or dtype)
 
     def _unary(self, kernel: str, a: CudaArray) -> CudaArray:
         self._own(a)
-        return elementwise(self, "arithmetic.cu", kernel, (a,), a.dtype, a.dtype)
+        return elementwise(self, "primitives/arithmetic.cu", kernel, (a,), a.dtype, a.dtype)
 
     def _function(self, kernel: str, a: CudaArray) -> CudaArray:
         self._own(a)
         if a.dtype.kind != "f":
             a = self.cast(a, np.float64)
-        return elementwise(self, "functions.cu", f"{kernel}_", (a,), a.dtype, a.dtype)
+        return elementwise(self, "primitives/functions.cu", f"{kernel}_", (a,), a.dtype, a.dtype)
 
     # ---- elementwise, one operand
 
@@ -262,7 +262,7 @@ class Primitives(Device):
     def where(self, condition: Any, a: Any, b: Any) -> CudaArray:
         dtype = self._common(a, b)
         operands = self._operand(condition, BOOL), self._operand(a, dtype), self._operand(b, dtype)
-        return elementwise(self, "compare.cu", "where", operands, dtype, dtype)
+        return elementwise(self, "primitives/compare.cu", "where", operands, dtype, dtype)
 
     def clip(self, a: CudaArray, low: float | None, high: float | None) -> CudaArray:
         self._own(a)
@@ -272,7 +272,7 @@ class Primitives(Device):
         limits = [
             number(a.dtype.type(x)) for x in (smallest if low is None else low, largest if high is None else high)
         ]
-        return elementwise(self, "arithmetic.cu", "clip", (a,), a.dtype, a.dtype, *limits)
+        return elementwise(self, "primitives/arithmetic.cu", "clip", (a,), a.dtype, a.dtype, *limits)
 
     # ---- reductions
 

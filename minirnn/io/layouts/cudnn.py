@@ -3,8 +3,9 @@
     cudnn.params       params (n,)
     tf.canonical       weights_0, weights_1, ... (H, in), (H, P), (P, H)      biases_0, biases_1, ... (H,)
 
-Order and offsets: `minirnn.ops.cudnn_params`; gates i, f, n, o and r, z, n, two biases. With input_mode "skip_input"
-layer 0 has no input matrices; they are read as identities, and only identities can be left out on the way back.
+Order and offsets: `minirnn.ops.cudnn_rnn.params`; gates i, f, n, o and r, z, n, two biases. With input_mode
+"skip_input" layer 0 has no input matrices; they are read as identities, and only identities can be left out on
+the way back.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from minirnn.io.layouts.base import Arrays, Layout
 from minirnn.io.layouts.gates import CUDNN_GATES
 from minirnn.io.layouts.hub import LayerWeights, Weights
 from minirnn.io.layouts.settings import Settings, missing
-from minirnn.ops.cudnn_params import DIRECTIONS, GATES, Network
+from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, Network
 
 
 class CudnnParams(Layout):

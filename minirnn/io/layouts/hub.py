@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minirnn.ops.cudnn_params import Network
+from minirnn.ops.cudnn_rnn.params import Network
 
 GRU_KINDS = ("reset_after", "reset_before")
 FLOATS = ("float16", "float32", "float64")

@@ -1,4 +1,4 @@
-"""One layer of the hub form, run in plain NumPy, as its formulas stand (`minirnn.ops.cudnn_rnn`, `gru_block`)."""
+"""One layer of the hub form, run in plain NumPy, as its formulas stand (`minirnn.ops.cudnn_rnn.nodes`, `gru_block`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The LSTM: one step, with peepholes, many steps. Names and gate order are those of `ops/lstm_block.py`."""
+"""The LSTM: one step, with peepholes, many steps. Names and gate order are those of `ops/lstm_block/cell.py`."""
 
 import numpy as np
 

@@ -33,7 +33,7 @@ from minirnn.ops.primitives.elementwise import (
     where,
 )
 from minirnn.ops.primitives.indexing import embedding, getitem, scatter_add
-from minirnn.ops.primitives.matmul import matmul
+from minirnn.ops.primitives.products import matmul
 from minirnn.ops.primitives.reductions import argmax, max, mean, sum
 from minirnn.ops.primitives.shapes import (
     broadcast_to,
@@ -46,7 +46,7 @@ from minirnn.ops.primitives.shapes import (
     stack,
     transpose,
 )
-from minirnn.ops.primitives.softmax import cross_entropy, log_softmax, softmax
+from minirnn.ops.primitives.softmaxes import cross_entropy, log_softmax, softmax
 
 __all__ = [
     "absolute",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from minirnn.engine.tape import Op, record
+from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.ops.primitives.operands import is_number, mixed_devices, no_bools, pair, same_device, shape_error
-from minirnn.tape import Op, record
-from minirnn.tensor import Tensor, as_tensor, leaf
 
 
 class _Binary(Op):

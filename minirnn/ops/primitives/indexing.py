@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.engine.tape import Op, record
+from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import integers
 from minirnn.messages import shown
 from minirnn.ops.primitives.operands import sizes_of
-from minirnn.tape import Op, record
-from minirnn.tensor import Tensor, as_tensor
 
 Index = tuple[Any, ...]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.base import Device
+from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.messages import shown
-from minirnn.tensor import Tensor, as_tensor, leaf
 
 _constants: dict[tuple[Device, Any, Any, Any], Tensor] = {}
 _CACHEABLE = frozenset((-2, -1, -0.5, 0.5, 1, 2, 3))  # those that formulas use; not 0, since 0.0 == -0.0

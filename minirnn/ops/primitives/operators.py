@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.ops.primitives import arithmetic, elementwise, indexing, reductions, shapes
-from minirnn.ops.primitives import softmax as softmax_ops
-from minirnn.ops.primitives.matmul import matmul
-from minirnn.tensor import Tensor
+from minirnn.engine.tensor import Tensor
+from minirnn.ops.primitives import arithmetic, elementwise, indexing, reductions, shapes, softmaxes
+from minirnn.ops.primitives.products import matmul
 
 
 def _reversed(op: Any) -> Any:
@@ -79,8 +78,8 @@ _ATTACHED: dict[str, Any] = {
     "T": property(shapes.transpose),
     "broadcast_to": shapes.broadcast_to,
     "split": shapes.split,
-    "softmax": softmax_ops.softmax,
-    "log_softmax": softmax_ops.log_softmax,
+    "softmax": softmaxes.softmax,
+    "log_softmax": softmaxes.log_softmax,
 }
 
 for _name, _function in _ATTACHED.items():

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.engine.tape import Op, record
+from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.ops.primitives.operands import axes_of, axis_of
-from minirnn.tape import Op, record
-from minirnn.tensor import Tensor, as_tensor, leaf
 
 Axes = int | tuple[int, ...] | None
 

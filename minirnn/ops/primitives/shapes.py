@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.engine.tape import Op, record, record_many
+from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.messages import shown
 from minirnn.ops.primitives.operands import axis_of, same_device, sizes_of
-from minirnn.tape import Op, record, record_many
-from minirnn.tensor import Tensor, as_tensor, leaf
 
 
 class Reshape(Op):

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from minirnn.devices import DeviceUnavailable
 from minirnn.devices.cuda.debug import DebugDriver, checking_simulator
 from minirnn.devices.cuda.driver import Driver, LaunchError, Limits, Matrix
-from minirnn.devices.registry import DeviceUnavailable
 
 FAULT = "an illegal memory access was encountered"
 Run = Callable[["HostDriver", "tuple[Any, ...]"], None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,12 @@ import pytest
 
 import minirnn as mr
 from minirnn import devices
+from minirnn.devices import DeviceUnavailable
 from minirnn.devices.cuda.array import CudaArray, c_steps, is_contiguous
 from minirnn.devices.cuda.driver import CompileError, OutOfDeviceMemory
-from minirnn.devices.cuda.launch.elementwise import broadcast, cells, layout
-from minirnn.devices.cuda.launch.reduce import threads_for
+from minirnn.devices.cuda.launch.primitives.elementwise import broadcast, cells, layout
+from minirnn.devices.cuda.launch.primitives.reduce import threads_for
 from minirnn.devices.cuda.launch.sources import C_TYPES, VARIANTS, accumulator, text
-from minirnn.devices.registry import DeviceUnavailable
 
 
 @pytest.fixture(params=["cuda-sim", "cuda"])
@@ -153,9 +154,11 @@ def test_out_of_memory_says_how_much_was_asked_held_and_free_and_nothing_leaks()
 
 def test_each_kernel_is_compiled_once(on: Any) -> None:
     f32 = np.dtype(np.float32)
-    first = on.kernel_of("arithmetic.cu", "add", f32)
-    assert on.kernel_of("arithmetic.cu", "add", f32) is first
-    assert on.driver.module(text("arithmetic.cu"), "arithmetic.cu", VARIANTS["arithmetic.cu"][-2]).function("add")
+    first = on.kernel_of("primitives/arithmetic.cu", "add", f32)
+    assert on.kernel_of("primitives/arithmetic.cu", "add", f32) is first
+    assert on.driver.module(
+        text("primitives/arithmetic.cu"), "primitives/arithmetic.cu", VARIANTS["primitives/arithmetic.cu"][-2]
+    ).function("add")
 
 
 def test_an_error_in_a_cu_file_names_its_line(on: Any) -> None:
@@ -172,10 +175,8 @@ def test_every_dtype_has_a_c_type_and_a_type_to_compute_in() -> None:
 
 
 def test_every_cu_file_is_in_the_table_of_what_is_compiled() -> None:
-    from importlib import resources
-
-    folder = resources.files("minirnn.devices.cuda") / "kernels"
-    files = {entry.name for entry in folder.iterdir() if entry.name.endswith(".cu")}
+    folder = Path(mr.__file__).parent / "devices" / "cuda" / "kernels"
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.cu")}
     assert files == set(VARIANTS)
 
 

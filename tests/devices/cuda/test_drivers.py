@@ -11,7 +11,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices.cuda.driver import CompileError, Driver, LaunchError, Matrix, NotRecordable, OutOfDeviceMemory
-from tests.devices.cuda.test_pycuda_driver import PAIR, laid_out, put, take
+from tests.devices.cuda.gpu.test_driver import PAIR, laid_out, put, take
 
 SOURCE = """struct Pair { int count; long long offset; bool flag; };
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from minirnn.devices.cuda.gpu.driver import KERNELS, for_nvcc
 from minirnn.devices.cuda.launch import sources
-from minirnn.devices.cuda.pycuda_driver import KERNELS, for_nvcc
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")  # Turing, Ampere, Hopper
-FILES = sorted(path.name for path in KERNELS.glob("*.cu"))
+FILES = sorted(path.relative_to(KERNELS).as_posix() for path in KERNELS.rglob("*.cu"))
 
 Compile = Callable[[str, str, tuple[str, ...], str, Path], "tuple[int, str]"]
 

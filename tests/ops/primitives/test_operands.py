@@ -10,7 +10,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.tensor import leaf
+from minirnn.engine.tensor import leaf
 from tests.compare import assert_close, assert_same
 
 OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.eq, operator.lt]

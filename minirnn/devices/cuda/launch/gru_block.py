@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.elementwise import cells, copy
-from minirnn.devices.cuda.launch.matmul import product
 from minirnn.devices.cuda.launch.narrow import narrow, widen
+from minirnn.devices.cuda.launch.primitives.elementwise import cells, copy
+from minirnn.devices.cuda.launch.primitives.products import product
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.primitives import Primitives

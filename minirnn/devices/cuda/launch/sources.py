@@ -63,37 +63,39 @@ def _specialized(dtype: str, **constants: int) -> tuple[str, ...]:
 
 
 VARIANTS: dict[str, list[tuple[str, ...]]] = {
-    "arithmetic.cu": _every(*C_TYPES),
-    "compare.cu": _every(*C_TYPES),
-    "functions.cu": _every(*FLOATS),
-    "cast.cu": [options(np.dtype(to), np.dtype(of)) for to, of in (("float16", "float32"), ("float64", "bool"))],
-    "reduce.cu": _every("int64", "bool", *FLOATS),
-    "softmax.cu": _every(*FLOATS),
-    "index.cu": _every("int64", *FLOATS),
-    "matmul.cu": _every("int64", *FLOATS),
-    "lstm_block.cu": _every(*FLOATS),
+    "primitives/arithmetic.cu": _every(*C_TYPES),
+    "primitives/compare.cu": _every(*C_TYPES),
+    "primitives/functions.cu": _every(*FLOATS),
+    "primitives/cast.cu": [
+        options(np.dtype(to), np.dtype(of)) for to, of in (("float16", "float32"), ("float64", "bool"))
+    ],
+    "primitives/reduce.cu": _every("int64", "bool", *FLOATS),
+    "primitives/softmax.cu": _every(*FLOATS),
+    "primitives/index.cu": _every("int64", *FLOATS),
+    "primitives/matmul.cu": _every("int64", *FLOATS),
+    "lstm_block/cell.cu": _every(*FLOATS),
     "gru_block.cu": _every("float32", "float64"),
-    "cudnn_rnn_steps.cu": _every("float32", "float64"),
+    "cudnn_rnn/steps.cu": _every("float32", "float64"),
     # Of the upper rungs: the layouts that need the most registers (`cudnn_rnn_layout.py`), and a small one.
-    "cudnn_rnn_persistent.cu": [
+    "cudnn_rnn/persistent.cu": [
         _specialized("float32", CHUNKS=8, ROWS=8, THREADS=256),
         _specialized("float32", CHUNKS=2, ROWS=4, THREADS=512),
         _specialized("float32", CHUNKS=2, ROWS=1, THREADS=512),
         _specialized("float32", CHUNKS=1, ROWS=1, THREADS=256),
         _specialized("float64", CHUNKS=4, ROWS=8, THREADS=256),
     ],
-    "cudnn_rnn_persistent_grad.cu": [
+    "cudnn_rnn/persistent_grad.cu": [
         _specialized("float32", CHUNKS=8, ROWS=8, THREADS=256),
         _specialized("float32", CHUNKS=1, ROWS=1, THREADS=256),
         _specialized("float64", CHUNKS=4, ROWS=8, THREADS=256),
     ],
-    "cudnn_rnn_cluster.cu": [
+    "cudnn_rnn/cluster.cu": [
         _specialized("float32", CHUNKS=2, ROWS=2, THREADS=512, UNITS=2),
         _specialized("float32", CHUNKS=1, ROWS=8, THREADS=512, UNITS=1),
         _specialized("float32", CHUNKS=1, ROWS=1, THREADS=256, UNITS=1),
         _specialized("float64", CHUNKS=2, ROWS=4, THREADS=512, UNITS=1),
     ],
-    "cudnn_rnn_cluster_grad.cu": [
+    "cudnn_rnn/cluster_grad.cu": [
         _specialized("float32", CHUNKS=8, ROWS=4, THREADS=256, UNITS=4),
         _specialized("float32", CHUNKS=1, ROWS=1, THREADS=256, UNITS=1),
         _specialized("float64", CHUNKS=8, ROWS=4, THREADS=256, UNITS=4),
@@ -101,5 +103,5 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
 }
 """File -> sets of options, of which a test compiles every one with NVIDIA's compiler."""
 
-CAPABILITY = {"cudnn_rnn_cluster.cu": (9, 0), "cudnn_rnn_cluster_grad.cu": (9, 0)}
+CAPABILITY = {"cudnn_rnn/cluster.cu": (9, 0), "cudnn_rnn/cluster_grad.cu": (9, 0)}
 """File -> the compute capability that it needs; others compile for every one."""

@@ -98,7 +98,7 @@ def fingerprint(*parts: object) -> str:
 
 @lru_cache(maxsize=64)
 def _texts(folder: Path, pattern: str) -> str:
-    return fingerprint(*[(p.name, p.read_bytes()) for p in sorted(folder.glob(pattern))])
+    return fingerprint(*[(p.name, p.read_bytes()) for p in sorted(folder.rglob(pattern))])
 
 
 def runtime_library(compiler: Compiler) -> Path:
@@ -129,11 +129,21 @@ def flags_of(compiler: Compiler, options: SimOptions) -> tuple[list[str], list[s
     return for_preprocessor, for_compiler
 
 
+def stem_of(name: str) -> str:
+    """How the libraries of a source are called in the cache folder, less the fingerprint: a folder becomes ``@``."""
+    return str(Path(name).with_suffix("")).strip("/").replace("/", "@")
+
+
+def name_of(library: Path) -> str:
+    """The source that a library of the cache was compiled from: the inverse of `stem_of`."""
+    return library.name.rpartition("-")[0].replace("@", "/") + ".cu"
+
+
 def module_library(compiler: Compiler, options: SimOptions, source: str, name: str, defines: Sequence[str]) -> Path:
     """Compile a .cu text into a library. Raises `CompileError` with file and line."""
     before, flags = flags_of(compiler, options)
     own = [_texts(INCLUDE, "*.h"), _texts(KERNELS, "*.cuh"), _texts(HERE, "rewrite.py"), _texts(RUNTIME, "api.h")]
-    key = f"{Path(name).stem}-{fingerprint(compiler, source, name, list(defines), before, flags, own)}"
+    key = f"{stem_of(name)}-{fingerprint(compiler, source, name, list(defines), before, flags, own)}"
 
     def make(path: Path) -> None:
         cu, cpp, object_file = (path.with_suffix(suffix) for suffix in (".cu", ".cpp", ".o"))

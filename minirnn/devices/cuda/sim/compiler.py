@@ -9,9 +9,9 @@ import sys
 from dataclasses import dataclass
 from functools import lru_cache
 
-from minirnn.devices import toolchain
+from minirnn import toolchain
+from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.cuda.driver import CompileError
-from minirnn.devices.registry import DeviceUnavailable
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cuda.driver import LaunchError, Limits, Matrix, NotRecordable
-from minirnn.devices.cuda.sim import build, compiler, options, runtime
+from minirnn.devices.cuda.sim import build, compiler, options
+from minirnn.devices.cuda.sim import library as runtime
 from minirnn.devices.cuda.sim.launch import SimModule
 from minirnn.devices.cuda.sim.memory import Memory, SimBuffer
 from minirnn.devices.cuda.sim.options import SimOptions

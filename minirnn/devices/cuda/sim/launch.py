@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirnn.devices.cuda.driver import CudaError, LaunchError
-from minirnn.devices.cuda.sim import runtime
+from minirnn.devices.cuda.sim import library as runtime
 from minirnn.devices.cuda.sim.build import KERNELS
 from minirnn.devices.cuda.sim.report import Place, SimError, place_of
 from minirnn.devices.cuda.sim.trace import Trace

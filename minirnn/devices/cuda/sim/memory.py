@@ -8,7 +8,7 @@ from typing import Any
 
 from minirnn.devices.cuda.driver import LaunchError, OutOfDeviceMemory
 from minirnn.devices.cuda.free_blocks import FreeBlocks
-from minirnn.devices.cuda.sim import runtime
+from minirnn.devices.cuda.sim import library as runtime
 
 POOL_BYTES = 64 << 20
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minirnn.devices.cuda.driver import LaunchError
+from minirnn.devices.cuda.sim.build import KERNELS, name_of
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ class _DlInfo(ctypes.Structure):
 
 def place_of(pc: int, library: Path) -> Place:
     """The source line of an instruction of a loaded `library`."""
-    unknown = Place(library.name.rpartition("-")[0] + ".cu", 0)
+    own = name_of(library)
+    unknown = Place(own, 0)
     info = _DlInfo()
     dladdr = ctypes.CDLL(None).dladdr
     dladdr.argtypes = [ctypes.c_void_p, ctypes.POINTER(_DlInfo)]
@@ -74,5 +77,10 @@ def place_of(pc: int, library: Path) -> Place:
         said = subprocess.run(command, capture_output=True, text=True, timeout=20).stdout
     except (OSError, subprocess.TimeoutExpired):
         return unknown
-    found = re.search(r"([^\s(/]+):(\d+)", said)
-    return Place(found.group(1), int(found.group(2))) if found else unknown
+    found = re.search(r"([^\s(]+):(\d+)", said)
+    if not found:
+        return unknown
+    path = found.group(1)
+    known = (own, path.partition(f"{KERNELS}{os.sep}")[2])
+    name = next((name for name in known if name and path.endswith(name)), path.rpartition("/")[2])
+    return Place(name, int(found.group(2)))

@@ -14,7 +14,7 @@ import minirnn as mr
 from minirnn.devices.cuda.driver import OutOfDeviceMemory
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
-from minirnn.devices.registry import DeviceUnavailable
+from minirnn.devices import DeviceUnavailable
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts its background jobs with Ctrl-C ignored
 

@@ -1,4 +1,4 @@
-// What Python calls: the C interface of the simulator's runtime library. sim/runtime.py mirrors it by ctypes.
+// What Python calls: the C interface of the simulator's runtime library. sim/library.py mirrors it by ctypes.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

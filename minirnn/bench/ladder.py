@@ -1,0 +1,189 @@
+"""``minirnn bench --ladder``: what each rung of the CudnnRNN ladder does, counted in the simulator.
+
+Launches, products, barriers and bytes are the same in every run and on every machine; they say what a rung saves, not
+how long it takes. Layouts are those of a large GPU: one block a multiprocessor, its shared memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.driver import Matrix
+from minirnn.devices.cuda.launch.cudnn_rnn import layout as layouts
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, RUNGS
+from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.devices.cuda.sim.options import SimOptions
+from minirnn.io.atomic import atomic_write
+from minirnn.user_error import user_mistakes
+
+SIZES = (
+    (16, 1, 64, 64),
+    (4, 1, 64, 64),
+    (64, 1, 64, 64),
+    (16, 4, 64, 64),
+    (16, 16, 64, 64),
+    (16, 1, 128, 128),
+    (16, 1, 256, 256),
+)
+"""T, B, I, H: one, and from there two more along each of T, B and H (with I). Small: the simulator is slow."""
+COUNTS = {
+    "launches": "by the host: kernels, products, recordings",
+    "products": "matrix products, by the library on a GPU",
+    "product bytes": "their operands and results, each once",
+    "kernel bytes": "32-byte sectors of device memory that warps of kernels touch, before any cache; messages apart",
+    "sent": "bytes of messages that blocks send each other",
+    "gathered": "bytes of messages that blocks receive, each once: what the device's cache must deliver",
+    "block barriers": "of all blocks",
+    "cluster barriers": "of all clusters",
+}
+RECORDED = "steps, recorded"
+"""The lowest rung with its loops as CUDA graphs."""
+TIMES = "not yet measured on a GPU"
+MOST_ACCESSES = 8_000_000
+"""Of one launch, for which there is room."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the ladder of CudnnRNN")
+    group.add_argument("--ladder", action="store_true", help="count what each rung does, in the simulator")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the table; write it to ``--json``."""
+    rows = []
+    print(f"{'lstm T,B,I,H':16}{'':28}" + "".join(f"{name:>18}" for name in COUNTS))
+    with user_mistakes():
+        for size in SIZES:
+            for rung in RUNGS:
+                for row in counted(size, rung):
+                    rows.append(row)
+                    where = f"{','.join(map(str, size)):16}{row['pass']:10}{row['rung']:18}"
+                    print(where + "".join(f"{row['counts'][name]:18,}" for name in COUNTS), flush=True)
+    print(f"times: {TIMES}")
+    if args.json:
+        with atomic_write(Path(args.json), "w") as file:
+            device = f"cuda-sim with the layouts of an {H200.name}"
+            json.dump({"device": device, "times": TIMES, "counts": COUNTS, "rows": rows}, file, indent=1)
+    return 0
+
+
+def counted(size: tuple[int, int, int, int], rung: str) -> Iterator[dict[str, Any]]:
+    """The counts of one layer forward and backward; a pass that this rung does not have gives none.
+
+    The lowest rung has a second pair of rows: the same work, its loops run from recordings.
+    """
+    T, B, _, H = size
+    sizes = layouts.Sizes("lstm", T, B, H, H, 1, 4)
+    device = Cuda(SimDriver(SimOptions(check=True, shared_limit=H200.shared_bytes_per_block)))
+    device.cudnn_rnn_rung = rung
+    forward, backward = passes(device, size)
+    with counting(device) as there:
+        forward()
+    if device.rungs[f"{rung} forward"]:
+        layout = layouts.forward(sizes, device.driver.limits)
+        if rung == "persistent" and isinstance(layout, layouts.Forward):
+            there["gathered"] = there["sent"] * layout.blocks  # every block has the whole state at each step
+        yield row_of(size, rung, "forward", there)
+    device.rungs.clear()
+    with counting(device) as back:
+        backward()
+    if device.rungs[f"{rung} backward"]:
+        table = layouts.backward(sizes, device.driver.limits)
+        if rung == "persistent" and isinstance(table, layouts.Backward):
+            shares = 8 * T * table.slices * B * H  # read once; the gradients, by a block of each column
+            back["gathered"] = shares + (back["sent"] - shares) * table.columns
+        yield row_of(size, rung, "backward", back)
+    if rung == RUNGS[0]:
+        for way, counts, launches in zip(("forward", "backward"), (there, back), recorded_launches(size), strict=True):
+            yield row_of(size, RECORDED, way, Counter(counts | {"launches": launches}))
+
+
+def passes(device: Cuda, size: tuple[int, int, int, int]) -> tuple[Callable[[], None], Callable[[], None]]:
+    """One layer with random inputs: its forward pass, and the backward pass of the last forward one."""
+    T, B, I, H = size
+    rng = np.random.default_rng(0)
+
+    def draw(*shape: int) -> Any:
+        return device.asarray((0.1 * rng.standard_normal(shape)).astype(np.float32))
+
+    x, state, upstream, last = draw(T, B, I), draw(1, B, H), draw(T, B, H), draw(1, B, H)
+    weights = [(draw(4 * H, I), draw(4 * H, H), None, draw(4 * H), draw(4 * H))]
+    sums = [tuple(None if a is None else device.empty(a.shape, a.dtype) for a in weights[0])]
+    reserve = device.empty((5 * T * B * H,), np.dtype(np.float32))
+    chosen: dict[str, Any] = dict(rnn_mode="lstm", lengths=None)
+    found: list[Any] = [None]
+
+    def forward() -> None:
+        found[0], _, _ = device.rnn_sequence(x, state, state, weights, reserve, training=True, **chosen)
+
+    def backward() -> None:
+        y = found[0]
+        device.rnn_sequence_grad(x, state, state, weights, reserve, y, upstream, last, last, sums, **chosen)
+
+    return forward, backward
+
+
+def recorded_launches(size: tuple[int, int, int, int]) -> list[int]:
+    """What the host launches for each pass of the lowest rung once both are recorded."""
+    device = Cuda(SimDriver(SimOptions()))  # in check mode no address comes again
+    device.cudnn_rnn_rung, device.recordings.enabled = RUNGS[0], True
+    both = passes(device, size)
+    for _ in range(9):
+        launches = []
+        for one in both:
+            before = device.driver.launches
+            one()
+            launches.append(device.driver.launches - before)
+    assert device.recordings.counts["replayed"] >= 8
+    return launches
+
+
+def row_of(size: tuple[int, ...], rung: str, way: str, counts: Counter[str]) -> dict[str, Any]:
+    return {"mode": "lstm", "size": list(size), "rung": rung, "pass": way, "counts": {n: counts[n] for n in COUNTS}}
+
+
+@contextmanager
+def counting(device: Cuda) -> Iterator[Counter[str]]:
+    """Inside the block, what the device's kernels and products do is added up."""
+    counts: Counter[str] = Counter()
+    driver: Any = device.driver
+    kernel_of, gemm, before = device.kernel_of, driver.gemm, driver.launches
+
+    def noting(*which: Any) -> Any:
+        kernel: Any = kernel_of(*which)
+
+        def launch(*args: Any, **sizes: Any) -> None:
+            trace = kernel.traced(*args, **sizes, capacity=MOST_ACCESSES)
+            stats = driver.stats
+            assert stats.accesses <= MOST_ACCESSES
+            counts["kernel bytes"] += 32 * trace.sectors_in_all()
+            counts["sent"] += stats.bytes_sent
+            counts["block barriers"] += stats.barriers
+            counts["cluster barriers"] += stats.cluster_barriers
+
+        launch.name = kernel.name  # type: ignore[attr-defined]
+        launch.max_resident_blocks = kernel.max_resident_blocks  # type: ignore[attr-defined]
+        return launch
+
+    def multiply(a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
+        gemm(a, b, c, beta, batch)
+        counts["products"] += 1
+        elements = sum(m.rows * m.cols for m in (a, b, c, *([c] if beta else [])))
+        counts["product bytes"] += elements * batch * c.dtype.itemsize
+
+    device.kernel_of = noting  # type: ignore[method-assign,assignment]
+    driver.gemm = multiply
+    try:
+        yield counts
+    finally:
+        del device.kernel_of, driver.gemm
+        counts["launches"] = driver.launches - before

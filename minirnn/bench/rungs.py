@@ -1,0 +1,111 @@
+"""The times of CudnnRNN's rungs on a GPU beside torch (cuDNN), a table of ``minirnn bench --check``.
+
+All ways of one layer are sampled in turns, so that a change of clocks or load meets all of them; a number is the
+median, beside it the 10th and 90th percentile. The precision is asked of both in the same words: "float32" means
+neither may round to TF32 (torch's own default for recurrent layers does), "tf32" that both may, "float16" that values
+are stored so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from minirnn.bench.times import QUICK_SIZES, SIZES, Clock, Row, our_calls
+from minirnn.bench.torch import torch_calls, torch_rounding
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
+
+MORE_SIZES = ((1024, 8, 2048, 2048), (512, 16, 128, 128), (256, 64, 192, 192), (128, 20, 512, 512))
+"""Weights that fit on no chip; few units, for which cuDNN has kernels of its own; a batch that is no multiple of 8."""
+PRECISIONS = {"float32": ("float32", False), "tf32": ("float32", True), "float16": ("float16", False)}
+"""Name -> dtype of the arrays, and whether products may round to TF32."""
+ROUNDS, SECONDS = 15, 0.01
+"""Samples of each number; each takes at least so long."""
+
+Call = Callable[[], Any]
+
+
+def ladder(device: Any, quick: bool) -> Iterator[Row]:
+    """cudnn_rnn on each rung, and on the lowest as a CUDA graph, beside torch; nothing on a device without rungs.
+
+    A row's ``used`` says which rungs computed it: a lower one where the one asked for cannot be had. ``device_seconds``
+    is the time between two events on the GPU's stream around one call.
+    """
+    if not hasattr(device, "cudnn_rnn_rung"):
+        return
+    for T, B, I, H in QUICK_SIZES if quick else SIZES + MORE_SIZES:
+        for op in ("lstm", "gru"):
+            for precision, (dtype, tf32) in PRECISIONS.items():
+                with torch_rounding(tf32):
+                    theirs = torch_calls(device.name, T, B, I, H, dtype)
+                    for what, call in our_calls(device, op, T, B, I, H, dtype).items():
+                        about = {"op": op, "pass": what, "size": [T, B, I, H], "precision": precision}
+                        torch = (theirs[op, what], theirs["wait", ""]) if theirs else None
+                        for row in in_turns(device, call, torch, tf32, quick):
+                            yield about | row
+
+
+def in_turns(device: Any, call: Call, torch: tuple[Call, Call] | None, tf32: bool, quick: bool) -> list[Row]:
+    """A row for each way to do `call`, with torch's time for the same if there is one."""
+    ways: list[Row] = [{"rung": "steps", "graphs": True}, *({"rung": rung, "graphs": False} for rung in RUNGS)]
+    rounds, at_least = (1, 0.0) if quick else (ROUNDS, SECONDS)
+    repeats: dict[int, int] = {}
+    samples: dict[int, list[float]] = {k: [] for k in range(-1 if torch else 0, len(ways))}  # -1: torch
+    for number in range(
+        -2, rounds
+    ):  # the first two compile, record, fill caches, and say how many calls a sample takes
+        for k in samples:
+            n = repeats.get(k, 1)
+            if k < 0:
+                assert torch is not None
+                seconds = Clock.sample(*torch, n)
+            else:
+                with taken(device, ways[k], tf32):
+                    seconds = Clock.sample(call, device.synchronize, n)
+            if number >= 0:
+                samples[k].append(seconds)
+            repeats[k] = max(1, round(at_least / max(seconds, 1e-7)))
+    for k, way in enumerate(ways):
+        with taken(device, way, tf32):
+            device.rungs.clear()
+            way["device_seconds"] = device_seconds(device, call)
+            way["used"] = sorted(device.rungs)
+        way |= {"seconds": float(np.median(samples[k])), "spread": spread(samples[k])}
+        if torch:
+            way |= {"torch_seconds": float(np.median(samples[-1])), "torch_spread": spread(samples[-1])}
+            way["times_faster_than_torch"] = way["torch_seconds"] / way["seconds"]
+    return ways
+
+
+def spread(samples: list[float]) -> list[float]:
+    return [float(value) for value in np.percentile(samples, (10, 90))]
+
+
+def device_seconds(device: Any, call: Call) -> float:
+    """On a GPU by its own clock."""
+    timed = getattr(device.driver, "seconds", None)
+    if timed is not None:
+        return float(timed(call))
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+@contextmanager
+def taken(device: Any, way: Row, tf32: bool) -> Iterator[None]:
+    """Inside the block the device takes this way."""
+    driver, recordings = device.driver, device.recordings
+    before = device.cudnn_rnn_rung, recordings.enabled, getattr(driver, "tf32", None)
+    device.cudnn_rnn_rung, recordings.enabled = way["rung"], way["graphs"]
+    if before[2] is not None:
+        driver.tf32 = tf32
+    try:
+        yield
+    finally:
+        device.cudnn_rnn_rung, recordings.enabled = before[:2]
+        if before[2] is not None:
+            driver.tf32 = before[2]

@@ -1,0 +1,263 @@
+"""The times of ``minirnn bench --check``: kernels, launches, products and sequences on one device.
+
+A number is the median of several samples. On a GPU, kernels are timed between two events on its stream, everything else
+by the clock from the first call to the end of the last one's work.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import minirnn as mr
+from minirnn import ops
+from minirnn.bench.torch import torch_calls, torch_rounding
+from minirnn.devices.base import Device
+
+SIZES = ((256, 1, 256, 256), (128, 16, 512, 512), (100, 64, 512, 512), (100, 64, 1024, 1024), (512, 32, 1024, 1024))
+QUICK_SIZES = ((4, 2, 8, 8),)
+CELLS = ((64, 1024), (4096, 1024))  # B, H
+QUICK_CELLS = ((4, 8),)
+PRODUCTS = (1024, 4096, 8192)
+QUICK_PRODUCTS = (32,)
+SAMPLES, SECONDS = 7, 0.05
+QUICK_SAMPLES, QUICK_SECONDS = 1, 0.0
+
+Row = dict[str, Any]
+
+
+class Clock:
+    """Times of calls on a device.
+
+    Parameters
+    ----------
+    device : Device
+    samples : int
+        Of each number.
+    seconds : float
+        Each sample takes at least so long.
+    """
+
+    def __init__(self, device: Device, samples: int, seconds: float) -> None:
+        self.device, self.samples, self.at_least = device, samples, seconds
+
+    def __call__(self, work: Callable[[], Any], wait: Callable[[], Any] | None = None) -> float:
+        """Seconds a call. `wait` waits for its work; by default that of the device."""
+        wait = wait or self.device.synchronize
+        self.sample(work, wait, 1)  # compiles, fills caches
+        n = max(1, round(self.at_least / max(self.sample(work, wait, 1), 1e-7)))
+        return statistics.median(self.sample(work, wait, n) for _ in range(self.samples))
+
+    @staticmethod
+    def sample(work: Callable[[], Any], wait: Callable[[], Any], n: int) -> float:
+        wait()
+        start = time.perf_counter()
+        for _ in range(n):
+            work()
+        wait()
+        return (time.perf_counter() - start) / n
+
+
+def all_times(device: Device, quick: bool) -> dict[str, Any]:
+    """Every table, by name: lists of rows ready for JSON."""
+    clock = Clock(device, QUICK_SAMPLES if quick else SAMPLES, QUICK_SECONDS if quick else SECONDS)
+    tables: dict[str, Any] = {"copy": list(copies(clock, quick)), "latency": list(latencies(clock))}
+    tables["kernels"] = list(kernels(clock, quick))
+    tables["products"] = list(products(clock, quick))
+    tables["sequences"] = list(sequences(clock, quick))
+    return tables
+
+
+def copies(clock: Clock, quick: bool) -> Iterator[Row]:
+    """The rate of copies inside the device, bytes read plus bytes written: the ceiling of elementwise kernels."""
+    for megabytes in (1,) if quick else (16, 256, 1024):
+        nbytes = megabytes << 20
+        driver: Any = getattr(clock.device, "driver", None)
+        if driver is not None and 4 * nbytes > driver.limits.memory_bytes:
+            continue
+        if driver is None:
+            a, b = np.ones(nbytes // 4, np.float32), np.ones(nbytes // 4, np.float32)
+            seconds = clock(partial(np.copyto, b, a))
+        else:
+            source, target = driver.alloc(nbytes), driver.alloc(nbytes)
+            driver.memset(source.ptr, 1, nbytes)
+            seconds = clock(partial(driver.d2d, target.ptr, source.ptr, nbytes))
+        yield {"bytes": nbytes, "seconds": seconds, "gb_per_second": 2e-9 * nbytes / seconds}
+
+
+def latencies(clock: Clock) -> Iterator[Row]:
+    """What a call costs that does next to nothing: the work of Python and of the driver."""
+    device = clock.device
+    one = device.asarray(np.ones(1, np.float32))
+    yield {"what": "device.tanh of one number", "seconds": clock(partial(device.tanh, one))}
+    yield {"what": "device.add of two numbers", "seconds": clock(partial(device.add, one, one))}
+    with mr.no_grad():
+        t = mr.tensor(np.ones(1, np.float32), device=device)
+        yield {"what": "ops.tanh of one number, no tape", "seconds": clock(partial(ops.tanh, t))}
+    if hasattr(device, "driver"):
+        with recorded(device) as launches:
+            device.tanh(one)
+        yield {"what": "one launch", "seconds": clock(launches[-1].again)}
+        yield {"what": "wait for nothing", "seconds": clock(device.synchronize)}
+
+
+class Recorded:
+    """One launch, to be done again."""
+
+    def __init__(self, kernel: Any, args: tuple[Any, ...], sizes: dict[str, Any]) -> None:
+        self.name, self.kernel, self.args, self.sizes = kernel.name, kernel, args, sizes
+
+    def again(self) -> None:
+        self.kernel(*self.args, **self.sizes)
+
+    @property
+    def nbytes(self) -> int:
+        """Of all arrays it is given: each is read once or written once."""
+        return sum(getattr(a, "nbytes", 0) for a in self.args if hasattr(a, "ptr"))
+
+
+@contextmanager
+def recorded(device: Any) -> Iterator[list[Recorded]]:
+    """Inside the block, the launches of a CUDA device are written down as they happen."""
+    launches: list[Recorded] = []
+    kernel_of = device.kernel_of
+
+    def noting(*which: Any) -> Any:
+        kernel = kernel_of(*which)
+
+        def launch(*args: Any, **sizes: Any) -> None:
+            launches.append(Recorded(kernel, args, sizes))
+            kernel(*args, **sizes)
+
+        launch.name = kernel.name  # type: ignore[attr-defined]
+        launch.max_resident_blocks = kernel.max_resident_blocks  # type: ignore[attr-defined]
+        return launch
+
+    device.kernel_of = noting
+    try:
+        yield launches
+    finally:
+        del device.kernel_of
+
+
+def kernels(clock: Clock, quick: bool) -> Iterator[Row]:
+    """The elementwise kernels of the cells, each launch alone; nothing on a device that launches none."""
+    device = clock.device
+    if not hasattr(device, "kernel_of"):
+        return
+    for dtype in ("float32", "float16", "float64"):
+        for B, H in QUICK_CELLS if quick else CELLS:
+            for name, step in cells(device, B, 8, H, dtype).items():
+                with recorded(device) as launches:
+                    step()
+                # Of several launches of one kernel the largest stands for all.
+                largest = {launch.name: launch for launch in sorted(launches, key=lambda one: one.nbytes)}
+                for launch in largest.values():
+                    seconds = kernel_seconds(clock, launch)
+                    yield {
+                        "op": name,
+                        "kernel": launch.name,
+                        "launches": sum(one.name == launch.name for one in launches),
+                        "dtype": dtype,
+                        "size": [B, H],
+                        "bytes": launch.nbytes,
+                        "seconds": seconds,
+                        "gb_per_second": 1e-9 * launch.nbytes / seconds,
+                    }
+
+
+def kernel_seconds(clock: Clock, launch: Recorded) -> float:
+    """By events on the stream, where there are any."""
+    between_events = getattr(clock.device.driver, "seconds", None)
+    if between_events is None:
+        return clock(launch.again)
+    n = 1 if clock.at_least == 0 else 20
+
+    def many() -> None:
+        for _ in range(n):
+            launch.again()
+
+    many()
+    return statistics.median(between_events(many) / n for _ in range(clock.samples))
+
+
+def cells(device: Device, B: int, I: int, H: int, dtype: str) -> dict[str, Callable[[], Any]]:
+    """One step of each cell, forward and backward, as a device computes it. Few inputs keep the products small."""
+    rng = np.random.default_rng(0)
+
+    def draw(*shape: int) -> Any:
+        return device.asarray(np.asarray(0.3 * rng.standard_normal(shape)).astype(dtype))
+
+    x, cs_prev, h_prev = draw(B, I), draw(B, H), draw(B, H)
+    w, b, peephole = draw(I + H, 4 * H), draw(4 * H), draw(H)
+    lstm = (x, cs_prev, h_prev, w, peephole, peephole, peephole, b)
+    gru = (x, h_prev, draw(I + H, 2 * H), draw(I + H, H), draw(2 * H), draw(H))
+    attributes = {"forget_bias": 1.0, "cell_clip": 3.0, "use_peephole": True}
+    saved, saved_gru = device.lstm_block_cell(*lstm, **attributes), device.gru_block_cell(*gru)
+    grads = draw(B, H), draw(B, H)
+    return {
+        "lstm_block_cell": partial(device.lstm_block_cell, *lstm, **attributes),
+        "lstm_block_cell_grad": partial(device.lstm_block_cell_grad, *lstm, *saved[:6], *grads, use_peephole=True),
+        "gru_block_cell": partial(device.gru_block_cell, *gru),
+        "gru_block_cell_grad": partial(device.gru_block_cell_grad, *gru, *saved_gru[:3], grads[0]),
+    }
+
+
+def products(clock: Clock, quick: bool) -> Iterator[Row]:
+    """Square matrix products."""
+    rng, device = np.random.default_rng(0), clock.device
+    for dtype in ("float32", "float16", "float64"):
+        for n in QUICK_PRODUCTS if quick else PRODUCTS:
+            if device.name == "cpu" and n > 1024:
+                continue
+            a, b = (device.asarray(rng.standard_normal((n, n)).astype(dtype)) for _ in range(2))
+            seconds = clock(partial(device.matmul, a, b))
+            yield {"n": n, "dtype": dtype, "seconds": seconds, "tflop_per_second": 2e-12 * n**3 / seconds}
+
+
+def sequences(clock: Clock, quick: bool) -> Iterator[Row]:
+    """block_lstm, and cudnn_rnn against torch where torch has the same kind of device."""
+    for T, B, I, H in QUICK_SIZES if quick else SIZES:
+        for dtype in ("float32",) if quick else ("float32", "float16"):
+            calls: dict[tuple[str, str], Callable[[], Any]] = {}
+            for op in ("block_lstm", "lstm", "gru"):
+                calls |= {(op, what): call for what, call in our_calls(clock.device, op, T, B, I, H, dtype).items()}
+            theirs = torch_calls(clock.device.name, T, B, I, H, dtype)
+            for (op, what), call in calls.items():
+                row: Row = {"op": op, "pass": what, "size": [T, B, I, H], "dtype": dtype, "seconds": clock(call)}
+                if (op, what) in theirs:
+                    with torch_rounding(bool(getattr(getattr(clock.device, "driver", None), "tf32", False))):
+                        row["torch_seconds"] = clock(theirs[op, what], theirs["wait", ""])
+                    row["times_faster_than_torch"] = row["torch_seconds"] / row["seconds"]
+                yield row
+
+
+def our_calls(device: Device, op: str, T: int, B: int, I: int, H: int, dtype: str) -> dict[str, Callable[[], Any]]:
+    """The passes of `block_lstm`, or of `cudnn_rnn` in a mode: one layer, one direction."""
+    rng = np.random.default_rng(0)
+
+    def draw(*shape: int, scale: float = 1.0) -> mr.Tensor:
+        return mr.tensor((scale * rng.standard_normal(shape)).astype(dtype), True, device)
+
+    x, dy = draw(T, B, I), draw(T, B, H).detach()
+    if op == "block_lstm":
+        peepholes = [draw(H) for _ in range(3)]
+        inputs = [x, draw(B, H), draw(B, H), draw(I + H, 4 * H, scale=H**-0.5), *peepholes, draw(4 * H)]
+        output = lambda training: ops.block_lstm(T, *inputs).h  # noqa: E731
+    else:
+        size = ops.cudnn_rnn_params_size(1, H, I, rnn_mode=op)
+        inputs = [x, draw(1, B, H), draw(1, B, H), draw(size, scale=0.6 * H**-0.5)]
+        output = lambda training: ops.cudnn_rnn(*inputs, rnn_mode=op, is_training=training).output  # noqa: E731
+    wanted = [t for k, t in enumerate(inputs) if op != "gru" or k != 2]
+
+    def forward() -> Any:
+        with mr.no_grad():
+            return output(False)
+
+    return {"forward": forward, "forward+backward": lambda: mr.grad([output(True)], wanted, [dy])}

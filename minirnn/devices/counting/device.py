@@ -1,0 +1,234 @@
+"""A device that wraps another one and counts: calls, operations, bytes, launches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from minirnn.devices import registry
+from minirnn.devices.base import KERNELS, PRIMITIVES, Device
+from minirnn.devices.counting.operations import KERNEL_COSTS, VIEWS, of_primitive
+from minirnn.devices.operators import Operators
+
+PLAIN_RESULTS = ("to_numpy", "assign", "rnn_sequence_reserve_layout")
+"""What returns no array of the device."""
+
+
+@dataclass
+class Count:
+    """What one primitive or kernel did in one section.
+
+    Attributes
+    ----------
+    calls : int
+    flops : int
+        Additions, multiplications, divisions, comparisons.
+    functions : int
+        exp, log, sqrt, tanh, powers.
+    bytes : int
+        Sizes of the arrays a call was given and returned; each counts once. Views count nothing.
+    launches : int
+        Kernels launched, products included; on a device without launches one for each call that computes.
+    """
+
+    calls: int = 0
+    flops: int = 0
+    functions: int = 0
+    bytes: int = 0
+    launches: int = 0
+
+
+class CountedArray(Operators):
+    """An array of the wrapped device, whose operators count: the tape adds gradients with ``+``."""
+
+    __slots__ = ("array", "device")
+
+    def __init__(self, device: Counting, array: Any) -> None:
+        self.device, self.array = device, array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.array.shape)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.array.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.array.shape)
+
+
+class _Forwarded:
+    """Every primitive and kernel of the contract, handed on by `Counting.forward`."""
+
+
+def _forwarded(name: str) -> Any:
+    def method(self: Counting, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(name, args, kwargs)
+
+    method.__name__ = name
+    return method
+
+
+for _name in (*PRIMITIVES, *KERNELS):
+    setattr(_Forwarded, _name, _forwarded(_name))
+
+
+class Counting(_Forwarded, Device):
+    """Counts what `inner` does; computes exactly what it computes.
+
+    Parameters
+    ----------
+    inner : Device or str
+        The device that does the work.
+
+    Attributes
+    ----------
+    counts : dict
+        section -> primitive or kernel -> `Count` as a dict; made of plain numbers.
+
+    Examples
+    --------
+    >>> import numpy as np, minirnn as mr
+    >>> from minirnn.devices.counting import Counting
+    >>> device = Counting("cpu")
+    >>> x = mr.tensor(np.ones((2, 3)), requires_grad=True, device=device)
+    >>> with device.section("forward"):
+    ...     loss = (x @ np.ones((3, 4))).sum()
+    >>> device.counts["forward"]["matmul"]["flops"]  # 2 * 2 * 3 * 4
+    48
+    """
+
+    name = "counting"
+
+    def __init__(self, inner: Device | str = "cpu") -> None:
+        super().__init__()
+        self.inner = registry.get(inner)
+        self.kernels = self.inner.kernels  # type: ignore[misc]
+        self._section = ""
+        self._counts: defaultdict[str, defaultdict[str, Count]] = defaultdict(lambda: defaultdict(Count))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Counting, (self.inner,)
+
+    def synchronize(self) -> None:
+        self.inner.synchronize()
+
+    def reset(self) -> None:
+        """Forget all counts."""
+        self._counts.clear()
+        self.fallbacks.clear()
+
+    @contextmanager
+    def section(self, name: str) -> Iterator[None]:
+        """Count under `name` what happens inside the ``with`` block."""
+        before, self._section = self._section, name
+        try:
+            yield
+        finally:
+            self._section = before
+
+    @property
+    def counts(self) -> dict[str, dict[str, dict[str, int]]]:
+        return {s: {name: asdict(c) for name, c in names.items()} for s, names in self._counts.items()}
+
+    def total(self, section: str | None = None) -> Count:
+        """The sum over all primitives and kernels, of one section or of all."""
+        sections = self._counts.values() if section is None else [self._counts[section]]
+        chosen = [asdict(c) for names in sections for c in names.values()]
+        return Count(**{field: sum(c[field] for c in chosen) for field in asdict(Count())})
+
+    def report(self) -> str:
+        """A table: one line for each primitive and kernel, most operations first; a sum for each section."""
+        lines = [f"{'':<24}{'calls':>8}{'flops':>16}{'functions':>13}{'bytes':>16}{'launches':>10}"]
+        for section, names in self._counts.items():
+            lines.append(section or "all" if len(self._counts) > 1 or section else "")
+            rows = sorted(names.items(), key=lambda item: (-item[1].flops, -item[1].bytes))
+            for name, c in [*rows, ("sum", self.total(section))]:
+                numbers = f"{c.calls:>8,}{c.flops:>16,}{c.functions:>13,}{c.bytes:>16,}{c.launches:>10,}"
+                lines.append(f"  {name:<22}{numbers}")
+        return "\n".join(line for line in lines if line)
+
+    # ---- the work
+
+    def forward(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call `name` of the inner device, and count it."""
+        before = self._launched()
+        result = getattr(self.inner, name)(*unwrapped(args), **unwrapped(kwargs))
+        if name == "rnn_sequence_reserve_layout":
+            return result
+        self._count(name, args, kwargs, result, self._launched() - before)
+        return result if name in PLAIN_RESULTS else self._wrapped(result)
+
+    def _launched(self) -> int:
+        driver = getattr(self.inner, "driver", None)
+        return driver.launches if driver is not None else 0
+
+    def _count(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, launches: int) -> None:
+        inputs = list(arrays_in((args, kwargs)))
+        outputs = [r for r in (result if isinstance(result, (tuple, list)) else (result,)) if hasattr(r, "shape")]
+        count = self._counts[self._section][name]
+        count.calls += 1
+        if name in VIEWS or (name == "getitem" and _is_view(args[1])):
+            count.launches += launches
+            return
+        count.bytes += sum(nbytes(a) for a in (*inputs, *outputs))
+        count.launches += launches if hasattr(self.inner, "driver") else 1
+        if name in KERNELS:
+            flops, functions = KERNEL_COSTS[name](*shapes(args), **kwargs)
+        else:
+            operands = [tuple(a.shape) for a in inputs]
+            flops, functions = of_primitive(name, operands, tuple(outputs[0].shape) if outputs else ())
+        count.flops += flops
+        count.functions += functions
+
+    def _wrapped(self, result: Any) -> Any:
+        if isinstance(result, (tuple, list)):
+            return tuple(self._wrapped(r) for r in result)
+        return None if result is None else CountedArray(self, result)
+
+
+def unwrapped(value: Any) -> Any:
+    """`value` with the wrapped device's own arrays, however deep in lists, tuples and dicts."""
+    if isinstance(value, CountedArray):
+        return value.array
+    if isinstance(value, (list, tuple)):
+        return type(value)(unwrapped(v) for v in value)
+    if isinstance(value, dict):
+        return {k: unwrapped(v) for k, v in value.items()}
+    return value
+
+
+def arrays_in(value: Any) -> Iterator[CountedArray]:
+    """The device's arrays in nested lists, tuples and dicts."""
+    if isinstance(value, CountedArray):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            yield from arrays_in(v)
+    elif isinstance(value, dict):
+        yield from arrays_in(list(value.values()))
+
+
+def shapes(value: Any) -> Any:
+    """Shapes in place of arrays, None for everything else."""
+    if isinstance(value, CountedArray):
+        return value.shape
+    if isinstance(value, (list, tuple)):
+        return [shapes(v) for v in value]
+    return None
+
+
+def nbytes(a: Any) -> int:
+    return prod(a.shape) * np.dtype(a.dtype).itemsize
+
+
+def _is_view(index: tuple[Any, ...]) -> bool:
+    return not any(isinstance(k, np.ndarray) for k in index)

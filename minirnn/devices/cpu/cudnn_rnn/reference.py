@@ -1,0 +1,183 @@
+"""The definition of a recurrent layer, written as its formulas: slow, plain, and the judge of the fast kernels.
+
+Rows are samples, so a product with a matrix W is ``x @ W.T``. One loop over the steps goes forward, one over the same
+steps goes back; everything that is summed over steps (dX, dW, dR) is one product after the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = np.ndarray
+Weights = Sequence[tuple[Array | None, Array, Array | None, Array, Array]]
+
+GATES = {"rnn_relu": 1, "rnn_tanh": 1, "gru": 3, "lstm": 4}
+"""Number G of gates. Row order: lstm i, f, n, o; gru r, z, n."""
+
+
+class Step(NamedTuple):
+    """What the way back needs of one step: the states before it, and the mode's own values."""
+
+    h: Array  # (B, P)
+    c: Array | None  # (B, H)
+    values: tuple[Array, ...]
+
+
+def sigmoid(a: Array) -> Array:
+    return 0.5 * np.tanh(0.5 * a) + 0.5  # = 1 / (1 + exp(-a)), without overflow
+
+
+def rnn_step(f: str, a: Array, a2: Array) -> tuple[Array, tuple[Array, ...]]:
+    """h = f(x W.T + bW + h' R.T + bR)"""
+    h = np.tanh(a + a2) if f == "rnn_tanh" else np.maximum(a + a2, 0)
+    return h, (h,)
+
+
+def rnn_step_grad(f: str, d: Array, h: Array) -> Array:
+    return d * (1 - h * h) if f == "rnn_tanh" else d * (h > 0)  # relu: derivative 0 at 0
+
+
+def lstm_step(a: Array, a2: Array, c_prev: Array, Wp: Array | None) -> tuple[Array, Array, tuple[Array, ...]]:
+    """c = f*c' + i*n        h = o*tanh(c), or (o*tanh(c)) @ Wp.T"""
+    a_i, a_f, a_n, a_o = np.split(a + a2, 4, axis=1)
+    i, f, n, o = sigmoid(a_i), sigmoid(a_f), np.tanh(a_n), sigmoid(a_o)
+    c = f * c_prev + i * n
+    m = o * np.tanh(c)
+    return (m if Wp is None else m @ Wp.T), c, (i, f, n, o, c, m)
+
+
+def lstm_step_grad(
+    d: Array, dc: Array, c_prev: Array, Wp: Array | None, values: tuple[Array, ...]
+) -> tuple[Array, Array]:
+    i, f, n, o, c, _ = values
+    dm = d if Wp is None else d @ Wp
+    t = np.tanh(c)
+    dC = dc + dm * o * (1 - t * t)
+    dA_i = dC * n * i * (1 - i)
+    dA_f = dC * c_prev * f * (1 - f)
+    dA_n = dC * i * (1 - n * n)
+    dA_o = dm * t * o * (1 - o)
+    return np.concatenate([dA_i, dA_f, dA_n, dA_o], axis=1), dC * f
+
+
+def gru_step(a: Array, a2: Array, h_prev: Array) -> tuple[Array, tuple[Array, ...]]:
+    """h = (1-z)*n + z*h'        n = tanh(x W_n.T + bW_n + r*q),  q = h' R_n.T + bR_n"""
+    H = h_prev.shape[1]
+    r = sigmoid(a[:, :H] + a2[:, :H])
+    z = sigmoid(a[:, H : 2 * H] + a2[:, H : 2 * H])
+    q = a2[:, 2 * H :]
+    n = np.tanh(a[:, 2 * H :] + r * q)
+    return (1 - z) * n + z * h_prev, (r, z, n, q)
+
+
+def gru_step_grad(d: Array, h_prev: Array, values: tuple[Array, ...]) -> tuple[Array, Array, Array]:
+    r, z, n, q = values
+    dA_n = d * (1 - z) * (1 - n * n)
+    dA_z = d * (h_prev - n) * z * (1 - z)
+    dA_r = dA_n * q * r * (1 - r)
+    return np.concatenate([dA_r, dA_z, dA_n], axis=1), np.concatenate([dA_r, dA_z, dA_n * r], axis=1), d * z
+
+
+def valid_steps(T: int, B: int, lengths: Array | None) -> Array:
+    """valid[t, b] is t < lengths[b]; (T, B, 1)."""
+    steps = np.arange(T)[:, None, None]
+    return steps < (np.full((B, 1), T) if lengths is None else np.asarray(lengths)[:, None])
+
+
+def rnn_sequence_reference(
+    x: Array, h0: Array, c0: Array | None, weights: Weights, *, rnn_mode: str, lengths: Array | None
+) -> tuple[Array, Array, Array | None, list[list[Step]]]:
+    """One layer forward, all directions.
+
+    Shapes as in `layer.rnn_sequence`. The fourth result is for `rnn_sequence_grad_reference`.
+    """
+    T, B, _ = x.shape
+    valid = valid_steps(T, B, lengths)
+    x = np.where(valid, x, 0)
+    outputs, last_h, saved = [], [], []
+    last_c: list[Any] = []
+    for d, (W, R, Wp, bW, bR) in enumerate(weights):
+        h, c = h0[d], None if c0 is None else c0[d]
+        A = (np.tile(x, GATES[rnn_mode]) if W is None else x @ W.T) + bW  # (T, B, G*H)
+        y = np.zeros((T, B, h.shape[1]), x.dtype)
+        steps: list[Step] = [None] * T  # type: ignore[list-item]
+        for t in range(T) if d == 0 else range(T - 1, -1, -1):
+            A2 = h @ R.T + bR
+            new_c: Any = None
+            if rnn_mode == "lstm":
+                assert c is not None
+                new_h, new_c, values = lstm_step(A[t], A2, c, Wp)
+            elif rnn_mode == "gru":
+                new_h, values = gru_step(A[t], A2, h)
+            else:
+                new_h, values = rnn_step(rnn_mode, A[t], A2)
+            steps[t] = Step(h, c, values)
+            y[t] = np.where(valid[t], new_h, 0)
+            h = np.where(valid[t], new_h, h)  # past its end a sample keeps its state
+            c = None if c is None else np.where(valid[t], new_c, c)
+        outputs.append(y)
+        last_h.append(h)
+        last_c.append(c)
+        saved.append(steps)
+    c_n = None if c0 is None else np.stack(last_c)
+    return np.concatenate(outputs, axis=2), np.stack(last_h), c_n, saved
+
+
+def rnn_sequence_grad_reference(
+    x: Array,
+    weights: Weights,
+    saved: list[list[Step]],
+    dy: Array,
+    dh_n: Array,
+    dc_n: Array | None,
+    *,
+    rnn_mode: str,
+    lengths: Array | None,
+) -> tuple[Array, Array, Array | None, list[tuple[Array | None, ...]]]:
+    """Gradients of `rnn_sequence_reference`: dx (T, B, in), dh0 (D, B, P), dc0 (D, B, H), and those of the weights."""
+    T, B, width = x.shape
+    N, G = T * B, GATES[rnn_mode]
+    valid = valid_steps(T, B, lengths)
+    x, dy = np.where(valid, x, 0), np.where(valid, dy, 0)
+    dx = np.zeros_like(x)
+    dh0: list[Array] = []
+    dc0: list[Any] = []
+    dweights: list[tuple[Array | None, ...]] = []
+    for direction, (W, R, Wp, _, _) in enumerate(weights):
+        P, H = R.shape[1], R.shape[0] // G
+        dA = np.zeros((T, B, G * H), x.dtype)
+        dA2, dH, m = np.zeros_like(dA), np.zeros((T, B, P), x.dtype), np.zeros((T, B, H), x.dtype)
+        dh, dc = dh_n[direction], None if dc_n is None else dc_n[direction]
+        for t in range(T - 1, -1, -1) if direction == 0 else range(T):
+            h, c, values = saved[direction][t]
+            d = dy[t, :, direction * P : (direction + 1) * P] + dh
+            new_dc: Any = None
+            through: Any = 0  # what reaches h' past the product with R
+            if rnn_mode == "lstm":
+                assert dc is not None and c is not None
+                a, new_dc = lstm_step_grad(d, dc, c, Wp, values)
+                a2, m[t] = a, values[-1]
+            elif rnn_mode == "gru":
+                a, a2, through = gru_step_grad(d, h, values)
+            else:
+                a = a2 = rnn_step_grad(rnn_mode, d, *values)
+            dA[t], dA2[t], dH[t] = np.where(valid[t], a, 0), np.where(valid[t], a2, 0), np.where(valid[t], d, 0)
+            dh = np.where(valid[t], dA2[t] @ R + through, dh)
+            dc = None if dc is None else np.where(valid[t], new_dc, dc)
+        dh0.append(dh)
+        dc0.append(dc)
+        dx += dA.reshape(T, B, G, H).sum(axis=2) if W is None else dA @ W
+        h_prev = np.stack([step.h for step in saved[direction]])
+        dweights.append(
+            (
+                None if W is None else dA.reshape(N, G * H).T @ x.reshape(N, width),
+                dA2.reshape(N, G * H).T @ h_prev.reshape(N, P),
+                None if Wp is None else dH.reshape(N, P).T @ m.reshape(N, H),
+                dA.sum(axis=(0, 1)),
+                dA2.sum(axis=(0, 1)),
+            )
+        )
+    return dx, np.stack(dh0), None if dc_n is None else np.stack(dc0), dweights

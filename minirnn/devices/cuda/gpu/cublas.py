@@ -1,0 +1,145 @@
+"""Matrix products by NVIDIA's cuBLAS, through the binding that NVIDIA keeps (nvmath-python).
+
+cuBLAS thinks in columns: a row-major matrix is, read that way, its own transpose. So c = a @ b of row-major matrices is
+asked for as c.T = b.T @ a.T, which needs no copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from minirnn import toolchain
+from minirnn.devices.base import DeviceUnavailable
+from minirnn.devices.cuda.driver import Buffer, LaunchError, Matrix
+
+HALF, SINGLE, DOUBLE = (np.dtype(name) for name in ("float16", "float32", "float64"))
+CUDA_TYPES = {SINGLE: 0, DOUBLE: 1, HALF: 2}
+"""dtype -> CUDA_R_32F, CUDA_R_64F, CUDA_R_16F of NVIDIA's library_types.h."""
+SUPPORTED = {(HALF, HALF), (HALF, SINGLE), (SINGLE, SINGLE), (DOUBLE, DOUBLE)}
+"""dtypes of (a and b, c)."""
+WORKSPACE = {9: 32 << 20}
+"""Bytes that NVIDIA advises, by major compute capability; 4 MiB for all others."""
+
+
+class Cublas:
+    """A cuBLAS handle bound to one stream.
+
+    Parameters
+    ----------
+    stream : int
+        Handle of the stream on which the products run.
+    alloc : callable
+        Device memory of so many bytes, for the workspace.
+    capability : tuple of int
+        The GPU's compute capability.
+
+    Raises
+    ------
+    DeviceUnavailable
+        If the binding or cuBLAS itself is missing or does not fit the driver.
+    """
+
+    def __init__(self, stream: int, alloc: Callable[[int], Buffer], capability: tuple[int, int]) -> None:
+        try:
+            from nvmath.bindings import cublas
+
+            self._cublas: Any = cublas
+            self._handle = cublas.create()
+        except Exception as error:  # of the import, of the search for the library, of cuBLAS: all mean the same here
+            command = toolchain.pip_install(toolchain.extra())
+            why = str(error).strip()
+            raise DeviceUnavailable(f"cuda: cuBLAS cannot be used: {why}\n  to get it: {command}") from error
+        cublas.set_stream(self._handle, stream)
+        self._workspace = alloc(WORKSPACE.get(capability[0], 4 << 20))
+        cublas.set_workspace(self._handle, self._workspace.ptr, self._workspace.nbytes)
+        # Partial sums of float16 products stay float32.
+        cublas.set_math_mode(self._handle, cublas.Math.DISALLOW_REDUCED_PRECISION_REDUCTION)
+        self._factors: dict[tuple[np.dtype, float], tuple[int, np.ndarray]] = {}
+
+    def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float, batch: int, tf32: bool) -> None:
+        """c = a @ b + beta * c. With `tf32`, float32 is multiplied with 10 bits of mantissa.
+
+        Raises ValueError or TypeError for matrices that do not fit together, `LaunchError` if cuBLAS refuses.
+        """
+        check(a, b, c)
+        if c.transposed:  # c.T = b.T @ a.T
+            a, b, c = flipped(b), flipped(a), flipped(c)
+        m, n, k = c.cols, c.rows, a.cols  # of c.T, read in columns
+        if m == 0 or n == 0 or batch == 0:
+            return
+        cublas, factor = self._cublas, DOUBLE if c.dtype == DOUBLE else SINGLE
+        single = cublas.ComputeType.COMPUTE_32F_FAST_TF32 if tf32 and a.dtype == SINGLE else None
+        compute = single or (cublas.ComputeType.COMPUTE_64F if factor is DOUBLE else cublas.ComputeType.COMPUTE_32F)
+        first = [b.ptr, CUDA_TYPES[b.dtype], width(b)]
+        second = [a.ptr, CUDA_TYPES[a.dtype], width(a)]
+        result = [c.ptr, CUDA_TYPES[c.dtype], width(c)]
+        call, batches = cublas.gemm_ex, []
+        if batch > 1:
+            call, batches = cublas.gemm_strided_batched_ex, [batch]
+            for matrix, arguments in ((b, first), (a, second), (c, result)):
+                arguments.append(matrix.stride)
+        operations = (cublas.Operation.T if x.transposed else cublas.Operation.N for x in (b, a))
+        try:
+            call(
+                self._handle,
+                *operations,
+                m,
+                n,
+                k,
+                self._factor(factor, 1.0),
+                *first,
+                *second,
+                self._factor(factor, beta),
+                *result,
+                *batches,
+                compute,
+                cublas.GemmAlgo.DEFAULT,
+            )
+        except cublas.cuBLASError as error:
+            raise LaunchError(
+                f"product of ({a.rows}, {a.cols}) and ({b.rows}, {b.cols}), {a.dtype}: {error}"
+            ) from error
+
+    def _factor(self, dtype: np.dtype, value: float) -> int:
+        """Address of a number in host memory that stays there: cuBLAS reads it when the product is called."""
+        found = self._factors.get((dtype, value))
+        if found is None:
+            number = np.array([value], dtype)
+            found = self._factors[dtype, value] = number.ctypes.data, number
+        return found[0]
+
+    def close(self) -> None:
+        self._cublas.destroy(self._handle)
+
+
+def flipped(x: Matrix) -> Matrix:
+    """The transpose of `x`: the same memory, read the other way."""
+    return replace(x, rows=x.cols, cols=x.rows, transposed=not x.transposed)
+
+
+def width(x: Matrix) -> int:
+    """The distance between lines of `x` in memory. For a single line any will do, and cuBLAS wants a sane one."""
+    lines, length = (x.cols, x.rows) if x.transposed else (x.rows, x.cols)
+    return max(x.ld, length, 1) if lines <= 1 else x.ld
+
+
+def check(a: Matrix, b: Matrix, c: Matrix) -> None:
+    """Refuse what cuBLAS would refuse without a word of why, or compute wrongly."""
+    if a.cols != b.rows or (a.rows, b.cols) != (c.rows, c.cols):
+        raise ValueError(
+            f"product of ({a.rows}, {a.cols}) and ({b.rows}, {b.cols}) into ({c.rows}, {c.cols})\n"
+            "  expected (n, k), (k, m) and (n, m)"
+        )
+    if a.dtype != b.dtype or (a.dtype, c.dtype) not in SUPPORTED:
+        raise TypeError(
+            f"product of {a.dtype} and {b.dtype} into {c.dtype}\n"
+            "  expected one dtype of float16, float32, float64; float16 also into float32"
+        )
+    for x in (a, b, c):
+        length = x.rows if x.transposed else x.cols
+        if width(x) < length:
+            raise ValueError(f"matrix ({x.rows}, {x.cols}) with ld {x.ld}\n  expected at least {length}")

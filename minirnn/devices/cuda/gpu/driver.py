@@ -1,0 +1,408 @@
+"""The CUDA driver of NVIDIA GPUs, by PyCUDA. No other module imports PyCUDA, and this one only when a driver is made.
+
+The GPU's primary context is shared with whatever else runs in this process (torch, CuPy), so their pointers work here
+and ours there. It is made current in the calling thread for the length of each call, so any thread may call.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minirnn import toolchain
+from minirnn.devices.base import DeviceUnavailable
+from minirnn.devices.cuda.arguments import Packer
+from minirnn.devices.cuda.driver import (
+    CompileError,
+    LaunchError,
+    Limits,
+    Matrix,
+    NotRecordable,
+)
+from minirnn.devices.cuda.gpu.cublas import Cublas
+from minirnn.devices.cuda.gpu.graph import Graph
+from minirnn.devices.cuda.gpu.memory import Buffer, Memory
+from minirnn.devices.cuda.gpu.occupancy import LoadedTwice
+
+KERNELS = Path(__file__).parents[1] / "kernels"
+FLAGS = ("-std=c++17", "-lineinfo", "-diag-suppress=186")
+"""Of every compilation. 186: "pointless comparison of unsigned integer with zero", in files for all number types."""
+COPIED = 1 << 20
+"""Up to so many bytes are copied on the host first, so that `h2d` need not wait; for more, the copy costs more."""
+NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: other libraries' work on the default stream is no business of a recording
+LATE = (
+    "a kernel's error can show in a later call: with MINIRNN_DEBUG=1 each launch is waited for, and the one that"
+    " fails runs again in the simulator; this GPU context is lost if memory was at fault, start Python anew"
+)
+
+
+class PyCudaDriver:
+    """A GPU: the first one that CUDA_VISIBLE_DEVICES lets us see. See `driver.Driver` for the methods.
+
+    Attributes
+    ----------
+    stream_handle : int
+        The CUDA stream on which everything runs, in order. It waits for, and is waited for by, the default stream.
+    tf32 : bool
+        Whether float32 matrices are multiplied with 10 bits of mantissa (faster); at first: ``MINIRNN_TF32=1``.
+
+    Raises
+    ------
+    DeviceUnavailable
+        If something is missing. Says what, and the one command that brings it.
+    """
+
+    name = "cuda"
+
+    def __init__(self) -> None:
+        self._drv = drv = _import_pycuda()
+        try:
+            drv.init()
+            device = drv.Device(0)
+            self._current = _Current(drv, device.retain_primary_context())
+            self.limits = limits_of(drv, device)
+            with self._current:
+                self._stream = drv.Stream()
+                self._aside = drv.Stream(NON_BLOCKING)
+        except (drv.Error, LaunchError) as error:
+            raise DeviceUnavailable(
+                f"cuda: the GPU cannot be used: {error}\n  to see who uses it: nvidia-smi"
+            ) from error
+        self.stream_handle = int(self._stream.handle)
+        self.launches = 0
+        self.memory = Memory(self.name, drv, self._current)
+        self.tf32 = os.environ.get("MINIRNN_TF32") == "1"
+        self._modules: dict[tuple[str, str, tuple[str, ...]], _Module] = {}
+        self._here = _Here(self._stream)
+        self._cublas: Cublas | None = None
+        self._cublas_aside: Cublas | None = None  # its workspace belongs to the recordings
+        self._flying: deque[tuple[Any, np.ndarray]] = deque()  # host copies, until the GPU has them
+        self._lock = threading.RLock()
+        atexit.register(self.close)
+
+    # Memory
+
+    def alloc(self, nbytes: int) -> Buffer:
+        self._here.must_not_record("new memory")
+        return self.memory.alloc(nbytes)
+
+    def free_held(self) -> None:
+        """Give memory that no array uses back to the GPU, for other programs and libraries."""
+        self.memory.free_held()
+
+    @property
+    def held_bytes(self) -> int:
+        """Device memory of all arrays, and of freed ones that wait for the next of their size."""
+        return self.memory.held_bytes
+
+    def h2d(self, ptr: int, host: np.ndarray) -> None:
+        _check_contiguous(host)
+        self._here.must_not_record("a copy from the host")
+        if host.nbytes == 0:
+            return
+        drv = self._drv
+        with self._current, self._lock:
+            while self._flying and self._flying[0][0].query():
+                self._flying.popleft()
+            # The GPU may read ordinary memory later than this call returns, so it reads a copy that stays.
+            source = host.copy() if host.nbytes <= COPIED else host
+            drv.memcpy_htod_async(ptr, source, self._stream)
+            if source is host:
+                self._stream.synchronize()
+            else:
+                event = drv.Event(drv.event_flags.DISABLE_TIMING)
+                event.record(self._stream)
+                self._flying.append((event, source))
+
+    def d2h(self, host: np.ndarray, ptr: int) -> None:
+        _check_contiguous(host)
+        self._here.must_not_record("a copy to the host")
+        if host.nbytes == 0:
+            return
+        with self._current:
+            self._drv.memcpy_dtoh_async(host, ptr, self._stream)
+            self._stream.synchronize()
+
+    def d2d(self, to: int, ptr: int, nbytes: int) -> None:
+        if nbytes:
+            with self._current:
+                self._drv.memcpy_dtod_async(to, ptr, nbytes, self._here.stream)
+
+    def memset(self, ptr: int, byte: int, nbytes: int) -> None:
+        if nbytes:
+            with self._current:
+                self._drv.memset_d8_async(ptr, byte, nbytes, self._here.stream)
+
+    # Work
+
+    def module(self, source: str, name: str, options: Sequence[str] = ()) -> _Module:
+        key = (source, name, tuple(options))
+        found = self._modules.get(key)
+        if found is None:
+            with self._lock:
+                found = self._modules.get(key)
+                if found is None:
+                    found = self._modules[key] = self._compile(*key)
+        return found
+
+    def _compile(self, source: str, name: str, options: tuple[str, ...]) -> _Module:
+        drv, what = self._drv, (source, name, options, self.limits.compute_capability)
+        with self._current:
+            try:
+                try:
+                    binary = compile_cubin(*what)
+                    loaded = drv.module_from_buffer(binary)
+                except (drv.LogicError, OSError):  # a file of the cache that was cut off, or a folder we can't write to
+                    binary = compile_cubin(*what, cached=False)
+                    loaded = drv.module_from_buffer(binary)
+            except drv.CompileError as error:
+                said = "\n".join(text.strip() for text in (error.stdout, error.stderr) if text)
+                chosen = " ".join(options) or "no options"
+                raise CompileError(f"{name} does not compile with {chosen}\n{said or error}") from error
+            except OSError as error:
+                raise CompileError(f"{name}: nvcc cannot be run: {error}\n  try: minirnn doctor") from error
+        return _Module(self, loaded, binary, name)
+
+    def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
+        with self._current:
+            if self._cublas is None:
+                with self._lock:
+                    if self._cublas is None:
+                        self._cublas = Cublas(self.stream_handle, self.alloc, self.limits.compute_capability)
+            self.launches += 1
+            cublas = self._cublas_aside if self._here.recording else self._cublas
+            assert cublas is not None
+            cublas.gemm(a, b, c, beta, batch, self.tf32)
+
+    def record(self, work: Callable[[], None]) -> _Recording:
+        here = self._here
+        here.must_not_record("another recording")
+        with self._lock, self._current:
+            if self._cublas_aside is None:
+                self._cublas_aside = Cublas(int(self._aside.handle), self.alloc, self.limits.compute_capability)
+            before = self.launches
+            here.stream, here.recording = self._aside, True
+            try:
+                return _Recording(self, Graph(int(self._aside.handle), work))
+            finally:
+                here.stream, here.recording = self._stream, False
+                self.launches = before
+
+    def synchronize(self) -> None:
+        self._here.must_not_record("to wait")
+        with self._current, self._lock:
+            self._stream.synchronize()
+            self._flying.clear()
+
+    def seconds(self, work: Any) -> float:
+        """The time the GPU takes for what `work()` hands to it."""
+        with self._current:
+            start, end = self._drv.Event(), self._drv.Event()
+            start.record(self._stream)
+            work()
+            end.record(self._stream)
+            end.synchronize()
+            return float(start.time_till(end)) * 1e-3
+
+    def close(self) -> None:
+        """Give everything back; for the end of the process. The driver must not be used afterwards."""
+        if not self._current.alive:
+            return
+        # After a fault nothing of this works any more, and the process ends anyway.
+        with suppress(Exception), self._current:
+            self._stream.synchronize()
+            self._flying.clear()
+            for cublas in (self._cublas, self._cublas_aside):
+                if cublas is not None:
+                    cublas.close()
+        with suppress(Exception):
+            self.free_held()
+        self._current.end()
+
+
+class _Current:
+    """``with``: the GPU's context is current in this thread, and PyCUDA's errors come out as `LaunchError`."""
+
+    def __init__(self, drv: Any, context: Any) -> None:
+        self.error, self.context = drv.Error, context
+        self.push, self.pop = context.push, context.pop
+        self.alive = True
+
+    def __enter__(self) -> None:
+        try:
+            self.push()
+        except self.error as error:
+            raise LaunchError(f"{error}\n  {LATE}") from error
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        try:
+            self.pop()
+        except self.error as lost:
+            error = error or lost
+        if isinstance(error, self.error):
+            raise LaunchError(f"{error}\n  {LATE}") from error
+
+    def end(self) -> None:
+        """Let go of the context. What PyCUDA still holds in it is then dropped without a word."""
+        self.alive = False
+        with suppress(self.error):
+            self.context.detach()
+
+
+class _Here(threading.local):
+    """Where this thread's work goes: to the stream of all, or to the one from which a graph is taken down."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.recording = stream, False
+
+    def must_not_record(self, what: str) -> None:
+        if self.recording:
+            raise NotRecordable(f"cuda: {what} is asked for inside a recording\n  expected kernels and products alone")
+
+
+class _Recording:
+    """A graph on the stream of all."""
+
+    def __init__(self, driver: PyCudaDriver, graph: Graph) -> None:
+        self._driver, self._graph = driver, graph
+
+    def __call__(self) -> None:
+        driver = self._driver
+        with driver._current:
+            driver.launches += 1
+            self._graph.launch(driver.stream_handle)
+
+    def close(self) -> None:
+        driver = self._driver
+        with driver._current:
+            driver._stream.synchronize()
+            self._graph.close()
+
+
+class _Module:
+    def __init__(self, driver: PyCudaDriver, module: Any, binary: bytes, name: str) -> None:
+        self._driver, self._module, self._binary, self._name = driver, module, binary, name
+        self._twin: LoadedTwice | None = None
+
+    def function(self, name: str) -> _Kernel:
+        with self._driver._current:
+            try:
+                function = self._module.get_function(name)
+            except self._driver._drv.Error as error:
+                raise LaunchError(f'{self._name} has no extern "C" kernel called {name}: {error}') from error
+        return _Kernel(self._driver, self, function, name)
+
+    def blocks_per_multiprocessor(self, kernel: str, threads: int, shared: int) -> int:
+        with self._driver._current:
+            if self._twin is None:
+                self._twin = LoadedTwice(self._binary)
+            return self._twin.blocks_per_multiprocessor(kernel, threads, shared)
+
+
+class _Kernel:
+    def __init__(self, driver: PyCudaDriver, module: _Module, function: Any, name: str) -> None:
+        self.name = name
+        self._driver, self._module, self._function = driver, module, function
+        self._launch, self._here = function._launch_kernel, driver._here
+        self._push, self._pop, self._error = driver._current.push, driver._current.pop, driver._drv.Error
+        self._pack = Packer(name)
+        self._shared = 0  # dynamic shared memory that CUDA was told of
+
+    def __call__(self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0) -> None:
+        # Some thousand calls a second: so without the `with` of all others.
+        parameters = self._pack(args)
+        grid, block = tuple(map(int, grid)), tuple(map(int, block))
+        self._driver.launches += 1
+        try:
+            self._push()
+            try:
+                if shared > self._shared:
+                    self._allow(shared)
+                self._launch(grid, block, parameters, shared, self._here.stream)
+            finally:
+                self._pop()
+        except self._error as error:
+            at = f"{self.name}, grid {grid}, block {block}, {shared} bytes of dynamic shared memory"
+            raise LaunchError(f"{at}: {error}\n  {LATE}") from error
+
+    def _allow(self, shared: int) -> None:
+        """CUDA gives a kernel more than 48 KB of shared memory only when asked to."""
+        self._function.set_attribute(self._driver._drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+        self._shared = shared
+
+    def max_resident_blocks(self, block: Sequence[int], shared: int = 0) -> int:
+        threads = int(np.prod([int(n) for n in block]))
+        return self._module.blocks_per_multiprocessor(self.name, threads, shared) * self._driver.limits.multiprocessors
+
+
+def _import_pycuda() -> Any:
+    """The module ``pycuda.driver``; raises `DeviceUnavailable` for the first thing that is missing."""
+    for tool in toolchain.for_a_gpu():
+        if tool.found is None:
+            raise DeviceUnavailable(f"cuda: {tool.name} {toolchain.missing(tool)}")
+    try:
+        import pycuda.compiler
+        import pycuda.driver
+    except ImportError as error:
+        raise DeviceUnavailable(
+            f"cuda: PyCUDA cannot be imported: {error}\n  it was built for another Python, NumPy or CUDA; to build it"
+            f" anew: {toolchain.pip()} install --force-reinstall --no-cache-dir --no-deps pycuda"
+        ) from error
+    return pycuda.driver
+
+
+def limits_of(drv: Any, device: Any) -> Limits:
+    """What a PyCUDA device can do."""
+    ask, names = device.get_attribute, drv.device_attribute
+    return Limits(
+        name=device.name(),
+        compute_capability=tuple(device.compute_capability()),
+        multiprocessors=ask(names.MULTIPROCESSOR_COUNT),
+        threads_per_block=ask(names.MAX_THREADS_PER_BLOCK),
+        shared_bytes_per_block=ask(names.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+        memory_bytes=device.total_memory(),
+        simulated=False,
+        warp=ask(names.WARP_SIZE),
+    )
+
+
+def compile_cubin(
+    source: str, name: str, options: Sequence[str], capability: tuple[int, int], cached: bool = True
+) -> bytes:
+    """Machine code for a GPU, from PyCUDA's disk cache or else from nvcc. Errors name the file and line of `name`."""
+    from pycuda.compiler import compile
+
+    text, flags = for_nvcc(source, name, options)
+    major, minor = capability
+    return compile(
+        text,
+        options=flags,
+        no_extern_c=True,
+        arch=f"sm_{major}{minor}",
+        cache_dir=None if cached else False,
+        include_dirs=[str(KERNELS)],
+    )
+
+
+def for_nvcc(source: str, name: str, options: Sequence[str]) -> tuple[str, list[str]]:
+    """The text and the flags with which a kernel file is compiled."""
+    # For a source that has "#include" in it, PyCUDA runs nvcc's preprocessor each time to make the key of its cache.
+    # Spelled like this it does not, and a hash of all files that may be included takes that place in the key.
+    text = f'#line 1 "{name}"\n' + source.replace("#include", "# include")
+    files = b"".join(path.read_bytes() for path in sorted(KERNELS.rglob("*.cuh")))
+    headers = hashlib.sha256(files).hexdigest()[:16]
+    return text, [*FLAGS, *options, f"-DMINIRNN_HEADERS={headers}"]
+
+
+def _check_contiguous(host: np.ndarray) -> None:
+    if not host.flags.c_contiguous:
+        raise ValueError(f"host array {host.shape} is not contiguous in C order\n  try np.ascontiguousarray")

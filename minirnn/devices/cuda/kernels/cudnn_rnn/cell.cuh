@@ -1,0 +1,135 @@
+// One cell of a CudnnRNN layer, a unit of a row of a batch, forward and backward: what the rungs above
+// `cudnn_rnn/steps.cu` share. The lines are the ones explained there.
+//
+//   a: input part x W' + bW of each gate        a2: recurrent part h' R' + bR        gates: lstm i f n o, gru r z n
+//   values: what is kept for the way back, `block` elements apart, or null; value: the same in registers
+//   dA: gradients, in the columns they have in memory; `recurrent` tells which of them is the one of a gate's a2
+#pragma once
+#include "activation.cuh"
+
+__device__ inline bool counts(const int *lengths, int t, int row) { return !lengths || t < lengths[row]; }
+
+template <bool RELU>
+struct Simple {
+    static constexpr int gates = 1, columns = 1, saved = 0;
+    static __device__ int recurrent(int gate) { return gate; }
+
+    // h = f(a + a2)
+    static __device__ real step(const real *a_, const real *a2, real, real &, real *, i64) {
+        const real a = a_[0] + a2[0];
+        return RELU ? (a < 0 ? real(0) : a) : tanh(a);  // NaN stays NaN
+    }
+
+    // d: gradient of h. dh: what passes by the product with R
+    static __device__ void grad(real d, real h, const real *, real &, real *dA, real &dh) {
+        dA[0] = RELU ? (h > 0 ? d : real(0)) : d * d_tanh(h);  // relu: derivative 0 at 0
+        dh = 0;
+    }
+};
+
+struct Lstm {
+    static constexpr int gates = 4, columns = 4, saved = 5;
+    static __device__ int recurrent(int gate) { return gate; }
+
+    // c = f*c' + i*n        h = o*tanh(c)
+    static __device__ real step(const real *a, const real *a2, real, real &c_, real *values, i64 block) {
+        const real c_prev = c_;
+        const real i = sigmoid(a[0] + a2[0]);
+        const real f = sigmoid(a[1] + a2[1]);
+        const real n = tanh(a[2] + a2[2]);
+        const real o = sigmoid(a[3] + a2[3]);
+        const real c = f * c_prev + i * n;
+
+        if (values) {
+            values[0] = i, values[block] = f, values[2 * block] = n, values[3 * block] = o;
+            values[4 * block] = c_prev;
+        }
+        c_ = c;
+        return o * tanh(c);
+    }
+
+    static __device__ void grad(real d, real, const real *value, real &dc, real *dA, real &dh) {
+        const real i = value[0], f = value[1], n = value[2], o = value[3], c_prev = value[4];
+        const real tanh_c = tanh(f * c_prev + i * n);
+
+        const real dC = dc + d * o * d_tanh(tanh_c);
+        dA[0] = dC * n * d_sigmoid(i);
+        dA[1] = dC * c_prev * d_sigmoid(f);
+        dA[2] = dC * i * d_tanh(n);
+        dA[3] = d * tanh_c * d_sigmoid(o);
+        dc = dC * f;
+        dh = 0;
+    }
+};
+
+struct Gru {
+    static constexpr int gates = 3, columns = 4, saved = 5;
+    static __device__ int recurrent(int gate) { return gate == 2 ? 0 : gate + 1; }  // r z n of q r z n
+
+    // r, z = sigmoid(a + a2)    q = a2_n    n = tanh(a_n + r*q)    h = (1-z)*n + z*h'
+    static __device__ real step(const real *a, const real *a2, real h_prev, real &, real *values, i64 block) {
+        const real r = sigmoid(a[0] + a2[0]);
+        const real z = sigmoid(a[1] + a2[1]);
+        const real q = a2[2];
+        const real n = tanh(a[2] + r * q);
+
+        if (values) {
+            values[0] = r, values[block] = z, values[2 * block] = n, values[3 * block] = q;
+            values[4 * block] = h_prev;
+        }
+        return (1 - z) * n + z * h_prev;
+    }
+
+    // Columns q r z n: the first three are the gradient of the recurrent part, the last three that of the input part.
+    static __device__ void grad(real d, real, const real *value, real &, real *dA, real &dh) {
+        const real r = value[0], z = value[1], n = value[2], q = value[3], h_prev = value[4];
+
+        const real dA_n = d * (1 - z) * d_tanh(n);
+        const real dA_z = d * (h_prev - n) * d_sigmoid(z);
+        const real dA_r = dA_n * q * d_sigmoid(r);
+        dA[0] = dA_n * r, dA[1] = dA_r, dA[2] = dA_z, dA[3] = dA_n;
+        dh = d * z;
+    }
+};
+
+// The biases of a unit: both of a gate in one number, but for gru's n, where r stands between them.
+template <class Cell>
+struct Biases {
+    real sum[Cell::gates], n;  // n: bR_n
+
+    // biases: (2, G*H), bW and bR
+    __device__ void load(const real *biases, int H, int unit) {
+        const real *bW = biases + unit, *bR = bW + Cell::gates * H;
+#pragma unroll
+        for (int g = 0; g < Cell::gates; g++) sum[g] = bW[g * H] + (is_apart(g) ? real(0) : bR[g * H]);
+        n = Cell::gates == 3 ? bR[2 * H] : real(0);
+    }
+
+    static __device__ bool is_apart(int gate) { return Cell::gates == 3 && gate == 2; }
+    __device__ real of_recurrent(int gate) const { return is_apart(gate) ? n : real(0); }
+};
+
+// What the gradients of a cell need from memory: read early, before it is known what comes from the step after.
+struct Saved {
+    bool valid;
+    real h, dy, value[5];
+};
+
+template <class Cell>
+__device__ Saved load_saved(bool valid, const real *values, i64 block, const real *y, const real *dy) {
+    Saved saved = {valid};
+    if (!valid) return saved;
+    saved.h = *y, saved.dy = *dy;
+#pragma unroll
+    for (int k = 0; k < Cell::saved; k++) saved.value[k] = values[k * block];
+    return saved;
+}
+
+// total: gradient of h from the step after, becomes what passes by the product with R. Past its length a row has no
+// gradients of its own, and these pass on unchanged.
+template <class Cell>
+__device__ void cell_grad(const Saved &saved, real &total, real &dc, real (&dA)[Cell::columns]) {
+#pragma unroll
+    for (int k = 0; k < Cell::columns; k++) dA[k] = 0;
+    if (saved.valid) Cell::grad(saved.dy + total, saved.h, saved.value, dc, dA, total);
+}

@@ -1,0 +1,115 @@
+"""Which rung of the CudnnRNN ladder computes a layer: a pure function of its sizes and the device's limits.
+
+From the rung that always works to the one that asks for most:
+
+``steps``       a product and a launch each step, any size (`cudnn_rnn_steps.py`)
+``persistent``  one launch for all steps: weights on the chip, messages between blocks (`cudnn_rnn_persistent.py`)
+``cluster``     one launch; each slice of the batch on a cluster of blocks: small layers (`cudnn_rnn_cluster.py`)
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from minirnn.devices.cuda.driver import Limits
+from minirnn.devices.cuda.launch.cudnn_rnn import layout as layouts
+from minirnn.devices.cuda.launch.cudnn_rnn.layout import Sizes
+
+RUNGS = ("steps", "persistent", "cluster")
+"""From the lowest to the highest."""
+VARIABLE = "MINIRNN_CUDNN_RNN"
+AUTO = "auto"
+"""What ``MINIRNN_CUDNN_RNN`` says to leave the choice to `choose`."""
+UNTIMED = "steps"
+"""What a GPU takes where nothing is said, until somebody has timed the rungs above on one (docs/cudnn_ladder.md)."""
+LARGE_BATCH = 128
+"""From here on the product of a single step keeps the whole device busy, and the library's is the faster one."""
+
+H200 = Limits(
+    name="H200",
+    compute_capability=(9, 0),
+    multiprocessors=132,
+    threads_per_block=1024,
+    shared_bytes_per_block=227 << 10,
+    memory_bytes=141 * 10**9,
+    simulated=False,
+)
+"""The GPU for which the rungs were laid out."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A rung and the reason for it; the layout is that of `cudnn_rnn_layout`, None for ``steps``."""
+
+    rung: str
+    reason: str
+    layout: Any = None
+
+
+def choose(sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | None = None) -> Choice:
+    """The rung for one layer.
+
+    Parameters
+    ----------
+    sizes, limits
+        Of the layer and of the device.
+    backward : bool
+        For the gradients; the rungs of the two passes do not depend on each other.
+    wanted : str, optional
+        A rung to take whether it pays or not. If it cannot be had, the next lower one is taken.
+
+    Raises
+    ------
+    ValueError
+        If `wanted` is no rung.
+    """
+    found: dict[str, Any]
+    if backward:
+        found = {"persistent": layouts.backward(sizes, limits), "cluster": layouts.cluster_backward(sizes, limits)}
+    else:
+        found = {"persistent": layouts.forward(sizes, limits), "cluster": layouts.cluster(sizes, limits)}
+    if wanted is not None:
+        return _asked_for(check_rung(wanted), found)
+    if limits.simulated:
+        return Choice("steps", "the simulator runs one thread after another: the rung with the fewest is the fastest")
+    if sizes.T == 1:
+        return Choice("steps", "one step has nothing to keep for the next")
+    if sizes.B >= LARGE_BATCH:
+        return Choice("steps", f"a batch of {LARGE_BATCH} rows or more fills the device at each step")
+    clusters = found["cluster"]
+    if isinstance(clusters, layouts.Cluster) and clusters.slices * sizes.D <= layouts.clusters_at_once(limits):
+        return Choice("cluster", f"its weights fit into {layouts.CLUSTER} blocks, all clusters run at once", clusters)
+    if isinstance(found["persistent"], str):
+        return Choice("steps", f"not persistent: {found['persistent']}")
+    return Choice("persistent", "its weights fit on the chip, its blocks on the device", found["persistent"])
+
+
+def _asked_for(wanted: str, found: dict[str, Any]) -> Choice:
+    said = ""
+    for rung in reversed(RUNGS[1 : RUNGS.index(wanted) + 1]):
+        layout = found[rung]
+        if not isinstance(layout, str):
+            return Choice(rung, f"{said}asked for" if not said else f"{said}so the next lower rung", layout)
+        said += f"{rung} was asked for, but {layout}; " if rung == wanted else f"not {rung}: {layout}; "
+    return Choice("steps", f"{said}so the lowest rung" if said else "asked for")
+
+
+def check_rung(name: str) -> str:
+    """`name` if it is a rung. Raises ValueError, which says where the name may come from."""
+    if name not in RUNGS:
+        raise ValueError(
+            f"there is no rung {name!r} of the CudnnRNN ladder\n  expected one of {', '.join(RUNGS)}, {AUTO}\n"
+            f"  it was named by device.cudnn_rnn_rung or by the variable {VARIABLE}"
+        )
+    return name
+
+
+def rung_from_environment(simulated: bool) -> str | None:
+    """What ``MINIRNN_CUDNN_RNN`` asks for, None for "auto". Raises ValueError for a word that is no rung.
+
+    Where it is not set, a GPU takes `UNTIMED`, and the simulator chooses.
+    """
+    name = os.environ.get(VARIABLE) or (AUTO if simulated else UNTIMED)
+    return None if name == AUTO else check_rung(name)

@@ -1,0 +1,129 @@
+"""Launches of `arithmetic.cu`, `functions.cu` and `cast.cu`: one thread computes one element of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from minirnn.devices.cuda.array import CudaArray, c_steps
+from minirnn.devices.cuda.launch.sources import accumulator
+
+if TYPE_CHECKING:
+    from minirnn.devices.cuda.primitives import Primitives
+
+THREADS = 256
+MAX_AXES = 8
+LAYOUT = np.dtype([("size", "i8"), ("axes", "i8"), ("shape", "i8", MAX_AXES), ("step", "i8", (4, MAX_AXES))])
+"""`struct Layout` of kernels/layout.cuh."""
+
+Axes = tuple[int, ...]
+
+
+def blocks(size: int) -> tuple[int, int, int]:
+    """The grid for one thread an element."""
+    return (-(-size // THREADS), 1, 1)
+
+
+BLOCK = (THREADS, 1, 1)
+
+
+class Threads(TypedDict):
+    """How many threads a launch has."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+
+
+def cells(B: int, H: int) -> Threads:
+    """Grid and block for one thread a unit of a row: no division in the kernel, and few idle threads if H is small."""
+    units = min(THREADS, max(1, 1 << (H - 1).bit_length()))
+    rows = THREADS // units
+    return {"grid": (-(-B // rows), -(-H // units), 1), "block": (units, rows, 1)}
+
+
+@lru_cache(maxsize=4096)
+def layout(shape: Axes, *steps: Axes) -> np.void:
+    """`struct Layout` of arrays seen in one shape, by the steps of each (the result's first).
+
+    Axes of length 1 go; neighboring axes that lie behind each other in every array become one.
+    """
+    merged: list[tuple[int, list[int]]] = []  # (length, step in each array), the last axis last
+    for n, *along in zip(shape, *steps, strict=True):
+        if n == 1:
+            continue
+        if merged and all(before == step * n for before, step in zip(merged[-1][1], along, strict=True)):
+            merged[-1] = merged[-1][0] * n, along
+        else:
+            merged.append((n, along))
+    if len(merged) > MAX_AXES:
+        raise ValueError(
+            f"cuda: an array of shape {shape} has too many axes that do not lie behind each other in memory\n"
+            f"  expected at most {MAX_AXES}, got {len(merged)}\n  copy it after transposing it, or reshape it"
+        )
+    found: np.void = np.zeros(1, LAYOUT)[0]
+    found["size"], found["axes"] = prod(shape), max(1, len(merged))
+    found["shape"][:] = 1
+    for d, (n, along) in enumerate(merged):
+        found["shape"][d] = n
+        for a, step in enumerate(along):
+            found["step"][a, d] = step
+    return found
+
+
+@lru_cache(maxsize=4096)
+def broadcast(*operands: tuple[Axes, Axes]) -> tuple[Axes, np.void]:
+    """The common shape of operands (shape, steps) by NumPy's rules, and its layout with the result in C order."""
+    shape = np.broadcast_shapes(*[shape for shape, _ in operands])
+    return shape, layout(shape, c_steps(shape), *[broadcast_steps(*operand, shape) for operand in operands])
+
+
+def broadcast_steps(shape: Axes, steps: Axes, to: Axes) -> Axes:
+    """The steps of an array seen in a larger shape: 0 along the axes on which it repeats."""
+    new = len(to) - len(shape)
+    return (0,) * new + tuple(0 if n == 1 else step for n, step in zip(shape, steps, strict=True))
+
+
+def elementwise(
+    device: Primitives,
+    file: str,
+    kernel: str,
+    operands: Sequence[CudaArray],
+    of: np.dtype,
+    result: np.dtype,
+    *numbers: Any,
+) -> CudaArray:
+    """``y = kernel(*operands, *numbers)``, element by element; `of` chooses which compiled variant."""
+    shape, where = broadcast(*[(a.shape, a.steps) for a in operands])
+    y = device.empty(shape, result)
+    size = int(where["size"])
+    if size:
+        device.kernel_of(file, kernel, of)(where, *operands, y, *numbers, grid=blocks(size), block=BLOCK)
+    return y
+
+
+def copy(device: Primitives, to: CudaArray, a: CudaArray) -> None:
+    """``to[...] = a`` for arrays of one shape; rounds to the dtype of `to`."""
+    size = to.size
+    if not size:
+        return
+    if to.dtype == a.dtype and to.contiguous and a.contiguous:
+        device.driver.d2d(to.ptr, a.ptr, to.nbytes)
+        return
+    run = device.kernel_of("primitives/cast.cu", "cast", to.dtype, a.dtype)
+    run(layout(to.shape, to.steps, a.steps), a, to, grid=blocks(size), block=BLOCK)
+
+
+def fill(device: Primitives, to: CudaArray, value: Any) -> None:
+    """``to[...] = value`` for an array in C order."""
+    if not to.size:
+        return
+    number = accumulator(to.dtype).type(value)
+    if number == 0 and not np.signbit(number):
+        device.driver.memset(to.ptr, 0, to.nbytes)
+        return
+    run = device.kernel_of("primitives/arithmetic.cu", "fill", to.dtype)
+    run(to, number, np.int64(to.size), grid=blocks(to.size), block=BLOCK)

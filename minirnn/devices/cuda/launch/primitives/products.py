@@ -1,0 +1,119 @@
+"""Matrix products: NumPy's matmul in terms of the driver's batched product of matrices, and of `matmul.cu`."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minirnn.devices.cuda.array import CudaArray
+from minirnn.devices.cuda.driver import Matrix
+
+if TYPE_CHECKING:
+    from minirnn.devices.cuda.primitives import Primitives
+
+TILE = 16
+
+
+def matrix(a: CudaArray, stride: int = 0) -> Matrix | None:
+    """The last two axes of `a` as a matrix the driver multiplies in place, or None if it must be copied first."""
+    rows, cols = a.shape[-2:]
+    row_step, column_step = a.steps[-2:]
+    if (column_step == 1 or cols == 1) and (row_step >= cols or rows == 1):
+        return Matrix(a.ptr, rows, cols, max(row_step if rows > 1 else cols, 1), a.dtype, False, stride, a)
+    if (row_step == 1 or rows == 1) and (column_step >= rows or cols == 1):
+        return Matrix(a.ptr, rows, cols, max(column_step if cols > 1 else rows, 1), a.dtype, True, stride, a)
+    return None
+
+
+def batch_stride(a: CudaArray) -> int | None:
+    """The distance of the matrices of `a`, if they all lie equally far apart; else None."""
+    stride = 0
+    count = 1
+    for n, step in zip(reversed(a.shape[:-2]), reversed(a.steps[:-2]), strict=True):
+        if n == 1:
+            continue
+        if count > 1 and step != stride * count:
+            return None
+        if count == 1:
+            stride = step
+        count *= n
+    return stride
+
+
+def matmul(device: Primitives, a: CudaArray, b: CudaArray) -> CudaArray:
+    """``a @ b`` for arrays of one dtype by NumPy's rules: vectors, matrices, broadcast stacks of matrices."""
+    if a.ndim == 0 or b.ndim == 0:
+        raise ValueError("matmul: got an operand without axes\n  expected at least one axis each")
+    row = a.ndim == 1
+    column = b.ndim == 1
+    if row:
+        a = a.seen_as((1, *a.shape), (0, *a.steps))
+    if column:
+        b = b.seen_as((*b.shape, 1), (*b.steps, 0))
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(
+            f"matmul: the last axis of the first operand has {a.shape[-1]} elements,"
+            f" the one before the last of the second {b.shape[-2]}\n  expected (..., n, k) @ (..., k, m)"
+        )
+    stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a = device.broadcast_to(a, (*stack, *a.shape[-2:]))
+    b = device.broadcast_to(b, (*stack, *b.shape[-2:]))
+    c = device.empty((*stack, a.shape[-2], b.shape[-1]), a.dtype)
+    if c.size:
+        if a.shape[-1] == 0:
+            c = device.full(c.shape, 0, c.dtype)
+        elif a.dtype.kind == "f":
+            _multiply(device, a, b, c)
+        else:
+            _multiply_by_tiles(device, device.contiguous(a), device.contiguous(b), c)
+    return c.seen_as(*_without(c, row, column))
+
+
+def product(device: Primitives, a: CudaArray, b: CudaArray, c: CudaArray, beta: float = 0.0) -> None:
+    """``c = a @ b + beta * c`` for matrices; `c` has C order. `a` and `b` are copied unless they, or their transposes,
+    have rows without gaps.
+
+    Float16 operands may have a float32 result.
+    """
+    if not c.size:
+        return
+    if not a.shape[1]:
+        if not beta:
+            device.driver.memset(c.ptr, 0, c.nbytes)
+        return
+    left, right = (matrix(x) or matrix(device.contiguous(x)) for x in (a, b))
+    to = matrix(c)
+    assert left is not None and right is not None and to is not None and not to.transposed
+    device.driver.gemm(left, right, to, beta)
+
+
+def _multiply(device: Primitives, a: CudaArray, b: CudaArray, c: CudaArray) -> None:
+    batch = prod(c.shape[:-2])
+    operands = []
+    for x in (a, b):
+        stride = batch_stride(x)
+        found = None if stride is None else matrix(x, stride)
+        if found is None:
+            x = device.contiguous(x)
+            found = matrix(x, x.shape[-2] * x.shape[-1])
+        operands.append(found)
+    left, right = operands
+    assert left is not None and right is not None
+    M, N = c.shape[-2:]
+    device.driver.gemm(left, right, Matrix(c.ptr, M, N, N, c.dtype, False, M * N, c), batch=batch)
+
+
+def _multiply_by_tiles(device: Primitives, a: CudaArray, b: CudaArray, c: CudaArray) -> None:
+    M, N, K = c.shape[-2], c.shape[-1], a.shape[-1]
+    run = device.kernel_of("primitives/matmul.cu", "matmul", c.dtype)
+    grid = (-(-N // TILE), -(-M // TILE), prod(c.shape[:-2]))
+    sizes = np.int32(M), np.int32(N), np.int32(K), np.int64(M * K), np.int64(K * N)
+    run(a, b, c, *sizes, grid=grid, block=(TILE, TILE, 1))
+
+
+def _without(c: CudaArray, row: bool, column: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shape and steps of `c` without the axes that stood for vectors."""
+    keep = [d for d in range(c.ndim) if not (row and d == c.ndim - 2 or column and d == c.ndim - 1)]
+    return tuple(c.shape[d] for d in keep), tuple(c.steps[d] for d in keep)

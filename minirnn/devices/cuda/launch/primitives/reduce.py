@@ -1,0 +1,56 @@
+"""Launches of `primitives/reduce.cu` and `primitives/softmax.cu`."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minirnn.devices.cuda.array import CudaArray, c_steps
+from minirnn.devices.cuda.launch.primitives.elementwise import BLOCK, blocks, layout
+
+if TYPE_CHECKING:
+    from minirnn.devices.cuda.primitives import Primitives
+
+# A block for each result pays when a thread alone would read many operands, and there are too few results to fill
+# the machine with one thread each.
+OPERANDS_OF_A_THREAD = 64
+RESULTS_THAT_FILL = 8192
+
+
+def reduce(device: Primitives, name: str, a: CudaArray, axes: tuple[int, ...], result: np.dtype) -> CudaArray:
+    """`name` (sum, max, argmax) over `axes`, which vanish. There must be at least one operand for each result."""
+    kept_axes = [d for d in range(a.ndim) if d not in axes]
+    shape = tuple(a.shape[d] for d in kept_axes)
+    y = device.empty(shape, result)
+    results, operands = prod(shape), prod(a.shape[d] for d in axes)
+    if not results:
+        return y
+    kept = layout(shape, c_steps(shape), tuple(a.steps[d] for d in kept_axes))
+    vanishing = tuple(a.shape[d] for d in axes)
+    reduced = layout(vanishing, c_steps(vanishing), tuple(a.steps[d] for d in axes))
+    if name == "argmax" or operands <= OPERANDS_OF_A_THREAD or results >= RESULTS_THAT_FILL:
+        run = device.kernel_of("primitives/reduce.cu", f"{name}_each", a.dtype)
+        run(kept, reduced, a, y, grid=blocks(results), block=BLOCK)
+    else:
+        threads = threads_for(operands)
+        run = device.kernel_of("primitives/reduce.cu", f"{name}_block", a.dtype)
+        run(kept, reduced, a, y, grid=(results, 1, 1), block=(threads, 1, 1), shared=threads * 8)
+    return y
+
+
+def softmax(device: Primitives, name: str, a: CudaArray) -> CudaArray:
+    """`softmax` or `log_softmax` along the last axis of an array in C order."""
+    y = device.empty(a.shape, a.dtype)
+    if a.size:
+        n = a.shape[-1]
+        threads = threads_for(n)
+        run = device.kernel_of("primitives/softmax.cu", name, a.dtype)
+        run(a, y, np.int64(n), grid=(a.size // n, 1, 1), block=(threads, 1, 1), shared=threads * 8)
+    return y
+
+
+def threads_for(operands: int) -> int:
+    """The largest power of two that gives each thread at least one operand, and a few where there are many."""
+    return min(256, 1 << max(0, min(operands, max(32, operands // 4)).bit_length() - 1))

@@ -1,0 +1,369 @@
+"""Tensor: an array on a device that remembers how it was made.
+
+A Tensor is its own node of the tape: it holds the op that made it and the Tensors that went in (its parents). ``seq``
+is a number that only grows, so sorting Tensors by it is a topological order, and no graph search is needed.
+
+This module only stores. Recording is in `tape`, the backward pass in `backward`; arithmetic, indexing and the methods
+that compute (``t + u``, ``t.sum()``, ...) are attached by `ops/primitives/operators.py` when `minirnn` is imported.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+
+from minirnn import devices, html
+from minirnn.devices.base import FLOATS, Array, Device
+from minirnn.host_array import host_array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from minirnn.engine.tape import Op
+
+next_seq: Callable[[], int] = count(1).__next__
+"""The next number of the clock that orders everything on all tapes (one call, so threads cannot share a number)."""
+
+
+class Tensor:
+    """An array on a device, and a node of the tape. Made by `minirnn.engine.tensor` and by ops.
+
+    Attributes
+    ----------
+    array : Array
+        The device's array. Never written into; `assign` replaces it.
+    device : Device
+        Where the array is; equals its name, ``t.device == "cpu"``.
+    requires_grad : bool
+        Whether gradients flow into this Tensor.
+    grad : Tensor or None
+        Where `backward` adds up the gradient of a leaf (or after `retain_grad`).
+    op, parents : Op or None, tuple of Tensor
+        What made this Tensor, and out of which; None and () for a leaf.
+    """
+
+    __slots__ = ("__weakref__", "array", "device", "grad", "hooks", "op", "parents", "requires_grad", "seq")
+
+    # NumPy then leaves `ndarray * tensor` to our __rmul__.
+    __array_ufunc__ = None
+
+    array: Array
+    device: Device
+    grad: Tensor | None
+    hooks: list[Callable[[Tensor], Tensor | None]] | None
+    op: Op | None
+    parents: tuple[Tensor, ...]
+    requires_grad: bool
+    seq: int
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError("a Tensor is made by minirnn.engine.tensor(data) or by an op\n  expected no call of the class")
+
+    # ---- what it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.array.shape, dtype=np.int64))
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded op made it: parameters and data."""
+        return self.op is None
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a Tensor of shape ()\n  expected at least one axis")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(
+                f"the truth value of a Tensor of shape {self.shape} is ambiguous\n"
+                "  expected one element; use (a == b).numpy().all()"
+            )
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        value = self.item()
+        if not isinstance(value, int):
+            raise TypeError(f"a Tensor of dtype {self.dtype} is no index\n  expected an integer dtype")
+        return value
+
+    def __repr__(self) -> str:
+        text = np.array2string(self.numpy(), separator=", ", prefix="tensor(", threshold=200)
+        tail = "" if 0 < self.size <= 200 else f", shape={self.shape}"
+        tail += "" if self.dtype in (np.float32, np.int64, np.bool_) else f", dtype={self.dtype}"
+        tail += "" if self.device.name == "cpu" else f", device={self.device.name}"
+        if self.op is not None:
+            tail += f", op={self.op.name}"
+        elif self.requires_grad:
+            tail += ", requires_grad=True"
+        return f"tensor({text}{tail})"
+
+    def _repr_html_(self) -> str:
+        about = [f"on {self.device.name}"]
+        if self.op is not None:
+            about.append(f"made by {self.op.name}")
+        elif self.requires_grad:
+            about.append("requires grad" + (", has one" if self.grad is not None else ""))
+        return html.of_array("Tensor", self.numpy(), ", ".join(about))
+
+    # ---- out of the Tensor
+
+    def numpy(self) -> np.ndarray:
+        """The values as a read-only NumPy array. On the cpu device it shares memory; ``.copy()`` it to change it."""
+        view = self.device.to_numpy(self.array).view()
+        view.flags.writeable = False
+        return view
+
+    def item(self) -> float | int | bool:
+        """The only element as a Python number. Raises ValueError if there are more."""
+        if self.size != 1:
+            raise ValueError(f"item(): the Tensor has shape {self.shape}\n  expected exactly one element")
+        return self.numpy().item()
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers."""
+        return self.numpy().tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        view = self.numpy()
+        if dtype is not None and view.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"a Tensor of dtype {self.dtype} cannot become {np.dtype(dtype)} without a copy")
+            return view.astype(dtype)
+        return view.copy() if copy else view
+
+    def __dlpack__(self, *, max_version: tuple[int, int] | None = None, **kwargs: Any) -> Any:
+        # The receiver shares the memory and must not write into it.
+        self._needs_host("DLPack")
+        if max_version is None:  # before version 1 the protocol cannot say "read-only", and NumPy would refuse
+            return np.asarray(self.array).__dlpack__(**kwargs)
+        return self.numpy().__dlpack__(max_version=max_version, **kwargs)
+
+    def __dlpack_device__(self) -> Any:
+        self._needs_host("DLPack")
+        return np.asarray(self.array).__dlpack_device__()
+
+    def _needs_host(self, what: str) -> None:
+        if not isinstance(self.array, (np.ndarray, np.generic)):
+            raise BufferError(f"{what} is offered on the cpu device\n  got a Tensor on {self.device}; use t.to('cpu')")
+
+    # ---- tape
+
+    def detach(self) -> Tensor:
+        """The same values as a new leaf through which no gradient flows."""
+        return leaf(self.device, self.array)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Switch gradients into this leaf on or off; returns itself.
+
+        Raises
+        ------
+        TypeError
+            If the dtype is not a floating one.
+        ValueError
+            If an op made this Tensor (use `detach`).
+        """
+        if self.op is not None:
+            raise ValueError(
+                f"requires_grad_: this Tensor was made by {self.op.name}\n  expected a leaf; detach() it first"
+            )
+        _check_can_require_grad(self.dtype, requires_grad)
+        self.requires_grad = requires_grad
+        return self
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
+        """Call ``hook(gradient)`` when the gradient of this Tensor is complete; what it returns, if not None,
+        replaces it.
+
+        Returns a function that removes the hook. Raises ValueError if no gradient can reach this Tensor.
+        """
+        if not self.requires_grad:
+            raise ValueError("register_hook: no gradient reaches this Tensor\n  expected requires_grad=True")
+        if not callable(hook):
+            raise TypeError(f"register_hook: the hook is a {type(hook).__name__}\n  expected a callable")
+        if self.hooks is None:
+            self.hooks = []
+        hooks = self.hooks
+        hooks.append(hook)
+
+        def remove() -> None:
+            if hook in hooks:
+                hooks.remove(hook)
+
+        return remove
+
+    def retain_grad(self) -> Tensor:
+        """Keep the gradient of this intermediate Tensor in `grad`, as leaves do; returns itself."""
+        if self.op is not None and not any(isinstance(h, _Retain) for h in self.hooks or ()):
+            self.register_hook(_Retain(self))
+        return self
+
+    def assign(self, value: Any) -> Tensor:
+        """Replace the values of this leaf, keeping shape, dtype and device; returns itself. The tape notices.
+
+        A backward pass that still needs the old values fails with a clear error instead of giving a wrong gradient.
+
+        Raises
+        ------
+        ValueError
+            If the shape differs or an op made this Tensor.
+        """
+        if self.op is not None:
+            raise ValueError(f"assign: this Tensor was made by {self.op.name}\n  expected a leaf (a parameter or data)")
+        new = as_tensor(value, device=self.device, dtype=self.dtype)
+        if new.shape != self.shape:
+            hint = "\n  likely transposed" if new.shape == self.shape[::-1] else ""
+            raise ValueError(f"assign: got values of shape {new.shape}\n  expected {self.shape}{hint}")
+        self.array = new.array
+        self.seq = next_seq()  # later than every op that read the old values: this is how the tape notices
+        return self
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            "Tensors are not written into: gradients already recorded would become wrong\n"
+            "  expected t.assign(values) for a whole leaf, or mr.ops.where(condition, a, b) for a new Tensor"
+        )
+
+    if TYPE_CHECKING:  # attached by ops/primitives/operators.py and backward.py
+
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __rmatmul__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __iter__(self) -> Iterator[Tensor]: ...
+        def backward(self, grad: Any = None, retain_graph: bool = False, create_graph: bool = False) -> None: ...
+        def exp(self) -> Tensor: ...
+        def log(self) -> Tensor: ...
+        def sqrt(self) -> Tensor: ...
+        def tanh(self) -> Tensor: ...
+        def sigmoid(self) -> Tensor: ...
+        def relu(self) -> Tensor: ...
+        def abs(self) -> Tensor: ...
+        def clip(self, low: float | None = None, high: float | None = None) -> Tensor: ...
+        def astype(self, dtype: Any) -> Tensor: ...
+        def to(self, device: str | Device) -> Tensor: ...
+        def sum(self, axis: Any = None, keepdims: bool = False) -> Tensor: ...
+        def mean(self, axis: Any = None, keepdims: bool = False) -> Tensor: ...
+        def max(self, axis: Any = None, keepdims: bool = False) -> Tensor: ...
+        def argmax(self, axis: int = -1) -> Tensor: ...
+        def reshape(self, *shape: Any) -> Tensor: ...
+        def transpose(self, *axes: Any) -> Tensor: ...
+        def broadcast_to(self, shape: Sequence[int]) -> Tensor: ...
+        def split(self, sizes: int | Sequence[int], axis: int = 0) -> list[Tensor]: ...
+        def softmax(self, axis: int = -1) -> Tensor: ...
+        def log_softmax(self, axis: int = -1) -> Tensor: ...
+        @property
+        def T(self) -> Tensor: ...
+
+
+class _Retain:
+    """The hook that `Tensor.retain_grad` registers."""
+
+    retains = True
+
+    def __init__(self, t: Tensor) -> None:
+        self.ref = ref(t)  # with the Tensor itself its hook would be a cycle
+
+    def __call__(self, gradient: Tensor) -> None:
+        t = self.ref()
+        if t is not None:
+            t.grad = gradient if t.grad is None else t.grad + gradient
+
+
+def leaf(device: Device, array: Array, requires_grad: bool = False) -> Tensor:
+    """Wrap an array of `device` as a leaf, without a copy and without a check."""
+    t = Tensor.__new__(Tensor)
+    t.array = array
+    t.device = device
+    t.grad = None
+    t.hooks = None
+    t.op = None
+    t.parents = ()
+    t.requires_grad = requires_grad
+    t.seq = next_seq()
+    return t
+
+
+def _check_can_require_grad(dtype: np.dtype[Any], requires_grad: bool) -> None:
+    if requires_grad and dtype not in FLOATS:
+        raise TypeError(f"a Tensor of dtype {dtype} cannot require gradients\n  expected float16, float32 or float64")
+
+
+def tensor(data: Any, requires_grad: bool = False, device: str | Device | None = None, dtype: Any = None) -> Tensor:
+    """Make a Tensor from numbers, nested lists, an array or another Tensor; the values are copied.
+
+    Parameters
+    ----------
+    data : array_like
+        Arrays keep their dtype; Python floats become float32, Python ints int64.
+    requires_grad : bool
+        Whether gradients shall be computed for it.
+    device : str or Device, optional
+        Default: the default device (`use_device`, ``MINIRNN_DEVICE``), or the device of `data` if that is a Tensor.
+    dtype : dtype, optional
+        Convert to this dtype.
+
+    Raises
+    ------
+    TypeError
+        For a dtype that is no number or bool, or if `requires_grad` meets an integer dtype.
+    ValueError
+        For an unknown device or a ragged list.
+    """
+    if device is None and isinstance(data, Tensor):
+        device = data.device
+    place = devices.get(device)
+    array = host_array(data.numpy() if isinstance(data, Tensor) else data, dtype)
+    _check_can_require_grad(array.dtype, requires_grad)
+    return leaf(place, place.asarray(array), requires_grad)
+
+
+def as_tensor(data: Any, device: Device | None = None, dtype: Any = None) -> Tensor:
+    """`data` itself if it is a Tensor that fits, else a constant Tensor of its values."""
+    if (
+        isinstance(data, Tensor)
+        and (device is None or data.device is device)
+        and (dtype is None or data.dtype == dtype)
+    ):
+        return data
+    return tensor(data, device=device, dtype=dtype)

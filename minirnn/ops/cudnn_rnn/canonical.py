@@ -1,0 +1,229 @@
+"""Between the parameter buffer of the CudnnRNN ops and its single matrices and bias vectors.
+
+The canonical form is a list of all matrices and a list of all bias vectors, in the order of the buffer::
+
+    weights   for p in 0 .. L*D-1:  W_g [H, in(l)] of every gate g, R_g [H, P] of every g, Wp [P, H] with a projection
+    biases    for p in 0 .. L*D-1:  bW_g [H] of every gate g, bR_g [H] of every g
+
+that is 2*G*L*D matrices (+ L*D with a projection) and 2*G*L*D vectors. Under "skip_input" the matrices W_g of layer 0
+stay in the list, as [H, 0]. Both ops only move elements, so gradients flow through them unchanged, to any order.
+
+Offsets and sizes: `cudnn_params`. Source: TensorFlow's CudnnRNNParamsToCanonical and CudnnRNNCanonicalToParams, V1
+and V2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from minirnn.engine.tensor import Tensor
+from minirnn.ops import check
+from minirnn.ops.cudnn_rnn import params_check
+from minirnn.ops.cudnn_rnn.params import Network, Region
+from minirnn.ops.primitives import concat
+
+
+class CanonicalOutput(NamedTuple):
+    """Outputs of `cudnn_rnn_params_to_canonical`: the matrices and the bias vectors, in the order of the buffer."""
+
+    weights: list[Tensor]
+    biases: list[Tensor]
+
+
+def cudnn_rnn_params_to_canonical(
+    num_layers: Any,
+    num_units: Any,
+    input_size: Any,
+    params: Any,
+    *,
+    num_params: int | None = None,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0.0,
+    seed: int = 0,
+    seed2: int = 0,
+) -> CanonicalOutput:
+    """Cut a parameter buffer into matrices and bias vectors (without a copy, on the cpu device).
+
+    Parameters
+    ----------
+    num_layers, num_units, input_size : int
+        L, H, I.
+    params : (n,) array_like or Tensor, float16, float32 or float64
+    num_params : int, optional
+        Length of each list, 2*G*L*D. Checked when given.
+    rnn_mode, input_mode, direction : str
+        See `minirnn.ops.cudnn_rnn.params.Network`.
+    dropout, seed, seed2
+        TensorFlow's; they change nothing.
+
+    Returns
+    -------
+    weights, biases : list of Tensor
+        Shapes: see the head of this module.
+
+    Raises
+    ------
+    ValueError
+        A wrong size, mode or count; `params` is not (n,).
+    TypeError
+        `params` is no floating array, a size is no integer.
+    """
+    op = "cudnn_rnn_params_to_canonical"
+    net = _network(op, num_layers, num_units, input_size, rnn_mode, input_mode, direction, dropout, seed, seed2)
+    params_check.count(op, "num_params", num_params, len(net.weights), "2*G*L*D")
+    return _cut(op, net, params)
+
+
+def cudnn_rnn_params_to_canonical_v2(
+    num_layers: Any,
+    num_units: Any,
+    input_size: Any,
+    params: Any,
+    *,
+    num_params_weights: int | None = None,
+    num_params_biases: int | None = None,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0.0,
+    seed: int = 0,
+    seed2: int = 0,
+    num_proj: int = 0,
+) -> CanonicalOutput:
+    """`cudnn_rnn_params_to_canonical` for networks that may have a projection, with a count for each list.
+
+    num_params_weights = 2*G*L*D (+ L*D with a projection), num_params_biases = 2*G*L*D; checked when given.
+    """
+    op = "cudnn_rnn_params_to_canonical_v2"
+    net = _network(
+        op, num_layers, num_units, input_size, rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj
+    )
+    _check_counts(op, net, num_params_weights, num_params_biases)
+    return _cut(op, net, params)
+
+
+def cudnn_rnn_canonical_to_params(
+    num_layers: Any,
+    num_units: Any,
+    input_size: Any,
+    weights: Any,
+    biases: Any,
+    *,
+    num_params: int | None = None,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0.0,
+    seed: int = 0,
+    seed2: int = 0,
+) -> Tensor:
+    """Join matrices and bias vectors to a parameter buffer.
+
+    Parameters
+    ----------
+    num_layers, num_units, input_size : int
+        L, H, I.
+    weights, biases : list of array_like or Tensor
+        The canonical form, one dtype for all. As in TensorFlow only the number of elements of each piece is looked
+        at: a matrix may come flat.
+    num_params : int, optional
+        Length of each list, 2*G*L*D. Checked when given.
+    rnn_mode, input_mode, direction : str
+        See `minirnn.ops.cudnn_rnn.params.Network`.
+    dropout, seed, seed2
+        TensorFlow's; they change nothing.
+
+    Returns
+    -------
+    params : (n,) Tensor
+
+    Raises
+    ------
+    ValueError
+        A wrong size, mode or count; a wrong number of pieces, or of elements of a piece.
+    TypeError
+        A piece is no floating array or has another dtype than the others; a size is no integer.
+    """
+    op = "cudnn_rnn_canonical_to_params"
+    net = _network(op, num_layers, num_units, input_size, rnn_mode, input_mode, direction, dropout, seed, seed2)
+    params_check.count(op, "num_params", num_params, len(net.weights), "2*G*L*D")
+    return _join(op, net, weights, biases)
+
+
+def cudnn_rnn_canonical_to_params_v2(
+    num_layers: Any,
+    num_units: Any,
+    input_size: Any,
+    weights: Any,
+    biases: Any,
+    *,
+    num_params_weights: int | None = None,
+    num_params_biases: int | None = None,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0.0,
+    seed: int = 0,
+    seed2: int = 0,
+    num_proj: int = 0,
+) -> Tensor:
+    """`cudnn_rnn_canonical_to_params` for networks that may have a projection, with a count for each list.
+
+    num_params_weights = 2*G*L*D (+ L*D with a projection), num_params_biases = 2*G*L*D; checked when given.
+    """
+    op = "cudnn_rnn_canonical_to_params_v2"
+    net = _network(
+        op, num_layers, num_units, input_size, rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj
+    )
+    _check_counts(op, net, num_params_weights, num_params_biases)
+    return _join(op, net, weights, biases)
+
+
+def _network(
+    op: str,
+    num_layers: Any,
+    num_units: Any,
+    input_size: Any,
+    rnn_mode: str,
+    input_mode: str,
+    direction: str,
+    dropout: float,
+    seed: int,
+    seed2: int,
+    num_proj: int = 0,
+) -> Network:
+    params_check.unused(op, dropout, seed, seed2)
+    return Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, num_proj, op=op)
+
+
+def _check_counts(op: str, net: Network, num_params_weights: int | None, num_params_biases: int | None) -> None:
+    formula = "2*G*L*D + L*D (projection)" if net.num_proj else "2*G*L*D"
+    params_check.count(op, "num_params_weights", num_params_weights, len(net.weights), formula)
+    params_check.count(op, "num_params_biases", num_params_biases, len(net.biases), "2*G*L*D")
+
+
+def _cut(op: str, net: Network, params: Any) -> CanonicalOutput:
+    (params,) = check.tensors(op, params=params)
+    net.check_params(op, params)
+    return CanonicalOutput([r.of(params) for r in net.weights], [r.of(params) for r in net.biases])
+
+
+def _join(op: str, net: Network, weights: Any, biases: Any) -> Tensor:
+    named: dict[str, Any] = {}
+    regions: list[Region] = []
+    for name, value, expected in (("weights", weights, net.weights), ("biases", biases, net.biases)):
+        pieces = params_check.pieces(op, name, value)
+        if len(pieces) != len(expected):
+            raise ValueError(
+                f"{op}: {name} has {len(pieces)} pieces\n  expected {len(expected)}: one for each gate of"
+                f" {net.L} layers and {net.D} direction{'s' if net.D > 1 else ''}, input and recurrent side"
+                + (", and the projections" if net.num_proj and name == "weights" else "")
+            )
+        named |= {f"{name}[{k}]": t for k, t in enumerate(pieces)}
+        regions += expected
+    tensors = check.tensors(op, **named)
+    for name, t, region in zip(named, tensors, regions, strict=True):
+        params_check.piece(op, name, t, region.name, region.shape)
+    return concat([t.reshape(-1) for t in tensors])  # regions follow each other without gaps, in this order

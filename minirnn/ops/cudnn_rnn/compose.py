@@ -1,0 +1,107 @@
+"""The CudnnRNN networks composed from primitive ops: the definition, step by step, direction by direction.
+
+Slow, but its gradients come from the tape alone. It judges the fused kernels, and second derivatives go through it. The
+formulas are explained in `cudnn_rnn`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from minirnn.engine.tensor import Tensor, tensor
+from minirnn.ops.cudnn_rnn.params import GATES, Network
+from minirnn.ops.primitives import concat, relu, sigmoid, split, squeeze, stack, tanh, where
+
+Weights = tuple[Tensor | None, Tensor, Tensor | None, Tensor, Tensor]
+"""W (G*H, in) or None, R (G*H, P), Wp (P, H) or None, bW (G*H,), bR (G*H,)"""
+
+
+def compose_network(
+    net: Network,
+    x: Tensor,
+    h0: Tensor,
+    c0: Tensor | None,
+    params: Tensor,
+    lengths: np.ndarray | None,
+    masks: Sequence[Tensor] | None,
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Output (T, B, D*P), h_n (L*D, B, P) and c_n (L*D, B, H) of the whole network, time-major."""
+    h_n, c_n = [], []
+    valid = None
+    if lengths is not None:
+        T = x.shape[0]
+        steps = np.arange(T)[:, None, None] < lengths[None, :, None]  # (T, B, 1)
+        valid = [tensor(v, device=x.device) for v in steps]
+        x = where(
+            tensor(steps, device=x.device), x, 0.0
+        )  # what stands at padding must not reach the weights as 0 * NaN
+    for layer in range(net.L):
+        outputs = []
+        for d in range(net.D):
+            p = layer * net.D + d
+            weights = network_weights(net, params, p)
+            y, h, c = _direction(net.rnn_mode, x, h0[p], None if c0 is None else c0[p], weights, valid, reverse=d == 1)
+            outputs.append(y)
+            h_n.append(h)
+            c_n.append(c)
+        x = outputs[0] if net.D == 1 else concat(outputs, 2)
+        if masks is not None and layer < net.L - 1:
+            x = x * masks[layer]
+    return x, stack(h_n), None if c0 is None else stack([c for c in c_n if c is not None])
+
+
+def network_weights(net: Network, params: Tensor, p: int) -> Weights:
+    """The stacked weights of pseudo-layer p, cut out of the parameter buffer."""
+    W, R, Wp, bW, bR = (None if region is None else region.of(params) for region in net.regions(p))
+    return W, R, Wp, bW, bR  # type: ignore[return-value]  # only W and Wp may be None
+
+
+def _direction(
+    rnn_mode: str,
+    x: Tensor,
+    h: Tensor,
+    c: Tensor | None,
+    weights: Weights,
+    valid: list[Tensor] | None,
+    reverse: bool,
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """One direction of one layer: y (T, B, P), the last h (B, P) and c (B, H)."""
+    T = x.shape[0]
+    xs = [squeeze(part, 0) for part in split(x, T)]  # (B, in) each
+    outputs = list(xs)
+    for t in reversed(range(T)) if reverse else range(T):
+        h_new, c_new, _ = step(rnn_mode, xs[t], h, c, weights)
+        if valid is not None:  # past the end of a sequence its state stays and its output is 0
+            y = where(valid[t], h_new, 0.0)
+            h_new = where(valid[t], h_new, h)
+            c_new = None if c is None or c_new is None else where(valid[t], c_new, c)
+        else:
+            y = h_new
+        outputs[t], h, c = y, h_new, c_new
+    return stack(outputs), h, c
+
+
+def step(
+    rnn_mode: str, x: Tensor, h: Tensor, c: Tensor | None, weights: Weights
+) -> tuple[Tensor, Tensor | None, dict[str, Tensor]]:
+    """One step: h (B, P), c (B, H) or None, and the gates (B, H) by name."""
+    W, R, Wp, bW, bR = weights
+    ax = (concat([x] * len(GATES[rnn_mode]), 1) if W is None else x @ W.T) + bW  # (B, G*H)
+    ah = h @ R.T + bR
+    if rnn_mode == "rnn_tanh":
+        return tanh(ax + ah), None, {}
+    if rnn_mode == "rnn_relu":
+        return relu(ax + ah), None, {}
+    if c is not None:
+        ai, af, an, ao = split(ax + ah, 4, 1)
+        i, f, n, o = sigmoid(ai), sigmoid(af), tanh(an), sigmoid(ao)
+        c = f * c + i * n
+        m = o * tanh(c)
+        return (m if Wp is None else m @ Wp.T), c, {"i": i, "f": f, "n": n, "o": o}
+    xr, xz, xn = split(ax, 3, 1)
+    hr, hz, q = split(ah, 3, 1)
+    r, z = sigmoid(xr + hr), sigmoid(xz + hz)
+    n = tanh(xn + r * q)  # reset after the product and its bias
+    return (1 - z) * n + z * h, None, {"r": r, "z": z, "n": n}

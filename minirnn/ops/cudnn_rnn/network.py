@@ -1,0 +1,242 @@
+"""A whole CudnnRNN network on arrays: the layers, what stands between them, and the reserve space.
+
+The device computes one layer at a time (`rnn_sequence`, `rnn_sequence_grad`); this module hands the output of each
+layer on to the next one and keeps in one flat array, the reserve space, what the backward pass needs:
+
+====================  =================================  ==========================================================
+part                  elements                           what
+====================  =================================  ==========================================================
+``layer l``           ``rnn_sequence_reserve_layout``    what the device's kernel keeps of layer l
+``output of l``       T * B * D*P, for l < L-1           output of layer l before dropout
+``mask after l``      T * B * D*P, for l < L-1           its dropout mask, if there is dropout
+``sample``            16                                 elements of ``output``: tells a stale reserve space
+====================  =================================  ==========================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minirnn.devices.base import Array, Device
+from minirnn.ops.cudnn_rnn.params import Network
+
+SAMPLE = 16
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the network: what the arrays do not say."""
+
+    net: Network
+    T: int
+    B: int
+    lengths: np.ndarray | None = None
+    dropping: bool = False
+    """Whether there are dropout masks between the layers."""
+
+
+class Part(NamedTuple):
+    """A named stretch of the reserve space."""
+
+    name: str
+    offset: int
+    size: int
+
+
+def uses_kernels(device: Device) -> bool:
+    """Whether the device computes layers by kernels; otherwise the network is composed from primitives."""
+    return device.kernel("rnn_sequence") is not None and device.kernel("rnn_sequence_grad") is not None
+
+
+def reserve_layout(device: Device, call: Call) -> dict[str, Part]:
+    """The parts of the reserve space by name, in order. Without kernels it holds the masks and the sample alone."""
+    return _reserve_layout(device, call.net, call.T, call.B, call.dropping)
+
+
+@lru_cache(maxsize=256)
+def _reserve_layout(device: Device, net: Network, T: int, B: int, dropping: bool) -> dict[str, Part]:
+    parts: dict[str, Part] = {}
+    offset, outputs = 0, T * B * net.D * net.P
+    kernels = "rnn_sequence" in device.kernels
+
+    def add(name: str, size: int) -> None:
+        nonlocal offset
+        parts[name] = Part(name, offset, size)
+        offset += size
+
+    for layer in range(net.L):
+        if kernels:
+            add(f"layer {layer}", sum(prod(shape) for _, shape in kernel_layout(device, net, T, B, layer)))
+            if layer < net.L - 1:
+                add(f"output of {layer}", outputs)
+        if layer < net.L - 1 and dropping:
+            add(f"mask after {layer}", outputs)
+    add("sample", SAMPLE)
+    return parts
+
+
+def kernel_layout(device: Device, net: Network, T: int, B: int, layer: int) -> list[tuple[str, tuple[int, ...]]]:
+    """Names and shapes of what the device's kernel keeps of one layer."""
+    sizes = T, B, net.in_size(layer), net.H, net.P, net.D
+    skip = layer == 0 and net.skip
+    return list(device.rnn_sequence_reserve_layout(net.rnn_mode, *sizes, net.num_proj > 0, skip))
+
+
+def reserve_size(device: Device, call: Call) -> int:
+    """Elements of the reserve space of a training call."""
+    return reserve_layout(device, call)["sample"].offset + SAMPLE
+
+
+def _weights(device: Device, net: Network, buffer: Array, layer: int) -> list[tuple[Array | None, ...]]:
+    """W, R, Wp, bW, bR of both directions of a layer, as views of the parameter buffer or of its gradient."""
+    return [
+        tuple(None if r is None else device.view(buffer, r.offset, r.shape) for r in net.regions(layer * net.D + d))
+        for d in range(net.D)
+    ]
+
+
+def forward_network(
+    device: Device,
+    call: Call,
+    x: Array,
+    h0: Array,
+    c0: Array | None,
+    params: Array,
+    masks: Sequence[Array] | None,
+    training: bool,
+) -> tuple[Array, Array, Array | None, Array | None]:
+    """Output (T, B, D*P), h_n (L*D, B, P), c_n (L*D, B, H) or None, and the reserve space if training."""
+    net, D = call.net, call.net.D
+    shape = (call.T, call.B, D * net.P)
+    reserve, parts = None, {}
+    if training:
+        parts = reserve_layout(device, call)
+        reserve = device.empty((parts["sample"].offset + SAMPLE,), x.dtype)
+    h_n, c_n = [], []
+    y = x
+    for layer in range(net.L):
+        states = slice(layer * D, (layer + 1) * D)
+        saved = None
+        if reserve is not None:
+            part = parts[f"layer {layer}"]
+            saved = device.view(reserve, part.offset, (part.size,))
+        y, h, c = device.rnn_sequence(
+            y,
+            device.getitem(h0, (states,)),
+            None if c0 is None else device.getitem(c0, (states,)),
+            _weights(device, net, params, layer),
+            saved,
+            rnn_mode=net.rnn_mode,
+            lengths=call.lengths,
+            training=training,
+        )
+        h_n.append(h)
+        c_n.append(c)
+        if layer < net.L - 1:
+            if reserve is not None:
+                device.assign(device.view(reserve, parts[f"output of {layer}"].offset, shape), y)
+            if masks is not None:
+                if reserve is not None:
+                    device.assign(device.view(reserve, parts[f"mask after {layer}"].offset, shape), masks[layer])
+                y = device.multiply(y, masks[layer])
+    if reserve is not None:
+        device.assign(device.view(reserve, parts["sample"].offset, (SAMPLE,)), sample_of(device, y))
+    join = lambda states: states[0] if net.L == 1 else device.concatenate(states, 0)  # noqa: E731
+    return y, join(h_n), None if c0 is None else join(c_n), reserve
+
+
+def backward_network(
+    device: Device,
+    call: Call,
+    x: Array,
+    h0: Array,
+    c0: Array | None,
+    params: Array,
+    reserve: Array,
+    output: Array,
+    dy: Array,
+    dh_n: Array,
+    dc_n: Array | None,
+    need_dx: bool,
+) -> tuple[Array | None, Array, Array | None, Array]:
+    """Gradients of x (or None), h0, c0 (or None) and params."""
+    net, D = call.net, call.net.D
+    shape = (call.T, call.B, D * net.P)
+    parts = reserve_layout(device, call)
+    view = lambda name, shape: device.view(reserve, parts[name].offset, shape)  # noqa: E731
+    dparams = device.empty(params.shape, params.dtype)
+    dh0: list[Any] = [None] * net.L
+    dc0: list[Any] = [None] * net.L
+    y = output
+    for layer in reversed(range(net.L)):
+        states = slice(layer * D, (layer + 1) * D)
+        layer_input = x
+        if layer > 0:
+            below = view(f"output of {layer - 1}", shape)
+            mask = view(f"mask after {layer - 1}", shape) if call.dropping else None
+            layer_input = below if mask is None else device.multiply(below, mask)
+        dy, dh0[layer], dc0[layer] = device.rnn_sequence_grad(
+            layer_input,
+            device.getitem(h0, (states,)),
+            None if c0 is None else device.getitem(c0, (states,)),
+            _weights(device, net, params, layer),
+            view(f"layer {layer}", (parts[f"layer {layer}"].size,)),
+            y,
+            dy,
+            device.getitem(dh_n, (states,)),
+            None if dc_n is None else device.getitem(dc_n, (states,)),
+            _weights(device, net, dparams, layer),
+            rnn_mode=net.rnn_mode,
+            lengths=call.lengths,
+            need_dx=layer > 0 or need_dx,
+        )
+        if layer > 0:
+            if mask is not None:
+                dy = device.multiply(dy, mask)
+            y = below
+    join = lambda grads: grads[0] if net.L == 1 else device.concatenate(grads, 0)  # noqa: E731
+    return dy, join(dh0), None if c0 is None else join(dc0), dparams
+
+
+def reserve_of_composition(device: Device, call: Call, output: Array, masks: Sequence[Array] | None) -> Array:
+    """The reserve space of a device without kernels."""
+    parts = reserve_layout(device, call)
+    reserve = device.empty((parts["sample"].offset + SAMPLE,), output.dtype)
+    for layer, mask in enumerate(masks or ()):
+        device.assign(device.view(reserve, parts[f"mask after {layer}"].offset, output.shape), mask)
+    device.assign(device.view(reserve, parts["sample"].offset, (SAMPLE,)), sample_of(device, output))
+    return reserve
+
+
+def masks_in_reserve(device: Device, call: Call, reserve: Array) -> list[Array] | None:
+    """The dropout masks that the forward pass kept."""
+    if not call.dropping:
+        return None
+    shape = (call.T, call.B, call.net.D * call.net.P)
+    parts = reserve_layout(device, call)
+    return [device.view(reserve, parts[f"mask after {k}"].offset, shape) for k in range(call.net.L - 1)]
+
+
+def sample_of(device: Device, output: Array) -> Array:
+    """16 elements of an output, half of them of step 0, which exists in every sequence."""
+    return device.getitem(output, _sample_index(*output.shape))
+
+
+@lru_cache(maxsize=256)
+def _sample_index(T: int, B: int, width: int) -> tuple[np.ndarray, ...]:
+    first = np.linspace(0, B * width - 1, SAMPLE // 2).astype(np.int64)
+    spread = np.linspace(0, T * B * width - 1, SAMPLE // 2).astype(np.int64)
+    k = np.concatenate([first, spread])
+    return k // (B * width), k // width % B, k % width
+
+
+def reserve_belongs_to(device: Device, call: Call, reserve: Array, output: Array) -> bool:
+    """Whether the reserve space was made by the call that returned `output` (to the last bit of 16 samples)."""
+    kept = device.to_numpy(device.view(reserve, reserve_layout(device, call)["sample"].offset, (SAMPLE,)))
+    return bool(np.array_equal(kept, device.to_numpy(sample_of(device, output)), equal_nan=True))

@@ -1,0 +1,45 @@
+"""Packing the weights of a network, given one by one, into the parameter buffer of the CudnnRNN ops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minirnn.engine.tape import Op, mode, record
+from minirnn.engine.tensor import Tensor, leaf
+from minirnn.ops.cudnn_rnn.params import Network, Region
+from minirnn.ops.primitives.operands import same_device
+
+
+class Pack(Op):
+    """y = all pieces one after the other        each piece gets its stretch of dy"""
+
+    reads_inputs = False
+
+    def __init__(self, regions: Sequence[Region]) -> None:
+        self.regions = regions
+
+    def backward(self, dy: Tensor, y: Tensor, *pieces: Tensor) -> list[Tensor]:
+        if mode.enabled:  # these gradients shall be differentiated again
+            return [region.of(dy) for region in self.regions]
+        device = dy.device
+        return [leaf(device, device.view(dy.array, region.offset, region.shape)) for region in self.regions]
+
+
+def pack_params(net: Network, pieces: Sequence[Tensor | None]) -> Tensor:
+    """The parameter buffer (n,) of stacked weights, one copy and one node.
+
+    Parameters
+    ----------
+    net : Network
+    pieces : sequence of Tensor or None
+        For each pseudo-layer its W, R, Wp, bW, bR, with the shapes of ``net.regions(p)``; those the network does not
+        have are left out. None stands for zeros (no bias).
+    """
+    regions = [region for layer in net.layers for region in layer if region is not None]
+    given = [(region, piece) for region, piece in zip(regions, pieces, strict=True) if piece is not None]
+    tensors = tuple(piece for _, piece in given)
+    device = same_device("pack_params", *tensors)
+    buffer = device.empty((net.size,), tensors[0].dtype)
+    for region, piece in zip(regions, pieces, strict=True):
+        device.assign(device.view(buffer, region.offset, region.shape), 0 if piece is None else piece.array)
+    return record(Pack([region for region, _ in given]), device, buffer, tensors)

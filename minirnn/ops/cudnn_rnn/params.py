@@ -1,0 +1,233 @@
+"""The parameter buffer of the CudnnRNN ops: where each weight lies, how long it is, and its single matrices.
+
+One 1-D array, C order, no padding. Pseudo-layer p = l*D + d is direction d of layer l; in(l) = I for l = 0, else D*P::
+
+    for p in 0 .. L*D-1:   W_g of every gate g, then R_g of every g, then Wp (with a projection)     all matrices first
+    for p in 0 .. L*D-1:   bW_g of every g, then bR_g of every g                                     then all biases
+
+    W_g [H, in(l)]   R_g [H, P]   Wp [P, H]   bW_g, bR_g [H]        P = num_proj if there is a projection, else H
+    gates: lstm i, f, n, o; gru r, z, n; rnn_tanh and rnn_relu one without a name
+
+Since the gates of one W (R, bW, bR) are neighbors, they can also be read as one stacked matrix [G*H, in] without a
+copy: exactly the arrays of `torch.nn`. With input_mode "skip_input" (x enters every gate unchanged, I = H) layer 0 has
+no W. Number of elements::
+
+    n = D*G*H*I (0 if skip) + (L-1)*D*G*H*(D*P) + L*D*G*H*P + L*D*num_proj*H + 2*L*D*G*H
+
+The ops that cut the buffer into single matrices and join it again are in `cudnn_canonical`. Source: TensorFlow's
+CudnnRNNParamsSize; real cuDNN may insert padding, this layout does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import InitVar, dataclass
+from functools import cached_property
+from math import prod
+from typing import Any, NamedTuple
+
+from minirnn.engine.tensor import Tensor
+from minirnn.ops import check
+from minirnn.ops.cudnn_rnn import params_check
+
+GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("i", "f", "n", "o"), "gru": ("r", "z", "n")}
+"""rnn_mode -> its gates, in the order of the buffer."""
+DIRECTIONS = {"unidirectional": 1, "bidirectional": 2}
+INPUT_MODES = ("linear_input", "auto_select", "skip_input")
+
+
+class Region(NamedTuple):
+    """A part of the buffer: ``params[offset : offset + size].reshape(shape)``."""
+
+    name: str
+    offset: int
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    def of(self, params: Any) -> Any:
+        """This part of a 1-D array or Tensor; for a NumPy array a view."""
+        return params[self.offset : self.offset + self.size].reshape(self.shape)
+
+
+class LayerParams(NamedTuple):
+    """What one pseudo-layer owns, gates stacked: W (G*H, in) or None, R (G*H, P), Wp (P, H) or None, bW, bR (G*H,)."""
+
+    W: Any
+    R: Any
+    Wp: Any
+    bW: Any
+    bR: Any
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network of the CudnnRNN family, and the layout of its parameter buffer.
+
+    Parameters
+    ----------
+    rnn_mode : {"lstm", "gru", "rnn_tanh", "rnn_relu"}
+    num_layers, num_units, input_size : int
+        L, H, I: Python or NumPy integers or integer arrays of shape ().
+    direction : {"unidirectional", "bidirectional"}
+    input_mode : {"linear_input", "skip_input", "auto_select"}
+        "auto_select" means "skip_input" if I == H (num_units, also with a projection), else "linear_input".
+    num_proj : int
+        Width of h, 0 < num_proj < H, lstm only; 0 for no projection.
+    op : str
+        Who asks: the first word of error messages.
+
+    Raises
+    ------
+    ValueError
+        An unknown string, a size below 1, "skip_input" with I != H, a projection without lstm or not below H.
+    TypeError
+        A size that is no integer (bool and float included), a mode that is no string.
+    """
+
+    rnn_mode: str
+    num_layers: int
+    num_units: int
+    input_size: int
+    direction: str = "unidirectional"
+    input_mode: str = "linear_input"
+    num_proj: int = 0
+    op: InitVar[str] = "cudnn_rnn"
+
+    def __post_init__(self, op: str) -> None:
+        params_check.choice(op, "rnn_mode", self.rnn_mode, GATES)
+        params_check.choice(op, "direction", self.direction, DIRECTIONS)
+        params_check.choice(op, "input_mode", self.input_mode, INPUT_MODES)
+        for name in ("num_layers", "num_units", "input_size"):
+            object.__setattr__(self, name, check.integer(op, name, getattr(self, name), 1))  # a plain int
+        object.__setattr__(self, "num_proj", params_check.projection(op, self.rnn_mode, self.H, self.num_proj))
+        if self.input_mode == "skip_input" and self.I != self.H:
+            raise ValueError(
+                f"{op}: input_mode is 'skip_input', input_size is {self.I}, num_units is {self.H}\n"
+                "  expected I = H: without input matrices, x is added to every gate as it is"
+            )
+
+    @property
+    def L(self) -> int:
+        return self.num_layers
+
+    @property
+    def H(self) -> int:
+        return self.num_units
+
+    @property
+    def I(self) -> int:  # noqa: E743
+        return self.input_size
+
+    @property
+    def D(self) -> int:
+        """Directions."""
+        return DIRECTIONS[self.direction]
+
+    @property
+    def G(self) -> int:
+        """Gates."""
+        return len(GATES[self.rnn_mode])
+
+    @property
+    def P(self) -> int:
+        """Width of h."""
+        return self.num_proj or self.num_units
+
+    @property
+    def skip(self) -> bool:
+        """Whether layer 0 has no input matrices."""
+        return self.input_mode == "skip_input" or (self.input_mode == "auto_select" and self.I == self.H)
+
+    def in_size(self, layer: int) -> int:
+        """Width of the input of `layer`: in(l)."""
+        return self.I if layer == 0 else self.D * self.P
+
+    @cached_property
+    def layers(self) -> tuple[LayerParams, ...]:
+        """For each pseudo-layer p its stacked regions."""
+        GH, offset = self.G * self.H, 0
+
+        def take(name: str, *shape: int) -> Region:
+            nonlocal offset
+            region = Region(name, offset, shape)
+            offset += region.size
+            return region
+
+        matrices = []
+        for p in range(self.L * self.D):
+            layer, where = p // self.D, self._where(p)
+            W = None if self.skip and layer == 0 else take(f"W of {where}", GH, self.in_size(layer))
+            R = take(f"R of {where}", GH, self.P)
+            matrices.append((W, R, take(f"Wp of {where}", self.P, self.H) if self.num_proj else None))
+        biases = [
+            (take(f"bW of {self._where(p)}", GH), take(f"bR of {self._where(p)}", GH)) for p in range(self.L * self.D)
+        ]
+        return tuple(LayerParams(*m, *b) for m, b in zip(matrices, biases, strict=True))
+
+    def regions(self, p: int) -> LayerParams:
+        """The regions of pseudo-layer p; W and Wp may be None."""
+        return self.layers[p]
+
+    def slices(self, params: Any) -> list[LayerParams]:
+        """The same, cut out of a buffer: writable views of a NumPy array, or Tensors on the tape."""
+        return [LayerParams(*(None if r is None else r.of(params) for r in regions)) for regions in self.layers]
+
+    @property
+    def size(self) -> int:
+        """Number of elements n of the buffer."""
+        end = self.layers[-1].bR
+        return int(end.offset + end.size)
+
+    @cached_property
+    def weights(self) -> tuple[Region, ...]:
+        """The canonical matrices; under skip_input those of layer 0 are [H, 0]."""
+        found: list[Region] = []
+        for p, (W, R, Wp, _, _) in enumerate(self.layers):
+            W = W or Region(f"W of {self._where(p)}", R.offset, (self.G * self.H, 0))
+            found += [*self._per_gate(W), *self._per_gate(R), *([Wp] if Wp else [])]
+        return tuple(found)
+
+    @cached_property
+    def biases(self) -> tuple[Region, ...]:
+        """The canonical bias vectors [H]."""
+        return tuple(b for layer in self.layers for bias in (layer.bW, layer.bR) for b in self._per_gate(bias))
+
+    def _per_gate(self, stacked: Region) -> Iterator[Region]:
+        matrix, _, place = stacked.name.partition(" ")
+        for k, gate in enumerate(GATES[self.rnn_mode]):
+            offset = stacked.offset + k * (stacked.size // self.G)
+            yield Region(f"{matrix}{'_' if gate else ''}{gate} {place}", offset, (self.H, *stacked.shape[1:]))
+
+    def _where(self, p: int) -> str:
+        return f"layer {p // self.D}" + ("" if self.D == 1 else (", forward", ", reverse")[p % self.D])
+
+    def check_params(self, op: str, params: Tensor) -> None:
+        """Raise ValueError unless `params` is (n,)."""
+        sizes = f"L = {self.L}, H = {self.H}, I = {self.I}, P = {self.P}"
+        note = f"likely another input_mode (here {'no W' if self.skip else 'with W'} in layer 0), direction or mode"
+        check.shape(op, "params", params, "n", (self.size,), f"{self.direction} {self.rnn_mode} with {sizes}", note)
+
+
+def cudnn_rnn_params_size(
+    num_layers: Any,
+    num_units: Any,
+    input_size: Any,
+    *,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0.0,
+    seed: int = 0,
+    seed2: int = 0,
+    num_proj: int = 0,
+) -> int:
+    """Number of elements of the parameter buffer: n in the formula of this module.
+
+    `dropout`, `seed` and `seed2` are TensorFlow's and change nothing. Raises as `Network` does.
+    """
+    op = "cudnn_rnn_params_size"
+    params_check.unused(op, dropout, seed, seed2)
+    return Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, num_proj, op=op).size

@@ -1,0 +1,72 @@
+"""Argument checks of the CudnnRNN parameter ops: the description of a network, the counts of pieces, the pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
+from math import prod
+from typing import Any
+
+from minirnn.engine.tensor import Tensor
+from minirnn.messages import shown
+from minirnn.ops import check
+
+
+def choice(op: str, name: str, value: Any, known: Collection[str]) -> str:
+    """A string attribute that must be one of `known`. Raises TypeError if it is no string, else ValueError."""
+    if not isinstance(value, str):
+        raise TypeError(f"{op}: {name} is {shown(value)}\n  expected one of {', '.join(map(repr, known))}")
+    if value not in known:
+        near = get_close_matches(value[:40].lower(), known, 1)
+        raise ValueError(
+            f"{op}: {name} is {shown(value)}\n  expected one of {', '.join(map(repr, known))}"
+            + (f"\n  likely {near[0]!r} is meant" if near else "")
+        )
+    return str(value)
+
+
+def projection(op: str, rnn_mode: str, num_units: int, num_proj: Any) -> int:
+    """The attribute num_proj: 0 (none), or for lstm 1 .. H-1."""
+    P = check.integer(op, "num_proj", num_proj, 0, meaning="; 0 means no projection")
+    if P and rnn_mode != "lstm":
+        raise ValueError(
+            f"{op}: num_proj is {P} with rnn_mode {rnn_mode!r}\n  expected 0\n  only 'lstm' has a projection of h"
+        )
+    if num_units <= P:
+        raise ValueError(
+            f"{op}: num_proj is {P}, num_units is {num_units}\n"
+            "  expected num_proj < num_units, or 0 for no projection\n"
+            "  a projection makes h narrower than the cell state (P < H)"
+        )
+    return P
+
+
+def unused(op: str, dropout: Any, seed: Any, seed2: Any) -> None:
+    """Attributes that TensorFlow's parameter ops have and that change nothing about the layout."""
+    if not 0 <= check.number(op, "dropout", dropout) <= 1:
+        raise ValueError(f"{op}: dropout is {dropout}\n  expected 0 .. 1, the probability of a zero")
+    for name, value in (("seed", seed), ("seed2", seed2)):
+        check.integer(op, name, value, low=-(2**63), high=2**63 - 1)
+
+
+def count(op: str, name: str, given: Any, expected: int, formula: str) -> None:
+    """An attribute that only counts: optional, but if it is given it must be right."""
+    if given is not None and check.integer(op, name, given, 1) != expected:
+        raise ValueError(f"{op}: {name} is {given}\n  expected {formula} = {expected}")
+
+
+def pieces(op: str, name: str, value: Any) -> list[Any]:
+    """A list of arrays; a single array is refused, since its first axis is no list of pieces."""
+    if isinstance(value, Tensor) or not isinstance(value, Sequence) or isinstance(value, str):
+        raise TypeError(f"{op}: {name} is a {type(value).__name__}\n  expected a list of arrays, in canonical order")
+    return list(value)
+
+
+def piece(op: str, name: str, t: Tensor, what: str, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless `t` has as many elements as the piece `what` of `shape`; its own shape may be flat."""
+    if t.size != prod(shape):
+        hint = "\n  skip_input: layer 0 has no input matrices" if 0 in shape else ""
+        raise ValueError(
+            f"{op}: {name} has shape {t.shape}, {t.size} elements\n"
+            f"  expected {prod(shape)}: {what}, {shape}, or as many elements in another shape{hint}"
+        )

@@ -1,0 +1,434 @@
+"""CudnnRNN, CudnnRNNV2 and CudnnRNNV3 and their Backprop ops, as users call them. What they compute: `cudnn_rnn`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minirnn import html
+from minirnn.engine.tape import no_grad
+from minirnn.engine.tensor import Tensor, leaf
+from minirnn.ops import check
+from minirnn.ops.cudnn_rnn.check import check_backprop, check_forward, to_time_major
+from minirnn.ops.cudnn_rnn.nodes import CudnnRNN, CudnnRNNBackprop
+from minirnn.ops.fused import zeros
+
+
+class CudnnRNNOutput(NamedTuple):
+    """Outputs of `cudnn_rnn`."""
+
+    output: Tensor
+    output_h: Tensor
+    output_c: Tensor
+    reserve_space: Tensor
+
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
+
+
+class CudnnRNNV2Output(NamedTuple):
+    """Outputs of `cudnn_rnn_v2` and `cudnn_rnn_v3`."""
+
+    output: Tensor
+    output_h: Tensor
+    output_c: Tensor
+    reserve_space: Tensor
+    host_reserved: Tensor
+
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
+
+
+class CudnnRNNBackpropOutput(NamedTuple):
+    """Outputs of `cudnn_rnn_backprop`, `_v2` and `_v3`, each of the shape of its input."""
+
+    input_backprop: Tensor
+    input_h_backprop: Tensor
+    input_c_backprop: Tensor
+    params_backprop: Tensor
+
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
+
+
+def _forward(
+    op: str,
+    input: Any,
+    input_h: Any,
+    input_c: Any,
+    params: Any,
+    sequence_lengths: Any,
+    is_training: bool,
+    dropout_masks: Any,
+    **attributes: Any,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Output, output_h, output_c and reserve_space of all three forward ops."""
+    training = check.flag(op, "is_training", is_training)
+    arguments = check_forward(
+        op, input, input_h, input_c, params, sequence_lengths, attributes, dropout_masks, training
+    )
+    node = CudnnRNN(arguments.call, arguments.masks, keep=training)
+    output, output_h, *rest = (to_time_major(t, attributes["time_major"]) for t in node(*arguments.inputs))
+    reserve = zeros((0,), output) if node.reserve is None else leaf(output.device, node.reserve)
+    return output, output_h, rest[0] if rest else zeros((0,), output), reserve
+
+
+def _host_reserved(is_training: bool, like: Tensor) -> Tensor:
+    """Two numbers of cuDNN's choice of algorithm; here zeros, and ignored."""
+    return leaf(like.device, like.device.full((2 if is_training else 0,), 0, np.int8))
+
+
+def cudnn_rnn(
+    input: Any,
+    input_h: Any,
+    input_c: Any,
+    params: Any,
+    *,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0.0,
+    seed: int = 0,
+    seed2: int = 0,
+    is_training: bool = True,
+    dropout_masks: Any = None,
+) -> CudnnRNNOutput:
+    """A network of recurrent layers over whole sequences, as one node. Formulas: the docstring of this module.
+
+    Parameters
+    ----------
+    input : (T, B, I)
+    input_h : (L*D, B, H)
+        State before the first step (for the reverse direction: before step T - 1), layer by layer, forward first.
+    input_c : (L*D, B, H)
+        Cell state, lstm only; ignored in the other modes and may then be None.
+    params : (n,)
+        Parameter buffer; see `cudnn_rnn_params_size`, `cudnn_rnn_canonical_to_params`.
+    rnn_mode : {"lstm", "gru", "rnn_tanh", "rnn_relu"}
+    input_mode : {"linear_input", "skip_input", "auto_select"}
+        With skip_input the first layer has no input matrices: x is added to every gate as it is (needs I = H);
+        auto_select means that if I = H.
+    direction : {"unidirectional", "bidirectional"}
+    dropout : float
+        Probability, 0 .. 1, that an element of a layer's output is set to 0 on its way to the next layer; the others
+        are scaled by ``1 / (1 - dropout)``. Never after the last layer, so without effect if L = 1.
+    seed, seed2 : int
+        Together they determine the masks (`cudnn_dropout`): the same seeds, the same masks, on every device.
+    is_training : bool
+        False: no dropout, and nothing is kept. Gradients work all the same (cuDNN refuses them); they cost another
+        forward pass.
+    dropout_masks : (L-1, T, B, D*H), optional
+        Masks to use instead, already scaled.
+
+    All float arrays of one dtype: float16 (computed in float32), float32 or float64. L follows from `input_h`.
+
+    Returns
+    -------
+    CudnnRNNOutput
+        ``output (T, B, D*H)``; ``output_h (L*D, B, H)``; ``output_c``, the same for lstm and (0,) otherwise;
+        ``reserve_space``, 1-D: what `cudnn_rnn_backprop` needs, linear in T (layout: `cudnn_rnn_network`), or (0,).
+        Gradients flow into input, input_h, input_c and params from output, output_h and output_c.
+
+    Raises
+    ------
+    TypeError
+        If dtypes differ or are not floating, or an attribute is of the wrong type.
+    ValueError
+        If a shape does not fit, a size is 0, or an attribute is unknown or out of range.
+    """
+    result = _forward(
+        "cudnn_rnn",
+        input,
+        input_h,
+        input_c,
+        params,
+        None,
+        is_training,
+        dropout_masks,
+        rnn_mode=rnn_mode,
+        input_mode=input_mode,
+        direction=direction,
+        dropout=dropout,
+        seed=seed,
+        seed2=seed2,
+        num_proj=0,
+        time_major=True,
+    )
+    return CudnnRNNOutput(*result)
+
+
+def cudnn_rnn_v2(
+    input: Any,
+    input_h: Any,
+    input_c: Any,
+    params: Any,
+    *,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0.0,
+    seed: int = 0,
+    seed2: int = 0,
+    is_training: bool = True,
+    dropout_masks: Any = None,
+) -> CudnnRNNV2Output:
+    """`cudnn_rnn` with one more output: ``host_reserved``, int8 (2,) when training and (0,) otherwise.
+
+    cuDNN keeps its choice of algorithm there; here it is zeros, and `cudnn_rnn_backprop_v2` ignores it.
+    """
+    result = _forward(
+        "cudnn_rnn_v2",
+        input,
+        input_h,
+        input_c,
+        params,
+        None,
+        is_training,
+        dropout_masks,
+        rnn_mode=rnn_mode,
+        input_mode=input_mode,
+        direction=direction,
+        dropout=dropout,
+        seed=seed,
+        seed2=seed2,
+        num_proj=0,
+        time_major=True,
+    )
+    return CudnnRNNV2Output(*result, _host_reserved(is_training, result[0]))
+
+
+def cudnn_rnn_v3(
+    input: Any,
+    input_h: Any,
+    input_c: Any,
+    params: Any,
+    sequence_lengths: Any,
+    *,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0.0,
+    seed: int = 0,
+    seed2: int = 0,
+    num_proj: int = 0,
+    is_training: bool = True,
+    time_major: bool = True,
+    dropout_masks: Any = None,
+) -> CudnnRNNV2Output:
+    """`cudnn_rnn_v2` for sequences of different lengths, with an optional projection and either order of axes.
+
+    Parameters
+    ----------
+    sequence_lengths : (B,) integers, 1 .. T, in any order
+        Past its end a sequence keeps its state and gives output 0; nothing there is read, in either pass. The reverse
+        direction starts at the last valid step.
+    num_proj : int
+        lstm only: 0, or P < H. Then h is ``m Wp'``, P wide; input_h and output_h are (L*D, B, P), output is (T, B,
+        D*P).
+    time_major : bool
+        False: the first two axes of *all* arrays are exchanged: input (B, T, I), states (B, L*D, ..), output (B, T,
+        D*P), dropout_masks (L-1, B, T, D*P).
+
+    The other parameters, returns and errors: as `cudnn_rnn` and `cudnn_rnn_v2`.
+    """
+    result = _forward(
+        "cudnn_rnn_v3",
+        input,
+        input_h,
+        input_c,
+        params,
+        _required("cudnn_rnn_v3", sequence_lengths),
+        is_training,
+        dropout_masks,
+        rnn_mode=rnn_mode,
+        input_mode=input_mode,
+        direction=direction,
+        dropout=dropout,
+        seed=seed,
+        seed2=seed2,
+        num_proj=num_proj,
+        time_major=time_major,
+    )
+    return CudnnRNNV2Output(*result, _host_reserved(is_training, result[0]))
+
+
+def _required(op: str, sequence_lengths: Any) -> Any:
+    if sequence_lengths is None:
+        raise TypeError(f"{op}: sequence_lengths is None\n  expected integers (B,), each 1 .. T")
+    return sequence_lengths
+
+
+def _backprop(
+    op: str,
+    forward_arguments: Sequence[Any],
+    output: Any,
+    states: Sequence[Any],
+    gradients: Sequence[Any],
+    reserve_space: Any,
+    **attributes: Any,
+) -> CudnnRNNBackpropOutput:
+    """All three Backprop ops."""
+    # The masks come from the reserve space, not from the seeds.
+    x, h, c, params, lengths = forward_arguments
+    arguments = check_forward(op, x, h, c, params, lengths, attributes, training=False)
+    dropping = attributes["dropout"] > 0 and arguments.call.net.L > 1
+    arguments = replace(arguments, call=replace(arguments.call, dropping=dropping))
+    arguments, tensors, reserve = check_backprop(op, arguments, attributes, output, states, gradients, reserve_space)
+    node = CudnnRNN(arguments.call, arguments.masks, keep=True)
+    node.reserve = reserve
+    if reserve is None:
+        with no_grad():
+            node(*arguments.inputs)
+    dx, dh, *rest = CudnnRNNBackprop(node)(*arguments.inputs, *tensors)
+    dx, dh, *dc = (to_time_major(t, attributes["time_major"]) for t in (dx, dh, *rest[:-1]))
+    return CudnnRNNBackpropOutput(dx, dh, dc[0] if dc else zeros((0,), dx), rest[-1])
+
+
+def cudnn_rnn_backprop(
+    input: Any,
+    input_h: Any,
+    input_c: Any,
+    params: Any,
+    output: Any,
+    output_h: Any,
+    output_c: Any,
+    output_backprop: Any,
+    output_h_backprop: Any,
+    output_c_backprop: Any,
+    reserve_space: Any,
+    *,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0.0,
+    seed: int = 0,
+    seed2: int = 0,
+) -> CudnnRNNBackpropOutput:
+    """The gradient of `cudnn_rnn`: backpropagation through time, layers and directions.
+
+    Parameters
+    ----------
+    input, input_h, input_c, params, rnn_mode, input_mode, direction, dropout, seed, seed2
+        As they were given to `cudnn_rnn`.
+    output, output_h, output_c, reserve_space
+        As it returned them with is_training=True. The dropout masks are taken from `reserve_space`. (With the (0,) of
+        is_training=False the forward pass is repeated.)
+    output_backprop, output_h_backprop, output_c_backprop
+        Gradients of output, output_h and (lstm) output_c.
+
+    Returns
+    -------
+    CudnnRNNBackpropOutput
+        ``input_backprop, input_h_backprop, input_c_backprop, params_backprop``, each of the shape of its input;
+        input_c_backprop is (0,) unless lstm. All can be differentiated again (through the composition of the network).
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `cudnn_rnn`; ValueError also if `reserve_space` has the wrong size or was not made with this `output`.
+    """
+    return _backprop(
+        "cudnn_rnn_backprop",
+        (input, input_h, input_c, params, None),
+        output,
+        (output_h, output_c),
+        (output_backprop, output_h_backprop, output_c_backprop),
+        reserve_space,
+        rnn_mode=rnn_mode,
+        input_mode=input_mode,
+        direction=direction,
+        dropout=dropout,
+        seed=seed,
+        seed2=seed2,
+        num_proj=0,
+        time_major=True,
+    )
+
+
+def cudnn_rnn_backprop_v2(
+    input: Any,
+    input_h: Any,
+    input_c: Any,
+    params: Any,
+    output: Any,
+    output_h: Any,
+    output_c: Any,
+    output_backprop: Any,
+    output_h_backprop: Any,
+    output_c_backprop: Any,
+    reserve_space: Any,
+    host_reserved: Any,
+    *,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0.0,
+    seed: int = 0,
+    seed2: int = 0,
+) -> CudnnRNNBackpropOutput:
+    """The gradient of `cudnn_rnn_v2`. `host_reserved` is accepted and ignored; otherwise as `cudnn_rnn_backprop`."""
+    return _backprop(
+        "cudnn_rnn_backprop_v2",
+        (input, input_h, input_c, params, None),
+        output,
+        (output_h, output_c),
+        (output_backprop, output_h_backprop, output_c_backprop),
+        reserve_space,
+        rnn_mode=rnn_mode,
+        input_mode=input_mode,
+        direction=direction,
+        dropout=dropout,
+        seed=seed,
+        seed2=seed2,
+        num_proj=0,
+        time_major=True,
+    )
+
+
+def cudnn_rnn_backprop_v3(
+    input: Any,
+    input_h: Any,
+    input_c: Any,
+    params: Any,
+    sequence_lengths: Any,
+    output: Any,
+    output_h: Any,
+    output_c: Any,
+    output_backprop: Any,
+    output_h_backprop: Any,
+    output_c_backprop: Any,
+    reserve_space: Any,
+    host_reserved: Any,
+    *,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0.0,
+    seed: int = 0,
+    seed2: int = 0,
+    num_proj: int = 0,
+    time_major: bool = True,
+) -> CudnnRNNBackpropOutput:
+    """The gradient of `cudnn_rnn_v3`; otherwise as `cudnn_rnn_backprop_v2`.
+
+    What stands at padding in `output_backprop` is ignored; `input_backprop` is 0 there.
+    """
+    return _backprop(
+        "cudnn_rnn_backprop_v3",
+        (input, input_h, input_c, params, _required("cudnn_rnn_backprop_v3", sequence_lengths)),
+        output,
+        (output_h, output_c),
+        (output_backprop, output_h_backprop, output_c_backprop),
+        reserve_space,
+        rnn_mode=rnn_mode,
+        input_mode=input_mode,
+        direction=direction,
+        dropout=dropout,
+        seed=seed,
+        seed2=seed2,
+        num_proj=num_proj,
+        time_major=time_major,
+    )

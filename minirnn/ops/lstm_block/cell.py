@@ -1,0 +1,325 @@
+"""LSTMBlockCell and BlockLSTM: one LSTM step, a whole sequence, and their gradients.
+
+One step, ``x (B, I)``, ``cs_prev, h_prev (B, H)``, ``w (I+H, 4H)``, peepholes ``wci, wcf, wco (H,)``, ``b (4H,)``::
+
+    [zi | zc | zf | zo] = [x | h_prev] @ w + b                      # gate order of the columns: i, ci, f, o
+    zf = zf + forget_bias
+    if use_peephole: zi = zi + wci * cs_prev,  zf = zf + wcf * cs_prev
+    i = sigmoid(zi)     f = sigmoid(zf)     ci = tanh(zc)
+    cs = i * ci + f * cs_prev
+    if cell_clip > 0: cs = min(max(cs, -cell_clip), cell_clip)
+    if use_peephole: zo = zo + wco * cs                             # the new, clipped cs
+    o = sigmoid(zo)     co = tanh(cs)       h = o * co
+
+Backward, for the gradients ``cs_grad`` of cs and ``h_grad`` of h; ``dz*`` are gradients of the pre-activations::
+
+    dzo = h_grad * co * o * (1 - o)
+    dcs = cs_grad + h_grad * o * (1 - co * co)
+    if use_peephole: dcs = dcs + dzo * wco
+    dzc = dcs * i * (1 - ci * ci)
+    dzi = dcs * ci * i * (1 - i)
+    dzf = dcs * cs_prev * f * (1 - f)
+    dicfo = [dzi | dzc | dzf | dzo]
+    cs_prev_grad = dcs * f
+    if use_peephole:
+        cs_prev_grad = cs_prev_grad + dzi * wci + dzf * wcf
+        wci_grad = sum of dzi * cs_prev,  wcf_grad = sum of dzf * cs_prev,  wco_grad = sum of dzo * cs      # over B
+    [x_grad | h_prev_grad] = dicfo @ w^T
+    w_grad = [x | h_prev]^T @ dicfo         b_grad = sum of dicfo over B
+
+The clip is passed straight through, as TensorFlow does: where it is active, the result is not the derivative of the
+forward pass. Whole sequences: `lstm_block_sequence`.
+
+The arithmetic is in `devices/cpu/lstm_block/cell.py`, and in CUDA in `devices/cuda/kernels/lstm_block/cell.cu`. Source:
+TensorFlow's LSTMBlockCell, BlockLSTM, BlockLSTMV2 and their Grad ops; Hochreiter & Schmidhuber 1997; peepholes: Gers
+& Schmidhuber 2000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from minirnn import html
+from minirnn.engine.tensor import Tensor
+from minirnn.ops import check
+from minirnn.ops.fused import FusedOp, or_zeros, zeros
+from minirnn.ops.lstm_block.check import check_cell
+from minirnn.ops.primitives import clip, concat, sigmoid, split, tanh
+
+
+class LSTMBlockCellOutput(NamedTuple):
+    """Outputs of `lstm_block_cell`, each (B, H)."""
+
+    i: Tensor
+    cs: Tensor
+    f: Tensor
+    o: Tensor
+    ci: Tensor
+    co: Tensor
+    h: Tensor
+
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
+
+
+class LSTMBlockCellGradOutput(NamedTuple):
+    """Outputs of `lstm_block_cell_grad`: (B, H), (B, 4H) and three times (H,)."""
+
+    cs_prev_grad: Tensor
+    dicfo: Tensor
+    wci_grad: Tensor
+    wcf_grad: Tensor
+    wco_grad: Tensor
+
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
+
+
+# ---- gate order of the columns of w, b and dicfo
+
+
+def join_gates(gate_order: str, i: Tensor, ci: Tensor, f: Tensor, o: Tensor) -> Tensor:
+    """Four (.., H) side by side: (.., 4H) in the given order."""
+    return concat([i, ci, f, o] if gate_order == "icfo" else [i, f, ci, o], i.ndim - 1)
+
+
+def split_gates(gate_order: str, z: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(.., 4H) cut into i, ci, f, o."""
+    i, second, third, o = split(z, 4, z.ndim - 1)
+    return (i, second, third, o) if gate_order == "icfo" else (i, third, second, o)
+
+
+# ---- the definition, in primitives
+
+
+def step(
+    x: Tensor,
+    cs_prev: Tensor,
+    h_prev: Tensor,
+    w: Tensor,
+    wci: Tensor,
+    wcf: Tensor,
+    wco: Tensor,
+    b: Tensor,
+    *,
+    forget_bias: float,
+    cell_clip: float,
+    use_peephole: bool,
+    gate_order: str,
+) -> tuple[Tensor, ...]:
+    zi, zc, zf, zo = split_gates(gate_order, concat([x, h_prev], 1) @ w + b)
+    zf = zf + forget_bias
+    if use_peephole:
+        zi = zi + wci * cs_prev
+        zf = zf + wcf * cs_prev
+    i = sigmoid(zi)
+    f = sigmoid(zf)
+    ci = tanh(zc)
+    cs = i * ci + f * cs_prev
+    if cell_clip > 0:
+        cs = clip(cs, -cell_clip, cell_clip, straight_through=True)
+    if use_peephole:
+        zo = zo + wco * cs
+    o = sigmoid(zo)
+    co = tanh(cs)
+    h = o * co
+    return i, cs, f, o, ci, co, h
+
+
+def step_grad(
+    cs_prev: Tensor,
+    wci: Tensor,
+    wcf: Tensor,
+    wco: Tensor,
+    i: Tensor,
+    cs: Tensor,
+    f: Tensor,
+    o: Tensor,
+    ci: Tensor,
+    co: Tensor,
+    cs_grad: Tensor,
+    h_grad: Tensor,
+    *,
+    use_peephole: bool,
+    gate_order: str,
+) -> tuple[Tensor, ...]:
+    dzo = h_grad * co * o * (1 - o)
+    dcs = cs_grad + h_grad * o * (1 - co * co)
+    if use_peephole:
+        dcs = dcs + dzo * wco
+    dzc = dcs * i * (1 - ci * ci)
+    dzi = dcs * ci * i * (1 - i)
+    dzf = dcs * cs_prev * f * (1 - f)
+    d = join_gates(gate_order, dzi, dzc, dzf, dzo)
+    cs_prev_grad = dcs * f
+    if not use_peephole:
+        return cs_prev_grad, d, zeros(wci.shape, wci), zeros(wcf.shape, wcf), zeros(wco.shape, wco)
+    cs_prev_grad = cs_prev_grad + dzi * wci + dzf * wcf
+    return cs_prev_grad, d, (dzi * cs_prev).sum(0), (dzf * cs_prev).sum(0), (dzo * cs).sum(0)
+
+
+class LSTMBlockCell(FusedOp):
+    """The node. Its backward is the Grad kernel plus the terms of i, f, o, ci, co, which TensorFlow drops."""
+
+    kernel = "lstm_block_cell"
+
+    def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
+        return step(*inputs, **self.attributes, gate_order="icfo")
+
+    def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
+        x, cs_prev, h_prev, w, wci, wcf, wco, b = inputs
+        i, cs, f, o, ci, co, h = y
+        i_grad, cs_grad, f_grad, o_grad, ci_grad, co_grad, h_grad = dy
+        use_peephole = self.attributes["use_peephole"]
+        cs_grad = or_zeros(cs_grad, cs)
+        h_grad = or_zeros(h_grad, h)
+
+        gates = any(g is not None for g in (i_grad, f_grad, o_grad, ci_grad))
+        if gates:
+            dzi = or_zeros(i_grad, i) * i * (1 - i)
+            dzf = or_zeros(f_grad, f) * f * (1 - f)
+            dzo = or_zeros(o_grad, o) * o * (1 - o)
+            dzc = or_zeros(ci_grad, ci) * (1 - ci * ci)
+            if use_peephole:
+                cs_grad = cs_grad + dzo * wco
+        if co_grad is not None:
+            cs_grad = cs_grad + co_grad * (1 - co * co)
+
+        grad_op = LSTMBlockCellGrad(use_peephole=use_peephole)
+        cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad = grad_op(*inputs, i, cs, f, o, ci, co, cs_grad, h_grad)
+        if gates:
+            dicfo = dicfo + join_gates("icfo", dzi, dzc, dzf, dzo)
+            if use_peephole:
+                cs_prev_grad = cs_prev_grad + dzi * wci + dzf * wcf
+                wci_grad = wci_grad + (dzi * cs_prev).sum(0)
+                wcf_grad = wcf_grad + (dzf * cs_prev).sum(0)
+                wco_grad = wco_grad + (dzo * cs).sum(0)
+
+        x_grad = h_prev_grad = None
+        if x.requires_grad or h_prev.requires_grad:
+            xh_grad = dicfo @ w.T
+            x_grad, h_prev_grad = xh_grad[:, : x.shape[1]], xh_grad[:, x.shape[1] :]
+        w_grad = concat([x, h_prev], 1).T @ dicfo if w.requires_grad else None
+        b_grad = dicfo.sum(0) if b.requires_grad else None
+        return x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad
+
+
+class LSTMBlockCellGrad(FusedOp):
+    """The Grad op as a node: a function of the saved values it is given, differentiated through its composition."""
+
+    kernel = "lstm_block_cell_grad"
+
+    def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
+        _, cs_prev, _, _, wci, wcf, wco, _, *rest = inputs
+        return step_grad(cs_prev, wci, wcf, wco, *rest, **self.attributes, gate_order="icfo")
+
+
+def lstm_block_cell(
+    x: Any,
+    cs_prev: Any,
+    h_prev: Any,
+    w: Any,
+    wci: Any,
+    wcf: Any,
+    wco: Any,
+    b: Any,
+    *,
+    forget_bias: float = 1.0,
+    cell_clip: float = 3.0,
+    use_peephole: bool = False,
+) -> LSTMBlockCellOutput:
+    """One step of an LSTM with optional peepholes and cell clip. Formulas: the docstring of this module.
+
+    Parameters
+    ----------
+    x : (B, I)
+        Input, B > 0.
+    cs_prev, h_prev : (B, H)
+        Cell state and output before the step.
+    w : (I+H, 4H)
+        Weights; rows [x rows; h_prev rows], columns the gates i, ci, f, o.
+    wci, wcf, wco : (H,)
+        Peephole weights; read only with `use_peephole`, without it they may be None.
+    b : (4H,)
+        Bias in the order i, ci, f, o.
+    forget_bias : float
+        Added to the pre-activation of f.
+    cell_clip : float
+        Clips cs to ``[-cell_clip, cell_clip]`` if above 0. Its gradient is passed straight through.
+    use_peephole : bool
+
+    All arrays of one dtype: float16 (computed in float32), float32 or float64 (TensorFlow: not float64).
+
+    Returns
+    -------
+    LSTMBlockCellOutput
+        ``i, cs, f, o, ci, co, h``, each (B, H). Gradients flow into all inputs from all seven (TensorFlow: cs and h).
+
+    Raises
+    ------
+    TypeError
+        If dtypes differ or are not floating, or an attribute is of the wrong type.
+    ValueError
+        If a shape does not fit, B or H is 0, or an attribute is NaN.
+    """
+    op = "lstm_block_cell"
+    attributes = {
+        "forget_bias": check.number(op, "forget_bias", forget_bias),
+        "cell_clip": check.number(op, "cell_clip", cell_clip, finite=False),
+        "use_peephole": check.flag(op, "use_peephole", use_peephole),
+    }
+    ts = check_cell(op, use_peephole, x, cs_prev, h_prev, w, wci, wcf, wco, b)
+    return LSTMBlockCellOutput(*LSTMBlockCell(**attributes)(*ts))
+
+
+def lstm_block_cell_grad(
+    x: Any,
+    cs_prev: Any,
+    h_prev: Any,
+    w: Any,
+    wci: Any,
+    wcf: Any,
+    wco: Any,
+    b: Any,
+    i: Any,
+    cs: Any,
+    f: Any,
+    o: Any,
+    ci: Any,
+    co: Any,
+    cs_grad: Any,
+    h_grad: Any,
+    *,
+    use_peephole: bool,
+) -> LSTMBlockCellGradOutput:
+    """The gradient kernel of `lstm_block_cell`, exactly as TensorFlow's LSTMBlockCellGrad computes it.
+
+    A function of the arguments alone: the forward pass is not computed again, so any saved values will do. It returns
+    no gradients of x, h_prev, w and b; the node of `lstm_block_cell` forms them (see the module docstring).
+
+    Parameters
+    ----------
+    x, cs_prev, h_prev, w, wci, wcf, wco, b, use_peephole
+        As for `lstm_block_cell`. The values of x, h_prev, w and b are not used.
+    i, cs, f, o, ci, co : (B, H)
+        Saved outputs.
+    cs_grad, h_grad : (B, H)
+        Gradients of cs and h.
+
+    Returns
+    -------
+    LSTMBlockCellGradOutput
+        ``cs_prev_grad (B, H)``; ``dicfo (B, 4H)``, the gradient of the pre-activations in the order i, ci, f, o;
+        ``wci_grad, wcf_grad, wco_grad (H,)``, zeros without peepholes. All can be differentiated again.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `lstm_block_cell`.
+    """
+    op = "lstm_block_cell_grad"
+    use_peephole = check.flag(op, "use_peephole", use_peephole)
+    saved = {"i": i, "cs": cs, "f": f, "o": o, "ci": ci, "co": co, "cs_grad": cs_grad, "h_grad": h_grad}
+    ts = check_cell(op, use_peephole, x, cs_prev, h_prev, w, wci, wcf, wco, b, **saved)
+    return LSTMBlockCellGradOutput(*LSTMBlockCellGrad(use_peephole=use_peephole)(*ts))

@@ -1,0 +1,339 @@
+"""BlockLSTM and BlockLSTMV2: a whole LSTM sequence as one node, and its gradient.
+
+The step and its formulas: `lstm_block`. A sequence runs the step for t = 0 .. seq_len_max - 1. Backward it goes from
+the last step to the first: what a step returns for cs_prev and h_prev is added to ``cs_grad`` and ``h_grad`` of the
+step before, and the gradients of the weights add up over the steps (backpropagation through time, Werbos 1990).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from minirnn import html
+from minirnn.engine.tensor import Tensor
+from minirnn.ops import check
+from minirnn.ops.fused import FusedOp, or_zeros, zeros
+from minirnn.ops.lstm_block.cell import join_gates, step, step_grad
+from minirnn.ops.lstm_block.check import check_sequence
+from minirnn.ops.primitives import concat, expand_dims, stack
+
+_SAVED = ("i", "cs", "f", "o", "ci", "co", "h")
+
+
+class BlockLSTMOutput(NamedTuple):
+    """Outputs of `block_lstm` and `block_lstm_v2`, each (T, B, H)."""
+
+    i: Tensor
+    cs: Tensor
+    f: Tensor
+    o: Tensor
+    ci: Tensor
+    co: Tensor
+    h: Tensor
+
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
+
+
+class BlockLSTMGradOutput(NamedTuple):
+    """Outputs of `block_lstm_grad` and `block_lstm_grad_v2`, each of the shape of its input."""
+
+    x_grad: Tensor
+    cs_prev_grad: Tensor
+    h_prev_grad: Tensor
+    w_grad: Tensor
+    wci_grad: Tensor
+    wcf_grad: Tensor
+    wco_grad: Tensor
+    b_grad: Tensor
+
+    def _repr_html_(self) -> str:
+        return html.outputs(self)
+
+
+class BlockLSTM(FusedOp):
+    """The node. Its backward is the Grad kernel plus the terms of i, f, o, ci, co, which TensorFlow drops."""
+
+    kernel = "block_lstm"
+
+    def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
+        x, cs, h, *weights = inputs
+        attributes = dict(self.attributes)
+        L = attributes.pop("seq_len_max")
+        T, B, H = x.shape[0], *cs.shape
+        steps: list[Sequence[Tensor]] = []
+        for t in range(L):
+            values = step(x[t], cs, h, *weights, **attributes)
+            cs, h = values[1], values[6]
+            steps.append(values)
+        if L == 0:
+            none = expand_dims(h, 0)[:0]  # no step, but still on the tape
+            return [concat([none, zeros((T, B, H), x)]) for _ in range(7)]
+        past = zeros((T - L, B, H), x)
+        return [concat([stack(values), past]) for values in zip(*steps, strict=True)]
+
+    def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
+        i, cs, f, o, ci, co, h = y
+        i_grad, cs_grad, f_grad, o_grad, ci_grad, co_grad, h_grad = dy
+        cs_grad = or_zeros(cs_grad, cs)
+        h_grad = or_zeros(h_grad, h)
+        L = self.attributes["seq_len_max"]
+        grad_op = BlockLSTMGrad(**{k: self.attributes[k] for k in ("seq_len_max", "use_peephole", "gate_order")})
+        if all(g is None for g in (i_grad, f_grad, o_grad, ci_grad, co_grad)) or L == 0:
+            return grad_op(*inputs, *y, cs_grad, h_grad)
+
+        # Gradients that arrive at i, f, o, ci, co. They reach the pre-activations dz of their own step, and through
+        # these the state before it, where they join cs_grad and h_grad of the step before. Nothing past L counts.
+        x, cs_prev, h_prev, w, wci, wcf, wco, _ = inputs
+        use_peephole, gate_order = self.attributes["use_peephole"], self.attributes["gate_order"]
+        I = x.shape[2]
+        x, i, cs, f, o, ci, co, h = (a[:L] for a in (x, i, cs, f, o, ci, co, h))
+        dzi = or_zeros(i_grad, y[0])[:L] * i * (1 - i)
+        dzf = or_zeros(f_grad, y[2])[:L] * f * (1 - f)
+        dzo = or_zeros(o_grad, y[3])[:L] * o * (1 - o)
+        dzc = or_zeros(ci_grad, y[4])[:L] * (1 - ci * ci)
+        dz = join_gates(gate_order, dzi, dzc, dzf, dzo)  # (L, B, 4H)
+        xh_grad = dz @ w.T  # (L, B, I+H)
+        h_before = concat([expand_dims(h_prev, 0), h[:-1]])  # (L, B, H)
+        cs_before = concat([expand_dims(cs_prev, 0), cs[:-1]])
+        h_before_grad = xh_grad[:, :, I:]
+        cs_here_grad = or_zeros(co_grad, y[5])[:L] * (1 - co * co)
+        if use_peephole:
+            cs_here_grad = cs_here_grad + dzo * wco
+            cs_before_grad = dzi * wci + dzf * wcf
+        else:
+            cs_before_grad = zeros(cs.shape, cs)
+        none = zeros((1, *cs.shape[1:]), cs)  # no step comes after the last one
+        past = zeros((y[1].shape[0] - L, *cs.shape[1:]), cs)
+        cs_grad = concat([cs_grad[:L] + cs_here_grad + concat([cs_before_grad[1:], none]), past])
+        h_grad = concat([h_grad[:L] + concat([h_before_grad[1:], none]), past])
+
+        x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad = grad_op(
+            *inputs, *y, cs_grad, h_grad
+        )
+        x_grad = x_grad + concat([xh_grad[:, :, :I], zeros((y[1].shape[0] - L, *x.shape[1:]), x)])
+        cs_prev_grad = cs_prev_grad + cs_before_grad[0]
+        h_prev_grad = h_prev_grad + h_before_grad[0]
+        xh = concat([x, h_before], 2).reshape(-1, w.shape[0])
+        w_grad = w_grad + xh.T @ dz.reshape(-1, w.shape[1])
+        b_grad = b_grad + dz.sum((0, 1))
+        if use_peephole:
+            wci_grad = wci_grad + (dzi * cs_before).sum((0, 1))
+            wcf_grad = wcf_grad + (dzf * cs_before).sum((0, 1))
+            wco_grad = wco_grad + (dzo * cs).sum((0, 1))
+        return x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad
+
+
+class BlockLSTMGrad(FusedOp):
+    """The Grad op as a node: a function of the saved values it is given, differentiated through its composition."""
+
+    kernel = "block_lstm_grad"
+
+    def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
+        x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad = inputs
+        L, use_peephole = self.attributes["seq_len_max"], self.attributes["use_peephole"]
+        gate_order = self.attributes["gate_order"]
+        T, I = x.shape[0], x.shape[2]
+        dc, dh = zeros(cs_prev.shape, cs_prev), zeros(h_prev.shape, h_prev)
+        w_grad, b_grad = zeros(w.shape, w), zeros(b.shape, b)
+        peephole_grads = [zeros(p.shape, p) for p in (wci, wcf, wco)]
+        x_grads = [zeros((T - L, *x.shape[1:]), x)]
+        for t in reversed(range(L)):
+            cp, hp = (cs[t - 1], h[t - 1]) if t > 0 else (cs_prev, h_prev)
+            saved = i[t], cs[t], f[t], o[t], ci[t], co[t]
+            dc, d, *peephole = step_grad(
+                cp,
+                wci,
+                wcf,
+                wco,
+                *saved,
+                cs_grad[t] + dc,
+                h_grad[t] + dh,
+                use_peephole=use_peephole,
+                gate_order=gate_order,
+            )
+            xh_grad = d @ w.T
+            x_grads.insert(0, expand_dims(xh_grad[:, :I], 0))
+            dh = xh_grad[:, I:]
+            w_grad = w_grad + concat([x[t], hp], 1).T @ d
+            b_grad = b_grad + d.sum(0)
+            peephole_grads = [total + p for total, p in zip(peephole_grads, peephole, strict=True)]
+        return concat(x_grads), dc, dh, w_grad, *peephole_grads, b_grad
+
+
+def block_lstm(
+    seq_len_max: Any,
+    x: Any,
+    cs_prev: Any,
+    h_prev: Any,
+    w: Any,
+    wci: Any,
+    wcf: Any,
+    wco: Any,
+    b: Any,
+    *,
+    forget_bias: float = 1.0,
+    cell_clip: float = 3.0,
+    use_peephole: bool = False,
+) -> BlockLSTMOutput:
+    """A whole LSTM sequence as one node: `lstm_block_cell` for t = 0 .. seq_len_max - 1.
+
+    Parameters
+    ----------
+    seq_len_max : int
+        Steps to compute, 0 .. T, one number for the batch. ``x[seq_len_max:]`` is never read; there all outputs are 0
+        (TensorFlow leaves i, f, o, ci, co undefined). The final state is ``cs[seq_len_max - 1], h[seq_len_max - 1]``.
+    x : (T, B, I)
+        Input, time-major.
+    cs_prev, h_prev : (B, H)
+        State before the first step.
+    w, wci, wcf, wco, b, forget_bias, cell_clip, use_peephole
+        As for `lstm_block_cell`: gates in the order i, ci, f, o.
+
+    Returns
+    -------
+    BlockLSTMOutput
+        ``i, cs, f, o, ci, co, h``, each (T, B, H). Gradients flow into all inputs from all seven (TensorFlow: cs and
+        h). Memory: these seven arrays, linear in T.
+
+    Raises
+    ------
+    TypeError
+        If dtypes differ or are not floating, or an attribute is of the wrong type.
+    ValueError
+        If a shape does not fit, seq_len_max is not in 0 .. T, H is 0, or an attribute is NaN.
+    """
+    op = "block_lstm"
+    attributes = {
+        "forget_bias": check.number(op, "forget_bias", forget_bias),
+        "cell_clip": check.number(op, "cell_clip", cell_clip, finite=False),
+        "use_peephole": check.flag(op, "use_peephole", use_peephole),
+        "gate_order": "icfo",
+    }
+    L, ts = check_sequence(op, "icfo", use_peephole, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b)
+    return BlockLSTMOutput(*BlockLSTM(seq_len_max=L, **attributes)(*ts))
+
+
+def block_lstm_v2(
+    seq_len_max: Any,
+    x: Any,
+    cs_prev: Any,
+    h_prev: Any,
+    w: Any,
+    wci: Any,
+    wcf: Any,
+    wco: Any,
+    b: Any,
+    *,
+    cell_clip: float = 0.0,
+    use_peephole: bool = False,
+) -> BlockLSTMOutput:
+    """`block_lstm` with gates in the order i, f, ci, o, no forget bias (put it into `b`) and no clip by default.
+
+    Its gradient is that of `block_lstm_grad_v2`. (TensorFlow's tape pairs BlockLSTMV2 with the Grad op of the other
+    gate order and returns wrong gradients.)
+
+    Parameters, returns and errors: as `block_lstm`.
+    """
+    op = "block_lstm_v2"
+    attributes = {
+        "forget_bias": 0.0,
+        "cell_clip": check.number(op, "cell_clip", cell_clip, finite=False),
+        "use_peephole": check.flag(op, "use_peephole", use_peephole),
+        "gate_order": "ifco",
+    }
+    L, ts = check_sequence(op, "ifco", use_peephole, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b)
+    return BlockLSTMOutput(*BlockLSTM(seq_len_max=L, **attributes)(*ts))
+
+
+def block_lstm_grad(
+    seq_len_max: Any,
+    x: Any,
+    cs_prev: Any,
+    h_prev: Any,
+    w: Any,
+    wci: Any,
+    wcf: Any,
+    wco: Any,
+    b: Any,
+    i: Any,
+    cs: Any,
+    f: Any,
+    o: Any,
+    ci: Any,
+    co: Any,
+    h: Any,
+    cs_grad: Any,
+    h_grad: Any,
+    *,
+    use_peephole: bool,
+) -> BlockLSTMGradOutput:
+    """The gradient kernel of `block_lstm`, exactly as TensorFlow's BlockLSTMGrad computes it: backpropagation through
+    time.
+
+    A function of the arguments alone: the forward pass is not computed again, so any saved values will do. Nothing past
+    seq_len_max is read.
+
+    Parameters
+    ----------
+    seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, use_peephole
+        As for `block_lstm`. The values of b are not used.
+    i, cs, f, o, ci, co, h : (T, B, H)
+        Saved outputs.
+    cs_grad, h_grad : (T, B, H)
+        Gradients of cs and h.
+
+    Returns
+    -------
+    BlockLSTMGradOutput
+        ``x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad``, each of the shape of its
+        input; x_grad is 0 past seq_len_max, the peephole gradients are 0 without peepholes. All can be differentiated
+        again.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `block_lstm`.
+    """
+    saved = dict(zip(_SAVED, (i, cs, f, o, ci, co, h), strict=True), cs_grad=cs_grad, h_grad=h_grad)
+    return _grad("block_lstm_grad", "icfo", use_peephole, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, saved)
+
+
+def block_lstm_grad_v2(
+    seq_len_max: Any,
+    x: Any,
+    cs_prev: Any,
+    h_prev: Any,
+    w: Any,
+    wci: Any,
+    wcf: Any,
+    wco: Any,
+    b: Any,
+    i: Any,
+    cs: Any,
+    f: Any,
+    o: Any,
+    ci: Any,
+    co: Any,
+    h: Any,
+    cs_grad: Any,
+    h_grad: Any,
+    *,
+    use_peephole: bool,
+) -> BlockLSTMGradOutput:
+    """`block_lstm_grad` for `block_lstm_v2`: gates in the order i, f, ci, o. Otherwise the same."""
+    saved = dict(zip(_SAVED, (i, cs, f, o, ci, co, h), strict=True), cs_grad=cs_grad, h_grad=h_grad)
+    return _grad(
+        "block_lstm_grad_v2", "ifco", use_peephole, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, saved
+    )
+
+
+def _grad(
+    op: str, gate_order: str, use_peephole: bool, seq_len_max: Any, *inputs_and_saved: Any
+) -> BlockLSTMGradOutput:
+    *inputs, saved = inputs_and_saved
+    use_peephole = check.flag(op, "use_peephole", use_peephole)
+    L, ts = check_sequence(op, gate_order, use_peephole, seq_len_max, *inputs, **saved)
+    node = BlockLSTMGrad(seq_len_max=L, use_peephole=use_peephole, gate_order=gate_order)
+    return BlockLSTMGradOutput(*node(*ts))

@@ -1,0 +1,93 @@
+"""The output folder of ``minirnn train``: one run, written by one process at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from minirnn.io.atomic import atomic_write
+from minirnn.user_error import UserError, user_mistakes
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: there, two runs in one folder are not noticed
+    fcntl = None  # type: ignore[assignment]
+
+CHECKPOINT, METRICS = "checkpoint.safetensors", "metrics.jsonl"
+FILES = {
+    "loss.png": "the loss, against what is possible without memory",
+    "gradient_flow.png": "how far back in time the gradient reaches, before and after training",
+    "gates.png": "what the gates do while the model reads",
+    "sample.txt": "what the model writes",
+    METRICS: "the numbers of the loss curve, one line every 10 steps",
+    CHECKPOINT: "all that is needed to go on",
+}
+
+
+def check(folder: Path, resume: bool) -> None:
+    """Raise UserError if a run can't be started (or resumed) in `folder`. Nothing is written."""
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"--out {folder} is a file; it must be a folder, or a name where nothing is yet")
+    if resume:
+        if not (folder / CHECKPOINT).exists():
+            raise UserError(f"nothing to resume: there is no {folder / CHECKPOINT}; to start a run, leave --resume out")
+        return
+    there = [name for name in reversed(FILES) if (folder / name).exists()]
+    if there:
+        raise UserError(f"{folder} holds a run already ({there[0]}): continue it with --resume, or take another --out")
+
+
+@contextlib.contextmanager
+def opened(folder: Path) -> Iterator[None]:
+    """Make the folder if it is not there, and keep other processes from training in it."""
+    with user_mistakes():
+        folder.mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with the process, however that ends
+        except BlockingIOError:
+            raise UserError(
+                f"{folder}: another minirnn train is writing there; wait for it, or take another --out"
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
+        os.close(descriptor)
+
+
+class MetricsFile:
+    """metrics.jsonl: one JSON object a line, appended while training.
+
+    When a run is resumed, the file is written anew from the lines in the checkpoint: what a killed process had
+    appended after its last checkpoint goes, since these steps are done again.
+    """
+
+    def __init__(self, folder: Path, lines: Sequence[dict[str, Any]]) -> None:
+        with user_mistakes(), atomic_write(folder / METRICS) as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+        self.written = len(lines)
+        self.file = open(folder / METRICS, "a", encoding="utf-8", newline="")  # noqa: SIM115 (closed by __exit__)
+
+    def append(self, lines: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        """Append what is new in `lines`, at once, and return it."""
+        new = lines[self.written :]
+        if new:
+            self.file.write("".join(json.dumps(line) + "\n" for line in new))
+            self.file.flush()
+            self.written = len(lines)
+        return new
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.file.close()

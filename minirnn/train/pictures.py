@@ -1,0 +1,144 @@
+"""The pictures of ``minirnn train``, and the sample, made with the validation text."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+import minirnn as mr
+from minirnn import viz
+from minirnn.io.atomic import atomic_write
+from minirnn.train.flow import row_names
+from minirnn.train.run import Training
+from minirnn.train.sample import filled, sample
+from minirnn.user_error import user_mistakes
+
+ROWS = {"x": "embedded character", "h": "hidden state", "c": "cell state"}
+BLANK = "\u2588"
+FILLED = 800  # characters shown with blanks and filled in
+SEARCHED = 10_000  # characters of the validation text, of which the following are chosen
+PRIME = 200  # characters read before the sample, at most
+WARM_UP, SHOWN = 200, 60  # characters read before, and shown in, the picture of the gates
+
+
+def draw_all(folder: Path, training: Training) -> str:
+    """Write the sample and the pictures of a run to its folder; return what the model wrote."""
+    import matplotlib
+
+    start = lively(training) or PRIME  # the sample goes on at the beginning of a line, if there are lines
+    written, text = what_it_writes(training, start)
+    with user_mistakes(), atomic_write(folder / "sample.txt") as file:
+        file.write(text)
+    with matplotlib.rc_context(cast(Any, viz.style)):
+        for name, draw in (("loss.png", loss), ("gradient_flow.png", gradient_flow), ("gates.png", gates)):
+            picture = draw(training)
+            if picture is not None:
+                with user_mistakes():
+                    viz.save(picture, folder / name)
+    return written
+
+
+def what_it_writes(training: Training, start: int) -> tuple[str, str]:
+    """What the model wrote, and the content of sample.txt."""
+    decode, seed = training.vocabulary.decode, training.options.seed
+    after = f"by the model after {training.step} steps, seed {seed}"
+    if training.model.bidirectional:
+        text = training.validation_ids[start : start + FILLED]
+        given, answer = filled(training.model, text, seed)
+        blanks = given == training.model.V
+        read = "".join(BLANK if blank else decode([k]) for k, blank in zip(given, blanks, strict=True))
+        right = int((answer == text)[blanks].sum())
+        head = f"--- read: {len(text)} characters of the validation text, {BLANK} is a blank\n"
+        tail = f"\n--- filled in: {after}; {right} of {int(blanks.sum())} blanks are right\n"
+        return decode(answer), f"{head}{read}{tail}{decode(answer)}\n"
+    prime = training.validation_ids[max(0, start - PRIME) : start]
+    written = decode(sample(training.model, prime, seed=seed))
+    head = f"--- read: {len(prime)} characters of the validation text\n"
+    return written, f"{head}{decode(prime)}\n--- written: {after}\n{written}\n"
+
+
+def loss(training: Training) -> viz.Picture | None:
+    """The loss curve; None before the first step."""
+    points = [(line["step"], line["loss"]) for line in training.lines if line["loss"] is not None]
+    if training.losses:  # steps after the last line
+        points.append((training.step, sum(training.losses) / len(training.losses)))
+    if not points:
+        return None
+    steps, losses = zip(*points, strict=True)
+    checked = [line for line in training.lines if line["validation_loss"] is not None]
+    return viz.loss_curve(
+        steps,
+        losses,
+        validation=([line["step"] for line in checked], [line["validation_loss"] for line in checked]),
+        baselines={"log V": math.log(len(training.vocabulary)), "unigram entropy": training.unigram_entropy},
+        bits=True,
+    )
+
+
+def gradient_flow(training: Training) -> viz.Picture:
+    """How the gradient flows back, before training and now, on one color scale."""
+    norms, names = training.first_norms, row_names(training.model)
+    layers = [f"{name}, untrained" for name in names]
+    if training.step > 0:
+        layers += [f"{name}, after {training.step} steps" for name in names]
+        norms = np.concatenate([norms, training.gradient_norms()])
+    picture = viz.gradient_flow(norms, layers=layers, quantity="norm of the gradient")
+    ax = picture.ax
+    kinds = [name for name in ROWS if any(row.startswith(name) for row in names)]
+    below = [*ax.get_xlabel().split("\n"), "    ".join(f"{name}: {ROWS[name]}" for name in kinds)]
+    if training.options.layers > 1:
+        below.append("the number is the layer")
+    title = "Take the loss at the last time step only:\nhow much of its gradient reaches each earlier step?"
+    if training.model.bidirectional:
+        below[0] = "time step t"
+        below.append("the arrow shows which way it reads; its gradient goes the other way")
+        title = f"Take the loss of one blank only, at step {training.loss_at}:\n"
+        title += "how much of its gradient reaches each step?"
+    ax.set_xlabel("\n".join(below))
+    ax.set_title(title)
+    if training.step > 0:
+        ax.axhline(len(names) - 0.5, color="white", lw=3)
+    return picture
+
+
+def gates(training: Training) -> viz.Picture:
+    """What the gates do while the model reads a piece of the validation text, given below the curves."""
+    start = lively(training)
+    ids = training.validation_ids[max(0, start - WARM_UP) : start + SHOWN]
+    with mr.no_grad():
+        seen = training.model.trace(ids[:, None], training.model.zero_state(1))
+    D = training.model.recurrent.net.D
+    top = seen.gates[-D][-SHOWN:]  # the last layer, reading forward
+    if training.options.cell == "rnn":
+        values = {"h": np.stack([h.numpy() for h in seen.h[-D][-SHOWN:]])}
+    else:
+        values = {name: np.stack([gates[name].numpy() for gates in top]) for name in top[0]}
+    picture = viz.gate_activity(values, candidates=("n", "h"))
+    if training.options.cell == "rnn":
+        picture.figure.suptitle("No gates: the values of the hidden state (left), and how many are saturated (right)")
+    text = [visible(character) for character in training.vocabulary.decode(ids[-SHOWN:])]
+    for ax in picture.ax.flat:
+        ax.set_xticks(range(len(text)), text, fontsize=7, family="monospace")
+        ax.tick_params(axis="x", length=0)
+        ax.grid(axis="x", visible=False)
+    for ax in picture.ax[-1]:
+        ax.set_xlabel("character read (validation text)")
+    return picture
+
+
+def lively(training: Training) -> int:
+    """Where in the validation text the `SHOWN` characters with the most different ones among them begin.
+
+    Only the beginnings of lines count, and only the first `SEARCHED` characters.
+    """
+    text = training.vocabulary.decode(training.validation_ids[:SEARCHED])
+    starts = [0, *(k + 1 for k, character in enumerate(text) if character == "\n" and k + SHOWN < len(text))]
+    return max(starts, key=lambda k: len(set(text[k : k + SHOWN])))
+
+
+def visible(character: str) -> str:
+    """A sign for a character that has no ink."""
+    return {"\n": "\u21b5", "\t": "\u21e5", " ": "\u00b7"}.get(character, character if character.isprintable() else "?")

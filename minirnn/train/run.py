@@ -1,0 +1,256 @@
+"""A training run: one step, the validation loss, and all of it to a checkpoint and back.
+
+`Training` holds everything that decides what comes next. `save` writes all of that, so a run that was interrupted goes
+on with the same numbers, to the last bit, as one that was not (on the same machine, with the same NumPy and number of
+threads: another order of summation rounds in another way).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import minirnn as mr
+from minirnn import data, optim, random
+from minirnn._version import __version__
+from minirnn.io import checkpoint
+from minirnn.ops import cross_entropy
+from minirnn.train.flow import gradient_norms
+from minirnn.train.model import CharModel, State, blanked, detached
+from minirnn.train.options import Options
+from minirnn.user_error import UserError, user_mistakes
+
+KIND = "minirnn train"
+COLUMNS = ("step", "loss", "gradient_norm", "validation_loss")  # of metrics.jsonl
+LOG_EVERY, VALIDATE_EVERY = 10, 100  # steps; not options, and not shares of --steps: a longer run repeats a shorter one
+VALIDATION_BATCHES = 20
+CLIP = 1.0  # of the gradient's norm
+
+
+class Training:
+    """A run at its beginning; `restore` brings it to where a checkpoint was written.
+
+    Attributes
+    ----------
+    step : int
+        Steps done.
+    lines : list of dict
+        The lines of metrics.jsonl: `COLUMNS`, None where there is no value.
+    first_norms : ndarray
+        `gradient_norms` before the first step.
+    """
+
+    def __init__(self, options: Options, text: str) -> None:
+        self.options = options
+        self.text_hash = hash_of(text)
+        self.size = len(text)
+        self.vocabulary = data.CharVocabulary.from_text(text)
+        ids = self.vocabulary.encode(text)
+        V, T, B = len(self.vocabulary), options.length, options.batch
+        self.unigram_entropy = data.unigram_entropy(ids, V)
+        train_ids, self.validation_ids = data.train_validation_split(ids)
+        if len(train_ids) < B * T + 1:
+            raise UserError(
+                f"--batch {B} times --length {T} needs a longer text: {B * T + 1} characters to train on, got "
+                f"{len(train_ids)} (of {len(ids)}; one tenth is kept for validation); take smaller ones"
+            )
+        self.batches = data.CharBatches(train_ids, T, B)
+        T_v = min(T, len(self.validation_ids) - 1)
+        self.validation = data.CharBatches(self.validation_ids, T_v, min(B, (len(self.validation_ids) - 1) // T_v))
+
+        mr.manual_seed(options.seed)
+        o = options
+        self.model = CharModel(o.cell, V, o.hidden, o.layers, o.dropout, o.bidirectional, o.device)
+        self.optimizer = optim.Adam(self.model.parameters(), lr=options.lr)
+        self.state: State = self.model.zero_state(B)
+        self.step = 0
+        self.losses: list[float] = []  # since the last line
+        self.lines: list[dict[str, float | None]] = []
+        self.first_norms = np.zeros((0, 0))
+
+    # ---- work
+
+    def start(self) -> None:
+        """Measure what is known before the first step."""
+        self.first_norms = self.gradient_norms()
+        self.add_line(None, None)
+
+    def advance(self) -> None:
+        """Do one step, and make a line of metrics if one is due.
+
+        Raises
+        ------
+        UserError
+            If the loss or the gradient is not finite.
+        """
+        if self.batches.at_start or self.model.bidirectional:  # the reverse direction knows nothing of what comes later
+            self.state = self.model.zero_state(self.options.batch)
+        x, y = next(self.batches)
+        with np.errstate(all="ignore"):  # what overflows is found in the loss and in the gradient's norm
+            loss, state = self.loss(x, y, self.state, random.generator())
+            self.optimizer.zero_grad()
+            loss.backward()
+            norm = optim.clip_grad_norm_(self.optimizer.parameters, CLIP)
+            value = loss.item()
+            if not (math.isfinite(value) and math.isfinite(norm)):
+                raise UserError(self.diverged(f"the loss is {value}, the norm of its gradient {norm}"))
+            self.optimizer.step()
+        self.state = detached(state)
+        self.step += 1
+        self.losses.append(value)
+        if self.step % LOG_EVERY == 0:
+            self.add_line(sum(self.losses) / len(self.losses), norm)
+            self.losses = []
+
+    def loss(self, x: np.ndarray, y: np.ndarray, state: State, rng: np.random.Generator) -> tuple[mr.Tensor, State]:
+        """Mean loss of a batch and the state after it: of the next characters y, or of blanks in x, drawn by `rng`."""
+        if not self.model.bidirectional:
+            scores, state = self.model(x, state)
+            return cross_entropy(scores, y), state
+        given, where = blanked(x, len(self.vocabulary), rng)
+        scores, state = self.model(given, state)
+        return cross_entropy(scores[where], x[where]), state
+
+    def add_line(self, loss: float | None, norm: float | None) -> None:
+        """Add a line to the metrics, every `VALIDATE_EVERY` steps with a validation loss."""
+        validation = self.validation_loss() if self.step % VALIDATE_EVERY == 0 else None
+        if validation is not None and not math.isfinite(validation):
+            raise UserError(self.diverged(f"the validation loss is {validation}"))
+        self.lines.append(dict(zip(COLUMNS, (self.step, loss, norm, validation), strict=True)))
+
+    def validation_loss(self) -> float:
+        """Mean loss over the first `VALIDATION_BATCHES` batches of the validation text, in nats per character."""
+        losses: list[float] = []
+        zero = state = self.model.zero_state(self.validation.B)
+        rng = np.random.Generator(np.random.Philox(0))  # the same blanks every time
+        self.model.eval()
+        with mr.no_grad(), np.errstate(all="ignore"):
+            for x, y in self.validation.one_pass():
+                if len(losses) == VALIDATION_BATCHES:
+                    break
+                loss, state = self.loss(x, y, zero if self.model.bidirectional else state, rng)
+                losses.append(loss.item())
+        self.model.train()
+        return sum(losses) / len(losses)
+
+    @property
+    def loss_at(self) -> int:
+        """The step whose loss alone `gradient_norms` takes: the last, or with two directions one in the middle."""
+        T = self.validation.T
+        return T // 2 if self.model.bidirectional else T - 1
+
+    def gradient_norms(self) -> np.ndarray:
+        x, y = self.validation.batch(0)
+        if not self.model.bidirectional:
+            return gradient_norms(self.model, x, y[-1])
+        given = x.copy()
+        given[self.loss_at] = len(self.vocabulary)
+        return gradient_norms(self.model, given, x[self.loss_at], self.loss_at)
+
+    def diverged(self, what: str) -> str:
+        return f"training stopped after {self.step} steps: {what}; --lr {self.options.lr} is likely too large"
+
+    # ---- to a checkpoint and back
+
+    def save(self, path: Path) -> None:
+        """Write all of this, or nothing. Raises UserError if the parameters are not finite or the disk is full."""
+        parameters = self.model.state_dict()
+        if not all(np.isfinite(value).all() for value in parameters.values()):
+            raise UserError(self.diverged("a parameter is not finite"))
+        adam = self.optimizer.state_dict()
+        columns = {name: [line[name] for line in self.lines] for name in COLUMNS}
+        arrays = {
+            **{f"model.{name}": value for name, value in parameters.items()},
+            **{f"optimizer.{name}": value for name, value in adam.items() if isinstance(value, np.ndarray)},
+            **{f"state.{name}": t.numpy() for name, t in zip(self.model.state_names, self.state, strict=True)},
+            **{f"metrics.{name}": np.array(values, np.float64) for name, values in columns.items()},  # None: NaN
+            "losses": np.array(self.losses, np.float64),
+            "first_norms": self.first_norms,
+        }
+        metadata = {
+            "kind": KIND,
+            "minirnn": __version__,
+            "options": self.options.to_json(),
+            "step": self.step,
+            "optimizer": {name: value for name, value in adam.items() if not isinstance(value, np.ndarray)},
+            "position": self.batches.state(),
+            "random": random_state(),
+            "vocabulary": self.vocabulary.to_json(),
+            "text_sha256": self.text_hash,
+        }
+        with user_mistakes():  # the folder went away, the disk is full
+            checkpoint.save(path, arrays, metadata)
+
+    def restore(self, arrays: dict[str, np.ndarray], metadata: dict[str, Any]) -> None:
+        """Go to where `save` was called."""
+        part: dict[str, dict[str, np.ndarray]] = {"model": {}, "optimizer": {}, "state": {}, "metrics": {}}
+        for key, value in arrays.items():
+            first, _, rest = key.partition(".")
+            if first in part:
+                part[first][rest] = value
+        self.model.load_state_dict(part["model"])
+        self.optimizer.load_state_dict({**metadata["optimizer"], **part["optimizer"]})
+        self.state = tuple(
+            mr.tensor(part["state"][name], device=self.options.device) for name in self.model.state_names
+        )
+        self.batches.restore(metadata["position"])
+        rows = zip(*(part["metrics"][name].tolist() for name in COLUMNS), strict=True)
+        self.lines = [{k: None if math.isnan(v) else v for k, v in zip(COLUMNS, row, strict=True)} for row in rows]
+        for line in self.lines:
+            line["step"] = int(line["step"] or 0)
+        self.losses = arrays["losses"].tolist()
+        self.first_norms = arrays["first_norms"]
+        self.step = metadata["step"]
+        set_random_state(metadata["random"])
+
+
+def read_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The content of a checkpoint of this command. Raises UserError for any other file."""
+    with user_mistakes():
+        arrays, metadata = checkpoint.load(path)
+    if metadata.get("kind") != KIND:
+        raise UserError(f"checkpoint {str(path)!r}: not written by minirnn train")
+    return arrays, metadata
+
+
+@contextlib.contextmanager
+def damages(path: Path) -> Iterator[None]:
+    """Inside this block, an entry of a checkpoint that is missing or does not fit becomes a UserError."""
+    try:
+        yield
+    except UserError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise UserError(
+            f"checkpoint {str(path)!r}: {type(error).__name__}: {error}\n"
+            "damaged, or written by another version of minirnn"
+        ) from error
+
+
+def hash_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def random_state() -> dict[str, Any]:
+    """The state of the public random stream, as JSON types."""
+    state: Any = random.generator().bit_generator.state
+    return {
+        **state,
+        "state": {name: value.tolist() for name, value in state["state"].items()},
+        "buffer": state["buffer"].tolist(),
+    }
+
+
+def set_random_state(saved: dict[str, Any]) -> None:
+    """The reverse of `random_state`."""
+    random.generator().bit_generator.state = {
+        **saved,
+        "state": {name: np.array(value, np.uint64) for name, value in saved["state"].items()},
+        "buffer": np.array(saved["buffer"], np.uint64),
+    }

@@ -1,0 +1,121 @@
+"""One case of the verification table: a call of an op, its random inputs, and what it computes on a device."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+import minirnn as mr
+from minirnn.devices.base import Device
+from minirnn.devices.cpu.primitives import Primitives
+from minirnn.verify.tolerance import Count
+
+Arrays = dict[str, np.ndarray]
+DTYPES = ("float64", "float32", "float16")
+
+
+class Composed(Primitives, Device):
+    """NumPy without a fused kernel: every op is computed by its composition from primitives."""
+
+    name = "cpu-composed"
+
+
+COMPOSED = Composed()
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A function of float arrays with random inputs.
+
+    Attributes
+    ----------
+    op, variant, size : str
+        The row of the table, the attributes, and the sizes.
+    call : callable
+        Takes a Tensor for each input, returns its float outputs.
+    make : callable
+        Takes a random generator, returns the inputs by name, float64.
+    outputs : sequence of str
+        Names of what `call` returns.
+    count, gradient_count : Count
+        Roundings on the way to an output and to a gradient.
+    torch : callable, optional
+        `call` for torch's tensors.
+    expected : callable, optional
+        Takes inputs and cotangents, returns outputs and gradients: a definition in NumPy, of what has no composition.
+    step : float
+        Of central differences; 0 where the gradient is meant to be another one (an active clip, passed straight
+        through).
+    """
+
+    op: str
+    variant: str
+    size: str
+    call: Callable[..., Sequence[mr.Tensor]]
+    make: Callable[[np.random.Generator], Arrays]
+    outputs: Sequence[str]
+    count: Count
+    gradient_count: Count
+    torch: Callable[..., Sequence[Any]] | None = None
+    expected: Callable[[Arrays, list[np.ndarray]], Arrays] | None = None
+    step: float = 1e-3
+    dtypes: tuple[str, ...] = DTYPES
+    has_definition: bool = True
+    quick: bool = False
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """Random numbers of this case alone: the same in every run."""
+        return np.random.default_rng(zlib.crc32(f"{self.op}|{self.variant}|{self.size}".encode()))
+
+    @cached_property
+    def inputs(self) -> Arrays:
+        return self.make(self.rng)
+
+    def rounded(self, dtype: str) -> Arrays:
+        """The inputs as `dtype` holds them."""
+        return {name: a.astype(dtype) for name, a in self.inputs.items()}
+
+    def cotangent(self, k: int, shape: Sequence[int], dtype: str) -> np.ndarray:
+        """The gradient that arrives at output k, rounded to `dtype`."""
+        return np.random.default_rng([k, 1]).standard_normal(tuple(shape)).astype(dtype)
+
+
+def evaluate(case: Case, inputs: Arrays, dtype: str, device: str | Device) -> Arrays:
+    """All outputs, and the gradients of all inputs for random cotangents on all outputs.
+
+    `inputs` may be wider than `dtype`, the precision to which cotangents are rounded: so a reference in float64 sees
+    the same numbers.
+    """
+    xs = [mr.tensor(a, True, device) for a in inputs.values()]
+    ys = list(case.call(*xs))
+    if len(ys) != len(case.outputs):
+        raise ValueError(f"{case.op} returned {len(ys)} outputs\n  expected {', '.join(case.outputs)}")
+    found = {name: y.numpy() for name, y in zip(case.outputs, ys, strict=True)}
+    carried = [k for k, y in enumerate(ys) if y.dtype.kind == "f" and y.requires_grad]
+    if carried:
+        wide = next(iter(inputs.values())).dtype
+        vs = [mr.tensor(case.cotangent(k, ys[k].shape, dtype).astype(wide), device=device) for k in carried]
+        gradients = mr.grad([ys[k] for k in carried], xs, vs)
+        found |= {gradient_of(name): g.numpy() for name, g in zip(inputs, gradients, strict=True)}
+    return found
+
+
+def gradient_of(name: str) -> str:
+    return f"gradient of {name}"
+
+
+@lru_cache(maxsize=16)
+def reference(case: Case, dtype: str) -> Arrays:
+    """What the definition gives for the inputs that `dtype` holds: the composition, in float64."""
+    wide = {name: a.astype(np.float64) for name, a in case.rounded(dtype).items()}
+    if case.expected is not None:
+        shapes = [y.shape for y in case.call(*(mr.tensor(a) for a in wide.values()))]
+        cotangents = [case.cotangent(k, shape, dtype).astype(np.float64) for k, shape in enumerate(shapes)]
+        return case.expected(wide, cotangents)
+    return evaluate(case, wide, dtype, COMPOSED)

@@ -1,0 +1,110 @@
+"""The verification table for readers: on the terminal, and in Markdown for the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Any
+
+from minirnn.verify.table import ABSENT, FAILED, OPS, PASSED, WAYS, Result
+
+DOES_NOT_APPLY = "-"
+
+
+def text(results: Sequence[Result], devices: dict[str, str]) -> str:
+    """A table a device: ops as rows, ways as columns; in it the worst error / tolerance, the number of comparisons."""
+    blocks = []
+    for device, rows in by_device(results):
+        if all(r.status == ABSENT for r in rows):
+            continue  # the summary says why
+        ways = ways_of(rows)
+        width = max(len(op) for op in ops_of(rows))
+        lines = [f"{device}: {devices[device]}", " " * width + "".join(f"{way:>18}" for way in ways)]
+        for op in ops_of(rows):
+            lines.append(f"{op:{width}}" + "".join(f"{entry(select(rows, op, way)):>18}" for way in ways))
+        blocks.append("\n".join(lines))
+    return "\n\n".join([*blocks, summary(results)])
+
+
+def summary(results: Sequence[Result]) -> str:
+    """What failed, what is not at hand and why, and how many passed."""
+    lines = [f"FAILED {r.cell}: {'; '.join(r.why.splitlines())}" for r in results if r.status == FAILED]
+    absent = [r for r in results if r.status == ABSENT]
+    for device, why in dict.fromkeys((r.cell.device, r.why) for r in absent):
+        cells = [r for r in absent if (r.cell.device, r.why) == (device, why)]
+        where = f"{device}, {', '.join(ways_of(cells))} ({len(cells)} cells)"
+        lines.append(f"not at hand: {where}: {'; '.join(why.splitlines())}")
+    counts = {status: sum(r.status == status for r in results) for status in (PASSED, FAILED, ABSENT)}
+    compared = sum(r.cases for r in results if r.status != ABSENT)
+    said = ", ".join(f"{n} {status}" for status, n in counts.items())
+    return "\n".join([*lines, f"{len(results)} cells: {said}; {compared} comparisons"])
+
+
+def entry(cells: Sequence[Result]) -> str:
+    """One field of the table."""
+    if not cells:
+        return DOES_NOT_APPLY
+    if any(r.status == FAILED for r in cells):
+        return FAILED
+    found = [r for r in cells if r.status == PASSED]
+    if not found:
+        return ABSENT
+    worst = max(r.ratio for r in found)
+    return f"{short(worst)} ({sum(r.cases for r in found)})"
+
+
+def short(ratio: float) -> str:
+    """Two digits; exact results as 0."""
+    return "0" if ratio == 0 else f"{ratio:.2g}" if isfinite(ratio) else "inf"
+
+
+def markdown(head: dict[str, Any], results: Sequence[Result]) -> str:
+    """The same for the documentation, and for each op and dtype the largest error beside its tolerance."""
+    parts = []
+    for device, rows in by_device(results):
+        if all(r.status == ABSENT for r in rows):
+            parts.append(f"`{device}`: {head['devices'][device]}.")
+            continue
+        ways = ways_of(rows)
+        lines = [f"On `{device}` ({head['devices'][device]}):", ""]
+        lines += ["| op | " + " | ".join(ways) + " |", "|---" * (len(ways) + 1) + "|"]
+        for op in ops_of(rows):
+            fields = " | ".join(entry(select(rows, op, way)) for way in ways)
+            lines.append(f"| {named(op)} | {fields} |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def tolerances(results: Sequence[Result]) -> str:
+    """For each op and dtype the cell that came nearest to its tolerance, in Markdown."""
+    lines = ["| op | dtype | error | tolerance | why this tolerance | where |", "|---" * 6 + "|"]
+    for op in ops_of(results):
+        for dtype in ("float64", "float32", "float16"):
+            found = [r for r in results if r.cell.op == op and r.cell.dtype == dtype and r.tolerance]
+            if found:
+                r = max(found, key=lambda r: r.ratio)
+                where = f"{r.cell.device}, {r.cell.way}: {r.cell.variant}, {r.at}"
+                lines.append(f"| {named(op)} | {dtype} | {r.error:.1e} | {r.tolerance:.1e} | {r.reason} | {where} |")
+    return "\n".join(lines) + "\n"
+
+
+def named(op: str) -> str:
+    return op if op == "primitives" else f"`{op}`"
+
+
+def by_device(results: Iterable[Result]) -> list[tuple[str, list[Result]]]:
+    devices = dict.fromkeys(r.cell.device for r in results)
+    return [(device, [r for r in results if r.cell.device == device]) for device in devices]
+
+
+def ops_of(results: Iterable[Result]) -> list[str]:
+    return sorted({r.cell.op for r in results}, key=OPS.index)
+
+
+def ways_of(results: Iterable[Result]) -> list[str]:
+    used = {r.cell.way for r in results}
+    return [way for way in WAYS if way in used]
+
+
+def select(results: Iterable[Result], op: str, way: str) -> list[Result]:
+    return [r for r in results if r.cell.op == op and r.cell.way == way]

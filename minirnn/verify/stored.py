@@ -1,0 +1,275 @@
+"""Stored values of other libraries: the golden files of a clone, which the installed package does not hold.
+
+The cells are the same whether the files are at hand or not; without them they are shown as not at hand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import minirnn as mr
+from minirnn import ops
+from minirnn.ops.cudnn_rnn.params import Network
+from minirnn.verify import block as verify_block
+from minirnn.verify import cudnn as verify_cudnn
+from minirnn.verify.case import gradient_of
+from minirnn.verify.layout import options_of
+from minirnn.verify.table import Cell, Check, Finding
+from minirnn.verify.tolerance import EXACT, Count, of
+from minirnn.verify.ways import compare_arrays
+
+LSTM = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
+GRU = ("x", "h_prev", "w_ru", "w_c", "b_ru", "b_c")
+SAVED: tuple[str, ...] = verify_block.LSTM_OUTPUTS
+TENSORFLOW = "values of TensorFlow"
+TORCH = "values of torch"
+
+# TensorFlow's Grad op -> ours forward, ours backward, inputs, outputs, how many of them the Grad op takes, upstream
+FAMILIES: dict[str, tuple[str, str, tuple[str, ...], tuple[str, ...], int, tuple[str, ...]]] = {
+    "LSTMBlockCellGrad": ("lstm_block_cell", "lstm_block_cell_grad", LSTM, SAVED, 6, ("cs_grad", "h_grad")),
+    "BlockLSTMGrad": ("block_lstm", "block_lstm_grad", LSTM, SAVED, 7, ("cs_grad", "h_grad")),
+    "BlockLSTMGradV2": ("block_lstm_v2", "block_lstm_grad_v2", LSTM, SAVED, 7, ("cs_grad", "h_grad")),
+    "GRUBlockCellGrad": ("gru_block_cell", "gru_block_cell_grad", GRU, ("r", "u", "c", "h"), 3, ("d_h",)),
+}
+HALF = ("lstm_block_cell", "lstm_block_cell_grad", "block_lstm", "block_lstm_grad")
+"""Of these there are files in float16."""
+QUICK = (
+    *("lstm_cell_plain", "block_lstm_peephole_short", "block_lstm_v2_full", "gru_cell_plain"),
+    *("gru_bi_l2", "lstm_bi_l2_len_proj", "canonical_lstm_bi_l2", "params_size"),
+)
+"""Files that a quick run reads."""
+ABSENT = "tests/golden is not here: run in a clone, or give --golden DIR"
+Arrays = dict[str, np.ndarray]
+Job = tuple[Cell, str, Callable[[], Finding]]
+
+
+def find(given: str | None) -> Path | None:
+    """The folder of golden files: the one given, that of the working folder, or that of the clone minirnn lies in."""
+    places = [Path(given)] if given else [Path("tests", "golden"), Path(__file__).parents[2] / "tests" / "golden"]
+    return next((p for p in places if (p / "block_ops").is_dir() and (p / "cudnn_rnn").is_dir()), None)
+
+
+def checks(devices: dict[str, str | None], folder: Path | None) -> Iterator[Check]:
+    """All checks against stored values. A cell without a file, where there should be one, fails."""
+    for device, absent in devices.items():
+        expected = dict.fromkeys(cells(device))
+        missing = absent or ("" if folder else ABSENT)
+        found: dict[Cell, list[Job]] = {cell: [] for cell in expected}
+        for job in jobs(folder, device) if folder and not absent else ():
+            found.setdefault(job[0], []).append(job)
+        for cell, listed in found.items():
+            if missing:
+                yield Check(cell, "", None, missing, quick=True)
+            for _, case, run in listed:
+                yield Check(cell, case, run, quick=case in QUICK)
+            if not listed and not missing:
+                yield Check(cell, "", no_file, quick=True)
+
+
+def no_file() -> Finding:
+    raise FileNotFoundError("tests/golden has no file for this cell")
+
+
+def cells(device: str) -> Iterator[Cell]:
+    """The cells that stored values fill."""
+    for forward, backward, *_ in FAMILIES.values():
+        for op in (forward, backward):
+            for dtype in ("float32", "float16") if op in HALF else ("float32",):
+                yield Cell(op, TENSORFLOW, dtype, device, "stored")
+    for mode in verify_cudnn.ELEMENTWISE:
+        for dtype in ("float64", "float32"):
+            for op in ("cudnn_rnn", "cudnn_rnn_v2", "cudnn_rnn_v3"):
+                yield Cell(op, f"{TORCH}, {mode}", dtype, device, "stored")
+                backprop = op.replace("cudnn_rnn", "cudnn_rnn_backprop")
+                yield Cell(backprop, f"{TORCH}, {mode}", dtype, device, "stored")
+        for version in ("", "_v2"):
+            for op in ("cudnn_rnn_params_to_canonical", "cudnn_rnn_canonical_to_params"):
+                yield Cell(f"{op}{version}", f"{TORCH}, {mode}", "float64", device, "stored")
+    if device == "cpu":  # a number, computed on no device
+        yield Cell("cudnn_rnn_params_size", "stored sizes", "int", device, "stored")
+
+
+def jobs(folder: Path, device: str) -> Iterator[Job]:
+    """What every file has to say."""
+    for path in sorted((folder / "block_ops").glob("*.npz")):
+        case = load(path)
+        forward, backward, *_ = FAMILIES[str(case["meta_grad_op"])]
+        dtype = case["x"].dtype.name
+        if str(case["meta_op"]):
+            cell = Cell(forward, TENSORFLOW, dtype, device, "stored")
+            yield cell, path.stem, partial(block_forward, case, device)
+        yield Cell(backward, TENSORFLOW, dtype, device, "stored"), path.stem, partial(block_backward, case, device)
+    for path in sorted((folder / "cudnn_rnn").glob("*.npz")):
+        case = load(path)
+        if path.stem == "params_size":
+            if device == "cpu":
+                cell = Cell("cudnn_rnn_params_size", "stored sizes", "int", device, "stored")
+                yield cell, path.stem, partial(params_size, case)
+            continue
+        attributes = json.loads(str(case.pop("attributes")))
+        variant = f"{TORCH}, {attributes['rnn_mode']}"
+        make = layout_jobs if path.stem.startswith("canonical") else network_jobs
+        for op, dtype, run in make(case, attributes, device):
+            yield Cell(op, variant, dtype, device, "stored"), path.stem, run
+
+
+def load(path: Path) -> Arrays:
+    with np.load(path, allow_pickle=False) as z:
+        return dict(z)
+
+
+# ---- block ops
+
+
+def block_count(case: Arrays) -> tuple[Count, Count]:
+    """Roundings of outputs and of gradients; TensorFlow's values have as many."""
+    I, H = case["x"].shape[-1], case["h_prev"].shape[1]
+    T, B = case["x"].shape[:2] if "seq_len_max" in case else (1, len(case["x"]))
+    T = max(T, 1)
+    if str(case["meta_grad_op"]).startswith("GRU"):
+        forward = verify_block.gru_count(I, H)
+        backward = verify_block.gru_count_grad(B, H)
+    else:
+        forward = verify_block.product(T, I, H, verify_block.LSTM_STEP)
+        backward = verify_block.backward(T, B, 4, H, verify_block.LSTM_STEP_GRAD)
+    return forward.twice(), (forward + backward).twice()
+
+
+def block_forward(case: Arrays, device: str) -> Finding:
+    """Outputs, and gradients through the tape."""
+    forward, _, names, outputs, _, upstream = FAMILIES[str(case["meta_grad_op"])]
+    inputs = [mr.tensor(case[name], True, device) for name in names]
+    lead = [case["seq_len_max"]] if "seq_len_max" in case else []
+    kinds: dict[str, Callable[[Any], Any]] = {"forget_bias": float, "cell_clip": float, "use_peephole": bool}
+    attributes = {name: cast(case[name]) for name, cast in kinds.items() if name in case}
+    y = getattr(ops, forward)(*lead, *inputs, **attributes)
+    found = {name: getattr(y, name) for name in outputs}
+    ends = [y.h] if upstream == ("d_h",) else [y.cs, y.h]
+    gradients = mr.grad(ends, inputs, [mr.tensor(case[name], device=device) for name in upstream])
+    keys = [f"d_{name}" if upstream == ("d_h",) else f"{name}_grad" for name in names]
+    return worst(found, dict(zip(keys, gradients, strict=True)), case, *block_count(case))
+
+
+def block_backward(case: Arrays, device: str) -> Finding:
+    """The raw Grad op."""
+    _, backward, names, outputs, saved, upstream = FAMILIES[str(case["meta_grad_op"])]
+    arguments = [mr.tensor(case[name], device=device) for name in (*names, *outputs[:saved], *upstream)]
+    lead = [case["seq_len_max"]] if "seq_len_max" in case else []
+    options = {"use_peephole": bool(case["use_peephole"])} if "use_peephole" in case else {}
+    found = getattr(ops, backward)(*lead, *arguments, **options)._asdict()
+    return worst({}, found, case, *block_count(case))
+
+
+def worst(outputs: dict[str, Any], gradients: dict[str, Any], case: Arrays, forward: Count, backward: Count) -> Finding:
+    """The worst of all that was found, each beside the stored value of its name."""
+    findings = []
+    for group, count in ((outputs, forward), (gradients, backward)):
+        for name, t in group.items():
+            a = t.numpy()
+            findings.append(compare_arrays(name, a, case[name], of(a.dtype.name, count)))
+    return max(findings, key=lambda finding: finding.ratio)
+
+
+# ---- networks
+
+
+def network_jobs(
+    case: Arrays, attributes: dict[str, Any], device: str
+) -> Iterator[tuple[str, str, Callable[[], Finding]]]:
+    """V3 for every file; the older versions for what they can do; Backprop ops of training calls."""
+    for version in ("", "_v2", "_v3") if attributes["op"] == "CudnnRNN" else ("_v3",):
+        for dtype in ("float64", "float32"):
+            yield f"cudnn_rnn{version}", dtype, partial(network, case, attributes, device, dtype, version, True)
+            if attributes["is_training"]:
+                op = f"cudnn_rnn_backprop{version}"
+                yield op, dtype, partial(network, case, attributes, device, dtype, version, False)
+
+
+def network(case: Arrays, attributes: dict[str, Any], device: str, dtype: str, version: str, tape: bool) -> Finding:
+    """Outputs and gradients through the tape, or those of the raw Backprop op."""
+    names = ["input", "input_h", "input_c", "params"]
+    inputs = [mr.tensor(case[name].astype(dtype), True, device) for name in names]
+    chosen = ["rnn_mode", "input_mode", "direction", "dropout", "seed", "seed2"]
+    T, B = case["input"].shape[:2] if attributes["time_major"] else case["input"].shape[1::-1]
+    steps: list[Any] = []
+    if version == "_v3":
+        chosen += ["num_proj", "time_major"]
+        steps = [case.get("sequence_lengths", np.full(B, T, np.int32))]
+    options = {name: attributes[name] for name in chosen}
+    more = {"dropout_masks": case["dropout_masks"]} if "dropout_masks" in case else {}
+    y = getattr(ops, f"cudnn_rnn{version}")(*inputs, *steps, **options, **more, is_training=attributes["is_training"])
+    lstm = attributes["rnn_mode"] == "lstm"
+    ends = verify_cudnn.OUTPUTS[: 3 if lstm else 2]
+    arriving = [case[f"{name}_backprop"].astype(dtype) for name in ends] if attributes["is_training"] else []
+    upstream = [mr.tensor(a, device=device) for a in arriving]
+    net = network_of(attributes)
+    forward = verify_cudnn.forward_count(net, T)
+    backward = forward + verify_cudnn.backward_count(net, T, B)
+    used = [k for k in range(4) if lstm or k != 2]
+    outputs = {name: getattr(y, name) for name in verify_cudnn.OUTPUTS}
+    gradients: dict[str, Any] = {}
+    if not tape:
+        dc = upstream[2] if lstm else mr.tensor(np.zeros(0, dtype), device=device)
+        op = getattr(ops, f"cudnn_rnn_backprop{version}")
+        gradients = op(*inputs, *steps, *y[:3], *upstream[:2], dc, *y[3:], **options)._asdict()
+        outputs = {}
+    elif upstream:
+        found = mr.grad(list(y[: len(ends)]), [inputs[k] for k in used], upstream)
+        gradients = {f"{names[k]}_backprop": g for k, g in zip(used, found, strict=True)}
+    return worst(outputs, gradients, case, forward.twice(), backward.twice())  # torch's values are rounded as well
+
+
+def network_of(attributes: dict[str, Any]) -> Network:
+    names = ("rnn_mode", "num_layers", "num_units", "input_size", "direction", "input_mode", "num_proj")
+    return Network(*[attributes[name] for name in names])
+
+
+# ---- layouts
+
+
+def layout_jobs(
+    case: Arrays, attributes: dict[str, Any], device: str
+) -> Iterator[tuple[str, str, Callable[[], Finding]]]:
+    net = network_of(attributes)
+    for version in ("_v2",) if net.num_proj else ("", "_v2"):
+        for op in ("cudnn_rnn_params_to_canonical", "cudnn_rnn_canonical_to_params"):
+            yield f"{op}{version}", "float64", partial(layout, case, net, f"{op}{version}", device)
+
+
+def layout(case: Arrays, net: Network, op: str, device: str) -> Finding:
+    """The buffer cut into the stored pieces, or joined from them."""
+    pieces = {
+        name: [case[f"{name}_{k}"].astype("f8") for k in range(sum(key.startswith(f"{name}_") for key in case))]
+        for name in ("weights", "biases")
+    }
+    sizes, options = (net.L, net.H, net.I), options_of(op, net)
+    if "to_canonical" in op:
+        y = getattr(ops, op)(*sizes, mr.tensor(case["params"].astype("f8"), device=device), **options)
+        pairs = [*zip(y.weights, pieces["weights"], strict=True), *zip(y.biases, pieces["biases"], strict=True)]
+    else:
+        given = [[mr.tensor(a, device=device) for a in pieces[name]] for name in ("weights", "biases")]
+        pairs = [(getattr(ops, op)(*sizes, *given, **options), case["params"].astype("f8"))]
+    findings = [compare_arrays(gradient_of("params"), t.numpy(), a, EXACT) for t, a in pairs]
+    return max(findings, key=lambda finding: finding.ratio)
+
+
+def params_size(case: Arrays) -> Finding:
+    """All rows of the stored table."""
+    columns = [str(c) for c in case["columns"]]
+    modes = [str(mode) for mode in case["modes"]]
+    wrong = 0
+    for row in case["table"].tolist():
+        r = dict(zip(columns, row, strict=True))
+        found = ops.cudnn_rnn_params_size(
+            r["num_layers"], r["num_units"], r["input_size"],
+            rnn_mode=modes[row[0]], direction=("unidirectional", "bidirectional")[r["num_directions"] - 1],
+            input_mode="skip_input" if r["skip"] else "linear_input", num_proj=r["num_proj"],
+        )  # fmt: skip
+        wrong += found != row[-1]
+    return Finding(float(wrong), 0.0, EXACT.reason, f"{wrong} of {len(case['table'])} sizes")

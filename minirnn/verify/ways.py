@@ -1,0 +1,155 @@
+"""The ways of proving a case: against its definition, by differences, by torch, and in the simulator's check mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+import minirnn as mr
+from minirnn.devices.base import Device
+from minirnn.verify import tolerance
+from minirnn.verify.case import Arrays, Case, evaluate, gradient_of, reference
+from minirnn.verify.table import Cell, Check, Finding
+
+ORDERS = (0, 1, 2)
+"""Thread orders of check mode: 0 is index order, the others are random; threads also give way at accesses."""
+DIRECTIONS = 3
+WITH_KERNELS = ("cpu", "cuda", "cuda-sim")
+"""Devices that have a kernel for every fused op. Others may compute some of them by the composition."""
+SLOW = (("check mode", "float64"), ("check mode", "float16"))
+"""What a quick run leaves out."""
+
+
+def checks(case: Case, devices: dict[str, str | None]) -> Iterator[Check]:
+    """All checks of a case. `devices`: name -> None, or why it does not work here."""
+    no_torch = "" if find_spec("torch") else "torch is not installed"
+    for device, absent in devices.items():
+
+        def check(
+            way: str, dtype: str, run: Any, missing: str = "", absent: str = absent or "", on: str = device
+        ) -> Check:
+            cell = Cell(case.op, case.variant, dtype, on, way)
+            missing = missing or absent
+            quick = case.quick and (way, dtype) not in SLOW
+            return Check(cell, case.size, None if missing else run, missing, quick)
+
+        for dtype in case.dtypes:
+            # Without a composition the reference is `cpu` itself, which in float64 would be compared with itself.
+            if case.has_definition or (device, dtype) != ("cpu", "float64"):
+                yield check("definition", dtype, lambda dtype=dtype, on=device: by_definition(case, dtype, on))
+        if case.step and "float64" in case.dtypes:
+            yield check("differences", "float64", lambda on=device: by_differences(case, on))
+        if case.torch is not None:
+            yield check("torch", "float64", lambda on=device: by_torch(case, on), no_torch)
+        if device == "cuda-sim":
+            for dtype in case.dtypes:
+                yield check("check mode", dtype, lambda dtype=dtype: in_check_mode(case, dtype))
+
+
+def by_definition(case: Case, dtype: str, device: str | Device) -> Finding:
+    """Outputs and gradients against the composition in float64, from the same inputs."""
+    place = mr.devices.get(device)
+    before = place.fallbacks.copy()
+    found = evaluate(case, case.rounded(dtype), dtype, place)
+    if place.name in WITH_KERNELS and place.fallbacks != before:
+        raise ValueError(f"{place} has no kernel {', '.join(place.fallbacks - before)}: the composition judged itself")
+    return compare(case, dtype, found, reference(case, dtype), both=dtype == "float64")
+
+
+def by_differences(case: Case, device: str) -> Finding:
+    """The gradients along random directions through each input against central differences."""
+    inputs = [mr.tensor(a, True, device) for a in case.inputs.values()]
+    values = sum(a.size for name, a in reference(case, "float64").items() if name in case.outputs)
+    allowed = tolerance.of_differences(case.count, values, case.step)
+    report = mr.gradcheck(
+        case.call,
+        inputs,
+        rtol=allowed.value,
+        atol=allowed.value,
+        steps=(case.step,),
+        max_entries=2,
+        directions=DIRECTIONS,
+        raise_exception=False,
+    )
+    if report.problems or report.worst is None:
+        raise ValueError("; ".join(report.problems) or "no gradient was checked")
+    worst = report.worst
+    scale = 1 + max(abs(worst.analytic), abs(worst.numeric))
+    name = list(case.inputs)[[r.name for r in report.inputs].index(worst.name)]
+    return Finding(worst.difference / scale, allowed.value, allowed.reason, gradient_of(name))
+
+
+def by_torch(case: Case, device: str) -> Finding:
+    """Outputs and gradients against torch's own, in float64."""
+    found = evaluate(case, case.inputs, "float64", device)
+    return compare(case, "float64", found, torch_reference(case), both=True)
+
+
+@lru_cache(maxsize=4)
+def torch_reference(case: Case) -> Arrays:
+    """What torch gives for the inputs in float64."""
+    import torch
+
+    assert case.torch is not None
+    xs = [torch.tensor(a, requires_grad=True) for a in case.inputs.values()]
+    ys = list(case.torch(*xs))
+    found = {name: y.detach().numpy() for name, y in zip(case.outputs, ys, strict=True)}
+    carried = [k for k, y in enumerate(ys) if y.requires_grad]
+    if carried:
+        vs = [torch.tensor(case.cotangent(k, ys[k].shape, "float64")) for k in carried]
+        gradients = torch.autograd.grad([ys[k] for k in carried], xs, vs, allow_unused=True)
+        for name, x, g in zip(case.inputs, xs, gradients, strict=True):
+            found[gradient_of(name)] = np.zeros(x.shape) if g is None else g.numpy()
+    return found
+
+
+def in_check_mode(case: Case, dtype: str) -> Finding:
+    """As `by_definition`, with every access checked; float32 in every order of the threads, the others in one."""
+    found = [by_definition(case, dtype, checking(order)) for order in orders_of(dtype)]
+    return max(found, key=lambda finding: finding.ratio)
+
+
+def orders_of(dtype: str) -> tuple[int, ...]:
+    return ORDERS if dtype == "float32" else ORDERS[1:2]
+
+
+@lru_cache
+def checking(order: int) -> Device:
+    """The simulated CUDA device in check mode."""
+    from minirnn.devices.cuda.device import Cuda
+    from minirnn.devices.cuda.sim.driver import SimDriver
+    from minirnn.devices.cuda.sim.options import SimOptions
+
+    return Cuda(SimDriver(SimOptions(check=True, seed=order, preempt=8 if order else 0)))
+
+
+def compare(case: Case, dtype: str, found: Arrays, expected: Arrays, both: bool = False) -> Finding:
+    """The worst of all outputs and gradients. `both`: the expected values are rounded as often as those found."""
+    if found.keys() != expected.keys():
+        raise ValueError(f"got {', '.join(found)}\n  expected {', '.join(expected)}")
+    findings = []
+    for name, wanted in expected.items():
+        count = case.count if name in case.outputs else case.gradient_count
+        findings.append(
+            compare_arrays(name, found[name], wanted, tolerance.of(dtype, count.twice() if both else count))
+        )
+        if found[name].dtype.kind == "f" and found[name].dtype != dtype:
+            raise TypeError(f"{name} has dtype {found[name].dtype}\n  expected {dtype}")
+    return max(findings, key=lambda finding: finding.ratio)
+
+
+def compare_arrays(name: str, found: np.ndarray, expected: np.ndarray, allowed: tolerance.Tolerance) -> Finding:
+    """The largest difference, relative to max(1, largest expected value). NaN is never right."""
+    if found.shape != expected.shape:
+        raise ValueError(f"{name} has shape {found.shape}\n  expected {expected.shape}")
+    if expected.dtype.kind != "f":
+        same = found.dtype == expected.dtype and np.array_equal(found, expected)
+        return Finding(0.0 if same else np.inf, 0.0, tolerance.EXACT.reason, name)
+    wide = expected.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        error = np.abs(found.astype(np.float64) - wide).max(initial=0.0) / max(1.0, np.abs(wide).max(initial=0.0))
+    return Finding(float(error) if error == error else np.inf, allowed.value, allowed.reason, name)

@@ -1,0 +1,107 @@
+"""What is inside CudnnRNN's parameter buffer: one long strip, in which every weight and bias has its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minirnn.ops.cudnn_rnn.params import Network
+from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, PURPLE, RED
+from minirnn.viz.picture import Picture, axes_or_new
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+GATE_COLORS = (BLUE, ORANGE, GREEN, PURPLE)
+
+
+def parameter_buffer(
+    num_layers: int,
+    num_units: int,
+    input_size: int,
+    *,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    num_proj: int = 0,
+    ax: Axes | None = None,
+) -> Picture:
+    """Draw the flat parameter buffer of a CudnnRNN network.
+
+    Each row is one layer and direction; its weights come first in memory, all its biases after the weights of all
+    layers. A block's width is its share of the elements, its color the gate; blocks that read the input of the layer
+    are full, those that read the state before are hatched, biases are outlined.
+
+    Parameters
+    ----------
+    num_layers, num_units, input_size, rnn_mode, input_mode, direction, num_proj
+        As for `minirnn.ops.cudnn_rnn_params_size`.
+    ax : Axes, optional
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``data``: name, offset, size: of each block, in the order of memory. ``artists``: a rectangle by name.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For sizes or modes that CudnnRNN does not have.
+    """
+    net = Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, num_proj, op="parameter_buffer")
+    blocks = [*net.weights, *net.biases]
+    gates = {"lstm": ("i", "f", "n", "o"), "gru": ("r", "z", "n")}.get(rnn_mode, ("h",))
+    G = len(gates)
+    rows = num_layers * net.D
+    ax = axes_or_new("parameter_buffer", ax, 10, 1.6 + 0.55 * rows)
+    artists = {}
+    meaning: dict[str, str] = {}  # letter of a gate -> its color
+    written: set[str] = set()
+    per_row = len(net.weights) // rows
+    for k, block in enumerate(blocks):
+        is_bias = k >= len(net.weights)
+        place = k - len(net.weights) if is_bias else k
+        row = place // (2 * G if is_bias else per_row)
+        inside = place % (2 * G if is_bias else per_row)
+        size = int(np.prod(block.shape))
+        projection = not is_bias and inside == 2 * G
+        color = RED if projection else GATE_COLORS[inside % G]
+        recurrent = inside >= G and not projection
+        rectangle = ax.barh(
+            rows - 1 - row, size, left=block.offset, height=0.72,
+            facecolor="white" if is_bias else color, edgecolor=color if is_bias else "white",
+            linewidth=1.2, hatch="///" if recurrent and not is_bias else None,
+        )[0]  # fmt: skip
+        artists[block.name] = rectangle
+        letter = "P" if projection else gates[inside % G]
+        meaning[letter] = color
+        if size > 0.035 * net.size:
+            written.add(letter)
+            ax.text(block.offset + size / 2, rows - 1 - row, letter, ha="center", va="center", fontsize=9,
+                    color="white" if not is_bias else color, fontweight="bold",
+                    bbox={"facecolor": "white" if is_bias else color, "edgecolor": "none", "pad": 1.5})  # fmt: skip
+    directions = ("forward", "backward") if net.D == 2 else ("",)
+    labels = [f"layer {row // net.D}" + (f"\n{directions[row % net.D]}" if net.D == 2 else "") for row in range(rows)]
+    ax.set_yticks(range(rows - 1, -1, -1), labels)
+    first_bias = net.biases[0].offset
+    ax.axvline(first_bias, color=GRAY, linestyle="--", linewidth=1)
+    ax.set_xlim(0, net.size)
+    ax.set_xlabel(
+        f"place in the buffer (element), {net.size:,} in all; biases from {first_bias:,} on\n"
+        "full: read by the layer's input   hatched: read by the state before   outlined: biases"
+    )
+    if written != meaning.keys():  # blocks too narrow for their letters
+        ax.legend(
+            [ax.barh(0, 0, color=color) for color in meaning.values()], meaning.keys(), loc="lower left", frameon=False
+        )
+    ax.set_title(
+        f"The parameter buffer of {num_layers} {rnn_mode} layer{'s' if num_layers > 1 else ''}, {num_units} units"
+    )
+    data = {
+        "name": np.array([b.name for b in blocks]),
+        "offset": np.array([b.offset for b in blocks]),
+        "size": np.array([int(np.prod(b.shape)) for b in blocks]),
+    }
+    return Picture(ax, artists, data)

@@ -1,0 +1,243 @@
+"""The backward pass, one node at a time: what arrives at it, and what it sends to each of its inputs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirnn.engine.tape import Cotangents, Output
+from minirnn.engine.tensor import Tensor
+from minirnn.viz.colors import BLUE, GRAY, ORANGE, PURPLE
+from minirnn.viz.picture import Picture
+from minirnn.viz.tape.graph import tape_graph, tape_nodes
+from minirnn.viz.tape.walk import after_hooks, check_unchanged, visits
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAX_DRAWN = 60
+Arrived = np.ndarray | dict[str, np.ndarray]
+"""A gradient; of an op with several outputs "output k" -> gradient, for those at which something arrives."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One step of the backward pass.
+
+    Attributes
+    ----------
+    node : Tensor
+        Whose op is walked back through.
+    name : str
+    arrives : numpy.ndarray or dict of str to numpy.ndarray
+        The gradient of the loss by this value: the sum over all its uses. Of a fused op with several outputs a dict:
+        "output k" -> the gradient by that output, for those that something arrives at.
+    sends : tuple
+        (name, array) for each input: what this use of it adds to its gradient.
+    collected : tuple
+        (name, array) for each input: the sum of all that it got up to now.
+    """
+
+    node: Tensor
+    name: str
+    arrives: Arrived
+    sends: tuple[tuple[str, Arrived], ...] = ()
+    collected: tuple[tuple[str, Arrived], ...] = ()
+
+    def __str__(self) -> str:
+        parts = self.arrives if isinstance(self.arrives, dict) else {"": self.arrives}
+        lines = [f"{self.name}: {_short(a)} arrives{f' at {where}' if where else ''}" for where, a in parts.items()]
+        for (name, sent), (_, total) in zip(self.sends, self.collected, strict=True):
+            more = "" if _short(sent) == _short(total) else f", which has collected {_short(total)}"
+            lines.append(f"    sends {_short(sent)} to {name}{more}")
+        return "\n".join(lines)
+
+
+class TapePlayer:
+    """Plays the backward pass of a loss, from the loss to the leaves.
+
+    The walk is that of ``loss.backward()``, call for call, but it leaves everything as it is: no ``grad`` changes, and
+    ``loss.backward()`` still works. Only hooks run, since they may replace gradients (those of `retain_grad` do not).
+
+    Parameters
+    ----------
+    loss : Tensor
+        Of shape ().
+    names : dict of str to Tensor, optional
+        What to call leaves and values. Others are called by their op and number.
+
+    Attributes
+    ----------
+    frames : list of Frame
+        In the order of the backward pass; ``print(frame)`` tells it in words.
+    grads : dict of str to numpy.ndarray
+        For each leaf the gradient at the end: what ``backward()`` would add to its ``grad``.
+
+    Raises
+    ------
+    ValueError
+        If the loss is no single number, or nothing was recorded for it.
+    RuntimeError
+        If the tape was freed, or a value that it needs was changed by `Tensor.assign`.
+    """
+
+    def __init__(self, loss: Tensor, names: Mapping[str, Tensor] | None = None) -> None:
+        nodes = tape_nodes(loss, "TapePlayer")
+        if loss.shape != ():
+            raise ValueError(f"TapePlayer: loss has shape {loss.shape}\n  expected one number, shape ()")
+        if loss.op is None:
+            raise ValueError(
+                "TapePlayer: nothing was recorded for this loss\n  expected one computed from requires_grad=True"
+            )
+        check_unchanged(nodes, "TapePlayer")
+        self.loss = loss
+        self.names = dict(names or {})
+        self.titles = _titles(nodes, self.names)
+        self.frames: list[Frame] = []
+        self._sent_to: list[list[Tensor]] = []  # by frame: names need not be unique, Tensors are
+        self.position = 0
+        last: dict[Tensor, Any] = {}
+        for node, arrives, sends in visits(loss, nodes):
+            if isinstance(node.op, Output):  # a part of the node it belongs to
+                continue
+            named = tuple((self.titles[p], _numbers(node, sent)) for p, sent, _ in sends)
+            totals = tuple((self.titles[p], _numbers(node, total)) for p, _, total in sends)
+            self._sent_to.append([p for p, _, _ in sends])
+            self.frames.append(Frame(node, self.titles[node], _numbers(node, arrives), named, totals))
+            last.update({p: total for p, _, total in sends if p.op is None})
+        self.grads = {self.titles[p]: np.asarray(_numbers(p, after_hooks(p, g))) for p, g in last.items()}
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def __iter__(self) -> Iterator[Frame]:
+        return iter(self.frames)
+
+    def __repr__(self) -> str:
+        return f"TapePlayer(step {self.position} of {len(self)})"
+
+    def step(self) -> Frame | None:
+        """Go one node further, print what happens there and return it. After the last one: the leaves, and None."""
+        if self.position == len(self):
+            print("done: " + ", ".join(f"{name}.grad gets {_short(g)}" for name, g in self.grads.items()))
+            return None
+        frame = self.frames[self.position]
+        self.position += 1
+        print(f"[{self.position}/{len(self)}] {frame}")
+        return frame
+
+    def draw(self, k: int, *, ax: Axes | None = None) -> Picture:
+        """Draw frame `k`: the tape, the node whose turn it is, and what it sends back along its arrows.
+
+        Parameters
+        ----------
+        k : int
+            0 is the loss.
+        ax : Axes, optional
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        Picture
+            As `tape_graph`; ``data["state"]``, (n,): 0 nothing has arrived yet, 1 some, 2 its turn, 3 done.
+            ``artists``: also "sent 0", ..: the arrows of this frame.
+
+        Raises
+        ------
+        IndexError
+            If there is no such frame.
+        ValueError
+            If the tape has more nodes than can be drawn one by one.
+        """
+        if not 0 <= k < len(self):
+            raise IndexError(f"draw: there is no frame {k}\n  expected 0 .. {len(self) - 1}")
+        nodes = tape_nodes(self.loss)
+        if len(nodes) > MAX_DRAWN:
+            raise ValueError(f"draw: the tape has {len(nodes)} nodes\n  expected at most {MAX_DRAWN}; print the frames")
+        picture = tape_graph(self.loss, names=self.names, max_nodes=MAX_DRAWN, ax=ax)
+        index = {t: n for n, t in enumerate(nodes)}
+        now, targets = self.frames[k], [index[p] for p in self._sent_to[k]]
+        state, gradient = np.zeros(len(nodes), dtype=np.int64), {}
+        for frame, parents in zip(self.frames[: k + 1], self._sent_to, strict=False):
+            state[index[frame.node]], gradient[index[frame.node]] = 3, frame.arrives
+            for p, (_, total) in zip(parents, frame.collected, strict=True):
+                state[index[p]], gradient[index[p]] = 1, total
+        for t in nodes:
+            if isinstance(t.op, Output) and state[index[t.parents[0]]] == 3:
+                state[index[t]] = 3
+        state[index[now.node]] = 2
+        looks = {0: (GRAY, "white"), 1: (PURPLE, "white"), 2: (ORANGE, "#FFF3D6"), 3: (BLUE, "white")}
+        for n, t in enumerate(nodes):
+            text = picture.artists[str(n)]
+            edge, face = looks[int(state[n])]
+            text.get_bbox_patch().set(edgecolor=edge, facecolor=face, linewidth=2.4 if state[n] == 2 else 1.4)
+            text.set_color("black" if state[n] else GRAY)
+            text.set_text(self.titles[t] + (f"\n{_in_box(gradient[n])}" if n in gradient else ""))
+        boxes = [picture.artists[str(n)] for n in range(len(nodes))]
+        source = boxes[index[now.node]]
+        for j, target in enumerate(targets):
+            bend = 0.25 + 0.3 * targets[:j].count(target)  # two uses of one value are two arrows
+            picture.artists[f"sent {j}"] = picture.ax.annotate(
+                "", boxes[target].get_position(), source.get_position(), zorder=3,
+                arrowprops={"arrowstyle": "-|>", "color": ORANGE, "linewidth": 2, "mutation_scale": 14,
+                            "connectionstyle": f"arc3,rad={bend}", "patchA": source.get_bbox_patch(),
+                            "patchB": boxes[target].get_bbox_patch()},
+            )  # fmt: skip
+        picture.ax.set_title(
+            f"Going back, step {k + 1} of {len(self)}: {now.name}\n"
+            "orange: its turn, and what it sends back   blue: done   purple: has got some   gray: nothing yet",
+            fontsize=10,
+        )
+        sent = "\n".join(f"sends {_short(g)} to {name}" for name, g in now.sends)
+        picture.artists["words"] = picture.ax.text(
+            0.5, 0.0, sent, transform=picture.ax.transAxes, ha="center", va="top", fontsize=9
+        )
+        picture.data["state"] = state
+        return picture
+
+
+def tape_player(loss: Tensor, names: Mapping[str, Tensor] | None = None) -> list[Frame]:
+    """The frames of `TapePlayer`: the backward pass of `loss` as a list, in its order. Arguments and errors are its."""
+    return TapePlayer(loss, names).frames
+
+
+def _titles(nodes: list[Tensor], names: Mapping[str, Tensor]) -> dict[Tensor, str]:
+    """For each node the name that was given, or its kind and a number; ``[k]`` for output k of an op with several."""
+    called = {t: name for name, t in names.items()}
+    counts: Counter[str] = Counter()
+    titles: dict[Tensor, str] = {}
+    for t in nodes:
+        if isinstance(t.op, Output) and t not in called:
+            titles[t] = f"{titles[t.parents[0]]}[{t.op.index}]"
+            continue
+        kind = t.op.name if t.op is not None else ("leaf" if t.requires_grad else "constant")
+        while t not in titles:
+            counts[kind] += t not in called
+            title = called[t] if t in called else f"{kind} {counts[kind]}"
+            if t in called or title not in names:
+                titles[t] = title
+    return titles
+
+
+def _numbers(t: Tensor, g: Any) -> Arrived:
+    if isinstance(g, Cotangents):
+        return {f"output {k}": np.asarray(t.device.to_numpy(part)) for k, part in sorted(g.parts.items())}
+    return np.asarray(t.device.to_numpy(g))
+
+
+def _short(a: Arrived, precision: int = 4) -> str:
+    if isinstance(a, dict):
+        return "; ".join(f"{k}: {_short(part, precision)}" for k, part in a.items())
+    if a.size <= 4:
+        return np.array2string(a, precision=precision, separator=" ", suppress_small=True)
+    return f"{str(a.shape).replace(' ', '')}, norm {np.linalg.norm(a.astype(np.float64)):.{precision}g}"
+
+
+def _in_box(a: Arrived) -> str:
+    if isinstance(a, dict):
+        return "at " + ",\n".join(a) if len(a) > 1 else "\n".join(map(_in_box, a.values()))
+    return _short(a, 2).replace(", ", "\n")

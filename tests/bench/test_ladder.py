@@ -1,0 +1,85 @@
+"""`minirnn bench --ladder`: the counts follow from the sizes, and the published ones can be had again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import minirnn as mr
+from minirnn.bench import ladder as bench_ladder
+from minirnn.bench.ladder import COUNTS, TIMES, counted
+from minirnn.cli import main
+
+PUBLISHED = Path(__file__).parents[2] / "docs" / "data" / "cuda-sim" / "cudnn_ladder.json"
+
+pytestmark = pytest.mark.skipif(
+    mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
+)
+
+
+def test_counts_of_the_lowest_rung_are_those_of_its_loop() -> None:
+    T, B, I, H = 3, 2, 5, 7
+    forward, backward, recorded, back = (row["counts"] for row in counted((T, B, I, H), "steps"))
+    assert (forward["products"], forward["launches"]) == (1 + T, 1 + 2 * T)
+    x_part = T * B * I + I * 4 * H + T * B * 4 * H
+    step = B * H + H * 4 * H + 2 * B * 4 * H  # added to the input part: read and written
+    assert forward["product bytes"] == 4 * (x_part + T * step)
+    # after the loop: dW, dR in two parts, the biases, dx; what is left copies and fills
+    assert backward["products"] == T + 5
+    # recorded: the same work, of which the loop is one launch
+    assert recorded == forward | {"launches": 1 + 1}
+    assert back == backward | {"launches": backward["launches"] - 2 * T + 1}
+    assert forward["sent"] == forward["gathered"] == forward["block barriers"] == forward["cluster barriers"] == 0
+
+
+def test_counts_of_the_upper_rungs_are_those_of_their_exchange() -> None:
+    T, B, H = 3, 2, 7
+    forward, backward = (row["counts"] for row in counted((T, B, 5, H), "persistent"))
+    assert (forward["products"], forward["launches"]) == (1, 2)
+    assert forward["sent"] == 8 * (T - 1) * B * H
+    assert forward["gathered"] == 2 * forward["sent"]  # four units a block
+    assert forward["block barriers"] == 2 * (1 + T)  # zeros, then once a step
+    assert backward["sent"] == 8 * T * B * (4 * H + H)  # one slice of shares
+    assert backward["gathered"] == backward["sent"]  # one block
+    for cluster in (row["counts"] for row in counted((T, B, 5, H), "cluster")):
+        assert cluster["cluster barriers"] == 2 * (1 + T)  # a cluster for each row of the batch
+        assert cluster["sent"] == cluster["block barriers"] == 0
+
+
+def test_published_counts_can_be_had_again() -> None:
+    published = json.loads(PUBLISHED.read_text())
+    assert published["times"] == TIMES and published["counts"] == COUNTS
+    assert {(tuple(row["size"]), row["rung"]) for row in published["rows"]} == {
+        (size, rung) for size in bench_ladder.SIZES for rung in ("steps", "steps, recorded", "persistent", "cluster")
+    }
+    size = bench_ladder.SIZES[0]
+    for rung in ("steps", "cluster"):
+        expected = [row for row in published["rows"] if tuple(row["size"]) == size and row["rung"].startswith(rung)]
+        assert list(counted(size, rung)) == expected
+
+
+def test_the_command_prints_a_table_and_leaves_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench_ladder, "SIZES", ((2, 1, 3, 4),))
+    target = tmp_path / "ladder.json"
+    assert main(["bench", "--ladder", "--json", str(target)]) == 0
+    out = capsys.readouterr().out
+    assert "2,1,3,4" in out and TIMES in out
+    assert len(json.loads(target.read_text())["rows"]) == 8
+
+
+def test_the_page_has_the_published_numbers() -> None:
+    """Those of the first size and of the last; the picture has them all."""
+    page = (PUBLISHED.parents[2] / "cudnn_ladder.md").read_text(encoding="utf-8")
+    rows = json.loads(PUBLISHED.read_text())["rows"]
+    shown = [row for row in rows if tuple(row["size"]) in (bench_ladder.SIZES[0], bench_ladder.SIZES[-1])]
+    assert len(shown) == 2 * 8
+    for row in shown:
+        counts = dict(row["counts"])
+        counts["block barriers"] += counts.pop("cluster barriers")
+        cells = [", ".join(map(str, row["size"])), row["pass"], row["rung"], *(f"{n:,}" for n in counts.values())]
+        assert f"| {' | '.join(cells)} |" in page
+    assert TIMES in page

@@ -1,0 +1,230 @@
+"""The counting device: what it wraps computes the same, and its counts are those of the formulas."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import devices
+from minirnn.devices.base import KERNELS, PRIMITIVES
+from minirnn.devices.counting import Count, Counting
+from minirnn.devices.counting.operations import (
+    ARITHMETIC,
+    FUNCTIONS,
+    KERNEL_COSTS,
+    MOVES,
+    REDUCTIONS,
+    VIEWS,
+)
+
+T, B, I, H = 4, 3, 2, 5
+
+
+@pytest.fixture
+def counting(device: str) -> Counting:
+    return Counting(device)
+
+
+def lstm_inputs(rng: np.random.Generator, sequence: bool) -> list[np.ndarray]:
+    x = (T, B, I) if sequence else (B, I)
+    return [rng.normal(size=s) for s in (x, (B, H), (B, H), (I + H, 4 * H), (H,), (H,), (H,), (4 * H,))]
+
+
+def lstm_cell(ts: list[Any]) -> Any:
+    return mr.ops.lstm_block_cell(*ts, use_peephole=True)
+
+
+def block_lstm(ts: list[Any]) -> Any:
+    return mr.ops.block_lstm(3, *ts)
+
+
+def gru_cell(ts: list[Any]) -> Any:
+    return mr.ops.gru_block_cell(*ts)
+
+
+def cudnn_gru(ts: list[Any]) -> Any:
+    return mr.ops.cudnn_rnn_v3(*ts, np.array([4, 1, 2]), rnn_mode="gru", direction="bidirectional", is_training=True)[
+        :2
+    ]
+
+
+CASES: dict[str, tuple[Callable[..., Any], Callable[[np.random.Generator], list[np.ndarray]]]] = {
+    "lstm_block_cell": (lstm_cell, lambda rng: lstm_inputs(rng, False)),
+    "block_lstm": (block_lstm, lambda rng: lstm_inputs(rng, True)),
+    "gru_block_cell": (
+        gru_cell,
+        lambda rng: [rng.normal(size=s) for s in ((B, I), (B, H), (I + H, 2 * H), (I + H, H), (2 * H,), (H,))],
+    ),
+    "cudnn_rnn": (
+        lambda ts: cudnn_gru([ts[0], ts[1], mr.tensor(np.zeros(0), device=ts[0].device), ts[2]]),
+        lambda rng: [
+            rng.normal(size=s)
+            for s in (
+                (T, B, I),
+                (2, B, H),
+                (
+                    mr.ops.cudnn_rnn_params_size(
+                        1, H, I, rnn_mode="gru", input_mode="linear_input", direction="bidirectional"
+                    ),
+                ),
+            )
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_computes_what_the_inner_device_computes_bit_for_bit(
+    counting: Counting, rng: np.random.Generator, case: str
+) -> None:
+    op, make = CASES[case]
+    host = make(rng)
+    weights: list[np.ndarray] = []
+
+    def run(on: Any) -> list[np.ndarray]:
+        ts = [mr.tensor(a, requires_grad=True, device=on) for a in host]
+        outputs = [y for y in op(ts) if y.size]
+        if not weights:
+            weights.extend(rng.normal(size=y.shape) for y in outputs)
+        sum((y * w).sum() for y, w in zip(outputs, weights, strict=True)).backward()
+        return [y.numpy() for y in outputs] + [t.grad.numpy() for t in ts]
+
+    for ours, theirs in zip(run(counting), run(counting.inner), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert not counting.fallbacks
+
+
+def test_a_linear_layer_costs_twice_as_much_backward(counting: Counting, rng: np.random.Generator) -> None:
+    x = mr.tensor(rng.normal(size=(B, I)), requires_grad=True, device=counting)
+    w = mr.tensor(rng.normal(size=(I, H)), requires_grad=True, device=counting)
+    with counting.section("forward"):
+        loss = (x @ w).sum()
+    with counting.section("backward"):
+        loss.backward()
+    forward, backward = counting.counts["forward"], counting.counts["backward"]
+    assert forward["matmul"]["flops"] == 2 * B * I * H
+    assert forward["sum"]["flops"] == B * H
+    assert forward["matmul"]["bytes"] == 8 * (B * I + I * H + B * H)
+    assert backward["matmul"]["flops"] == 2 * forward["matmul"]["flops"]
+    assert counting.total("forward").flops == 2 * B * I * H + B * H
+
+
+def test_an_lstm_step_by_composition_is_counted_as_its_formula_reads(rng: np.random.Generator) -> None:
+    class Composed(devices.get("cpu").__class__):  # type: ignore[misc]
+        name = "composed"
+        kernels = frozenset()
+
+    counting = Counting(Composed())
+    ts = [mr.tensor(a, device=counting) for a in lstm_inputs(rng, False)]
+    counting.reset()
+    mr.ops.lstm_block_cell(*ts, cell_clip=0.0, use_peephole=False)
+    counts = counting.counts[""]
+    assert counts["matmul"]["flops"] == 2 * B * (I + H) * 4 * H
+    assert counts["add"]["flops"] == B * 4 * H + B * H + B * H  # b, forget_bias, i*ci + f*cs_prev
+    assert counts["multiply"]["flops"] == 3 * B * H  # i*ci, f*cs_prev, o*co
+    assert counts["tanh"]["functions"] == 2 * B * H and counts["sigmoid"]["functions"] == 3 * B * H
+    assert counting.fallbacks["lstm_block_cell"] == 1
+    composed = counting.total()
+    fused_flops, fused_functions = KERNEL_COSTS["lstm_block_cell"](
+        (B, I), (B, H), forget_bias=1.0, cell_clip=0.0, use_peephole=False
+    )
+    assert (composed.flops, composed.functions) == (fused_flops, fused_functions)
+
+
+def test_a_gru_step_by_composition_costs_what_the_fused_kernel_is_said_to_cost(rng: np.random.Generator) -> None:
+    class Composed(devices.get("cpu").__class__):  # type: ignore[misc]
+        name = "composed"
+        kernels = frozenset()
+
+    counting = Counting(Composed())
+    ts = [mr.tensor(a, device=counting) for a in CASES["gru_block_cell"][1](rng)]
+    counting.reset()
+    mr.ops.gru_block_cell(*ts)
+    total = counting.total()
+    assert (total.flops, total.functions) == KERNEL_COSTS["gru_block_cell"]((B, I), (B, H))
+
+
+def test_a_fused_sequence_counts_the_steps_it_takes(counting: Counting, rng: np.random.Generator) -> None:
+    ts = [mr.tensor(a, requires_grad=True, device=counting) for a in lstm_inputs(rng, True)]
+    counting.reset()
+    y = mr.ops.block_lstm(3, *ts, cell_clip=0.0)
+    (count,) = (counting.counts[""][k] for k in ("block_lstm",))
+    assert count["calls"] == 1
+    assert count["flops"] == 3 * (2 * B * (I + H) * 4 * H + 18 * B * H)
+    assert count["functions"] == 3 * 5 * B * H
+    floats = T * B * I + 2 * B * H + (I + H) * 4 * H + 3 * H + 4 * H + 7 * T * B * H
+    assert count["bytes"] == 8 * floats
+    counting.reset()
+    y.h.sum().backward()
+    grad = counting.counts[""]["block_lstm_grad"]
+    assert grad["flops"] == 3 * B * (2 * 2 * 4 * H * (I + H) + 4 * H + 24 * H)
+
+
+def test_lengths_shorten_what_a_network_costs(rng: np.random.Generator) -> None:
+    counting = Counting("cpu")
+    op, make = CASES["cudnn_rnn"]
+    ts = [mr.tensor(a, requires_grad=True, device=counting) for a in make(rng)]
+    y, _ = op(ts)
+    rows = 4 + 1 + 2
+    assert counting.counts[""]["rnn_sequence"]["flops"] == 2 * rows * (2 * 3 * H * (I + H) + 20 * H)
+    y.sum().backward()
+    expected = 2 * rows * (2 * 2 * 3 * H * (I + H) + 2 * 3 * H + 18 * H)
+    assert counting.counts[""]["rnn_sequence_grad"]["flops"] == expected
+
+
+def test_launches_are_the_drivers_own(counting: Counting, rng: np.random.Generator) -> None:
+    driver = getattr(counting.inner, "driver", None)
+    before = driver.launches if driver else 0
+    ts = [mr.tensor(a, requires_grad=True, device=counting) for a in lstm_inputs(rng, False)]
+    lstm_cell(ts).h.sum().backward()
+    total = counting.total()
+    computing = sum(c["calls"] for name, c in counting.counts[""].items() if name not in VIEWS and name != "getitem")
+    assert total.launches == (driver.launches - before if driver else computing)
+
+
+def test_sections_nest_and_reset_forgets(counting: Counting) -> None:
+    a = counting.asarray(np.ones(3))
+    with counting.section("outer"):
+        a = a + a
+        with counting.section("inner"):
+            a = a * a
+        a = a - a
+    assert counting.counts["outer"].keys() == {"add", "subtract"}
+    assert counting.counts["inner"]["multiply"] == {
+        "calls": 1, "flops": 3, "functions": 0, "bytes": 72, "launches": 1,
+    }  # fmt: skip
+    json.dumps(counting.counts)
+    report = counting.report()
+    assert "multiply" in report and "outer" in report and "sum" in report
+    counting.reset()
+    assert counting.counts == {} and counting.total() == Count()
+
+
+def test_views_move_nothing(counting: Counting) -> None:
+    a = counting.asarray(np.ones((2, 6)))
+    counting.reset()
+    counting.getitem(counting.transpose(counting.reshape(a, (3, 4)), (1, 0)), (slice(1, 3),))
+    counting.broadcast_to(a, (5, 2, 6))
+    assert counting.total().bytes == counting.total().flops == 0
+    counting.getitem(a, (np.array([1, 0, 1]),))
+    assert counting.total().bytes == 8 * (12 + 18)
+
+
+def test_it_can_be_the_default_device_and_be_registered() -> None:
+    devices.register("counting-test", lambda: Counting("cpu"))
+    with mr.use_device("counting-test") as device:
+        assert mr.tensor([1.0, 2.0]).device is device
+        assert (mr.tensor([1.0, 2.0]) * 3).tolist() == [3.0, 6.0]
+    assert device.counts[""]["multiply"]["calls"] == 1
+
+
+def test_every_primitive_and_kernel_has_a_cost() -> None:
+    known = {*ARITHMETIC, *FUNCTIONS, *REDUCTIONS, *MOVES, *VIEWS}
+    known |= {"sigmoid", "clip", "matmul", "softmax", "log_softmax", "scatter_add", "getitem"}
+    assert known == set(PRIMITIVES)
+    assert set(KERNEL_COSTS) == set(KERNELS) - {"rnn_sequence_reserve_layout"}

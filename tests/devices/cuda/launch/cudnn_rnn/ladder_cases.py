@@ -1,0 +1,185 @@
+"""What the tests of the upper rungs share: simulated devices, tiny layouts, layers, kernels with a planted fault."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import ops
+from minirnn.devices.cuda import device as cuda_device
+from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launch import sources
+from minirnn.devices.cuda.launch.cudnn_rnn import layout as layouts
+from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.devices.cuda.sim.options import SimOptions
+from tests.ops.cudnn_rnn.cudnn_cases import OUTPUTS, STATE, forward, lengths_of
+
+MODES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+CHECKS = (SimOptions(check=True), SimOptions(check=True, seed=1), SimOptions(check=True, seed=2, preempt=50))
+"""Check mode, with three orders of the threads."""
+
+
+def device_on(rung: str, options: SimOptions = CHECKS[0]) -> Cuda:
+    """A simulated device of its own that takes `rung` where it can be had."""
+    device = Cuda(SimDriver(options), f"cuda-sim-{rung}")
+    device.cudnn_rnn_rung = rung
+    return device
+
+
+def shared_device_on(rung: str, options: SimOptions) -> str:
+    """The name under which ops find such a device."""
+    name = f"cuda-sim-{rung}-{options.seed}-{options.preempt}"
+    if name not in mr.devices.available():
+        mr.devices.register(name, lambda: Cuda(SimDriver(options), name))
+    mr.devices.get(name).cudnn_rnn_rung = rung
+    return name
+
+
+def tiny_layouts(
+    monkeypatch: pytest.MonkeyPatch, warps: int = 2, slices: int = 3, rows: int = 2, kept: int = 8
+) -> None:
+    """Small layers on many blocks: two units a block; a table of columns of four units and three slices; batch tiles.
+
+    `kept` 1 leaves what is beyond the first chunk of each row to shared memory.
+    """
+    forward, backward = layouts.forward, layouts.backward
+
+    def small(sizes: layouts.Sizes, limits: Any) -> Any:
+        found = forward(sizes, limits)
+        if isinstance(found, str):
+            return found
+        keep = min(kept, found.kept)
+        shared = 2 * rows * found.chunks * layouts.CHUNK + warps * (found.chunks - keep) * sizes.G * layouts.CHUNK
+        return replace(
+            found, blocks=ceil(sizes.H / warps), warps=warps, kept=keep, rows=rows, shared=max(shared, found.shared)
+        )
+
+    def small_table(sizes: layouts.Sizes, limits: Any) -> Any:
+        found = backward(sizes, limits)
+        if isinstance(found, str):
+            return found
+        each = ceil(sizes.H / slices)
+        chunks = sizes.chunks(sizes.G * each)
+        keep = min(kept, chunks)
+        shared = 2 * rows * chunks * layouts.CHUNK + (chunks - keep) * layouts.OUTPUTS * layouts.CHUNK
+        columns = ceil(sizes.H / layouts.OUTPUTS)
+        return layouts.Backward(columns, ceil(sizes.H / each), each, 1, chunks, keep, rows, shared)
+
+    monkeypatch.setattr(layouts, "forward", small)
+    monkeypatch.setattr(layouts, "backward", small_table)
+
+
+@dataclass
+class Case:
+    """A layer with random inputs and upstream gradients, in host memory."""
+
+    mode: str
+    x: np.ndarray
+    h0: np.ndarray
+    c0: np.ndarray | None
+    weights: list[tuple[Any, ...]]
+    lengths: Any
+    dy: np.ndarray
+    dh_n: np.ndarray
+    dc_n: np.ndarray | None
+
+    def run(self, device: Any, backward: bool = True) -> dict[str, np.ndarray]:
+        """All results of the layer on a device, by name."""
+        put, get = device.asarray, device.to_numpy
+        D, B, H = self.h0.shape
+        T, _, I = self.x.shape
+        weights = [tuple(None if a is None else put(a) for a in parts) for parts in self.weights]
+        layout = device.rnn_sequence_reserve_layout(self.mode, T, B, I, H, H, D, False, False)
+        size = sum(int(np.prod(shape)) for _, shape in layout)
+        reserve = device.empty((size,), self.x.dtype)
+        x, h0, c0 = put(self.x), put(self.h0), None if self.c0 is None else put(self.c0)
+        chosen: dict[str, Any] = dict(rnn_mode=self.mode, lengths=self.lengths)
+        y, h_n, c_n = device.rnn_sequence(x, h0, c0, weights, reserve, training=True, **chosen)
+        found = {"y": y, "h_n": h_n, "c_n": c_n}
+        if backward:
+            sums = [tuple(None if a is None else device.empty(a.shape, a.dtype) for a in parts) for parts in weights]
+            upstream = [put(self.dy), put(self.dh_n), None if self.dc_n is None else put(self.dc_n)]
+            dx, dh0, dc0 = device.rnn_sequence_grad(x, h0, c0, weights, reserve, y, *upstream, sums, **chosen)
+            found |= {"dx": dx, "dh0": dh0, "dc0": dc0}
+            for d, parts in enumerate(sums):
+                found |= {f"{name}[{d}]": a for name, a in zip(("dW", "dR", "dWp", "dbW", "dbR"), parts, strict=True)}
+        return {name: np.array(get(a)) for name, a in found.items() if a is not None}
+
+
+def random_case(
+    rng: np.random.Generator,
+    mode: str,
+    T: int,
+    B: int,
+    I: int,
+    H: int,
+    D: int = 2,
+    dtype: Any = "f8",
+    ragged: bool = True,
+) -> Case:
+    """Lengths from 1 to T in no order, if `ragged`. Recurrent sums stay of size 1 for any H."""
+
+    def draw(*shape: int) -> np.ndarray:
+        return (rng.standard_normal(shape) * 0.4).astype(dtype)
+
+    G = layouts.GATES[mode]
+    smaller = np.dtype(dtype).type(min(1.0, 4 / H**0.5))
+    weights = [(draw(G * H, I), draw(G * H, H) * smaller, None, draw(G * H), draw(G * H)) for _ in range(D)]
+    cell = mode == "lstm"
+    lengths = rng.permutation(np.arange(B) % T + 1) if ragged else None
+    states = [draw(D, B, H), draw(D, B, H) if cell else None]
+    upstream = [draw(T, B, D * H), draw(D, B, H), draw(D, B, H) if cell else None]
+    return Case(mode, draw(T, B, I), *states, weights, lengths, *upstream)
+
+
+def stored_outputs(attributes: dict[str, Any], case: dict[str, Any], device: str, dtype: str) -> dict[str, Any]:
+    """What the ops return for a golden case, and their gradients if the file has some."""
+    inputs = [mr.tensor(case[state].astype(dtype), device=device) for state in STATE]
+    y = forward(attributes, case, inputs)
+    found = {output: getattr(y, output) for output in OUTPUTS}
+    if not attributes["is_training"]:
+        return found
+    upstream = [mr.tensor(case[f"{output}_backprop"].astype(dtype), device=device) for output in OUTPUTS]
+    names = ("rnn_mode", "input_mode", "direction", "dropout", "seed", "seed2", "num_proj", "time_major")
+    chosen = {name: attributes[name] for name in names}
+    lengths = lengths_of(attributes, case)
+    back = ops.cudnn_rnn_backprop_v3(*inputs, lengths, *y[:3], *upstream, y.reserve_space, y.host_reserved, **chosen)
+    return found | back._asdict()
+
+
+def assert_close(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], tolerance: float) -> None:
+    """Every result within `tolerance` of the expected one, which is of size 1."""
+    assert found.keys() == expected.keys()
+    for name in expected:
+        np.testing.assert_allclose(found[name], expected[name], rtol=tolerance, atol=tolerance, err_msg=name)
+
+
+def with_fault(monkeypatch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> None:
+    """From here on kernels are compiled from changed text, headers included. Each (old, new) must change something."""
+    left = {old for old, _ in changes}
+    folder = sources.text
+
+    def changed(name: str) -> str:
+        text = folder(name)
+        for header in ("grid.cuh", "cluster.cuh"):
+            if header in text:
+                text = text.replace(f'#include "{header}"', folder(header).replace("#pragma once", ""))
+        for old, new in changes:
+            if old in text:
+                left.discard(old)
+                text = text.replace(old, new)
+        return text
+
+    monkeypatch.setattr(cuda_device, "text", changed)
+    monkeypatch.setattr(SimDriver, "faults_not_planted", left, raising=False)
+
+
+def planted() -> Sequence[str]:
+    """What `with_fault` did not find."""
+    return sorted(getattr(SimDriver, "faults_not_planted", ["nothing was asked for"]))

@@ -1,0 +1,183 @@
+"""Which rung of the CudnnRNN ladder is chosen, why, and that every layout fits the device it was made for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+from typing import Any
+
+import pytest
+
+from minirnn.devices.cuda.driver import Limits
+from minirnn.devices.cuda.launch.cudnn_rnn import layout as layouts
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, RUNGS, Choice, choose, rung_from_environment
+from minirnn.devices.cuda.launch.cudnn_rnn.layout import CHUNK, GATES, Backward, Cluster, Forward, Sizes
+
+A100 = replace(H200, compute_capability=(8, 0), multiprocessors=108, shared_bytes_per_block=163 << 10)
+T4 = replace(H200, compute_capability=(7, 5), multiprocessors=40, shared_bytes_per_block=64 << 10)
+PASCAL = replace(H200, compute_capability=(6, 1))
+SLICE = replace(H200, multiprocessors=7)  # of a GPU that several users share
+SIMULATED = replace(H200, simulated=True, shared_bytes_per_block=48 << 10)
+
+
+def sizes(mode: str, T: int, B: int, H: int, P: int = 0, D: int = 1, itemsize: int = 4) -> Sizes:
+    return Sizes(mode, T, B, H, P or H, D, itemsize)
+
+
+TABLE = [
+    # device, sizes, forward, backward, a word of the reason for forward
+    (H200, sizes("lstm", 256, 1, 256), "cluster", "cluster", "at once"),
+    (H200, sizes("lstm", 256, 30, 256), "cluster", "cluster", "at once"),
+    (H200, sizes("lstm", 256, 31, 256), "persistent", "cluster", "fit on the chip"),
+    (H200, sizes("lstm", 256, 61, 256), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("gru", 256, 100, 64), "cluster", "persistent", "at once"),
+    (H200, sizes("lstm", 256, 1, 257), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("lstm", 128, 16, 512), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("lstm", 100, 64, 512), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("lstm", 100, 64, 1024), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("lstm", 512, 32, 1024), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("lstm", 1024, 8, 2048), "steps", "steps", "shared memory"),
+    (H200, sizes("rnn_tanh", 1024, 8, 2048), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("lstm", 128, 16, 512, D=2), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("lstm", 128, 16, 512, itemsize=8), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("lstm", 128, 1, 128, itemsize=8), "cluster", "cluster", "at once"),
+    (H200, sizes("lstm", 128, 1, 129, itemsize=8), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("gru", 128, 1, 170, itemsize=8), "persistent", "cluster", "fit on the chip"),
+    (H200, sizes("gru", 128, 1, 171, itemsize=8), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("lstm", 128, 28, 64, D=2), "cluster", "cluster", "at once"),
+    (H200, sizes("lstm", 128, 29, 64, D=2), "cluster", "persistent", "at once"),
+    (H200, sizes("lstm", 128, 127, 512), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("lstm", 128, 128, 512), "steps", "steps", "128 rows"),
+    (H200, sizes("lstm", 1, 1, 256), "steps", "steps", "one step"),
+    (H200, sizes("lstm", 128, 16, 512, P=100), "steps", "steps", "projection"),
+    (A100, sizes("lstm", 256, 1, 256), "persistent", "persistent", "fit on the chip"),
+    (A100, sizes("gru", 128, 16, 512), "persistent", "persistent", "fit on the chip"),
+    (T4, sizes("gru", 128, 16, 512), "persistent", "persistent", "fit on the chip"),
+    (T4, sizes("gru", 128, 16, 1024), "steps", "steps", "26 warps"),
+    (T4, sizes("gru", 128, 16, 256), "persistent", "persistent", "fit on the chip"),
+    (PASCAL, sizes("gru", 128, 16, 256), "steps", "steps", "compute capability 7.0"),
+    (SLICE, sizes("gru", 128, 16, 64), "persistent", "persistent", "fit on the chip"),
+    (SLICE, sizes("gru", 128, 16, 256), "steps", "steps", "37 warps"),
+    (SIMULATED, sizes("lstm", 5, 2, 4), "steps", "steps", "simulator"),
+]
+
+
+def name_of(row: Any) -> str:
+    s = row[1]
+    return f"sm{row[0].compute_capability}-{s.mode}-{s.T},{s.B},{s.H},{s.P}-D{s.D}-{s.itemsize}"
+
+
+@pytest.mark.parametrize("row", TABLE, ids=name_of)
+def test_the_table(row: tuple[Limits, Sizes, str, str, str]) -> None:
+    limits, layer, forward, backward, word = row
+    found = choose(layer, limits)
+    assert found.rung == forward, found
+    assert word in found.reason
+    assert choose(layer, limits, backward=True).rung == backward
+    assert (found.layout is None) == (found.rung == "steps")
+
+
+def test_a_rung_that_is_asked_for_is_taken_wherever_it_can_be_had() -> None:
+    small, large, projected = sizes("lstm", 1, 500, 32), sizes("lstm", 9, 9, 600), sizes("lstm", 9, 9, 60, P=7)
+    for limits in (H200, SIMULATED):
+        assert [choose(small, limits, wanted=rung).rung for rung in RUNGS] == list(RUNGS)
+        assert choose(small, limits, wanted="cluster") == Choice("cluster", "asked for", layouts.cluster(small, limits))
+        assert choose(projected, limits, wanted="cluster").rung == "steps"
+        assert [choose(small, limits, True, rung).rung for rung in RUNGS] == list(RUNGS)
+    found = choose(large, H200, wanted="cluster")
+    assert found.rung == "persistent"
+    assert found.reason == (
+        "cluster was asked for, but a cluster's registers hold the weights of 256 units; so the next lower rung"
+    )
+    assert choose(projected, H200, wanted="cluster").reason.endswith("; so the lowest rung")
+    with pytest.raises(ValueError, match="no rung 'fast'.*\n.*steps, persistent, cluster, auto\n.*MINIRNN_CUDNN_RNN"):
+        choose(small, H200, wanted="fast")
+
+
+def test_the_variable_names_a_rung(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, expected in (("auto", None), ("steps", "steps"), ("cluster", "cluster")):
+        monkeypatch.setenv("MINIRNN_CUDNN_RNN", text)
+        assert rung_from_environment(simulated=False) == rung_from_environment(simulated=True) == expected
+    monkeypatch.setenv("MINIRNN_CUDNN_RNN", "quick")
+    with pytest.raises(ValueError, match="no rung 'quick'"):
+        rung_from_environment(simulated=True)
+
+
+def test_a_gpu_takes_no_rung_that_nobody_timed_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in ("", None):
+        monkeypatch.setenv("MINIRNN_CUDNN_RNN", text) if text is not None else monkeypatch.delenv("MINIRNN_CUDNN_RNN")
+        assert rung_from_environment(simulated=False) == "steps"
+        assert rung_from_environment(simulated=True) is None
+
+
+MANY = [
+    (limits, sizes(mode, 9, B, H, D=D, itemsize=itemsize))
+    for limits in (H200, A100, T4, SLICE, SIMULATED)
+    for mode in GATES
+    for itemsize in (4, 8)
+    for D in (1, 2)
+    for B in (1, 3, 8, 60)
+    for H in (1, 5, 31, 33, 128, 200, 256, 333, 512, 777, 1024, 1056, 1500, 2048)
+]
+
+
+def test_forward_layouts_cover_all_units_and_fit() -> None:
+    found = [(limits, s, layout) for limits, s in MANY if isinstance(layout := layouts.forward(s, limits), Forward)]
+    assert len(found) > 500
+    for limits, s, layout in found:
+        assert (layout.blocks - 1) * layout.warps < s.H <= layout.blocks * layout.warps
+        assert layout.blocks * s.D <= limits.multiprocessors  # one block each: all are resident
+        assert layout.chunks * CHUNK >= s.H * s.itemsize > (layout.chunks - 1) * CHUNK
+        assert layout.shared <= limits.shared_bytes_per_block
+        beyond = layout.warps * s.G * (layout.chunks - layout.kept)
+        assert layout.shared == (2 * layout.rows * layout.chunks + beyond) * CHUNK
+        assert 32 * layout.warps <= 512 and layout.rows in (1, 2, 4, 8) and layout.kept <= layout.chunks
+        assert registers(s, layout.kept, s.G, layout.rows) <= (255 if layout.warps <= 8 else 128)
+
+
+def test_backward_layouts_cover_the_whole_table_and_fit() -> None:
+    found = [(limits, s, layout) for limits, s in MANY if isinstance(layout := layouts.backward(s, limits), Backward)]
+    assert len(found) > 500
+    for limits, s, layout in found:
+        assert (layout.columns - 1) * 4 * layout.warps < s.H <= layout.columns * 4 * layout.warps
+        assert (layout.slices - 1) * layout.slice < s.H <= layout.slices * layout.slice  # no slice is empty
+        assert layout.blocks * s.D <= limits.multiprocessors
+        assert layout.chunks == ceil(s.G * layout.slice * s.itemsize / CHUNK)
+        assert layout.shared <= limits.shared_bytes_per_block
+        assert layout.warps <= 8 and layout.rows in (1, 2, 4, 8) and layout.kept <= layout.chunks
+        assert registers(s, layout.kept, 4, layout.rows) <= 255
+
+
+def test_cluster_layouts_hold_all_weights_in_registers() -> None:
+    found = [(limits, s, layout) for limits, s in MANY if isinstance(layout := layouts.cluster(s, limits), Cluster)]
+    assert len(found) > 300
+    for _, s, layout in found:
+        assert 8 * layout.warps * layout.units >= s.H
+        assert layout.kept * CHUNK >= s.H * s.itemsize
+        assert layout.slices * layout.rows >= s.B > (layout.slices - 1) * layout.rows
+        assert layout.rows * layout.units * (4 if s.G == 3 else s.G) <= 32  # a total for each lane
+        assert layout.warps <= 16
+        assert registers(s, layout.kept, s.G * layout.units, layout.rows) <= (255 if layout.warps <= 8 else 128)
+
+
+def test_backward_cluster_layouts_hold_all_weights_in_registers() -> None:
+    found = [(s, layout) for limits, s in MANY if isinstance(layout := layouts.cluster_backward(s, limits), Cluster)]
+    assert len(found) > 300
+    for s, layout in found:
+        assert 8 * layout.warps * layout.units >= s.H
+        assert layout.kept * CHUNK >= s.G * s.H * s.itemsize
+        assert layout.slices * layout.rows >= s.B > (layout.slices - 1) * layout.rows
+        assert layout.rows * layout.units <= 32 and layout.warps <= 8
+        assert 2 * layout.rows * layout.kept * CHUNK <= 48 << 10  # bytes of shared memory
+        assert registers(s, layout.kept, layout.units, layout.rows) <= 255
+
+
+def registers(s: Sizes, kept: int, rows_of_weights: int, rows: int) -> int:
+    """What a thread needs at least: weights and sums. (What it needs in all: `test_nvcc.py`.)"""
+    return 4 * kept * rows_of_weights + rows * rows_of_weights * s.itemsize // 4
+
+
+def test_a_layout_does_not_depend_on_what_does_not_matter() -> None:
+    assert layouts.forward(sizes("lstm", 5, 4, 512), H200) == layouts.forward(sizes("lstm", 900, 4, 512), H200)
+    large = replace(H200, memory_bytes=1, name="other", threads_per_block=1024)
+    assert choose(sizes("lstm", 5, 4, 512), H200) == choose(sizes("lstm", 5, 4, 512), large)

@@ -1,0 +1,138 @@
+"""The cluster rung of CudnnRNN in the simulator: against stored values, the CPU, other orders; and its controls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.cuda.driver import LaunchError
+from minirnn.devices.cuda.sim.options import SimOptions
+from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import (
+    CHECKS,
+    MODES,
+    assert_close,
+    device_on,
+    planted,
+    random_case,
+    shared_device_on,
+    stored_outputs,
+    with_fault,
+)
+from tests.ops.cudnn_rnn.cudnn_cases import FILES, load
+
+pytestmark = pytest.mark.skipif(
+    mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
+)
+
+# As for the lowest rung: float64 1e-11 of sums of up to T * B = 30 rows; float32 the same with 2^-24 an operation.
+TOLERANCES = {"f8": 1e-11, "f4": 3e-5}
+
+
+@pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_stored_values_of_torch_in_check_mode(path: Path, options: SimOptions) -> None:
+    attributes, case = load(path)
+    name = shared_device_on("cluster", options)
+    device = mr.devices.get(name)
+    device.rungs.clear()
+    dtype = "f8" if options.seed else "f4"
+    for output, value in stored_outputs(attributes, case, name, dtype).items():
+        np.testing.assert_allclose(
+            np.asarray(value), case[output], rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype], err_msg=output
+        )
+    assert {key.split()[0] for key in device.rungs} == {"steps" if attributes["num_proj"] else "cluster"}
+
+
+@pytest.mark.parametrize(
+    "T, B, H, D, dtype",
+    [
+        (1, 1, 1, 1, "f8"),  # seven blocks of the cluster have no unit
+        (1, 3, 9, 2, "f8"),
+        (4, 5, 33, 2, "f8"),
+        (3, 40, 7, 2, "f4"),  # several rows of the batch a cluster
+        (2, 2, 128, 1, "f8"),  # two chunks
+        (3, 3, 131, 1, "f4"),  # two units a warp, of which the last warp has one
+    ],
+)
+def test_odd_sizes(T: int, B: int, H: int, D: int, dtype: str, rng: np.random.Generator) -> None:
+    for mode in MODES:
+        case = random_case(rng, mode, T, B, 3, H, D, dtype)
+        device = device_on("cluster")
+        # sums of H products of size 0.4 * 0.4, or of T * B rows
+        assert_close(case.run(device), case.run(mr.devices.get("cpu")), {"f8": 1e-12, "f4": 1e-4}[dtype])
+        assert device.rungs == {"cluster forward": 1, "cluster backward": 1}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_order_of_threads_changes_no_bit(mode: str, rng: np.random.Generator) -> None:
+    case = random_case(rng, mode, T=4, B=17, I=3, H=11, dtype="f4")
+    results = [case.run(device_on("cluster", options)) for options in (SimOptions(), *CHECKS)]
+    for other in results[1:]:
+        for name, value in results[0].items():
+            np.testing.assert_array_equal(value, other[name], err_msg=name)
+
+
+def test_a_device_without_room_for_a_cluster_takes_the_next_lower_rung(rng: np.random.Generator) -> None:
+    case = random_case(rng, "lstm", T=3, B=2, I=3, H=6)
+    device = device_on("cluster", SimOptions(resident=7))
+    assert_close(case.run(device), case.run(mr.devices.get("cpu")), 1e-12)
+    assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
+
+
+# ---- controls: kernels with a fault
+
+STEP_BARRIER = "        cluster_barrier();  // after the last step"
+FIRST_BARRIER = "    cluster_barrier();  // all blocks run, and have read"
+STEP_BARRIER_GRAD = "        cluster_barrier();\n    }\n    if (leader)"
+FIRST_BARRIER_GRAD = "    cluster_barrier();  // all blocks run, and have written"
+
+
+@pytest.mark.parametrize("barrier", [STEP_BARRIER, FIRST_BARRIER, STEP_BARRIER_GRAD, FIRST_BARRIER_GRAD])
+@pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
+def test_control_without_a_cluster_barrier_check_mode_objects(
+    barrier: str, options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_fault(monkeypatch, (barrier, barrier.replace("cluster_barrier();", "")))
+    case = random_case(rng, "lstm", T=4, B=3, I=3, H=16)
+    with pytest.raises(LaunchError, match="race: .*no barrier between them|never written"):
+        case.run(device_on("cluster", options))
+    assert planted() == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("(real *)tiles[(step + 1) % 2]", "(real *)tiles[step % 2]"),
+        (
+            "(weights, tiles[(step + 1) % 2], sum);\n            dh +=",
+            "(weights, tiles[step % 2], sum);\n            dh +=",
+        ),
+    ],
+    ids=["forward", "backward"],
+)
+def test_control_with_one_place_check_mode_names_the_race(
+    change: tuple[str, str], rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_fault(monkeypatch, change)
+    case = random_case(rng, "lstm", T=4, B=3, I=3, H=16)
+    with pytest.raises(LaunchError, match="race: .*shared"):
+        case.run(device_on("cluster"))
+    assert planted() == []
+
+
+def test_control_a_block_that_leaves_too_early_is_named(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The barrier after the last step is not needed by chance: with a last write and without it, memory is gone."""
+    with_fault(
+        monkeypatch,
+        (STEP_BARRIER, "        if (step + 1 < T) cluster_barrier();  //"),
+        ("if (step + 1 < T && has_unit)", "if (has_unit)"),
+    )
+    case = random_case(rng, "lstm", T=4, B=3, I=3, H=16)
+    with pytest.raises(LaunchError, match="in the shared memory of a block that has returned"):
+        case.run(device_on("cluster"), backward=False)
+    assert planted() == []

@@ -1,0 +1,119 @@
+"""The rungs of CudnnRNN on a GPU, where there is one: stored values, the CPU in float64, many runs, a missing block."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
+from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import MODES, assert_close, random_case, stored_outputs
+from tests.ops.cudnn_rnn.cudnn_cases import FILES, load
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(mr.devices.available()["cuda"] is not None, reason=mr.devices.available()["cuda"] or ""),
+]
+
+FOLDER = Path(__file__).parents[5]
+
+
+RECORDED = "steps, recorded"
+"""The lowest rung with its loops as CUDA graphs, where they come again."""
+
+
+@pytest.fixture(params=[*RUNGS, RECORDED])
+def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The GPU, on one rung after the other; before the first, a run in a process that can be ended."""
+    rung: str = request.param
+    if rung not in _tried:
+        code = (
+            "import numpy as np, minirnn as mr;"
+            "from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import random_case;"
+            f"device = mr.devices.get('cuda'); device.cudnn_rnn_rung = '{rung.split(',')[0]}';"
+            f"device.recordings.enabled = {rung == RECORDED};"
+            "case = random_case(np.random.default_rng(0), 'lstm', 4, 3, 5, 64, 2, 'f4');"
+            "[case.run(device) for _ in range(4)]"
+        )
+        done = subprocess.run([sys.executable, "-c", code], cwd=FOLDER, capture_output=True, text=True, timeout=120)
+        _tried[rung] = done.stderr if done.returncode else ""
+    assert not _tried[rung], _tried[rung]
+    device = mr.devices.get("cuda")
+    monkeypatch.setattr(device, "cudnn_rnn_rung", rung.split(",")[0])
+    monkeypatch.setattr(device.recordings, "enabled", rung == RECORDED)
+    device.rungs.clear()
+    yield device
+
+
+_tried: dict[str, str] = {}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_stored_values_of_torch(path: Path, gpu: Any) -> None:
+    attributes, case = load(path)
+    for output, value in stored_outputs(attributes, case, "cuda", "f8").items():
+        # float64: sums of up to T * B = 30 rows
+        np.testing.assert_allclose(np.asarray(value), case[output], rtol=1e-11, atol=1e-11, err_msg=output)
+
+
+SIZES = [
+    (5, 1, 256, 1),
+    (9, 20, 192, 2),
+    (6, 3, 333, 2),
+    (8, 16, 512, 1),
+    (5, 64, 1024, 1),
+    (5, 3, 1250, 1),
+    (4, 8, 2048, 1),
+]
+
+
+@pytest.mark.parametrize("T, B, H, D", SIZES, ids=str)
+@pytest.mark.parametrize("mode", MODES)
+def test_the_cpu_in_float64(mode: str, T: int, B: int, H: int, D: int, gpu: Any, rng: np.random.Generator) -> None:
+    case = random_case(rng, mode, T, B, 7, H, D)
+    expected = case.run(mr.devices.get("cpu"))
+    assert_close(case.run(gpu), expected, 1e-11)
+    narrow = random_case(np.random.default_rng(1), mode, T, B, 7, H, D, "f4")
+    # sums of H products of size 1 / sqrt(H), through T steps and back
+    assert_close(narrow.run(gpu), narrow.run(mr.devices.get("cpu")), 5e-4)
+
+
+def test_a_hundred_runs_are_one(gpu: Any, rng: np.random.Generator) -> None:
+    case = random_case(rng, "lstm", 50, 17, 7, 256, 2, "f4")
+    first = case.run(gpu)
+    for _ in range(100):
+        for name, value in case.run(gpu).items():
+            np.testing.assert_array_equal(value, first[name], err_msg=name)
+    if gpu.recordings.enabled:
+        assert gpu.recordings.counts["replayed"] > 100, gpu.recordings.counts
+
+
+def test_a_recorded_loop_gives_the_bits_of_a_launched_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    device: Any = mr.devices.get("cuda")
+    monkeypatch.setattr(device, "cudnn_rnn_rung", "steps")
+    case = random_case(np.random.default_rng(3), "gru", 20, 5, 7, 96, 2, "f4")
+    expected = case.run(device)
+    monkeypatch.setattr(device.recordings, "enabled", True)
+    for _ in range(5):
+        for name, value in case.run(device).items():
+            np.testing.assert_array_equal(value, expected[name], err_msg=name)
+
+
+def test_a_missing_block_is_an_error_and_no_hang() -> None:
+    """In a process of its own, which is ended if it hangs."""
+    code = (
+        "import numpy as np, minirnn as mr; from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import random_case;"
+        "from tests.devices.cuda.launch.cudnn_rnn.test_persistent import OneBlockLess;"
+        "from minirnn.devices.cuda.launch import cudnn_rnn_persistent as p; made = p.kernel_of;"
+        "p.kernel_of = lambda *a: OneBlockLess(made(*a)); p.PATIENCE = 1 << 18;"
+        "device = mr.devices.get('cuda'); device.cudnn_rnn_rung = 'persistent';"
+        "random_case(np.random.default_rng(0), 'lstm', 4, 3, 5, 64, 2, 'f4').run(device)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=FOLDER, capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0 and "gave up waiting for the messages of step" in done.stderr

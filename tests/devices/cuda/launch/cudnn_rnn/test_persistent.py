@@ -1,0 +1,238 @@
+"""The persistent rung of CudnnRNN in the simulator: against stored values, the CPU, the lowest rung; its controls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.cuda.driver import LaunchError
+from minirnn.devices.cuda.launch.cudnn_rnn import persistent
+from minirnn.devices.cuda.sim.options import SimOptions
+from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import (
+    CHECKS,
+    MODES,
+    assert_close,
+    device_on,
+    planted,
+    random_case,
+    shared_device_on,
+    stored_outputs,
+    tiny_layouts,
+    with_fault,
+)
+from tests.ops.cudnn_rnn.cudnn_cases import FILES, load
+
+pytestmark = pytest.mark.skipif(
+    mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
+)
+
+# As for the lowest rung: float64 1e-11 of sums of up to T * B = 30 rows; float32 the same with 2^-24 an operation.
+TOLERANCES = {"f8": 1e-11, "f4": 3e-5}
+
+
+@pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_stored_values_of_torch_in_check_mode(path: Path, options: SimOptions, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny_layouts(monkeypatch)
+    attributes, case = load(path)
+    name = shared_device_on("persistent", options)
+    device = mr.devices.get(name)
+    device.rungs.clear()
+    dtype = "f8" if options.seed else "f4"
+    for output, value in stored_outputs(attributes, case, name, dtype).items():
+        np.testing.assert_allclose(
+            np.asarray(value), case[output], rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype], err_msg=output
+        )
+    expected = "steps" if attributes["num_proj"] else "persistent"
+    assert {key.split()[0] for key in device.rungs} == {expected}
+
+
+@pytest.mark.parametrize("kept", [1, 8])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("mode", MODES)
+def test_several_chunks_tiles_and_blocks(
+    mode: str, dtype: str, kept: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """H two or three chunks, the last one not full; B no multiple of the tile; weights in shared memory, or none."""
+    tiny_layouts(monkeypatch, warps=5, slices=2, rows=4, kept=kept)
+    case = random_case(rng, mode, T=3, B=6, I=2, H=131, dtype=dtype)
+    device = device_on("persistent", SimOptions(check=True, shared_limit=100 << 10))
+    found = case.run(device)
+    assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
+    # sums of H = 131 products of size 0.4 * 0.4, or of T * B rows
+    assert_close(found, case.run(mr.devices.get("cpu")), {"f8": 1e-12, "f4": 1e-4}[dtype])
+
+
+@pytest.mark.parametrize("T, B, H, D", [(1, 1, 1, 1), (1, 3, 7, 2), (4, 1, 9, 1), (2, 9, 4, 2), (7, 5, 33, 2)])
+def test_odd_sizes_with_the_layouts_of_a_gpu(T: int, B: int, H: int, D: int, rng: np.random.Generator) -> None:
+    for mode in MODES:
+        case = random_case(rng, mode, T, B, 3, H, D)
+        device = device_on("persistent")
+        assert_close(case.run(device), case.run(mr.devices.get("cpu")), 1e-12)
+        assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "mode, T, B, H, D, dtype, check",
+    [
+        ("lstm", 2, 2, 333, 2, "f4", True),
+        ("lstm", 3, 9, 1024, 1, "f4", False),  # all multiprocessors, all registers
+        ("lstm", 2, 2, 1250, 1, "f4", False),  # blocks of ten warps, weights in shared memory
+        ("rnn_tanh", 2, 3, 2048, 1, "f4", False),  # blocks of sixteen warps
+        ("gru", 3, 3, 512, 2, "f8", False),
+        ("lstm", 2, 2, 777, 1, "f8", False),
+    ],
+)
+def test_large_layers_with_the_layouts_of_a_gpu(
+    mode: str, T: int, B: int, H: int, D: int, dtype: str, check: bool, rng: np.random.Generator
+) -> None:
+    case = random_case(rng, mode, T, B, 5, H, D, dtype)
+    device = device_on("persistent", SimOptions(check=check, shared_limit=227 << 10))
+    # sums of H products of size 1 / sqrt(H), through T steps and back
+    assert_close(case.run(device), case.run(mr.devices.get("cpu")), {"f8": 1e-12, "f4": 2e-4}[dtype])
+    assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_order_of_threads_changes_no_bit(
+    mode: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_layouts(monkeypatch)
+    case = random_case(rng, mode, T=4, B=5, I=3, H=11, dtype="f4")
+    results = [case.run(device_on("persistent", options)) for options in (SimOptions(), *CHECKS)]
+    for other in results[1:]:
+        for name, value in results[0].items():
+            np.testing.assert_array_equal(value, other[name], err_msg=name)
+
+
+def test_nan_is_a_number_like_others_and_stays_in_its_row(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_layouts(monkeypatch)
+    case = random_case(rng, "lstm", T=4, B=5, I=3, H=6, ragged=False)
+    case.x[1, 2, 0] = np.nan
+    found = case.run(device_on("persistent"), backward=False)
+    assert np.isnan(found["y"][1:, 2, :6]).all() and np.isnan(found["h_n"][:, 2]).all()
+    others = np.delete(found["y"], 2, axis=1)
+    assert np.isfinite(others).all()
+
+
+def test_float16_is_computed_in_float32(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny_layouts(monkeypatch)
+    case = random_case(rng, "gru", T=4, B=5, I=3, H=6, dtype="f2")
+    found, expected = case.run(device_on("persistent")), case.run(device_on("steps"))
+    assert_close(found, expected, 2e-3)  # both round the same sums to 11 bits
+    assert all(value.dtype == np.float16 for value in found.values())
+
+
+# ---- when it cannot be
+
+
+def test_blocks_that_do_not_fit_at_once_take_the_lowest_rung(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_layouts(monkeypatch)
+    case = random_case(rng, "lstm", T=3, B=2, I=3, H=6)
+    device = device_on("persistent", SimOptions(resident=5))  # of 2 * 3 blocks
+    assert_close(case.run(device), case.run(mr.devices.get("cpu")), 1e-12)
+    assert device.rungs == {"steps forward": 1, "steps backward": 1}
+
+
+class OneBlockLess:
+    """A kernel of whose grid the last block is left out."""
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel, self.name, self.max_resident_blocks = kernel, kernel.name, kernel.max_resident_blocks
+
+    def __call__(self, *args: Any, grid: Any, block: Any, shared: int) -> None:
+        self.kernel(*args, grid=(grid[0] - 1, *grid[1:]), block=block, shared=shared)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
+def test_a_missing_block_is_an_error_and_no_hang(
+    backward: bool, options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_layouts(monkeypatch)
+    kernel_of, file = persistent.kernel_of, "cudnn_rnn/persistent_grad.cu" if backward else "cudnn_rnn/persistent.cu"
+    monkeypatch.setattr(
+        persistent,
+        "kernel_of",
+        lambda device, name, *more: (OneBlockLess if name == file else lambda k: k)(kernel_of(device, name, *more)),
+    )
+    case = random_case(rng, "gru", T=4, B=2, I=3, H=8)
+    with pytest.raises(
+        LaunchError, match=r"gave up waiting for the messages of step [12] .*\n.*\n.*MINIRNN_CUDNN_RNN=steps"
+    ):
+        case.run(device_on("persistent", options))
+
+
+# ---- controls: kernels with a fault, which the tests above would not let pass
+
+WAIT = "!has(message, tag) && !watch.lost"
+TILE_BARRIER = "if (__syncthreads_or(watch.lost)) return;"
+
+
+def run_both(case: Any, options: SimOptions) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    return case.run(device_on("persistent", options)), case.run(mr.devices.get("cpu"))
+
+
+@pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
+def test_control_without_waiting_the_results_are_wrong(
+    options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_layouts(monkeypatch)
+    with_fault(monkeypatch, (WAIT, "false"))
+    case = random_case(rng, "lstm", T=4, B=3, I=3, H=8)
+    found, expected = run_both(case, options)
+    assert planted() == []
+    for name in ("y", "dx"):
+        with pytest.raises(AssertionError):
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_control_without_the_barrier_between_gathering_and_multiplying_check_mode_objects(
+    backward: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_layouts(monkeypatch)
+    after = "\n            if (unit >= H) continue;" if backward else "\n            if (!has_unit) continue;"
+    with_fault(monkeypatch, (TILE_BARRIER + after, after))
+    case = random_case(rng, "lstm", T=4, B=3, I=3, H=8)
+    with pytest.raises(LaunchError, match="race|divergent"):
+        case.run(device_on("persistent", CHECKS[0]))
+    assert planted() == []
+
+
+ONE_SLOT = {
+    "forward": [("#define SLOTS 2  // of messages; ", "#define SLOTS 1  // ")],
+    "gradients": [("(slot_before * B", "(0 * B"), ("gradients + ((slot * B", "gradients + ((0 * B")],
+    "shares": [
+        ("shares + ((slot * slices", "shares + ((0 * slices"),
+        ("shares + slot * slices", "shares + 0 * slices"),
+    ],
+}
+
+
+@pytest.mark.parametrize("which", list(ONE_SLOT))
+def test_control_with_one_slot_a_starved_block_misses_its_message(
+    which: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_layouts(monkeypatch, rows=2)
+    with_fault(monkeypatch, *ONE_SLOT[which])
+    case = random_case(rng, "lstm", T=6, B=2, I=3, H=8, D=1, ragged=False)  # a single tile: a second one hides it
+    outcomes = []
+    for seed in range(4):
+        try:
+            case.run(device_on("persistent", SimOptions(seed=seed)))
+            outcomes.append("passed")
+        except LaunchError as error:
+            assert "gave up waiting" in str(error)
+            outcomes.append("gave up")
+    assert planted() == []
+    assert "gave up" in outcomes, outcomes

@@ -1,0 +1,67 @@
+"""The golden files of the CudnnRNN family, and random calls. Imported by the tests beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import minirnn as mr
+from minirnn import ops
+from minirnn.ops.cudnn_rnn.params import Network
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "cudnn_rnn"
+FILES = sorted(p for p in GOLDEN.glob("*.npz") if not p.stem.startswith(("canonical", "params_size")))
+STATE = ("input", "input_h", "input_c", "params")
+OUTPUTS = ("output", "output_h", "output_c")
+
+
+def load(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Attributes and arrays of a golden file."""
+    with np.load(path, allow_pickle=False) as z:
+        case = dict(z)
+    return json.loads(str(case.pop("attributes"))), case
+
+
+def forward(attributes: dict[str, Any], case: dict[str, Any], inputs: list[Any], version: int = 3, **more: Any) -> Any:
+    """Run a golden case by `cudnn_rnn` (version 1), `_v2` or `_v3`."""
+    names = ["rnn_mode", "input_mode", "direction", "dropout", "seed", "seed2", "is_training"]
+    chosen = {name: attributes[name] for name in names} | more
+    if "dropout_masks" in case:
+        chosen["dropout_masks"] = case["dropout_masks"]
+    if version < 3:
+        return (ops.cudnn_rnn if version == 1 else ops.cudnn_rnn_v2)(*inputs, **chosen)
+    chosen |= {name: attributes[name] for name in ("num_proj", "time_major")}
+    return ops.cudnn_rnn_v3(*inputs, lengths_of(attributes, case), **chosen)
+
+
+def lengths_of(attributes: dict[str, Any], case: dict[str, Any]) -> Any:
+    """The stored lengths, or full ones."""
+    T, B = case["input"].shape[:2] if attributes["time_major"] else case["input"].shape[1::-1]
+    return case.get("sequence_lengths", np.full(B, T, np.int32))
+
+
+def random_call(
+    rng: np.random.Generator,
+    net: Network,
+    T: int,
+    B: int,
+    device: str,
+    dtype: Any = "f8",
+    scale: float = 0.5,
+) -> list[mr.Tensor]:
+    """input, input_h, input_c and params of a network, as leaves that require gradients."""
+    shapes = (T, B, net.I), (net.L * net.D, B, net.P), (net.L * net.D, B, net.H), (net.size,)
+    return [mr.tensor((rng.standard_normal(s) * scale).astype(dtype), True, device) for s in shapes]
+
+
+def attributes_of(net: Network) -> dict[str, Any]:
+    """What the ops need to know about a network."""
+    return {
+        "rnn_mode": net.rnn_mode,
+        "input_mode": net.input_mode,
+        "direction": net.direction,
+        "num_proj": net.num_proj,
+    }

@@ -1,0 +1,59 @@
+"""The dropout masks: a pure function of the seeds, by the published generator, with the promised distribution."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from minirnn.ops.cudnn_rnn.dropout import dropout_mask, philox_key
+
+_MASK = 2**64 - 1
+
+
+def philox4x64(counter: tuple[int, int, int, int], key: tuple[int, int]) -> list[int]:
+    """Philox4x64-10 after Salmon et al. 2011, written here from the paper."""
+    c, k = list(counter), list(key)
+    for step in range(10):
+        if step:
+            k = [(k[0] + 0x9E3779B97F4A7C15) & _MASK, (k[1] + 0xBB67AE8584CAA73B) & _MASK]
+        first, second = 0xD2E7470EE14C6C93 * c[0], 0xCA5A826395121157 * c[2]
+        c = [(second >> 64) ^ c[1] ^ k[0], second & _MASK, (first >> 64) ^ c[3] ^ k[1], first & _MASK]
+    return c
+
+
+@pytest.mark.parametrize(("seed", "seed2", "layer"), [(0, 0, 0), (5, -7, 2), (2**40 + 3, 9, 1), (-1, 2**32 - 1, 4)])
+def test_each_element_is_made_of_its_own_bits(seed: int, seed2: int, layer: int) -> None:
+    shape, dropout = (3, 4, 5), 0.3
+    mask = dropout_mask(shape, dropout, layer, seed, seed2).ravel()
+    key = (seed & 0xFFFFFFFF) << 32 | (seed2 & 0xFFFFFFFF)
+    for k, value in enumerate(mask):
+        word = philox4x64((1 + k // 8, 0, 0, layer), (key, 0))[k // 2 % 4]
+        u = word >> 32 * (k % 2) & 0xFFFFFFFF
+        assert value == (0 if u < round(dropout * 2**32) else 1 / (1 - dropout)), k
+
+
+def test_a_negative_seed2_does_not_wipe_out_seed() -> None:
+    assert philox_key(1, -1) != philox_key(2, -1)
+    assert philox_key(1, -1) == 2**32 + 2**32 - 1
+
+
+def test_layers_and_seeds_give_different_masks_and_equal_ones_the_same() -> None:
+    shape = (5, 6, 7)
+    masks = [dropout_mask(shape, 0.5, *args) for args in ((0, 1, 2), (1, 1, 2), (0, 2, 2), (0, 1, 3))]
+    for i, a in enumerate(masks):
+        for b in masks[:i]:
+            assert (a != b).mean() > 0.3
+    np.testing.assert_array_equal(masks[0], dropout_mask(shape, 0.5, 0, 1, 2))
+
+
+@pytest.mark.parametrize("dropout", [0.1, 0.5, 0.9])
+def test_the_share_of_zeros_is_dropout_and_the_mean_is_one(dropout: float) -> None:
+    mask = dropout_mask((100, 10, 200), dropout, 0, 3, 4)
+    n = mask.size
+    assert abs((mask == 0).mean() - dropout) < 5 * (dropout * (1 - dropout) / n) ** 0.5  # five standard deviations
+    assert set(np.unique(mask)) == {0.0, 1 / (1 - dropout)}
+
+
+def test_the_ends_are_all_and_nothing() -> None:
+    assert (dropout_mask((2, 3, 4), 1.0, 0, 1, 2) == 0).all()
+    assert (dropout_mask((2, 3, 4), 0.0, 0, 1, 2) == 1).all()

@@ -1,0 +1,272 @@
+"""The CudnnRNN ops beyond stored values: against their composition, second derivatives, lengths, dropout, memory."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import ops
+from minirnn.ops.cudnn_rnn.network import Call, reserve_size
+from minirnn.ops.cudnn_rnn.params import Network
+from tests.ops.cudnn_rnn.cudnn_cases import attributes_of, random_call
+
+T, B, I, H = 5, 3, 4, 6
+LENGTHS = np.array([2, 5, 3])
+
+NETWORKS = [
+    Network("rnn_relu", 1, H, I),
+    Network("rnn_tanh", 2, H, I, "bidirectional"),
+    Network("lstm", 1, H, I),
+    Network("lstm", 3, H, I, "bidirectional"),
+    Network("lstm", 2, H, I, "bidirectional", num_proj=2),
+    Network("lstm", 1, H, H, input_mode="skip_input", num_proj=4),
+    Network("gru", 1, H, I),
+    Network("gru", 2, H, H, "bidirectional", "auto_select"),
+    Network("gru", 3, H, I),
+]
+
+
+def name_of(net: Network) -> str:
+    return f"{net.rnn_mode}-{net.direction[:3]}-{net.L}-{net.input_mode[:4]}-{net.num_proj}"
+
+
+def used(net: Network, inputs: list[mr.Tensor]) -> list[mr.Tensor]:
+    """Without the cell state of modes that have none."""
+    return inputs if net.rnn_mode == "lstm" else [inputs[0], inputs[1], inputs[3]]
+
+
+def run(net: Network, inputs: list[mr.Tensor], lengths: Any = LENGTHS, **more: Any) -> list[mr.Tensor]:
+    T, B = inputs[0].shape[:2]
+    steps = np.full(B, T) if lengths is None else lengths
+    y = ops.cudnn_rnn_v3(*inputs, steps, **attributes_of(net), **more)
+    return list(y[:3] if net.rnn_mode == "lstm" else y[:2])
+
+
+@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
+@pytest.mark.parametrize("ragged", [False, True])
+def test_kernels_equal_the_composition_in_first_and_second_gradients(
+    net: Network, ragged: bool, rng: np.random.Generator, device: str, composed_device: str
+) -> None:
+    lengths = LENGTHS if ragged else None
+    values = [t.numpy() for t in random_call(rng, net, T, B, "cpu")]
+    results, cotangents, second = [], None, None
+    for place in (device, composed_device):
+        inputs = [mr.tensor(v, True, place) for v in values]
+        outputs = run(net, inputs, lengths, dropout=0.4 if net.L > 1 else 0.0, seed=3)
+        wanted = used(net, inputs)
+        cotangents = cotangents or [rng.standard_normal(y.shape) for y in outputs]
+        second = second or [rng.standard_normal(t.shape) for t in wanted]
+        gs = mr.grad(outputs, wanted, [mr.tensor(g, device=place) for g in cotangents], create_graph=True)
+        plain = mr.grad(
+            run(net, inputs, lengths, dropout=0.4 if net.L > 1 else 0.0, seed=3),
+            wanted,
+            [mr.tensor(g, device=place) for g in cotangents],
+        )
+        again = mr.grad(list(gs), wanted, [mr.tensor(g, device=place) for g in second])
+        results.append([t.numpy() for t in (*outputs, *gs, *plain, *again)])
+    for k, (fused, composed) in enumerate(zip(*results, strict=True)):
+        # float64, sums over T * B * H = 90 products of size 1, some of them squared
+        np.testing.assert_allclose(fused, composed, rtol=1e-10, atol=1e-11, err_msg=f"result {k}")
+
+
+@pytest.mark.parametrize("net", [n for n in NETWORKS if n.rnn_mode != "rnn_relu"], ids=name_of)
+def test_gradients_agree_with_differences(net: Network, rng: np.random.Generator, device: str) -> None:
+    inputs = random_call(rng, net, 3, 2, device)
+    mr.gradcheck(lambda *a: run(net, list(a), [3, 2]), inputs)
+
+
+@pytest.mark.parametrize("rnn_mode", ["lstm", "gru"])
+def test_second_derivatives_agree_with_differences(rnn_mode: str, rng: np.random.Generator, device: str) -> None:
+    net = Network(rnn_mode, 1, 2, 3)
+    inputs = random_call(rng, net, 2, 2, device)
+    mr.gradcheck(lambda *a: run(net, list(a), [2, 1]), inputs, order=2)
+
+
+@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
+def test_nan_in_padding_changes_no_bit(net: Network, rng: np.random.Generator, device: str) -> None:
+    values = [t.numpy().copy() for t in random_call(rng, net, T, B, "cpu")]
+    dy = rng.standard_normal((T, B, net.D * net.P))
+    padding = np.arange(T)[:, None] >= LENGTHS
+    found = []
+    for fill in (0.0, np.nan):
+        values[0][padding] = fill
+        dy[padding] = fill
+        inputs = [mr.tensor(v, True, device) for v in values]
+        outputs = run(net, inputs)
+        ones = [mr.tensor(np.ones(y.shape), device=device) for y in outputs[1:]]
+        gs = mr.grad(outputs, used(net, inputs), [mr.tensor(dy, device=device), *ones])
+        found.append([t.numpy() for t in (*outputs, *gs)])
+    for zero, nan in zip(*found, strict=True):
+        assert np.isfinite(nan).all()
+        np.testing.assert_array_equal(zero, nan)
+    assert (found[0][0][padding] == 0).all()
+
+
+@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
+def test_evaluation_mode_has_gradients(net: Network, rng: np.random.Generator, device: str) -> None:
+    inputs = random_call(rng, net, T, B, device)
+    gs = []
+    for training in (True, False):
+        outputs = run(net, inputs, is_training=training)
+        ones = [mr.tensor(np.ones(y.shape), device=device) for y in outputs]
+        gs.append([g.numpy() for g in mr.grad(outputs, used(net, inputs), ones)])
+    for a, b in zip(*gs, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_evaluation_mode_drops_nothing_and_keeps_nothing(rng: np.random.Generator, device: str) -> None:
+    net = Network("lstm", 2, H, I)
+    inputs = random_call(rng, net, T, B, device)
+    y = ops.cudnn_rnn(*inputs, dropout=0.9, is_training=False)
+    np.testing.assert_array_equal(y.output.numpy(), ops.cudnn_rnn(*inputs).output.numpy())
+    assert y.reserve_space.shape == (0,)
+    backprop = [mr.tensor(np.ones(t.shape), device=device) for t in y[:3]]
+    raw = ops.cudnn_rnn_backprop(*inputs, *y[:3], *backprop, y.reserve_space, dropout=0.9)
+    tape = mr.grad(list(ops.cudnn_rnn(*inputs)[:3]), inputs, backprop)
+    for a, b in zip(raw, tape, strict=True):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
+def test_batch_major_is_time_major_with_axes_exchanged(net: Network, rng: np.random.Generator, device: str) -> None:
+    swap = lambda a: np.swapaxes(a, 0, 1) if a.ndim == 3 else a  # noqa: E731
+    values = [t.numpy() for t in random_call(rng, net, T, B, "cpu")]
+    outputs = run(net, [mr.tensor(v, device=device) for v in values])
+    cotangents = [rng.standard_normal(y.shape) for y in outputs]
+    found = []
+    for time_major in (True, False):
+        order = (lambda a: a) if time_major else swap
+        inputs = [mr.tensor(order(v), True, device) for v in values]
+        y = ops.cudnn_rnn_v3(*inputs, LENGTHS, **attributes_of(net), time_major=time_major)
+        ys = list(y[: len(outputs)])
+        gs = mr.grad(ys, used(net, inputs), [mr.tensor(order(g), device=device) for g in cotangents])
+        found.append([order(t.numpy()) for t in (*ys, *gs)])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-13)
+
+
+def test_full_lengths_are_no_lengths(rng: np.random.Generator, device: str) -> None:
+    net = Network("gru", 2, H, I, "bidirectional")
+    inputs = random_call(rng, net, T, B, device)
+    with_lengths = ops.cudnn_rnn_v3(*inputs, [T] * B, **attributes_of(net))
+    without = ops.cudnn_rnn(*inputs, rnn_mode="gru", direction="bidirectional")
+    for a, b in zip(with_lengths[:3], without[:3], strict=True):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+def test_the_order_of_the_sequences_does_not_matter(rng: np.random.Generator, device: str) -> None:
+    net = Network("lstm", 2, H, I, "bidirectional")
+    x, h, c, params = (t.numpy() for t in random_call(rng, net, T, B, "cpu"))
+    order = np.array([2, 0, 1])
+    y = run(net, [mr.tensor(v, device=device) for v in (x, h, c, params)])
+    z = run(
+        net,
+        [mr.tensor(v, device=device) for v in (x[:, order], h[:, order], c[:, order], params)],
+        LENGTHS[order],
+    )
+    for a, b in zip(y, z, strict=True):
+        np.testing.assert_allclose(a.numpy()[:, order], b.numpy(), rtol=0, atol=1e-13)
+
+
+def test_splitting_a_sequence_and_carrying_the_state_changes_nothing(rng: np.random.Generator, device: str) -> None:
+    net = Network("lstm", 2, H, I, num_proj=3)
+    x, h, c, params = random_call(rng, net, T, B, device)
+    whole = run(net, [x, h, c, params], None)
+    first = run(net, [x[:2], h, c, params], None)
+    second = run(net, [x[2:], first[1], first[2], params], None)
+    np.testing.assert_allclose(whole[0][2:].numpy(), second[0].numpy(), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(whole[2].numpy(), second[2].numpy(), rtol=0, atol=1e-13)
+
+
+def test_given_masks_act_between_layers_alone(rng: np.random.Generator, device: str) -> None:
+    net = Network("gru", 2, H, I)
+    inputs = random_call(rng, net, T, B, device)
+    nothing = np.zeros((1, T, B, H))
+    y = ops.cudnn_rnn(*inputs, rnn_mode="gru", dropout_masks=nothing)
+    other = [mr.tensor(rng.standard_normal(inputs[0].shape), device=device), *inputs[1:]]
+    z = ops.cudnn_rnn(*other, rnn_mode="gru", dropout_masks=nothing)
+    np.testing.assert_array_equal(y.output.numpy(), z.output.numpy())  # nothing of the input gets through
+    assert np.abs(y.output_h.numpy()[0] - z.output_h.numpy()[0]).max() > 1e-3  # but the first state is untouched
+    all_dropped = ops.cudnn_rnn(*inputs, rnn_mode="gru", dropout=1.0)
+    np.testing.assert_array_equal(all_dropped.output.numpy(), y.output.numpy())
+
+
+def test_dropout_with_one_layer_does_nothing(rng: np.random.Generator, device: str) -> None:
+    inputs = random_call(rng, Network("lstm", 1, H, I), T, B, device)
+    np.testing.assert_array_equal(
+        ops.cudnn_rnn(*inputs, dropout=0.7).output.numpy(), ops.cudnn_rnn(*inputs).output.numpy()
+    )
+
+
+@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
+def test_forward_passes_before_backward_passes_do_not_disturb_each_other(
+    net: Network, rng: np.random.Generator, device: str
+) -> None:
+    calls = [random_call(rng, net, T, B, device) for _ in range(3)]
+    cotangent = rng.standard_normal((T, B, net.D * net.P))
+    alone = [mr.grad(run(net, inputs)[0], used(net, inputs), cotangent) for inputs in calls]
+    outputs = [run(net, inputs) for inputs in calls]
+    kept = [[t.numpy().copy() for t in ys] for ys in outputs]
+    for _ in range(20):
+        run(net, random_call(rng, net, T, B, device))
+    found = [mr.grad(y[0], used(net, inputs), cotangent) for y, inputs in zip(outputs, calls, strict=True)]
+    for a, b in zip(alone, found, strict=True):
+        for g, h in zip(a, b, strict=True):
+            np.testing.assert_array_equal(g.numpy(), h.numpy())
+    for ys, copies in zip(outputs, kept, strict=True):
+        for t, copy in zip(ys, copies, strict=True):
+            np.testing.assert_array_equal(t.numpy(), copy)
+
+
+def test_threads_do_not_disturb_each_other(rng: np.random.Generator, device: str) -> None:
+    net = Network("lstm", 2, 40, 30, "bidirectional")
+    calls = [random_call(rng, net, 20, 16, device, "f4") for _ in range(4)]
+    work = lambda inputs: [g.numpy() for g in mr.grad(run(net, inputs, None)[0].sum(), inputs)]  # noqa: E731
+    alone = [work(inputs) for inputs in calls]
+    found: dict[int, list[Any]] = {}
+
+    def worker(k: int) -> None:
+        found[k] = [work(calls[k]) for _ in range(5)]
+
+    threads = [threading.Thread(target=worker, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k, expected in enumerate(alone):
+        for gs in found[k]:
+            for g, e in zip(gs, expected, strict=True):
+                np.testing.assert_array_equal(g, e)
+
+
+@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
+def test_the_reserve_space_grows_linearly_in_time(net: Network, device: str) -> None:
+    sizes = [reserve_size(mr.devices.get(device), Call(net, steps, B)) for steps in (10, 20, 30)]
+    assert sizes[2] - sizes[1] == sizes[1] - sizes[0]
+
+
+@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
+def test_half_precision_follows_single(net: Network, rng: np.random.Generator, device: str) -> None:
+    values = [t.numpy().astype("f2") for t in random_call(rng, net, T, B, "cpu")]
+    found = []
+    for dtype in ("f2", "f4"):
+        inputs = [mr.tensor(v.astype(dtype), True, device) for v in values]
+        outputs = run(net, inputs)
+        ones = [mr.tensor(np.ones(y.shape, dtype), device=device) for y in outputs]
+        found.append([t.numpy() for t in (*outputs, *mr.grad(outputs, used(net, inputs), ones))])
+        assert all(a.dtype == dtype for a in found[-1])
+    for half, single in zip(*found, strict=True):
+        scale = max(1, np.abs(single).max())  # 2^-11 a rounding, through L layers
+        np.testing.assert_allclose(half.astype("f4"), single, rtol=0, atol=1e-2 * scale)
+
+
+def test_modes_without_a_cell_state_ignore_it(rng: np.random.Generator, device: str) -> None:
+    x, h, c, params = random_call(rng, Network("gru", 1, H, I), T, B, device)
+    y = ops.cudnn_rnn(x, h, None, params, rnn_mode="gru")
+    np.testing.assert_array_equal(y.output.numpy(), ops.cudnn_rnn(x, h, c, params, rnn_mode="gru").output.numpy())
+    assert y.output_c.shape == (0,)
+    assert np.abs(mr.grad(y.output.sum(), [x, c])[1].numpy()).max() == 0

@@ -1,0 +1,318 @@
+"""The parameter buffer of the CudnnRNN ops: sizes, order and canonical pieces, against stored values of torch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import ops
+from minirnn.gradcheck import gradcheck
+from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, LayerParams, Network
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "cudnn_rnn"
+FILES = sorted(GOLDEN.glob("canonical_*.npz"))
+DIRECTION = {size: name for name, size in DIRECTIONS.items()}
+
+
+@pytest.fixture(params=FILES, ids=lambda path: path.stem)
+def case(request: pytest.FixtureRequest) -> Any:
+    with np.load(request.param, allow_pickle=False) as z:
+        found: dict[str, Any] = dict(z)
+    return found | {"attributes": json.loads(str(found["attributes"]))}
+
+
+def sizes(attributes: dict[str, Any]) -> tuple[int, int, int]:
+    return attributes["num_layers"], attributes["num_units"], attributes["input_size"]
+
+
+def options(attributes: dict[str, Any]) -> dict[str, Any]:
+    return {key: attributes[key] for key in ("rnn_mode", "direction", "input_mode")}
+
+
+def counts(attributes: dict[str, Any]) -> dict[str, int]:
+    return {key: attributes[key] for key in ("num_params_weights", "num_params_biases", "num_proj")}
+
+
+def network(attributes: dict[str, Any]) -> Network:
+    return Network(
+        attributes["rnn_mode"],
+        *sizes(attributes),
+        **{k: attributes[k] for k in ("direction", "input_mode", "num_proj")},
+    )
+
+
+def pieces(case: dict[str, Any], name: str) -> list[np.ndarray]:
+    return [case[f"{name}_{k}"] for k in range(case["attributes"][f"num_params_{name}"])]
+
+
+def assert_same(got: list[Any], expected: list[np.ndarray]) -> None:
+    assert len(got) == len(expected)
+    for g, e in zip(got, expected, strict=True):
+        g = np.asarray(g)
+        assert (g.shape, g.dtype) == (e.shape, e.dtype)
+        np.testing.assert_array_equal(g, e)
+
+
+def test_there_are_golden_files_of_every_mode() -> None:
+    assert {path.stem.split("_")[1] for path in FILES} == {"rnn", "gru", "lstm"}
+    assert len(FILES) == 9
+
+
+def test_params_size_equals_the_stored_table() -> None:
+    with np.load(GOLDEN / "params_size.npz") as z:
+        modes, table, columns = z["modes"], z["table"], list(z["columns"])
+    assert columns == [
+        "mode_index", "num_layers", "num_units", "input_size", "num_directions", "skip", "num_proj", "params_size",
+    ]  # fmt: skip
+    assert len(table) > 300
+    for mode, L, H, I, D, skip, num_proj, n in table:
+        size = ops.cudnn_rnn_params_size(
+            L,
+            H,
+            I,
+            rnn_mode=str(modes[mode]),
+            direction=DIRECTION[D],
+            input_mode="skip_input" if skip else "linear_input",
+            num_proj=num_proj,
+        )
+        assert type(size) is int
+        assert size == n, (modes[mode], L, H, I, D, skip, num_proj)
+
+
+def test_auto_select_skips_exactly_when_input_size_equals_num_units() -> None:
+    size = lambda I, mode: ops.cudnn_rnn_params_size(2, 5, I, input_mode=mode, num_proj=3)  # noqa: E731
+    assert size(5, "auto_select") == size(5, "skip_input") < size(5, "linear_input")
+    assert size(3, "auto_select") == size(3, "linear_input")  # 3 is num_proj: H counts, not P
+
+
+def test_pieces_equal_the_stored_ones(case: dict[str, Any], device: str) -> None:
+    attributes = case["attributes"]
+    params = mr.tensor(case["params"], device=device)
+    out = ops.cudnn_rnn_params_to_canonical_v2(*sizes(attributes), params, **options(attributes), **counts(attributes))
+    assert out._fields == ("weights", "biases")
+    assert_same(out.weights, pieces(case, "weights"))
+    assert_same(out.biases, pieces(case, "biases"))
+
+
+def test_the_buffer_is_made_of_the_stored_pieces_and_of_flat_ones(case: dict[str, Any], device: str) -> None:
+    attributes = case["attributes"]
+    weights, biases = pieces(case, "weights"), pieces(case, "biases")
+    for change in (lambda t: mr.tensor(t, device=device), np.ravel):
+        params = ops.cudnn_rnn_canonical_to_params_v2(
+            *sizes(attributes),
+            [change(t) for t in weights],
+            [change(t) for t in biases],
+            **options(attributes),
+            **counts(attributes),
+        )
+        assert_same([params], [case["params"]])
+
+
+def test_v1_equals_v2_without_projection(case: dict[str, Any]) -> None:
+    attributes = case["attributes"]
+    if attributes["num_proj"]:
+        return  # V1 has no such attribute
+    n = attributes["num_params_weights"]
+    out = ops.cudnn_rnn_params_to_canonical(*sizes(attributes), case["params"], num_params=n, **options(attributes))
+    assert_same(out.weights, pieces(case, "weights"))
+    assert_same(out.biases, pieces(case, "biases"))
+    params = ops.cudnn_rnn_canonical_to_params(*sizes(attributes), *out, num_params=n, **options(attributes))
+    assert_same([params], [case["params"]])
+
+
+def test_stacked_slices_are_the_arrays_of_torch(case: dict[str, Any]) -> None:
+    net = network(case["attributes"])
+    assert net.size == case["params"].size
+    names = ("weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh")
+    for p, layer in enumerate(net.slices(case["params"])):
+        suffix = f"_l{p // net.D}" + ("_reverse" if p % net.D else "")
+        for name, part in zip(names, layer, strict=True):
+            if part is None:
+                skipped = name == "weight_ih" and net.skip and p < net.D
+                assert skipped or (name == "weight_hr" and not net.num_proj)
+            else:
+                np.testing.assert_array_equal(part, case[f"torch.{name}{suffix}"])
+
+
+def test_slices_are_views_that_cover_the_buffer_once() -> None:
+    net = Network("lstm", 3, 5, 2, "bidirectional", num_proj=4)
+    buffer = np.zeros(net.size, np.int64)
+    for layer in net.slices(buffer):
+        for part in layer:
+            part += 1
+    assert buffer.tolist() == [1] * net.size
+    assert isinstance(net.regions(2), LayerParams)
+    assert net.regions(2).W.shape == (20, 8)
+
+
+def test_pieces_of_a_numpy_buffer_are_named_by_gate_layer_and_direction() -> None:
+    net = Network("lstm", 2, 5, 3, "bidirectional", num_proj=4)
+    names = [r.name for r in net.weights]
+    assert names[0] == "W_i of layer 0, forward"
+    assert names[6] == "R_n of layer 0, forward"
+    assert names[17] == "Wp of layer 0, reverse"
+    assert [r.name for r in Network("rnn_relu", 1, 5, 3).biases] == ["bW of layer 0", "bR of layer 0"]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_round_trip_keeps_every_bit_and_the_dtype(rng: np.random.Generator, device: str, dtype: Any) -> None:
+    attributes: dict[str, Any] = {"rnn_mode": "gru", "direction": "bidirectional", "input_mode": "auto_select"}
+    n = ops.cudnn_rnn_params_size(2, 3, 5, **attributes)
+    params = mr.tensor(rng.standard_normal(n).astype(dtype), device=device)
+    out = ops.cudnn_rnn_params_to_canonical(2, 3, 5, params, **attributes)
+    again = ops.cudnn_rnn_canonical_to_params(2, 3, 5, *out, **attributes)
+    assert (again.dtype, again.device) == (params.dtype, params.device)
+    np.testing.assert_array_equal(again.numpy(), params.numpy())
+
+
+def test_gradients_flow_into_the_buffer_and_into_every_piece(rng: np.random.Generator) -> None:
+    attributes: dict[str, Any] = {
+        "rnn_mode": "lstm",
+        "direction": "bidirectional",
+        "input_mode": "skip_input",
+        "num_proj": 2,
+    }
+    L, H = 2, 3  # skip_input needs I = H
+    n = ops.cudnn_rnn_params_size(L, H, H, **attributes)
+    params = rng.standard_normal(n)
+    weights, biases = ops.cudnn_rnn_params_to_canonical_v2(L, H, H, params, **attributes)
+
+    def cut(params: mr.Tensor) -> list[mr.Tensor]:
+        found = ops.cudnn_rnn_params_to_canonical_v2(L, H, H, params, **attributes)
+        return [t * t for t in (*found.weights, *found.biases)]
+
+    def join(*pieces: mr.Tensor) -> mr.Tensor:
+        w, b = pieces[: len(weights)], pieces[len(weights) :]
+        params = ops.cudnn_rnn_canonical_to_params_v2(L, H, H, w, b, **attributes)
+        return params * params
+
+    few = {"max_entries": 20, "directions": 3}
+    gradcheck(cut, [params], order=2, **few)
+    gradcheck(join, [t.numpy() for t in (*weights, *biases)], order=2, **few)
+
+
+def test_the_gradient_of_one_piece_lands_at_its_place() -> None:
+    params = mr.tensor(np.zeros(Network("gru", 1, 2, 3).size), requires_grad=True)
+    out = ops.cudnn_rnn_params_to_canonical(1, 2, 3, params, rnn_mode="gru")
+    out.biases[5].backward(np.array([7.0, 8.0]))  # bR_n: the last two elements
+    assert params.grad is not None
+    assert np.flatnonzero(params.grad.numpy()).tolist() == [params.size - 2, params.size - 1]
+
+
+def test_sizes_may_be_numpy_integers_or_scalar_arrays() -> None:
+    expected = ops.cudnn_rnn_params_size(2, 3, 5)
+    for kind in (np.int32, lambda n: np.array(n), lambda n: mr.tensor(n)):
+        assert ops.cudnn_rnn_params_size(kind(2), kind(3), kind(5)) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        (
+            {"rnn_mode": "LSTM"},
+            ValueError,
+            r"rnn_mode is 'LSTM'[\s\S]*'rnn_relu', 'rnn_tanh', 'lstm', 'gru'[\s\S]*'lstm'",
+        ),
+        ({"rnn_mode": "peephole"}, ValueError, "rnn_mode is 'peephole'"),
+        ({"rnn_mode": 4}, TypeError, "rnn_mode is 4"),
+        ({"direction": "bidirection"}, ValueError, "direction is 'bidirection'"),
+        ({"input_mode": "skip"}, ValueError, "input_mode is 'skip'"),
+        ({"input_mode": "skip_input"}, ValueError, "input_size is 3, num_units is 5"),
+        ({"num_layers": 0}, ValueError, "num_layers is 0"),
+        ({"num_units": -5}, ValueError, "num_units is -5"),
+        ({"input_size": 0}, ValueError, "input_size is 0"),
+        ({"num_layers": True}, TypeError, "num_layers is True"),
+        ({"num_units": 5.0}, TypeError, "num_units is 5.0"),
+        ({"input_size": "3"}, TypeError, "input_size is '3'"),
+        ({"num_units": [5]}, TypeError, "num_units is"),
+        ({"num_units": np.array([5])}, ValueError, r"num_units has shape \(1,\)"),
+        ({"num_units": np.array(5.0)}, TypeError, "num_units has shape"),
+        ({"num_proj": 5}, ValueError, r"num_proj is 5, num_units is 5"),
+        ({"num_proj": 6}, ValueError, r"num_proj is 6, num_units is 5"),
+        ({"num_proj": -1}, ValueError, "num_proj is -1"),
+        ({"num_proj": True}, TypeError, "num_proj is True"),
+        ({"num_proj": 2, "rnn_mode": "gru"}, ValueError, "only 'lstm' has a projection"),
+        ({"dropout": 1.5}, ValueError, "dropout is 1.5"),
+        ({"dropout": float("nan")}, ValueError, "dropout is nan"),
+        ({"seed": 0.5}, TypeError, "seed is 0.5"),
+    ],
+)
+def test_a_wrong_description_is_refused(change: dict[str, Any], error: type[Exception], match: str) -> None:
+    arguments: dict[str, Any] = {"num_layers": 2, "num_units": 5, "input_size": 3} | change
+    with pytest.raises(error, match=rf"cudnn_rnn_params_size: [\s\S]*{match}"):
+        ops.cudnn_rnn_params_size(**arguments)
+
+
+def _good(version: str = "") -> tuple[int, list[Any], list[Any]]:
+    n = ops.cudnn_rnn_params_size(2, 5, 3)
+    out = ops.cudnn_rnn_params_to_canonical(2, 5, 3, np.arange(n, dtype=np.float64))
+    return n, list(out.weights), list(out.biases)
+
+
+def test_a_buffer_of_wrong_size_rank_or_dtype_is_refused() -> None:
+    n, _, _ = _good()
+    cut = lambda params: ops.cudnn_rnn_params_to_canonical(2, 5, 3, params)  # noqa: E731
+    with pytest.raises(ValueError, match=rf"params has shape \({n - 1},\)\n  expected \(n,\) = \({n},\)"):
+        cut(np.zeros(n - 1))
+    with pytest.raises(ValueError, match="params has shape"):
+        cut(np.zeros((n, 1)))
+    with pytest.raises(TypeError, match="params has dtype int64"):
+        cut(np.zeros(n, np.int64))
+    with pytest.raises(TypeError, match="params is None"):
+        cut(None)
+
+
+def test_wrong_pieces_are_refused_and_named() -> None:
+    _, weights, biases = _good()
+    join = lambda w, b, **more: ops.cudnn_rnn_canonical_to_params(2, 5, 3, w, b, **more)  # noqa: E731
+    with pytest.raises(ValueError, match="weights has 15 pieces\n  expected 16"):
+        join(weights[:-1], biases)
+    with pytest.raises(ValueError, match="biases has 17 pieces\n  expected 16"):
+        join(weights, [*biases, biases[0]])
+    with pytest.raises(
+        ValueError, match=r"weights\[5\] has shape \(5, 3\), 15 elements\n  expected 25: R_f of layer 0"
+    ):
+        join([*weights[:5], weights[0], *weights[6:]], biases)
+    with pytest.raises(ValueError, match=r"biases\[15\] has shape \(\), 1 elements\n  expected 5: bR_o of layer 1"):
+        join(weights, [*biases[:-1], mr.tensor(1.0, dtype=np.float64)])
+    with pytest.raises(TypeError, match=r"biases\[3\] has dtype float32, weights\[0\] has float64"):
+        join(weights, [*biases[:3], biases[3].astype(np.float32), *biases[4:]])
+    with pytest.raises(TypeError, match="weights is a ndarray"):
+        join(np.zeros((16, 5, 5)), biases)
+    with pytest.raises(ValueError, match=r"skip_input: layer 0 has no input matrices"):
+        square = [np.zeros((5, 5))] * 16
+        ops.cudnn_rnn_canonical_to_params(2, 5, 5, square, [np.zeros(5)] * 16, input_mode="skip_input")
+
+
+def test_counts_are_checked_when_given() -> None:
+    n, weights, biases = _good()
+    params = np.zeros(n)
+    with pytest.raises(ValueError, match=r"num_params is 8\n  expected 2\*G\*L\*D = 16"):
+        ops.cudnn_rnn_params_to_canonical(2, 5, 3, params, num_params=8)
+    with pytest.raises(ValueError, match="num_params is 17"):
+        ops.cudnn_rnn_canonical_to_params(2, 5, 3, weights, biases, num_params=17)
+    with pytest.raises(TypeError, match="num_params is 16.0"):
+        ops.cudnn_rnn_params_to_canonical(2, 5, 3, params, num_params=16.0)  # type: ignore[arg-type]
+    n = ops.cudnn_rnn_params_size(2, 5, 3, num_proj=2)
+    cut = lambda **more: ops.cudnn_rnn_params_to_canonical_v2(2, 5, 3, np.zeros(n), num_proj=2, **more)  # noqa: E731
+    with pytest.raises(ValueError, match=r"num_params_weights is 16\n  expected .* = 18"):
+        cut(num_params_weights=16)
+    with pytest.raises(ValueError, match=r"num_params_biases is 18\n  expected .* = 16"):
+        cut(num_params_weights=18, num_params_biases=18)
+    assert len(cut(num_params_weights=18, num_params_biases=16).weights) == 18
+
+
+def test_v1_knows_no_projection() -> None:
+    with pytest.raises(TypeError, match="num_proj"):
+        ops.cudnn_rnn_params_to_canonical(2, 5, 3, np.zeros(4), num_proj=2)  # type: ignore[call-arg]
+
+
+def test_equal_descriptions_are_equal_and_can_be_keys() -> None:
+    assert Network("gru", np.int64(2), 5, 3, op="a") == Network("gru", 2, 5, 3, op="b")
+    assert len({Network("gru", 2, 5, 3), Network("gru", 2, 5, 3), Network("lstm", 2, 5, 3)}) == 2
+    assert set(GATES) == {"rnn_relu", "rnn_tanh", "lstm", "gru"}

@@ -1,0 +1,299 @@
+"""The house: which floor a module stands on, that no import goes up or in a circle, and that every room has its tests.
+
+CONTRIBUTING has the same as a picture.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import minirnn
+
+ROOT = Path(minirnn.__file__).parent
+
+# The longest prefix counts. A module that matches none must be given its floor here.
+FLOORS = {
+    "minirnn._version": 0,
+    "minirnn.random": 0,
+    "minirnn.html": 0,
+    "minirnn.host_array": 0,
+    "minirnn.messages": 0,
+    "minirnn.callable_module": 0,
+    "minirnn.toolchain": 0,
+    "minirnn.user_error": 0,
+    "minirnn.devices": 1,
+    "minirnn.engine": 2,
+    "minirnn.gradcheck": 2,
+    "minirnn.ops": 3,
+    "minirnn.nn": 4,
+    "minirnn.optim": 4,
+    "minirnn.data": 4,
+    "minirnn.io": 4,
+    "minirnn.tf_contrib": 4,
+    "minirnn.cudnn_rnn": 4,
+    "minirnn.viz": 5,
+    "minirnn": 6,  # hands names on from all floors below; commands may use it like any user
+    "minirnn.train": 7,
+    "minirnn.verify": 7,
+    "minirnn.bench": 7,
+    "minirnn.learn": 7,
+    "minirnn.commands": 8,
+    "minirnn.cli": 9,
+    "minirnn.__main__": 10,
+}
+OPTIONAL = {"matplotlib", "pycuda", "torch"}  # imported only inside the function that needs them
+ONLY_PYCUDA = "minirnn.devices.cuda.gpu.driver"
+
+LONGEST = 400  # lines of a file
+
+# family -> its room on each floor: a folder of that name, or a file
+FLOORS_OF_A_FAMILY = (
+    "minirnn/ops",
+    "minirnn/devices/cpu",
+    "minirnn/devices/cuda/launch",
+    "minirnn/devices/cuda/kernels",
+)
+FAMILIES = ("lstm_block", "gru_block", "cudnn_rnn")
+
+
+def floor(module: str) -> int:
+    prefix = max((name for name in FLOORS if f"{module}.".startswith(f"{name}.")), key=len)
+    assert prefix != "minirnn" or module == "minirnn", f"{module} has no floor: enter it into FLOORS"
+    return FLOORS[prefix]
+
+
+def module_name(path: Path, root: Path) -> str:
+    parts = [root.name, *path.relative_to(root).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def modules(root: Path = ROOT) -> dict[str, Path]:
+    return {module_name(path, root): path for path in sorted(root.rglob("*.py"))}
+
+
+@dataclass
+class Import:
+    line: int
+    source: str
+    name: str | None  # of `from source import name`
+    runs_on_import: bool  # of the module: outside functions and `if TYPE_CHECKING:`
+
+
+def imports(module: str, path: Path) -> Iterator[Import]:
+    """All import statements of a file, relative ones resolved."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    waits = {
+        inner
+        for outer in ast.walk(tree)
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef)
+        or (isinstance(outer, ast.If) and ast.unparse(outer.test).endswith("TYPE_CHECKING"))
+        for inner in ast.walk(outer)
+    }
+    package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(node.lineno, alias.name, None, node not in waits)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package[: len(package) + 1 - node.level] if node.level else []
+            source = ".".join([*parents, *([node.module] if node.module else [])])
+            for alias in node.names:
+                yield Import(node.lineno, source, alias.name, node not in waits)
+
+
+def violations(root: Path = ROOT) -> list[str]:
+    """Every import that breaks a rule, as a sentence."""
+    known = modules(root)
+    return [
+        f"{module}, line {one.line}: {complaint}"
+        for module, path in known.items()
+        for one in imports(module, path)
+        if (complaint := complain(module, one, known))
+    ]
+
+
+def complain(module: str, one: Import, known: Container[str]) -> str | None:
+    library = one.source.partition(".")[0]
+    if library == "pycuda" and module != ONLY_PYCUDA:
+        return f"only {ONLY_PYCUDA} imports pycuda"
+    if library in OPTIONAL and one.runs_on_import and module != ONLY_PYCUDA:
+        return f"{library} is imported inside the function that needs it"
+    if library == "minirnn":
+        target = f"{one.source}.{one.name}" if f"{one.source}.{one.name}" in known else one.source
+        if floor(target) > floor(module):
+            return f"floor {floor(module)} imports {target}, which is on floor {floor(target)}"
+        private = one.name is not None and one.name.startswith("_") and not one.name.endswith("__")
+        if private and target == one.source:
+            return f"{one.name} is a private name of {one.source}"
+    return None
+
+
+def test_no_module_imports_from_a_floor_above_it() -> None:
+    assert violations() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "complaint"),
+    [
+        ("devices/cpu/a.py", "from minirnn.engine.tensor import Tensor", "imports minirnn.engine.tensor"),
+        ("devices/cpu/a.py", "from ...engine.tensor import Tensor", "imports minirnn.engine.tensor"),
+        ("devices/cpu/a.py", "def f():\n    from minirnn.engine import tape", "imports minirnn.engine.tape"),
+        ("ops/a.py", "import minirnn.nn.lstm", "imports minirnn.nn.lstm"),
+        ("ops/a.py", "import minirnn as mr", "imports minirnn,"),
+        ("ops/__init__.py", "from .. import nn", "imports minirnn.nn"),
+        ("viz/a.py", "from minirnn.commands import UserError", "imports minirnn.commands"),
+        ("ops/a.py", "from minirnn.ops.b import _helper", "_helper is a private name"),
+        ("viz/a.py", "import matplotlib.pyplot as plt", "inside the function"),
+        ("nn/a.py", "from torch import nn", "inside the function"),
+        ("nn/a.py", "try:\n    import torch\nexcept ImportError:\n    pass", "inside the function"),
+        ("devices/cuda/device.py", "def f():\n    import pycuda.driver", "only minirnn.devices.cuda.gpu.driver"),
+    ],
+)
+def test_a_forbidden_import_is_found(tmp_path: Path, path: str, text: str, complaint: str) -> None:
+    root = tmp_path / "minirnn"
+    for file in ("engine/tensor.py", "engine/tape.py", "ops/b.py", "nn/__init__.py", "nn/lstm.py", path):
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
+        (root / file).write_text("")
+    (root / path).write_text(text)
+    found = violations(root)
+    assert len(found) == 1, found
+    assert complaint in found[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("ops/a.py", "from minirnn.engine.tensor import Tensor"),
+        ("ops/a.py", "from . import _b"),
+        ("viz/a.py", "def f():\n    import matplotlib.pyplot as plt"),
+        ("devices/cuda/gpu/driver.py", "import pycuda.driver"),
+        ("viz/a.py", "if TYPE_CHECKING:\n    from matplotlib.axes import Axes"),
+        ("commands/a.py", "import minirnn as mr"),
+        ("commands/a.py", "from minirnn._version import __version__"),
+    ],
+)
+def test_an_allowed_import_is_not_reported(tmp_path: Path, path: str, text: str) -> None:
+    root = tmp_path / "minirnn"
+    for file in ("engine/tensor.py", "_version.py", "ops/_b.py", path):
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
+        (root / file).write_text("")
+    (root / path).write_text(text)
+    assert violations(root) == []
+
+
+IMPORT_WITHOUT_OPTIONAL = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Watch(MetaPathFinder):
+    asked = []
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {optional!r}:
+            self.asked.append(name)
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Watch())
+import {module}
+assert not Watch.asked, f"import {module} asks for {{Watch.asked}}"
+"""
+
+
+@pytest.mark.parametrize("module", ["minirnn", "minirnn.cli", "minirnn.commands.doctor"])
+def test_importing_needs_and_asks_for_no_optional_package(module: str) -> None:
+    script = IMPORT_WITHOUT_OPTIONAL.format(optional=OPTIONAL | {"nvmath", "pytest", "hypothesis"}, module=module)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("place", FLOORS_OF_A_FAMILY)
+def test_a_family_has_a_room_of_its_name_on_every_floor(place: str, family: str) -> None:
+    rooms = {path.name.partition(".")[0] for path in (ROOT.parent / place).iterdir()}
+    assert family in rooms
+    assert not [name for name in rooms if name.startswith(f"{family}_")], "folders, not prefixes"
+
+
+def arrows(root: Path = ROOT) -> dict[str, set[str]]:
+    """Module -> modules that it imports, deferred imports included; not those for type checkers alone."""
+    known = modules(root)
+    found: dict[str, set[str]] = {}
+    for module, path in known.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        typing = {inner for outer in ast.walk(tree) if is_type_checking(outer) for inner in ast.walk(outer)}
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+        named = {ast.unparse(c.args[0]).strip("'") for c in calls if ast.unparse(c.func).endswith("import_module")}
+        targets = {name for name in named if name in known}  # importlib.import_module("minirnn...")
+        typed = {node.lineno for node in typing if isinstance(node, ast.Import | ast.ImportFrom)}
+        for one in imports(module, path):
+            if one.line not in typed:
+                full = f"{one.source}.{one.name}"
+                targets.add(full if full in known else one.source)
+        found[module] = targets & known.keys() - {module}
+    return found
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Groups of modules that import each other, found by taking away what imports nothing that is left, and back."""
+    left = {module: set(targets) for module, targets in graph.items()}
+    while ends := [m for m, targets in left.items() if not targets & left.keys()]:
+        for m in ends:
+            del left[m]
+    while starts := [m for m in left if not any(m in targets for targets in left.values())]:
+        for m in starts:
+            del left[m]
+    return [sorted(left)] if left else []
+
+
+def test_no_import_goes_in_a_circle() -> None:
+    assert circles(arrows()) == []
+
+
+def test_a_circle_is_found_also_when_its_imports_wait(tmp_path: Path) -> None:
+    root = tmp_path / "minirnn"
+    (root / "ops").mkdir(parents=True)
+    (root / "ops" / "a.py").write_text("def f():\n    from minirnn.ops import b")
+    (root / "ops" / "b.py").write_text("from minirnn.ops.c import d")
+    (root / "ops" / "c.py").write_text("import importlib\nimportlib.import_module('minirnn.ops.a')")
+    (root / "ops" / "e.py").write_text("from minirnn.ops import a")
+    assert circles(arrows(root)) == [["minirnn.ops.a", "minirnn.ops.b", "minirnn.ops.c"]]
+
+
+def test_no_module_is_hidden_by_something_of_its_name() -> None:
+    """``import minirnn.ops.cudnn_rnn as m`` gives a module, though the op of that name can be called, too."""
+    for name in modules():
+        if not name.startswith("minirnn.learn.course.") and not name.endswith("__main__"):
+            importlib.import_module(name)
+    for name in modules():
+        room, _, last = name.rpartition(".")
+        if name in sys.modules and room:
+            assert getattr(sys.modules[room], last) is sys.modules[name], f"{name} is hidden"
+
+
+def test_no_file_is_too_long() -> None:
+    files = [path for path in ROOT.rglob("*") if path.suffix in {".py", ".cu", ".cuh", ".cpp", ".h"}]
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert {name: n for name, n in lengths.items() if n > LONGEST} == {}
+
+
+def test_every_kernel_of_the_contract_is_in_a_device_or_declared_as_falling_back() -> None:
+    """A device lists what it has; what it does not list, ops compose from primitives and count in `fallbacks`."""
+    from minirnn.devices.base import KERNELS
+    from minirnn.devices.cpu.device import CPU
+    from minirnn.devices.cuda.device import Cuda
+
+    for device in (CPU, Cuda):
+        assert device.kernels <= KERNELS.keys()
+        assert all(callable(getattr(device, name)) for name in device.kernels)
+    assert CPU.kernels == Cuda.kernels == KERNELS.keys()
