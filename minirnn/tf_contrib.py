@@ -91,11 +91,11 @@ class _CudnnRNN:
         net, name = self.network, type(self).__name__
         x, h = as_tensor(input_data), as_tensor(input_h)
         for what, t, letters in (("input_data", x, "T B I"), ("input_h", h, "L*D B H")):
-            check.rank(name, what, t, letters)
-        check.shape(name, "input_data", x, "T, B, I", (*x.shape[:2], net.I), "input_size")
+            check.rank(name, what, t.shape, letters)
+        check.shape(name, "input_data", x.shape, "T, B, I", (*x.shape[:2], net.I), "input_size")
         note = "likely input_data is batch-first; expected (T, B, I)" if h.shape[1] == x.shape[0] != x.shape[1] else ""
         shape = (net.L * net.D, x.shape[1], net.H)
-        check.shape(name, "input_h", h, "L*D, B, H", shape, "the network and input_data", note)
+        check.shape(name, "input_h", h.shape, "L*D, B, H", shape, "the network and input_data", note)
         return ops.cudnn_rnn(
             x, h, input_c, params, dropout=self.dropout, seed=self.seed, is_training=is_training, **self._attributes
         )
@@ -261,12 +261,12 @@ class RNNParamsSaveable:
         for p in range(net.L * net.D):
             width = 0 if net.skip and p < net.D else net.in_size(p // net.D)
             kernel, op = values[p], "RNNParamsSaveable.restore"
-            check.shape(op, self.names()[p], kernel, "in+H, 4H", (width + net.H, 4 * net.H), "the network")
+            check.shape(op, self.names()[p], kernel.shape, "in+H, 4H", (width + net.H, 4 * net.H), "the network")
             rows = [split(gate, [width, net.H], 1) for gate in _exchange(split(kernel.T, 4, 0))]
             weights += [w for w, _ in rows] + [r for _, r in rows]
             for k in (1, 2):
                 bias = values[net.L * net.D + 3 * p + k]
-                check.shape(op, self.names()[net.L * net.D + 3 * p + k], bias, "4H", (4 * net.H,), "the network")
+                check.shape(op, self.names()[net.L * net.D + 3 * p + k], bias.shape, "4H", (4 * net.H,), "the network")
                 biases += _exchange(split(bias, 4, 0))
         return weights, biases
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -81,10 +82,10 @@ KERNELS: dict[str, str] = {
     " -> i, cs, f, o, ci, co, h",
     "lstm_block_cell_grad": "(x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, cs_grad, h_grad, *,"
     " use_peephole) -> cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad",
-    "block_lstm": "(x, cs_prev, h_prev, w, wci, wcf, wco, b, *, seq_len_max, forget_bias, cell_clip, use_peephole,"
-    " gate_order) -> i, cs, f, o, ci, co, h",
+    "block_lstm": "(x, cs_prev, h_prev, w, wci, wcf, wco, b, *, seq_len_max, forget_bias, cell_clip, use_peephole)"
+    " -> i, cs, f, o, ci, co, h",
     "block_lstm_grad": "(x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad, *,"
-    " seq_len_max, use_peephole, gate_order)"
+    " seq_len_max, use_peephole)"
     " -> x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad",
     "gru_block_cell": "(x, h_prev, w_ru, w_c, b_ru, b_c) -> r, u, c, h",
     "gru_block_cell_grad": "(x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, d_h) -> d_x, d_h_prev, d_c_bar, d_r_bar_u_bar",
@@ -95,7 +96,11 @@ KERNELS: dict[str, str] = {
     "rnn_sequence_grad": "(x, h0, c0, weights, reserve, y, dy, dh_n, dc_n, dweights, *, rnn_mode, lengths, need_dx)"
     " -> dx, dh0, dc0; sets dweights",
 }
-"""Name of every optional fused kernel and its signature. Shapes: the docstring of the op of the same name."""
+"""Name of every optional fused kernel and its signature. Shapes: the docstring of the op of the same name.
+
+Arrays come by position, attributes by keyword. The op has settled the attributes: numbers are rounded to the dtype of
+the arrays, `cell_clip` is infinite where nothing is clipped, and the gates of the LSTM block kernels are i, ci, f, o.
+"""
 
 
 class DeviceUnavailable(RuntimeError):
@@ -121,8 +126,17 @@ class Device:
     def __init__(self) -> None:
         self.fallbacks: Counter[str] = Counter()
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, kernels_in: Sequence[ModuleType] = (), **kwargs: Any) -> None:
+        """Take the kernels from `kernels_in`: the functions of these modules that bear a name of `KERNELS`.
+
+        A function whose first parameter is called ``device`` becomes a method, another one a static method.
+        """
         super().__init_subclass__(**kwargs)
+        found = {name: getattr(module, name) for module in kernels_in for name in KERNELS if hasattr(module, name)}
+        for name, function in found.items():
+            is_method = function.__code__.co_varnames[0] == "device"
+            setattr(cls, name, function if is_method else staticmethod(function))
+        cls.kernels = cls.kernels | found.keys()
         unknown = sorted(cls.kernels - KERNELS.keys())
         if unknown:
             raise TypeError(f"{cls.__name__}.kernels names unknown kernels: {unknown}\n  known: {sorted(KERNELS)}")

@@ -181,7 +181,7 @@ class _Recurrent(Module):
         letters = f"L*D, {'B, ' if batched else ''}{letter}"
         wanted = expected if batched else (expected[0], width)
         note = "states are (L*D, B, H) also with batch_first" if self.batch_first else ""
-        check.shape(type(self).__name__, what, state, letters, wanted, f"input, time-major {x.shape}", note)
+        check.shape(type(self).__name__, what, state.shape, letters, wanted, f"input, time-major {x.shape}", note)
         return state if batched else expand_dims(state, 1)
 
     @property

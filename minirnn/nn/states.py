@@ -21,8 +21,8 @@ def inputs(module: str, x: Any, letters: str, I: int, like: Tensor) -> Tensor:
     Arrays take the device of `like`, the parameters.
     """
     x = as_tensor(x, device=None if isinstance(x, Tensor) else like.device)
-    sizes = check.rank(module, "inputs", x, letters)
-    check.shape(module, "inputs", x, letters.replace(" ", ", "), (*sizes[:-1], I), "input_size")
+    sizes = check.rank(module, "inputs", x.shape, letters)
+    check.shape(module, "inputs", x.shape, letters.replace(" ", ", "), (*sizes[:-1], I), "input_size")
     return x
 
 
@@ -36,5 +36,5 @@ def state(module: str, name: str, value: Any, B: int, H: int, like: Tensor) -> T
             "  a pair (c, h) is what LSTM cells take"
         )
     value = as_tensor(value, device=None if isinstance(value, Tensor) else like.device)
-    check.shape(module, name, value, "B, H", (B, H), f"inputs with B = {B} and num_units or hidden_size = {H}")
+    check.shape(module, name, value.shape, "B, H", (B, H), f"inputs with B = {B} and num_units or hidden_size = {H}")
     return value

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from functools import lru_cache, wraps
 from itertools import permutations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +13,25 @@ from minirnn.devices.base import FLOATS, Device
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
 from minirnn.ops.primitives.operands import same_device
+
+Result = TypeVar("Result")
+
+
+def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
+    """`function`, which remembers what it found for arguments it has seen: attributes and shapes come again and again.
+
+    What it raises is not remembered, and arguments that cannot be (a list, say) are looked at each time.
+    """
+    known = lru_cache(maxsize=512, typed=True)(function)
+
+    @wraps(function)
+    def look(*arguments: Any) -> Result:
+        try:
+            return known(*arguments)
+        except TypeError:
+            return function(*arguments)
+
+    return look
 
 
 def device_of(*values: Any) -> Device | None:
@@ -29,7 +49,19 @@ def tensors(op: str, place: Device | None = None, /, **arguments: Any) -> list[T
     ValueError
         If they live on different devices.
     """
-    device = place or device_of(*arguments.values())
+    first = next(iter(arguments.values()))
+    if isinstance(first, Tensor):  # the usual case first: Tensors of one device and dtype need no closer look
+        device, dtype = first.device, first.array.dtype
+        for value in arguments.values():
+            if not isinstance(value, Tensor) or value.device is not device or value.array.dtype is not dtype:
+                break
+        else:
+            if dtype in FLOATS:
+                return list(arguments.values())
+    return _converted(op, place or device_of(*arguments.values()), arguments)
+
+
+def _converted(op: str, device: Device | None, arguments: dict[str, Any]) -> list[Tensor]:
     found: dict[str, Tensor] = {}
     for name, value in arguments.items():
         if value is None:
@@ -53,31 +85,32 @@ def tensors(op: str, place: Device | None = None, /, **arguments: Any) -> list[T
     return list(found.values())
 
 
-def rank(op: str, name: str, t: Tensor, letters: str) -> tuple[int, ...]:
-    """The sizes of an argument that must have as many axes as there are letters, such as ``"T B I"``."""
-    n = len(letters.split())
-    if t.ndim != n:
+def rank(op: str, name: str, sizes: tuple[int, ...], letters: str) -> tuple[int, ...]:
+    """The `sizes` of an argument that must have as many axes as there are letters, such as ``"T B I"``."""
+    n, ndim = len(letters.split()), len(sizes)
+    if ndim != n:
         raise ValueError(
-            f"{op}: {name} has shape {t.shape}, {t.ndim} ax{'is' if t.ndim == 1 else 'es'}\n"
+            f"{op}: {name} has shape {sizes}, {ndim} ax{'is' if ndim == 1 else 'es'}\n"
             f"  expected ({letters.replace(' ', ', ')})"
-            + (f"\n  likely a missing {'batch' if n == 2 else 'time or batch'} axis" if t.ndim < n else "")
+            + (f"\n  likely a missing {'batch' if n == 2 else 'time or batch'} axis" if ndim < n else "")
         )
-    return t.shape
+    return sizes
 
 
-def shape(op: str, name: str, t: Tensor, letters: str, sizes: Sequence[int], source: str, note: str = "") -> None:
-    """Raise ValueError unless `t` has exactly the given sizes.
+def shape(
+    op: str, name: str, sizes: tuple[int, ...], letters: str, expected: tuple[int, ...], source: str, note: str = ""
+) -> None:
+    """Raise ValueError unless the `sizes` of an argument are the `expected` ones.
 
     `letters` spells them (``"I+H, 4H"``), `source` says where they come from, `note` what the axes mean.
     """
-    expected = tuple(sizes)
-    if t.shape == expected:
+    if sizes == expected:
         return
-    if len(expected) == t.ndim and t.ndim > 1 and t.shape in set(permutations(expected)):
+    if len(expected) == len(sizes) > 1 and sizes in set(permutations(expected)):
         note = f"likely transposed or with axes exchanged{'; ' + note if note else ''}"
     text = f"({letters}{',' if len(expected) == 1 else ''})"
     raise ValueError(
-        f"{op}: {name} has shape {t.shape}\n  expected {text} = {expected}, from {source}"
+        f"{op}: {name} has shape {sizes}\n  expected {text} = {expected}, from {source}"
         + (f"\n  {note}" if note else "")
     )
 

@@ -131,10 +131,10 @@ class GRUBlockCellGrad(FusedOp):
 def _check(op: str, **arguments: Any) -> list[Tensor]:
     ts = check.tensors(op, **arguments)
     x, h_prev, w_ru, w_c, b_ru, b_c, *saved = ts
-    B, I = check.rank(op, "x", x, "B I")
-    _, H = check.rank(op, "h_prev", h_prev, "B H")
+    B, I = check.rank(op, "x", x.shape, "B I")
+    _, H = check.rank(op, "h_prev", h_prev.shape, "B H")
     check.positive(op, "H", H, f"h_prev {h_prev.shape}")
-    check.shape(op, "h_prev", h_prev, "B, H", (B, H), f"x {x.shape}")
+    check.shape(op, "h_prev", h_prev.shape, "B, H", (B, H), f"x {x.shape}")
     source = f"x {x.shape} and h_prev {h_prev.shape}"
     rows = "rows are [x rows; h_prev rows], columns are the gates"
     causes: dict[tuple[int, ...], str] = {
@@ -142,15 +142,15 @@ def _check(op: str, **arguments: Any) -> list[Tensor]:
         (I + H, 3 * H): "; likely all three gates: c has a matrix of its own, w_c",
     }
     cause = causes.get(w_ru.shape, "")
-    check.shape(op, "w_ru", w_ru, "I+H, 2H", (I + H, 2 * H), source, f"{rows} r, u{cause}")
-    check.shape(op, "w_c", w_c, "I+H, H", (I + H, H), source, f"{rows} c")
+    check.shape(op, "w_ru", w_ru.shape, "I+H, 2H", (I + H, 2 * H), source, f"{rows} r, u{cause}")
+    check.shape(op, "w_c", w_c.shape, "I+H, H", (I + H, H), source, f"{rows} c")
     for name, b, letters, width, gates in (("b_ru", b_ru, "2H", 2 * H, "r, u"), ("b_c", b_c, "H", H, "c")):
         note = f"entries are the gates {gates}"
         if b.shape == (2 * width,):  # no sum of the two would do
             note = "likely the two biases of cuDNN's GRU, which resets after the product; here it resets before"
-        check.shape(op, name, b, letters, (width,), source, note)
+        check.shape(op, name, b.shape, letters, (width,), source, note)
     for name, t in zip(("r", "u", "c", "d_h"), saved, strict=False):
-        check.shape(op, name, t, "B, H", (B, H), source)
+        check.shape(op, name, t.shape, "B, H", (B, H), source)
     return ts
 
 

@@ -8,7 +8,7 @@ taken off: these are the counts of the formulas in the ops' docstrings.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
+from math import inf, prod
 from typing import Any
 
 Cost = tuple[int, int]
@@ -66,7 +66,7 @@ def lstm_block_cell(x: Shape, cs_prev: Shape, *_: Shape, cell_clip: float, use_p
 
 def _lstm_unit(cell_clip: float, use_peephole: bool) -> Cost:
     # 4 biases, forget_bias, 3 sigmoids, cs = i*ci + f*cs_prev, h = o*co;  3 sigmoids and 2 tanh
-    return 4 + 1 + 3 * SIGMOID + 3 + 1 + (2 if cell_clip > 0 else 0) + (6 if use_peephole else 0), 5
+    return 4 + 1 + 3 * SIGMOID + 3 + 1 + (2 if cell_clip < inf else 0) + (6 if use_peephole else 0), 5
 
 
 # dzo 4, dcs 5, dzc 4, dzi 4, dzf 4, cs_prev_grad 1; peepholes: dcs 2, cs_prev_grad 4, their three gradients 6

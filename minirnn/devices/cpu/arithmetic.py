@@ -11,11 +11,13 @@ def sigmoid(z: np.ndarray) -> np.ndarray:
 
 
 def widen(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return float16 arrays as float32, others as they are."""
-    return tuple(a.astype(np.float32) if a.dtype == np.float16 else a for a in arrays)
+    """Return float16 arrays as float32, others as they are. All are of one dtype."""
+    return arrays if arrays[0].dtype != np.float16 else tuple(a.astype(np.float32) for a in arrays)
 
 
 def narrow(dtype: np.dtype, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return `arrays` rounded to `dtype`; what is too large becomes infinite, as in TensorFlow, without a warning."""
+    if arrays[0].dtype == dtype:
+        return arrays
     with np.errstate(over="ignore"):
         return tuple(a.astype(dtype, copy=False) for a in arrays)

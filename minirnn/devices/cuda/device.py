@@ -9,15 +9,16 @@ import numpy as np
 
 from minirnn.devices.cuda.driver import Driver, Kernel
 from minirnn.devices.cuda.launch import gru_block
-from minirnn.devices.cuda.launch.cudnn_rnn import sequence as cudnn_rnn
+from minirnn.devices.cuda.launch.cudnn_rnn import sequence as cudnn_rnn_sequence
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import rung_from_environment
-from minirnn.devices.cuda.launch.lstm_block import cell as lstm_block
+from minirnn.devices.cuda.launch.lstm_block import cell
+from minirnn.devices.cuda.launch.lstm_block import sequence as lstm_sequence
 from minirnn.devices.cuda.launch.sources import options, text
 from minirnn.devices.cuda.primitives import Primitives
 from minirnn.devices.cuda.recordings import Recordings
 
 
-class Cuda(Primitives):
+class Cuda(Primitives, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequence)):
     """A CUDA device. Its arrays are `CudaArray`, its kernels the files of `kernels/`.
 
     Parameters
@@ -39,19 +40,6 @@ class Cuda(Primitives):
     """
 
     name = "cuda"
-    kernels = frozenset(
-        {
-            "lstm_block_cell",
-            "lstm_block_cell_grad",
-            "block_lstm",
-            "block_lstm_grad",
-            "gru_block_cell",
-            "gru_block_cell_grad",
-            "rnn_sequence_reserve_layout",
-            "rnn_sequence",
-            "rnn_sequence_grad",
-        }
-    )
 
     def __init__(self, driver: Driver, name: str | None = None) -> None:
         super().__init__()
@@ -83,29 +71,3 @@ class Cuda(Primitives):
 
     def synchronize(self) -> None:
         self.driver.synchronize()
-
-    def lstm_block_cell(self, *inputs: Any, **attributes: Any) -> Any:
-        return lstm_block.lstm_block_cell(self, *inputs, **attributes)
-
-    def lstm_block_cell_grad(self, *inputs: Any, **attributes: Any) -> Any:
-        return lstm_block.lstm_block_cell_grad(self, *inputs, **attributes)
-
-    def block_lstm(self, *inputs: Any, **attributes: Any) -> Any:
-        return lstm_block.block_lstm(self, *inputs, **attributes)
-
-    def block_lstm_grad(self, *inputs: Any, **attributes: Any) -> Any:
-        return lstm_block.block_lstm_grad(self, *inputs, **attributes)
-
-    def gru_block_cell(self, *inputs: Any) -> Any:
-        return gru_block.gru_block_cell(self, *inputs)
-
-    def gru_block_cell_grad(self, *inputs: Any) -> Any:
-        return gru_block.gru_block_cell_grad(self, *inputs)
-
-    rnn_sequence_reserve_layout = staticmethod(cudnn_rnn.rnn_sequence_reserve_layout)
-
-    def rnn_sequence(self, *inputs: Any, **attributes: Any) -> Any:
-        return cudnn_rnn.rnn_sequence(self, *inputs, **attributes)
-
-    def rnn_sequence_grad(self, *inputs: Any, **attributes: Any) -> Any:
-        return cudnn_rnn.rnn_sequence_grad(self, *inputs, **attributes)

@@ -38,7 +38,7 @@ def sequence(rng: np.random.Generator, s: Sizes) -> Inputs:
     x, cs0, h0 = rng.normal(size=(s.T, s.B, s.I)), rng.normal(size=(s.B, s.H)), rng.normal(size=(s.B, s.H))
     W = weights(rng, s)
     outputs: Any = get("cpu").block_lstm(
-        x, cs0, h0, *W.values(), seq_len_max=s.T, forget_bias=0.0, cell_clip=0.0, use_peephole=False, gate_order="icfo"
+        x, cs0, h0, *W.values(), seq_len_max=s.T, forget_bias=0.0, cell_clip=np.inf, use_peephole=False
     )
     i, cs, f, o, ci, co, h = outputs
     dh = rng.normal(size=(s.T, s.B, s.H))

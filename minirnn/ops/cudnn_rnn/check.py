@@ -67,9 +67,9 @@ def check_forward(
     x, h, *rest = check.tensors(op, **named)
     params = rest[-1]
     tb = "T B" if time_major else "B T"
-    check.rank(op, "input", x, f"{tb} I")
+    check.rank(op, "input", x.shape, f"{tb} I")
     lb = "L*D B" if time_major else "B L*D"
-    check.rank(op, "input_h", h, f"{lb} P")
+    check.rank(op, "input_h", h.shape, f"{lb} P")
     x, h = to_time_major(x, time_major), to_time_major(h, time_major)
     T, B, I = x.shape
     LD, _, P = h.shape
@@ -91,7 +91,7 @@ def check_forward(
     num_proj = attributes["num_proj"]
     if lstm:
         c = rest[0]
-        check.rank(op, "input_c", c, f"{lb} H")
+        check.rank(op, "input_c", c.shape, f"{lb} H")
         c = to_time_major(c, time_major)
         H = c.shape[2]
         _shape(op, "input_c", c, letters.replace("P", "H"), (LD, B, H), f"input_h {h.shape}, time-major", time_major)
@@ -147,12 +147,12 @@ def check_backprop(
     checked = dict(zip(named, check.tensors(op, input=x, **named)[1:], strict=True))
     for name, t in checked.items():
         kind = name.removesuffix("_backprop")
-        check.rank(op, name, t, letters[kind].replace(",", ""))
+        check.rank(op, name, t.shape, letters[kind].replace(",", ""))
         t = checked[name] = to_time_major(t, time_major)
         _shape(op, name, t, letters[kind], sizes[kind], f"input {x.shape}, time-major", time_major)
 
     reserve = check.tensors(op, input=x, reserve_space=reserve_space)[1]
-    check.rank(op, "reserve_space", reserve, "n")
+    check.rank(op, "reserve_space", reserve.shape, "n")
     if reserve.shape == (0,):  # of a call with is_training=False: nothing was kept, and nothing was dropped
         kept, masks = None, None
         call = Call(net, call.T, call.B, call.lengths, False)

@@ -208,7 +208,9 @@ class Network:
         """Raise ValueError unless `params` is (n,)."""
         sizes = f"L = {self.L}, H = {self.H}, I = {self.I}, P = {self.P}"
         note = f"likely another input_mode (here {'no W' if self.skip else 'with W'} in layer 0), direction or mode"
-        check.shape(op, "params", params, "n", (self.size,), f"{self.direction} {self.rnn_mode} with {sizes}", note)
+        check.shape(
+            op, "params", params.shape, "n", (self.size,), f"{self.direction} {self.rnn_mode} with {sizes}", note
+        )
 
 
 def cudnn_rnn_params_size(

@@ -1,4 +1,4 @@
-"""LSTMBlockCell and BlockLSTM: one LSTM step, a whole sequence, and their gradients.
+"""LSTMBlockCell: one LSTM step and its gradient.
 
 One step, ``x (B, I)``, ``cs_prev, h_prev (B, H)``, ``w (I+H, 4H)``, peepholes ``wci, wcf, wco (H,)``, ``b (4H,)``::
 
@@ -28,7 +28,7 @@ Backward, for the gradients ``cs_grad`` of cs and ``h_grad`` of h; ``dz*`` are g
     w_grad = [x | h_prev]^T @ dicfo         b_grad = sum of dicfo over B
 
 The clip is passed straight through, as TensorFlow does: where it is active, the result is not the derivative of the
-forward pass. Whole sequences: `lstm_block_sequence`.
+forward pass. A whole sequence is in `sequence`.
 
 The arithmetic is in `devices/cpu/lstm_block/cell.py`, and in CUDA in `devices/cuda/kernels/lstm_block/cell.cu`. Source:
 TensorFlow's LSTMBlockCell, BlockLSTM, BlockLSTMV2 and their Grad ops; Hochreiter & Schmidhuber 1997; peepholes: Gers
@@ -40,11 +40,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from minirnn import html
 from minirnn.engine.tensor import Tensor
 from minirnn.ops import check
 from minirnn.ops.fused import FusedOp, or_zeros, zeros
-from minirnn.ops.lstm_block.check import check_cell
+from minirnn.ops.lstm_block.check import attributes, check_cell
 from minirnn.ops.primitives import clip, concat, sigmoid, split, tanh
 
 
@@ -76,39 +78,18 @@ class LSTMBlockCellGradOutput(NamedTuple):
         return html.outputs(self)
 
 
-# ---- gate order of the columns of w, b and dicfo
-
-
-def join_gates(gate_order: str, i: Tensor, ci: Tensor, f: Tensor, o: Tensor) -> Tensor:
-    """Four (.., H) side by side: (.., 4H) in the given order."""
-    return concat([i, ci, f, o] if gate_order == "icfo" else [i, f, ci, o], i.ndim - 1)
-
-
-def split_gates(gate_order: str, z: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """(.., 4H) cut into i, ci, f, o."""
-    i, second, third, o = split(z, 4, z.ndim - 1)
-    return (i, second, third, o) if gate_order == "icfo" else (i, third, second, o)
-
-
 # ---- the definition, in primitives
 
 
-def step(
-    x: Tensor,
-    cs_prev: Tensor,
-    h_prev: Tensor,
-    w: Tensor,
-    wci: Tensor,
-    wcf: Tensor,
-    wco: Tensor,
-    b: Tensor,
-    *,
-    forget_bias: float,
-    cell_clip: float,
-    use_peephole: bool,
-    gate_order: str,
-) -> tuple[Tensor, ...]:
-    zi, zc, zf, zo = split_gates(gate_order, concat([x, h_prev], 1) @ w + b)
+def join_gates(i: Tensor, ci: Tensor, f: Tensor, o: Tensor) -> Tensor:
+    """Four (.., H) side by side: (.., 4H) in the order of the columns of w."""
+    return concat([i, ci, f, o], i.ndim - 1)
+
+
+def step(*inputs: Tensor, forget_bias: float, cell_clip: float, use_peephole: bool) -> tuple[Tensor, ...]:
+    """i, cs, f, o, ci, co, h from the arrays of `LSTMBlockInputs`."""
+    x, cs_prev, h_prev, w, wci, wcf, wco, b = inputs
+    zi, zc, zf, zo = split(concat([x, h_prev], 1) @ w + b, 4, 1)
     zf = zf + forget_bias
     if use_peephole:
         zi = zi + wci * cs_prev
@@ -117,7 +98,7 @@ def step(
     f = sigmoid(zf)
     ci = tanh(zc)
     cs = i * ci + f * cs_prev
-    if cell_clip > 0:
+    if cell_clip < np.inf:
         cs = clip(cs, -cell_clip, cell_clip, straight_through=True)
     if use_peephole:
         zo = zo + wco * cs
@@ -127,23 +108,9 @@ def step(
     return i, cs, f, o, ci, co, h
 
 
-def step_grad(
-    cs_prev: Tensor,
-    wci: Tensor,
-    wcf: Tensor,
-    wco: Tensor,
-    i: Tensor,
-    cs: Tensor,
-    f: Tensor,
-    o: Tensor,
-    ci: Tensor,
-    co: Tensor,
-    cs_grad: Tensor,
-    h_grad: Tensor,
-    *,
-    use_peephole: bool,
-    gate_order: str,
-) -> tuple[Tensor, ...]:
+def step_grad(*arrays: Tensor, use_peephole: bool) -> tuple[Tensor, ...]:
+    """cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad from the inputs, what was saved, cs_grad and h_grad."""
+    _, cs_prev, _, _, wci, wcf, wco, _, i, cs, f, o, ci, co, cs_grad, h_grad = arrays
     dzo = h_grad * co * o * (1 - o)
     dcs = cs_grad + h_grad * o * (1 - co * co)
     if use_peephole:
@@ -151,12 +118,15 @@ def step_grad(
     dzc = dcs * i * (1 - ci * ci)
     dzi = dcs * ci * i * (1 - i)
     dzf = dcs * cs_prev * f * (1 - f)
-    d = join_gates(gate_order, dzi, dzc, dzf, dzo)
+    dicfo = join_gates(dzi, dzc, dzf, dzo)
     cs_prev_grad = dcs * f
     if not use_peephole:
-        return cs_prev_grad, d, zeros(wci.shape, wci), zeros(wcf.shape, wcf), zeros(wco.shape, wco)
+        return cs_prev_grad, dicfo, zeros(wci.shape, wci), zeros(wcf.shape, wcf), zeros(wco.shape, wco)
     cs_prev_grad = cs_prev_grad + dzi * wci + dzf * wcf
-    return cs_prev_grad, d, (dzi * cs_prev).sum(0), (dzf * cs_prev).sum(0), (dzo * cs).sum(0)
+    return cs_prev_grad, dicfo, (dzi * cs_prev).sum(0), (dzf * cs_prev).sum(0), (dzo * cs).sum(0)
+
+
+# ---- the nodes
 
 
 class LSTMBlockCell(FusedOp):
@@ -165,7 +135,7 @@ class LSTMBlockCell(FusedOp):
     kernel = "lstm_block_cell"
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
-        return step(*inputs, **self.attributes, gate_order="icfo")
+        return step(*inputs, **self.attributes)
 
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
         x, cs_prev, h_prev, w, wci, wcf, wco, b = inputs
@@ -189,7 +159,7 @@ class LSTMBlockCell(FusedOp):
         grad_op = LSTMBlockCellGrad(use_peephole=use_peephole)
         cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad = grad_op(*inputs, i, cs, f, o, ci, co, cs_grad, h_grad)
         if gates:
-            dicfo = dicfo + join_gates("icfo", dzi, dzc, dzf, dzo)
+            dicfo = dicfo + join_gates(dzi, dzc, dzf, dzo)
             if use_peephole:
                 cs_prev_grad = cs_prev_grad + dzi * wci + dzf * wcf
                 wci_grad = wci_grad + (dzi * cs_prev).sum(0)
@@ -211,8 +181,7 @@ class LSTMBlockCellGrad(FusedOp):
     kernel = "lstm_block_cell_grad"
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
-        _, cs_prev, _, _, wci, wcf, wco, _, *rest = inputs
-        return step_grad(cs_prev, wci, wcf, wco, *rest, **self.attributes, gate_order="icfo")
+        return step_grad(*inputs, **self.attributes)
 
 
 def lstm_block_cell(
@@ -264,13 +233,9 @@ def lstm_block_cell(
         If a shape does not fit, B or H is 0, or an attribute is NaN.
     """
     op = "lstm_block_cell"
-    attributes = {
-        "forget_bias": check.number(op, "forget_bias", forget_bias),
-        "cell_clip": check.number(op, "cell_clip", cell_clip, finite=False),
-        "use_peephole": check.flag(op, "use_peephole", use_peephole),
-    }
     ts = check_cell(op, use_peephole, x, cs_prev, h_prev, w, wci, wcf, wco, b)
-    return LSTMBlockCellOutput(*LSTMBlockCell(**attributes)(*ts))
+    settled = attributes(op, forget_bias, cell_clip, use_peephole, ts[0].array.dtype)
+    return LSTMBlockCellOutput(*LSTMBlockCell(**settled)(*ts))
 
 
 def lstm_block_cell_grad(

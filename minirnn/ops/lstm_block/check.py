@@ -1,63 +1,38 @@
-"""Argument checks of the LSTM block ops."""
+"""Argument checks of the LSTM block ops, and what their attributes mean: settled here, once, for all devices."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from minirnn.engine.tensor import Tensor
 from minirnn.ops import check
 from minirnn.ops.fused import zeros
 
-_ROWS = {
-    "icfo": "rows are [x rows; h_prev rows], columns are the gates i, ci, f, o",
-    "ifco": "rows are [x rows; h_prev rows], columns are the gates i, f, ci, o",
-}
+_ROWS = "rows are [x rows; h_prev rows], columns are the gates "
+GATES = {"icfo": "i, ci, f, o", "ifco": "i, f, ci, o"}
 
 
-def _check_weights(
-    op: str, gate_order: str, x: Tensor, cs_prev: Tensor, h_prev: Tensor, weights: Sequence[Tensor], B: int, I: int
-) -> int:
-    _, H = check.rank(op, "cs_prev", cs_prev, "B H")
-    check.positive(op, "H", H, f"cs_prev {cs_prev.shape}")
-    batch_first = x.ndim == 3 and x.shape[0] == cs_prev.shape[0] != B
-    check.shape(
-        op,
-        "cs_prev",
-        cs_prev,
-        "B, H",
-        (B, H),
-        f"x {x.shape}",
-        "likely x is batch-first; expected time-major (T, B, I)" if batch_first else "",
-    )
-    check.shape(op, "h_prev", h_prev, "B, H", (B, H), f"x {x.shape} and cs_prev {cs_prev.shape}")
-    w, wci, wcf, wco, b = weights
-    source = f"x {x.shape} and cs_prev {cs_prev.shape}"
-    check.shape(op, "w", w, "I+H, 4H", (I + H, 4 * H), source, _ROWS[gate_order])
-    for name, p in (("wci", wci), ("wcf", wcf), ("wco", wco)):
-        check.shape(op, name, p, "H", (H,), source)
-    note = f"entries are the gates {', '.join(_names(gate_order))}"
-    if b.shape == (8 * H,):
-        note += "; likely the two biases of torch or cuDNN: here is one, their sum"
-    check.shape(op, "b", b, "4H", (4 * H,), source, note)
-    return H
+@check.remembered
+def attributes(op: str, forget_bias: Any, cell_clip: Any, use_peephole: Any, dtype: np.dtype[Any]) -> dict[str, Any]:
+    """The attributes for the kernels: numbers of the dtype of the arrays, as TensorFlow uses them.
 
-
-def _names(gate_order: str) -> tuple[str, ...]:
-    return ("i", "ci", "f", "o") if gate_order == "icfo" else ("i", "f", "ci", "o")
-
-
-def _peepholes(use_peephole: bool, h_prev: Any, wci: Any, wcf: Any, wco: Any) -> tuple[Any, Any, Any]:
-    """Without peepholes their weights are not read, so they may be None."""
-    if use_peephole or not isinstance(h_prev, Tensor) or h_prev.ndim != 2:
-        return wci, wcf, wco
-    blank = zeros(h_prev.shape[1:], h_prev)
-    return tuple(blank if p is None else p for p in (wci, wcf, wco))  # type: ignore[return-value]
+    A `cell_clip` that is not above 0 clips nothing: it becomes infinite. This is asked before it is rounded, so a limit
+    that is 0 in float16 clips to 0.
+    """
+    number = check.number(op, "cell_clip", cell_clip, finite=False)
+    with np.errstate(over="ignore"):
+        return {
+            "forget_bias": float(dtype.type(check.number(op, "forget_bias", forget_bias))),
+            "cell_clip": float(dtype.type(number)) if number > 0 else np.inf,
+            "use_peephole": check.flag(op, "use_peephole", use_peephole),
+        }
 
 
 def check_cell(
     op: str,
-    use_peephole: bool,
+    use_peephole: Any,
     x: Any,
     cs_prev: Any,
     h_prev: Any,
@@ -68,23 +43,20 @@ def check_cell(
     b: Any,
     **saved: Any,
 ) -> list[Tensor]:
-    place = check.device_of(x, cs_prev, h_prev, w, wci, wcf, wco, b, *saved.values())
-    ts = check.tensors(op, place, x=x, cs_prev=cs_prev, h_prev=h_prev)
-    wci, wcf, wco = _peepholes(use_peephole, ts[2], wci, wcf, wco)
-    ts = check.tensors(op, x=ts[0], cs_prev=ts[1], h_prev=ts[2], w=w, wci=wci, wcf=wcf, wco=wco, b=b, **saved)
-    x, cs_prev, h_prev, *weights = ts[:8]
-    B, I = check.rank(op, "x", x, "B I")
-    check.positive(op, "B", B, f"x {x.shape}")
-    H = _check_weights(op, "icfo", x, cs_prev, h_prev, weights, B, I)
-    for name, t in zip(saved, ts[8:], strict=True):
-        check.shape(op, name, t, "B, H", (B, H), f"cs_prev {cs_prev.shape}")
+    """The arguments of a cell op as Tensors that fit each other."""
+    if wci is None or wcf is None or wco is None:
+        x, cs_prev, h_prev, wci, wcf, wco = _blank_peepholes(
+            op, use_peephole, saved, x, cs_prev, h_prev, w, wci, wcf, wco, b
+        )
+    ts = check.tensors(op, x=x, cs_prev=cs_prev, h_prev=h_prev, w=w, wci=wci, wcf=wcf, wco=wco, b=b, **saved)
+    _cell_shapes(op, tuple(saved), *[t.array.shape for t in ts])
     return ts
 
 
 def check_sequence(
     op: str,
     gate_order: str,
-    use_peephole: bool,
+    use_peephole: Any,
     seq_len_max: Any,
     x: Any,
     cs_prev: Any,
@@ -96,14 +68,78 @@ def check_sequence(
     b: Any,
     **saved: Any,
 ) -> tuple[int, list[Tensor]]:
-    place = check.device_of(x, cs_prev, h_prev, w, wci, wcf, wco, b, *saved.values())
-    ts = check.tensors(op, place, x=x, cs_prev=cs_prev, h_prev=h_prev)
-    wci, wcf, wco = _peepholes(use_peephole, ts[2], wci, wcf, wco)
-    ts = check.tensors(op, x=ts[0], cs_prev=ts[1], h_prev=ts[2], w=w, wci=wci, wcf=wcf, wco=wco, b=b, **saved)
-    x, cs_prev, h_prev, *weights = ts[:8]
+    """`seq_len_max` as a number and the arguments of a sequence op as Tensors that fit each other."""
+    if wci is None or wcf is None or wco is None:
+        x, cs_prev, h_prev, wci, wcf, wco = _blank_peepholes(
+            op, use_peephole, saved, x, cs_prev, h_prev, w, wci, wcf, wco, b
+        )
+    ts = check.tensors(op, x=x, cs_prev=cs_prev, h_prev=h_prev, w=w, wci=wci, wcf=wcf, wco=wco, b=b, **saved)
+    shapes = [t.array.shape for t in ts]
+    _sequence_shapes(op, gate_order, tuple(saved), *shapes)
+    return check.integer(op, "seq_len_max", seq_len_max, 0, shapes[0][0], f" (T, from x {shapes[0]})"), ts
+
+
+def _blank_peepholes(op: str, use_peephole: Any, saved: dict[str, Any], *inputs: Any) -> tuple[Any, ...]:
+    """x, cs_prev, h_prev, wci, wcf, wco with zeros for None: without peepholes their weights are not read."""
+    x, cs_prev, h_prev, w, *peepholes, b = inputs
+    place = check.device_of(*inputs, *saved.values())
+    x, cs_prev, h_prev = check.tensors(op, place, x=x, cs_prev=cs_prev, h_prev=h_prev)
+    if not use_peephole and h_prev.ndim == 2:
+        blank = zeros(h_prev.shape[1:], h_prev)
+        peepholes = [blank if p is None else p for p in peepholes]
+    return x, cs_prev, h_prev, *peepholes
+
+
+Shape = tuple[int, ...]
+
+
+@check.remembered
+def _cell_shapes(op: str, saved: tuple[str, ...], x: Shape, cs_prev: Shape, *shapes: Shape) -> None:
+    B, I = check.rank(op, "x", x, "B I")
+    check.positive(op, "B", B, f"x {x}")
+    H = _weight_shapes(op, "icfo", x, cs_prev, *shapes[:6], B=B, I=I)
+    for name, shape in zip(saved, shapes[6:], strict=True):
+        check.shape(op, name, shape, "B, H", (B, H), f"cs_prev {cs_prev}")
+
+
+@check.remembered
+def _sequence_shapes(
+    op: str, gate_order: str, saved: tuple[str, ...], x: Shape, cs_prev: Shape, *shapes: Shape
+) -> None:
     T, B, I = check.rank(op, "x", x, "T B I")
-    H = _check_weights(op, gate_order, x, cs_prev, h_prev, weights, B, I)
-    L = check.integer(op, "seq_len_max", seq_len_max, 0, T, f" (T, from x {x.shape})")
-    for name, t in zip(saved, ts[8:], strict=True):
-        check.shape(op, name, t, "T, B, H", (T, B, H), f"x {x.shape} and cs_prev {cs_prev.shape}")
-    return L, ts
+    H = _weight_shapes(op, gate_order, x, cs_prev, *shapes[:6], B=B, I=I)
+    for name, shape in zip(saved, shapes[6:], strict=True):
+        check.shape(op, name, shape, "T, B, H", (T, B, H), f"x {x} and cs_prev {cs_prev}")
+
+
+def _weight_shapes(
+    op: str,
+    gate_order: str,
+    x: Shape,
+    cs_prev: Shape,
+    h_prev: Shape,
+    w: Shape,
+    wci: Shape,
+    wcf: Shape,
+    wco: Shape,
+    b: Shape,
+    *,
+    B: int,
+    I: int,
+) -> int:
+    """H, if the states and weights fit x."""
+    _, H = check.rank(op, "cs_prev", cs_prev, "B H")
+    check.positive(op, "H", H, f"cs_prev {cs_prev}")
+    batch_first = len(x) == 3 and x[0] == cs_prev[0] != B
+    note = "likely x is batch-first; expected time-major (T, B, I)" if batch_first else ""
+    check.shape(op, "cs_prev", cs_prev, "B, H", (B, H), f"x {x}", note)
+    source = f"x {x} and cs_prev {cs_prev}"
+    check.shape(op, "h_prev", h_prev, "B, H", (B, H), source)
+    check.shape(op, "w", w, "I+H, 4H", (I + H, 4 * H), source, _ROWS + GATES[gate_order])
+    for name, p in (("wci", wci), ("wcf", wcf), ("wco", wco)):
+        check.shape(op, name, p, "H", (H,), source)
+    note = f"entries are the gates {GATES[gate_order]}"
+    if b == (8 * H,):
+        note += "; likely the two biases of torch or cuDNN: here is one, their sum"
+    check.shape(op, "b", b, "4H", (4 * H,), source, note)
+    return H

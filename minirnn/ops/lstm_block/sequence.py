@@ -1,6 +1,6 @@
 """BlockLSTM and BlockLSTMV2: a whole LSTM sequence as one node, and its gradient.
 
-The step and its formulas: `lstm_block`. A sequence runs the step for t = 0 .. seq_len_max - 1. Backward it goes from
+The step and its formulas are in `cell`. A sequence runs the step for t = 0 .. seq_len_max - 1. Backward it goes from
 the last step to the first: what a step returns for cs_prev and h_prev is added to ``cs_grad`` and ``h_grad`` of the
 step before, and the gradients of the weights add up over the steps (backpropagation through time, Werbos 1990).
 """
@@ -11,14 +11,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from minirnn import html
+from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 from minirnn.ops import check
 from minirnn.ops.fused import FusedOp, or_zeros, zeros
 from minirnn.ops.lstm_block.cell import join_gates, step, step_grad
-from minirnn.ops.lstm_block.check import check_sequence
+from minirnn.ops.lstm_block.check import attributes, check_sequence
 from minirnn.ops.primitives import concat, expand_dims, stack
 
-_SAVED = ("i", "cs", "f", "o", "ci", "co", "h")
+_SAVED = ("i", "cs", "f", "o", "ci", "co", "h", "cs_grad", "h_grad")
 
 
 class BlockLSTMOutput(NamedTuple):
@@ -59,12 +60,12 @@ class BlockLSTM(FusedOp):
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         x, cs, h, *weights = inputs
-        attributes = dict(self.attributes)
-        L = attributes.pop("seq_len_max")
+        settled = dict(self.attributes)
+        L = settled.pop("seq_len_max")
         T, B, H = x.shape[0], *cs.shape
         steps: list[Sequence[Tensor]] = []
         for t in range(L):
-            values = step(x[t], cs, h, *weights, **attributes)
+            values = step(x[t], cs, h, *weights, **settled)
             cs, h = values[1], values[6]
             steps.append(values)
         if L == 0:
@@ -78,22 +79,21 @@ class BlockLSTM(FusedOp):
         i_grad, cs_grad, f_grad, o_grad, ci_grad, co_grad, h_grad = dy
         cs_grad = or_zeros(cs_grad, cs)
         h_grad = or_zeros(h_grad, h)
-        L = self.attributes["seq_len_max"]
-        grad_op = BlockLSTMGrad(**{k: self.attributes[k] for k in ("seq_len_max", "use_peephole", "gate_order")})
+        L, use_peephole = self.attributes["seq_len_max"], self.attributes["use_peephole"]
+        grad_op = BlockLSTMGrad(seq_len_max=L, use_peephole=use_peephole)
         if all(g is None for g in (i_grad, f_grad, o_grad, ci_grad, co_grad)) or L == 0:
             return grad_op(*inputs, *y, cs_grad, h_grad)
 
         # Gradients that arrive at i, f, o, ci, co. They reach the pre-activations dz of their own step, and through
         # these the state before it, where they join cs_grad and h_grad of the step before. Nothing past L counts.
         x, cs_prev, h_prev, w, wci, wcf, wco, _ = inputs
-        use_peephole, gate_order = self.attributes["use_peephole"], self.attributes["gate_order"]
         I = x.shape[2]
         x, i, cs, f, o, ci, co, h = (a[:L] for a in (x, i, cs, f, o, ci, co, h))
         dzi = or_zeros(i_grad, y[0])[:L] * i * (1 - i)
         dzf = or_zeros(f_grad, y[2])[:L] * f * (1 - f)
         dzo = or_zeros(o_grad, y[3])[:L] * o * (1 - o)
         dzc = or_zeros(ci_grad, y[4])[:L] * (1 - ci * ci)
-        dz = join_gates(gate_order, dzi, dzc, dzf, dzo)  # (L, B, 4H)
+        dz = join_gates(dzi, dzc, dzf, dzo)  # (L, B, 4H)
         xh_grad = dz @ w.T  # (L, B, I+H)
         h_before = concat([expand_dims(h_prev, 0), h[:-1]])  # (L, B, H)
         cs_before = concat([expand_dims(cs_prev, 0), cs[:-1]])
@@ -133,7 +133,6 @@ class BlockLSTMGrad(FusedOp):
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad = inputs
         L, use_peephole = self.attributes["seq_len_max"], self.attributes["use_peephole"]
-        gate_order = self.attributes["gate_order"]
         T, I = x.shape[0], x.shape[2]
         dc, dh = zeros(cs_prev.shape, cs_prev), zeros(h_prev.shape, h_prev)
         w_grad, b_grad = zeros(w.shape, w), zeros(b.shape, b)
@@ -142,17 +141,9 @@ class BlockLSTMGrad(FusedOp):
         for t in reversed(range(L)):
             cp, hp = (cs[t - 1], h[t - 1]) if t > 0 else (cs_prev, h_prev)
             saved = i[t], cs[t], f[t], o[t], ci[t], co[t]
-            dc, d, *peephole = step_grad(
-                cp,
-                wci,
-                wcf,
-                wco,
-                *saved,
-                cs_grad[t] + dc,
-                h_grad[t] + dh,
-                use_peephole=use_peephole,
-                gate_order=gate_order,
-            )
+            step_inputs = x[t], cp, hp, w, wci, wcf, wco, b
+            upstream = cs_grad[t] + dc, h_grad[t] + dh
+            dc, d, *peephole = step_grad(*step_inputs, *saved, *upstream, use_peephole=use_peephole)
             xh_grad = d @ w.T
             x_grads.insert(0, expand_dims(xh_grad[:, :I], 0))
             dh = xh_grad[:, I:]
@@ -204,15 +195,8 @@ def block_lstm(
     ValueError
         If a shape does not fit, seq_len_max is not in 0 .. T, H is 0, or an attribute is NaN.
     """
-    op = "block_lstm"
-    attributes = {
-        "forget_bias": check.number(op, "forget_bias", forget_bias),
-        "cell_clip": check.number(op, "cell_clip", cell_clip, finite=False),
-        "use_peephole": check.flag(op, "use_peephole", use_peephole),
-        "gate_order": "icfo",
-    }
-    L, ts = check_sequence(op, "icfo", use_peephole, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b)
-    return BlockLSTMOutput(*BlockLSTM(seq_len_max=L, **attributes)(*ts))
+    inputs = x, cs_prev, h_prev, w, wci, wcf, wco, b
+    return _sequence("block_lstm", "icfo", seq_len_max, inputs, forget_bias, cell_clip, use_peephole)
 
 
 def block_lstm_v2(
@@ -236,15 +220,23 @@ def block_lstm_v2(
 
     Parameters, returns and errors: as `block_lstm`.
     """
-    op = "block_lstm_v2"
-    attributes = {
-        "forget_bias": 0.0,
-        "cell_clip": check.number(op, "cell_clip", cell_clip, finite=False),
-        "use_peephole": check.flag(op, "use_peephole", use_peephole),
-        "gate_order": "ifco",
-    }
-    L, ts = check_sequence(op, "ifco", use_peephole, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b)
-    return BlockLSTMOutput(*BlockLSTM(seq_len_max=L, **attributes)(*ts))
+    inputs = x, cs_prev, h_prev, w, wci, wcf, wco, b
+    return _sequence("block_lstm_v2", "ifco", seq_len_max, inputs, 0.0, cell_clip, use_peephole)
+
+
+def _sequence(
+    op: str,
+    gate_order: str,
+    seq_len_max: Any,
+    inputs: Sequence[Any],
+    forget_bias: Any,
+    cell_clip: Any,
+    use_peephole: Any,
+) -> BlockLSTMOutput:
+    """Both forward ops."""
+    L, ts = check_sequence(op, gate_order, use_peephole, seq_len_max, *inputs)
+    settled = attributes(op, forget_bias, cell_clip, use_peephole, ts[0].dtype)
+    return BlockLSTMOutput(*BlockLSTM(seq_len_max=L, **settled)(*_in_gate_order(gate_order, ts)))
 
 
 def block_lstm_grad(
@@ -296,8 +288,8 @@ def block_lstm_grad(
     TypeError, ValueError
         As `block_lstm`.
     """
-    saved = dict(zip(_SAVED, (i, cs, f, o, ci, co, h), strict=True), cs_grad=cs_grad, h_grad=h_grad)
-    return _grad("block_lstm_grad", "icfo", use_peephole, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, saved)
+    inputs, saved = (x, cs_prev, h_prev, w, wci, wcf, wco, b), (i, cs, f, o, ci, co, h, cs_grad, h_grad)
+    return _sequence_grad("block_lstm_grad", "icfo", seq_len_max, inputs, saved, use_peephole)
 
 
 def block_lstm_grad_v2(
@@ -323,17 +315,44 @@ def block_lstm_grad_v2(
     use_peephole: bool,
 ) -> BlockLSTMGradOutput:
     """`block_lstm_grad` for `block_lstm_v2`: gates in the order i, f, ci, o. Otherwise the same."""
-    saved = dict(zip(_SAVED, (i, cs, f, o, ci, co, h), strict=True), cs_grad=cs_grad, h_grad=h_grad)
-    return _grad(
-        "block_lstm_grad_v2", "ifco", use_peephole, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, saved
-    )
+    inputs, saved = (x, cs_prev, h_prev, w, wci, wcf, wco, b), (i, cs, f, o, ci, co, h, cs_grad, h_grad)
+    return _sequence_grad("block_lstm_grad_v2", "ifco", seq_len_max, inputs, saved, use_peephole)
 
 
-def _grad(
-    op: str, gate_order: str, use_peephole: bool, seq_len_max: Any, *inputs_and_saved: Any
+def _sequence_grad(
+    op: str, gate_order: str, seq_len_max: Any, inputs: Sequence[Any], saved: Sequence[Any], use_peephole: Any
 ) -> BlockLSTMGradOutput:
-    *inputs, saved = inputs_and_saved
+    """Both Grad ops."""
     use_peephole = check.flag(op, "use_peephole", use_peephole)
-    L, ts = check_sequence(op, gate_order, use_peephole, seq_len_max, *inputs, **saved)
-    node = BlockLSTMGrad(seq_len_max=L, use_peephole=use_peephole, gate_order=gate_order)
-    return BlockLSTMGradOutput(*node(*ts))
+    L, ts = check_sequence(op, gate_order, use_peephole, seq_len_max, *inputs, **dict(zip(_SAVED, saved, strict=True)))
+    grads = BlockLSTMGrad(seq_len_max=L, use_peephole=use_peephole)(*_in_gate_order(gate_order, ts))
+    if gate_order == "ifco":
+        grads[3], grads[7] = exchange_f_and_ci(grads[3]), exchange_f_and_ci(grads[7])  # w_grad, b_grad
+    return BlockLSTMGradOutput(*grads)
+
+
+# ---- gate order: the kernels know one, i, ci, f, o
+
+
+class ExchangeGates(Op):
+    """y = x with the columns of f and ci exchanged        dx = dy with them exchanged back"""
+
+    reads_inputs = False
+
+    def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+        return (exchange_f_and_ci(dy),)
+
+
+def exchange_f_and_ci(x: Tensor) -> Tensor:
+    """Turn the last axis, 4H long, from the order i, f, ci, o into i, ci, f, o, or back."""
+    H, array, device = x.shape[-1] // 4, x.array, x.device
+    parts = [slice(0, H), slice(2 * H, 3 * H), slice(H, 2 * H), slice(3 * H, 4 * H)]
+    columns = device.concatenate([device.getitem(array, (Ellipsis, part)) for part in parts], x.ndim - 1)
+    return record(ExchangeGates(), device, columns, (x,))
+
+
+def _in_gate_order(gate_order: str, ts: list[Tensor]) -> list[Tensor]:
+    """The arguments of a sequence op with the columns of w and b in the order i, ci, f, o."""
+    if gate_order == "icfo":
+        return ts
+    return [*ts[:3], exchange_f_and_ci(ts[3]), *ts[4:7], exchange_f_and_ci(ts[7]), *ts[8:]]

@@ -1,4 +1,4 @@
-"""The fast LSTM sequence in NumPy: same results as the loops in `lstm_block.py`, most of the time in matrix products.
+"""The fast LSTM sequence in NumPy: the results are those of `reference.py`, and most of the time goes into products.
 
 What makes it fast, in order of effect:
 
@@ -30,28 +30,16 @@ CELLS_PER_CHUNK = 1 << 16  # time steps times H times B whose backward factors a
 
 
 def forward(
-    x: np.ndarray,
-    cs_prev: np.ndarray,
-    h_prev: np.ndarray,
-    w: np.ndarray,
-    wci: np.ndarray,
-    wcf: np.ndarray,
-    wco: np.ndarray,
-    b: np.ndarray,
-    *,
-    seq_len_max: int,
-    forget_bias: float,
-    limit: float | None,
-    use_peephole: bool,
-    gate_order: str,
+    *inputs: np.ndarray, seq_len_max: int, forget_bias: float, cell_clip: float, use_peephole: bool
 ) -> tuple[np.ndarray, ...]:
-    """Return i, cs, f, o, ci, co, h as `lstm_block.block_lstm`; `limit` is the clip of cs, None for none."""
+    """Return i, cs, f, o, ci, co, h, as `sequence.block_lstm` does."""
+    x, cs_prev, h_prev, w, wci, wcf, wco, b = inputs
     T, B, _ = x.shape
     L, H, dtype = seq_len_max, cs_prev.shape[1], x.dtype
     dot, add, mul, tanh, minimum, maximum = np.dot, np.add, np.multiply, np.tanh, np.minimum, np.maximum
     half = np.array(0.5, dtype)  # a 0-d array costs less in a call than a Python number
 
-    W, R, bias, w_peephole = left_weights(x.shape[2], w, wci, wcf, wco, b, forget_bias, gate_order)
+    W, R, bias, w_peephole = left_weights(x.shape[2], w, wci, wcf, wco, b, forget_bias)
     wc_if, wc_o = w_peephole[1:], w_peephole[0]  # (2, H, 1), (H, 1)
 
     Z = workspace.empty((T, 4 * H, B), dtype)  # first pre-activations, then gates
@@ -68,8 +56,7 @@ def forward(
     Rh = workspace.empty((4 * H, B), dtype)
     i_ci = np.empty((H, B), dtype)
     peep_if, peep_o = np.empty((2, H, B), dtype), np.empty((H, B), dtype)
-    if limit is not None:
-        high, low = np.array(limit, dtype), np.array(-limit, dtype)
+    clips, high, low = cell_clip < np.inf, np.array(cell_clip, dtype), np.array(-cell_clip, dtype)
 
     n = max(1, min(L, COLUMNS_PER_PRODUCT // max(1, B)))
     buffer = workspace.empty((4 * H * n * B,), dtype)
@@ -94,7 +81,7 @@ def forward(
             mul(f, cs0, cs)
             mul(i, c, i_ci)
             add(cs, i_ci, cs)
-            if limit is not None:
+            if clips:
                 minimum(cs, high, out=cs)  # NaN stays NaN
                 maximum(cs, low, out=cs)
             if use_peephole:
@@ -117,7 +104,6 @@ def left_weights(
     wco: np.ndarray,
     b: np.ndarray,
     forget_bias: float,
-    gate_order: str,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return W (4H, I), R (4H, H), bias (4H, 1) and peephole weights o, i, f (3, H, 1), their sigmoid rows halved."""
     H, dtype = wci.shape[0], w.dtype
@@ -125,7 +111,7 @@ def left_weights(
     bias = np.empty((4 * H, 1), dtype)
     for k, gate in enumerate(ROWS):
         rows = slice(k * H, (k + 1) * H)
-        at = gate_order.index(gate) * H
+        at = "icfo".index(gate) * H
         # 32 rows of w at a time: a transposed copy in one go takes eight times as long when 4H is a power of two,
         # because its reads all fall into the same few cache lines.
         for j in range(0, I, 32):
@@ -141,29 +127,9 @@ def left_weights(
     return W, R, bias, half * np.stack([wco, wci, wcf])[:, :, None]
 
 
-def backward(
-    x: np.ndarray,
-    cs_prev: np.ndarray,
-    h_prev: np.ndarray,
-    w: np.ndarray,
-    wci: np.ndarray,
-    wcf: np.ndarray,
-    wco: np.ndarray,
-    i: np.ndarray,
-    cs: np.ndarray,
-    f: np.ndarray,
-    o: np.ndarray,
-    ci: np.ndarray,
-    co: np.ndarray,
-    h: np.ndarray,
-    cs_grad: np.ndarray,
-    h_grad: np.ndarray,
-    *,
-    seq_len_max: int,
-    use_peephole: bool,
-    gate_order: str,
-) -> tuple[np.ndarray, ...]:
+def backward(*arrays: np.ndarray, seq_len_max: int, use_peephole: bool) -> tuple[np.ndarray, ...]:
     """Return x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad."""
+    x, cs_prev, h_prev, w, wci, wcf, wco, _, i, cs, f, o, ci, co, h, cs_grad, h_grad = arrays
     T, B, I = x.shape
     L, H, dtype = seq_len_max, cs_prev.shape[1], x.dtype
     wci_grad, wcf_grad, wco_grad = (np.zeros(H, dtype) for _ in range(3))
@@ -181,10 +147,10 @@ def backward(
     has_cs_grad = bool(cs_grad.any())  # a loss of h alone is the usual case
 
     n = min(L, max(1, CELLS_PER_CHUNK // (H * B)))
-    D = workspace.empty((n, 4 * H, B), dtype)  # first factors, then dz; gates in the columns' order of w
+    D = workspace.empty((n, 4 * H, B), dtype)  # first factors, then dz; the gates in the order of w's columns
     gates = D.reshape(n, 4, H, B)
-    DI, DC, DF, DO = (gates[:, gate_order.index(g)] for g in "icfo")  # (n, H, B)
-    DICF = gates[:, :3]  # o is the last in both orders
+    DI, DC, DF, DO = (gates[:, k] for k in range(4))  # (n, H, B)
+    DICF = gates[:, :3]
     A = workspace.empty((n, H, B), dtype)
     DZ = workspace.empty((4 * H, L, B), dtype)  # dz of all steps
     dcs, dh = np.zeros((H, B), dtype), np.zeros((H, B), dtype)

@@ -9,16 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minirnn.devices.cpu.lstm_block import columns as lstm_block_sequence
-from minirnn.devices.cpu.lstm_block.cell import (
-    block_lstm,
-    block_lstm_grad,
-    block_lstm_grad_reference,
-    block_lstm_reference,
-    exchange_f_and_ci,
-    lstm_block_cell,
-    lstm_block_cell_grad,
-)
+from minirnn.devices.cpu.lstm_block import cell, columns, reference, sequence
 from tests.devices.cpu.kernel_checks import (
     LAYOUTS,
     TOLERANCE,
@@ -28,6 +19,38 @@ from tests.devices.cpu.kernel_checks import (
     golden,
     load,
 )
+
+
+def exchange_f_and_ci(a: np.ndarray) -> np.ndarray:
+    """The last axis of w or b from i, ci, f, o to i, f, ci, o or back."""
+    first, second, third, fourth = np.split(a, 4, axis=-1)
+    return np.concatenate([first, third, second, fourth], axis=-1)
+
+
+def as_the_op_calls_it(kernel: Any) -> Any:
+    """A kernel with what the op settles before it: numbers of the dtype, an infinite clip for none, the gate order."""
+
+    def call(*arrays: np.ndarray, gate_order: str = "icfo", **attributes: Any) -> tuple[np.ndarray, ...]:
+        with np.errstate(over="ignore"):
+            for name in attributes.keys() & {"forget_bias", "cell_clip"}:
+                number = attributes[name]
+                none = name == "cell_clip" and number <= 0
+                attributes[name] = np.inf if none else float(arrays[0].dtype.type(number))
+        if gate_order == "icfo":
+            return kernel(*arrays, **attributes)
+        weights = exchange_f_and_ci(arrays[3]), *arrays[4:7], exchange_f_and_ci(arrays[7])
+        results = list(kernel(*arrays[:3], *weights, *arrays[8:], **attributes))
+        for k in (3, 7) if len(arrays) > 8 else ():  # w_grad, b_grad
+            results[k] = exchange_f_and_ci(results[k])
+        return tuple(results)
+
+    return call
+
+
+lstm_block_cell, lstm_block_cell_grad = map(as_the_op_calls_it, (cell.lstm_block_cell, cell.lstm_block_cell_grad))
+block_lstm, block_lstm_grad = map(as_the_op_calls_it, (sequence.block_lstm, sequence.block_lstm_grad))
+block_lstm_reference = as_the_op_calls_it(reference.block_lstm_reference)
+block_lstm_grad_reference = as_the_op_calls_it(reference.block_lstm_grad_reference)
 
 INPUTS = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
 OUTPUTS = ("i", "cs", "f", "o", "ci", "co", "h")
@@ -54,8 +77,8 @@ def draw(rng: np.random.Generator, count: int, shape: tuple[int, ...], dtype: st
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of two or three steps at the sizes used here, so that their edges lie inside the sequence."""
-    monkeypatch.setattr(lstm_block_sequence, "COLUMNS_PER_PRODUCT", 7)
-    monkeypatch.setattr(lstm_block_sequence, "CELLS_PER_CHUNK", 50)
+    monkeypatch.setattr(columns, "COLUMNS_PER_PRODUCT", 7)
+    monkeypatch.setattr(columns, "CELLS_PER_CHUNK", 50)
 
 
 # --- TensorFlow's values --------------------------------------------------------------------------------------------
@@ -204,8 +227,8 @@ def test_gradient_is_a_function_of_whatever_was_saved(
 def test_saved_outputs_reach_the_gradient_without_a_copy(rng: np.random.Generator) -> None:
     outputs = block_lstm(*inputs(rng, (T, B)), **FULL, seq_len_max=T, gate_order="icfo")
     for a in outputs:
-        assert np.shares_memory(lstm_block_sequence.column_layout(a), a)
-        assert not np.shares_memory(lstm_block_sequence.column_layout(a.copy("C")), a)
+        assert np.shares_memory(columns.column_layout(a), a)
+        assert not np.shares_memory(columns.column_layout(a.copy("C")), a)
 
 
 @pytest.mark.parametrize("zero", ["cs_grad", "h_grad"])

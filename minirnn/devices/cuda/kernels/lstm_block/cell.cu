@@ -3,12 +3,11 @@
 //
 //   H units, B rows of a batch; states and gates are (B, H), z and dicfo (B, 4H), peepholes (H,), b (4H,)
 //   one thread = one unit of one row; neighboring threads take neighboring units, neighbors in memory in every array
-//   columns of z, b and dicfo: i first, o last; gates ci and f are numbers `ci_at` and `f_at`, 1 and 2 (ICFO) or 2 and 1 (IFCO)
+//   columns of z, b and dicfo: the gates i, ci, f, o
 #include "activation.cuh"
 
 // z = [x | h_prev] @ w, summed in `acc`
-extern "C" __global__ void lstm_block_cell(int B, int H, int ci_at, int f_at, int use_peephole, int clips, acc forget_bias,
-                                           acc cell_clip, const acc *z, const real *b, const real *cs_prev_,
+extern "C" __global__ void lstm_block_cell(int B, int H, int use_peephole, acc forget_bias, acc cell_clip, const acc *z, const real *b, const real *cs_prev_,
                                            const real *wci, const real *wcf, const real *wco, real *i_, real *cs_,
                                            real *f_, real *o_, real *ci_, real *co_, real *h_) {
     const int row = cell_row(), unit = cell_unit();
@@ -18,8 +17,8 @@ extern "C" __global__ void lstm_block_cell(int B, int H, int ci_at, int f_at, in
     const acc cs_prev = acc(cs_prev_[k]);
 
     acc zi = z[0] + acc(b[0]);
-    acc zc = z[ci_at * H] + acc(b[ci_at * H]);
-    acc zf = z[f_at * H] + acc(b[f_at * H]) + forget_bias;
+    acc zc = z[H] + acc(b[H]);
+    acc zf = z[2 * H] + acc(b[2 * H]) + forget_bias;
     acc zo = z[3 * H] + acc(b[3 * H]);
     if (use_peephole) {
         zi = zi + acc(wci[unit]) * cs_prev;
@@ -29,7 +28,7 @@ extern "C" __global__ void lstm_block_cell(int B, int H, int ci_at, int f_at, in
     const acc ci = tanh(zc);
     const acc f = sigmoid(zf);
     acc cs = i * ci + f * cs_prev;
-    if (clips) cs = cs < -cell_clip ? -cell_clip : cs > cell_clip ? cell_clip : cs;  // NaN stays NaN
+    cs = cs < -cell_clip ? -cell_clip : cs > cell_clip ? cell_clip : cs;  // NaN stays NaN; cell_clip may be infinite
     if (use_peephole) zo = zo + acc(wco[unit]) * cs;                                 // the new cs, already clipped
     const acc o = sigmoid(zo);
     const acc co = tanh(cs);
@@ -40,7 +39,7 @@ extern "C" __global__ void lstm_block_cell(int B, int H, int ci_at, int f_at, in
 }
 
 // cs_next_grad: what step t+1 sent to this step's cs, or null
-extern "C" __global__ void lstm_block_cell_grad(int B, int H, int ci_at, int f_at, int use_peephole, const real *cs_prev_,
+extern "C" __global__ void lstm_block_cell_grad(int B, int H, int use_peephole, const real *cs_prev_,
                                                 const real *wci, const real *wcf, const real *wco, const real *i_,
                                                 const real *f_, const real *o_, const real *ci_, const real *co_,
                                                 const real *cs_grad_, const real *h_grad_, const real *cs_next_grad,
@@ -64,14 +63,14 @@ extern "C" __global__ void lstm_block_cell_grad(int B, int H, int ci_at, int f_a
     acc cs_prev_grad = dcs * f;
     if (use_peephole) cs_prev_grad = cs_prev_grad + dzi * acc(wci[unit]) + dzf * acc(wcf[unit]);
 
-    dicfo[0] = real(dzi), dicfo[ci_at * H] = real(dzc), dicfo[f_at * H] = real(dzf), dicfo[3 * H] = real(dzo);
+    dicfo[0] = real(dzi), dicfo[H] = real(dzc), dicfo[2 * H] = real(dzf), dicfo[3 * H] = real(dzo);
     cs_prev_grad_[k] = real(cs_prev_grad);
 }
 
 // wci_grad = sum of dzi * cs_prev, wcf_grad = sum of dzf * cs_prev, wco_grad = sum of dzo * cs over all rows of all steps
 //   cs: (rows, H) with rows = T*B; cs_prev of the first B rows is `cs_first`, of the others it lies B rows earlier in cs
 //   one thread = one unit
-extern "C" __global__ void lstm_peephole_grad(i64 rows, int B, int H, int f_at, const real *dicfo, const real *cs_first,
+extern "C" __global__ void lstm_peephole_grad(i64 rows, int B, int H, const real *dicfo, const real *cs_first,
                                               const real *cs, real *wci_grad, real *wcf_grad, real *wco_grad) {
     const int unit = element();
     if (unit >= H) return;
@@ -80,7 +79,7 @@ extern "C" __global__ void lstm_peephole_grad(i64 rows, int B, int H, int f_at, 
         const acc cs_prev = acc(r < B ? cs_first[r * H + unit] : cs[(r - B) * H + unit]);
         const real *dz = dicfo + r * 4 * H + unit;
         dwci += acc(dz[0]) * cs_prev;
-        dwcf += acc(dz[f_at * H]) * cs_prev;
+        dwcf += acc(dz[2 * H]) * cs_prev;
         dwco += acc(dz[3 * H]) * acc(cs[r * H + unit]);
     }
     wci_grad[unit] = real(dwci), wcf_grad[unit] = real(dwcf), wco_grad[unit] = real(dwco);

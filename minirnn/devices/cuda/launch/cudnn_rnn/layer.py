@@ -14,7 +14,7 @@ import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.cudnn_rnn.layout import GATES
-from minirnn.devices.cuda.launch.lstm_block.cell import flat
+from minirnn.devices.cuda.launch.lstm_block.sequence import flat
 from minirnn.devices.cuda.launch.narrow import in_order
 from minirnn.devices.cuda.launch.primitives.elementwise import cells, copy
 from minirnn.devices.cuda.launch.primitives.products import product
