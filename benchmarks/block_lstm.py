@@ -32,10 +32,10 @@ def kernels(T: int, B: int, I: int, H: int) -> tuple[Callable[[], object], Calla
     inputs += (draw(4 * H),)
     cs_grad, h_grad = np.zeros((T, B, H), np.float32), draw(T, B, H)
     cpu = devices.get("cpu")
-    same = {"seq_len_max": T, "use_peephole": False, "gate_order": "icfo"}
+    same = {"seq_len_max": T, "use_peephole": False}
 
     def forward() -> tuple[np.ndarray, ...]:
-        return cpu.block_lstm(*inputs, forget_bias=1.0, cell_clip=0.0, **same)  # type: ignore[no-any-return]
+        return cpu.block_lstm(*inputs, forget_bias=1.0, cell_clip=np.inf, **same)  # type: ignore[no-any-return]
 
     return forward, lambda: cpu.block_lstm_grad(*inputs, *forward(), cs_grad, h_grad, **same)
 
