@@ -1,248 +1,25 @@
 """The backward pass: from outputs back to what they were computed from, newest first.
 
 Tensors carry a number that only grows (``seq``), so sorting by it is a topological order: no recursion, no depth
-limit. What users call is at the end: `Tensor.backward` and `grad`.
+limit. What users call stands first: `Tensor.backward` and `grad`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from minirnn.devices.base import Device, sum_to_shape
-from minirnn.engine.tape import FREED, Cotangents, enable_grad, mode, no_grad, outputs_of
-from minirnn.engine.tensor import Tensor, as_tensor, leaf
+from minirnn.devices.base import sum_to_shape
+from minirnn.engine.arguments import gradients_of, seeds_of, tensors_of
+from minirnn.engine.outputs import backward_on_arrays, backward_on_tensors
+from minirnn.engine.tape import FREED, enable_grad, no_grad
+from minirnn.engine.tensor import Tensor, leaf
 
 _seq = attrgetter("seq")
 _SCALARS = frozenset((np.float16, np.float32, np.float64))
-
-
-def _walk(roots: Sequence[Tensor], oldest: int) -> tuple[list[Tensor], dict[Tensor, Tensor]]:
-    """The recorded Tensors that `roots` were made of, newest first: a topological order. Leaves are left out.
-
-    Those not newer than `oldest` are left out as well: they cannot depend on anything newer. The second result names
-    Tensors whose backward reads an input that was changed since.
-    """
-    nodes = [r for r in dict.fromkeys(roots) if r.op is not None and r.seq > oldest]
-    seen = set(nodes)
-    changed = {}
-    for n in nodes:  # the list grows while it is read
-        op: Any = n.op
-        if op is FREED:
-            raise RuntimeError(
-                "backward: this part of the tape was freed by an earlier backward pass\n"
-                "  expected one backward per forward; pass retain_graph=True to the earlier one to keep it"
-            )
-        for p in n.parents:
-            if p.seq > n.seq and op.reads_inputs:
-                changed[n] = p
-            if p.op is not None and p not in seen and p.seq > oldest:
-                seen.add(p)
-                nodes.append(p)
-    nodes.sort(key=_seq, reverse=True)
-    return nodes, changed
-
-
-def _run_backward(
-    roots: Sequence[Tensor],
-    seeds: Sequence[Tensor],
-    inputs: Sequence[Tensor] | None,
-    create_graph: bool,
-    retain_graph: bool,
-) -> dict[Tensor, Any]:
-    """Gradients of sum(root * seed) with respect to every leaf reached (`inputs` None) or to `inputs`.
-
-    Inside, a gradient is a Tensor if `create_graph` is set and a bare array otherwise.
-    """
-    oldest = 0
-    if inputs and all(t.op is not None for t in inputs):
-        oldest = min(t.seq for t in inputs)
-    nodes, changed = _walk(roots, oldest)
-
-    targets = set(inputs or ())
-    wanted: set[Tensor] | None = None
-    if inputs is not None:  # gradients flow only where they lead to one of the inputs
-        wanted = set(inputs)
-        path = []
-        for n in reversed(nodes):
-            if not wanted.isdisjoint(n.parents):
-                wanted.add(n)
-                path.append(n)
-        nodes = path[::-1]
-    if changed:
-        _check_unchanged(nodes, changed)
-
-    grads: dict[Tensor, Any] = {}
-    for r, s in zip(roots, seeds, strict=True):
-        if r.requires_grad:
-            g = s if create_graph else s.array
-            grads[r] = grads[r] + g if r in grads else g
-
-    results: dict[Tensor, Any] = {}
-    before = mode.enabled
-    mode.enabled = create_graph
-    try:
-        for n in nodes:
-            dy = grads.pop(n, None)
-            if dy is None:
-                continue
-            if n.hooks is not None:
-                dy = _call_hooks(n, dy, create_graph)
-            if n in targets:
-                results[n] = dy
-            op: Any = n.op
-            parents = n.parents
-            if create_graph:
-                gs = _apply_backward(op, n, dy)
-            elif not op.arithmetic:
-                gs = [g if g is None else g.array for g in _apply_backward(op, n, _wrap(n.device, dy))]
-            elif len(parents) == 2:  # two and one are spelled out: the list takes 0.1 us more
-                gs = op.backward(dy, n.array, parents[0].array, parents[1].array)
-            elif len(parents) == 1:
-                gs = op.backward(dy, n.array, parents[0].array)
-            else:
-                gs = op.backward(dy, n.array, *[p.array for p in parents])
-            if len(gs) != len(parents):
-                raise TypeError(
-                    f"backward of {op.name} returned {len(gs)} gradients for {len(parents)} inputs\n"
-                    "  expected one for each, None where there is none"
-                )
-            fit = op.broadcasts
-            for p, g in zip(parents, gs):  # noqa: B905  (strict=True takes 0.1 us more)
-                if g is None or not p.requires_grad or (wanted is not None and p not in wanted):
-                    continue
-                if fit:
-                    a = p.array
-                    # Two NumPy scalars of one class need no look at shape and dtype: this is the hottest line of all.
-                    if g.__class__ is not a.__class__ or (
-                        g.__class__ not in _SCALARS and (g.shape != a.shape or g.dtype != a.dtype)
-                    ):
-                        g = _fit(g, p, create_graph)
-                grads[p] = grads[p] + g if p in grads else g
-        for t, g in grads.items():  # what is left belongs to leaves, and to inputs that do not depend on others
-            if wanted is None or t in targets:
-                results[t] = g if t.hooks is None else _call_hooks(t, g, create_graph)
-    finally:
-        mode.enabled = before
-    if not (retain_graph or create_graph):
-        for n in nodes:
-            n.op = FREED
-            n.parents = ()
-    return results
-
-
-def _check_unchanged(nodes: Sequence[Tensor], changed: dict[Tensor, Tensor]) -> None:
-    for n in nodes:
-        if n in changed:
-            op: Any = n.op
-            raise RuntimeError(
-                f"backward: an input of {op.name} (shape {changed[n].shape}) was changed by assign() after use\n"
-                "  expected the values of the forward pass; call backward before changing parameters"
-            )
-
-
-def _wrap(device: Device, g: Any) -> Any:
-    return (
-        Cotangents({k: leaf(device, v) for k, v in g.parts.items()}) if isinstance(g, Cotangents) else leaf(device, g)
-    )
-
-
-def _apply_backward(op: Any, node: Tensor, dy: Any) -> Sequence[Any]:
-    """The backward of `op` on Tensors still tied to the tape, so that what it computes can be differentiated again."""
-    if isinstance(dy, Cotangents):
-        outs = outputs_of(node)
-        gs = op.backward([dy.parts.get(k) for k in range(len(outs))], outs, *node.parents)
-    else:
-        gs = op.backward(dy, node, *node.parents)
-    return gs
-
-
-def _fit(g: Any, p: Tensor, create_graph: bool) -> Any:
-    """Sum a gradient over the axes its input was broadcast along; give it the dtype of the input."""
-    if create_graph:
-        if g.shape != p.shape:
-            extra = g.ndim - p.ndim
-            axes = tuple(k for k in range(g.ndim) if k < extra or (p.shape[k - extra] == 1 and g.shape[k] != 1))
-            g = (g.sum(axis=axes, keepdims=True) if axes else g).reshape(p.shape)
-        return g.astype(p.dtype)
-    return p.device.cast(sum_to_shape(p.device, g, p.shape), p.dtype)
-
-
-def _call_hooks(t: Tensor, g: Any, create_graph: bool) -> Any:
-    value = g if create_graph else leaf(t.device, g)
-    # `retain_grad` keeps what is left after all other hooks.
-    for hook in sorted(t.hooks or (), key=lambda h: getattr(h, "retains", False)):
-        changed = hook(value)
-        if changed is not None:
-            if not isinstance(changed, Tensor) or changed.shape != value.shape or changed.dtype != value.dtype:
-                got = f"{changed.shape}, {changed.dtype}" if isinstance(changed, Tensor) else type(changed).__name__
-                raise ValueError(f"a hook returned {got}\n  expected None or a Tensor of {value.shape}, {value.dtype}")
-            value = changed
-    return value if create_graph else value.array
-
-
-# ---- what users call
-
-
-def _tensors(what: str, given: Any) -> tuple[Tensor, ...]:
-    """The outputs or inputs of `grad`."""
-    if isinstance(given, Tensor):
-        return (given,)
-    if isinstance(given, np.ndarray) or not isinstance(given, Iterable):
-        raise TypeError(f"grad: the {what} is a {type(given).__name__}\n  expected a Tensor or a sequence of Tensors")
-    ts = tuple(given)
-    for k, t in enumerate(ts):
-        if not isinstance(t, Tensor):
-            raise TypeError(f"grad: {what} {k} is a {type(t).__name__}\n  expected a Tensor")
-    return ts
-
-
-def _is_list_for(y: Tensor, grads: Any) -> bool:
-    """Whether `grads` is a list with one gradient for `y`; otherwise it is the gradient itself, perhaps as a list."""
-    if not isinstance(grads, (list, tuple)) or len(grads) != 1:
-        return False
-    return grads[0] is None or np.shape(grads[0]) == y.shape
-
-
-def _seeds(name: str, outputs: Sequence[Tensor], grads: Sequence[Any]) -> list[Tensor]:
-    if len(grads) != len(outputs):
-        raise ValueError(f"{name}: got {len(grads)} gradients for {len(outputs)} outputs\n  expected one for each")
-    if not outputs:
-        raise ValueError(f"{name}: got 0 outputs\n  expected at least one Tensor")
-    if not any(y.requires_grad for y in outputs):  # one constant among others is fine: its gradient is 0
-        shapes = ", ".join(str(y.shape) for y in outputs)
-        raise ValueError(
-            f"{name}: the output was not recorded (shape {shapes})\n"
-            "  expected a Tensor computed from one with requires_grad=True, outside no_grad()"
-        )
-    seeds = []
-    for k, (y, g) in enumerate(zip(outputs, grads, strict=True)):
-        if g is None:
-            if y.shape != ():
-                raise ValueError(
-                    f"{name}: output {k} has shape {y.shape} and no gradient was given for it\n"
-                    "  expected a loss of shape (), or a gradient of the output's shape\n"
-                    "  likely a sum() or mean() is missing"
-                )
-            seeds.append(leaf(y.device, y.device.full((), 1, y.dtype)))
-            continue
-        if not isinstance(g, Tensor):
-            g = as_tensor(g, y.device, y.dtype)
-        if g.device is not y.device:  # moved here, it would be a constant: its own gradient would be lost
-            raise ValueError(
-                f"{name}: the gradient of output {k} lives on {g.device}, the output on {y.device}\n"
-                f"  expected one device; move it with g.to({str(y.device)!r})"
-            )
-        if g.shape != y.shape or g.dtype != y.dtype:
-            raise ValueError(
-                f"{name}: the gradient of output {k} has shape {g.shape}, dtype {g.dtype}\n"
-                f"  expected those of the output: {y.shape}, {y.dtype}"
-            )
-        seeds.append(g)
-    return seeds
 
 
 def backward(self: Tensor, grad: Any = None, retain_graph: bool = False, create_graph: bool = False) -> None:
@@ -264,16 +41,14 @@ def backward(self: Tensor, grad: Any = None, retain_graph: bool = False, create_
     RuntimeError
         If the tape was freed, or a value it needs was changed by `Tensor.assign`.
     """
-    seeds = _seeds("backward", (self,), (grad,))
-    for t, g in _run_backward((self,), seeds, None, create_graph, retain_graph).items():
-        total = g if create_graph else leaf(t.device, g)
-        if t.grad is not None:
-            with enable_grad() if create_graph else no_grad():
-                total = t.grad + total
-        t.grad = total
+    gradients = _run_backward((self,), seeds_of("backward", (self,), (grad,)), None, create_graph, retain_graph)
+    with enable_grad() if create_graph else no_grad():
+        for t, g in gradients.items():
+            total = g if create_graph else leaf(t.device, g)
+            t.grad = total if t.grad is None else t.grad + total
 
 
-Tensor.backward = backward  # type: ignore[method-assign]
+Tensor.backward = backward  # type: ignore[assignment, method-assign]
 
 
 def grad(
@@ -306,27 +81,176 @@ def grad(
     ValueError, RuntimeError
         As `Tensor.backward`; ValueError also if an input does not require gradients.
     """
-    single_in, single_out = isinstance(inputs, Tensor), isinstance(outputs, Tensor)
-    ys, xs = _tensors("output", outputs), _tensors("input", inputs)
+    ys, xs = tensors_of("output", outputs), tensors_of("input", inputs)
     for k, t in enumerate(xs):
         if not t.requires_grad:
             raise ValueError(
                 f"grad: input {k} (shape {t.shape}) does not require gradients\n  expected requires_grad=True"
             )
-    if grad_outputs is None:
-        grads: Sequence[Any] = [None] * len(ys)
-    elif single_out and not _is_list_for(ys[0], grad_outputs):
-        grads = [grad_outputs]
-    else:
-        grads = list(grad_outputs) if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]
-    retain = create_graph if retain_graph is None else retain_graph
-    found = _run_backward(ys, _seeds("grad", ys, grads), xs, create_graph, retain)
+    seeds = seeds_of("grad", ys, gradients_of(outputs, ys, grad_outputs))
+    found = _run_backward(ys, seeds, xs, create_graph, create_graph if retain_graph is None else retain_graph)
     results = []
     for t in xs:
         g = found.get(t)
-        if g is None:
+        if g is None:  # it has no influence on the outputs
             g = t.device.full(t.shape, 0, t.dtype)
             results.append(leaf(t.device, g))
         else:
             results.append(g if create_graph else leaf(t.device, g))
-    return results[0] if single_in else tuple(results)
+    return results[0] if isinstance(inputs, Tensor) else tuple(results)
+
+
+# ---- the pass
+
+
+def _run_backward(
+    roots: Sequence[Tensor],
+    seeds: Sequence[Tensor],
+    inputs: Sequence[Tensor] | None,
+    create_graph: bool,
+    retain_graph: bool,
+) -> dict[Tensor, Any]:
+    """Gradients of sum(root * seed) with respect to every leaf reached (`inputs` None) or to `inputs`.
+
+    Inside, a gradient is a Tensor if `create_graph` is set and a bare array otherwise.
+    """
+    nodes, wanted = _in_order(roots, inputs)
+    targets = frozenset(inputs or ())
+    grads: dict[Tensor, Any] = {}
+    for r, s in zip(roots, seeds, strict=True):
+        if r.requires_grad:
+            g = s if create_graph else s.array
+            grads[r] = grads[r] + g if r in grads else g
+
+    results: dict[Tensor, Any] = {}
+    with enable_grad() if create_graph else no_grad():
+        for n in nodes:
+            dy = grads.pop(n, None)
+            if dy is None:
+                continue
+            if n.hooks is not None:
+                dy = _call_hooks(n, dy, create_graph)
+            if n in targets:
+                results[n] = dy
+            op: Any = n.op
+            parents = n.parents
+            if create_graph:
+                gs: Any = backward_on_tensors(op, n, dy)
+            elif not op.arithmetic:
+                gs = backward_on_arrays(op, n, dy)
+            elif len(parents) == 2:  # two and one are spelled out: the list takes 0.1 us more
+                gs = op.backward(dy, n.array, parents[0].array, parents[1].array)
+            elif len(parents) == 1:
+                gs = op.backward(dy, n.array, parents[0].array)
+            else:
+                gs = op.backward(dy, n.array, *[p.array for p in parents])
+            if len(gs) != len(parents):
+                raise _wrong_count(op, gs, parents)
+            fit = op.broadcasts
+            for p, g in zip(parents, gs):  # noqa: B905  (strict=True takes 0.1 us more)
+                if g is None or not p.requires_grad or (wanted is not None and p not in wanted):
+                    continue
+                if fit:
+                    a = p.array
+                    # Two NumPy scalars of one class need no look at shape and dtype: this is the hottest line of all.
+                    if g.__class__ is not a.__class__ or (
+                        g.__class__ not in _SCALARS and (g.shape != a.shape or g.dtype != a.dtype)
+                    ):
+                        g = _fit(g, p, create_graph)
+                grads[p] = grads[p] + g if p in grads else g
+        for t, g in grads.items():  # what is left belongs to leaves, and to inputs that do not depend on others
+            if wanted is None or t in targets:
+                results[t] = g if t.hooks is None else _call_hooks(t, g, create_graph)
+    if not (retain_graph or create_graph):
+        for n in nodes:
+            n.op = FREED
+            n.parents = ()
+    return results
+
+
+def _in_order(roots: Sequence[Tensor], inputs: Sequence[Tensor] | None) -> tuple[list[Tensor], set[Tensor] | None]:
+    """The nodes to visit, newest first, and where gradients flow: to what leads to one of `inputs`; None: anywhere."""
+    if inputs is None:
+        nodes, changed = _walk(roots, 0)
+        wanted = None
+    else:
+        # Nothing that is older than all inputs depends on them.
+        oldest = min((t.seq for t in inputs), default=0) if all(t.op is not None for t in inputs) else 0
+        nodes, changed = _walk(roots, oldest)
+        wanted = set(inputs)
+        path = []
+        for n in reversed(nodes):
+            if not wanted.isdisjoint(n.parents):
+                wanted.add(n)
+                path.append(n)
+        nodes = path[::-1]
+    if changed:
+        _check_unchanged(nodes, changed)
+    return nodes, wanted
+
+
+def _walk(roots: Sequence[Tensor], oldest: int) -> tuple[list[Tensor], dict[Tensor, Tensor]]:
+    """The recorded Tensors that `roots` were made of, newest first: a topological order. Leaves are left out.
+
+    Those not newer than `oldest` are left out as well: they cannot depend on anything newer. The second result names
+    Tensors whose backward reads an input that was changed since.
+    """
+    nodes = [r for r in dict.fromkeys(roots) if r.op is not None and r.seq > oldest]
+    seen = set(nodes)
+    changed = {}
+    for n in nodes:  # the list grows while it is read
+        op: Any = n.op
+        if op is FREED:
+            raise RuntimeError(
+                "backward: this part of the tape was freed by an earlier backward pass\n"
+                "  expected one backward per forward; pass retain_graph=True to the earlier one to keep it"
+            )
+        for p in n.parents:
+            if p.seq > n.seq and op.reads_inputs:
+                changed[n] = p
+            if p.op is not None and p not in seen and p.seq > oldest:
+                seen.add(p)
+                nodes.append(p)
+    nodes.sort(key=_seq, reverse=True)
+    return nodes, changed
+
+
+def _check_unchanged(nodes: Sequence[Tensor], changed: dict[Tensor, Tensor]) -> None:
+    for n in nodes:
+        if n in changed:
+            op: Any = n.op
+            raise RuntimeError(
+                f"backward: an input of {op.name} (shape {changed[n].shape}) was changed by assign() after use\n"
+                "  expected the values of the forward pass; call backward before changing parameters"
+            )
+
+
+def _wrong_count(op: Any, gs: Sequence[Any], parents: Sequence[Tensor]) -> TypeError:
+    return TypeError(
+        f"backward of {op.name} returned {len(gs)} gradients for {len(parents)} inputs\n"
+        "  expected one for each, None where there is none"
+    )
+
+
+def _fit(g: Any, p: Tensor, create_graph: bool) -> Any:
+    """Sum a gradient over the axes its input was broadcast along; give it the dtype of the input."""
+    if create_graph:
+        if g.shape != p.shape:
+            extra = g.ndim - p.ndim
+            axes = tuple(k for k in range(g.ndim) if k < extra or (p.shape[k - extra] == 1 and g.shape[k] != 1))
+            g = (g.sum(axis=axes, keepdims=True) if axes else g).reshape(p.shape)
+        return g.astype(p.dtype)
+    return p.device.cast(sum_to_shape(p.device, g, p.shape), p.dtype)
+
+
+def _call_hooks(t: Tensor, g: Any, create_graph: bool) -> Any:
+    value = g if create_graph else leaf(t.device, g)
+    # `retain_grad` keeps what is left after all other hooks.
+    for hook in sorted(t.hooks or (), key=lambda h: getattr(h, "retains", False)):
+        changed = hook(value)
+        if changed is not None:
+            if not isinstance(changed, Tensor) or changed.shape != value.shape or changed.dtype != value.dtype:
+                got = f"{changed.shape}, {changed.dtype}" if isinstance(changed, Tensor) else type(changed).__name__
+                raise ValueError(f"a hook returned {got}\n  expected None or a Tensor of {value.shape}, {value.dtype}")
+            value = changed
+    return value if create_graph else value.array

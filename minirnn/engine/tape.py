@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from minirnn.devices.base import Array, Device
-from minirnn.engine.tensor import Tensor, leaf, next_seq
+from minirnn.engine.tensor import Tensor, next_seq
 
 
 class Op:
@@ -126,55 +126,3 @@ def record(op: Op, device: Device, array: Array, parents: tuple[Tensor, ...]) ->
     y.parents = ()
     y.requires_grad = False
     return y
-
-
-# ---- ops with several outputs
-
-
-class Cotangents:
-    """Gradients of the outputs of one op, by output number. They add up like single gradients do."""
-
-    __slots__ = ("parts",)
-
-    def __init__(self, parts: dict[int, Any]) -> None:
-        self.parts = parts
-
-    def __add__(self, other: Cotangents) -> Cotangents:
-        parts = dict(self.parts)
-        for k, g in other.parts.items():
-            parts[k] = parts[k] + g if k in parts else g
-        return Cotangents(parts)
-
-
-class Output(Op):
-    """Output number `index` of the op that made its only parent."""
-
-    arithmetic = True  # it only hands on what it is given
-    reads_inputs = False
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-    def backward(self, dy: Any, y: Any, node: Any) -> tuple[Cotangents]:
-        return (Cotangents({self.index: dy}),)
-
-
-_OUTPUTS = tuple(Output(k) for k in range(16))
-
-
-def record_many(op: Op, device: Device, arrays: Sequence[Array], parents: tuple[Tensor, ...]) -> list[Tensor]:
-    """The Tensors of an op with several outputs. They share one node, whose array is the tuple of all of them."""
-    node = record(op, device, tuple(arrays), parents)
-    return outputs_of(node)
-
-
-def outputs_of(node: Tensor) -> list[Tensor]:
-    """Outputs of integer or bool dtype carry no gradient."""
-    outs = []
-    for k, array in enumerate(node.array):
-        if array.dtype.kind == "f":
-            op = _OUTPUTS[k] if k < len(_OUTPUTS) else Output(k)
-            outs.append(record(op, node.device, array, (node,)))
-        else:
-            outs.append(leaf(node.device, array))
-    return outs

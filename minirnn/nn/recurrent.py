@@ -20,14 +20,7 @@ from minirnn.nn.loading import refuse_other_gru
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
 from minirnn.ops import check
-from minirnn.ops.cudnn_rnn.check import sequence_lengths
-from minirnn.ops.cudnn_rnn.compose import Weights
-from minirnn.ops.cudnn_rnn.dropout import dropout_mask
-from minirnn.ops.cudnn_rnn.network import Call
-from minirnn.ops.cudnn_rnn.nodes import CudnnRNN
-from minirnn.ops.cudnn_rnn.pack import pack_params
-from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.ops.cudnn_rnn.params_check import choice
+from minirnn.ops.cudnn_rnn import Network, Weights, pack_params, run_network
 from minirnn.ops.fused import zeros
 from minirnn.ops.primitives import expand_dims, squeeze, transpose
 
@@ -143,28 +136,21 @@ class _Recurrent(Module):
         T, B, _ = x.shape
         check.positive(name, "T", T, "input")
         check.positive(name, "B", B, "input")
-        steps = None if lengths is None else sequence_lengths(name, lengths, T, B)
-        h = self._state("h_0" if has_cell else "hx", h0, net.P, B, batched, x)
-        inputs = [x, h, self._state("c_0", c0, net.H, B, batched, x)] if has_cell else [x, h]
-        params = self.packed()
-        masks = self._masks(x, T, B)
-        keep = mode.enabled and any(t.requires_grad for t in (*inputs, params))
-        output, h_n, *c_n = CudnnRNN(Call(net, T, B, steps, masks is not None), masks, keep)(*inputs, params)
+        inputs = [x, self._state("h_0" if has_cell else "hx", h0, net.P, B, batched, x)]
+        if has_cell:
+            inputs.append(self._state("c_0", c0, net.H, B, batched, x))
+        inputs.append(self.packed())
+        dropout, seeds = 0.0, (0, 0)
+        if self.training and self.dropout > 0 and net.L > 1:  # new masks for each call, from the public random stream
+            seed, seed2 = random.generator().integers(0, 2**32, 2)
+            dropout, seeds = self.dropout, (int(seed), int(seed2))
+        keep = mode.enabled and True in [t.requires_grad for t in inputs]
+        found, _ = run_network(name, net, inputs, lengths, dropout=dropout, seeds=seeds, keep=keep)
         if not batched:
-            return squeeze(output, 1), squeeze(h_n, 1), squeeze(c_n[0], 1) if c_n else None
-        if self.batch_first:
-            output = transpose(output, (1, 0, 2))
-        return output, h_n, c_n[0] if c_n else None
-
-    def _masks(self, x: Tensor, T: int, B: int) -> list[Any] | None:
-        """New dropout masks for this call, from the public random stream."""
-        net = self.net
-        if not self.training or self.dropout == 0 or net.L == 1:
-            return None
-        seed, seed2 = (int(n) for n in random.generator().integers(0, 2**32, 2))
-        shape = T, B, net.D * net.P
-        masks = (dropout_mask(shape, self.dropout, layer, seed, seed2) for layer in range(net.L - 1))
-        return [x.device.asarray(mask.astype(x.dtype)) for mask in masks]
+            found = [squeeze(t, 1) for t in found]
+        elif self.batch_first:
+            found[0] = transpose(found[0], (1, 0, 2))
+        return found[0], found[1], found[2] if has_cell else None
 
     def _state(self, what: str, value: Any, width: int, B: int, batched: bool, x: Tensor) -> Tensor:
         """An initial state (L*D, B, width); zeros if None."""
@@ -244,7 +230,7 @@ class RNN(_Recurrent):
         device: str | Device | None = None,
         dtype: Any = None,
     ) -> None:
-        self.nonlinearity = choice("RNN", "nonlinearity", nonlinearity, ("tanh", "relu"))
+        self.nonlinearity = check.choice("RNN", "nonlinearity", nonlinearity, ("tanh", "relu"))
         rest = num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype
         super().__init__(f"rnn_{nonlinearity}", input_size, hidden_size, *rest)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from difflib import get_close_matches
 from functools import lru_cache, wraps
 from itertools import permutations
 from typing import Any, TypeVar
@@ -155,3 +156,16 @@ def integer(op: str, name: str, value: Any, low: int, high: int | None = None, m
         limits = f"{low} .. {high}" if high is not None else f"{low} or more"
         raise ValueError(f"{op}: {name} is {shown(value)}\n  expected {limits}{meaning}")
     return int(value)
+
+
+def choice(op: str, name: str, value: Any, known: Collection[str]) -> str:
+    """A string attribute that must be one of `known`. Raises TypeError if it is no string, else ValueError."""
+    if not isinstance(value, str):
+        raise TypeError(f"{op}: {name} is {shown(value)}\n  expected one of {', '.join(map(repr, known))}")
+    if value not in known:
+        near = get_close_matches(value[:40].lower(), known, 1)
+        raise ValueError(
+            f"{op}: {name} is {shown(value)}\n  expected one of {', '.join(map(repr, known))}"
+            + (f"\n  likely {near[0]!r} is meant" if near else "")
+        )
+    return str(value)

@@ -10,17 +10,17 @@ composition.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from minirnn.devices.base import KERNELS
+from minirnn.devices.base import KERNELS, Array, Device
 from minirnn.engine.backward import grad
-from minirnn.engine.tape import Op, enable_grad, mode, record_many
+from minirnn.engine.outputs import record_many
+from minirnn.engine.tape import Op, enable_grad, mode
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.primitives.elementwise import astype, identity
-from minirnn.ops.primitives.operands import same_device
 
 
 class FusedOp(Op):
@@ -47,12 +47,16 @@ class FusedOp(Op):
         raise NotImplementedError
 
     def __call__(self, *inputs: Tensor) -> list[Tensor]:
-        """The outputs, as one node of the tape where the device has the kernel."""
-        device = same_device(self.kernel, *inputs)
-        kernel = device.kernel(self.kernel)
-        if kernel is None:
-            return self.composed(*inputs)
-        return record_many(self, device, kernel(*[t.array for t in inputs], **self.attributes), inputs)
+        """The outputs, as one node of the tape where the device has the kernel. The inputs are checked."""
+        device = inputs[0].device
+        if self.kernel in device.kernels:
+            return record_many(self, device, self.run(device, *[t.array for t in inputs]), inputs)
+        device.fallbacks[self.kernel] += 1
+        return self.composed(*inputs)
+
+    def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
+        """The outputs as arrays, by the device's kernel."""
+        return getattr(device, self.kernel)(*arrays, **self.attributes)
 
     def composed(self, *inputs: Tensor) -> list[Tensor]:
         """`compose`, with float16 data computed in float32 and rounded once at the end, as the kernels do."""
@@ -63,27 +67,32 @@ class FusedOp(Op):
         return [astype(y, half) if y.dtype.kind == "f" else y for y in self.compose(*wide)]
 
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
-        return backward_through_composition(self, dy, inputs)
+        return gradients_through_composition(self.composed, inputs, dy, [t.requires_grad for t in inputs])
 
 
-def backward_through_composition(
-    op: FusedOp, dy: Sequence[Tensor | None], inputs: Sequence[Tensor]
+def gradients_through_composition(
+    compose: Callable[..., Sequence[Tensor]],
+    inputs: Sequence[Tensor],
+    dy: Sequence[Tensor | None],
+    wanted: Sequence[bool],
 ) -> list[Tensor | None]:
-    """Gradients of the inputs of `op`, by differentiating its composition from primitives on a tape of its own.
+    """Gradients of the wanted inputs, by differentiating the composition from primitives on a tape of its own.
 
     Under ``create_graph`` that tape hangs on the outer one, so the result can be differentiated again.
     """
-    again = mode.enabled
+    again = mode.enabled and any(t is not None and t.requires_grad for t in (*inputs, *dy))
     with enable_grad():
         # New nodes or leaves, so that the inner backward pass stops at the inputs, also where one depends on another.
-        ends = [t if not t.requires_grad else identity(t) if again else t.detach().requires_grad_() for t in inputs]
-        ys = op.composed(*ends)
-        reached = [(y, g) for y, g in zip(ys, dy, strict=True) if g is not None and y.requires_grad]
-        wanted = [t for t in ends if t.requires_grad]
-        if not reached or not wanted:
+        ends = [
+            t if not want else identity(t) if again and t.requires_grad else t.detach().requires_grad_()
+            for t, want in zip(inputs, wanted, strict=True)
+        ]
+        reached = [(y, g) for y, g in zip(compose(*ends), dy, strict=True) if g is not None and y.requires_grad]
+        targets = [t for t, want in zip(ends, wanted, strict=True) if want]
+        if not reached or not targets:
             return [None] * len(inputs)
-        found = iter(grad([y for y, _ in reached], wanted, [g for _, g in reached], create_graph=again))
-    return [next(found) if t.requires_grad else None for t in ends]
+        found = iter(grad([y for y, _ in reached], targets, [g for _, g in reached], create_graph=again))
+    return [next(found) if want else None for want in wanted]
 
 
 def zeros(shape: Sequence[int], like: Tensor) -> Tensor:

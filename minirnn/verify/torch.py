@@ -87,7 +87,7 @@ def cudnn_network(
         module = kind(net.in_size(layer), net.H, **options)
         weights: dict[str, Any] = {}
         for d, suffix in enumerate(("", "_reverse")[: net.D]):
-            W, R, Wp, bW, bR = (None if r is None else r.of(params) for r in net.regions(layer * net.D + d))
+            W, R, Wp, bW, bR = (None if r is None else r.of(params) for r in net.layers[layer * net.D + d])
             if W is None:  # skip_input: x enters every gate as it is
                 W = torch.eye(net.H, dtype=torch.float64).repeat(net.G, 1)
             named = {"weight_ih": W, "weight_hh": R, "weight_hr": Wp, "bias_ih": bW, "bias_hh": bR}

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.engine.tape import Op, record, record_many
+from minirnn.engine.outputs import record_many
+from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import leaf
 from tests.compare import assert_close, assert_same
 

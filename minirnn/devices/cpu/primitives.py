@@ -42,6 +42,8 @@ class Primitives:
     transpose = staticmethod(np.transpose)
     broadcast_to = staticmethod(np.broadcast_to)
     concatenate = staticmethod(np.concatenate)
+    getitem = staticmethod(operator.getitem)
+    assign = staticmethod(np.copyto)
 
     @staticmethod
     def asarray(host: Any) -> Any:
@@ -68,10 +70,6 @@ class Primitives:
     @staticmethod
     def view(a: Any, offset: int, shape: Sequence[int]) -> Any:
         return a[offset : offset + prod(shape)].reshape(tuple(shape))
-
-    @staticmethod
-    def assign(view: Any, values: Any) -> None:
-        view[...] = values
 
     @staticmethod
     def sigmoid(a: Any) -> Any:
@@ -111,10 +109,6 @@ class Primitives:
     @staticmethod
     def reshape(a: Any, shape: Sequence[int]) -> Any:
         return a.reshape(tuple(shape))
-
-    @staticmethod
-    def getitem(a: Any, index: tuple[Any, ...]) -> Any:
-        return a[index]
 
     @staticmethod
     def scatter_add(shape: Sequence[int], index: tuple[Any, ...], values: Any) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 
 from minirnn.io.layouts.hub import GRU_KINDS, Weights
 from minirnn.ops import check
+from minirnn.ops.check import choice
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES
-from minirnn.ops.cudnn_rnn.params_check import choice
 
 PREFIX = "minirnn."
 _CHOICES = {"rnn_mode": tuple(GATES), "direction": tuple(DIRECTIONS), "input_mode": INPUT_MODES, "gru": GRU_KINDS}

@@ -1,6 +1,56 @@
-"""CudnnRNN."""
+"""CudnnRNN, V2 and V3: a whole network of recurrent layers as one node, and its gradient.
+
+``x`` is a layer's input at step t, ``h', c'`` the state before the step, W' means W transposed; s = sigmoid::
+
+    rnn_tanh, rnn_relu   h = f(x W' + bW + h' R' + bR)                            f = tanh or max(., 0)
+
+    lstm                 a_g = x W_g' + bW_g + h' R_g' + bR_g                     for the gates g = i, f, n, o
+                         i = s(a_i)   f = s(a_f)   n = tanh(a_n)   o = s(a_o)
+                         c = f * c' + i * n
+                         m = o * tanh(c)
+                         h = m Wp' with a projection, else m
+
+    gru                  r = s(x W_r' + bW_r + h' R_r' + bR_r)
+                         z = s(x W_z' + bW_z + h' R_z' + bR_z)
+                         q = h' R_n' + bR_n                                       # reset acts *after* this product
+                         n = tanh(x W_n' + bW_n + r * q)
+                         h = (1 - z) * n + z * h'                                 # z = 1 keeps the old state
+
+Backward through one step, for the gradient d of h (from the output at t and from the step that used h) and dc of c;
+da and da2 are the gradients of the pre-activations on the input and on the recurrent side::
+
+    rnn_tanh             da = da2 = d * (1 - h^2)                                 rnn_relu: d * [h > 0]
+    lstm                 dm = d Wp, dWp += d' m with a projection, else dm = d
+                         dC = dc + dm * o * (1 - tanh(c)^2)
+                         da_i = dC * n * i (1 - i)         da_f = dC * c' * f (1 - f)
+                         da_n = dC * i * (1 - n^2)         da_o = dm * tanh(c) * o (1 - o)
+                         da2 = da                          dc' = dC * f
+    gru                  da_n = d * (1 - z) * (1 - n^2)
+                         da_z = d * (h' - n) * z (1 - z)
+                         da_r = da_n * q * r (1 - r)
+                         da2 = [da_r, da_z, da_n * r]
+    all                  dh' = da2 R  (gru: + d * z)
+                         dx = da W,  dW = da' x,  dR = da2' h',  dbW = da,  dbR = da2      # summed over T and B
+
+A layer's output puts the two directions side by side; it is multiplied by the dropout mask and feeds both directions
+of the next layer. Past the length of a sequence its state stays, its output is 0, and no gradient arises.
+
+Calling this package calls the op: ``mr.ops.cudnn_rnn(input, ...)`` is `versions.cudnn_rnn`. The three public versions
+are in `versions`, the nodes of the tape in `nodes`, the way through layers and directions in `network`, the composition
+from primitives in `compose`, the parameter buffer in `params`; the arithmetic of one layer is in
+`devices/cpu/cudnn_rnn/layer.py`.
+
+Source: TensorFlow's CudnnRNN ops and cuDNN's documentation; LSTM with projection: Sak et al. 2014; GRU: Cho et al.
+2014.
+"""
 
 from minirnn.callable_module import make_callable
+from minirnn.ops.cudnn_rnn.compose import Weights
+from minirnn.ops.cudnn_rnn.nodes import run_network
+from minirnn.ops.cudnn_rnn.pack import pack_params
+from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.cudnn_rnn.versions import cudnn_rnn
+
+__all__ = ["Network", "Weights", "cudnn_rnn", "pack_params", "run_network"]
 
 make_callable(__name__, cudnn_rnn)

@@ -206,7 +206,7 @@ def _check_counts(op: str, net: Network, num_params_weights: int | None, num_par
 
 def _cut(op: str, net: Network, params: Any) -> CanonicalOutput:
     (params,) = check.tensors(op, params=params)
-    net.check_params(op, params)
+    net.check_params(op, params.shape)
     return CanonicalOutput([r.of(params) for r in net.weights], [r.of(params) for r in net.biases])
 
 

@@ -1,7 +1,7 @@
 """The CudnnRNN networks composed from primitive ops: the definition, step by step, direction by direction.
 
 Slow, but its gradients come from the tape alone. It judges the fused kernels, and second derivatives go through it. The
-formulas are explained in `cudnn_rnn`.
+formulas are explained in the package.
 """
 
 from __future__ import annotations
@@ -19,15 +19,10 @@ Weights = tuple[Tensor | None, Tensor, Tensor | None, Tensor, Tensor]
 
 
 def compose_network(
-    net: Network,
-    x: Tensor,
-    h0: Tensor,
-    c0: Tensor | None,
-    params: Tensor,
-    lengths: np.ndarray | None,
-    masks: Sequence[Tensor] | None,
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Output (T, B, D*P), h_n (L*D, B, P) and c_n (L*D, B, H) of the whole network, time-major."""
+    net: Network, inputs: Sequence[Tensor], lengths: np.ndarray | None, masks: Sequence[Tensor] | None
+) -> list[Tensor]:
+    """y (T, B, D*P), h_n (L*D, B, P), for lstm c_n (L*D, B, H). `inputs` are x, h0, (c0,) params."""
+    x, h0, *c0, params = inputs
     h_n, c_n = [], []
     valid = None
     if lengths is not None:
@@ -42,19 +37,19 @@ def compose_network(
         for d in range(net.D):
             p = layer * net.D + d
             weights = network_weights(net, params, p)
-            y, h, c = _direction(net.rnn_mode, x, h0[p], None if c0 is None else c0[p], weights, valid, reverse=d == 1)
+            y, h, c = _direction(net.rnn_mode, x, h0[p], c0[0][p] if c0 else None, weights, valid, reverse=d == 1)
             outputs.append(y)
             h_n.append(h)
             c_n.append(c)
         x = outputs[0] if net.D == 1 else concat(outputs, 2)
         if masks is not None and layer < net.L - 1:
             x = x * masks[layer]
-    return x, stack(h_n), None if c0 is None else stack([c for c in c_n if c is not None])
+    return [x, stack(h_n), *([stack([c for c in c_n if c is not None])] if c0 else [])]
 
 
 def network_weights(net: Network, params: Tensor, p: int) -> Weights:
     """The stacked weights of pseudo-layer p, cut out of the parameter buffer."""
-    W, R, Wp, bW, bR = (None if region is None else region.of(params) for region in net.regions(p))
+    W, R, Wp, bW, bR = (None if region is None else region.of(params) for region in net.layers[p])
     return W, R, Wp, bW, bR  # type: ignore[return-value]  # only W and Wp may be None
 
 

@@ -16,7 +16,6 @@ part                  elements                           what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -29,8 +28,7 @@ from minirnn.ops.cudnn_rnn.params import Network
 SAMPLE = 16
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """One call of the network: what the arrays do not say."""
 
     net: Network
@@ -47,11 +45,6 @@ class Part(NamedTuple):
     name: str
     offset: int
     size: int
-
-
-def uses_kernels(device: Device) -> bool:
-    """Whether the device computes layers by kernels; otherwise the network is composed from primitives."""
-    return device.kernel("rnn_sequence") is not None and device.kernel("rnn_sequence_grad") is not None
 
 
 def reserve_layout(device: Device, call: Call) -> dict[str, Part]:
@@ -95,47 +88,46 @@ def reserve_size(device: Device, call: Call) -> int:
 
 def _weights(device: Device, net: Network, buffer: Array, layer: int) -> list[tuple[Array | None, ...]]:
     """W, R, Wp, bW, bR of both directions of a layer, as views of the parameter buffer or of its gradient."""
-    return [
-        tuple(None if r is None else device.view(buffer, r.offset, r.shape) for r in net.regions(layer * net.D + d))
-        for d in range(net.D)
-    ]
+    view, directions = device.view, net.layers[layer * net.D : (layer + 1) * net.D]
+    return [tuple([None if r is None else view(buffer, r.offset, r.shape) for r in regions]) for regions in directions]
+
+
+def _states(device: Device, net: Network, layer: int, *arrays: Array | None) -> list[Array | None]:
+    """The part (D, B, ..) that belongs to a layer, of states (L*D, B, ..) or their gradients."""
+    if net.L == 1:
+        return list(arrays)
+    part = (slice(layer * net.D, (layer + 1) * net.D),)
+    return [None if a is None else device.getitem(a, part) for a in arrays]
+
+
+def _joined(device: Device, parts: Sequence[Array]) -> Array:
+    """The states of all layers (L*D, B, ..)."""
+    return parts[0] if len(parts) == 1 else device.concatenate(parts, 0)
 
 
 def forward_network(
-    device: Device,
-    call: Call,
-    x: Array,
-    h0: Array,
-    c0: Array | None,
-    params: Array,
-    masks: Sequence[Array] | None,
-    training: bool,
-) -> tuple[Array, Array, Array | None, Array | None]:
-    """Output (T, B, D*P), h_n (L*D, B, P), c_n (L*D, B, H) or None, and the reserve space if training."""
-    net, D = call.net, call.net.D
-    shape = (call.T, call.B, D * net.P)
+    device: Device, call: Call, inputs: Sequence[Array], masks: Sequence[Array] | None, training: bool
+) -> tuple[Sequence[Array], Array | None]:
+    """y (T, B, D*P), h_n (L*D, B, P), for lstm c_n (L*D, B, H); and the reserve space if training.
+
+    `inputs` are x, h0, (c0,) params.
+    """
+    net, mode = call.net, call.net.rnn_mode
+    y, h0, *c0, params = inputs
+    shape = (call.T, call.B, net.D * net.P)
     reserve, parts = None, {}
     if training:
         parts = reserve_layout(device, call)
-        reserve = device.empty((parts["sample"].offset + SAMPLE,), x.dtype)
+        reserve = device.empty((parts["sample"].offset + SAMPLE,), y.dtype)
     h_n, c_n = [], []
-    y = x
     for layer in range(net.L):
-        states = slice(layer * D, (layer + 1) * D)
+        h, c = _states(device, net, layer, h0, c0[0] if c0 else None)
         saved = None
         if reserve is not None:
             part = parts[f"layer {layer}"]
             saved = device.view(reserve, part.offset, (part.size,))
-        y, h, c = device.rnn_sequence(
-            y,
-            device.getitem(h0, (states,)),
-            None if c0 is None else device.getitem(c0, (states,)),
-            _weights(device, net, params, layer),
-            saved,
-            rnn_mode=net.rnn_mode,
-            lengths=call.lengths,
-            training=training,
-        )
+        weights = _weights(device, net, params, layer)
+        y, h, c = device.rnn_sequence(y, h, c, weights, saved, rnn_mode=mode, lengths=call.lengths, training=training)
         h_n.append(h)
         c_n.append(c)
         if layer < net.L - 1:
@@ -147,50 +139,42 @@ def forward_network(
                 y = device.multiply(y, masks[layer])
     if reserve is not None:
         device.assign(device.view(reserve, parts["sample"].offset, (SAMPLE,)), sample_of(device, y))
-    join = lambda states: states[0] if net.L == 1 else device.concatenate(states, 0)  # noqa: E731
-    return y, join(h_n), None if c0 is None else join(c_n), reserve
+    outputs = [y, _joined(device, h_n)]
+    return [*outputs, _joined(device, c_n)] if c0 else outputs, reserve
 
 
 def backward_network(
-    device: Device,
-    call: Call,
-    x: Array,
-    h0: Array,
-    c0: Array | None,
-    params: Array,
-    reserve: Array,
-    output: Array,
-    dy: Array,
-    dh_n: Array,
-    dc_n: Array | None,
-    need_dx: bool,
-) -> tuple[Array | None, Array, Array | None, Array]:
-    """Gradients of x (or None), h0, c0 (or None) and params."""
-    net, D = call.net, call.net.D
-    shape = (call.T, call.B, D * net.P)
+    device: Device, call: Call, arrays: Sequence[Array], reserve: Array, need_dx: bool
+) -> Sequence[Array]:
+    """Gradients of x (empty if nobody needs it), h0, (c0,) params.
+
+    `arrays` are x, h0, (c0,) params, the output, and the gradients of y, h_n(, c_n).
+    """
+    net, n = call.net, call.net.inputs
+    x, h0, *c0, params = arrays[:n]
+    y, dy, dh_n, *dc_n = arrays[n:]
+    shape = (call.T, call.B, net.D * net.P)
     parts = reserve_layout(device, call)
-    view = lambda name, shape: device.view(reserve, parts[name].offset, shape)  # noqa: E731
     dparams = device.empty(params.shape, params.dtype)
     dh0: list[Any] = [None] * net.L
     dc0: list[Any] = [None] * net.L
-    y = output
+    below = mask = None
     for layer in reversed(range(net.L)):
-        states = slice(layer * D, (layer + 1) * D)
         layer_input = x
         if layer > 0:
-            below = view(f"output of {layer - 1}", shape)
-            mask = view(f"mask after {layer - 1}", shape) if call.dropping else None
+            below = device.view(reserve, parts[f"output of {layer - 1}"].offset, shape)
+            mask = device.view(reserve, parts[f"mask after {layer - 1}"].offset, shape) if call.dropping else None
             layer_input = below if mask is None else device.multiply(below, mask)
+        states, gradients = (h0, c0[0] if c0 else None), (dh_n, dc_n[0] if c0 else None)
+        part = parts[f"layer {layer}"]
         dy, dh0[layer], dc0[layer] = device.rnn_sequence_grad(
             layer_input,
-            device.getitem(h0, (states,)),
-            None if c0 is None else device.getitem(c0, (states,)),
+            *_states(device, net, layer, *states),
             _weights(device, net, params, layer),
-            view(f"layer {layer}", (parts[f"layer {layer}"].size,)),
+            device.view(reserve, part.offset, (part.size,)),
             y,
             dy,
-            device.getitem(dh_n, (states,)),
-            None if dc_n is None else device.getitem(dc_n, (states,)),
+            *_states(device, net, layer, *gradients),
             _weights(device, net, dparams, layer),
             rnn_mode=net.rnn_mode,
             lengths=call.lengths,
@@ -200,8 +184,8 @@ def backward_network(
             if mask is not None:
                 dy = device.multiply(dy, mask)
             y = below
-    join = lambda grads: grads[0] if net.L == 1 else device.concatenate(grads, 0)  # noqa: E731
-    return dy, join(dh0), None if c0 is None else join(dc0), dparams
+    dx = device.full((0,), 0, dparams.dtype) if dy is None else dy
+    return [dx, _joined(device, dh0), *([_joined(device, dc0)] if c0 else []), dparams]
 
 
 def reserve_of_composition(device: Device, call: Call, output: Array, masks: Sequence[Array] | None) -> Array:

@@ -1,44 +1,6 @@
-"""CudnnRNN, V2 and V3: a whole network of recurrent layers as one node, and its gradient.
+"""The nodes of CudnnRNN: a whole network forward, and its gradient. The formulas are those of the package.
 
-``x`` is a layer's input at step t, ``h', c'`` the state before the step, W' means W transposed; s = sigmoid::
-
-    rnn_tanh, rnn_relu   h = f(x W' + bW + h' R' + bR)                            f = tanh or max(., 0)
-
-    lstm                 a_g = x W_g' + bW_g + h' R_g' + bR_g                     for the gates g = i, f, n, o
-                         i = s(a_i)   f = s(a_f)   n = tanh(a_n)   o = s(a_o)
-                         c = f * c' + i * n
-                         m = o * tanh(c)
-                         h = m Wp' with a projection, else m
-
-    gru                  r = s(x W_r' + bW_r + h' R_r' + bR_r)
-                         z = s(x W_z' + bW_z + h' R_z' + bR_z)
-                         q = h' R_n' + bR_n                                       # reset acts *after* this product
-                         n = tanh(x W_n' + bW_n + r * q)
-                         h = (1 - z) * n + z * h'                                 # z = 1 keeps the old state
-
-Backward through one step, for the gradient d of h (from the output at t and from the step that used h) and dc of c;
-dA and dA2 are the gradients of the pre-activations on the input and on the recurrent side::
-
-    rnn_tanh             dA = dA2 = d * (1 - h^2)                                 rnn_relu: d * [h > 0]
-    lstm                 dm = d Wp, dWp += d' m with a projection, else dm = d
-                         dC = dc + dm * o * (1 - tanh(c)^2)
-                         dA_i = dC * n * i (1 - i)         dA_f = dC * c' * f (1 - f)
-                         dA_n = dC * i * (1 - n^2)         dA_o = dm * tanh(c) * o (1 - o)
-                         dA2 = dA                          dc' = dC * f
-    gru                  dA_n = d * (1 - z) * (1 - n^2)
-                         dA_z = d * (h' - n) * z (1 - z)
-                         dA_r = dA_n * q * r (1 - r)
-                         dA2 = [dA_r, dA_z, dA_n * r]
-    all                  dh' = dA2 R  (gru: + d * z)
-                         dx = dA W,  dW = dA' x,  dR = dA2' h',  dbW = dA,  dbR = dA2      # summed over T and B
-
-A layer's output puts the two directions side by side; it is multiplied by the dropout mask and feeds both directions
-of the next layer. Past the length of a sequence its state stays, its output is 0, and no gradient arises.
-
-The arithmetic of one layer is in `devices/cpu/cudnn_rnn/layer.py`, the layout of the parameter buffer in `params`,
-the composition from primitives in `compose`, the three public versions of the op in `versions`.
-Source: TensorFlow's CudnnRNN ops and cuDNN's documentation; LSTM with projection: Sak et al. 2014; GRU: Cho et al.
-2014.
+Everything in here is time-major, and checked: `versions` and `minirnn.nn` call `run_network`.
 """
 
 from __future__ import annotations
@@ -46,23 +8,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minirnn.devices.base import Array
-from minirnn.engine.backward import grad
-from minirnn.engine.tape import enable_grad, mode, no_grad, record_many
+from minirnn.devices.base import Array, Device
+from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, leaf
+from minirnn.ops.cudnn_rnn.check import steps_of
 from minirnn.ops.cudnn_rnn.compose import compose_network
-from minirnn.ops.cudnn_rnn.network import (
-    Call,
-    backward_network,
-    forward_network,
-    reserve_of_composition,
-    uses_kernels,
-)
-from minirnn.ops.fused import FusedOp, or_zeros
-from minirnn.ops.primitives.elementwise import identity
-from minirnn.ops.primitives.operands import same_device
+from minirnn.ops.cudnn_rnn.dropout import dropout_mask
+from minirnn.ops.cudnn_rnn.network import Call, backward_network, forward_network, reserve_of_composition
+from minirnn.ops.cudnn_rnn.params import Network
+from minirnn.ops.fused import FusedOp, gradients_through_composition, or_zeros
 
-# ---- nodes; everything in here is time-major
+
+def run_network(
+    op: str,
+    net: Network,
+    inputs: Sequence[Tensor],
+    lengths: Any = None,
+    *,
+    masks: Sequence[Array] | None = None,
+    dropout: float = 0.0,
+    seeds: tuple[int, int] = (0, 0),
+    keep: bool = True,
+) -> tuple[list[Tensor], Array | None]:
+    """Output, h_n (and c_n) of a network as one node of the tape, and the reserve space.
+
+    Parameters
+    ----------
+    op : str
+        Who asks: the first word of error messages.
+    net : Network
+    inputs : sequence of Tensor
+        x (T, B, I), h0 (L*D, B, P), for lstm c0 (L*D, B, H), params (n,): checked.
+    lengths : (B,) integers, each 1 .. T, optional
+        They are checked here.
+    masks : L-1 arrays (T, B, D*P), optional
+        Dropout masks, already scaled. Without them they are made from `dropout` and `seeds`.
+    keep : bool
+        Whether to keep the reserve space for the backward pass. Without it a backward pass repeats the forward pass.
+    """
+    x = inputs[0]
+    T, B, _ = x.array.shape
+    if masks is None and dropout > 0 and net.L > 1:
+        shape, device, dtype = (T, B, net.D * net.P), x.device, x.dtype
+        made = (dropout_mask(shape, dropout, layer, *seeds) for layer in range(net.L - 1))
+        masks = [device.asarray(mask.astype(dtype)) for mask in made]
+    node = CudnnRNN(Call(net, T, B, steps_of(op, lengths, T, B), masks is not None), masks, keep)
+    return node(*inputs), node.reserve
 
 
 class CudnnRNN(FusedOp):
@@ -78,21 +69,19 @@ class CudnnRNN(FusedOp):
         self.reserve: Array | None = None
 
     def __call__(self, *inputs: Tensor) -> list[Tensor]:
-        device = same_device("cudnn_rnn", *inputs)
-        if not uses_kernels(device):
-            outputs = self.composed(*inputs)
-            if self.keep:
-                self.reserve = reserve_of_composition(device, self.call, outputs[0].array, self.masks)
-            return outputs
-        x, h0, c0, params = _split_inputs(self.call, [t.array for t in inputs])
-        y, h_n, c_n, self.reserve = forward_network(device, self.call, x, h0, c0, params, self.masks, self.keep)
-        return record_many(self, device, (y, h_n) if c_n is None else (y, h_n, c_n), inputs)
+        outputs = super().__call__(*inputs)
+        if self.keep and self.reserve is None:  # the device has no kernel for it
+            self.reserve = reserve_of_composition(inputs[0].device, self.call, outputs[0].array, self.masks)
+        return outputs
+
+    def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
+        outputs, self.reserve = forward_network(device, self.call, arrays, self.masks, self.keep)
+        return outputs
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
-        x, h0, c0, params = _split_inputs(self.call, inputs)
+        x = inputs[0]
         masks = None if self.masks is None else [leaf(x.device, x.device.cast(m, x.dtype)) for m in self.masks]
-        y, h_n, c_n = compose_network(self.call.net, x, h0, c0, params, self.call.lengths, masks)
-        return (y, h_n) if c_n is None else (y, h_n, c_n)
+        return compose_network(self.call.net, inputs, self.call.lengths, masks)
 
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
         if self.reserve is None:  # a forward pass that kept nothing (is_training=False): repeat it
@@ -101,8 +90,7 @@ class CudnnRNN(FusedOp):
                 again(*inputs)
             self.reserve = again.reserve
         gradients = [or_zeros(g, out) for g, out in zip(dy, y, strict=True)]
-        need_dx = inputs[0].requires_grad
-        return CudnnRNNBackprop(self, need_dx)(*inputs, y[0].detach(), *gradients)
+        return CudnnRNNBackprop(self, inputs[0].requires_grad)(*inputs, y[0].detach(), *gradients)
 
 
 class CudnnRNNBackprop(FusedOp):
@@ -118,48 +106,10 @@ class CudnnRNNBackprop(FusedOp):
         self.forward = forward
         self.need_dx = need_dx
 
-    def __call__(self, *inputs: Tensor) -> list[Tensor]:
-        device = same_device("cudnn_rnn_backprop", *inputs)
-        if not uses_kernels(device):
-            return self.composed(*inputs)
-        n = _count(self.forward.call)
-        x, h0, c0, params = _split_inputs(self.forward.call, [t.array for t in inputs[:n]])
-        output, dy, dh_n, *rest = [t.array for t in inputs[n:]]
-        dc_n = rest[0] if rest else None
-        dx, dh0, dc0, dparams = backward_network(
-            device,
-            self.forward.call,
-            x,
-            h0,
-            c0,
-            params,
-            self.forward.reserve,
-            output,
-            dy,
-            dh_n,
-            dc_n,
-            self.need_dx,
-        )
-        if dx is None:  # nobody asked for it
-            dx = device.full((0,), 0, dparams.dtype)
-        return record_many(self, device, (dx, dh0, dparams) if dc0 is None else (dx, dh0, dc0, dparams), inputs)
+    def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
+        return backward_network(device, self.forward.call, arrays, self.forward.reserve, self.need_dx)
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
-        n = _count(self.forward.call)
-        again = mode.enabled and any(t.requires_grad for t in inputs)
-        with enable_grad():
-            # New nodes or leaves: an input that was computed from another one is an input all the same.
-            ends = [identity(t) if again and t.requires_grad else t.detach().requires_grad_() for t in inputs[:n]]
-            outputs = self.forward.compose(*ends)
-            return list(grad(list(outputs), ends, list(inputs[n + 1 :]), create_graph=again))
-
-
-def _count(call: Call) -> int:
-    """How many inputs the network has: x, h0, (c0,) params."""
-    return 4 if call.net.rnn_mode == "lstm" else 3
-
-
-def _split_inputs(call: Call, inputs: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
-    """x, h0, c0 or None, params."""
-    x, h0, *rest = inputs
-    return (x, h0, rest[0], rest[1]) if _count(call) == 4 else (x, h0, None, rest[0])
+        n = self.forward.call.net.inputs
+        found: Any = gradients_through_composition(self.forward.compose, inputs[:n], inputs[n + 1 :], [True] * n)
+        return found

@@ -32,14 +32,13 @@ def pack_params(net: Network, pieces: Sequence[Tensor | None]) -> Tensor:
     ----------
     net : Network
     pieces : sequence of Tensor or None
-        For each pseudo-layer its W, R, Wp, bW, bR, with the shapes of ``net.regions(p)``; those the network does not
+        For each pseudo-layer its W, R, Wp, bW, bR, with the shapes of ``net.layers[p]``; those the network does not
         have are left out. None stands for zeros (no bias).
     """
-    regions = [region for layer in net.layers for region in layer if region is not None]
-    given = [(region, piece) for region, piece in zip(regions, pieces, strict=True) if piece is not None]
-    tensors = tuple(piece for _, piece in given)
+    given = [(region, piece) for region, piece in zip(net.regions, pieces, strict=True) if piece is not None]
+    tensors = tuple([piece for _, piece in given])
     device = same_device("pack_params", *tensors)
     buffer = device.empty((net.size,), tensors[0].dtype)
-    for region, piece in zip(regions, pieces, strict=True):
+    for region, piece in zip(net.regions, pieces, strict=True):
         device.assign(device.view(buffer, region.offset, region.shape), 0 if piece is None else piece.array)
     return record(Pack([region for region, _ in given]), device, buffer, tensors)

@@ -26,7 +26,6 @@ from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
 
-from minirnn.engine.tensor import Tensor
 from minirnn.ops import check
 from minirnn.ops.cudnn_rnn import params_check
 
@@ -97,9 +96,9 @@ class Network:
     op: InitVar[str] = "cudnn_rnn"
 
     def __post_init__(self, op: str) -> None:
-        params_check.choice(op, "rnn_mode", self.rnn_mode, GATES)
-        params_check.choice(op, "direction", self.direction, DIRECTIONS)
-        params_check.choice(op, "input_mode", self.input_mode, INPUT_MODES)
+        check.choice(op, "rnn_mode", self.rnn_mode, GATES)
+        check.choice(op, "direction", self.direction, DIRECTIONS)
+        check.choice(op, "input_mode", self.input_mode, INPUT_MODES)
         for name in ("num_layers", "num_units", "input_size"):
             object.__setattr__(self, name, check.integer(op, name, getattr(self, name), 1))  # a plain int
         object.__setattr__(self, "num_proj", params_check.projection(op, self.rnn_mode, self.H, self.num_proj))
@@ -109,37 +108,42 @@ class Network:
                 "  expected I = H: without input matrices, x is added to every gate as it is"
             )
 
-    @property
+    @cached_property
     def L(self) -> int:
         return self.num_layers
 
-    @property
+    @cached_property
     def H(self) -> int:
         return self.num_units
 
-    @property
+    @cached_property
     def I(self) -> int:  # noqa: E743
         return self.input_size
 
-    @property
+    @cached_property
     def D(self) -> int:
         """Directions."""
         return DIRECTIONS[self.direction]
 
-    @property
+    @cached_property
     def G(self) -> int:
         """Gates."""
         return len(GATES[self.rnn_mode])
 
-    @property
+    @cached_property
     def P(self) -> int:
         """Width of h."""
         return self.num_proj or self.num_units
 
-    @property
+    @cached_property
     def skip(self) -> bool:
         """Whether layer 0 has no input matrices."""
         return self.input_mode == "skip_input" or (self.input_mode == "auto_select" and self.I == self.H)
+
+    @cached_property
+    def inputs(self) -> int:
+        """How many arrays the network is computed from: x, h0, (c0,) params."""
+        return 4 if self.rnn_mode == "lstm" else 3
 
     def in_size(self, layer: int) -> int:
         """Width of the input of `layer`: in(l)."""
@@ -147,7 +151,7 @@ class Network:
 
     @cached_property
     def layers(self) -> tuple[LayerParams, ...]:
-        """For each pseudo-layer p its stacked regions."""
+        """For each pseudo-layer p its stacked regions; W and Wp may be None."""
         GH, offset = self.G * self.H, 0
 
         def take(name: str, *shape: int) -> Region:
@@ -167,15 +171,16 @@ class Network:
         ]
         return tuple(LayerParams(*m, *b) for m, b in zip(matrices, biases, strict=True))
 
-    def regions(self, p: int) -> LayerParams:
-        """The regions of pseudo-layer p; W and Wp may be None."""
-        return self.layers[p]
+    @cached_property
+    def regions(self) -> tuple[Region, ...]:
+        """All of them in one row, pseudo-layer by pseudo-layer, without those that the network does not have."""
+        return tuple(region for layer in self.layers for region in layer if region is not None)
 
     def slices(self, params: Any) -> list[LayerParams]:
         """The same, cut out of a buffer: writable views of a NumPy array, or Tensors on the tape."""
         return [LayerParams(*(None if r is None else r.of(params) for r in regions)) for regions in self.layers]
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of elements n of the buffer."""
         end = self.layers[-1].bR
@@ -204,13 +209,11 @@ class Network:
     def _where(self, p: int) -> str:
         return f"layer {p // self.D}" + ("" if self.D == 1 else (", forward", ", reverse")[p % self.D])
 
-    def check_params(self, op: str, params: Tensor) -> None:
-        """Raise ValueError unless `params` is (n,)."""
+    def check_params(self, op: str, shape: tuple[int, ...]) -> None:
+        """Raise ValueError unless `shape`, that of the buffer, is (n,)."""
         sizes = f"L = {self.L}, H = {self.H}, I = {self.I}, P = {self.P}"
         note = f"likely another input_mode (here {'no W' if self.skip else 'with W'} in layer 0), direction or mode"
-        check.shape(
-            op, "params", params.shape, "n", (self.size,), f"{self.direction} {self.rnn_mode} with {sizes}", note
-        )
+        check.shape(op, "params", shape, "n", (self.size,), f"{self.direction} {self.rnn_mode} with {sizes}", note)
 
 
 def cudnn_rnn_params_size(

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from difflib import get_close_matches
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import shown
 from minirnn.ops import check
-
-
-def choice(op: str, name: str, value: Any, known: Collection[str]) -> str:
-    """A string attribute that must be one of `known`. Raises TypeError if it is no string, else ValueError."""
-    if not isinstance(value, str):
-        raise TypeError(f"{op}: {name} is {shown(value)}\n  expected one of {', '.join(map(repr, known))}")
-    if value not in known:
-        near = get_close_matches(value[:40].lower(), known, 1)
-        raise ValueError(
-            f"{op}: {name} is {shown(value)}\n  expected one of {', '.join(map(repr, known))}"
-            + (f"\n  likely {near[0]!r} is meant" if near else "")
-        )
-    return str(value)
 
 
 def projection(op: str, rnn_mode: str, num_units: int, num_proj: Any) -> int:

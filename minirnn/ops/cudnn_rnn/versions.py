@@ -1,9 +1,11 @@
-"""CudnnRNN, CudnnRNNV2 and CudnnRNNV3 and their Backprop ops, as users call them. What they compute: `cudnn_rnn`."""
+"""CudnnRNN, CudnnRNNV2 and CudnnRNNV3 and their Backprop ops, as users call them.
+
+What they compute stands at the package, `minirnn.ops.cudnn_rnn`. Each function hands all of its arguments on as they
+came, by ``locals()``; they are checked in `check`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +15,7 @@ from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops import check
 from minirnn.ops.cudnn_rnn.check import check_backprop, check_forward, to_time_major
-from minirnn.ops.cudnn_rnn.nodes import CudnnRNN, CudnnRNNBackprop
+from minirnn.ops.cudnn_rnn.nodes import CudnnRNN, CudnnRNNBackprop, run_network
 from minirnn.ops.fused import zeros
 
 
@@ -55,25 +57,20 @@ class CudnnRNNBackpropOutput(NamedTuple):
 
 
 def _forward(
-    op: str,
-    input: Any,
-    input_h: Any,
-    input_c: Any,
-    params: Any,
-    sequence_lengths: Any,
-    is_training: bool,
-    dropout_masks: Any,
-    **attributes: Any,
+    op: str, *, is_training: Any, dropout: Any, seed: Any, seed2: Any, sequence_lengths: Any = None, **arguments: Any
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Output, output_h, output_c and reserve_space of all three forward ops."""
+    """Output, output_h, output_c and reserve_space of all three forward ops: V1 and V2 are V3 with its defaults."""
     training = check.flag(op, "is_training", is_training)
-    arguments = check_forward(
-        op, input, input_h, input_c, params, sequence_lengths, attributes, dropout_masks, training
+    time_major = arguments.get("time_major", True)
+    net, inputs, masks = check_forward(op, dropout=dropout, seed=seed, seed2=seed2, **arguments)
+    if not training:
+        dropout, masks = 0.0, None
+    found, kept = run_network(
+        op, net, inputs, sequence_lengths, masks=masks, dropout=dropout, seeds=(int(seed), int(seed2)), keep=training
     )
-    node = CudnnRNN(arguments.call, arguments.masks, keep=training)
-    output, output_h, *rest = (to_time_major(t, attributes["time_major"]) for t in node(*arguments.inputs))
-    reserve = zeros((0,), output) if node.reserve is None else leaf(output.device, node.reserve)
-    return output, output_h, rest[0] if rest else zeros((0,), output), reserve
+    output, output_h, *output_c = to_time_major(found, time_major)
+    reserve = zeros((0,), output) if kept is None else leaf(output.device, kept)
+    return output, output_h, output_c[0] if output_c else zeros((0,), output), reserve
 
 
 def _host_reserved(is_training: bool, like: Tensor) -> Tensor:
@@ -96,7 +93,9 @@ def cudnn_rnn(
     is_training: bool = True,
     dropout_masks: Any = None,
 ) -> CudnnRNNOutput:
-    """A network of recurrent layers over whole sequences, as one node. Formulas: the docstring of this module.
+    """A network of recurrent layers over whole sequences, as one node.
+
+    The formulas, forward and backward, are in the docstring of `minirnn.ops.cudnn_rnn`, the package.
 
     Parameters
     ----------
@@ -116,7 +115,7 @@ def cudnn_rnn(
         Probability, 0 .. 1, that an element of a layer's output is set to 0 on its way to the next layer; the others
         are scaled by ``1 / (1 - dropout)``. Never after the last layer, so without effect if L = 1.
     seed, seed2 : int
-        Together they determine the masks (`cudnn_dropout`): the same seeds, the same masks, on every device.
+        Together they determine the masks (`dropout`): the same seeds, the same masks, on every device.
     is_training : bool
         False: no dropout, and nothing is kept. Gradients work all the same (cuDNN refuses them); they cost another
         forward pass.
@@ -129,7 +128,7 @@ def cudnn_rnn(
     -------
     CudnnRNNOutput
         ``output (T, B, D*H)``; ``output_h (L*D, B, H)``; ``output_c``, the same for lstm and (0,) otherwise;
-        ``reserve_space``, 1-D: what `cudnn_rnn_backprop` needs, linear in T (layout: `cudnn_rnn_network`), or (0,).
+        ``reserve_space``, 1-D: what `cudnn_rnn_backprop` needs, linear in T (its parts: `network`), or (0,).
         Gradients flow into input, input_h, input_c and params from output, output_h and output_c.
 
     Raises
@@ -139,25 +138,7 @@ def cudnn_rnn(
     ValueError
         If a shape does not fit, a size is 0, or an attribute is unknown or out of range.
     """
-    result = _forward(
-        "cudnn_rnn",
-        input,
-        input_h,
-        input_c,
-        params,
-        None,
-        is_training,
-        dropout_masks,
-        rnn_mode=rnn_mode,
-        input_mode=input_mode,
-        direction=direction,
-        dropout=dropout,
-        seed=seed,
-        seed2=seed2,
-        num_proj=0,
-        time_major=True,
-    )
-    return CudnnRNNOutput(*result)
+    return CudnnRNNOutput(*_forward("cudnn_rnn", **locals()))
 
 
 def cudnn_rnn_v2(
@@ -179,24 +160,7 @@ def cudnn_rnn_v2(
 
     cuDNN keeps its choice of algorithm there; here it is zeros, and `cudnn_rnn_backprop_v2` ignores it.
     """
-    result = _forward(
-        "cudnn_rnn_v2",
-        input,
-        input_h,
-        input_c,
-        params,
-        None,
-        is_training,
-        dropout_masks,
-        rnn_mode=rnn_mode,
-        input_mode=input_mode,
-        direction=direction,
-        dropout=dropout,
-        seed=seed,
-        seed2=seed2,
-        num_proj=0,
-        time_major=True,
-    )
+    result = _forward("cudnn_rnn_v2", **locals())
     return CudnnRNNV2Output(*result, _host_reserved(is_training, result[0]))
 
 
@@ -234,57 +198,49 @@ def cudnn_rnn_v3(
 
     The other parameters, returns and errors: as `cudnn_rnn` and `cudnn_rnn_v2`.
     """
-    result = _forward(
-        "cudnn_rnn_v3",
-        input,
-        input_h,
-        input_c,
-        params,
-        _required("cudnn_rnn_v3", sequence_lengths),
-        is_training,
-        dropout_masks,
-        rnn_mode=rnn_mode,
-        input_mode=input_mode,
-        direction=direction,
-        dropout=dropout,
-        seed=seed,
-        seed2=seed2,
-        num_proj=num_proj,
-        time_major=time_major,
-    )
+    result = _forward("cudnn_rnn_v3", **_with_lengths("cudnn_rnn_v3", locals()))
     return CudnnRNNV2Output(*result, _host_reserved(is_training, result[0]))
 
 
-def _required(op: str, sequence_lengths: Any) -> Any:
-    if sequence_lengths is None:
+def _with_lengths(op: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a V3 op, which needs lengths. Raises TypeError without them."""
+    if arguments["sequence_lengths"] is None:
         raise TypeError(f"{op}: sequence_lengths is None\n  expected integers (B,), each 1 .. T")
-    return sequence_lengths
+    return arguments
 
 
 def _backprop(
     op: str,
-    forward_arguments: Sequence[Any],
+    *,
     output: Any,
-    states: Sequence[Any],
-    gradients: Sequence[Any],
+    output_h: Any,
+    output_c: Any,
+    output_backprop: Any,
+    output_h_backprop: Any,
+    output_c_backprop: Any,
     reserve_space: Any,
-    **attributes: Any,
+    host_reserved: Any = None,
+    sequence_lengths: Any = None,
+    **arguments: Any,
 ) -> CudnnRNNBackpropOutput:
-    """All three Backprop ops."""
+    """All three Backprop ops; `host_reserved` is ignored."""
+    time_major = arguments.get("time_major", True)
+    checked = check_forward(op, **arguments)
     # The masks come from the reserve space, not from the seeds.
-    x, h, c, params, lengths = forward_arguments
-    arguments = check_forward(op, x, h, c, params, lengths, attributes, training=False)
-    dropping = attributes["dropout"] > 0 and arguments.call.net.L > 1
-    arguments = replace(arguments, call=replace(arguments.call, dropping=dropping))
-    arguments, tensors, reserve = check_backprop(op, arguments, attributes, output, states, gradients, reserve_space)
-    node = CudnnRNN(arguments.call, arguments.masks, keep=True)
-    node.reserve = reserve
+    outputs = output, output_h, output_c
+    gradients = output_backprop, output_h_backprop, output_c_backprop
+    dropping = arguments["dropout"] > 0
+    call, masks, tensors, reserve = check_backprop(
+        op, checked, sequence_lengths, time_major, dropping, outputs, gradients, reserve_space
+    )
+    forward = CudnnRNN(call, masks, keep=True)
+    forward.reserve = reserve
     if reserve is None:
         with no_grad():
-            node(*arguments.inputs)
-    dx, dh, *rest = CudnnRNNBackprop(node)(*arguments.inputs, *tensors)
-    dx, dh, *dc = (to_time_major(t, attributes["time_major"]) for t in (dx, dh, *rest[:-1]))
-    return CudnnRNNBackpropOutput(dx, dh, dc[0] if dc else zeros((0,), dx), rest[-1])
+            forward(*checked.inputs)
+    *states, dparams = CudnnRNNBackprop(forward)(*checked.inputs, *tensors)
+    dx, dh, *dc = to_time_major(states, time_major)
+    return CudnnRNNBackpropOutput(dx, dh, dc[0] if dc else zeros((0,), dx), dparams)
 
 
 def cudnn_rnn_backprop(
@@ -330,22 +286,7 @@ def cudnn_rnn_backprop(
     TypeError, ValueError
         As `cudnn_rnn`; ValueError also if `reserve_space` has the wrong size or was not made with this `output`.
     """
-    return _backprop(
-        "cudnn_rnn_backprop",
-        (input, input_h, input_c, params, None),
-        output,
-        (output_h, output_c),
-        (output_backprop, output_h_backprop, output_c_backprop),
-        reserve_space,
-        rnn_mode=rnn_mode,
-        input_mode=input_mode,
-        direction=direction,
-        dropout=dropout,
-        seed=seed,
-        seed2=seed2,
-        num_proj=0,
-        time_major=True,
-    )
+    return _backprop("cudnn_rnn_backprop", **locals())
 
 
 def cudnn_rnn_backprop_v2(
@@ -370,22 +311,7 @@ def cudnn_rnn_backprop_v2(
     seed2: int = 0,
 ) -> CudnnRNNBackpropOutput:
     """The gradient of `cudnn_rnn_v2`. `host_reserved` is accepted and ignored; otherwise as `cudnn_rnn_backprop`."""
-    return _backprop(
-        "cudnn_rnn_backprop_v2",
-        (input, input_h, input_c, params, None),
-        output,
-        (output_h, output_c),
-        (output_backprop, output_h_backprop, output_c_backprop),
-        reserve_space,
-        rnn_mode=rnn_mode,
-        input_mode=input_mode,
-        direction=direction,
-        dropout=dropout,
-        seed=seed,
-        seed2=seed2,
-        num_proj=0,
-        time_major=True,
-    )
+    return _backprop("cudnn_rnn_backprop_v2", **locals())
 
 
 def cudnn_rnn_backprop_v3(
@@ -416,19 +342,4 @@ def cudnn_rnn_backprop_v3(
 
     What stands at padding in `output_backprop` is ignored; `input_backprop` is 0 there.
     """
-    return _backprop(
-        "cudnn_rnn_backprop_v3",
-        (input, input_h, input_c, params, _required("cudnn_rnn_backprop_v3", sequence_lengths)),
-        output,
-        (output_h, output_c),
-        (output_backprop, output_h_backprop, output_c_backprop),
-        reserve_space,
-        rnn_mode=rnn_mode,
-        input_mode=input_mode,
-        direction=direction,
-        dropout=dropout,
-        seed=seed,
-        seed2=seed2,
-        num_proj=num_proj,
-        time_major=time_major,
-    )
+    return _backprop("cudnn_rnn_backprop_v3", **_with_lengths("cudnn_rnn_backprop_v3", locals()))

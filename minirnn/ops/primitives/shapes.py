@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.engine.tape import Op, record, record_many
+from minirnn.engine.outputs import record_many
+from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.messages import shown
 from minirnn.ops.primitives.operands import axis_of, same_device, sizes_of

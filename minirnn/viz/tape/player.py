@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn.engine.tape import Cotangents, Output
+from minirnn.engine.outputs import Cotangents, Output
 from minirnn.engine.tensor import Tensor
 from minirnn.viz.colors import BLUE, GRAY, ORANGE, PURPLE
 from minirnn.viz.picture import Picture

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from minirnn.devices.base import sum_to_shape
-from minirnn.engine.tape import FREED, Cotangents, no_grad, outputs_of
+from minirnn.engine.outputs import Cotangents, outputs_of
+from minirnn.engine.tape import FREED, no_grad
 from minirnn.engine.tensor import Tensor, leaf
 
 Gradient = Any

@@ -146,8 +146,8 @@ def test_slices_are_views_that_cover_the_buffer_once() -> None:
         for part in layer:
             part += 1
     assert buffer.tolist() == [1] * net.size
-    assert isinstance(net.regions(2), LayerParams)
-    assert net.regions(2).W.shape == (20, 8)
+    assert isinstance(net.layers[2], LayerParams)
+    assert net.layers[2].W.shape == (20, 8)
 
 
 def test_pieces_of_a_numpy_buffer_are_named_by_gate_layer_and_direction() -> None:

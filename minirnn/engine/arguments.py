@@ -1,0 +1,77 @@
+"""What users pass to `Tensor.backward` and `grad`: Tensors and gradients, checked, with what is left out filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minirnn.engine.tensor import Tensor, as_tensor, leaf
+
+
+def tensors_of(what: str, given: Any) -> tuple[Tensor, ...]:
+    """The outputs or inputs of `grad`."""
+    if isinstance(given, Tensor):
+        return (given,)
+    if isinstance(given, np.ndarray) or not isinstance(given, Iterable):
+        raise TypeError(f"grad: the {what} is a {type(given).__name__}\n  expected a Tensor or a sequence of Tensors")
+    ts = tuple(given)
+    for k, t in enumerate(ts):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"grad: {what} {k} is a {type(t).__name__}\n  expected a Tensor")
+    return ts
+
+
+def _is_list_for(y: Tensor, grads: Any) -> bool:
+    """Whether `grads` is a list with one gradient for `y`; otherwise it is the gradient itself, perhaps as a list."""
+    if not isinstance(grads, (list, tuple)) or len(grads) != 1:
+        return False
+    return grads[0] is None or np.shape(grads[0]) == y.shape
+
+
+def seeds_of(name: str, outputs: Sequence[Tensor], grads: Sequence[Any]) -> list[Tensor]:
+    if len(grads) != len(outputs):
+        raise ValueError(f"{name}: got {len(grads)} gradients for {len(outputs)} outputs\n  expected one for each")
+    if not outputs:
+        raise ValueError(f"{name}: got 0 outputs\n  expected at least one Tensor")
+    if not any(y.requires_grad for y in outputs):  # one constant among others is fine: its gradient is 0
+        shapes = ", ".join(str(y.shape) for y in outputs)
+        raise ValueError(
+            f"{name}: the output was not recorded (shape {shapes})\n"
+            "  expected a Tensor computed from one with requires_grad=True, outside no_grad()"
+        )
+    seeds = []
+    for k, (y, g) in enumerate(zip(outputs, grads, strict=True)):
+        if g is None:
+            if y.shape != ():
+                raise ValueError(
+                    f"{name}: output {k} has shape {y.shape} and no gradient was given for it\n"
+                    "  expected a loss of shape (), or a gradient of the output's shape\n"
+                    "  likely a sum() or mean() is missing"
+                )
+            seeds.append(leaf(y.device, y.device.full((), 1, y.dtype)))
+            continue
+        if not isinstance(g, Tensor):
+            g = as_tensor(g, y.device, y.dtype)
+        if g.device is not y.device:  # moved here, it would be a constant: its own gradient would be lost
+            raise ValueError(
+                f"{name}: the gradient of output {k} lives on {g.device}, the output on {y.device}\n"
+                f"  expected one device; move it with g.to({str(y.device)!r})"
+            )
+        if g.shape != y.shape or g.dtype != y.dtype:
+            raise ValueError(
+                f"{name}: the gradient of output {k} has shape {g.shape}, dtype {g.dtype}\n"
+                f"  expected those of the output: {y.shape}, {y.dtype}"
+            )
+        seeds.append(g)
+    return seeds
+
+
+def gradients_of(outputs: Any, ys: Sequence[Tensor], grad_outputs: Any) -> Sequence[Any]:
+    """One gradient, or None, for each output that `grad` was given."""
+    if grad_outputs is None:
+        return [None] * len(ys)
+    if isinstance(outputs, Tensor) and not _is_list_for(outputs, grad_outputs):
+        return [grad_outputs]
+    return list(grad_outputs) if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]
