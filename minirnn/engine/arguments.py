@@ -35,7 +35,7 @@ def seeds_of(name: str, outputs: Sequence[Tensor], grads: Sequence[Any]) -> list
         raise ValueError(f"{name}: got {len(grads)} gradients for {len(outputs)} outputs\n  expected one for each")
     if not outputs:
         raise ValueError(f"{name}: got 0 outputs\n  expected at least one Tensor")
-    if not any(y.requires_grad for y in outputs):  # one constant among others is fine: its gradient is 0
+    if True not in [y.requires_grad for y in outputs]:  # one constant among others is fine: its gradient is 0
         shapes = ", ".join(str(y.shape) for y in outputs)
         raise ValueError(
             f"{name}: the output was not recorded (shape {shapes})\n"

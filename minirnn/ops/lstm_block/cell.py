@@ -145,7 +145,7 @@ class LSTMBlockCell(FusedOp):
         cs_grad = or_zeros(cs_grad, cs)
         h_grad = or_zeros(h_grad, h)
 
-        gates = any(g is not None for g in (i_grad, f_grad, o_grad, ci_grad))
+        gates = not (i_grad is f_grad is o_grad is ci_grad is None)
         if gates:
             dzi = or_zeros(i_grad, i) * i * (1 - i)
             dzf = or_zeros(f_grad, f) * f * (1 - f)

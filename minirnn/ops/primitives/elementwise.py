@@ -210,13 +210,13 @@ def relu(x: Any) -> Tensor:
 
 def absolute(x: Any) -> Tensor:
     """``|x|``; the derivative at 0 is 0."""
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     return record(ABSOLUTE, x.device, x.device.absolute(x.array), (x,))
 
 
 def sign(x: Any) -> Tensor:
     """-1, 0 or 1; no gradient."""
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     no_bools("sign", x)
     return leaf(x.device, x.device.sign(x.array))
 
@@ -294,7 +294,7 @@ def where(condition: Any, a: Any, b: Any) -> Tensor:
 
 def astype(x: Any, dtype: Any) -> Tensor:
     """`x` in another dtype; `x` itself if it has it already."""
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     dtype = dtype_of("astype", dtype)
     if x.dtype == dtype:
         return x
@@ -304,7 +304,7 @@ def astype(x: Any, dtype: Any) -> Tensor:
 
 def to(x: Any, device: Any) -> Tensor:
     """`x` on another device (a name or a device); `x` itself if it is there. Gradients come back the same way."""
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     place = devices.get(device)
     if place is x.device:
         return x
@@ -313,5 +313,5 @@ def to(x: Any, device: Any) -> Tensor:
 
 def identity(x: Any) -> Tensor:
     """`x` as a new node: gradients taken with respect to it stop here."""
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     return record(IDENTITY, x.device, x.array, (x,))

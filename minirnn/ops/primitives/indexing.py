@@ -68,11 +68,11 @@ def _normal(index: Any) -> Index:
 
 
 def _check_slice(part: slice) -> None:
-    bounds = (part.start, part.stop, part.step)
-    if part.step == 0 or any(not (k is None or hasattr(k, "__index__")) for k in bounds):
-        raise (ValueError if part.step == 0 else TypeError)(
-            f"indexing: got {shown(part)}\n  expected integers or None, and a step other than 0"
-        )
+    for bound in (part.start, part.stop, part.step):
+        if part.step == 0 or not (bound is None or hasattr(bound, "__index__")):
+            raise (ValueError if part.step == 0 else TypeError)(
+                f"indexing: got {shown(part)}\n  expected integers or None, and a step other than 0"
+            )
 
 
 def getitem(x: Any, index: Any) -> Tensor:
@@ -85,7 +85,7 @@ def getitem(x: Any, index: Any) -> Tensor:
     TypeError
         If an index is of another kind.
     """
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     index = _normal(index)
     try:
         y = x.device.getitem(x.array, index)
@@ -99,7 +99,7 @@ def getitem(x: Any, index: Any) -> Tensor:
 
 def scatter_add(shape: tuple[int, ...], index: Any, values: Any) -> Tensor:
     """Zeros of `shape` with `values` added at `index`; what is named twice gets both. The adjoint of `getitem`."""
-    values = as_tensor(values)
+    values = values if isinstance(values, Tensor) else as_tensor(values)
     index = _normal(index)
     shape = sizes_of("scatter_add", shape)
     try:

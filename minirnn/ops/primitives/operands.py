@@ -118,6 +118,8 @@ def axes_of(op: str, axis: Any, ndim: int) -> tuple[int, ...] | None:
     """A tuple of distinct non-negative axes, or None for all."""
     if axis is None:
         return None
+    if axis.__class__ is int and -ndim <= axis < ndim:
+        return (axis % ndim,)
     axes = tuple(axis_of(op, k, ndim) for k in (axis if isinstance(axis, (tuple, list)) else (axis,)))
     if len(set(axes)) != len(axes):
         raise ValueError(f"{op}: axis {axis} names an axis twice\n  expected each at most once")

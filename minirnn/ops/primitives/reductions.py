@@ -19,7 +19,8 @@ class _Reduction(Op):
 
     def __init__(self, axes: tuple[int, ...] | None, shape: tuple[int, ...]) -> None:
         self.axes = axes
-        self.kept = tuple(1 if axes is None or k in axes else n for k, n in enumerate(shape))
+        kept = [1] * len(shape) if axes is None else [1 if k in axes else n for k, n in enumerate(shape)]
+        self.kept = tuple(kept)
 
 
 class Sum(_Reduction):
@@ -41,7 +42,7 @@ class Max(_Reduction):
 
 def sum(x: Any, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Sum over `axis` (an int, a tuple, or None for all)."""
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     axes = axes_of("sum", axis, x.ndim)
     return record(Sum(axes, x.shape), x.device, x.device.sum(x.array, axes, keepdims), (x,))
 
@@ -56,7 +57,7 @@ def mean(x: Any, axis: Axes = None, keepdims: bool = False) -> Tensor:
     ValueError
         If there is nothing to average.
     """
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     if x.dtype.kind != "f":
         x = x.astype(np.float32)
     axes = axes_of("mean", axis, x.ndim)
@@ -78,7 +79,7 @@ def max(x: Any, axis: Axes = None, keepdims: bool = False) -> Tensor:
     ValueError
         If there is no element to choose from.
     """
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     axes = axes_of("max", axis, x.ndim)
     if 0 in (x.shape if axes is None else [x.shape[k] for k in axes]):
         raise ValueError(f"max: no element along axis {axis} of shape {x.shape}\n  expected at least one")
@@ -87,7 +88,7 @@ def max(x: Any, axis: Axes = None, keepdims: bool = False) -> Tensor:
 
 def argmax(x: Any, axis: int = -1) -> Tensor:
     """Index of the (first) largest element along `axis`, int64; no gradient."""
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     axis = axis_of("argmax", axis, x.ndim)
     if x.shape[axis] == 0:
         raise ValueError(f"argmax: no element along axis {axis} of shape {x.shape}\n  expected at least one")

@@ -84,13 +84,13 @@ def reshape(x: Any, shape: int | Sequence[int]) -> Tensor:
     ValueError
         If the number of elements differs.
     """
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     shape = sizes_of("reshape", shape)
     if shape.count(-1) == 1:
         known = -prod(shape)
         if known > 0 and x.size % known == 0:
             shape = tuple(x.size // known if n == -1 else n for n in shape)
-    if any(n < 0 for n in shape) or prod(shape) != x.size:
+    if min(shape, default=0) < 0 or prod(shape) != x.size:
         raise ValueError(f"reshape: cannot make {shown(shape)} out of shape {x.shape}\n  expected {x.size} elements")
     return record(RESHAPE, x.device, x.device.reshape(x.array, shape), (x,))
 
@@ -103,7 +103,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Tensor:
     ValueError
         If `axes` does not name every axis once.
     """
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     if isinstance(axes, (int, np.integer)):
         axes = (int(axes),)
     order = tuple(range(x.ndim))[::-1] if axes is None else tuple(axis_of("transpose", k, x.ndim) for k in axes)
@@ -125,10 +125,11 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Tensor:
     ValueError
         If the shapes do not fit.
     """
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     shape = sizes_of("broadcast_to", shape)
     tail = shape[len(shape) - x.ndim :] if len(shape) >= x.ndim else ()
-    if len(tail) != x.ndim or min(shape, default=0) < 0 or any(a not in (1, b) for a, b in zip(x.shape, tail)):  # noqa: B905
+    fits = len(tail) == x.ndim and False not in [a in (1, b) for a, b in zip(x.shape, tail, strict=True)]
+    if not fits or min(shape, default=0) < 0:
         raise ValueError(
             f"broadcast_to: cannot repeat shape {x.shape} to {shown(shape)}\n"
             "  expected equal sizes, from the last axis on; 1 may become any size, and axes may come in front"
@@ -181,7 +182,7 @@ def split(x: Any, sizes: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     ValueError
         If the sizes do not add up.
     """
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     axis = axis_of("split", axis, x.ndim)
     n = x.shape[axis]
     given = sizes_of("split", sizes)
@@ -206,14 +207,14 @@ def split(x: Any, sizes: int | Sequence[int], axis: int = 0) -> list[Tensor]:
 
 def expand_dims(x: Any, axis: int) -> Tensor:
     """`x` with a new axis of size 1 at place `axis` of the result."""
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     axis = axis_of("expand_dims", axis, x.ndim + 1)
     return reshape(x, x.shape[:axis] + (1,) + x.shape[axis:])
 
 
 def squeeze(x: Any, axis: int) -> Tensor:
     """`x` without its axis `axis`, which must have size 1."""
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     axis = axis_of("squeeze", axis, x.ndim)
     if x.shape[axis] != 1:
         raise ValueError(f"squeeze: axis {axis} of shape {x.shape} has size {x.shape[axis]}\n  expected 1")
@@ -222,7 +223,7 @@ def squeeze(x: Any, axis: int) -> Tensor:
 
 def flip(x: Any, axis: int) -> Tensor:
     """`x` in reverse order along `axis`."""
-    x = as_tensor(x)
+    x = x if isinstance(x, Tensor) else as_tensor(x)
     axis = axis_of("flip", axis, x.ndim)
     return x[(slice(None),) * axis + (slice(None, None, -1),)]
 
@@ -232,5 +233,5 @@ def _tensors(op: str, xs: Any) -> list[Tensor]:
         raise TypeError(f"{op}: got a {type(xs).__name__}\n  expected a list or tuple of Tensors")
     if not xs:
         raise ValueError(f"{op}: got an empty list\n  expected at least one Tensor")
-    device = next((t.device for t in xs if isinstance(t, Tensor)), None)
+    device = xs[0].device if isinstance(xs[0], Tensor) else next((t.device for t in xs if isinstance(t, Tensor)), None)
     return [t if isinstance(t, Tensor) else as_tensor(t, device=device) for t in xs]
