@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 ROWS, COLUMNS = 16, 32
 """At most this many cells; of larger arrays every n-th row and column is shown, and the text says so."""
 STYLE = "font-family:monospace;font-size:12px;line-height:1.4"
+
+
+Outputs = TypeVar("Outputs")
 
 
 def block(facts: str, picture: str = "") -> str:
@@ -87,3 +90,9 @@ def outputs(self: Any) -> str:
         said = getattr(t, "_repr_html_", None)
         rows.append((name, said() if said is not None else block(repr(t))))
     return f"<b>{escape(type(self).__name__)}</b>{table(rows)}"
+
+
+def shows_outputs(outputs_of_an_op: type[Outputs]) -> type[Outputs]:
+    """A decorator for named tuples of Tensors: notebooks show each output in a row of its own."""
+    outputs_of_an_op._repr_html_ = outputs  # type: ignore[attr-defined]
+    return outputs_of_an_op

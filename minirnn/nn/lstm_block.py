@@ -20,6 +20,7 @@ from minirnn.ops.lstm_block.sequence import BlockLSTMOutput, block_lstm
 from minirnn.ops.primitives import concat, expand_dims, where
 
 
+@html.shows_outputs
 class LSTMState(NamedTuple):
     """State of an LSTM, in TensorFlow's order (torch has h first)."""
 
@@ -27,9 +28,6 @@ class LSTMState(NamedTuple):
     """(B, H), the cell state, called ``cs`` by the ops."""
     h: Tensor
     """(B, H), the output."""
-
-    def _repr_html_(self) -> str:
-        return html.outputs(self)
 
 
 class _LSTMBlock(Module):

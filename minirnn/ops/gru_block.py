@@ -40,6 +40,7 @@ from minirnn.ops.fused import FusedOp, or_zeros
 from minirnn.ops.primitives import concat, sigmoid, split, tanh
 
 
+@html.shows_outputs
 class GRUBlockCellOutput(NamedTuple):
     """Outputs of `gru_block_cell`, each (B, H)."""
 
@@ -48,10 +49,8 @@ class GRUBlockCellOutput(NamedTuple):
     c: Tensor
     h: Tensor
 
-    def _repr_html_(self) -> str:
-        return html.outputs(self)
 
-
+@html.shows_outputs
 class GRUBlockCellGradOutput(NamedTuple):
     """Outputs of `gru_block_cell_grad`: (B, I), (B, H), (B, H), (B, 2H)."""
 
@@ -59,9 +58,6 @@ class GRUBlockCellGradOutput(NamedTuple):
     d_h_prev: Tensor
     d_c_bar: Tensor
     d_r_bar_u_bar: Tensor
-
-    def _repr_html_(self) -> str:
-        return html.outputs(self)
 
 
 class GRUBlockCell(FusedOp):

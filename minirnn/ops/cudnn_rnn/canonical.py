@@ -8,8 +8,8 @@ The canonical form is a list of all matrices and a list of all bias vectors, in 
 that is 2*G*L*D matrices (+ L*D with a projection) and 2*G*L*D vectors. Under "skip_input" the matrices W_g of layer 0
 stay in the list, as [H, 0]. Both ops only move elements, so gradients flow through them unchanged, to any order.
 
-Offsets and sizes: `cudnn_params`. Source: TensorFlow's CudnnRNNParamsToCanonical and CudnnRNNCanonicalToParams, V1
-and V2.
+Offsets and sizes are those of `params`. Source: TensorFlow's CudnnRNNParamsToCanonical and
+CudnnRNNCanonicalToParams, V1 and V2.
 """
 
 from __future__ import annotations
@@ -70,10 +70,7 @@ def cudnn_rnn_params_to_canonical(
     TypeError
         `params` is no floating array, a size is no integer.
     """
-    op = "cudnn_rnn_params_to_canonical"
-    net = _network(op, num_layers, num_units, input_size, rnn_mode, input_mode, direction, dropout, seed, seed2)
-    params_check.count(op, "num_params", num_params, len(net.weights), "2*G*L*D")
-    return _cut(op, net, params)
+    return _cut("cudnn_rnn_params_to_canonical", **locals())
 
 
 def cudnn_rnn_params_to_canonical_v2(
@@ -96,12 +93,7 @@ def cudnn_rnn_params_to_canonical_v2(
 
     num_params_weights = 2*G*L*D (+ L*D with a projection), num_params_biases = 2*G*L*D; checked when given.
     """
-    op = "cudnn_rnn_params_to_canonical_v2"
-    net = _network(
-        op, num_layers, num_units, input_size, rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj
-    )
-    _check_counts(op, net, num_params_weights, num_params_biases)
-    return _cut(op, net, params)
+    return _cut("cudnn_rnn_params_to_canonical_v2", **locals())
 
 
 def cudnn_rnn_canonical_to_params(
@@ -146,10 +138,7 @@ def cudnn_rnn_canonical_to_params(
     TypeError
         A piece is no floating array or has another dtype than the others; a size is no integer.
     """
-    op = "cudnn_rnn_canonical_to_params"
-    net = _network(op, num_layers, num_units, input_size, rnn_mode, input_mode, direction, dropout, seed, seed2)
-    params_check.count(op, "num_params", num_params, len(net.weights), "2*G*L*D")
-    return _join(op, net, weights, biases)
+    return _join("cudnn_rnn_canonical_to_params", **locals())
 
 
 def cudnn_rnn_canonical_to_params_v2(
@@ -173,44 +162,41 @@ def cudnn_rnn_canonical_to_params_v2(
 
     num_params_weights = 2*G*L*D (+ L*D with a projection), num_params_biases = 2*G*L*D; checked when given.
     """
-    op = "cudnn_rnn_canonical_to_params_v2"
-    net = _network(
-        op, num_layers, num_units, input_size, rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj
-    )
-    _check_counts(op, net, num_params_weights, num_params_biases)
-    return _join(op, net, weights, biases)
+    return _join("cudnn_rnn_canonical_to_params_v2", **locals())
 
 
 def _network(
     op: str,
-    num_layers: Any,
-    num_units: Any,
-    input_size: Any,
-    rnn_mode: str,
-    input_mode: str,
-    direction: str,
-    dropout: float,
-    seed: int,
-    seed2: int,
-    num_proj: int = 0,
+    *,
+    dropout: Any,
+    seed: Any,
+    seed2: Any,
+    num_params: Any = None,
+    num_params_weights: Any = None,
+    num_params_biases: Any = None,
+    **description: Any,
 ) -> Network:
+    """The network that the arguments of an op describe; the counts are checked where they are given."""
     params_check.unused(op, dropout, seed, seed2)
-    return Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, num_proj, op=op)
-
-
-def _check_counts(op: str, net: Network, num_params_weights: int | None, num_params_biases: int | None) -> None:
-    formula = "2*G*L*D + L*D (projection)" if net.num_proj else "2*G*L*D"
-    params_check.count(op, "num_params_weights", num_params_weights, len(net.weights), formula)
+    net = Network(**description, op=op)
+    more = " + L*D (projection)" if net.num_proj else ""
+    params_check.count(op, "num_params", num_params, len(net.weights), "2*G*L*D")
+    params_check.count(op, "num_params_weights", num_params_weights, len(net.weights), f"2*G*L*D{more}")
     params_check.count(op, "num_params_biases", num_params_biases, len(net.biases), "2*G*L*D")
+    return net
 
 
-def _cut(op: str, net: Network, params: Any) -> CanonicalOutput:
+def _cut(op: str, *, params: Any, **arguments: Any) -> CanonicalOutput:
+    """Both ops that cut a buffer."""
+    net = _network(op, **arguments)
     (params,) = check.tensors(op, params=params)
     net.check_params(op, params.shape)
     return CanonicalOutput([r.of(params) for r in net.weights], [r.of(params) for r in net.biases])
 
 
-def _join(op: str, net: Network, weights: Any, biases: Any) -> Tensor:
+def _join(op: str, *, weights: Any, biases: Any, **arguments: Any) -> Tensor:
+    """Both ops that join a buffer."""
+    net = _network(op, **arguments)
     named: dict[str, Any] = {}
     regions: list[Region] = []
     for name, value, expected in (("weights", weights, net.weights), ("biases", biases, net.biases)):

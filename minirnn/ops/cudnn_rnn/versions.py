@@ -19,6 +19,7 @@ from minirnn.ops.cudnn_rnn.nodes import CudnnRNN, CudnnRNNBackprop, run_network
 from minirnn.ops.fused import zeros
 
 
+@html.shows_outputs
 class CudnnRNNOutput(NamedTuple):
     """Outputs of `cudnn_rnn`."""
 
@@ -27,10 +28,8 @@ class CudnnRNNOutput(NamedTuple):
     output_c: Tensor
     reserve_space: Tensor
 
-    def _repr_html_(self) -> str:
-        return html.outputs(self)
 
-
+@html.shows_outputs
 class CudnnRNNV2Output(NamedTuple):
     """Outputs of `cudnn_rnn_v2` and `cudnn_rnn_v3`."""
 
@@ -40,10 +39,8 @@ class CudnnRNNV2Output(NamedTuple):
     reserve_space: Tensor
     host_reserved: Tensor
 
-    def _repr_html_(self) -> str:
-        return html.outputs(self)
 
-
+@html.shows_outputs
 class CudnnRNNBackpropOutput(NamedTuple):
     """Outputs of `cudnn_rnn_backprop`, `_v2` and `_v3`, each of the shape of its input."""
 
@@ -51,9 +48,6 @@ class CudnnRNNBackpropOutput(NamedTuple):
     input_h_backprop: Tensor
     input_c_backprop: Tensor
     params_backprop: Tensor
-
-    def _repr_html_(self) -> str:
-        return html.outputs(self)
 
 
 def _forward(

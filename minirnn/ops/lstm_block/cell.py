@@ -50,6 +50,7 @@ from minirnn.ops.lstm_block.check import attributes, check_cell
 from minirnn.ops.primitives import clip, concat, sigmoid, split, tanh
 
 
+@html.shows_outputs
 class LSTMBlockCellOutput(NamedTuple):
     """Outputs of `lstm_block_cell`, each (B, H)."""
 
@@ -61,10 +62,8 @@ class LSTMBlockCellOutput(NamedTuple):
     co: Tensor
     h: Tensor
 
-    def _repr_html_(self) -> str:
-        return html.outputs(self)
 
-
+@html.shows_outputs
 class LSTMBlockCellGradOutput(NamedTuple):
     """Outputs of `lstm_block_cell_grad`: (B, H), (B, 4H) and three times (H,)."""
 
@@ -73,9 +72,6 @@ class LSTMBlockCellGradOutput(NamedTuple):
     wci_grad: Tensor
     wcf_grad: Tensor
     wco_grad: Tensor
-
-    def _repr_html_(self) -> str:
-        return html.outputs(self)
 
 
 # ---- the definition, in primitives

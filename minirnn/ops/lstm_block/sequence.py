@@ -22,6 +22,7 @@ from minirnn.ops.primitives import concat, expand_dims, stack
 _SAVED = ("i", "cs", "f", "o", "ci", "co", "h", "cs_grad", "h_grad")
 
 
+@html.shows_outputs
 class BlockLSTMOutput(NamedTuple):
     """Outputs of `block_lstm` and `block_lstm_v2`, each (T, B, H)."""
 
@@ -33,10 +34,8 @@ class BlockLSTMOutput(NamedTuple):
     co: Tensor
     h: Tensor
 
-    def _repr_html_(self) -> str:
-        return html.outputs(self)
 
-
+@html.shows_outputs
 class BlockLSTMGradOutput(NamedTuple):
     """Outputs of `block_lstm_grad` and `block_lstm_grad_v2`, each of the shape of its input."""
 
@@ -48,9 +47,6 @@ class BlockLSTMGradOutput(NamedTuple):
     wcf_grad: Tensor
     wco_grad: Tensor
     b_grad: Tensor
-
-    def _repr_html_(self) -> str:
-        return html.outputs(self)
 
 
 class BlockLSTM(FusedOp):
