@@ -7,25 +7,24 @@ Forward, ``x (B, I)``, ``h_prev (B, H)``, ``w_ru (I+H, 2H)``, ``w_c (I+H, H)``, 
     c = tanh([x | r * h_prev] @ w_c + b_c)
     h = u * h_prev + (1 - u) * c
 
-The reset gate r acts *before* the product with ``w_c``; the GRU of cuDNN, torch and Keras' default applies it after,
-and no weights make the two equal. u = 1 keeps the old state.
+The reset gate r acts *before* the product with ``w_c``; the GRU of cuDNN, torch and Keras' default applies it after. In
+general no weights make the two equal. u = 1 keeps the old state.
 
 Backward, for the gradient ``d_h`` of h; ``*_bar`` are gradients of the pre-activations::
 
     d_c_bar = d_h * (1 - u) * (1 - c*c)
     d_u_bar = d_h * (h_prev - c) * u * (1 - u)
-    [p2x | p2h] = d_c_bar @ w_c^T
-    d_r_bar = p2h * h_prev * r * (1 - r)
+    d_x_h_prevr = d_c_bar @ w_c^T                                   # (B, I+H), of [x | r * h_prev]
+    d_r_bar = d_x_h_prevr[:, I:] * h_prev * r * (1 - r)
     d_r_bar_u_bar = [d_r_bar | d_u_bar]
-    [p1x | p1h] = d_r_bar_u_bar @ w_ru^T
-    d_x      = p1x + p2x
-    d_h_prev = p1h + p2h * r + d_h * u
+    d_x_h_prev = d_r_bar_u_bar @ w_ru^T                             # (B, I+H), of [x | h_prev]
+    d_x      = d_x_h_prev[:, :I] + d_x_h_prevr[:, :I]
+    d_h_prev = d_x_h_prev[:, I:] + d_x_h_prevr[:, I:] * r + d_h * u
     d_w_ru = [x | h_prev]^T @ d_r_bar_u_bar         d_b_ru = sum of d_r_bar_u_bar over B
     d_w_c  = [x | r * h_prev]^T @ d_c_bar           d_b_c  = sum of d_c_bar over B
 
 The arithmetic is in `devices/cpu/gru_block.py`, and in CUDA in `devices/cuda/kernels/gru_block.cu`. Source:
-TensorFlow's GRUBlockCell and GRUBlockCellGrad; Cho et al.
-2014.
+TensorFlow's GRUBlockCell and GRUBlockCellGrad; Cho et al. 2014.
 """
 
 from __future__ import annotations
@@ -86,13 +85,13 @@ class GRUBlockCell(FusedOp):
             # The same way back, starting at the gates instead of at h.
             c_bar = or_zeros(c_grad, c) * (1 - c * c)
             u_bar = or_zeros(u_grad, u) * u * (1 - u)
-            p2 = c_bar @ w_c.T
-            p2x, p2h = p2[:, :I], p2[:, I:]
-            r_bar = (or_zeros(r_grad, r) + p2h * h_prev) * r * (1 - r)
+            x_h_prevr = c_bar @ w_c.T  # (B, I+H)
+            h_prevr = x_h_prevr[:, I:]
+            r_bar = (or_zeros(r_grad, r) + h_prevr * h_prev) * r * (1 - r)
             r_bar_u_bar = concat([r_bar, u_bar], 1)
-            p1 = r_bar_u_bar @ w_ru.T
-            d_x = d_x + p1[:, :I] + p2x
-            d_h_prev = d_h_prev + p1[:, I:] + p2h * r
+            x_h_prev = r_bar_u_bar @ w_ru.T  # (B, I+H)
+            d_x = d_x + x_h_prev[:, :I] + x_h_prevr[:, :I]
+            d_h_prev = d_h_prev + x_h_prev[:, I:] + h_prevr * r
             d_c_bar = d_c_bar + c_bar
             d_r_bar_u_bar = d_r_bar_u_bar + r_bar_u_bar
 
@@ -113,41 +112,48 @@ class GRUBlockCellGrad(FusedOp):
         I = x.shape[1]
         d_c_bar = d_h * (1 - u) * (1 - c * c)
         d_u_bar = d_h * (h_prev - c) * u * (1 - u)
-        p2 = d_c_bar @ w_c.T
-        p2x, p2h = p2[:, :I], p2[:, I:]
-        d_r_bar = p2h * h_prev * r * (1 - r)
+        d_x_h_prevr = d_c_bar @ w_c.T  # (B, I+H)
+        d_h_prevr = d_x_h_prevr[:, I:]
+        d_r_bar = d_h_prevr * h_prev * r * (1 - r)
         d_r_bar_u_bar = concat([d_r_bar, d_u_bar], 1)
-        p1 = d_r_bar_u_bar @ w_ru.T
-        p1x, p1h = p1[:, :I], p1[:, I:]
-        d_x = p1x + p2x
-        d_h_prev = p1h + p2h * r + d_h * u
+        d_x_h_prev = d_r_bar_u_bar @ w_ru.T  # (B, I+H)
+        d_x = d_x_h_prev[:, :I] + d_x_h_prevr[:, :I]
+        d_h_prev = d_x_h_prev[:, I:] + d_h_prevr * r + d_h * u
         return d_x, d_h_prev, d_c_bar, d_r_bar_u_bar
 
 
 def _check(op: str, **arguments: Any) -> list[Tensor]:
     ts = check.tensors(op, **arguments)
-    x, h_prev, w_ru, w_c, b_ru, b_c, *saved = ts
-    B, I = check.rank(op, "x", x.shape, "B I")
-    _, H = check.rank(op, "h_prev", h_prev.shape, "B H")
-    check.positive(op, "H", H, f"h_prev {h_prev.shape}")
-    check.shape(op, "h_prev", h_prev.shape, "B, H", (B, H), f"x {x.shape}")
-    source = f"x {x.shape} and h_prev {h_prev.shape}"
+    _check_shapes(op, *[t.array.shape for t in ts])
+    return ts
+
+
+Shape = tuple[int, ...]
+
+
+@check.remembered
+def _check_shapes(
+    op: str, x: Shape, h_prev: Shape, w_ru: Shape, w_c: Shape, b_ru: Shape, b_c: Shape, *saved: Shape
+) -> None:
+    B, I = check.rank(op, "x", x, "B I")
+    _, H = check.rank(op, "h_prev", h_prev, "B H")
+    check.positive(op, "H", H, f"h_prev {h_prev}")
+    check.shape(op, "h_prev", h_prev, "B, H", (B, H), f"x {x}")
+    source = f"x {x} and h_prev {h_prev}"
     rows = "rows are [x rows; h_prev rows], columns are the gates"
-    causes: dict[tuple[int, ...], str] = {
+    causes: dict[Shape, str] = {
         (I + H, H): "; likely w_ru and w_c are exchanged",
         (I + H, 3 * H): "; likely all three gates: c has a matrix of its own, w_c",
     }
-    cause = causes.get(w_ru.shape, "")
-    check.shape(op, "w_ru", w_ru.shape, "I+H, 2H", (I + H, 2 * H), source, f"{rows} r, u{cause}")
-    check.shape(op, "w_c", w_c.shape, "I+H, H", (I + H, H), source, f"{rows} c")
+    check.shape(op, "w_ru", w_ru, "I+H, 2H", (I + H, 2 * H), source, f"{rows} r, u{causes.get(w_ru, '')}")
+    check.shape(op, "w_c", w_c, "I+H, H", (I + H, H), source, f"{rows} c")
     for name, b, letters, width, gates in (("b_ru", b_ru, "2H", 2 * H, "r, u"), ("b_c", b_c, "H", H, "c")):
         note = f"entries are the gates {gates}"
-        if b.shape == (2 * width,):  # no sum of the two would do
+        if b == (2 * width,):  # no sum of the two would do
             note = "likely the two biases of cuDNN's GRU, which resets after the product; here it resets before"
-        check.shape(op, name, b.shape, letters, (width,), source, note)
-    for name, t in zip(("r", "u", "c", "d_h"), saved, strict=False):
-        check.shape(op, name, t.shape, "B, H", (B, H), source)
-    return ts
+        check.shape(op, name, b, letters, (width,), source, note)
+    for name, shape in zip(("r", "u", "c", "d_h"), saved, strict=False):
+        check.shape(op, name, shape, "B, H", (B, H), source)
 
 
 def gru_block_cell(x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any) -> GRUBlockCellOutput:
