@@ -31,41 +31,51 @@ def _is_list_for(y: Tensor, grads: Any) -> bool:
 
 
 def seeds_of(name: str, outputs: Sequence[Tensor], grads: Sequence[Any]) -> list[Tensor]:
+    """The gradient of each output, with which the backward pass starts: the given one, or 1 for a number."""
     if len(grads) != len(outputs):
         raise ValueError(f"{name}: got {len(grads)} gradients for {len(outputs)} outputs\n  expected one for each")
-    if not outputs:
-        raise ValueError(f"{name}: got 0 outputs\n  expected at least one Tensor")
     if True not in [y.requires_grad for y in outputs]:  # one constant among others is fine: its gradient is 0
-        shapes = ", ".join(str(y.shape) for y in outputs)
+        raise _not_recorded(name, outputs)
+    given = zip(outputs, grads, strict=True)
+    return [_one(name, k, y) if g is None else _given(name, k, y, g) for k, (y, g) in enumerate(given)]
+
+
+def _not_recorded(name: str, outputs: Sequence[Tensor]) -> ValueError:
+    if not outputs:
+        return ValueError(f"{name}: got 0 outputs\n  expected at least one Tensor")
+    shapes = ", ".join(str(y.shape) for y in outputs)
+    return ValueError(
+        f"{name}: the output was not recorded (shape {shapes})\n"
+        "  expected a Tensor computed from one with requires_grad=True, outside no_grad()"
+    )
+
+
+def _one(name: str, k: int, y: Tensor) -> Tensor:
+    """The gradient of a number with respect to itself."""
+    if y.shape != ():
         raise ValueError(
-            f"{name}: the output was not recorded (shape {shapes})\n"
-            "  expected a Tensor computed from one with requires_grad=True, outside no_grad()"
+            f"{name}: output {k} has shape {y.shape} and no gradient was given for it\n"
+            "  expected a loss of shape (), or a gradient of the output's shape\n"
+            "  likely a sum() or mean() is missing"
         )
-    seeds = []
-    for k, (y, g) in enumerate(zip(outputs, grads, strict=True)):
-        if g is None:
-            if y.shape != ():
-                raise ValueError(
-                    f"{name}: output {k} has shape {y.shape} and no gradient was given for it\n"
-                    "  expected a loss of shape (), or a gradient of the output's shape\n"
-                    "  likely a sum() or mean() is missing"
-                )
-            seeds.append(leaf(y.device, y.device.full((), 1, y.dtype)))
-            continue
-        if not isinstance(g, Tensor):
-            g = as_tensor(g, y.device, y.dtype)
-        if g.device is not y.device:  # moved here, it would be a constant: its own gradient would be lost
-            raise ValueError(
-                f"{name}: the gradient of output {k} lives on {g.device}, the output on {y.device}\n"
-                f"  expected one device; move it with g.to({str(y.device)!r})"
-            )
-        if g.shape != y.shape or g.dtype != y.dtype:
-            raise ValueError(
-                f"{name}: the gradient of output {k} has shape {g.shape}, dtype {g.dtype}\n"
-                f"  expected those of the output: {y.shape}, {y.dtype}"
-            )
-        seeds.append(g)
-    return seeds
+    return leaf(y.device, y.device.full((), 1, y.dtype))
+
+
+def _given(name: str, k: int, y: Tensor, g: Any) -> Tensor:
+    """The gradient that the user gave for output `k`."""
+    if not isinstance(g, Tensor):
+        g = as_tensor(g, y.device, y.dtype)
+    if g.device is not y.device:  # moved here, it would be a constant: its own gradient would be lost
+        raise ValueError(
+            f"{name}: the gradient of output {k} lives on {g.device}, the output on {y.device}\n"
+            f"  expected one device; move it with g.to({str(y.device)!r})"
+        )
+    if g.shape != y.shape or g.dtype != y.dtype:
+        raise ValueError(
+            f"{name}: the gradient of output {k} has shape {g.shape}, dtype {g.dtype}\n"
+            f"  expected those of the output: {y.shape}, {y.dtype}"
+        )
+    return g
 
 
 def gradients_of(outputs: Any, ys: Sequence[Tensor], grad_outputs: Any) -> Sequence[Any]:

@@ -79,7 +79,7 @@ def grad(
     Raises
     ------
     ValueError, RuntimeError
-        As `Tensor.backward`; ValueError also if an input does not require gradients.
+        The same as `Tensor.backward` raises; ValueError also if an input does not require gradients.
     """
     ys, xs = tensors_of("output", outputs), tensors_of("input", inputs)
     for k, t in enumerate(xs):
@@ -170,23 +170,26 @@ def _run_backward(
 
 def _in_order(roots: Sequence[Tensor], inputs: Sequence[Tensor] | None) -> tuple[list[Tensor], set[Tensor] | None]:
     """The nodes to visit, newest first, and where gradients flow: to what leads to one of `inputs`; None: anywhere."""
-    if inputs is None:
-        nodes, changed = _walk(roots, 0)
-        wanted = None
-    else:
-        # Nothing that is older than all inputs depends on them.
-        oldest = min((t.seq for t in inputs), default=0) if all(t.op is not None for t in inputs) else 0
-        nodes, changed = _walk(roots, oldest)
-        wanted = set(inputs)
-        path = []
-        for n in reversed(nodes):
-            if not wanted.isdisjoint(n.parents):
-                wanted.add(n)
-                path.append(n)
-        nodes = path[::-1]
+    wanted, oldest = None, 0
+    if inputs and all(t.op is not None for t in inputs):
+        oldest = min(t.seq for t in inputs)  # nothing that is older than all inputs depends on them
+    nodes, changed = _walk(roots, oldest)
+    if inputs is not None:
+        nodes, wanted = _leading_to(inputs, nodes)
     if changed:
         _check_unchanged(nodes, changed)
     return nodes, wanted
+
+
+def _leading_to(inputs: Sequence[Tensor], nodes: Sequence[Tensor]) -> tuple[list[Tensor], set[Tensor]]:
+    """Those of `nodes` that depend on one of `inputs`, newest first, and the same with the inputs as a set."""
+    wanted = set(inputs)
+    path = []
+    for n in reversed(nodes):
+        if not wanted.isdisjoint(n.parents):
+            wanted.add(n)
+            path.append(n)
+    return path[::-1], wanted
 
 
 def _walk(roots: Sequence[Tensor], oldest: int) -> tuple[list[Tensor], dict[Tensor, Tensor]]:

@@ -21,7 +21,7 @@ def mse_loss(x: Any, target: Any, reduction: str = "mean") -> Tensor:
     Parameters
     ----------
     x, target : array_like
-        Of one shape: nothing is broadcast, since (B, 1) against (B,) would silently give (B, B).
+        They have one shape: nothing is broadcast, since (B, 1) against (B,) would silently give (B, B).
 
     Raises
     ------

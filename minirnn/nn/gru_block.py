@@ -65,7 +65,7 @@ class GRUBlockCell(Module):
         return h, h
 
     def gates(self, inputs: Any, state: Any = None) -> GRUBlockCellOutput:
-        """As `forward`, with all that the op computes: ``r, u, c, h``."""
+        """The same as `forward`, with all that the op computes: ``r, u, c, h``."""
         x = states.inputs("GRUBlockCell", inputs, "B I", self.input_size, self.w_c)
         h_prev = states.state("GRUBlockCell", "state", state, x.shape[0], self.num_units, x)
         return gru_block_cell(x, h_prev, self.w_ru, self.w_c, self.b_ru, self.b_c)

@@ -109,5 +109,6 @@ def refuse_other_gru(module: str, state: Any, reset: str) -> None:
         raise ValueError(
             f"load_state_dict: these are weights of another kind of network ({kinds[other]})\n"
             f"  expected those of {module} ({kinds[reset]} if a GRU)\n"
-            "  the reset gate of a GRU acts before the matrix product or after it; no weights make the two equal"
+            "  the reset gate of a GRU acts before the matrix product or after it; in general no weights make the two"
+            " equal"
         )

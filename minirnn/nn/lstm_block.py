@@ -129,7 +129,7 @@ class LSTMBlockCell(_LSTMBlock):
         return y.h, LSTMState(y.cs, y.h)
 
     def gates(self, inputs: Any, state: Any = None) -> LSTMBlockCellOutput:
-        """As `forward`, with all that the op computes: ``i, cs, f, o, ci, co, h``."""
+        """The same as `forward`, with all that the op computes: ``i, cs, f, o, ci, co, h``."""
         x = states.inputs("LSTMBlockCell", inputs, "B I", self.input_size, self.w)
         c, h = self.initial_state(state, x.shape[0], x)
         return lstm_block_cell(x, c, h, self.w, self.wci, self.wcf, self.wco, self.b, **self.attributes)

@@ -262,8 +262,8 @@ class RNN(_Recurrent):
 class GRU(_Recurrent):
     __doc__ = f"""A GRU whose reset gate acts after the matrix product, over a sequence: torch.nn.GRU.
 
-    ``n = tanh(x W_n' + b_in + r * (h' R_n' + b_hn))``. (`GRUBlockCell` resets before the product; no weights make the
-    two equal, and `load_state_dict` refuses those of the other.) Gates r, z, n.
+    ``n = tanh(x W_n' + b_in + r * (h' R_n' + b_hn))``. (`GRUBlockCell` resets before the product; in general no weights
+    make the two equal, and `load_state_dict` refuses those of the other.) Gates r, z, n.
 {_COMMON}    """
 
     def __init__(
@@ -319,7 +319,7 @@ class LSTM(_Recurrent):
         hx : pair (h_0, c_0) of (L*D, B, P) and (L*D, B, H), optional
             State before the first step; zeros by default.
         lengths : (B,) integers, 1 .. T, optional
-            As for `RNN.forward`.
+            The same as for `RNN.forward`.
 
         Returns
         -------

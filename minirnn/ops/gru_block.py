@@ -203,7 +203,7 @@ def gru_block_cell_grad(
     Parameters
     ----------
     x, h_prev, w_ru, w_c, b_ru, b_c
-        As for `gru_block_cell`. The values of `x`, `b_ru` and `b_c` are not used.
+        The same as for `gru_block_cell`. The values of `x`, `b_ru` and `b_c` are not used.
     r, u, c : (B, H)
         Saved outputs.
     d_h : (B, H)
@@ -217,7 +217,7 @@ def gru_block_cell_grad(
     Raises
     ------
     TypeError, ValueError
-        As `gru_block_cell`.
+        The same as `gru_block_cell` raises.
     """
     ts = _check(
         "gru_block_cell_grad", x=x, h_prev=h_prev, w_ru=w_ru, w_c=w_c, b_ru=b_ru, b_c=b_c, r=r, u=u, c=c, d_h=d_h

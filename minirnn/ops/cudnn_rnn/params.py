@@ -14,7 +14,7 @@ no W. Number of elements::
 
     n = D*G*H*I (0 if skip) + (L-1)*D*G*H*(D*P) + L*D*G*H*P + L*D*num_proj*H + 2*L*D*G*H
 
-The ops that cut the buffer into single matrices and join it again are in `cudnn_canonical`. Source: TensorFlow's
+The ops that cut the buffer into single matrices and join it again are in `canonical`. Source: TensorFlow's
 CudnnRNNParamsSize; real cuDNN may insert padding, this layout does not.
 """
 

@@ -262,9 +262,9 @@ def cudnn_rnn_backprop(
     Parameters
     ----------
     input, input_h, input_c, params, rnn_mode, input_mode, direction, dropout, seed, seed2
-        As they were given to `cudnn_rnn`.
+        The arguments that `cudnn_rnn` was given.
     output, output_h, output_c, reserve_space
-        As it returned them with is_training=True. The dropout masks are taken from `reserve_space`. (With the (0,) of
+        What it returned with is_training=True. The dropout masks are taken from `reserve_space`. (With the (0,) of
         is_training=False the forward pass is repeated.)
     output_backprop, output_h_backprop, output_c_backprop
         Gradients of output, output_h and (lstm) output_c.
@@ -278,7 +278,8 @@ def cudnn_rnn_backprop(
     Raises
     ------
     TypeError, ValueError
-        As `cudnn_rnn`; ValueError also if `reserve_space` has the wrong size or was not made with this `output`.
+        The same as `cudnn_rnn` raises; ValueError also if `reserve_space` has the wrong size or was not made with
+        this `output`.
     """
     return _backprop("cudnn_rnn_backprop", **locals())
 

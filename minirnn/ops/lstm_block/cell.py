@@ -262,7 +262,7 @@ def lstm_block_cell_grad(
     Parameters
     ----------
     x, cs_prev, h_prev, w, wci, wcf, wco, b, use_peephole
-        As for `lstm_block_cell`. The values of x, h_prev, w and b are not used.
+        The same as for `lstm_block_cell`. The values of x, h_prev, w and b are not used.
     i, cs, f, o, ci, co : (B, H)
         Saved outputs.
     cs_grad, h_grad : (B, H)
@@ -277,7 +277,7 @@ def lstm_block_cell_grad(
     Raises
     ------
     TypeError, ValueError
-        As `lstm_block_cell`.
+        The same as `lstm_block_cell` raises.
     """
     op = "lstm_block_cell_grad"
     use_peephole = check.flag(op, "use_peephole", use_peephole)

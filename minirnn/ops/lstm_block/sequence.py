@@ -176,7 +176,7 @@ def block_lstm(
     cs_prev, h_prev : (B, H)
         State before the first step.
     w, wci, wcf, wco, b, forget_bias, cell_clip, use_peephole
-        As for `lstm_block_cell`: gates in the order i, ci, f, o.
+        The same as for `lstm_block_cell`, with gates in the order i, ci, f, o.
 
     Returns
     -------
@@ -266,7 +266,7 @@ def block_lstm_grad(
     Parameters
     ----------
     seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, use_peephole
-        As for `block_lstm`. The values of b are not used.
+        The same as for `block_lstm`. The values of b are not used.
     i, cs, f, o, ci, co, h : (T, B, H)
         Saved outputs.
     cs_grad, h_grad : (T, B, H)
@@ -282,7 +282,7 @@ def block_lstm_grad(
     Raises
     ------
     TypeError, ValueError
-        As `block_lstm`.
+        The same as `block_lstm` raises.
     """
     inputs, saved = (x, cs_prev, h_prev, w, wci, wcf, wco, b), (i, cs, f, o, ci, co, h, cs_grad, h_grad)
     return _sequence_grad("block_lstm_grad", "icfo", seq_len_max, inputs, saved, use_peephole)
