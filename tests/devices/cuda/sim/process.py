@@ -21,6 +21,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts its b
 SOURCE = '''
 extern "C" __global__ void right(float *x) { x[threadIdx.x] = 2.f * threadIdx.x; }
 extern "C" __global__ void endless(volatile int *x) { while (x[0] >= 0); }
+extern "C" __global__ void says_so_and_never_ends(volatile int *x) { x[1] = 1; while (x[0] >= 0); }
 extern "C" __global__ void long_one(float *x) {
     for (int k = 0; k < 1000; k++) { __syncthreads(); x[threadIdx.x] += 1; }
 }
