@@ -22,7 +22,6 @@ from tests.engine.small_ops import NEEDS_INPUT, NEEDS_NONE, both, leaves
 @pytest.fixture
 def no_gc() -> Iterator[None]:
     """Without the cycle collector, objects die only when nothing refers to them."""
-    gc.collect()
     gc.disable()
     yield
     gc.enable()
