@@ -255,6 +255,8 @@ def main(arguments: list[str] | None = None) -> int:
             "--no-summary",
             "--devices",
             device,
+            "-n",
+            "0",  # the plugin forks this very process
             "--timeout",
             "120",
             *paths,

@@ -2,9 +2,9 @@
 
     python killed_writers.py FOLDER KILLS atomic|plain SEED
 
-It prints a JSON object. After KILLS it goes on until enough of them have come in the middle of a write, at most 20 times
-as many: on a busy machine a writer may be killed before it has begun. Each writer is a fork of this small process, which
-has imported everything and runs no other thread: 200 of them take seconds.
+It prints a JSON object. After KILLS kills it goes on until enough of them have come in the middle of a write, at most
+20 times as many: on a busy machine a writer may be killed before it has begun. Each writer is a fork of this small
+process, which has imported everything and runs no other thread: 200 of them take seconds.
 """
 
 from __future__ import annotations
