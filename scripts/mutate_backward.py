@@ -40,7 +40,12 @@ from mutants import Mutant, cuda_mutants, python_mutants  # noqa: E402
 
 CORNERS = "tests/proof/test_corners.py"
 PRIMITIVES = ("tests/ops/primitives/", CORNERS)
-BLOCKS = ("tests/ops/test_block_ops.py", "tests/ops/test_block_golden.py", "tests/proof/test_raw_gradient_ops.py")
+BLOCKS = (
+    "tests/ops/test_fused.py",
+    "tests/ops/lstm_block/test_sequence.py",
+    "tests/ops/test_golden.py",
+    "tests/proof/test_raw_gradient_ops.py",
+)
 NETWORKS = (
     "tests/ops/cudnn_rnn/test_nodes.py",
     "tests/proof/test_raw_gradient_ops.py",
@@ -250,6 +255,8 @@ def main(arguments: list[str] | None = None) -> int:
             "--no-summary",
             "--devices",
             device,
+            "-n",
+            "0",  # the plugin forks this very process
             "--timeout",
             "120",
             *paths,

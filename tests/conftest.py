@@ -18,6 +18,7 @@ os.environ.pop("MINIRNN_DEVICE", None)
 import minirnn as mr  # noqa: E402
 from minirnn.devices.base import Device  # noqa: E402
 from minirnn.devices.cpu.primitives import Primitives  # noqa: E402
+from tests.run import pytest_terminal_summary, pytest_xdist_auto_num_workers  # noqa: E402, F401
 
 # Every test with the fixture `device` runs once for each of these; `--devices` names others, such as your own.
 DEVICES = ("cpu", "cuda-sim", "cuda")

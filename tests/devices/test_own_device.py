@@ -50,7 +50,7 @@ def test_it_passes_the_tests_of_every_device(installed: dict[str, str]) -> None:
     said = run(
         installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-x", "--devices=lists",
         "tests/devices/test_primitives.py",
-        "tests/ops/test_block_golden.py",
+        "tests/ops/test_golden.py",
         "-k", "lists",
     )  # fmt: skip
     passed = re.search(r"(\d+) passed", said)

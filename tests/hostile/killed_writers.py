@@ -2,8 +2,9 @@
 
     python killed_writers.py FOLDER KILLS atomic|plain SEED
 
-It prints a JSON object. Each writer is a fork of this small process, which has imported everything and runs no other
-thread: 200 of them take seconds.
+It prints a JSON object. After KILLS kills it goes on until enough of them have come in the middle of a write, at most
+20 times as many: on a busy machine a writer may be killed before it has begun. Each writer is a fork of this small
+process, which has imported everything and runs no other thread: 200 of them take seconds.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from minirnn.io import load, save
 from minirnn.io.atomic import PREFIX
 
 SIZE = 50_000  # numbers: 400 kB, about a millisecond to write
+ENOUGH = 10  # kills in the middle of a write, and completed writes: with fewer a run shows nothing
 
 
 def content(step: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -78,18 +80,18 @@ def main(folder: Path, kills: int, kind: str, seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     step = 0
     save(path, *content(step))
-    broken, lost, leftovers = 0, 0, 0
-    began = time.perf_counter()
-    writer, reports = start(path, step, write)
-    os.read(reports, 8)
-    os.read(reports, 8)
-    two_writes = time.perf_counter() - began  # on this machine, as busy as it is
-    stop(writer, reports)
-    save(path, *content(step))
-    for _ in range(kills):
+    broken, lost, leftovers, done = 0, 0, 0, 0
+    one_write = 0.001  # seconds; measured anew each time, on this machine, as busy as it is now
+    while done < kills or (done < 20 * kills and not (broken if kind == "plain" else min(leftovers, step) > ENOUGH)):
+        done += 1
         writer, reports = start(path, step, write)
-        time.sleep(rng.uniform(0, 2 * two_writes))
-        found = stop(writer, reports)
+        found = b""
+        for _ in range(rng.integers(0, 3)):  # writes that are completed before the one that is killed
+            began = time.perf_counter()
+            found += os.read(reports, 8)
+            one_write = time.perf_counter() - began
+        time.sleep(rng.uniform(0, one_write))
+        found += stop(writer, reports)
         safe = struct.unpack("<q", found[-8:])[0] if found else step
         leftovers += any(name.startswith(PREFIX) for name in os.listdir(folder))
         try:

@@ -72,7 +72,7 @@ def in_a_process(name: str, **environment: str) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if k not in changed}
     environment = {**kept, "PYTHONPATH": os.fspath(ROOT), **environment}
     command = [sys.executable, "-c", DIGESTS, name]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, cwd=ROOT)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280, env=environment, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     result: dict[str, str] = json.loads(done.stdout)
     return result

@@ -59,11 +59,14 @@ class Steps:
 needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="this system has no /proc")
 
 
+def leaves_nothing_behind(step: Callable[[], Any], steps: int) -> bool:
+    """Whether that is so once in three times: a leak shows each time, what the system does with pages does not."""
+    return any(objects < 100 and memory < 2**20 for objects, memory in (growth(step, steps) for _ in range(3)))
+
+
 @needs_proc
 def test_ten_thousand_steps_of_training_leave_nothing_behind() -> None:
-    objects, memory = growth(Steps(), 10_000)
-    assert objects < 100, f"{objects} objects more"
-    assert memory < 2**20, f"{memory} bytes more"
+    assert leaves_nothing_behind(Steps(), 10_000)
 
 
 @needs_proc
@@ -71,13 +74,13 @@ def test_the_measure_of_memory_notices_a_loop_that_keeps_its_losses() -> None:
     steps, kept = Steps(), []
     objects, _ = growth(lambda: kept.append(steps()), 500)
     assert objects > 400
+    assert not leaves_nothing_behind(lambda: kept.append(steps()), 500)
 
 
 @needs_proc
 def test_a_tape_that_is_never_used_is_given_back() -> None:
     x = mr.tensor(np.ones((50, 50)), requires_grad=True)
-    objects, memory = growth(lambda: (x * 2).exp().sum(), 2000)
-    assert objects < 100 and memory < 2**20
+    assert leaves_nothing_behind(lambda: (x * 2).exp().sum(), 2000)
 
 
 def test_a_failed_step_leaves_nothing_behind() -> None:
@@ -96,4 +99,4 @@ def test_a_failed_step_leaves_nothing_behind() -> None:
         fail()
     gc.collect()
     assert len(gc.get_objects()) - objects < 100
-    assert threading.active_count() == before
+    assert threading.active_count() <= before  # one of another test may end meanwhile

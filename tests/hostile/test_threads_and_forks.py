@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ def in_threads(work: list[Callable[[], Any]]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=120)
+        thread.join(timeout=280)
         assert not thread.is_alive(), "a thread waits for ever"
     for result in results:
         if isinstance(result, BaseException):
@@ -113,16 +114,24 @@ class OneScratch(Primitives, Device):
         total = super().add(a, b)
         place = self.scratch.setdefault((np.shape(total), total.dtype), np.zeros_like(total))
         place[...] = total
-        for _ in range(20):  # give others the time to write
-            pass
+        time.sleep(0)  # another thread's turn, to write there too
         return place.copy()
 
 
 def test_threads_that_share_an_array_are_noticed() -> None:
     device: Any = OneScratch()
+
+    def work(seed: int) -> Any:
+        """The bits, or what came of wrong numbers: a root of a negative one, say."""
+        try:
+            with np.errstate(all="ignore"):
+                return train(seed, device)
+        except Exception as error:
+            return error
+
     alone = [train(seed, device) for seed in range(4)]
     for _ in range(20):
-        if in_threads([lambda seed=seed: train(seed, device) for seed in range(4)]) != alone:  # type: ignore[misc]
+        if in_threads([lambda seed=seed: [work(seed)] for seed in range(4)]) != [[bits] for bits in alone]:  # type: ignore[misc]
             return
     pytest.fail("four threads that write into one array gave the right numbers 20 times")
 
@@ -215,7 +224,7 @@ def test_forked_children_compute_the_same_bits_and_leave_the_parent_alone(where:
     devices = "cpu,cpu-composed" if where == "cpu" else where
     environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT), "PYTHONWARNINGS": "ignore"}
     done = subprocess.run(
-        [sys.executable, "-c", FORK, devices], capture_output=True, text=True, timeout=120, env=environment, cwd=ROOT
+        [sys.executable, "-c", FORK, devices], capture_output=True, text=True, timeout=280, env=environment, cwd=ROOT
     )
     assert done.returncode == 0, done.stderr
     drawn = np.random.Generator(np.random.Philox(3)).random()

@@ -135,9 +135,10 @@ def test_out_of_memory_says_how_much_was_asked_held_and_free_and_nothing_leaks()
     from minirnn.devices.cuda.sim.options import SimOptions
 
     try:
-        on = Cuda(SimDriver(SimOptions(memory_mb=64)))
+        held_by_others = SimDriver().memory.held()  # all drivers of a process share one simulated memory
     except DeviceUnavailable as reason:
         pytest.skip(str(reason))
+    on = Cuda(SimDriver(SimOptions(memory_mb=(held_by_others >> 20) + 64)))
     held = on.driver.memory.held()
     kept = on.full((1 << 20,), 1, np.float32)
     with pytest.raises(

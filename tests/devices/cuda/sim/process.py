@@ -20,7 +20,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts its b
 
 SOURCE = '''
 extern "C" __global__ void right(float *x) { x[threadIdx.x] = 2.f * threadIdx.x; }
-extern "C" __global__ void endless(volatile int *x) { while (x[0] >= 0); }
+extern "C" __global__ void says_so_and_never_ends(volatile int *x) { x[1] = 1; while (x[0] >= 0); }
 extern "C" __global__ void long_one(float *x) {
     for (int k = 0; k < 1000; k++) { __syncthreads(); x[threadIdx.x] += 1; }
 }
@@ -42,7 +42,7 @@ def run(driver, name, *arguments, block=32):
 """
 
 
-def say(code: str, before: Callable[[], None] | None = None, timeout: float = 120, **env: str | None) -> str:
+def say(code: str, before: Callable[[], None] | None = None, timeout: float = 280, **env: str | None) -> str:
     """What a new Python prints that runs `code`, which must end well and leave stderr empty.
 
     `code` may use what stands above. Environment variables that are None are taken away.

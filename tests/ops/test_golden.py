@@ -1,4 +1,7 @@
-"""The block ops against values that TensorFlow computed: raw ops and through the tape."""
+"""The block ops against values that TensorFlow computed: raw ops and through the tape.
+
+Tests `minirnn/ops/lstm_block/` and `minirnn/ops/gru_block.py`.
+"""
 
 from __future__ import annotations
 

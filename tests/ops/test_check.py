@@ -1,4 +1,7 @@
-"""Wrong arguments of the block ops: which exception, and that it says what came, what was expected, and why."""
+"""Wrong arguments of the block ops: which exception, and that it says what came, what was expected, and why.
+
+Tests `minirnn/ops/check.py` and `minirnn/ops/lstm_block/check.py`.
+"""
 
 from __future__ import annotations
 

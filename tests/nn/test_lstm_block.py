@@ -1,4 +1,4 @@
-"""LSTMBlockCell, LSTMBlockFusedCell and GRUBlockCell: state handling and masking around the ops."""
+"""LSTMBlockCell and LSTMBlockFusedCell: state handling and masking around the ops."""
 
 from __future__ import annotations
 
@@ -132,18 +132,6 @@ def test_gates_hands_out_all_that_the_op_computes(device: str, rng: np.random.Ge
     )
     for name in ("i", "cs", "f", "o", "ci", "co", "h"):
         np.testing.assert_array_equal(getattr(y, name), getattr(expected, name), err_msg=name)
-
-
-def test_the_gru_cell_is_its_op_with_the_cells_parameters(device: str, rng: np.random.Generator) -> None:
-    cell = nn.GRUBlockCell(H, I, device=device, dtype=np.float64)
-    x, h_prev = rng.normal(size=(B, I)), rng.normal(size=(B, H))
-    expected = mr.ops.gru_block_cell(x, h_prev, cell.w_ru, cell.w_c, cell.b_ru, cell.b_c)
-    h, state = cell(x, h_prev)
-    assert h is state
-    np.testing.assert_array_equal(h, expected.h)
-    for ours, theirs in zip(cell.gates(x, h_prev), expected, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    np.testing.assert_array_equal(cell(x)[0], cell(x, np.zeros((B, H)))[0])
 
 
 @pytest.mark.parametrize(

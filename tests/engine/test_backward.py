@@ -1,0 +1,178 @@
+"""`Tensor.backward`: what arrives in `grad`, when it refuses, and ops with several outputs.
+
+Tests `minirnn/engine/backward.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.engine.tape import Op, record
+from tests.compare import assert_same
+from tests.engine.small_ops import both, leaves, squares
+
+
+def test_gradients_add_up_in_grad_over_paths_and_over_calls() -> None:
+    (a,) = leaves([1.0, 2.0])
+    assert a.grad is None
+    (a * a + a).sum().backward()
+    assert_same(a.grad.numpy(), np.array([3.0, 5.0]))
+    (a * 2).sum().backward()
+    assert_same(a.grad.numpy(), np.array([5.0, 7.0]))
+    a.grad = None
+    (a * 2).sum().backward()
+    assert a.grad.tolist() == [2, 2]
+
+
+def test_only_leaves_that_require_gradients_get_a_grad() -> None:
+    a, b = leaves(2.0, 3.0)
+    constant = mr.tensor(5.0)
+    y = a * b
+    (y * constant).backward()
+    assert (a.grad.item(), b.grad.item()) == (15, 10)
+    assert y.grad is None and constant.grad is None
+
+
+def test_a_gradient_carries_no_tape() -> None:
+    (a,) = leaves(2.0)
+    (a * a).backward()
+    assert a.grad.is_leaf and not a.grad.requires_grad
+
+
+def test_backward_takes_the_gradient_of_the_result() -> None:
+    (a,) = leaves([1.0, 2.0])
+    for seed in ([3.0, 4.0], np.array([3.0, 4.0]), np.float32([3, 4]), mr.tensor(np.array([3.0, 4.0]))):
+        a.grad = None
+        (a * a).backward(seed)
+        assert a.grad.tolist() == [6, 16]
+
+
+def test_the_seed_is_copied() -> None:
+    (a,) = leaves([1.0, 2.0])
+    seed = np.array([3.0, 4.0])
+    (a + 0.0).backward(seed)
+    seed[:] = 0
+    assert a.grad.tolist() == [3, 4]
+
+
+def test_a_leaf_may_be_the_result() -> None:
+    (a,) = leaves(2.0)
+    a.backward()
+    assert a.grad.item() == 1
+    assert mr.grad(a, a).item() == 1
+
+
+def test_a_seed_is_needed_unless_the_result_is_a_scalar() -> None:
+    (a,) = leaves([1.0, 2.0])
+    with pytest.raises(
+        ValueError, match=r"backward: output 0 has shape \(2,\) and no gradient was given.*\n.*\n.*sum\(\)"
+    ):
+        (a * a).backward()
+
+
+@pytest.mark.parametrize(
+    "seed", [[1.0], 1.0, np.ones((2, 1)), mr.tensor([1.0, 2.0])], ids=["short", "scalar", "matrix", "float32 Tensor"]
+)
+def test_a_seed_must_fit_the_result(seed: Any) -> None:
+    (a,) = leaves([1.0, 2.0])
+    with pytest.raises(
+        ValueError, match=r"backward: the gradient of output 0 has shape .*\n.*the output: \(2,\), float64"
+    ):
+        (a * a).backward(seed)
+
+
+def test_what_was_not_recorded_has_no_backward() -> None:
+    a = mr.tensor([1.0, 2.0])
+    for y in (a, a * 2, mr.tensor(1.0)):
+        with pytest.raises(
+            ValueError, match=r"backward: the output was not recorded \(shape .*\)\n  expected a Tensor c"
+        ):
+            y.backward()
+
+
+def test_a_second_backward_needs_retain_graph() -> None:
+    (a,) = leaves(3.0)
+    y = a * a
+    y.backward(retain_graph=True)
+    y.backward()
+    assert a.grad.item() == 12
+    for again in (y, y * 2):
+        with pytest.raises(RuntimeError, match="this part of the tape was freed .*\n.*retain_graph=True"):
+            again.backward()
+    assert a.grad.item() == 12
+
+
+def test_parts_that_two_results_share_are_freed_with_the_first() -> None:
+    (a,) = leaves(3.0)
+    shared = a * a
+    first, second = shared + 1.0, shared * 2.0
+    first.backward()
+    with pytest.raises(RuntimeError, match="freed"):
+        second.backward()
+
+
+def test_a_freed_tensor_keeps_its_values_and_says_so() -> None:
+    (a,) = leaves(3.0)
+    y = a * a
+    y.backward()
+    assert y.item() == 9
+    assert repr(y) == "tensor(9., dtype=float64, op=Freed)"
+
+
+def test_gradients_come_from_all_outputs_and_from_some() -> None:
+    a, b = leaves([3.0, 1.0], [2.0, 5.0])
+    s, d, n = both(a, b)
+    assert not n.requires_grad and n.item() == 1
+    da, db = mr.grad([s, d], [a, b], [[1.0, 10.0], [2.0, 20.0]])
+    assert (da.tolist(), db.tolist()) == ([3, 30], [-1, -10])
+    s, d, n = both(a, b)
+    da, db = mr.grad(d, [a, b], [[2.0, 20.0]])
+    assert (da.tolist(), db.tolist()) == ([2, 20], [-2, -20])
+    s, d, n = both(a, b)
+    (s * s + s).sum().backward()
+    assert a.grad.tolist() == [11, 13]
+
+
+def test_ops_with_several_outputs_have_second_derivatives(rng: np.random.Generator) -> None:
+    assert mr.gradcheck(lambda a: [o * a for o in squares(a)], [rng.standard_normal((2, 3))], order=2)
+    pair = [rng.standard_normal((2, 3)) for _ in range(2)]
+    assert mr.gradcheck(lambda a, b: [o * a for o in both(a, b)[:2]], pair, order=2)
+
+
+def test_outputs_are_inputs_of_grad() -> None:
+    (a,) = leaves(2.0)
+    s, c = squares(a)
+    ds, dc, da = mr.grad(s * c, [s, c, a])
+    assert (ds.item(), dc.item(), da.item()) == (8, 4, 80)
+
+
+def test_where_no_gradient_arrives_nothing_is_computed() -> None:
+    class Half(Op):
+        def backward(self, dy: Any, y: Any, a: Any, b: Any) -> Any:
+            return dy, None
+
+    a, b = leaves(1.0, 2.0)
+    deaf = record(Wrong(), a.device, b.array, (a, b))  # its backward would fail
+    record(Half(), a.device, a.array, (a, deaf)).backward()
+    assert a.grad.item() == 1 and b.grad is None
+
+
+class Wrong(Op):
+    """Two inputs and one gradient."""
+
+    def backward(self, dy: Any, y: Any, a: Any, b: Any) -> Any:
+        return (dy,)
+
+
+def test_a_backward_that_returns_too_few_gradients_is_named() -> None:
+    class WrongArithmetic(Wrong):
+        arithmetic = True
+
+    a, b = leaves(1.0, 2.0)
+    for op in (Wrong(), WrongArithmetic()):
+        with pytest.raises(TypeError, match=f"backward of {op.name} returned 1 gradients for 2 inputs\n  expected one"):
+            record(op, a.device, a.array, (a, b)).backward()

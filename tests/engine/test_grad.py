@@ -1,0 +1,200 @@
+"""`mr.grad`: what it takes and returns, what it refuses, and gradients of gradients.
+
+Tests `minirnn/engine/backward.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.engine.tape import Op, record
+from tests.compare import assert_close, assert_same
+from tests.engine.small_ops import leaves
+
+
+def test_grad_returns_gradients_like_its_inputs_and_leaves_grad_alone() -> None:
+    a, b = leaves(2.0, 3.0)
+    assert mr.grad(a * b, a).item() == 3
+    da, db = mr.grad(a * b, (a, b))
+    assert (da.item(), db.item()) == (3, 2)
+    assert isinstance(mr.grad(a * b, [a]), tuple)
+    assert a.grad is None and b.grad is None
+
+
+def test_an_input_without_influence_has_gradient_zero() -> None:
+    a, b = leaves(2.0, [[1.0, 2.0]])
+    da, db = mr.grad(a * a, [a, b])
+    assert da.item() == 4
+    assert_same(db.numpy(), np.zeros((1, 2)))
+
+
+def test_intermediate_results_may_be_inputs() -> None:
+    a, b = leaves(2.0, 3.0)
+    y = a * b
+    z = y * y + a
+    dy, da = mr.grad(z, [y, a])
+    assert (dy.item(), da.item()) == (12, 37)
+    assert mr.grad(y * y, y).item() == 12
+
+
+def test_inputs_may_depend_on_each_other() -> None:
+    (a,) = leaves(2.0)
+    b = a * 3.0
+    c = b * b
+    found = mr.grad(c + b, [a, b, c])
+    assert [g.item() for g in found] == [39, 13, 1]
+
+
+def test_an_input_may_be_an_output() -> None:
+    (a,) = leaves(2.0)
+    b = a * a
+    db, da = mr.grad([b, b * 3.0], [b, a])
+    assert (db.item(), da.item()) == (4, 16)
+
+
+def test_an_input_may_be_named_twice() -> None:
+    (a,) = leaves(2.0)
+    assert [g.item() for g in mr.grad(a * a, [a, a])] == [4, 4]
+
+
+def test_several_outputs_add_up_with_their_own_seeds() -> None:
+    (a,) = leaves([1.0, 2.0])
+    y, z = a * a, (a * 3.0).sum()
+    assert mr.grad([y, z], a, [[10.0, 1.0], None]).tolist() == [23, 7]
+    y = a * a
+    assert mr.grad((y, y), a, [[1.0, 1.0], [1.0, 1.0]]).tolist() == [4, 8]
+
+
+def test_the_seed_of_a_single_output_may_stand_in_a_list() -> None:
+    (a,) = leaves([1.0, 2.0])
+    for seed in ([3.0, 4.0], [[3.0, 4.0]], [np.array([3.0, 4.0])], (mr.tensor(np.array([3.0, 4.0])),)):
+        assert mr.grad(a * a, a, seed).tolist() == [6, 16]
+    (b,) = leaves([2.0])
+    assert mr.grad(b * b, b, [3.0]).tolist() == mr.grad(b * b, b, [np.array([3.0])]).tolist() == [12]
+    assert mr.grad((b * b).sum(), b, [None]).tolist() == [4]
+    assert mr.grad((b * b).reshape(1, 1), b, [[3.0]]).tolist() == [12]
+    assert mr.grad((b * b).reshape(1, 1), b, [[[3.0]]]).tolist() == [12]
+
+
+def test_a_constant_among_the_outputs_has_no_gradient() -> None:
+    (a,) = leaves(2.0)
+    assert mr.grad([a * a, mr.tensor(3.0)], a).item() == 4
+    assert mr.grad([mr.tensor(3.0), a * a], a, create_graph=True).item() == 4
+
+
+def test_what_made_an_input_does_not_matter() -> None:
+    a, w = leaves(2.0, 3.0)
+    y = a * w
+    z = y * y
+    w.assign(100.0)  # the product a * w could not be differentiated any more
+    assert mr.grad(z, y).item() == 12
+    y = a * a
+    y.backward()  # frees what made y
+    assert mr.grad(y * y, y).item() == 8
+
+
+def test_only_what_leads_to_an_input_is_computed() -> None:
+    calls = []
+
+    class Loud(Op):
+        def backward(self, dy: Any, y: Any, x: Any) -> Any:
+            calls.append(1)
+            return (dy,)
+
+    a, b = leaves(2.0, 3.0)
+    loud = record(Loud(), a.device, a.array, (a,))
+    y = loud * b
+    assert mr.grad(y, b).item() == 2
+    assert mr.grad(loud * b, loud).item() == 3
+    assert mr.grad([loud * b, loud], b).item() == 2
+    assert calls == []
+    assert mr.grad(loud * b, a).item() == 3
+    assert calls == [1]
+
+
+def test_grad_frees_the_tape_unless_it_is_kept() -> None:
+    (a,) = leaves(3.0)
+    y = a * a
+    mr.grad(y, a, retain_graph=True)
+    mr.grad(y, a, create_graph=True)
+    mr.grad(y, a)
+    with pytest.raises(RuntimeError, match="freed"):
+        mr.grad(y, a)
+
+
+@pytest.mark.parametrize(
+    ("args", "kind", "message"),
+    [
+        (lambda a, y: (y, mr.tensor(1.0)), ValueError, r"grad: input 0 \(shape \(\)\) does not require gradients"),
+        (lambda a, y: (mr.tensor(1.0), a), ValueError, r"grad: the output was not recorded \(shape \(\)\)"),
+        (lambda a, y: (y, [a, 1.0]), TypeError, "grad: input 1 is a float\n  expected a Tensor"),
+        (lambda a, y: ([1.0], a), TypeError, "grad: output 0 is a float\n  expected a Tensor"),
+        (lambda a, y: ([y, y], a, [1.0]), ValueError, "grad: got 1 gradients for 2 outputs\n  expected one for each"),
+        (lambda a, y: (y, a, np.ones(3)), ValueError, r"grad: the gradient of output 0 has shape \(3,\)"),
+    ],
+)
+def test_grad_says_what_came_and_what_was_expected(args: Any, kind: Any, message: str) -> None:
+    (a,) = leaves(3.0)
+    with pytest.raises(kind, match=message):
+        mr.grad(*args(a, a * a))
+
+
+def test_derivatives_to_third_order() -> None:
+    (x,) = leaves([0.3, -1.2])
+    y = (x * x * x * x).sum()
+    d1 = mr.grad(y, x, create_graph=True)
+    d2 = mr.grad(d1.sum(), x, create_graph=True)
+    d3 = mr.grad(d2.sum(), x, create_graph=True)
+    d4 = mr.grad(d3.sum(), x)
+    a = x.numpy()
+    for got, expected in ((d1, 4 * a**3), (d2, 12 * a**2), (d3, 24 * a), (d4, np.full(2, 24.0))):
+        assert_close(got, expected)
+
+
+def test_third_derivatives_of_tanh_agree_with_torch() -> None:
+    torch = pytest.importorskip("torch")
+    a = np.array([0.3, -1.2, 2.0])
+    x, t = mr.tensor(a, requires_grad=True), torch.tensor(a, requires_grad=True)
+    d, e = (x.tanh() * x.sigmoid()).sum(), (t.tanh() * t.sigmoid()).sum()
+    for _ in range(3):
+        d = mr.grad(d, x, create_graph=True)
+        (e,) = torch.autograd.grad(e, t, create_graph=True)
+        assert_close(d, e.detach().numpy())
+        d, e = (d * d).sum(), (e * e).sum()
+
+
+def test_backward_with_create_graph_leaves_grads_that_can_be_differentiated() -> None:
+    (a,) = leaves(3.0)
+    (a * a * a).backward(create_graph=True)
+    assert a.grad.requires_grad and a.grad.item() == 27
+    assert mr.grad(a.grad, a).item() == 18
+    a.grad = None
+    (a * a).backward(create_graph=True)
+    (a * a).backward(create_graph=True)
+    assert mr.grad(a.grad, a).item() == 4
+
+
+def test_gradients_that_fit_get_no_nodes_of_their_own() -> None:
+    a, b = leaves([1.0, 2.0], [3.0, 4.0])
+    da = mr.grad((a * b).sum(), a, create_graph=True)
+    assert da.op.name == "Multiply" and da.parents[1] is b
+
+
+def test_the_seed_is_differentiated_too() -> None:
+    a, v = leaves([1.0, 2.0], [3.0, 4.0])
+    g = mr.grad(a * a, a, v, create_graph=True)
+    assert mr.grad(g, v, [1.0, 10.0]).tolist() == [2, 40]
+
+
+def test_without_create_graph_nothing_is_recorded() -> None:
+    (a,) = leaves(3.0)
+    assert not mr.grad(a * a, a).requires_grad
+    with mr.no_grad():
+        pass
+    y = a * a
+    with mr.no_grad():
+        assert mr.grad(y, a, create_graph=True).requires_grad  # create_graph means it, also here

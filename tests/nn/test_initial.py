@@ -1,0 +1,75 @@
+"""Initial values of all layers: one seed, every dtype, the documented bounds; and sizes that are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import nn
+
+LAYERS = {
+    "Linear": lambda **kw: nn.Linear(3, 5, **kw),
+    "Embedding": lambda **kw: nn.Embedding(7, 3, **kw),
+    "RNNCell": lambda **kw: nn.RNNCell(3, 5, **kw),
+    "LSTMBlockCell": lambda **kw: nn.LSTMBlockCell(5, 3, use_peephole=True, **kw),
+    "LSTMBlockFusedCell": lambda **kw: nn.LSTMBlockFusedCell(5, 3, use_peephole=True, **kw),
+    "GRUBlockCell": lambda **kw: nn.GRUBlockCell(5, 3, **kw),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_one_seed_gives_the_same_initial_values_in_every_dtype(name: str, device: str) -> None:
+    states = []
+    for dtype in (np.float32, np.float64):
+        mr.manual_seed(11)
+        module = LAYERS[name](device=device, dtype=dtype)
+        assert all(p.dtype == dtype and p.device == device for p in module.parameters())
+        states.append(module.state_dict())
+    mr.manual_seed(12)
+    other = LAYERS[name]().state_dict()
+    for key, value in states[1].items():
+        np.testing.assert_array_equal(states[0][key], value.astype(np.float32))
+        constant = np.ptp(value) == 0
+        assert constant or not np.array_equal(other[key], states[0][key]), key
+    assert all(p.dtype == np.float32 for p in LAYERS[name]().parameters())
+
+
+def test_initial_values_lie_within_the_documented_bounds_and_fill_them() -> None:
+    mr.manual_seed(0)
+    lstm, gru = nn.LSTMBlockCell(40, 30, use_peephole=True), nn.GRUBlockCell(40, 30)
+    linear, rnn = nn.Linear(300, 40), nn.RNNCell(30, 400)
+    for values, bound in [
+        (lstm.w, np.sqrt(6 / (70 + 160))),
+        (lstm.wci, np.sqrt(6 / 80)),
+        (gru.w_ru, np.sqrt(6 / (70 + 80))),
+        (gru.w_c, np.sqrt(6 / (70 + 40))),
+        (linear.weight, 1 / np.sqrt(300)),
+        (linear.bias, 1 / np.sqrt(300)),
+        (rnn.weight_hh, 1 / np.sqrt(400)),
+    ]:
+        largest = np.abs(values.numpy()).max()
+        assert 0.9 * bound < largest <= bound * (1 + 1e-6)
+    assert (gru.b_ru.numpy() == 1).all()
+    assert (gru.b_c.numpy() == 0).all()
+    assert (lstm.b.numpy() == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: nn.Linear(0, 5), "Linear: in_features is 0\n  expected 1 or more"),
+        (lambda: nn.Embedding(7, -1), "Embedding: embedding_dim is -1\n  expected 1 or more"),
+        (lambda: nn.RNNCell(3, 2.5), "RNNCell: hidden_size is 2.5\n  expected an integer"),
+        (lambda: nn.RNNCell(3, 5, nonlinearity="gelu"), "RNNCell: nonlinearity is 'gelu'"),
+        (lambda: nn.LSTMBlockCell(True, 3), "LSTMBlockCell: num_units is True"),
+        (lambda: nn.LSTMBlockFusedCell(5, 3, forget_bias=float("nan")), "LSTMBlockFusedCell: forget_bias is nan"),
+        (lambda: nn.GRUBlockCell(5, 0), "GRUBlockCell: input_size is 0"),
+    ],
+)
+def test_wrong_sizes_and_settings_are_named(make: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError)) as caught:
+        make()
+    assert str(caught.value).startswith(message)

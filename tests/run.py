@@ -1,0 +1,62 @@
+"""How a run of the tests is spread over processes, and what its last screen says about tests that were not run."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+
+SHOWN = 7
+"""Reasons that get a line of their own. With the title, the line for the others and pytest's counts that makes ten."""
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """``-n auto``, which stands in pyproject.toml: 0 runs the tests in this very process, None is a worker a core."""
+    return 0 if in_one_process(config, os.environ) else None
+
+
+def in_one_process(config: pytest.Config, environment: Mapping[str, str]) -> bool:
+    """Whether workers would cost more than they bring, would share one GPU, or would be in a debugger's way."""
+    option = config.option
+    some = bool(option.keyword or option.lf) or any("::" in a or a.endswith(".py") for a in config.args)
+    watched = option.capture == "no" or getattr(option, "trace", False)
+    inside_a_test = "PYTEST_CURRENT_TEST" in environment
+    return some or watched or inside_a_test or uses_a_gpu(option.devices)
+
+
+def uses_a_gpu(devices: str | None) -> bool:
+    """Whether this machine has a GPU that works, and the tests (of ``--devices``, or of all devices) run on it."""
+    from minirnn import devices as known
+
+    return "cuda" in (devices or "cuda").split(",") and known.available()["cuda"] is None
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Before the failures, one by one, and the counts: what was not run, and why."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    lines = not_run(reason_of(report.longrepr) for report in skipped)
+    if lines:
+        terminalreporter.section(f"not run: {len(skipped)}", sep="-")
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
+def reason_of(longrepr: Any) -> str:
+    """The first line of a reason. A device that names itself in it is not named a second time."""
+    text = longrepr[2] if isinstance(longrepr, tuple) else str(longrepr)
+    first = text.removeprefix("Skipped: ").partition("\n")[0]
+    return re.sub(r"^([\w-]+): (?=\1\b)", "", first)
+
+
+def not_run(reasons: Iterable[str]) -> list[str]:
+    """A line a reason, with how many tests it kept from running, the most first."""
+    counts = Counter(reasons).most_common()
+    others = counts[SHOWN:] if len(counts) > SHOWN + 1 else []
+    lines = [f"{count:6d}  {reason}" for reason, count in counts[: len(counts) - len(others)]]
+    if others:
+        lines.append(f"{sum(n for _, n in others):6d}  for {len(others)} other reasons: pytest -rs shows them")
+    return lines

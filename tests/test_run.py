@@ -1,0 +1,63 @@
+"""How the tests are run: in how many processes, and how the last screen sums up what was not run.
+
+Tests `tests/run.py`.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from minirnn import devices
+from tests.run import SHOWN, in_one_process, not_run, reason_of
+
+GPU = "cuda: NVIDIA driver missing"
+
+
+def config(*args: str, **options: Any) -> Any:
+    plain = dict(keyword="", lf=False, capture="fd", trace=False, devices=None)
+    return SimpleNamespace(args=args, option=SimpleNamespace(**(plain | options)))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "environment", "expected"),
+    [
+        (config("tests"), {}, False),
+        (config("tests/ops", "tests/nn"), {}, False),
+        (config("tests/test_random.py"), {}, True),
+        (config("tests/test_random.py::test_a"), {}, True),
+        (config("tests", keyword="random"), {}, True),
+        (config("tests", lf=True), {}, True),
+        (config("tests", capture="no"), {}, True),
+        (config("tests", trace=True), {}, True),
+        (config("tests"), {"PYTEST_CURRENT_TEST": "tests/test_a.py::test_a (call)"}, True),
+    ],
+)
+def test_workers_are_for_whole_folders_and_never_inside_a_test(
+    chosen: Any, environment: dict[str, str], expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(devices, "available", lambda: {"cuda": GPU})
+    assert in_one_process(chosen, environment) is expected
+
+
+@pytest.mark.parametrize(("named", "expected"), [(None, True), ("cpu,cuda", True), ("cpu,cuda-sim", False)])
+def test_one_gpu_is_not_shared_by_workers(named: str | None, expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "available", lambda: {"cuda": None})
+    assert in_one_process(config("tests", devices=named), {}) is expected
+
+
+def test_reasons_are_grouped_the_most_frequent_first() -> None:
+    skips: list[Any] = [("a.py", 3, f"Skipped: cuda: {GPU}"), ("a.py", 9, "Skipped: no Chromium"), f"{GPU}\nmore"]
+    assert not_run(map(reason_of, skips)) == [f"     2  {GPU}", "     1  no Chromium"]
+
+
+def test_many_reasons_fit_on_the_last_screen() -> None:
+    lines = not_run([f"reason {k}" for k in range(30) for _ in range(40 - k)])
+    assert len(lines) == SHOWN + 1
+    assert lines[0] == "    40  reason 0" and lines[-1].endswith(
+        f"  for {30 - SHOWN} other reasons: pytest -rs shows them"
+    )
+    assert not_run([]) == []
+    assert len(not_run(f"reason {k}" for k in range(SHOWN + 1))) == SHOWN + 1
