@@ -6,11 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from minirnn.learn import given
 from minirnn.learn.diagnose import Case
 from minirnn.learn.exercise import Exercise, Inputs
 from minirnn.learn.judge import Part, WrongShape, outputs_of
-from minirnn.learn.sandbox import Child, Reply
+from minirnn.learn.sandbox import given
+from minirnn.learn.sandbox.parent import Child, Reply
 
 GIVEN = {given.lstm_cell_forward: ("given.py", "lstm_cell_forward")}
 

@@ -17,7 +17,7 @@ from minirnn.learn.diagnose import Case, diagnose
 from minirnn.learn.exercise import HIDDEN, PUBLIC, PUBLIC_CASES, Exercise
 from minirnn.learn.judge import Part, WrongShape, compare, rows
 from minirnn.learn.kernels import kernel_loaded, kernel_parts
-from minirnn.learn.sandbox import Child
+from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.testers import tester_parts
 
 

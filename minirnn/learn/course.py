@@ -16,7 +16,7 @@ from typing import Any
 from minirnn.io.atomic import atomic_write
 from minirnn.learn.catalog import EXERCISES
 from minirnn.learn.exercise import Exercise
-from minirnn.learn.sandbox import Limits
+from minirnn.learn.sandbox.parent import Limits
 
 HERE = Path(__file__).parent / "course"
 """The course that comes with minirnn."""

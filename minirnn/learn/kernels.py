@@ -9,7 +9,7 @@ from minirnn.learn.catalog.cuda import Kernel
 from minirnn.learn.diagnose import Case
 from minirnn.learn.exercise import PUBLIC_CASES
 from minirnn.learn.judge import Part, compare, outputs_of
-from minirnn.learn.sandbox import Child
+from minirnn.learn.sandbox.parent import Child
 
 ORDERS = (0, 1, 2)
 """Orders in which the simulator lets threads take turns."""

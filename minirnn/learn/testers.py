@@ -12,7 +12,7 @@ from minirnn.learn.catalog.tests import wrong_cells
 from minirnn.learn.exercise import PUBLIC, Exercise
 from minirnn.learn.formula import Formula
 from minirnn.learn.judge import Part
-from minirnn.learn.sandbox import Child
+from minirnn.learn.sandbox.parent import Child
 
 
 def tester_parts(exercise: Exercise, child: Child, seed: list[int]) -> list[Part]:

@@ -10,7 +10,7 @@ from minirnn.learn.catalog.lstm import cell
 from minirnn.learn.exercise import Exercise, Inputs, Sizes
 from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import lstm
-from minirnn.learn.given import lstm_cell_forward
+from minirnn.learn.sandbox.given import lstm_cell_forward
 
 
 @dataclass(frozen=True)

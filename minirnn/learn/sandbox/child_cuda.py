@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,10 @@ def in_simulator(answer: Any, protocol: Any, locks: Any) -> None:
         check_includes(answer.source)
         build.module_library(SimDriver(options).compiler, options, answer.source, name, ())
         # Loading the compiled file may run code of the student's already: the lock comes first.
-        learn = Path(__file__).parent
+        learn = Path(__file__).parents[1]
         locks.landlock(os.getcwd(), str(learn), (str(learn.parent / "devices"), str(build.cache_folder())))
+        faulthandler.register(signal.SIGUSR1, file=2)
         answer.reply(ready=True)
-        faulthandler.dump_traceback_later(answer.job["seconds"], file=2)
         answer.reply(kernels=SimDriver(options).module(answer.source, name).kernels)
     except (CompileError, UnicodeDecodeError, SyntaxError) as error:
         answer.reply(error={**answer.describe(error), "loading": True})

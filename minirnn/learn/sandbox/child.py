@@ -1,6 +1,6 @@
 """The process in which an answer runs: it computes, and knows neither what is expected nor what is scored.
 
-Started by `sandbox.Child` as ``python -I child.py REQUESTS REPLIES`` with two pipes. First comes a job (file, what to
+Started by `parent.Child` as ``python -I child.py REQUESTS REPLIES`` with two pipes. First comes a job (file, what to
 call in it, limits), then one message a call. Needs NumPy alone; only kernels import minirnn.
 """
 
@@ -10,9 +10,9 @@ import faulthandler
 import importlib.util
 import io
 import os
+import signal
 import subprocess
 import sys
-import time
 import tokenize
 import traceback
 from collections.abc import Callable
@@ -132,11 +132,8 @@ class Answer:
 
     def call(self, function: Callable[..., Any], call: dict[str, Any]) -> None:
         arguments = self.arguments(call)
-        start = time.perf_counter()
         try:
-            value = function(**arguments)
-            seconds = time.perf_counter() - start
-            self.reply(value=returned(value), seconds=seconds)
+            self.reply(value=returned(function(**arguments)))
         except BaseException as error:
             self.reply(error=self.describe(error))
 
@@ -168,7 +165,7 @@ def main() -> None:
     answer = Answer(requests, replies, job)
     sys.path.insert(0, job["root"])  # the grader's minirnn, for kernels and for answers that import it
     if job["kind"] == "cuda":
-        from minirnn.learn import child_cuda  # the simulator, of which the other answers need nothing
+        from minirnn.learn.sandbox import child_cuda  # the simulator, of which the other answers need nothing
 
         if job["device"] == "cuda":
             child_cuda.on_gpu(answer, protocol)
@@ -177,11 +174,12 @@ def main() -> None:
             child_cuda.in_simulator(answer, protocol, locks)
         return
     locks.limit(job["seconds"], job["memory"])
-    learn = Path(__file__).parent
-    readable = [*locks.around(str(learn.parent), str(learn)), *(str(learn / file) for file in GIVEN)]
+    here = Path(__file__).parent
+    learn = here.parent
+    readable = [*locks.around(str(learn.parent), str(learn)), *(str(here / file) for file in GIVEN)]
     locks.lock(answer.violation, os.getcwd(), str(learn), readable)
-    answer.reply(ready=True)  # from here on the clock counts
-    faulthandler.dump_traceback_later(job["seconds"], file=2)
+    faulthandler.register(signal.SIGUSR1, file=2)  # the judge asks where it is
+    answer.reply(ready=True)  # from here on time counts
     function = answer.load()
     while function is not None and (call := protocol.receive(requests)) is not None:
         answer.call(function, call)
