@@ -36,7 +36,7 @@ def differences(result: Result) -> Picture:
     case = next((c for c in result.cases if c.wrong), result.cases[0])
     exercise = result.entry.exercise
     tolerance = TOLERANCE[exercise.kind]
-    letters = dict(zip(exercise.outputs, exercise.shapes, strict=False))
+    letters = exercise.outputs
     shown: dict[str, tuple[np.ndarray, bool, str]] = {}
     for name, want in case.expected.items():
         for label, w, g in pairs(name, want, case.got[name]):

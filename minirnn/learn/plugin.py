@@ -11,7 +11,7 @@ In a course folder (`minirnn learn init`) every output of every exercise is a te
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -258,7 +258,8 @@ def compare_gradients(got: Any, expected: Mapping[str, Any], tolerance: float = 
     AssertionError
         If one is missing, has another shape, is not finite, or is off by more.
     """
-    from minirnn.learn.judge import part, rows, worst_error
+    from minirnn.learn.diagnose import SIMPLE_MISTAKES
+    from minirnn.learn.judge import equal, part, rows
 
     __tracebackhide__ = True
     if not isinstance(got, Mapping):
@@ -273,28 +274,13 @@ def compare_gradients(got: Any, expected: Mapping[str, Any], tolerance: float = 
     parts = [part(name, want[name], mine[name], "", tolerance) for name in want]
     if all(p.ok for p in parts):
         return
-    lines: Sequence[str] = [
-        "gradients are wrong (worst error relative to the largest expected value)",
-        "",
-        *rows(parts),
-        "",
-    ]
+    lines = ["gradients are wrong (worst error relative to the largest expected value)", "", *rows(parts), ""]
     for p in parts:
         if p.complaint:
-            lines = [*lines, f"  {p.complaint}"]
+            lines.append(f"  {p.complaint}")
         elif not p.ok:
-            for text, other in simple_mistakes(want[p.name]):
-                if other.shape == mine[p.name].shape and worst_error(other, mine[p.name]) <= tolerance:
-                    lines = [*lines, f"  {p.name} {text}"]
+            for text, change in SIMPLE_MISTAKES.items():
+                if equal(change(want[p.name]), mine[p.name], tolerance):
+                    lines.append(f"  {p.name} {text}")
                     break
     raise AssertionError("\n".join(lines).rstrip())
-
-
-def simple_mistakes(want: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    yield "has the wrong sign", -want
-    yield "is twice too large", 2 * want
-    yield "is half of what is expected", want / 2
-    if want.ndim == 2:
-        yield "is transposed", want.T
-    if want.ndim == 3:
-        yield "is reversed in time", want[::-1]
