@@ -21,6 +21,7 @@ from minirnn.learn.judge import equal
 
 GATES = {4: ("i", "ci", "f", "o"), 3: ("r", "z", "n"), 2: ("r", "u")}
 PAIR_SECONDS = 0.15
+"""Seconds of the processor for the search for two changes."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A sentence, the text to show, the variable to look for; `exact` if it explains every number."""
+    """What is wrong: a sentence, the text to show, the variable to look for; `exact` if it explains every number."""
 
     sentence: str
     lines: tuple[str, ...]
@@ -74,6 +75,7 @@ def all_zero(outputs: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def known_mistake(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
+    """A typical mistake of the catalog that gives exactly the numbers."""
     for wrong in exercise.wrong:
         with np.errstate(all="ignore"):
             if all(matches(exercise.named(wrong.function(**case.inputs)), case) for case in cases):
@@ -106,7 +108,7 @@ def one_change(formula: Formula, search: Case, cases: Sequence[Case]) -> Diagnos
 
 
 def two_changes(formula: Formula, search: Case, cases: Sequence[Case]) -> Diagnosis | None:
-    """The first pair of changes that gives the answer's numbers, as far as the time allows.
+    """The first pair of changes that gives the answer's numbers, as far as there is time to search.
 
     An output that the second change does not reach must be explained by the first alone, and the other way round: that
     leaves few pairs to try.
@@ -160,7 +162,7 @@ def trimmed(lines: list[str]) -> list[str]:
 
 
 def marked(mutant: Mutant) -> Iterator[str]:
-    """The right line, and under it what the answer does with the marked part."""
+    """The right line of the formula, and under it marks with what the answer did to that part."""
     line = mutant.line
     yield line.text
     start = len(f"{line.target} {line.operator} ")
@@ -222,7 +224,7 @@ def closest(formula: Formula, case: Case) -> Diagnosis | None:
 
 
 def rearranged(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
-    """Outputs that are right but for their order, direction or scale."""
+    """The reasons why outputs are right but for their order, direction or scale."""
     wrong = sorted(frozenset.union(*(case.wrong for case in cases)), key=list(cases[0].expected).index)
     reasons: dict[str, list[str]] = {}
     for name in wrong:
@@ -238,7 +240,7 @@ def rearranged(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
 
 
 def rearrangements(exercise: Exercise, pairs: Sequence[tuple[Any, Any, Case]]) -> Iterator[str]:
-    """Every transformation that turns what is expected into what came, in all cases."""
+    """Every change, as a sentence, that makes what was returned out of what is expected, in all cases."""
     want = pairs[0][0]
 
     def always(transform: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What an exercise is: a function or kernel to write, inputs to try it on, and what must come out."""
+"""What an exercise is: a function or CUDA kernel to write, inputs to try it on, and what must come out."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ PUBLIC = Sizes()
 PUBLIC_CASES = ((0, PUBLIC), (1, Sizes(T=3, B=3, I=4, H=2)))
 """Seed and sizes of the cases that students see."""
 HIDDEN = (Sizes(T=6, B=3, I=5, H=2), Sizes(T=3, B=4, I=2, H=7), Sizes(T=5, B=1, I=4, H=3))
+"""Sizes of the cases that only grading knows."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Exercise:
     stages : tuple of Stage
         From the simplest case to the full one.
     gates : int
-        How many gates lie side by side along an axis of the weights; for naming a wrong order.
+        How many gates lie side by side along an axis of the weights, to name a wrong order.
     """
 
     path: str
@@ -100,6 +101,7 @@ class Exercise:
         return self.named(self.reference(**inputs))
 
     def named(self, results: Any) -> dict[str, Any]:
+        """What a function returned, by the names of the outputs."""
         return dict(zip(self.outputs, results if len(self.outputs) > 1 else (results,), strict=True))
 
     @property

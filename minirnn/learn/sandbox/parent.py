@@ -51,9 +51,9 @@ class Reply:
     Attributes
     ----------
     value : dict or None
-        As sent by the process; None if there is none.
+        What the process sent; None if there is none.
     error : dict or None
-        ``type``, ``text``, ``line`` and ``code`` of an exception in the student's file.
+        An exception in the student's file: its ``type``, ``text``, ``line`` and ``code``.
     fatal : str
         Why the process is gone (time, memory, a forbidden deed); empty if it lives.
     counts : dict
@@ -68,7 +68,7 @@ class Reply:
 
 
 class Child:
-    """One answer at work. Use as a context manager; at its end the process and all it started are gone.
+    """One answer at work. It is a context manager; at its end the process and all that it started are gone.
 
     On `device` "cuda" (a CUDA kernel on a GPU) there are no limits but the clock, and no locks.
     """
@@ -124,7 +124,7 @@ class Child:
         return self.output.decode(errors="replace")
 
     def call(self, message: dict[str, Any], callbacks: Mapping[str, Callable[..., Any]] | None = None) -> Reply:
-        """Have the answer called, serving the functions it calls in turn."""
+        """Have the answer called, and serve the functions that it calls in turn."""
         self._send(message)
         return self.wait(callbacks or {})
 
@@ -216,7 +216,7 @@ class Child:
         """End the process and everything it started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        for pid in with_token(self.token):  # those that left the group
+        for pid in with_token(self.token):  # processes that left the group
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -236,7 +236,7 @@ class Child:
 
 
 def drain(stream: Any, kept: bytearray) -> None:
-    """Read all there is, keep the beginning: a flood of prints neither blocks the answer nor fills our memory."""
+    """Read all there is and keep the beginning: a flood of prints neither blocks the answer nor fills our memory."""
     try:
         while data := os.read(stream.fileno(), 1 << 16):
             kept += data[: max(0, MOST_OUTPUT - len(kept))]
@@ -245,7 +245,7 @@ def drain(stream: Any, kept: bytearray) -> None:
 
 
 def with_token(token: str) -> list[int]:
-    """Processes whose environment carries `token` (Linux)."""
+    """The processes whose environment carries `token` (on Linux)."""
     found = []
     for entry in os.scandir("/proc") if os.path.isdir("/proc/self") else ():
         if entry.name.isdigit():
