@@ -6,6 +6,8 @@ import os
 import sysconfig
 from pathlib import Path
 
+from minirnn.io.files import read_bytes
+
 # Long, plain, pure Python, and in the library for decades. The order is part of the text: do not sort, do not insert.
 PYTHON_MODULES = (
     "bisect",
@@ -87,19 +89,7 @@ def read_text(path: str | os.PathLike[str], *, minimum: int = 1000) -> str:
     learns the other nine tenths by heart.
     """
     name = os.fspath(path)
-    if not os.path.exists(name):
-        raise ValueError(f"text file {name!r}: no such file\n  expected a UTF-8 text file\n  check the spelling")
-    if not os.path.isfile(name):
-        what = "a folder" if os.path.isdir(name) else "no regular file (a device or a pipe)"
-        raise ValueError(f"text file {name!r}: this is {what}\n  expected one UTF-8 text file")
-    try:
-        data = Path(name).read_bytes()
-    except OSError as error:
-        raise ValueError(
-            f"text file {name!r}: can't be read ({error.strerror or error})\n  expected a readable UTF-8 text file"
-        ) from error
-
-    text = _decode(name, data)
+    text = _decode(name, read_bytes("text file", path, "UTF-8 text file"))
     if len(text) < minimum:
         raise ValueError(
             f"text file {name!r}: {len(text)} characters\n"

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.io.atomic import atomic_write
-from minirnn.io.checkpoint import FORMAT_VERSION, first_line
+from minirnn.io.checkpoint import first_line, own_entries
 
 _DTYPES = {"BOOL": "?", "F16": "<f2", "F32": "<f4", "F64": "<f8"}
 _DTYPES |= {f"{sign}{8 * n}": f"<{sign.lower()}{n}" for sign in "IU" for n in (1, 2, 4, 8)}
@@ -135,7 +135,6 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray],
         plain[key] = np.ascontiguousarray(as_array("write_arrays", key, array))
         if plain[key].dtype.newbyteorder("<").str.lstrip("|") not in _WRITTEN:
             raise TypeError(f"write_arrays: {key!r} has dtype {plain[key].dtype}\n  expected floats, integers or bool")
-    own = {"minirnn.checkpoint": FORMAT_VERSION, "minirnn.metadata": json.dumps(dict(metadata))}
-    data = save(plain, metadata={**metadata, **own})
+    data = save(plain, metadata={**metadata, **own_entries(metadata)})
     with atomic_write(path, "wb") as file:
         file.write(data)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.io.atomic import atomic_write
+from minirnn.io.files import read_bytes
 
 FORMAT_VERSION = "1"
 _VERSION_KEY, _METADATA_KEY = "minirnn.checkpoint", "minirnn.metadata"
@@ -63,8 +64,7 @@ def save(path: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: dict
         raise ValueError(
             "checkpoint: metadata is nested too deeply\n  expected no list or dict inside itself"
         ) from None
-    header = {_VERSION_KEY: FORMAT_VERSION, _METADATA_KEY: json.dumps(metadata)}
-    data = to_safetensors({name: _storable(name, array) for name, array in arrays.items()}, metadata=header)
+    data = to_safetensors({name: _storable(name, a) for name, a in arrays.items()}, metadata=own_entries(metadata))
     size = _header_size(data)
     if size > _LARGEST_HEADER:
         raise ValueError(
@@ -95,7 +95,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str,
     from safetensors.numpy import load as from_safetensors
 
     name = os.fspath(path)
-    data = _read(name)
+    data = read_bytes("checkpoint", name, "file written by minirnn")
     header = _read_header(name, data)
 
     own = header.get("__metadata__")
@@ -125,8 +125,13 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str,
     return arrays, metadata
 
 
+def own_entries(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """The two entries that minirnn puts into the metadata of a safetensors file."""
+    return {_VERSION_KEY: FORMAT_VERSION, _METADATA_KEY: json.dumps(dict(metadata))}
+
+
 def first_line(error: BaseException) -> str:
-    """What is said about an error: some quote all of a damaged file."""
+    """The first line of what an error says, cut short: some errors quote all of a damaged file."""
     lines = str(error).splitlines()
     return lines[0][:200] if lines else type(error).__name__
 
@@ -168,23 +173,6 @@ def _check_metadata(value: Any, where: str) -> None:
             f"checkpoint: {where} is {type(value).__name__}\n"
             f"  expected None, bool, int, float, str, or lists and dicts of these\n  {hint}"
         )
-
-
-def _read(name: str) -> bytes:
-    if not os.path.exists(name):
-        raise ValueError(
-            f"checkpoint {name!r}: no such file\n  expected a file written by minirnn\n  check the spelling"
-        )
-    if not os.path.isfile(name):
-        what = "a folder" if os.path.isdir(name) else "no regular file (a device or a pipe)"
-        raise ValueError(f"checkpoint {name!r}: this is {what}\n  expected one .safetensors file")
-    try:
-        with open(name, "rb") as file:
-            return file.read()  # not mapped: a mapped file that shrinks under its reader kills the process
-    except OSError as error:
-        raise ValueError(
-            f"checkpoint {name!r}: can't be read ({error.strerror or error})\n  expected a readable file"
-        ) from error
 
 
 def _header_size(data: bytes) -> int:

@@ -1,11 +1,11 @@
 """The course: exercises that students solve, checks that say what is wrong, grades, and a pytest plugin.
 
-`minirnn learn`, `check`, `hint`, `show`, `reset`, `grade` and `course` are its commands. Of its modules,
+`minirnn learn`, `check`, `hint`, `show`, `reset`, `grade` and `course` are its commands. These are its modules:
 
-- `formula`, `formulas/`: backward formulas as data, and every way to get a term wrong;
-- `exercise`, `catalog/`, `course`: what an exercise is, all there are, a course made of them;
-- `check`, `calls`, `kernels`, `testers`, `judge`, `diagnose`: an answer is run, compared, and explained;
-- `sandbox`, `child`, `child_cuda`, `locks`, `protocol`, `given`: the process in which an answer runs;
-- `grade`, `reports/`, `export`, `verify`: for teachers;
-- `plugin`: for pytest; `watch`, `text`, `picture`: what a student sees.
+- `formula` and `formulas/` hold backward formulas as data, and every way to get a term wrong;
+- `exercise`, `catalog/` and `course` say what an exercise is, which there are, and make a course of them;
+- `check`, `calls`, `cuda_kernels`, `testers`, `judge` and `diagnose` run an answer, compare it and explain it;
+- `sandbox/` is the process in which an answer runs;
+- `grade`, `reports/`, `export` and `verify` are for teachers;
+- `plugin` is for pytest; `watch`, `text` and `picture` make what a student sees.
 """

@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from minirnn.learn import given
 from minirnn.learn.diagnose import Case
 from minirnn.learn.exercise import Exercise, Inputs
-from minirnn.learn.judge import Part, WrongShape, outputs_of
-from minirnn.learn.sandbox import Child, Reply
+from minirnn.learn.judge import Failed, outputs_of
+from minirnn.learn.sandbox import given
+from minirnn.learn.sandbox.parent import Child, Reply
 
 GIVEN = {given.lstm_cell_forward: ("given.py", "lstm_cell_forward")}
 
 
-class Failed(Exception):
-    """The answer cannot be judged; the text says why, and in which line."""
-
-    def __init__(self, text: str, line: int | None = None, not_started: bool = False) -> None:
-        super().__init__(text)
-        self.line, self.not_started = line, not_started
-
-
 def function_case(exercise: Exercise, child: Child, inputs: Inputs) -> Case:
     """Call the answer on `inputs`. Raises `Failed` if nothing comparable comes back."""
-    reply = child.call(*message_of(inputs))
-    value = value_of(reply, exercise)
-    try:
-        return Case(inputs, exercise.expected(inputs), outputs_of(exercise, value))
-    except WrongShape as error:
-        raise Failed(str(error)) from None
+    value = value_of(child.call(*message_of(inputs)), exercise)
+    return Case(inputs, exercise.expected(inputs), outputs_of(exercise, value))
 
 
 def message_of(inputs: Inputs, **more: Any) -> tuple[dict[str, Any], dict[str, Callable[..., Any]]]:
-    """The inputs as a message; functions stay here and are served, but for those an answer may see."""
+    """The inputs as a message, and the functions among them that the judge serves: all but those of `GIVEN`."""
     functions = {name: value for name, value in inputs.items() if callable(value)}
     shown = {name: GIVEN[f] for name, f in functions.items() if f in GIVEN}
     served = {name: f for name, f in functions.items() if name not in shown}
@@ -43,6 +31,7 @@ def message_of(inputs: Inputs, **more: Any) -> tuple[dict[str, Any], dict[str, C
 
 
 def value_of(reply: Reply, exercise: Exercise) -> dict[str, Any]:
+    """The value that a reply brings. Raises `Failed` if it brings something else."""
     if reply.fatal:
         raise Failed(reply.fatal, reply.line)
     if reply.error is not None:
@@ -80,8 +69,3 @@ def failure_of(error: Mapping[str, Any], exercise: Exercise) -> Failed:
     if exercise.kind == "cuda" and kind.endswith("Error"):
         return Failed(text, line)
     return Failed(f"{kind}: {text}{code}", line)
-
-
-def worst(cases: Sequence[Sequence[Part]]) -> list[Part]:
-    """Each output as bad as in its worst case."""
-    return [max(parts, key=lambda p: (not p.ok, p.error)) for parts in zip(*cases, strict=True)]

@@ -6,24 +6,26 @@ The same code serves `minirnn check`, plain pytest and `minirnn grade`; grading 
 from __future__ import annotations
 
 import ast
+import contextlib
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from minirnn.learn.calls import Failed, function_case, worst
-from minirnn.learn.catalog.cuda import Kernel
+from minirnn.learn.calls import function_case
+from minirnn.learn.catalog.cuda import CudaExercise
 from minirnn.learn.course import Course, Entry
+from minirnn.learn.cuda_kernels import kernel_loaded, kernel_parts
 from minirnn.learn.diagnose import Case, diagnose
-from minirnn.learn.exercise import HIDDEN, PUBLIC, PUBLIC_CASES, Exercise
-from minirnn.learn.judge import Part, WrongShape, compare, rows
-from minirnn.learn.kernels import kernel_loaded, kernel_parts
-from minirnn.learn.sandbox import Child
+from minirnn.learn.exercise import HIDDEN, PUBLIC, PUBLIC_CASES, Exercise, Sizes
+from minirnn.learn.judge import Failed, Part, compare, rows, worst
+from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.testers import tester_parts
 
 
 @dataclass
 class Result:
-    """What a check found.
+    """What a check found out about an answer.
 
     Attributes
     ----------
@@ -32,7 +34,7 @@ class Result:
     parts : list of Part
         Right or wrong, output by output; empty if the answer could not be run.
     score, hidden : int
-        Points, of `Entry.points` and `Entry.hidden`; hidden counts only when graded.
+        Points earned, at most `Entry.points` and `Entry.hidden`; those for hidden cases are earned only when graded.
     message : str
         What to tell the student, several lines.
     diagnosis : str
@@ -61,9 +63,9 @@ class Result:
 
 
 def check(course: Course, entry: Entry, file: Path, *, hidden: bool = False, device: str = "cuda-sim") -> Result:
-    """Check the answer in `file`; with `hidden` on the cases that only grading knows as well.
+    """Check the answer in `file`; with `hidden` also on the cases that only grading knows.
 
-    A kernel runs in the simulator, or, with `device` "cuda", on a GPU: the numbers it gives there and nothing else.
+    A CUDA kernel runs in the simulator or, with `device` "cuda", on a GPU, where only its numbers are judged.
     """
     start = time.perf_counter()
     result = Result(entry, "failed", device=device)
@@ -87,17 +89,11 @@ def check(course: Course, entry: Entry, file: Path, *, hidden: bool = False, dev
 
 
 def run(course: Course, entry: Entry, child: Child, result: Result, text: str, hidden: bool) -> None:
-    """Fill in `result`."""
+    """Have the answer called and judged, and fill in `result`."""
     exercise = entry.exercise
-    if isinstance(exercise, Kernel):
+    if isinstance(exercise, CudaExercise):
         kernel_loaded(child)
-        simulated = result.device == "cuda-sim"
-        result.parts = kernel_parts(exercise, child, cases=result.cases, simulated=simulated)
-    elif exercise.kind == "tester":
-        result.parts = tester_parts(exercise, child, [0])
-    else:
-        result.cases = [function_case(exercise, child, exercise.case([seed], sizes)) for seed, sizes in PUBLIC_CASES]
-        result.parts = worst([compare(exercise, c.expected, c.got) for c in result.cases])
+    result.parts = parts_of(exercise, child, public_cases(exercise), result.cases, result.device == "cuda-sim")
     result.score = sum(points for points, part in zip(shares(entry), result.parts, strict=False) if part.ok)
     if all(part.ok for part in result.parts):
         result.status = "passed"
@@ -109,14 +105,37 @@ def run(course: Course, entry: Entry, child: Child, result: Result, text: str, h
         result.hidden_message = f"{right} of {total} hidden checks are right"
 
 
+def public_cases(exercise: Exercise) -> list[tuple[list[int], Sizes]]:
+    """Seeds and sizes of the cases that students see."""
+    if exercise.kind == "tester":
+        return [([0], PUBLIC)]
+    return [([0, k] if exercise.kind == "cuda" else [k], sizes) for k, sizes in PUBLIC_CASES]
+
+
+def parts_of(
+    exercise: Exercise,
+    child: Child,
+    which: Sequence[tuple[Sequence[int], Sizes]],
+    cases: list[Case],
+    simulated: bool = True,
+) -> list[Part]:
+    """Have the answer called on the cases `which`, and judge its outputs. What it returned is added to `cases`."""
+    if isinstance(exercise, CudaExercise):
+        return kernel_parts(exercise, child, which, cases, simulated)
+    if exercise.kind == "tester":
+        return worst([tester_parts(exercise, child, seed) for seed, _ in which])
+    cases += [function_case(exercise, child, exercise.case(seed, sizes)) for seed, sizes in which]
+    return worst([compare(exercise, c.expected, c.got) for c in cases])
+
+
 def shares(entry: Entry) -> list[int]:
     """The points of each output: whole numbers, as equal as can be."""
-    n = len(entry.exercise.outputs) + (len(entry.exercise.counts) if isinstance(entry.exercise, Kernel) else 0)
+    n = len(entry.exercise.outputs) + (len(entry.exercise.counts) if isinstance(entry.exercise, CudaExercise) else 0)
     return [entry.points // n + (k < entry.points % n) for k in range(n)]
 
 
 def read(file: Path, entry: Entry) -> str:
-    """The text of the file, as well as it can be read; whether it is right Python, its own process finds out."""
+    """The text of the file, as well as it can be read. Whether it is valid Python is found out in its own process."""
     try:
         return file.read_bytes().decode("utf-8", errors="replace")
     except FileNotFoundError:
@@ -149,9 +168,9 @@ def explain(entry: Entry, child: Child, result: Result, text: str) -> None:
             where = f", line {place} (where you assign {found.target})" if place else ""
             lines += ["", f"  {entry.file}{where}"]
         if found is None or not found.exact:
-            step = ladder(exercise, child)
-            lines += ["", f"  {step}"] if step else []
-            result.diagnosis = result.diagnosis or step
+            stage = first_wrong_stage(exercise, child)
+            lines += ["", f"  {stage}"] if stage else []
+            result.diagnosis = result.diagnosis or stage
     if entry.detail == "count":
         result.message = f"{len(wrong)} of {len(result.parts)} are wrong"
         return
@@ -173,18 +192,18 @@ def assigned(text: str, target: str) -> int | None:
     return None
 
 
-def ladder(exercise: Exercise, child: Child) -> str:
-    """From which simpler case on it goes wrong."""
+def first_wrong_stage(exercise: Exercise, child: Child) -> str:
+    """From which of the simpler cases on it goes wrong, as a sentence."""
     passed = ""
-    for rung in exercise.ladder:
+    for stage in exercise.stages:
         try:
-            case = function_case(exercise, child, exercise.case([2], PUBLIC, rung))
+            case = function_case(exercise, child, exercise.case([2], PUBLIC, stage))
         except Failed as failure:
-            return f"{rung.name} it fails: {failure}"
+            return f"{stage.name} it fails: {failure}"
         if any(not part.ok for part in compare(exercise, case.expected, case.got)):
             before = f"Right {passed}; wrong" if passed else "Wrong already"
-            return f"{before} {rung.name}: look at {rung.look}."
-        passed = rung.name
+            return f"{before} {stage.name}: look at {stage.look}."
+        passed = stage.name
     return ""
 
 
@@ -193,18 +212,9 @@ def ladder(exercise: Exercise, child: Child) -> str:
 
 def hidden_cases(course: Course, entry: Entry, child: Child) -> tuple[int, int]:
     """How many of the hidden cases are right, and of how many."""
-    exercise, seed = entry.exercise, course.hidden_seed
     right = 0
     for k, sizes in enumerate(HIDDEN):
-        try:
-            if isinstance(exercise, Kernel):
-                parts = kernel_parts(exercise, child, [(k, sizes)], seed)
-            elif exercise.kind == "tester":
-                parts = tester_parts(exercise, child, [seed, k])
-            else:
-                case = function_case(exercise, child, exercise.case([seed, k], sizes))
-                parts = compare(exercise, case.expected, case.got)
-        except (Failed, WrongShape):
-            continue
-        right += all(part.ok for part in parts)
+        with contextlib.suppress(Failed):
+            parts = parts_of(entry.exercise, child, [([course.hidden_seed, k], sizes)], [])
+            right += all(part.ok for part in parts)
     return right, len(HIDDEN)

@@ -16,7 +16,7 @@ from typing import Any
 from minirnn.io.atomic import atomic_write
 from minirnn.learn.catalog import EXERCISES
 from minirnn.learn.exercise import Exercise
-from minirnn.learn.sandbox import Limits
+from minirnn.learn.sandbox.parent import Limits
 
 HERE = Path(__file__).parent / "course"
 """The course that comes with minirnn."""
@@ -47,7 +47,7 @@ class Entry:
 
     @property
     def file(self) -> str:
-        """Path in a student's tree."""
+        """The path in a student's tree."""
         return f"exercises/{self.exercise.path}"
 
 
@@ -58,7 +58,7 @@ class Course:
     Attributes
     ----------
     folder : Path
-        Its own files; what is not there (stubs, solutions) is taken from minirnn's course.
+        Where its own files are; what is not there (stubs, solutions) is taken from minirnn's course.
     entries : dict
         The exercises in order, by id.
     """
@@ -83,7 +83,7 @@ class Course:
         return self._file("exercises", entry).read_text(encoding="utf-8")
 
     def solution(self, entry: Entry) -> str:
-        """The file with the answer: what a course keeps in ``solutions/``, or the source of the reference."""
+        """The text of the right answer: a file in ``solutions/`` of the course, or else the source of the reference."""
         path = self._file("solutions", entry)
         if path.is_file():
             return path.read_text(encoding="utf-8")
@@ -154,6 +154,7 @@ MISSING: Any = object()
 
 
 def field(where: object, table: Mapping[str, Any], name: str, kind: type, default: Any = MISSING) -> Any:
+    """A value of a table in course.toml. Raises CourseError if it is missing, or of another kind."""
     value = table.get(name, default)
     if value is MISSING:
         raise CourseError(f"{where}: {name} is missing")
@@ -163,6 +164,7 @@ def field(where: object, table: Mapping[str, Any], name: str, kind: type, defaul
 
 
 def count(where: object, table: Mapping[str, Any], name: str, default: Any, least: int = 0) -> int:
+    """A whole number of a table in course.toml, not below `least`."""
     value = field(where, table, name, int, default)
     if not least <= value <= 10**9:
         raise CourseError(f"{where}: {name} is {value}\n  expected a number from {least}")
@@ -176,7 +178,7 @@ STATE = ".minirnn/state.json"
 
 @dataclass
 class Tree:
-    """A student's copy of a course: ``exercises/`` and what has been done in it."""
+    """A student's copy of a course: the exercises, and what has been done in it."""
 
     root: Path
     course: Course
@@ -197,7 +199,7 @@ class Tree:
         self.save()
 
     def note_hint(self, entry: Entry) -> int:
-        """One more hint: how many have been given now."""
+        """Give one more hint, and return how many have been given now."""
         self.reread()
         given = min(self.state["hints"].get(entry.id, 0) + 1, len(entry.hints))
         self.state["hints"][entry.id] = given
@@ -256,7 +258,7 @@ def new_tree(root: Path, course: Course, missing: bool = False) -> Tree:
 
 
 def read_state(root: Path) -> dict[str, Any]:
-    """What has been done in a tree. Raises ValueError or OSError."""
+    """What has been done in a tree. Raises ValueError or OSError if that cannot be read."""
     state = json.loads((root / STATE).read_text(encoding="utf-8"))
     fields = {"course": str, "version": int, "passed": dict, "hints": dict}
     if not isinstance(state, dict) or not all(isinstance(state.get(name), kind) for name, kind in fields.items()):
@@ -272,7 +274,7 @@ def find_tree(start: Path, course: Course | None = None) -> Tree:
     Raises
     ------
     CourseError
-        If there is none, or its state cannot be read, or it is of another course or version.
+        If there is none, its state cannot be read, or it belongs to another course or version.
     """
     course = course or load()
     root = next((folder for folder in (start, *start.parents) if (folder / STATE).is_file()), None)

@@ -1,15 +1,15 @@
 """From wrong numbers to the mistake that makes them.
 
-Cheapest first: a mistake of the catalog, one changed term, an exchanged layout, two changed terms. A cause is named
-only if it gives all the numbers of all the cases exactly; otherwise what is said is where it goes wrong
-(`check.ladder`) and which term is closest, marked as a guess.
+The cheapest explanation is tried first: a mistake of the catalog, one changed term, outputs in another order or scale,
+two changed terms. A cause is named only if it gives all the numbers of all the cases exactly. Otherwise what is said is
+where it goes wrong (`check.first_wrong_stage`) and which term is closest, marked as a guess.
 """
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from minirnn.learn.judge import equal
 
 GATES = {4: ("i", "ci", "f", "o"), 3: ("r", "z", "n"), 2: ("r", "u")}
 PAIR_SECONDS = 0.15
+"""Seconds of the processor for the search for two changes."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A sentence, the text to show, the variable to look for; `exact` if it explains every number."""
+    """What is wrong: a sentence, the text to show, the variable to look for; `exact` if it explains every number."""
 
     sentence: str
     lines: tuple[str, ...]
@@ -58,7 +59,7 @@ def diagnose(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
     if found is None and exercise.formula is not None:
         found = one_change(exercise.formula, search, cases)
     if found is None:
-        found = layout(exercise, cases)
+        found = rearranged(exercise, cases)
     if found is None and exercise.formula is not None:
         found = two_changes(exercise.formula, search, cases) or closest(exercise.formula, search)
     return found
@@ -74,6 +75,7 @@ def all_zero(outputs: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def known_mistake(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
+    """A typical mistake of the catalog that gives exactly the numbers."""
     for wrong in exercise.wrong:
         with np.errstate(all="ignore"):
             if all(matches(exercise.named(wrong.function(**case.inputs)), case) for case in cases):
@@ -106,12 +108,12 @@ def one_change(formula: Formula, search: Case, cases: Sequence[Case]) -> Diagnos
 
 
 def two_changes(formula: Formula, search: Case, cases: Sequence[Case]) -> Diagnosis | None:
-    """The first pair of changes that gives the answer's numbers, as far as the time allows.
+    """The first pair of changes that gives the answer's numbers, as far as there is time to search.
 
     An output that the second change does not reach must be explained by the first alone, and the other way round: that
     leaves few pairs to try.
     """
-    end = time.perf_counter() + PAIR_SECONDS
+    end = time.thread_time() + PAIR_SECONDS
     bit = {name: 1 << k for k, name in enumerate(formula.outputs)}
     every = sum(bit.values())
     wrong = sum(bit[name] for name in search.wrong)
@@ -127,7 +129,7 @@ def two_changes(formula: Formula, search: Case, cases: Sequence[Case]) -> Diagno
             continue
         if wrong & ~(reach_a | reach_b) or every & ~reach_b & ~ra or every & ~reach_a & ~rb:
             continue
-        if time.perf_counter() > end:
+        if time.thread_time() > end:
             return None
         changed = formula.both(a, b)
         if all(matches(evaluate(formula, case, changed), case) for case in (search, *cases)):
@@ -160,7 +162,7 @@ def trimmed(lines: list[str]) -> list[str]:
 
 
 def marked(mutant: Mutant) -> Iterator[str]:
-    """The right line, and under it what the answer does with the marked part."""
+    """The right line of the formula, and under it marks with what the answer did to that part."""
     line = mutant.line
     yield line.text
     start = len(f"{line.target} {line.operator} ")
@@ -218,18 +220,18 @@ def closest(formula: Formula, case: Case) -> Diagnosis | None:
     return Diagnosis(f"closest: {part}", (text,), mutant.line.name, exact=False)
 
 
-# ---- layouts
+# ---- outputs in another order or scale
 
 
-def layout(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
-    """Outputs that are right but for their order, direction or scale."""
+def rearranged(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
+    """The reasons why outputs are right but for their order, direction or scale."""
     wrong = sorted(frozenset.union(*(case.wrong for case in cases)), key=list(cases[0].expected).index)
     reasons: dict[str, list[str]] = {}
     for name in wrong:
         pairs = [(case.expected[name], case.got[name], case) for case in cases]
         if any(not isinstance(g, np.ndarray) or not isinstance(w, np.ndarray) for w, g, _ in pairs):
             return None
-        reason = next((text for text in candidates(exercise, pairs)), None)
+        reason = next((text for text in rearrangements(exercise, pairs)), None)
         if reason is None:
             return None
         reasons.setdefault(reason, []).append(name)
@@ -237,8 +239,8 @@ def layout(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
     return Diagnosis("; ".join(sentences), ("All numbers are there, but:", "", *(f"    {s}" for s in sentences)))
 
 
-def candidates(exercise: Exercise, pairs: Sequence[tuple[Any, Any, Case]]) -> Iterator[str]:
-    """Every transformation that turns what is expected into what came, in all cases."""
+def rearrangements(exercise: Exercise, pairs: Sequence[tuple[Any, Any, Case]]) -> Iterator[str]:
+    """Every change, as a sentence, that makes what was returned out of what is expected, in all cases."""
     want = pairs[0][0]
 
     def always(transform: Any) -> bool:
@@ -254,31 +256,41 @@ def candidates(exercise: Exercise, pairs: Sequence[tuple[Any, Any, Case]]) -> It
                 if list(order) != sorted(order) and always(lambda w, c, o=order, a=axis: reordered(w, o, a)):
                     came = ", ".join(names[k] for k in order)
                     yield f"the gates come in the order {came}; expected {', '.join(names)}"
-    if want.ndim == 2 and always(lambda w, c: w.T):
-        yield "it is transposed"
-    if want.ndim == 3 and always(lambda w, c: w[::-1]):
-        yield "it is reversed in time"
+    for text, change in SIMPLE_MISTAKES.items():
+        if always(lambda w, c, f=change: f(w)):
+            yield f"it {text}"
     if want.ndim >= 2 and always(lambda w, c: w[:, ::-1]):
         yield "its second axis is reversed"
-    for factor, text in scales(pairs):
-        if always(lambda w, c, f=factor: w * f(c)):
+    for scale, text in scales():
+        if always(lambda w, c, f=scale: w * f(c)):
             yield text
 
 
-def scales(pairs: Sequence[tuple[Any, Any, Case]]) -> Iterable[tuple[Any, str]]:
-    def rows(case: Case) -> int:
-        x = np.asarray(case.inputs.get("x", 0))
-        return int(x.shape[-2]) if x.ndim >= 2 else 1
+def only(ndim: int, change: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    """A change that only arrays of `ndim` axes have; of others it makes nothing that could equal an output."""
+    return lambda want: change(want) if want.ndim == ndim else np.full(want.shape, np.nan)
 
-    def steps(case: Case) -> int:
-        x = np.asarray(case.inputs.get("x", 0))
-        return int(x.shape[0]) if x.ndim == 3 else 1
 
-    yield lambda c: -1.0, "it has the wrong sign"
-    yield lambda c: 2.0, "it is twice too large"
-    yield lambda c: 0.5, "it is half of what is expected"
-    yield lambda c: 1.0 / rows(c), "it is divided by the batch size: a gradient is the sum over the batch, not the mean"
-    yield lambda c: 1.0 / steps(c), "it is divided by the number of steps"
+SIMPLE_MISTAKES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "is transposed": only(2, np.transpose),
+    "is reversed in time": only(3, lambda want: want[::-1]),
+    "has the wrong sign": lambda want: -want,
+    "is twice too large": lambda want: 2 * want,
+    "is half of what is expected": lambda want: want / 2,
+}
+"""What an output may have become, and how it is made of the right one."""
+
+
+def scales() -> Iterator[tuple[Callable[[Case], float], str]]:
+    """Factors that follow from the sizes of a case."""
+
+    def size(case: Case, axis: int, least: int) -> int:
+        x = np.asarray(case.inputs.get("x", 0))
+        return int(x.shape[axis]) if x.ndim >= least else 1
+
+    mean = "a gradient is the sum over the batch, not the mean"
+    yield lambda c: 1.0 / size(c, -2, 2), f"it is divided by the batch size: {mean}"
+    yield lambda c: 1.0 / size(c, 0, 3), "it is divided by the number of steps"
     yield lambda c: 0.0, "it is zero"
 
 

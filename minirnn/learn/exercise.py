@@ -1,4 +1,4 @@
-"""What an exercise is: a function or kernel to write, inputs to try it on, and what must come out."""
+"""What an exercise is: a function or CUDA kernel to write, inputs to try it on, and what must come out."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ PUBLIC = Sizes()
 PUBLIC_CASES = ((0, PUBLIC), (1, Sizes(T=3, B=3, I=4, H=2)))
 """Seed and sizes of the cases that students see."""
 HIDDEN = (Sizes(T=6, B=3, I=5, H=2), Sizes(T=3, B=4, I=2, H=7), Sizes(T=5, B=1, I=4, H=3))
+"""Sizes of the cases that only grading knows."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ class Wrong:
 
 
 @dataclass(frozen=True)
-class Rung:
-    """A simpler case than the full one: which sizes and inputs, and where to look if it is the first to fail."""
+class Stage:
+    """A simpler case than the full one: its sizes and inputs, and where to look if it is the first to fail."""
 
     name: str
     look: str
@@ -53,50 +54,54 @@ class Exercise:
 
     Attributes
     ----------
-    id, path, function : str
-        ``ex07``, the file below ``exercises/``, and the name to define there.
+    path : str
+        The file below ``exercises/``; its name begins with the exercise's id, such as ``ex07``.
     make : callable
         ``(rng, Sizes) -> inputs`` by name: arrays, numbers, lists, and functions that the answer may call.
     reference : callable
-        Computes what is expected; its source is the solution.
-    outputs : tuple of str
-        Names of what is returned, in order.
-    shapes : tuple of str
-        Their shapes by axis letters, for messages.
+        Computes what is expected; its source is the solution, its name the one to define.
+    outputs : dict
+        Name -> shape in axis letters of what is returned, in order.
     formula : Formula or None
         The reference as a table of terms, if its gradients are plain lines.
     wrong : tuple of Wrong
         Typical mistakes that are not a change of one term.
-    ladder : tuple of Rung
+    stages : tuple of Stage
         From the simplest case to the full one.
     gates : int
-        How many gates lie side by side along an axis of the weights; for naming a wrong order.
+        How many gates lie side by side along an axis of the weights, to name a wrong order.
     """
 
-    id: str
     path: str
-    function: str
     make: Callable[[np.random.Generator, Sizes], Inputs]
     reference: Callable[..., Any]
-    outputs: tuple[str, ...]
-    shapes: tuple[str, ...] = ()
+    outputs: Mapping[str, str]
     formula: Formula | None = None
     wrong: tuple[Wrong, ...] = ()
-    ladder: tuple[Rung, ...] = ()
+    stages: tuple[Stage, ...] = ()
     gates: int = 1
     kind: str = "python"
 
-    def case(self, seed: Sequence[int], sizes: Sizes = PUBLIC, rung: Rung | None = None) -> Inputs:
-        """The inputs of a case. Equal seeds give equal inputs."""
-        sizes = sizes if rung is None else replace(sizes, **rung.sizes)
+    @property
+    def id(self) -> str:
+        return self.path.partition("/")[2].partition("_")[0]
+
+    @property
+    def function(self) -> str:
+        return self.reference.__name__
+
+    def case(self, seed: Sequence[int], sizes: Sizes = PUBLIC, stage: Stage | None = None) -> Inputs:
+        """The inputs of a case, or of one of its simpler stages. Equal seeds give equal inputs."""
+        sizes = sizes if stage is None else replace(sizes, **stage.sizes)
         inputs = self.make(np.random.default_rng([int(self.id[2:]), *seed]), sizes)
-        return inputs if rung is None else rung.change(inputs)
+        return inputs if stage is None else stage.change(inputs)
 
     def expected(self, inputs: Inputs) -> dict[str, Any]:
         """What the reference returns for `inputs`, by name."""
         return self.named(self.reference(**inputs))
 
     def named(self, results: Any) -> dict[str, Any]:
+        """What a function returned, by the names of the outputs."""
         return dict(zip(self.outputs, results if len(self.outputs) > 1 else (results,), strict=True))
 
     @property

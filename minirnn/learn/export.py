@@ -9,7 +9,7 @@ from pathlib import Path
 from minirnn._version import __version__
 from minirnn.io.atomic import atomic_write
 from minirnn.learn.course import HERE, Course, CourseError
-from minirnn.learn.sandbox import ROOT
+from minirnn.learn.sandbox.parent import ROOT
 
 REQUIREMENTS = ("numpy>=2", "matplotlib>=3.9", "tqdm>=4.66", "safetensors>=0.5")
 

@@ -76,13 +76,13 @@ class Mutant:
     Attributes
     ----------
     line : Line
-        As it should be.
+        The line as it should be.
     code : str
-        As it is in this mutant.
+        The line as it is in this mutant.
     kind : str
-        One of `KINDS`.
+        A key of `KINDS`.
     term : int
-        Index of the term that differs, -1 for the whole line.
+        The index of the term that differs, -1 for the whole line.
     part : str
         The text in the line that is concerned.
     new : tuple of Term
@@ -134,7 +134,7 @@ class Formula:
     confusions : mapping
         Names that stand for a value of another time step, and the name of the value a student might take instead.
     square : tuple of str
-        Square matrices: where they are transposed, forgetting it goes unnoticed by the shapes.
+        Square matrices: if they should be transposed and are not, no shape tells.
     """
 
     function: Callable[..., Any]
@@ -179,11 +179,9 @@ class Formula:
 
     @cached_property
     def mutants(self) -> list[Mutant]:
-        """Every formula with one change."""
-        found = {
-            m.code: m for line in self.lines for m in _mutants(line, self.confusions, self.square)
-        }  # a - a*b: both ways the same
-        return list(found.values())
+        """All formulas with one change. Two changes that give the same code, as in ``a - a * b``, count once."""
+        found = (m for line in self.lines for m in _mutants(line, self.confusions, self.square))
+        return list({mutant.code: mutant for mutant in found}.values())
 
     @cached_property
     def reach(self) -> dict[int, frozenset[str]]:
@@ -199,7 +197,7 @@ class Formula:
         return {line.number: frozenset(_reachable(line.name, graph) & set(self.outputs)) for line in self.lines}
 
     def both(self, first: Mutant, second: Mutant) -> dict[int, str]:
-        """The changed lines of two mutants together; of one line, if they change different terms of it."""
+        """The lines that two mutants change; both may change one line, if they change different terms of it."""
         if first.line.number != second.line.number:
             return {first.line.number: first.code, second.line.number: second.code}
         new: list[Term] = []
@@ -256,13 +254,13 @@ def _line(statement: ast.stmt, numbers: Iterator[int]) -> Line | None:
     else:
         return None
     text = ast.unparse(target)
-    if not text.startswith("d") or isinstance(target, ast.Tuple) or _is_layout(statement.value):
+    if not text.startswith("d") or isinstance(target, ast.Tuple) or _makes_room(statement.value):
         return None
     return Line(next(numbers), text, operator, tuple(_terms(statement.value, 1)))
 
 
-def _is_layout(value: ast.expr) -> bool:
-    """Whether an expression only makes room or moves numbers: nothing in it can be a wrong term."""
+def _makes_room(value: ast.expr) -> bool:
+    """Whether an expression only makes room for numbers: nothing in it can be a wrong term."""
     return isinstance(value, ast.Call) and ast.unparse(value.func) in {
         "np.empty_like",
         "np.zeros_like",
@@ -389,8 +387,6 @@ def _renamed(text: str, name: str, other: str) -> str:
     tree = ast.parse(text, mode="eval").body
     new = Rename().visit(tree)
     result = ast.unparse(new)
-    return (
-        text
-        if result == ast.unparse(ast.parse(text, mode="eval").body)
-        else (f"({result})" if text.startswith("(") else result)
-    )
+    if result == ast.unparse(ast.parse(text, mode="eval").body):
+        return text
+    return f"({result})" if text.startswith("(") else result

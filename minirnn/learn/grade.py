@@ -26,9 +26,9 @@ class Grades:
     Attributes
     ----------
     student : str
-        Name of the submission.
+        The name of the submission.
     results : dict
-        Of the exercises graded so far, by id. The rest counts as not graded.
+        The results of the exercises graded so far, by id. The rest counts as not graded.
     """
 
     student: str
@@ -53,7 +53,7 @@ NOT_YET = "not graded: the grader did not come so far"
 
 
 def rows_of(entry: Entry, result: Result | None) -> Iterator[Row]:
-    """A row for an exercise, and one for its hidden checks."""
+    """A row for an exercise, and one for its hidden cases."""
     name, message = f"{entry.id} {entry.title}", ""
     if result is not None and not result.passed:
         message = result.diagnosis if entry.detail == "full" else ""
@@ -83,7 +83,7 @@ def grade(course: Course, submission: Path, after_each: Callable[[Grades], None]
         for entry in course.entries.values():
             try:
                 result = check(course, entry, files.get(entry.id, Path(work) / "none"), hidden=True)
-            except Exception as error:  # our own mistake: it costs one exercise, and is told, not the whole run
+            except Exception as error:  # a mistake of the grader costs one exercise and is told; the run goes on
                 result = Result(entry, "failed", message=f"the grader failed: {type(error).__name__}: {error}")
             if entry.id not in files:
                 result.status, result.message = "not started", f"{entry.file} was not handed in"

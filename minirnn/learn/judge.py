@@ -11,7 +11,8 @@ import numpy as np
 from minirnn.learn.exercise import Exercise
 
 TOLERANCE = {"python": 1e-9, "cuda": 1e-5, "tester": 0.0}
-"""Largest relative error of an output, by the kind of the exercise: float64 and a few hundred additions; float32."""
+"""The largest relative error of an output, by the kind of the exercise: answers in Python add a few hundred numbers in
+float64, those in CUDA in float32."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,12 @@ class Part:
     complaint: str = ""
 
 
-class WrongShape(ValueError):
-    """What was returned cannot be compared: a sentence for the student."""
+class Failed(Exception):
+    """The answer cannot be judged; the text says why, and in which line."""
+
+    def __init__(self, text: str, line: int | None = None, not_started: bool = False) -> None:
+        super().__init__(text)
+        self.line, self.not_started = line, not_started
 
 
 def outputs_of(exercise: Exercise, value: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,7 +38,7 @@ def outputs_of(exercise: Exercise, value: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises
     ------
-    WrongShape
+    Failed
         If the number or the names of the values are not those of the exercise.
     """
     wanted = ", ".join(exercise.outputs)
@@ -41,41 +46,39 @@ def outputs_of(exercise: Exercise, value: Mapping[str, Any]) -> dict[str, Any]:
         values = [value["single"]]
         if len(exercise.outputs) > 1:
             kind = "None: is there a return?" if is_odd(values[0], "None") else "one value"
-            raise WrongShape(f"{exercise.function} returned {kind}\n  expected {len(exercise.outputs)}: {wanted}")
+            raise Failed(f"{exercise.function} returned {kind}\n  expected {len(exercise.outputs)}: {wanted}")
     else:
         values = list(value.get("values", []))
         if names := value.get("names"):
             if sorted(names) != sorted(exercise.outputs):
-                raise WrongShape(f"{exercise.function} returned a dict with {', '.join(names)}\n  expected {wanted}")
+                raise Failed(f"{exercise.function} returned a dict with {', '.join(names)}\n  expected {wanted}")
             return {name: values[names.index(name)] for name in exercise.outputs}
         if len(exercise.outputs) == 1 and is_listed_array(values):
             values = [np.array(values)]
     if len(values) != len(exercise.outputs):
-        raise WrongShape(
-            f"{exercise.function} returned {len(values)} values\n  expected {len(exercise.outputs)}: {wanted}"
-        )
+        raise Failed(f"{exercise.function} returned {len(values)} values\n  expected {len(exercise.outputs)}: {wanted}")
     return dict(zip(exercise.outputs, values, strict=True))
 
 
 def is_listed_array(values: list[Any]) -> bool:
-    """Whether a list is one array: of numbers, or of rows of one length."""
+    """Whether a list can be read as one array, of numbers or of rows of one length."""
     arrays = bool(values) and all(isinstance(v, np.ndarray) for v in values)
     return arrays and len({v.shape for v in values}) == 1 and (len(values) > 1 or values[0].ndim == 0)
 
 
 def is_odd(value: Any, kind: str | None = None) -> bool:
+    """Whether a value could not be sent, so that only its type came (`kind`, if given)."""
     return isinstance(value, dict) and "odd" in value and (kind is None or value["odd"] == kind)
 
 
 def compare(exercise: Exercise, expected: Mapping[str, Any], got: Mapping[str, Any]) -> list[Part]:
-    """Each output against what is expected."""
-    letters = dict(zip(exercise.outputs, exercise.shapes, strict=False))
-    return [
-        part(name, want, got[name], letters.get(name, ""), TOLERANCE[exercise.kind]) for name, want in expected.items()
-    ]
+    """Compare each output with what is expected."""
+    letters, tolerance = exercise.outputs, TOLERANCE[exercise.kind]
+    return [part(name, want, got[name], letters[name], tolerance) for name, want in expected.items()]
 
 
 def part(name: str, want: Any, value: Any, letters: str, tolerance: float) -> Part:
+    """Compare one output, or a list of arrays, with what is expected; `letters` are its shape."""
     if isinstance(want, list):
         if not isinstance(value, list) or len(value) != len(want):
             return Part(name, False, np.inf, f"{name} should be a list of {len(want)} arrays")
@@ -119,6 +122,11 @@ def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
     return ""
 
 
+def worst(cases: Sequence[Sequence[Part]]) -> list[Part]:
+    """Each output as bad as in its worst case."""
+    return [max(parts, key=lambda p: (not p.ok, p.error)) for parts in zip(*cases, strict=True)]
+
+
 def worst_error(want: Any, value: Any) -> float:
     """max |value - want| / max |want|."""
     want, value = np.asarray(want, float), np.asarray(value, float)
@@ -144,6 +152,7 @@ def rows(parts: Sequence[Part]) -> list[str]:
 
 
 def number(part: Part) -> str:
+    """The error of an output in five characters; blank if it is right."""
     if part.ok:
         return "     "
     if part.error < 0.005:

@@ -36,7 +36,7 @@ def differences(result: Result) -> Picture:
     case = next((c for c in result.cases if c.wrong), result.cases[0])
     exercise = result.entry.exercise
     tolerance = TOLERANCE[exercise.kind]
-    letters = dict(zip(exercise.outputs, exercise.shapes, strict=False))
+    letters = exercise.outputs
     shown: dict[str, tuple[np.ndarray, bool, str]] = {}
     for name, want in case.expected.items():
         for label, w, g in pairs(name, want, case.got[name]):
@@ -77,6 +77,7 @@ def differences(result: Result) -> Picture:
 
 
 def pairs(name: str, want: Any, got: Any) -> list[tuple[str, Any, Any]]:
+    """An output with its label; the arrays of a list each with their own."""
     if isinstance(want, list):
         got = got if isinstance(got, list) and len(got) == len(want) else [None] * len(want)
         return [(f"{name}[{k}]", w, g) for k, (w, g) in enumerate(zip(want, got, strict=True))]
@@ -87,7 +88,7 @@ AXES = {"T": "time step", "B": "sample", "I": "input", "H": "unit", "I+H": "inpu
 
 
 def as_matrix(error: np.ndarray, letters: str) -> tuple[np.ndarray, tuple[str, str]]:
-    """As rows and columns with their names: time by unit for three axes, one row for a vector."""
+    """An error as rows and columns with their names: time by unit for three axes, one row for a vector."""
     names = [AXES.get(letter.strip(), letter.strip()) for letter in letters.strip("()").rstrip(",").split(",")]
     names = names if len(names) == error.ndim else ["row", "column", ""][: error.ndim]
     if error.ndim == 3:
@@ -98,7 +99,7 @@ def as_matrix(error: np.ndarray, letters: str) -> tuple[np.ndarray, tuple[str, s
 
 
 def mark_gates(ax: Any, matrix: np.ndarray, letters: str, gates: int) -> None:
-    """Lines between the gates that lie side by side, and their names."""
+    """Draw lines between the gates that stand side by side, and write their names."""
     last = letters.strip("()").rstrip(",").split(",")[-1].strip()
     if gates > 1 and last == f"{gates}H":
         H = matrix.shape[1] // gates

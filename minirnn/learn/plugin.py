@@ -11,7 +11,7 @@ In a course folder (`minirnn learn init`) every output of every exercise is a te
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,7 @@ class ExerciseFile(pytest.File):
                     yield ExerciseItem.from_parent(self, name=f"{entry.id}[{name}]", number=k)
 
     def checked(self) -> Any:
+        """The result of the exercise, which is checked at the first call."""
         if self.result is None:
             from minirnn.learn.check import check
 
@@ -88,6 +89,7 @@ class ExerciseFile(pytest.File):
 
 
 def part_names(entry: Any) -> list[str]:
+    """The names of what an exercise has points for."""
     counts = getattr(entry.exercise, "counts", ())
     return [*entry.exercise.outputs, *(count.name for count in counts)]
 
@@ -138,7 +140,7 @@ class ExerciseItem(pytest.Item):
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A mark that cannot be graded stops the run before any test."""
+    """Stop the run before any test if a mark cannot be graded."""
     for item in items:
         for mark in item.iter_markers("exercise"):
             if not mark.args or not isinstance(mark.args[0], str):
@@ -150,7 +152,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """An exercise nobody has begun is no failure."""
+    """Report an exercise that nobody has begun as skipped, and note the outcome for the grades."""
     report = yield
     mark = item.get_closest_marker("exercise")
     if mark is not None:
@@ -167,7 +169,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 class GradeBook:
-    """What the tests of each marked exercise came to."""
+    """The outcomes of the tests of each marked exercise."""
 
     def __init__(self) -> None:
         self.exercises: dict[str, dict[str, Any]] = {}
@@ -231,7 +233,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
-    """Random numbers of the test's own, the same in every run and order."""
+    """A generator of random numbers for this test alone; it gives the same ones in every run and order."""
     return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
 
 
@@ -247,18 +249,19 @@ def compare_gradients(got: Any, expected: Mapping[str, Any], tolerance: float = 
     Parameters
     ----------
     got : mapping, sequence or array
-        By name, or in the order of `expected`.
+        The gradients by name, or in the order of `expected`.
     expected : mapping
         Arrays or Tensors by name.
     tolerance : float
-        Largest error relative to the largest expected value of each gradient.
+        The largest error, relative to the largest expected value of each gradient.
 
     Raises
     ------
     AssertionError
         If one is missing, has another shape, is not finite, or is off by more.
     """
-    from minirnn.learn.judge import part, rows, worst_error
+    from minirnn.learn.diagnose import SIMPLE_MISTAKES
+    from minirnn.learn.judge import equal, part, rows
 
     __tracebackhide__ = True
     if not isinstance(got, Mapping):
@@ -273,28 +276,13 @@ def compare_gradients(got: Any, expected: Mapping[str, Any], tolerance: float = 
     parts = [part(name, want[name], mine[name], "", tolerance) for name in want]
     if all(p.ok for p in parts):
         return
-    lines: Sequence[str] = [
-        "gradients are wrong (worst error relative to the largest expected value)",
-        "",
-        *rows(parts),
-        "",
-    ]
+    lines = ["gradients are wrong (worst error relative to the largest expected value)", "", *rows(parts), ""]
     for p in parts:
         if p.complaint:
-            lines = [*lines, f"  {p.complaint}"]
+            lines.append(f"  {p.complaint}")
         elif not p.ok:
-            for text, other in simple_mistakes(want[p.name]):
-                if other.shape == mine[p.name].shape and worst_error(other, mine[p.name]) <= tolerance:
-                    lines = [*lines, f"  {p.name} {text}"]
+            for text, change in SIMPLE_MISTAKES.items():
+                if equal(change(want[p.name]), mine[p.name], tolerance):
+                    lines.append(f"  {p.name} {text}")
                     break
     raise AssertionError("\n".join(lines).rstrip())
-
-
-def simple_mistakes(want: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    yield "has the wrong sign", -want
-    yield "is twice too large", 2 * want
-    yield "is half of what is expected", want / 2
-    if want.ndim == 2:
-        yield "is transposed", want.T
-    if want.ndim == 3:
-        yield "is reversed in time", want[::-1]

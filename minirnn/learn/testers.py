@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,11 @@ from minirnn.learn.catalog.tests import wrong_cells
 from minirnn.learn.exercise import PUBLIC, Exercise
 from minirnn.learn.formula import Formula
 from minirnn.learn.judge import Part
-from minirnn.learn.sandbox import Child
+from minirnn.learn.sandbox.parent import Child
 
 
-def tester_parts(exercise: Exercise, child: Child, seed: list[int]) -> list[Part]:
-    """Try the student's test on a right backward pass, and on every wrong one; by kind of mistake."""
+def tester_parts(exercise: Exercise, child: Child, seed: Sequence[int]) -> list[Part]:
+    """Try the student's test on a right backward pass and on every wrong one: a part for each kind of mistake."""
     formula = exercise.formula
     assert formula is not None
     probe = wrong_cells(np.random.default_rng([21, *seed]), PUBLIC)
@@ -26,7 +26,7 @@ def tester_parts(exercise: Exercise, child: Child, seed: list[int]) -> list[Part
         if complaint is not None:
             text = f"your test rejects a right backward pass ({name}): {complaint}"
             return [Part(n, False, float("inf"), text if n == "right" else "") for n in exercise.outputs]
-    missed: dict[str, list[str]] = {kind: [] for kind in exercise.outputs[1:]}
+    missed: dict[str, list[str]] = {kind: [] for kind in list(exercise.outputs)[1:]}
     for number, mutant in enumerate(formula.mutants):
         with np.errstate(all="ignore"):
             outputs = formula.evaluate(probe, {mutant.line.number: mutant.code})
@@ -44,6 +44,8 @@ def tester_parts(exercise: Exercise, child: Child, seed: list[int]) -> list[Part
 
 
 def backward_of(formula: Formula, changed: Mapping[int, str]) -> Callable[..., Any]:
+    """The formula, with lines changed, as a function that the student's test can call."""
+
     def backward(*args: Any) -> list[Any]:
         if len(args) != len(formula.parameters):
             raise TypeError(f"backward takes {len(formula.parameters)} arguments: {', '.join(formula.parameters)}")
@@ -60,7 +62,7 @@ def other_way(formula: Formula) -> Callable[..., Any]:
     return lambda *args: [a * (1 + 1e-12) for a in exact(*args)]
 
 
-def verdict(exercise: Exercise, child: Child, backward: Callable[..., Any], seed: list[int]) -> str | None:
+def verdict(exercise: Exercise, child: Child, backward: Callable[..., Any], seed: Sequence[int]) -> str | None:
     """None if the student's test accepts, else what it says."""
     inputs = {**exercise.case(seed), "backward": backward}
     message, served = message_of(inputs, seed=seed)

@@ -19,7 +19,7 @@ def header(result: Result) -> str:
 
 
 def report(result: Result) -> str:
-    """All that a student sees of a check."""
+    """All that a student sees of a result."""
     lines = [header(result)]
     entry = result.entry
     if result.status == "not started":

@@ -1,4 +1,4 @@
-"""``minirnn learn``: checks the current exercise whenever it is saved; a key gives a hint, or the next exercise."""
+"""``minirnn learn`` checks the current exercise whenever it is saved; a key gives a hint, or the next exercise."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def watch(tree: Tree, out: Any = None) -> None:
 
 
 def run(tree: Tree, entry: Entry, out: Any) -> None:
-    """Check and show; a passed exercise is noted."""
+    """Check an exercise and show what is said; note whether it is passed."""
     result = check(tree.course, entry, tree.file(entry))
     tree.note_passed(entry, result.passed)
     done = sum(tree.passed(e) for e in tree.course.entries.values())
@@ -61,9 +61,9 @@ def run(tree: Tree, entry: Entry, out: Any) -> None:
 
 
 def wait(tree: Tree, entry: Entry, checked: str | None, changes: Any, out: Any) -> str:
-    """Until something happens: "saved", "next", "previous" or "quit". Hints are given on the way.
+    """Wait until something happens: "saved", "next", "previous" or "quit". Hints are given on the way.
 
-    `checked` is the digest of what was checked: what was saved during the check is seen too.
+    `checked` is the digest of the file that was checked, so that a file saved during the check is noticed, too.
     """
     path = tree.file(entry)
     with keys() as pressed:
@@ -81,7 +81,7 @@ def wait(tree: Tree, entry: Entry, checked: str | None, changes: Any, out: Any) 
 
 @contextmanager
 def keys() -> Iterator[Any]:
-    """A function that yields the keys pressed since, without waiting; those not taken are left for the next call."""
+    """A function that yields the keys pressed since its last call without waiting; keys not taken stay for the next."""
     try:
         descriptor = sys.stdin.fileno()
     except (AttributeError, OSError, ValueError):

@@ -222,7 +222,7 @@ def test_the_gradescope_grader_runs_from_its_zip(tmp_path, short, run):
     root = tmp_path / "autograder"
     with zipfile.ZipFile(target) as archive:
         names = archive.namelist()
-        assert {"setup.sh", "run_autograder", "minirnn/learn/child.py", "course/course.toml"} <= set(names)
+        assert {"setup.sh", "run_autograder", "minirnn/learn/sandbox/child.py", "course/course.toml"} <= set(names)
         assert not any("__pycache__" in name or name.startswith(("/", "..")) for name in names)
         for name in ("setup.sh", "run_autograder"):
             assert archive.getinfo(name).external_attr >> 16 & stat.S_IXUSR

@@ -108,7 +108,7 @@ def test_a_file_that_another_process_is_writing_is_no_leftover(tmp_path):
         with atomic_write(tmp_path / "fast.txt") as file:
             file.write("fast")
         assert len(leftovers(tmp_path)) == 1
-        process.communicate("go on\n", timeout=60)
+        process.communicate("go on\n", timeout=300)
     assert process.returncode == 0
     assert (tmp_path / "slow.txt").read_text() == "slow"
     assert leftovers(tmp_path) == []

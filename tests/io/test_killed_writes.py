@@ -86,7 +86,7 @@ def killing(*args, **kwargs):
 os.{call} = killing
 save(sys.argv[1], {{"w": np.arange(7)}}, {{"which": "new"}})
 """
-    done = subprocess.run([sys.executable, "-c", writer, str(path)], env=environment(), timeout=60)
+    done = subprocess.run([sys.executable, "-c", writer, str(path)], env=environment(), timeout=300)
     assert done.returncode == -signal.SIGKILL
     arrays, metadata = load(path)
     assert metadata["which"] == survivor

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from minirnn.learn.check import Result, check
 from minirnn.learn.course import Course, Entry, load
-from minirnn.learn.sandbox import Limits
+from minirnn.learn.sandbox.parent import Limits
 
 COURSE = load()
 

@@ -1,4 +1,4 @@
-"""Diagnosis: every single mistake is named, most pairs, layouts too; what is right is never accused."""
+"""Diagnosis: single mistakes, most pairs and outputs in another order are named; what is right is never accused."""
 
 from __future__ import annotations
 
@@ -82,18 +82,18 @@ def test_the_changed_term_is_marked_under_the_line():
     )
 
 
-# ---- layouts
+# ---- outputs in another order or scale
 
-LAYOUTS = {
+REARRANGED = {
     "gates in torch's order": ("dw", lambda v: v.reshape(-1, 4, v.shape[1] // 4)[:, [0, 2, 1, 3]].reshape(v.shape),
                                "the gates come in the order i, f, ci, o; expected i, ci, f, o"),
     "the mean over the batch": ("db", lambda v: v / 2, "half of what is expected"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_an_exchanged_layout_is_named(name):
-    output, change, sentence = LAYOUTS[name]
+@pytest.mark.parametrize("name", REARRANGED)
+def test_outputs_in_another_order_or_scale_are_named(name):
+    output, change, sentence = REARRANGED[name]
     exercise = EXERCISES["ex07"]
     found = diagnose(
         exercise,

@@ -33,7 +33,7 @@ class Terminal:
             os.execv(sys.executable, [sys.executable, "-m", "minirnn", *arguments])
         self.text = ""
 
-    def expect(self, pattern, seconds=60):
+    def expect(self, pattern, seconds=300):
         """Wait until `pattern` is printed; what came before is forgotten."""
         end = time.monotonic() + seconds
         while not (found := re.search(pattern, self.text)):
@@ -49,7 +49,7 @@ class Terminal:
     def press(self, keys):
         os.write(self.descriptor, keys.encode())
 
-    def status(self, seconds=30):
+    def status(self, seconds=120):
         end = time.monotonic() + seconds
         while (done := os.waitpid(self.pid, os.WNOHANG)) == (0, 0):
             if select.select([self.descriptor], [], [], 0)[0]:

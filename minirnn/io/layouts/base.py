@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from minirnn.io.layouts.gates import CUDNN_GATES, reorder
 from minirnn.io.layouts.hub import Weights
 from minirnn.io.layouts.settings import Settings, missing
 
@@ -25,8 +26,11 @@ class Layout(ABC):
         rnn_mode -> gate order, in the letters of the library. A mode that is missing cannot be stored.
     gru_kinds : tuple of str
         Which GRUs it has.
-    projection, peepholes, clip : bool
-        Whether it has them.
+    form : str
+        How its matrices stand, for the finder: units are "rows" or "columns"; "fused" is [W | R]' in one array, "split"
+        the same with the gates r and z in one array and n in another. Empty for any other form.
+    projection, peepholes, clip, adds_forget_bias : bool
+        Whether it has them, and whether the cell adds a number to the forget gate when it runs.
     one_bias : bool
         Whether it stores the sum of the two biases.
     """
@@ -34,9 +38,11 @@ class Layout(ABC):
     name: ClassVar[str]
     gates: ClassVar[dict[str, str]]
     gru_kinds: ClassVar[tuple[str, ...]] = ("reset_after",)
+    form: ClassVar[str] = ""
     projection: ClassVar[bool] = False
     peepholes: ClassVar[bool] = False
     clip: ClassVar[bool] = False
+    adds_forget_bias: ClassVar[bool] = False
     one_bias: ClassVar[bool] = False
 
     @abstractmethod
@@ -54,6 +60,14 @@ class Layout(ABC):
     @abstractmethod
     def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
         """The arrays, and what must be known beside them. `check_holds` was called before."""
+
+    def to_hub(self, rnn_mode: str, stacked: np.ndarray) -> np.ndarray:
+        """Gates along the first axis, from the order of this layout to that of the hub."""
+        return reorder(stacked, self.gates[rnn_mode], CUDNN_GATES[rnn_mode])
+
+    def from_hub(self, rnn_mode: str, stacked: np.ndarray) -> np.ndarray:
+        """Gates along the first axis, from the order of the hub to that of this layout."""
+        return reorder(stacked, CUDNN_GATES[rnn_mode], self.gates[rnn_mode])
 
     def full_name(self, rnn_mode: str) -> str:
         """Name and gate order: ``"torch.nn/ifgo"``."""

@@ -17,13 +17,18 @@ CUDNN_GATES = {"rnn_relu": "", "rnn_tanh": "", "lstm": "ifno", "gru": "rzn"}
 _SAME = str.maketrans({"c": "n", "g": "n", "h": "n", "u": "z"})
 
 
+def in_hub_letters(order: str) -> str:
+    """A gate order of any library, in the letters of the hub."""
+    return order.translate(_SAME)
+
+
 def reorder(stacked: np.ndarray, source: str, target: str, axis: int = 0) -> np.ndarray:
-    """Blocks along `axis` that lie in the order `source`, in the order `target`.
+    """The blocks along `axis`, which stand in the order `source`, put into the order `target`.
 
     >>> reorder(np.array([1, 2, 3, 4]), "icfo", "ifno").tolist()
     [1, 3, 2, 4]
     """
-    source, target = source.translate(_SAME), target.translate(_SAME)
+    source, target = in_hub_letters(source), in_hub_letters(target)
     if source == target:
         return stacked
     blocks = np.split(stacked, len(source), axis)
@@ -33,5 +38,5 @@ def reorder(stacked: np.ndarray, source: str, target: str, axis: int = 0) -> np.
 def gate(stacked: np.ndarray, name: str, order: str) -> slice:
     """Where the gate `name` lies along axis 0 of an array whose gates are stacked in `order`."""
     H = stacked.shape[0] // len(order)
-    k = order.translate(_SAME).index(name.translate(_SAME))
+    k = in_hub_letters(order).index(in_hub_letters(name))
     return slice(k * H, (k + 1) * H)

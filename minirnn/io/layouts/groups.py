@@ -21,6 +21,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from minirnn.io.layouts.base import Arrays, Layout
+from minirnn.io.layouts.hub import LayerWeights, Weights
+from minirnn.io.layouts.settings import Settings
 
 _BACKWARD = re.compile(r"(?<![a-z])(backward|bw|reverse)(?![a-z])")
 _FORWARD = re.compile(r"(?<![a-z])(forward|fw)(?![a-z])")
@@ -114,6 +116,22 @@ class GroupedLayout(Layout):
                 "  expected both directions of every layer, named alike but for forward and backward"
             )
         return [group for folder in forward for group in (forward[folder], backward[folder])], 2
+
+    def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
+        D, beside = weights.directions, self.beside(weights, settings)
+        arrays: dict[str, np.ndarray] = {}
+        for p, layer in enumerate(weights.layers):
+            before = prefix(*divmod(p, D), len(weights.layers) // D, D)
+            arrays |= {before + name: a for name, a in self.write_layer(weights, layer, beside).items()}
+        return arrays, beside
+
+    def beside(self, weights: Weights, settings: Settings) -> Settings:
+        """What must be known beside the arrays of `weights`."""
+        return Settings()
+
+    def write_layer(self, weights: Weights, layer: LayerWeights, beside: Settings) -> Group:
+        """The arrays of one layer and direction."""
+        raise NotImplementedError
 
 
 def _plain(folder: str) -> str:

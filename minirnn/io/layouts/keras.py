@@ -9,11 +9,12 @@ tell which.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from minirnn.io.layouts import groups
 from minirnn.io.layouts.base import Arrays, mode_of
-from minirnn.io.layouts.gates import CUDNN_GATES, reorder
 from minirnn.io.layouts.hub import LayerWeights, Weights, halves
 from minirnn.io.layouts.settings import Settings, missing
 
@@ -22,6 +23,7 @@ class Keras(groups.GroupedLayout):
     name = "keras"
     gates = {"lstm": "ifco", "gru": "zrh", "rnn_tanh": "", "rnn_relu": ""}
     gru_kinds = ("reset_after", "reset_before")
+    form = "columns"
     one_bias = True
     names = {name: name for name in ("kernel", "recurrent_kernel", "bias")}
 
@@ -48,7 +50,7 @@ class Keras(groups.GroupedLayout):
         return "reset_after" if bias.ndim == 2 else "reset_before"
 
     def _read_layer(self, group: groups.Group, rnn_mode: str, gru: str | None) -> LayerWeights:
-        to_hub = lambda a: reorder(a, self.gates[rnn_mode], CUDNN_GATES[rnn_mode])  # noqa: E731
+        to_hub = partial(self.to_hub, rnn_mode)
         bW = bR = None
         if "bias" in group:
             bias = group["bias"]
@@ -59,17 +61,11 @@ class Keras(groups.GroupedLayout):
             bW, bR = map(to_hub, bias if gru == "reset_after" else halves(bias))
         return LayerWeights(to_hub(group["kernel"].T), to_hub(group["recurrent_kernel"].T), bW, bR)
 
-    def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
-        mode, D = weights.rnn_mode, weights.directions
-        from_hub = lambda a: reorder(a, CUDNN_GATES[mode], self.gates[mode])  # noqa: E731
-        arrays = {}
-        for p, layer in enumerate(weights.layers):
-            before = groups.prefix(*divmod(p, D), len(weights.layers) // D, D)
-            arrays[before + "kernel"] = from_hub(layer.W).T
-            arrays[before + "recurrent_kernel"] = from_hub(layer.R).T
-            if layer.bW is not None and layer.bR is not None:
-                two = weights.gru == "reset_after"
-                arrays[before + "bias"] = (
-                    np.stack([from_hub(layer.bW), from_hub(layer.bR)]) if two else from_hub(layer.bias())
-                )
-        return arrays, Settings()
+    def write_layer(self, weights: Weights, layer: LayerWeights, beside: Settings) -> groups.Group:
+        W, R = (self.from_hub(weights.rnn_mode, a).T for a in (layer.W, layer.R))
+        arrays = {"kernel": W, "recurrent_kernel": R}
+        if layer.bW is not None and layer.bR is not None:
+            b = [layer.bW, layer.bR] if weights.gru == "reset_after" else [layer.bias()]
+            stacked = np.stack([self.from_hub(weights.rnn_mode, one) for one in b])
+            arrays["bias"] = stacked if len(b) == 2 else stacked[0]
+        return arrays

@@ -8,11 +8,12 @@ reset_after, 0, the default: reset_before), the attribute activations which RNN;
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from minirnn.io.layouts import groups
 from minirnn.io.layouts.base import Arrays, mode_of
-from minirnn.io.layouts.gates import CUDNN_GATES, reorder
 from minirnn.io.layouts.hub import LayerWeights, Weights, peephole
 from minirnn.io.layouts.settings import Settings, missing
 
@@ -21,6 +22,7 @@ class ONNX(groups.GroupedLayout):
     name = "onnx"
     gates = {"lstm": "iofc", "gru": "zrh", "rnn_tanh": "", "rnn_relu": ""}
     gru_kinds = ("reset_after", "reset_before")
+    form = "rows"
     peepholes = True
 
     names = {name: name for name in "WRBP"}
@@ -41,7 +43,7 @@ class ONNX(groups.GroupedLayout):
         return Weights(rnn_mode, layers, D, settings.gru if rnn_mode == "gru" else None)
 
     def _read_direction(self, group: groups.Group, d: int, D: int, rnn_mode: str) -> LayerWeights:
-        to_hub = lambda a: reorder(a, self.gates[rnn_mode], CUDNN_GATES[rnn_mode])  # noqa: E731
+        to_hub = partial(self.to_hub, rnn_mode)
         _, GH, H = group["R"].shape
         for name, shape in (
             ("W", (D, GH, group["W"].shape[2])),
@@ -59,8 +61,7 @@ class ONNX(groups.GroupedLayout):
         return LayerWeights(to_hub(group["W"][d]), to_hub(group["R"][d]), bW, bR, peephole=rows)
 
     def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
-        mode, D = weights.rnn_mode, weights.directions
-        from_hub = lambda a: reorder(a, CUDNN_GATES[mode], self.gates[mode])  # noqa: E731
+        D, from_hub = weights.directions, partial(self.from_hub, weights.rnn_mode)
         arrays = {}
         for l in range(len(weights.layers) // D):
             layers = weights.layers[l * D : (l + 1) * D]

@@ -1,4 +1,4 @@
-"""TensorFlow's cells with one kernel: LSTMBlockCell and BlockLSTM, BlockLSTMV2, BasicRNNCell.
+"""TensorFlow's cells with one weight matrix: LSTMBlockCell and BlockLSTM, BlockLSTMV2, BasicRNNCell.
 
     w = [W | R]' (in+H, G*H)    b = bW + bR (G*H,)
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from minirnn.io.layouts import groups
 from minirnn.io.layouts.base import Arrays
-from minirnn.io.layouts.gates import CUDNN_GATES, gate, reorder
+from minirnn.io.layouts.gates import CUDNN_GATES, gate
 from minirnn.io.layouts.hub import LayerWeights, Weights, halves, peephole
 from minirnn.io.layouts.settings import Settings, missing
 
@@ -29,16 +29,16 @@ FORGET_BIAS = 1.0
 """TensorFlow's default for LSTMBlockCell and BlockLSTM."""
 
 
-class OneKernel(groups.GroupedLayout):
-    """Reading and writing of [W | R]'; the subclasses say of which cell."""
+class OneMatrix(groups.GroupedLayout):
+    """Reads and writes [W | R]'; the subclasses say for which cell."""
 
     names = {"w": "w", "kernel": "w", "b": "b", "bias": "b"}
     names |= dict.fromkeys(("recurrent_kernel", "gates/kernel", "candidate/kernel"), "other")
+    form = "fused"
     one_bias = True
-    adds_forget_bias = False
 
     def is_layer(self, group: groups.Group) -> bool:
-        """A kernel, and none of Keras or of the GRU cell."""
+        """Whether there is such a matrix, and none of Keras or of the GRU cell."""
         return "w" in group and "other" not in group
 
     def claims(self, arrays: Arrays) -> bool:
@@ -78,12 +78,11 @@ class OneKernel(groups.GroupedLayout):
         return settings.rnn_mode
 
     def _read_layer(self, group: groups.Group, rnn_mode: str, forget_bias: float) -> LayerWeights:
-        hub, own = CUDNN_GATES[rnn_mode], self.gates[rnn_mode]
-        WR = reorder(group["w"].T, own, hub)  # (G*H, in+H)
+        WR = self.to_hub(rnn_mode, group["w"].T)  # (G*H, in+H)
         H = WR.shape[0] // self._gates()
-        b = reorder(group["b"], own, hub)
+        b = self.to_hub(rnn_mode, group["b"])
         if forget_bias:
-            b = shifted(b, hub, forget_bias)
+            b = shifted(b, CUDNN_GATES[rnn_mode], forget_bias)
         rows = [group[name] for name in PEEPHOLES if name in group]
         if rows and [a.shape for a in rows] != [(H,)] * 3:
             raise ValueError(
@@ -92,23 +91,20 @@ class OneKernel(groups.GroupedLayout):
             )
         return LayerWeights(WR[:, :-H], WR[:, -H:], *halves(b), peephole=peephole(rows) if rows else None)
 
-    def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
-        mode, D = weights.rnn_mode, weights.directions
-        from_hub = lambda a: reorder(a, CUDNN_GATES[mode], self.gates[mode])  # noqa: E731
+    def beside(self, weights: Weights, settings: Settings) -> Settings:
         forget_bias = None
         if self.adds_forget_bias:
             forget_bias = FORGET_BIAS if settings.forget_bias is None else settings.forget_bias
-        arrays = {}
-        for p, layer in enumerate(weights.layers):
-            before = groups.prefix(*divmod(p, D), len(weights.layers) // D, D)
-            b = layer.bias()
-            if forget_bias:
-                b = shifted(b, CUDNN_GATES[mode], -forget_bias)
-            arrays[before + "w"] = from_hub(np.concatenate([layer.W, layer.R], axis=1)).T
-            arrays[before + "b"] = from_hub(b)
-            if layer.peephole is not None:
-                arrays |= {before + name: row for name, row in zip(PEEPHOLES, layer.peephole, strict=True)}
-        return arrays, Settings(forget_bias=forget_bias, cell_clip=weights.cell_clip if self.clip else None)
+        return Settings(forget_bias=forget_bias, cell_clip=weights.cell_clip if self.clip else None)
+
+    def write_layer(self, weights: Weights, layer: LayerWeights, beside: Settings) -> groups.Group:
+        mode, b = weights.rnn_mode, layer.bias()
+        if beside.forget_bias:
+            b = shifted(b, CUDNN_GATES[mode], -beside.forget_bias)
+        arrays = {"w": self.from_hub(mode, np.concatenate([layer.W, layer.R], axis=1)).T, "b": self.from_hub(mode, b)}
+        if layer.peephole is not None:
+            arrays |= dict(zip(PEEPHOLES, layer.peephole, strict=True))
+        return arrays
 
 
 def shifted(b: np.ndarray, order: str, by: float) -> np.ndarray:
@@ -118,20 +114,20 @@ def shifted(b: np.ndarray, order: str, by: float) -> np.ndarray:
     return b
 
 
-class LSTMBlockCell(OneKernel):
+class LSTMBlockCell(OneMatrix):
     name = "tf.lstm_block_cell"
-    names = OneKernel.names | {name: name for name in PEEPHOLES}
+    names = OneMatrix.names | {name: name for name in PEEPHOLES}
     gates = {"lstm": "icfo"}
     peepholes = clip = adds_forget_bias = True
 
 
-class BlockLSTMV2(OneKernel):
+class BlockLSTMV2(OneMatrix):
     name = "tf.block_lstm_v2"
-    names = OneKernel.names | {name: name for name in PEEPHOLES}
+    names = OneMatrix.names | {name: name for name in PEEPHOLES}
     gates = {"lstm": "ifco"}
     peepholes = clip = True
 
 
-class BasicRNNCell(OneKernel):
+class BasicRNNCell(OneMatrix):
     name = "tf.basic_rnn_cell"
     gates = {"rnn_tanh": "", "rnn_relu": ""}

@@ -24,6 +24,7 @@ class GRUBlockCell(groups.GroupedLayout):
     name = "tf.gru_block_cell"
     gates = {"gru": "ruc"}
     gru_kinds = ("reset_before",)
+    form = "split"
     one_bias = True
 
     names = {name: name for name in OWN} | dict(zip(GRU_CELL, OWN, strict=True))
@@ -54,13 +55,7 @@ class GRUBlockCell(groups.GroupedLayout):
         WR = np.concatenate([w_ru, w_c], axis=1).T  # (3H, in+H), gates r, u, c: the hub's r, z, n
         return LayerWeights(WR[:, :-H], WR[:, -H:], *halves(np.concatenate([b_ru, b_c])))
 
-    def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
-        D, H = weights.directions, weights.network().H
-        arrays: dict[str, np.ndarray] = {}
-        for p, layer in enumerate(weights.layers):
-            before = groups.prefix(*divmod(p, D), len(weights.layers) // D, D)
-            w = np.concatenate([layer.W, layer.R], axis=1).T  # (in+H, 3H)
-            b = layer.bias()
-            parts = (w[:, : 2 * H], w[:, 2 * H :], b[: 2 * H], b[2 * H :])
-            arrays |= {before + name: part for name, part in zip(OWN, parts, strict=True)}
-        return arrays, Settings()
+    def write_layer(self, weights: Weights, layer: LayerWeights, beside: Settings) -> groups.Group:
+        H = weights.network().H
+        w, b = np.concatenate([layer.W, layer.R], axis=1).T, layer.bias()  # (in+H, 3H), (3H,)
+        return dict(zip(OWN, (w[:, : 2 * H], w[:, 2 * H :], b[: 2 * H], b[2 * H :]), strict=True))

@@ -24,6 +24,7 @@ KEY = re.compile(rf"(.*?)({'|'.join(NAMES)})(?:_l(\d+)(_reverse)?)?")
 class TorchNN(Layout):
     name = "torch.nn"
     gates = {"lstm": "ifgo", "gru": "rzn", "rnn_tanh": "", "rnn_relu": ""}
+    form = "rows"
     projection = True
 
     def own(self, arrays: Arrays) -> dict[str, str]:

@@ -1,14 +1,14 @@
-"""Chapter 9: kernels. The simulator checks every access; what it counts is the same on every machine."""
+"""Chapter 9: CUDA kernels. The simulator checks every access; what it counts is the same on every machine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from minirnn.learn.exercise import Exercise, Inputs, Sizes
+from minirnn.learn.formulas import cuda
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Kernel(Exercise):
+class CudaExercise(Exercise):
     """An exercise whose answer is a CUDA kernel; its arguments are the inputs in their order.
 
     Attributes
@@ -31,7 +31,7 @@ class Kernel(Exercise):
     launch : callable
         ``inputs -> (grid, block)``.
     counts : tuple of Count
-        What is allowed in the first case.
+        What the simulator counts in the first case, and how much of it is allowed.
     """
 
     kind: str = "cuda"
@@ -40,7 +40,7 @@ class Kernel(Exercise):
 
 
 def nans(*shape: int) -> np.ndarray:
-    """An output before the launch: what no thread writes is seen."""
+    """An output before the launch, full of NaN, which shows what no thread writes."""
     return np.full(shape, np.nan, np.float32)
 
 
@@ -49,10 +49,6 @@ def blend(rng: np.random.Generator, s: Sizes) -> Inputs:
     dh, h_prev, c = (a.astype(np.float32) for a in rng.normal(size=(3, N)))
     u = rng.uniform(0.1, 0.9, size=N).astype(np.float32)
     return dict(N=np.int32(N), dh=dh, h_prev=h_prev, u=u, c=c, dh_prev=nans(N), du=nans(N), dc=nans(N))
-
-
-def blend_gradient(N: Any, dh: Any, h_prev: Any, u: Any, c: Any, **outputs: Any) -> Any:
-    return dh * u, dh * (h_prev - c), dh * (1 - u)
 
 
 TILE = 8
@@ -85,24 +81,23 @@ def cell_output(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 
 EXERCISES = (
-    Kernel(
-        "ex17", "09_cuda/ex17_pointwise.cu", "blend_gradient", blend, blend_gradient, ("dh_prev", "du", "dc"),
-        ("(N,)",) * 3, launch=lambda a: ((-(-int(a["N"]) // 64),), (64,)),
+    CudaExercise(
+        "09_cuda/ex17_pointwise.cu", blend, cuda.blend_gradient, {"dh_prev": "(N,)", "du": "(N,)", "dc": "(N,)"},
+        launch=lambda a: ((-(-int(a["N"]) // 64),), (64,)),
     ),
-    Kernel(
-        "ex18", "09_cuda/ex18_shared_tile.cu", "product", product, lambda M, K, N, x, w, y: x @ w, ("y",), ("(M, N)",),
+    CudaExercise(
+        "09_cuda/ex18_shared_tile.cu", product, cuda.product, {"y": "(M, N)"},
         launch=lambda a: ((tiles(a["N"]), tiles(a["M"])), (TILE, TILE)),
         counts=(
             Count("reads", "reads", tile_reads, "read each number of a tile once a block, into shared memory"),
         ),
     ),
-    Kernel(
-        "ex19", "09_cuda/ex19_race.cu", "row_norms", rows, lambda H, x, norm: np.sqrt((x * x).sum(1)), ("norm",),
-        ("(B,)",), launch=lambda a: ((len(a["x"]),), (128,)),
+    CudaExercise(
+        "09_cuda/ex19_race.cu", rows, cuda.row_norms, {"norm": "(B,)"}, launch=lambda a: ((len(a["x"]),), (128,)),
     ),
-    Kernel(
-        "ex20", "09_cuda/ex20_coalescing.cu", "cell_output", cell_output, lambda B, H, o, cs, h: o * np.tanh(cs),
-        ("h",), ("(B, H)",), launch=lambda a: ((2, 11), (32, 4)),
+    CudaExercise(
+        "09_cuda/ex20_coalescing.cu", cell_output, cuda.cell_output, {"h": "(B, H)"},
+        launch=lambda a: ((2, 11), (32, 4)),
         counts=(
             Count("sectors", "sectors", lambda a: 3 * 7 * int(a["B"]),
                   "the 32 threads of a warp differ in threadIdx.x: neighbors there should touch neighboring numbers"),

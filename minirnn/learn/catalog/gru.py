@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from minirnn.devices import get
-from minirnn.learn.exercise import Exercise, Inputs, Rung, Sizes
+from minirnn.learn.catalog.stages import sample_stages
+from minirnn.learn.exercise import Exercise, Inputs, Sizes
 from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import gru
 
@@ -28,21 +29,18 @@ def reset_after(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(x=x, h_prev=h_prev, W=W, R=R, r=r, z=z, n=n, q=q, dh=rng.normal(size=(s.B, s.H)))
 
 
-LADDER = (
-    Rung("for a batch of one sample (B=1)", "the chain rule through the gates", sizes=dict(B=1)),
-    Rung("for several samples", "what mixes or sums samples: gradients of weights and biases"),
-)
+STAGES = sample_stages("the chain rule through the gates", "gradients of weights and biases")
 
 EXERCISES = (
     Exercise(
-        "ex10", "05_gru/ex10_gru_cell_backward.py", "gru_cell_backward", reset_before, gru.gru_cell_backward,
-        ("d_x", "d_h_prev", "d_w_ru", "d_w_c", "d_b_ru", "d_b_c"),
-        ("(B, I)", "(B, H)", "(I+H, 2H)", "(I+H, H)", "(2H,)", "(H,)"),
-        Formula(gru.gru_cell_backward), ladder=LADDER, gates=2,
+        "05_gru/ex10_gru_cell_backward.py", reset_before, gru.gru_cell_backward,
+        {"d_x": "(B, I)", "d_h_prev": "(B, H)", "d_w_ru": "(I+H, 2H)", "d_w_c": "(I+H, H)", "d_b_ru": "(2H,)",
+         "d_b_c": "(H,)"},
+        Formula(gru.gru_cell_backward), stages=STAGES, gates=2,
     ),
     Exercise(
-        "ex11", "05_gru/ex11_gru_reset_after.py", "gru_reset_after_backward", reset_after, gru.gru_reset_after_backward,
-        ("dx", "dh_prev", "dW", "dR", "dbW", "dbR"), ("(B, I)", "(B, H)", "(3H, I)", "(3H, H)", "(3H,)", "(3H,)"),
-        Formula(gru.gru_reset_after_backward), ladder=LADDER, gates=3,
+        "05_gru/ex11_gru_reset_after.py", reset_after, gru.gru_reset_after_backward,
+        {"dx": "(B, I)", "dh_prev": "(B, H)", "dW": "(3H, I)", "dR": "(3H, H)", "dbW": "(3H,)", "dbR": "(3H,)"},
+        Formula(gru.gru_reset_after_backward), stages=STAGES, gates=3,
     ),
 )  # fmt: skip

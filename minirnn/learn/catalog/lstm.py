@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices import get
-from minirnn.learn.catalog.rnn import keep_last, zero
-from minirnn.learn.exercise import Exercise, Inputs, Rung, Sizes
+from minirnn.learn.catalog.stages import sample_stages, time_stages, zero
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage
 from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import lstm
 
@@ -45,49 +45,29 @@ def sequence(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(x=x, cs0=cs0, h0=h0, w=W["w"], i=i, cs=cs, f=f, o=o, ci=ci, co=co, h=h, dh=dh)
 
 
-CELL_LADDER = (
-    Rung("with a gradient into cs only (dh = 0)", "the ways from cs to the gates and to cs_prev", change=zero("dh")),
-    Rung("with a gradient into h only (dcs = 0)", "how dh reaches the output gate and cs", change=zero("dcs")),
-    Rung(
-        "for a batch of one sample (B=1)",
-        "the sum of the ways: cs reaches the loss through h and directly",
-        sizes=dict(B=1),
-    ),
-    Rung("for several samples", "what mixes or sums samples: dw, db"),
+CELL_STAGES = (
+    Stage("with a gradient into cs only (dh = 0)", "the ways from cs to the gates and to cs_prev", change=zero("dh")),
+    Stage("with a gradient into h only (dcs = 0)", "how dh reaches the output gate and cs", change=zero("dcs")),
+    *sample_stages("the sum of the ways: cs reaches the loss through h and directly", "dw, db"),
 )
-SEQUENCE_LADDER = (
-    Rung("for one step (T=1)", "the formulas of a single step (ex07)", sizes=dict(T=1)),
-    Rung(
-        "for two steps with a gradient into the last only (T=2)",
-        "what is carried from step t+1 to t: dcs and dh",
-        dict(T=2),
-        keep_last("dh"),
-    ),
-    Rung(
-        "for two steps with a gradient into both",
-        "how the gradient of this step and the one from t+1 are added",
-        dict(T=2),
-    ),
-    Rung("for many steps", "what is carried from t+1 to t, and the first step's cs_prev and h_prev"),
-)
+CELL = {"dx": "(B, I)", "dcs_prev": "(B, H)", "dh_prev": "(B, H)", "dw": "(I+H, 4H)"}
 
 EXERCISES = (
     Exercise(
-        "ex07", "04_lstm/ex07_lstm_cell_backward.py", "lstm_cell_backward", lambda r, s: cell(r, s, False),
-        lstm.lstm_cell_backward, ("dx", "dcs_prev", "dh_prev", "dw", "db"),
-        ("(B, I)", "(B, H)", "(B, H)", "(I+H, 4H)", "(4H,)"),
-        Formula(lstm.lstm_cell_backward, {"cs_prev": "cs", "h_prev": "(o * co)"}), ladder=CELL_LADDER, gates=4,
+        "04_lstm/ex07_lstm_cell_backward.py", lambda r, s: cell(r, s, False), lstm.lstm_cell_backward,
+        {**CELL, "db": "(4H,)"}, Formula(lstm.lstm_cell_backward, {"cs_prev": "cs", "h_prev": "(o * co)"}),
+        stages=CELL_STAGES, gates=4,
     ),
     Exercise(
-        "ex08", "04_lstm/ex08_peephole.py", "peephole_cell_backward", lambda r, s: cell(r, s, True),
-        lstm.peephole_cell_backward, ("dx", "dcs_prev", "dh_prev", "dw", "dwci", "dwcf", "dwco", "db"),
-        ("(B, I)", "(B, H)", "(B, H)", "(I+H, 4H)", "(H,)", "(H,)", "(H,)", "(4H,)"),
+        "04_lstm/ex08_peephole.py", lambda r, s: cell(r, s, True), lstm.peephole_cell_backward,
+        {**CELL, "dwci": "(H,)", "dwcf": "(H,)", "dwco": "(H,)", "db": "(4H,)"},
         Formula(lstm.peephole_cell_backward, {"cs_prev": "cs", "cs": "cs_prev", "h_prev": "(o * co)"}),
-        ladder=CELL_LADDER, gates=4,
+        stages=CELL_STAGES, gates=4,
     ),
     Exercise(
-        "ex09", "04_lstm/ex09_lstm_bptt.py", "lstm_backward", sequence, lstm.lstm_backward,
-        ("dx", "dcs0", "dh0", "dw", "db"), ("(T, B, I)", "(B, H)", "(B, H)", "(I+H, 4H)", "(4H,)"),
-        Formula(lstm.lstm_backward, {"cs_prev": "cs[t]", "h_prev": "h[t]"}), ladder=SEQUENCE_LADDER, gates=4,
+        "04_lstm/ex09_lstm_bptt.py", sequence, lstm.lstm_backward,
+        {"dx": "(T, B, I)", "dcs0": "(B, H)", "dh0": "(B, H)", "dw": "(I+H, 4H)", "db": "(4H,)"},
+        Formula(lstm.lstm_backward, {"cs_prev": "cs[t]", "h_prev": "h[t]"}),
+        stages=time_stages(" (ex07)", ": dcs and dh", "cs_prev and h_prev"), gates=4,
     ),
 )  # fmt: skip

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from minirnn.learn.exercise import Exercise, Inputs, Rung, Sizes, Wrong
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage, Wrong
 from minirnn.learn.formula import Formula
-from minirnn.learn.formulas import tape
+from minirnn.learn.formulas import tape as formulas
 
 
 def mul_add(rng: np.random.Generator, s: Sizes) -> Inputs:
@@ -19,93 +20,79 @@ def mul_add(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 
 def small_tape(rng: np.random.Generator, s: Sizes) -> Inputs:
-    """Three numbers, then `T` + 3 operations on whatever was there before; every variable is used."""
+    """Three numbers, then T + 3 operations on whatever was there before; every variable is used."""
     values = [float(v) for v in rng.uniform(0.5, 1.5, size=3)]
-    tape_: list[Any] = []
+    tape: list[Any] = []
     for step in range(s.T + 3):
-        # The last but one variable is always used, so that no chain breaks; the other is any.
+        # The latest variable is always used, so that no chain breaks; the other is any.
         a, b, out = len(values) - 1, int(rng.integers(0, len(values))), len(values)
         operation = ("mul", "add", "tanh")[step % 3]
-        tape_.append((operation, out, (a,) if operation == "tanh" else (a, b)))
+        tape.append((operation, out, (a,) if operation == "tanh" else (a, b)))
         x, y = values[a], values[b]
         values.append({"mul": x * y, "add": x + y, "tanh": float(np.tanh(x))}[operation])
     # x * x: both factors are the same variable; and every start is used at the end.
     out = len(values)
-    tape_ += [("mul", out, (out - 1, out - 1)), ("mul", out + 1, (0, 1)), ("add", out + 2, (out + 1, 2))]
+    tape += [("mul", out, (out - 1, out - 1)), ("mul", out + 1, (0, 1)), ("add", out + 2, (out + 1, 2))]
     values += [values[-1] ** 2, values[0] * values[1]]
     values.append(values[-1] + values[2])
-    tape_.append(("add", out + 3, (out, out + 2)))
+    tape.append(("add", out + 3, (out, out + 2)))
     values.append(values[out] + values[out + 2])
-    return dict(tape=tape_, values=values)
+    return dict(tape=tape, values=values)
 
 
-def walk(tape_: Any, values: Any, rule: Any, order: Any = reversed) -> Any:
-    gradients = [0.0] * len(values)
-    gradients[-1] = 1.0
-    for operation, out, inputs in order(tape_):
-        rule(gradients, operation, out, inputs, gradients[out], values)
-    return np.array(gradients)
-
-
-def add_up(g: Any, operation: str, out: int, inputs: Any, dy: float, values: Any) -> None:
-    for k, slope in zip(inputs, local(operation, out, inputs, values), strict=True):
-        g[k] += dy * slope
-
-
-def local(operation: str, out: int, inputs: Any, values: Any) -> tuple[float, ...]:
+def slopes(operation: str, out: int, inputs: Any, values: Any) -> tuple[float, ...]:
+    """The slope of an operation along each of its inputs."""
     if operation == "add":
         return 1.0, 1.0
     return (values[inputs[1]], values[inputs[0]]) if operation == "mul" else (1 - values[out] ** 2,)
 
 
-def overwrite(g: Any, operation: str, out: int, inputs: Any, dy: float, values: Any) -> None:
-    for k, slope in zip(inputs, local(operation, out, inputs, values), strict=True):
-        g[k] = dy * slope
+def slopes_but(operation: str, wrong: Any) -> Any:
+    """`slopes`, but for one operation."""
+    return lambda *of: wrong(*of[1:]) if of[0] == operation else slopes(*of)
 
 
-def own_factor(g: Any, operation: str, out: int, inputs: Any, dy: float, values: Any) -> None:
-    slopes = local(operation, out, inputs, values)
-    for k, slope in zip(inputs, slopes[::-1] if operation == "mul" else slopes, strict=True):
-        g[k] += dy * slope
+def walk(
+    tape: Any, values: Any, *, slopes: Any = slopes, order: Any = reversed, added: bool = True, chained: bool = True
+) -> Any:
+    """The backward pass of a tape, with one of its rules changed."""
+    gradients = [0.0] * len(values)
+    gradients[-1] = 1.0
+    for operation, out, inputs in order(tape):
+        dy = gradients[out] if chained else 1.0
+        for k, slope in zip(inputs, slopes(operation, out, inputs, values), strict=True):
+            gradients[k] = dy * slope + (gradients[k] if added else 0.0)
+    return np.array(gradients)
 
 
-def no_square(g: Any, operation: str, out: int, inputs: Any, dy: float, values: Any) -> None:
-    slopes = (1 - values[out],) if operation == "tanh" else local(operation, out, inputs, values)
-    for k, slope in zip(inputs, slopes, strict=True):
-        g[k] += dy * slope
-
-
-def without_dy(g: Any, operation: str, out: int, inputs: Any, dy: float, values: Any) -> None:
-    add_up(g, operation, out, inputs, 1.0, values)
-
-
-def tanh_of_input(g: Any, operation: str, out: int, inputs: Any, dy: float, values: Any) -> None:
-    slopes = (1 - values[inputs[0]] ** 2,) if operation == "tanh" else local(operation, out, inputs, values)
-    for k, slope in zip(inputs, slopes, strict=True):
-        g[k] += dy * slope
+def tape_mistake(sentence: str, **rule: Any) -> Wrong:
+    return Wrong(sentence, partial(walk, **rule))
 
 
 TAPE_MISTAKES = (
-    Wrong(
+    tape_mistake(
         "a variable that is used twice keeps only one of its two contributions: add to its gradient, with +=",
-        lambda tape, values: walk(tape, values, overwrite),
+        added=False,
     ),
-    Wrong(
+    tape_mistake(
         "the tape is walked from its beginning: a gradient is passed on before it is complete",
-        lambda tape, values: walk(tape, values, add_up, iter),
+        order=iter,
     ),
-    Wrong(
+    tape_mistake(
         "mul: each factor got its own value, not that of the other factor",
-        lambda tape, values: walk(tape, values, own_factor),
+        slopes=slopes_but("mul", lambda out, inputs, values: (values[inputs[0]], values[inputs[1]])),
     ),
-    Wrong("tanh: the square in 1 - y*y is missing", lambda tape, values: walk(tape, values, no_square)),
-    Wrong(
+    tape_mistake(
+        "tanh: the square in 1 - y*y is missing",
+        slopes=slopes_but("tanh", lambda out, inputs, values: (1 - values[out],)),
+    ),
+    tape_mistake(
         "tanh: the slope is 1 - y*y with the output y; the input was taken",
-        lambda tape, values: walk(tape, values, tanh_of_input),
+        slopes=slopes_but("tanh", lambda out, inputs, values: (1 - values[inputs[0]] ** 2,)),
     ),
-    Wrong(
+    tape_mistake(
         "the slopes of the operations are added without the gradient of the output (the chain rule multiplies)",
-        lambda tape, values: walk(tape, values, without_dy),
+        chained=False,
     ),
 )
 
@@ -120,6 +107,7 @@ def smooth(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
 
 
 def smooth_gradient(rng: np.random.Generator, shape: tuple[int, ...], x: np.ndarray) -> np.ndarray:
+    """The gradient of the function that `smooth` makes from a generator in the same state."""
     a, b = rng.normal(size=(2, *shape))
     gradient: np.ndarray = a * np.cos(x) + b * np.roll(x, 1) + np.roll(b * x, -1)
     return gradient
@@ -137,7 +125,13 @@ def a_function_and_its_gradient(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(f=f, gradient=smooth_gradient(np.random.default_rng(seed), shape, x), x=x, v=v, eps=1e-3)
 
 
+def central(f: Any, x: np.ndarray, direction: np.ndarray, eps: float) -> Any:
+    """The slope of f along a direction, from both sides."""
+    return (f(x + eps * direction) - f(x - eps * direction)) / (2 * eps)
+
+
 def differences(x: np.ndarray, slope: Any) -> np.ndarray:
+    """The array of `slope(e)` for the direction e of each element."""
     dx = np.zeros_like(x)
     for k in np.ndindex(x.shape):
         e = np.zeros_like(x)
@@ -153,15 +147,15 @@ DIFFERENCE_MISTAKES = (
     ),
     Wrong(
         "the two points are 2*eps apart, not eps",
-        lambda f, x, eps: differences(x, lambda e: (f(x + eps * e) - f(x - eps * e)) / eps),
+        lambda f, x, eps: differences(x, lambda e: 2 * central(f, x, e, eps)),
     ),
     Wrong(
         "the sign is wrong: f(x + eps) comes first",
-        lambda f, x, eps: differences(x, lambda e: (f(x - eps * e) - f(x + eps * e)) / (2 * eps)),
+        lambda f, x, eps: differences(x, lambda e: -central(f, x, e, eps)),
     ),
     Wrong(
         "the difference is not divided by the distance 2*eps",
-        lambda f, x, eps: differences(x, lambda e: f(x + eps * e) - f(x - eps * e)),
+        lambda f, x, eps: differences(x, lambda e: 2 * eps * central(f, x, e, eps)),
     ),
 )
 
@@ -172,38 +166,33 @@ SLOPE_MISTAKES = (
     ),
     Wrong(
         "the two points are 2*eps apart, not eps",
-        lambda f, gradient, x, v, eps: ((f(x + eps * v) - f(x - eps * v)) / eps, np.sum(gradient * v)),
+        lambda f, gradient, x, v, eps: (2 * central(f, x, v, eps), np.sum(gradient * v)),
     ),
     Wrong(
         "by_gradient is the sum of gradient * v: the direction v is missing",
-        lambda f, gradient, x, v, eps: ((f(x + eps * v) - f(x - eps * v)) / (2 * eps), np.sum(gradient)),
+        lambda f, gradient, x, v, eps: (central(f, x, v, eps), np.sum(gradient)),
     ),
     Wrong(
         "by_gradient is not divided by the length of v, since by_difference is not either",
-        lambda f, gradient, x, v, eps: (
-            (f(x + eps * v) - f(x - eps * v)) / (2 * eps),
-            np.sum(gradient * v) / np.sqrt(np.sum(v * v)),
-        ),
+        lambda f, gradient, x, v, eps: (central(f, x, v, eps), np.sum(gradient * v) / np.sqrt(np.sum(v * v))),
     ),
 )
 
-ONE_SAMPLE = Rung("for a batch of one sample (B=1)", "look at what mixes or sums samples", sizes=dict(B=1))
-
 EXERCISES = (
     Exercise(
-        "ex01", "01_tape/ex01_mul_add.py", "mul_add_backward", mul_add, tape.mul_add_backward,
-        ("dx", "dw", "db"), ("(B, I)", "(I,)", "(I,)"), Formula(tape.mul_add_backward), ladder=(ONE_SAMPLE,),
+        "01_tape/ex01_mul_add.py", mul_add, formulas.mul_add_backward, {"dx": "(B, I)", "dw": "(I,)", "db": "(I,)"},
+        Formula(formulas.mul_add_backward),
+        stages=(Stage("for a batch of one sample (B=1)", "look at what mixes or sums samples", dict(B=1)),),
     ),
     Exercise(
-        "ex02", "01_tape/ex02_backward.py", "backward", small_tape, tape.backward, ("gradients",), ("(variables,)",),
-        wrong=TAPE_MISTAKES,
+        "01_tape/ex02_backward.py", small_tape, formulas.backward, {"gradients": "(variables,)"}, wrong=TAPE_MISTAKES
     ),
     Exercise(
-        "ex03", "02_check/ex03_finite_difference.py", "numerical_gradient", a_function, tape.numerical_gradient,
-        ("dx",), ("(B, I)",), wrong=DIFFERENCE_MISTAKES,
+        "02_check/ex03_finite_difference.py", a_function, formulas.numerical_gradient, {"dx": "(B, I)"},
+        wrong=DIFFERENCE_MISTAKES,
     ),
     Exercise(
-        "ex04", "02_check/ex04_random_direction.py", "slopes", a_function_and_its_gradient, tape.slopes,
-        ("by_difference", "by_gradient"), ("()", "()"), wrong=SLOPE_MISTAKES,
+        "02_check/ex04_random_direction.py", a_function_and_its_gradient, formulas.slopes,
+        {"by_difference": "()", "by_gradient": "()"}, wrong=SLOPE_MISTAKES,
     ),
 )  # fmt: skip

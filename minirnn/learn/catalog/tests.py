@@ -10,7 +10,7 @@ from minirnn.learn.catalog.lstm import cell
 from minirnn.learn.exercise import Exercise, Inputs, Sizes
 from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import lstm
-from minirnn.learn.given import lstm_cell_forward
+from minirnn.learn.sandbox.given import lstm_cell_forward
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Tester(Exercise):
 
 
 def nothing(rng: np.random.Generator, s: Sizes) -> Inputs:
+    """The inputs that are the same for every case; the backward pass to test is added to them."""
     return dict(forward=lstm_cell_forward)
 
 
@@ -54,9 +55,11 @@ def wrong_cells(rng: np.random.Generator, s: Sizes) -> Inputs:
     return cell(rng, s, peephole=False)
 
 
+KINDS = ("right", "missing", "doubled", "sign", "factor", "square", "complement", "step")
+"""What the points are for: that a right backward pass is accepted, and every mistake of a kind rejected."""
+
 EXERCISES = (
     Tester(
-        "ex21", "10_tests/ex21_kill_the_mutants.py", "check_backward", nothing, check_backward,
-        ("right", "missing", "doubled", "sign", "factor", "square", "complement", "step"), formula=FORMULA,
+        "10_tests/ex21_kill_the_mutants.py", nothing, check_backward, dict.fromkeys(KINDS, ""), formula=FORMULA,
     ),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,24 +64,23 @@ def by_value(gradients: Any, max_norm: Any) -> Any:
     return [np.clip(g, -max_norm, max_norm) for g in gradients], np.sqrt(sum(np.sum(g * g) for g in gradients))
 
 
-def adam_with(correction: bool = True, inside: bool = False, shift: int = 0, squared: bool = True) -> Any:
-    def wrong(
-        parameter: Any, gradient: Any, m: Any, v: Any, step: int, lr: float, beta1: float, beta2: float, eps: float
-    ) -> Any:
-        m = beta1 * m + (1 - beta1) * gradient
-        v = beta2 * v + (1 - beta2) * (gradient * gradient if squared else gradient)
-        m_hat = m / (1 - beta1 ** (step + shift)) if correction else m
-        v_hat = v / (1 - beta2 ** (step + shift)) if correction else v
-        root = np.sqrt(v_hat + eps) if inside else np.sqrt(v_hat) + eps
-        return parameter - lr * m_hat / root, m, v
-
-    return wrong
+def adam_with(
+    parameter: Any, gradient: Any, m: Any, v: Any, step: int, lr: float, beta1: float, beta2: float, eps: float, *,
+    correction: bool = True, inside: bool = False, shift: int = 0,
+) -> Any:  # fmt: skip
+    """`adam_step` without bias correction, with eps inside of the root, or with its steps counted from another."""
+    m = beta1 * m + (1 - beta1) * gradient
+    v = beta2 * v + (1 - beta2) * gradient * gradient
+    m_hat = m / (1 - beta1 ** (step + shift)) if correction else m
+    v_hat = v / (1 - beta2 ** (step + shift)) if correction else v
+    root = np.sqrt(v_hat + eps) if inside else np.sqrt(v_hat) + eps
+    return parameter - lr * m_hat / root, m, v
 
 
 EXERCISES = (
     Exercise(
-        "ex14", "07_layout/ex14_gate_order.py", "torch_to_block_cell", torch_weights, training.torch_to_block_cell,
-        ("w", "b"), ("(I+H, 4H)", "(4H,)"), gates=4,
+        "07_layout/ex14_gate_order.py", torch_weights, training.torch_to_block_cell, {"w": "(I+H, 4H)", "b": "(4H,)"},
+        gates=4,
         wrong=(
             Wrong("one of torch's two biases is missing: they are always added to each other", one_bias),
             Wrong("the rows of h_prev come before those of x", hidden_first),
@@ -88,8 +88,8 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        "ex15", "08_training/ex15_clip.py", "clip_by_global_norm", gradients, training.clip_by_global_norm,
-        ("clipped", "norm"), ("list of the shapes of gradients", "()"),
+        "08_training/ex15_clip.py", gradients, training.clip_by_global_norm,
+        {"clipped": "list of the shapes of gradients", "norm": "()"},
         wrong=(
             Wrong("each gradient is clipped by its own norm; the direction of the step changes", each_alone),
             Wrong("gradients that are short enough must stay: scale by min(1, max_norm / norm)", always_scaled),
@@ -98,12 +98,14 @@ EXERCISES = (
         ),
     ),
     Exercise(
-        "ex16", "08_training/ex16_adam.py", "adam_step", adam, training.adam_step, ("parameter", "m", "v"),
-        ("(I, H)", "(I, H)", "(I, H)"),
+        "08_training/ex16_adam.py", adam, training.adam_step, {"parameter": "(I, H)", "m": "(I, H)", "v": "(I, H)"},
         wrong=(
-            Wrong("m and v are used without bias correction: divide by 1 - beta**step", adam_with(correction=False)),
-            Wrong("eps is added outside of the square root", adam_with(inside=True)),
-            Wrong("the steps count from 1: beta**step, not beta**(step + 1)", adam_with(shift=1)),
+            Wrong(
+                "m and v are used without bias correction: divide by 1 - beta**step",
+                partial(adam_with, correction=False),
+            ),
+            Wrong("eps is added outside of the square root", partial(adam_with, inside=True)),
+            Wrong("the steps count from 1: beta**step, not beta**(step + 1)", partial(adam_with, shift=1)),
         ),
     ),
 )  # fmt: skip

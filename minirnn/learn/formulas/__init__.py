@@ -1,1 +1,1 @@
-"""The backward formulas of the exercises, in NumPy: what is expected, and, shown after passing, the solution."""
+"""The formulas of the exercises, in NumPy: they give what is expected, and are shown as solutions after passing."""

@@ -1,4 +1,4 @@
-"""What a tape does: local gradients, and their sum over all ways."""
+"""What a tape does: it multiplies local gradients, and sums them over all ways."""
 
 import numpy as np
 

@@ -19,7 +19,7 @@ FORMATS: Mapping[str, Any] = {
     "junit": junit,
     "github-classroom": github_classroom,
 }
-"""By name. A module has ``render(list of Sheet) -> str`` and says in ``MANY`` whether it takes several submissions."""
+"""The formats by name. A module has ``render(list of Sheet) -> str``; ``MANY`` says whether the list may be long."""
 
 
 class Reports:
@@ -28,9 +28,9 @@ class Reports:
     Parameters
     ----------
     wanted : sequence of str
-        ``FORMAT:FILE`` each.
+        Reports as ``FORMAT:FILE``.
     submissions : int
-        How many there will be.
+        How many submissions there will be.
 
     Raises
     ------

@@ -34,5 +34,5 @@ def render(sheets: list[Sheet]) -> str:
 
 
 def clean(text: str) -> str:
-    """Without the characters that XML cannot hold: an answer may print anything."""
+    """The text without the characters that XML cannot hold: an answer may print anything."""
     return NOT_XML.sub("\ufffd", text)

@@ -1,4 +1,4 @@
-"""What all formats tell about a submission, whoever graded it: a sheet with a row for everything that has points."""
+"""What all formats tell about a submission, whoever graded it: a sheet with a row for all that has points."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ class Row:
     Attributes
     ----------
     id : str
-        Of the exercise; several rows may belong to one.
+        The exercise; several rows may belong to one.
     name, number : str
-        For people; ``4.2``.
+        What people call it, and its number in the course, such as ``4.2``.
     score, most : int
-        Points earned, and to be earned.
+        The points earned, and those that could be earned.
     output : str
         What the student is told.
     message : str
         The cause on one line; `NOT_STARTED` if nothing was handed in.
     file : str
-        Where the answer is.
+        The path of the answer.
     hidden : bool
-        Whether students see it only after grades are published.
+        Whether students see the row only after grades are published.
     """
 
     id: str

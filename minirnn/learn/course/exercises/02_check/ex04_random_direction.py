@@ -1,7 +1,7 @@
 """ex04  Checking a whole gradient with two calls of f.
 
 Moving x by a small step along the direction v changes f(x) by the sum of gradient * v times that step. So if the slope
-of f along a random v is that sum, the whole gradient is right, but for bad luck.
+of f along a random v is that sum, the whole gradient is right, unless you had bad luck. Return both:
 
     slope of f along v, by a central difference over x + eps*v and x - eps*v          (v is not normalized)
     slope of f along v, by the gradient

@@ -4,7 +4,7 @@
 
     x (B, I)    h_prev, h (B, H)    W (I, H)    R (H, H)    b (H,)
 
-The slope of tanh is 1 - h*h, with the output h.
+The slope of tanh is 1 - h*h, where h is its output.
 """
 
 import numpy as np  # noqa: F401

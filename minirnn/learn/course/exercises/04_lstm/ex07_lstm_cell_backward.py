@@ -8,7 +8,8 @@
 
     x (B, I)    cs_prev, h_prev, i, cs, f, o, ci, co (B, H)    w (I+H, 4H)    b (4H,)
 
-Rows of w: first those of x, then those of h_prev. Columns: i, ci, f, o. With s = sigmoid(z) the slope is s * (1 - s).
+The first rows of w belong to x, the others to h_prev; its columns are i, ci, f, o. The slope of
+s = sigmoid(z) is s * (1 - s).
 """
 
 import numpy as np  # noqa: F401

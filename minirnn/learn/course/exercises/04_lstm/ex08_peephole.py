@@ -5,7 +5,7 @@ i = sigmoid(zi + wci * cs_prev)
 f = sigmoid(zf + wcf * cs_prev)
 ci = tanh(zc)
 cs = i * ci + f * cs_prev
-o = sigmoid(zo + wco * cs)                  the output gate looks at the new cs
+o = sigmoid(zo + wco * cs)                  (the output gate looks at the new cs)
 co = tanh(cs)
 h = o * co
 

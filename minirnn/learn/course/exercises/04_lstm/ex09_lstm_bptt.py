@@ -1,6 +1,6 @@
 """ex09  An LSTM over a whole sequence, backwards.
 
-    for t in range(T): the step of ex07 (no peepholes), with cs_prev, h_prev = cs[t-1], h[t-1], and cs0, h0 at first
+    for t in range(T): the step of ex07 with cs_prev, h_prev = cs[t-1], h[t-1], and with cs0, h0 at the first step
 
     x (T, B, I)    i, cs, f, o, ci, co, h (T, B, H)    cs0, h0 (B, H)    w (I+H, 4H)    b (4H,)
 

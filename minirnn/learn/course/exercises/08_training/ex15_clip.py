@@ -1,7 +1,7 @@
 """ex15  Clipping gradients by their common norm.
 
-norm = square root of the sum of the squares of all numbers in all gradients
-if norm > max_norm, every gradient is multiplied by max_norm / norm; else all stay as they are
+The norm is the square root of the sum of the squares of all numbers in all gradients. If it is larger than max_norm,
+every gradient is multiplied by max_norm / norm; otherwise all stay as they are.
 """
 
 import numpy as np  # noqa: F401

@@ -6,7 +6,7 @@ m_hat = m / (1 - beta1**step)                               m and v started at z
 v_hat = v / (1 - beta2**step)
 parameter = parameter - lr * m_hat / (sqrt(v_hat) + eps)
 
-parameter, gradient, m, v: arrays of one shape       step counts from 1
+parameter, gradient, m and v are arrays of one shape; step counts from 1.
 """
 
 import numpy as np  # noqa: F401

@@ -1,12 +1,12 @@
-// ex17  Your first kernel: one thread, one number.
+// ex17  Your first CUDA kernel: one thread, one number.
 //
-//     forward:   h[k] = u[k] * h_prev[k] + (1 - u[k]) * c[k]                the last line of a GRU
+//     forward:   h[k] = u[k] * h_prev[k] + (1 - u[k]) * c[k]                this is the last line of a GRU
 //     given dh, the gradient of h, compute    dh_prev[k], du[k], dc[k]      for k = 0 .. N-1
 //
-// Launched with blocks of 64 threads, enough of them for N numbers; N is no multiple of 64, so some threads of the last
-// block have nothing to do.
+// The CUDA kernel is launched with blocks of 64 threads, enough of them for N numbers. N is no multiple of 64, so some
+// threads of the last block have nothing to do.
 
 extern "C" __global__ void blend_gradient(int N, const float *dh, const float *h_prev, const float *u, const float *c,
                                           float *dh_prev, float *du, float *dc) {
-    // your code: which k is this thread's? is there such a k? then three lines
+    // Write your code here. Which k is this thread's? Is there such a k? Then three lines are enough.
 }

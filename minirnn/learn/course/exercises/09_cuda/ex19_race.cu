@@ -2,9 +2,9 @@
 //
 //     norm[b] = sqrt(sum over k of x[b][k] squared)          x (B, H)    norm (B,)
 //
-// One block of 128 threads a row: each thread adds up its share, then half of the threads add the other half's sums to
-// theirs, and so on until one is left. Something is missing, in more than one place. Check it as it is (change a comment
-// first): the simulator names the line of the first, and when that is mended, of the next.
+// A block of 128 threads computes one row: each thread adds up its share, then half of the threads add the other half's
+// sums to theirs, and so on until one is left. Something is missing, in more than one place. Check it as it is (change a
+// comment first): the simulator names the line of the first place and, when that is mended, of the next.
 
 extern "C" __global__ void row_norms(int H, const float *x, float *norm) {
     __shared__ float part[128];

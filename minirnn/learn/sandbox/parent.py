@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import secrets
@@ -19,19 +20,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from minirnn.learn import protocol
+from minirnn.learn.sandbox import protocol
+from minirnn.learn.sandbox.clock import INTERVAL, Clock, MachineIsBusy, TimeIsUp
 
 CHILD = Path(__file__).with_name("child.py")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
+"""The folder that minirnn lies in."""
 MOST_OUTPUT = 20_000
-STARTING = 30.0
-"""Seconds that a busy machine may need to start the process, or to compile a kernel: they are not the answer's."""
+STARTING = 300.0
+"""Seconds by the clock that a busy machine may need to start the process and to compile a CUDA kernel."""
+FAR = 10
+"""Only after so many times its own seconds an answer is given up by the clock: the machine is too busy to judge it."""
+GPU_SECONDS = 30.0
+"""Seconds by the clock that an answer on a GPU has in addition: nobody tells when its CUDA kernel is compiled."""
 KEPT = ("PATH", "HOME", "LANG", "XDG_CACHE_HOME", "MINIRNN_CACHE", "CXX", "SYSTEMROOT")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What an answer may use: seconds (by the clock, over all its calls) and megabytes."""
+    """What an answer may use: seconds of its own (see `clock`) over all its calls, and megabytes."""
 
     seconds: float = 20.0
     megabytes: int = 2048
@@ -44,9 +51,9 @@ class Reply:
     Attributes
     ----------
     value : dict or None
-        As sent by the process; None if there is none.
+        What the process sent; None if there is none.
     error : dict or None
-        ``type``, ``text``, ``line`` and ``code`` of an exception in the student's file.
+        An exception in the student's file: its ``type``, ``text``, ``line`` and ``code``.
     fatal : str
         Why the process is gone (time, memory, a forbidden deed); empty if it lives.
     counts : dict
@@ -61,9 +68,9 @@ class Reply:
 
 
 class Child:
-    """One answer at work. Use as a context manager; at its end the process and all it started are gone.
+    """One answer at work. It is a context manager; at its end the process and all that it started are gone.
 
-    On `device` "cuda" (a kernel on a GPU) there are no limits but the clock, and no locks.
+    On `device` "cuda" (a CUDA kernel on a GPU) there are no limits but the clock, and no locks.
     """
 
     def __init__(self, file: Path, shown: str, function: str, kind: str, limits: Limits, device: str = "cuda-sim"):
@@ -96,8 +103,9 @@ class Child:
         ]
         for reader in self._readers:
             reader.start()
-        self.ready = False
-        self.deadline = time.monotonic() + limits.seconds + STARTING
+        self.ready, self.on_gpu = False, device == "cuda"
+        far = limits.seconds + GPU_SECONDS if self.on_gpu else STARTING
+        self.clock = Clock(self.process.pid, math.inf, far)
         job = dict(
             file=shown, function=function, kind=kind, seconds=limits.seconds, memory=limits.megabytes, root=str(ROOT),
             device=device,
@@ -116,7 +124,7 @@ class Child:
         return self.output.decode(errors="replace")
 
     def call(self, message: dict[str, Any], callbacks: Mapping[str, Callable[..., Any]] | None = None) -> Reply:
-        """Have the answer called, serving the functions it calls in turn."""
+        """Have the answer called, and serve the functions that it calls in turn."""
         self._send(message)
         return self.wait(callbacks or {})
 
@@ -125,17 +133,17 @@ class Child:
         while True:
             try:
                 reply = protocol.receive(self._replies, self._wait)
-            except TimeoutError:
+            except TimeIsUp:
                 return Reply(fatal=self._stopped())
+            except MachineIsBusy:
+                return Reply(fatal=self._stopped() if self.on_gpu else self._given_up())
             except (protocol.BadMessage, MemoryError, OSError) as error:
                 return Reply(fatal=f"what came back could not be read ({error}): is NumPy or a pipe patched?")
             if reply is None:
                 return Reply(fatal=self._ended())
             if "ready" in reply and not self.ready:
                 self.ready = True  # once: saying it again wins no time
-                self.deadline = (
-                    time.monotonic() + self.limits.seconds + 1
-                )  # the child's own alarm comes first, with a line
+                self.clock = Clock(self.process.pid, self.limits.seconds, FAR * self.limits.seconds)
                 continue
             if "violation" in reply:
                 line = reply.get("line")
@@ -159,16 +167,29 @@ class Child:
             protocol.send(self._requests, message)
 
     def _wait(self) -> None:
-        left = self.deadline - time.monotonic()
-        if left <= 0 or not select.select([self._replies], [], [], left)[0]:
-            raise TimeoutError
+        since = time.monotonic()
+        while not select.select([self._replies], [], [], INTERVAL)[0]:
+            self.clock.look(since)
+        self.clock.look(None)  # one that sends byte after byte comes to its limits, too
+
+    def _given_up(self) -> str:
+        """Why there is no answer though it has not used its time."""
+        self.kill()
+        if not self.ready:
+            return f"not judged: the process did not start within {STARTING:g} s; the machine is busy, try again"
+        return (
+            f"not judged: no answer within {self.clock.far:g} s, of which the machine gave it {self.clock.used:.1f} s;"
+            " the machine is busy, try again"
+        )
 
     def _stopped(self) -> str:
-        """Where the process was when its time was over, from the stack it printed."""
-        end = time.monotonic() + 3  # on a busy machine it prints late
-        while b"most recent call first" not in self.complaints and time.monotonic() < end:
+        """Where the process was when its time was over, from the stack that it prints when asked."""
+        self.process.send_signal(signal.SIGUSR1)
+        end = time.monotonic() + 10  # on a busy machine it prints late
+        while not re.search(rb"in <module>|\n  \.\.\.", self.complaints) and time.monotonic() < end:
+            if self.process.poll() is not None:
+                break
             time.sleep(0.02)
-        time.sleep(0.05)  # for the rest of the stack
         self.kill()
         seconds = f"{self.limits.seconds:g} s"
         for reader in self._readers:
@@ -195,7 +216,7 @@ class Child:
         """End the process and everything it started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        for pid in with_token(self.token):  # those that left the group
+        for pid in with_token(self.token):  # processes that left the group
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -215,7 +236,7 @@ class Child:
 
 
 def drain(stream: Any, kept: bytearray) -> None:
-    """Read all there is, keep the beginning: a flood of prints neither blocks the answer nor fills our memory."""
+    """Read all there is and keep the beginning: a flood of prints neither blocks the answer nor fills our memory."""
     try:
         while data := os.read(stream.fileno(), 1 << 16):
             kept += data[: max(0, MOST_OUTPUT - len(kept))]
@@ -224,7 +245,7 @@ def drain(stream: Any, kept: bytearray) -> None:
 
 
 def with_token(token: str) -> list[int]:
-    """Processes whose environment carries `token` (Linux)."""
+    """The processes whose environment carries `token` (on Linux)."""
     found = []
     for entry in os.scandir("/proc") if os.path.isdir("/proc/self") else ():
         if entry.name.isdigit():

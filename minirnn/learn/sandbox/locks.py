@@ -1,6 +1,6 @@
 """What an answer may not do, and how it is kept from it: limits, an audit hook, and Landlock where Linux has it.
 
-The hook sees what Python code does and says it in words; native code it does not see. Landlock binds the whole process
+The hook sees what Python code does and says it in words; it does not see native code. Landlock binds the whole process
 and all it starts, native or not: files can be written below one folder only, and nothing that can be read holds a
 course, a solution or another student's work.
 """
@@ -51,9 +51,9 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def limit(seconds: float, megabytes: int) -> None:
-    """Bound processor time, memory, files and processes of this process."""
+    """Bound processor time, memory and files of this process."""
     for kind, most in (
-        (resource.RLIMIT_CPU, int(seconds) + 2),
+        (resource.RLIMIT_CPU, int(seconds) + 10),  # if all else fails: the judge stops it before, and says the line
         (resource.RLIMIT_AS, megabytes << 20),
         (resource.RLIMIT_FSIZE, 64 << 20),
         (resource.RLIMIT_CORE, 0),
@@ -67,7 +67,7 @@ def limit(seconds: float, megabytes: int) -> None:
 
 
 def lock(violation: Callable[[str], None], scratch: str, secret: str, readable: Sequence[str] = ()) -> None:
-    """From here on, call `violation` with a sentence at anything forbidden; files as `landlock` says."""
+    """From here on call `violation` with a sentence at all that is forbidden, and close files as `landlock` says."""
     landlock(scratch, secret, readable)
     import _posixsubprocess  # the one way to a process that raises no event
 
@@ -90,7 +90,7 @@ def lock(violation: Callable[[str], None], scratch: str, secret: str, readable: 
     sys.addaudithook(hook)
 
 
-# Of linux/landlock.h: the rights that a rule set handles, and the system calls.
+# From linux/landlock.h: the rights that a rule set handles, and the system calls.
 READ = 1 << 2  # read_file
 WRITE = 0b1_1111_1111_0010  # write_file (1 << 1) and all of remove_dir (1 << 4) .. make_sym (1 << 12)
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
@@ -100,8 +100,8 @@ SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/etc/
 def landlock(scratch: str, secret: str, readable: Sequence[str] = ()) -> bool:
     """Let this process and its children change files only below `scratch`, and read nothing but what Python needs.
 
-    Python's own folders, those of its packages and the system's libraries can be read, without `secret` where it lies
-    in one of them; and what `readable` names. Returns whether the system can do that.
+    What can be read are Python's own folders, those of its packages and the system's libraries, all without `secret`,
+    and what `readable` names. The result is whether the system can do that.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -141,7 +141,7 @@ def landlock(scratch: str, secret: str, readable: Sequence[str] = ()) -> bool:
 
 
 def around(path: str, secret: str) -> Iterator[str]:
-    """`path`, or if `secret` lies in it all that lies in it but `secret`: rules can only allow."""
+    """`path` itself or, if `secret` lies in it, everything in it but `secret`: rules can only allow."""
     if path == secret or path.startswith(os.path.join(secret, "")):
         return
     if not secret.startswith(os.path.join(path, "")):

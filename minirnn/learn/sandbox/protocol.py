@@ -1,6 +1,6 @@
 """Messages between the process that judges and the one that computes: a JSON text and arrays, as npz without pickle.
 
-Used on both sides, also by a process that has imported nothing of minirnn but this file; so it needs NumPy alone. What
+Both sides use this file, also a process that has imported nothing else of minirnn; so it needs NumPy alone. What
 arrives is not trusted: its size is limited, compressed members (which could grow a thousandfold) and object arrays are
 refused.
 """

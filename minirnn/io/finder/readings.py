@@ -1,10 +1,11 @@
-"""All readings of some unlabelled arrays as the weights of one recurrent layer: the search space of `finder`.
+"""All readings of some unlabelled arrays as the weights of one recurrent layer: what the finder searches.
 
 A reading is made of choices, in this order:
 
-* which array is W and which R (or one holds both, or one the gates r and z and another n), and which way they lie:
-`Storage`; * the order of the gates: 24 of an LSTM, 6 of a GRU; * what the cell adds or does differently: `readings`; *
-how input and output lie: time or batch first, and in which direction time runs: `arrangements`.
+* which array is W and which R (or one holds both, or one holds the gates r and z and another n), and whether their rows
+  or their columns are units: `Storage`;
+* the order of the gates, 24 of an LSTM, 6 of a GRU, and what the cell adds or does differently: `readings`;
+* whether time or batch comes first in input and output, and in which direction time runs: `arrangements`.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ GATE_COUNTS = {4: ("lstm",), 3: ("gru",), 1: ("rnn_tanh", "rnn_relu")}
 
 @dataclass(frozen=True, eq=False)
 class Storage:
-    """Arrays that were given their roles; the gates of W, R and the biases still in an unknown order.
+    """Arrays that were given their roles; the gates of W, R and the biases are still in an unknown order.
 
-    `form` is one of rows, columns, fused, split; `text` says which array is what.
+    `form` is one of those of `Layout.form`, or a mixture of them; `text` says which array is what.
     """
 
     form: str
@@ -43,14 +44,14 @@ class Reading:
 
     storage: Storage
     rnn_mode: str
-    order: str  # of the gates, letters of the hub
+    order: str  # the gates, in the letters of the hub
     gru: str | None = None
     forget_bias: float = 0.0
     update_is_new: bool = False
     swapped_biases: bool = False
 
     def layer(self) -> LayerWeights:
-        """The hub form. Not kept: there are hundreds of readings of what may be large arrays."""
+        """The weights as the hub has them. They are not kept: hundreds of readings share what may be large arrays."""
         s, hub = self.storage, CUDNN_GATES[self.rnn_mode]
         W, R, *biases = (reorder(a, self.order, hub) for a in (s.W, s.R, *s.biases.values()))
         if self.gru == "reset_after":
@@ -68,7 +69,7 @@ class Reading:
 
 
 class Arrangement(NamedTuple):
-    """Input (T, B, I) and output (T, B, H), or the last output (B, H), in the order in which the cell sees them."""
+    """Input (T, B, I) and output (T, B, H), or the last output (B, H), in the order in which a cell sees them."""
 
     text: str
     x: np.ndarray
@@ -81,21 +82,18 @@ def storages(arrays: dict[str, np.ndarray], I: int, H: int) -> Iterator[Storage]
     names = [name for name, a in arrays.items() if a.ndim == 2]
     for G in GATE_COUNTS:
         for w, r in permutations(names, 2):
-            rest = {name: a for name, a in arrays.items() if name not in (w, r)}
-            for biases in _biases(rest, G * H):
+            for biases in _biases(_all_but(arrays, w, r), G * H):
                 for W, w_form in _oriented(arrays[w], G * H, I):
                     for R, r_form in _oriented(arrays[r], G * H, H):
                         form = w_form if w_form == r_form else f"{w_form}/{r_form}"
                         text = f"W is {w} as {w_form}, R is {r} as {r_form}"
                         yield Storage(form, text, G, W, R, biases)
         for w in names:
-            rest = {name: a for name, a in arrays.items() if name != w}
-            for biases in _biases(rest, G * H):
+            for biases in _biases(_all_but(arrays, w), G * H):
                 for WR, form in _oriented(arrays[w], G * H, I + H):
                     yield from _fused(f"{w} as {form}", "fused", G, WR, I, H, biases)
     for ru, c in permutations(names, 2):
-        rest = {name: a for name, a in arrays.items() if name not in (ru, c)}
-        for biases in _split_biases(rest, H):
+        for biases in _split_biases(_all_but(arrays, ru, c), H):
             for two, form in _oriented(arrays[ru], 2 * H, I + H):
                 for one, c_form in _oriented(arrays[c], H, I + H):
                     if form == c_form:
@@ -110,8 +108,12 @@ def _fused(
     yield Storage(f"{form}, h first", f"[h, x] in {text}", G, WR[:, H:], WR[:, :H], biases)
 
 
+def _all_but(arrays: dict[str, np.ndarray], *names: str) -> dict[str, np.ndarray]:
+    return {name: a for name, a in arrays.items() if name not in names}
+
+
 def _without_ones(a: np.ndarray) -> np.ndarray:
-    """Without an axis of size 1 in front: ONNX' axis of directions, biases of shape (1, G*H)."""
+    """The array without an axis of size 1 in front, as ONNX has for directions and others for biases (1, G*H)."""
     return a[0] if a.ndim > 1 and a.shape[0] == 1 else a
 
 
@@ -123,7 +125,7 @@ def _oriented(a: np.ndarray, rows: int, columns: int) -> Iterator[tuple[np.ndarr
 
 
 def _biases(rest: dict[str, np.ndarray], GH: int) -> Iterator[dict[str, np.ndarray]]:
-    """All other arrays as no, one or two biases (G*H,); two may be stacked in one array."""
+    """The other arrays, if they are no, one or two biases (G*H,); two may be stacked in one array."""
     shapes = [a.shape for a in rest.values()]
     if shapes in ([], [(GH,)], [(GH,), (GH,)]):
         yield rest
@@ -133,7 +135,7 @@ def _biases(rest: dict[str, np.ndarray], GH: int) -> Iterator[dict[str, np.ndarr
 
 
 def _split_biases(rest: dict[str, np.ndarray], H: int) -> Iterator[dict[str, np.ndarray]]:
-    """None, or b_ru (2H,) and b_c (H,), joined."""
+    """The other arrays, if they are no biases, or b_ru (2H,) and b_c (H,), which are joined."""
     found = sorted(rest.items(), key=lambda item: -item[1].size)
     if not found:
         yield {}
@@ -142,10 +144,10 @@ def _split_biases(rest: dict[str, np.ndarray], H: int) -> Iterator[dict[str, np.
 
 
 def readings(storage: Storage) -> Iterator[Reading]:
-    """All orders of the gates, and of each cell what it may do differently.
+    """All orders of the gates, each with all that a cell may do differently.
 
-    lstm: 1 is added to the forget gate, or not; gru: both kinds, z keeps the old state or takes the new one, and where
-    two biases are not just added up, which of them is the recurrent one.
+    An LSTM adds 1 to its forget gate, or not. A GRU is of one kind or the other, its z keeps the old state or takes the
+    new one, and where two biases are not just added up, either may be the recurrent one.
     """
     for rnn_mode in GATE_COUNTS[storage.gates]:
         for gates in permutations(CUDNN_GATES[rnn_mode]):
@@ -171,7 +173,7 @@ def _negated_z(a: np.ndarray) -> np.ndarray:
 
 
 def arrangements(x: np.ndarray, y: np.ndarray, batched: bool = True) -> Iterator[Arrangement]:
-    """Time or batch first, time forward or backward; x (., ., I), y (., ., H) or, of the last step, (B, H)."""
+    """Time or batch first, time forward or backward. y is (., ., H), or (B, H) if it is that of the last time step."""
     for first in ("time first", "batch first") if batched else ("one sequence",):
         xs, ys = x, y
         if first == "batch first":

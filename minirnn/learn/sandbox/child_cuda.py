@@ -5,6 +5,9 @@ from __future__ import annotations
 import faulthandler
 import os
 import re
+import signal
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +19,16 @@ from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.devices.cuda.sim.trace import SECTOR, Trace
 
+REFUSED = (UnicodeDecodeError, SyntaxError)
+"""What reading the file raises."""
+
 
 def on_gpu(answer: Any, protocol: Any) -> None:
-    """Compile and run on the GPU. Without locks, since nvcc is a process and a CUDA context outgrows any limit of
-    addresses: for a student's own machine, never for grading."""
+    """Compile the CUDA kernel and run each call on the GPU.
+
+    There are no locks, since nvcc is a process and a CUDA context outgrows any limit of addresses: this is for a
+    student's own machine, never for grading.
+    """
     from minirnn.devices.cuda.gpu.driver import PyCudaDriver
 
     try:
@@ -27,54 +36,55 @@ def on_gpu(answer: Any, protocol: Any) -> None:
         module = PyCudaDriver().module(answer.source, os.path.basename(answer.job["file"]))
         kernel = module.function(answer.job["function"])
         answer.reply(kernels=[answer.job["function"]])
-    except (CudaError, UnicodeDecodeError, SyntaxError, KeyError, RuntimeError) as error:
-        answer.reply(error={**answer.describe(error), "loading": True})
+    except (CudaError, *REFUSED, KeyError, RuntimeError) as error:
+        answer.reply(error=answer.describe(error))
         return
-    while (call := protocol.receive(answer.requests)) is not None:
-        try:
-            launch(answer, kernel, call)
-        except (CudaError, TypeError, ValueError) as error:
-            answer.reply(error={"type": type(error).__name__, "text": str(error), "line": line_of(error), "code": ""})
+    serve(answer, protocol, lambda order: kernel)
 
 
 def in_simulator(answer: Any, protocol: Any, locks: Any) -> None:
-    """Compile the kernel, then run each call in the order of threads that it names."""
+    """Compile the CUDA kernel, then run each call in the order of threads that it names."""
     name = os.path.basename(answer.job["file"])
     options = SimOptions(check=True, memory_mb=256, watchdog_ms=1000 * int(answer.job["seconds"]))
     try:
         answer.read()
-        check_includes(answer.source)
+        refuse_paths(answer.source)
         build.module_library(SimDriver(options).compiler, options, answer.source, name, ())
         # Loading the compiled file may run code of the student's already: the lock comes first.
-        learn = Path(__file__).parent
+        learn = Path(__file__).parents[1]
         locks.landlock(os.getcwd(), str(learn), (str(learn.parent / "devices"), str(build.cache_folder())))
-        answer.reply(ready=True)
-        faulthandler.dump_traceback_later(answer.job["seconds"], file=2)
+        faulthandler.register(signal.SIGUSR1, file=2)  # the judge asks where it is
+        answer.reply(ready=True)  # from here on time counts
         answer.reply(kernels=SimDriver(options).module(answer.source, name).kernels)
-    except (CompileError, UnicodeDecodeError, SyntaxError) as error:
-        answer.reply(error={**answer.describe(error), "loading": True})
+    except (CompileError, *REFUSED) as error:
+        answer.reply(error=answer.describe(error))
         return
     drivers: dict[int, SimDriver] = {}
-    while (call := protocol.receive(answer.requests)) is not None:
-        order = call["order"]
+
+    def kernel(order: int) -> Any:
         if order not in drivers:
-            drivers[order] = SimDriver(
-                SimOptions(check=True, memory_mb=256, watchdog_ms=options.watchdog_ms, seed=order)
-            )
+            drivers[order] = SimDriver(replace(options, seed=order))
+        return drivers[order].module(answer.source, name).function(answer.job["function"])
+
+    serve(answer, protocol, kernel)
+
+
+def serve(answer: Any, protocol: Any, kernel: Callable[[int], Any]) -> None:
+    """Run the CUDA kernel for each call; `kernel` gives it for an order of threads."""
+    while (call := protocol.receive(answer.requests)) is not None:
         try:
-            kernel = drivers[order].module(answer.source, name).function(answer.job["function"])
-            launch(answer, kernel, call)
+            launch(answer, kernel(call["order"]), call)
         except (CudaError, TypeError, ValueError) as error:
             answer.reply(error={"type": type(error).__name__, "text": str(error), "line": line_of(error), "code": ""})
 
 
-def check_includes(source: str) -> None:
-    """A kernel includes headers by their names: with a path it could take in any file, a solution too.
+def refuse_paths(source: str) -> None:
+    """Refuse an include that is no plain name of a header: with a path it could take in any file, a solution too.
 
     Raises
     ------
     CompileError
-        At the first other include.
+        The first other include, with its line.
     """
     for number, line in enumerate(source.splitlines(), 1):
         found = re.match(r"\s*(?:#|%:|\?\?=)\s*include\w*(.*)", line)
@@ -83,12 +93,13 @@ def check_includes(source: str) -> None:
 
 
 def line_of(error: Exception) -> int | None:
+    """The line of the CUDA kernel in which a launch failed, if the simulator knows it."""
     places = getattr(error, "places", ()) if isinstance(error, LaunchError) else ()
     return int(places[0].line) if places else None
 
 
 def launch(answer: Any, kernel: Any, call: dict[str, Any]) -> None:
-    """Run the kernel once and send back the outputs, and what was counted."""
+    """Run the CUDA kernel once and send back its outputs, and what was counted."""
     buffers: dict[str, Any] = {}
     arguments: list[Any] = []
     driver = kernel.driver

@@ -1,7 +1,7 @@
 """The process in which an answer runs: it computes, and knows neither what is expected nor what is scored.
 
-Started by `sandbox.Child` as ``python -I child.py REQUESTS REPLIES`` with two pipes. First comes a job (file, what to
-call in it, limits), then one message a call. Needs NumPy alone; only kernels import minirnn.
+`parent.Child` starts it as ``python -I child.py REQUESTS REPLIES`` with two pipes. First comes a job (the file, what to
+call in it, the limits), then one message a call. It needs NumPy alone; only CUDA kernels import minirnn.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import faulthandler
 import importlib.util
 import io
 import os
+import signal
 import subprocess
 import sys
-import time
 import tokenize
 import traceback
 from collections.abc import Callable
@@ -24,7 +24,7 @@ import numpy as np
 
 
 def sibling(name: str) -> Any:
-    """A module beside this file, loaded by its path: minirnn itself may not be importable here, and is slow to."""
+    """A module beside this file, loaded by its path: minirnn may not be importable here, and importing it is slow."""
     path = Path(__file__).with_name(name)
     spec = importlib.util.spec_from_file_location(f"_minirnn_learn_{path.stem}", path)
     assert spec is not None and spec.loader is not None
@@ -51,7 +51,7 @@ class Answer:
         protocol.send(self.replies, message)
 
     def read(self) -> None:
-        """The text of the file, in the encoding it declares."""
+        """Read the text of the file, in the encoding that it declares."""
         with open(self.path, "rb") as file:
             data = file.read()
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
@@ -65,6 +65,7 @@ class Answer:
         return lines[-1] if lines else None
 
     def describe(self, error: BaseException) -> dict[str, Any]:
+        """An exception as the judge gets it: type, text, line and the code there."""
         line = self.line_of(error)
         text = error.msg if isinstance(error, SyntaxError) else str(error)
         rows = self.source.splitlines()
@@ -72,7 +73,7 @@ class Answer:
         return {"type": type(error).__name__, "text": str(text)[:2000], "line": line, "code": code[:200]}
 
     def violation(self, what: str) -> None:
-        """Called in the middle of what is forbidden: report and end, so that nobody can catch it."""
+        """Report what is forbidden in the middle of it, and end the process, so that nobody can catch it."""
         try:
             frame, line = sys._getframe(1), None
             while frame is not None and line is None:
@@ -85,7 +86,7 @@ class Answer:
     # ---- Python
 
     def load(self) -> Callable[..., Any] | None:
-        """Run the file; the function asked for, or None after an error was reported."""
+        """Run the file and return the function asked for; None after an error was reported."""
         try:
             self.read()
             code: CodeType = compile(self.source, self.path, "exec", dont_inherit=True)
@@ -93,15 +94,16 @@ class Answer:
             exec(code, namespace)
             function = namespace.get(self.job["function"])
         except BaseException as error:  # SystemExit and KeyboardInterrupt too: all end the answer, none the report
-            self.reply(error={**self.describe(error), "loading": True})
+            self.reply(error=self.describe(error))
             return None
         if not callable(function):
             names = [n for n, v in namespace.items() if callable(v) and getattr(v, "__module__", None) == "exercise"]
-            self.reply(error={"type": "Missing", "text": ", ".join(names), "line": None, "code": "", "loading": True})
+            self.reply(error={"type": "Missing", "text": ", ".join(names), "line": None, "code": ""})
             return None
         return function
 
     def arguments(self, call: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a call: arrays that cannot be written to, and functions."""
         arguments = dict(call["arguments"])
         for value in arguments.values():
             for array in value if isinstance(value, list) else [value]:
@@ -116,7 +118,7 @@ class Answer:
         return arguments
 
     def proxy(self, name: str) -> Callable[..., Any]:
-        """A function that the judge computes: here is nothing to look into."""
+        """A function that the judge computes, so that there is nothing to look into here."""
 
         def function(*args: Any) -> Any:
             self.reply(callback=name, arguments=list(args))
@@ -131,12 +133,10 @@ class Answer:
         return function
 
     def call(self, function: Callable[..., Any], call: dict[str, Any]) -> None:
+        """Call the answer and reply with what it returns or raises."""
         arguments = self.arguments(call)
-        start = time.perf_counter()
         try:
-            value = function(**arguments)
-            seconds = time.perf_counter() - start
-            self.reply(value=returned(value), seconds=seconds)
+            self.reply(value=returned(function(**arguments)))
         except BaseException as error:
             self.reply(error=self.describe(error))
 
@@ -151,6 +151,7 @@ def returned(value: Any) -> Any:
 
 
 def one(value: Any) -> Any:
+    """A value as an array, or its type in words if it cannot be one."""
     if value is None:
         return {"odd": "None"}
     try:
@@ -168,7 +169,7 @@ def main() -> None:
     answer = Answer(requests, replies, job)
     sys.path.insert(0, job["root"])  # the grader's minirnn, for kernels and for answers that import it
     if job["kind"] == "cuda":
-        from minirnn.learn import child_cuda  # the simulator, of which the other answers need nothing
+        from minirnn.learn.sandbox import child_cuda  # the simulator, which other answers do not need
 
         if job["device"] == "cuda":
             child_cuda.on_gpu(answer, protocol)
@@ -177,11 +178,12 @@ def main() -> None:
             child_cuda.in_simulator(answer, protocol, locks)
         return
     locks.limit(job["seconds"], job["memory"])
-    learn = Path(__file__).parent
-    readable = [*locks.around(str(learn.parent), str(learn)), *(str(learn / file) for file in GIVEN)]
+    here = Path(__file__).parent
+    learn = here.parent
+    readable = [*locks.around(str(learn.parent), str(learn)), *(str(here / file) for file in GIVEN)]
     locks.lock(answer.violation, os.getcwd(), str(learn), readable)
-    answer.reply(ready=True)  # from here on the clock counts
-    faulthandler.dump_traceback_later(job["seconds"], file=2)
+    faulthandler.register(signal.SIGUSR1, file=2)  # the judge asks where it is
+    answer.reply(ready=True)  # from here on time counts
     function = answer.load()
     while function is not None and (call := protocol.receive(requests)) is not None:
         answer.call(function, call)

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from minirnn.learn import protocol
-from minirnn.learn.sandbox import with_token
+from minirnn.learn.sandbox.parent import with_token
 from tests.learn.answers import COURSE, body, checked
 
 RIGHT = "da = dh * (1 - h * h)\nreturn da @ W.T, da @ R.T, x.T @ da, h_prev.T @ da, da.sum(0)"
@@ -81,7 +80,7 @@ def test_a_hostile_answer_gets_nothing_and_a_sentence(tmp_path, name):
     )
     assert result.status == "failed" and result.score == 0
     assert said in result.message, result.message
-    assert time.monotonic() - start < 60
+    assert time.monotonic() - start < 300
     assert victim.read_text() == "here" and folder.is_dir() and not outside.exists()
 
 
@@ -132,7 +131,7 @@ def test_a_process_that_leaves_the_group_is_ended_too(tmp_path):
     """Past the hook, as native code could: a grandchild in a session of its own."""
     import subprocess
 
-    from minirnn.learn.sandbox import Child
+    from minirnn.learn.sandbox.parent import Child
     from tests.learn.answers import entry_of
 
     file = tmp_path / "ex05.py"
@@ -141,11 +140,11 @@ def test_a_process_that_leaves_the_group_is_ended_too(tmp_path):
     child = Child(file, entry.file, "rnn_cell_backward", "python", entry.limits)
     environment = {**os.environ, "MINIRNN_ANSWER": child.token}
     stray = subprocess.Popen(["sleep", "1000"], env=environment, start_new_session=True)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while stray.pid not in with_token(child.token) and time.monotonic() < deadline:
         time.sleep(0.01)  # until it has become sleep
     child.close()
-    assert stray.wait(5) == -9
+    assert stray.wait(60) == -9
     assert with_token(child.token) == []
     assert not child.folder.exists()
 
@@ -165,7 +164,7 @@ def test_a_kernels_host_code_cannot_write_outside(tmp_path):
 
 def has_landlock():
     """Tried in a process of its own."""
-    from minirnn.learn import locks
+    from minirnn.learn.sandbox import locks
 
     pid = os.fork()
     if pid == 0:
@@ -207,7 +206,7 @@ def test_what_python_needs_can_be_read(tmp_path):
 
 
 def test_around_a_secret_all_else_is_allowed(tmp_path):
-    from minirnn.learn.locks import around
+    from minirnn.learn.sandbox.locks import around
 
     for name in ("lib/packages/numpy", "lib/packages/minirnn/learn", "lib/os"):
         (tmp_path / name).mkdir(parents=True)
@@ -234,49 +233,6 @@ def test_an_endless_kernel_is_stopped(tmp_path):
     assert result.status == "failed" and ("stopped" in result.message or "progress" in result.message)
 
 
-# ---- messages
-
-
-def test_messages_survive_the_pipe():
-    import numpy as np
-
-    message = {"a": np.arange(6).reshape(2, 3), "b": [1, (2.5, None)], "c": "text", "d": np.float32(2)}
-    back = protocol.unpack(protocol.pack(message))
-    assert back["b"] == [1, (2.5, None)] and back["c"] == "text" and back["d"].dtype == np.float32
-    np.testing.assert_array_equal(back["a"], message["a"])
-
-
-def test_damaged_messages_are_refused(rng):
-    data = protocol.pack({"a": rng.normal(size=(3, 4)), "b": "text"})
-    for _ in range(300):
-        damaged = bytearray(data[: rng.integers(1, len(data))] if rng.random() < 0.3 else data)
-        for k in rng.integers(0, len(damaged), size=3):
-            damaged[k] = rng.integers(256)
-        try:
-            protocol.unpack(bytes(damaged))
-        except protocol.BadMessage:
-            continue
-
-
-def test_pickles_and_compressed_bombs_are_refused():
-    import io
-    import zipfile
-
-    import numpy as np
-
-    out = io.BytesIO()
-    np.savez(out, a=np.array([object()], dtype=object), text=np.array("{}"))
-    with pytest.raises(protocol.BadMessage):
-        protocol.unpack(out.getvalue())
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a0.npy", bytes(1 << 24))
-    with pytest.raises(protocol.BadMessage, match="compressed"):
-        protocol.unpack(out.getvalue())
-    with pytest.raises(TypeError):
-        protocol.pack({"a": np.array([object()])})
-
-
 def test_no_scratch_folder_is_left(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
@@ -297,4 +253,4 @@ def test_saying_ready_again_wins_no_time(tmp_path):
     start = time.monotonic()
     result = checked(tmp_path, "ex05", body("ex05", code), seconds=1.0)
     assert result.score == 0 and "could not be read" in result.message, result.message
-    assert time.monotonic() - start < 60
+    assert time.monotonic() - start < 300

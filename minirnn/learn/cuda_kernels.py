@@ -1,21 +1,23 @@
-"""Runs kernels written by students, and judges their numbers and what the simulator counted."""
+"""Runs CUDA kernels written by students, and judges their numbers and what the simulator counted."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from minirnn.learn.calls import Failed, value_of, worst
-from minirnn.learn.catalog.cuda import Kernel
+from minirnn.learn.calls import value_of
+from minirnn.learn.catalog.cuda import CudaExercise
 from minirnn.learn.diagnose import Case
-from minirnn.learn.exercise import PUBLIC_CASES
-from minirnn.learn.judge import Part, compare, outputs_of
-from minirnn.learn.sandbox import Child
+from minirnn.learn.exercise import Sizes
+from minirnn.learn.judge import Failed, Part, compare, outputs_of, worst
+from minirnn.learn.sandbox.parent import Child
 
 ORDERS = (0, 1, 2)
 """Orders in which the simulator lets threads take turns."""
 
 
 def kernel_loaded(child: Child) -> None:
+    """Wait until the CUDA kernel is compiled. Raises `Failed` if it is not."""
     reply = child.wait()
     if reply.fatal:
         raise Failed(reply.fatal)
@@ -27,20 +29,19 @@ def kernel_loaded(child: Child) -> None:
 
 
 def kernel_parts(
-    exercise: Kernel,
+    exercise: CudaExercise,
     child: Child,
-    which: Any = PUBLIC_CASES,
-    seed: int = 0,
-    cases: list[Case] | None = None,
+    which: Sequence[tuple[Sequence[int], Sizes]],
+    cases: list[Case],
     simulated: bool = True,
 ) -> list[Part]:
-    """Run the kernel on the cases, each in several orders of its threads; what is counted is counted once.
+    """Run the CUDA kernel on the cases `which`, each in several orders of its threads; accesses are counted once.
 
-    A GPU chooses the order by itself and counts nothing.
+    A GPU chooses the order by itself and counts nothing. The results in the first order are added to `cases`.
     """
     judged, counts = [], {}
-    for k, (number, sizes) in enumerate(which):
-        inputs = exercise.case([seed, number], sizes)
+    for k, (seed, sizes) in enumerate(which):
+        inputs = exercise.case(seed, sizes)
         expected = exercise.expected(inputs)
         for order in ORDERS if simulated else ORDERS[:1]:
             counted = simulated and k == 0 and order == ORDERS[0]
@@ -50,7 +51,7 @@ def kernel_parts(
             reply = child.call(message)
             got = outputs_of(exercise, value_of(reply, exercise))
             judged.append(compare(exercise, expected, got))
-            if cases is not None and order == ORDERS[0]:
+            if order == ORDERS[0]:
                 cases.append(Case(inputs, expected, got))
             if counted:
                 counts = {c.name: (reply.counts.get(c.measure, -1), c.most(inputs), c.look) for c in exercise.counts}
@@ -58,5 +59,6 @@ def kernel_parts(
 
 
 def counted_part(name: str, number: Any, most: int, look: str) -> Part:
+    """What was counted as an output of its own, right if it is not more than allowed."""
     ok = isinstance(number, int) and 0 <= number <= most
     return Part(name, ok, 0.0 if ok else float("inf"), "" if ok else f"{number} {name}, allowed are {most}: {look}")

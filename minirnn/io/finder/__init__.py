@@ -1,0 +1,6 @@
+"""The finder: it tells which library's layout unlabelled weights have, from one input and its output."""
+
+from minirnn.io.finder.finding import Finding, Trial
+from minirnn.io.finder.search import find_layout
+
+__all__ = ["Finding", "Trial", "find_layout"]

@@ -1,0 +1,151 @@
+"""The search for what unlabelled weights are, from one input and its output.
+
+Every reading of the arrays that their shapes allow (`readings`) is run in NumPy; the one that gives the output is it.
+That several or none do is an answer too, and not rare: with one time step and zero states, say, no forget gate is ever
+used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from minirnn.io.finder.finding import Finding, Trial
+from minirnn.io.finder.readings import Arrangement, Reading, arrangements, readings, storages
+from minirnn.io.layouts.hub import LayerWeights
+from minirnn.io.layouts.plain import run_layer
+
+PROBE_STEPS, PROBE_ROWS, KEPT = 6, 2, 8
+"""All readings are first run on so many time steps and batch rows; those that fit there, and at least the KEPT best,
+are then run on all."""
+
+
+def find_layout(
+    weights: Mapping[str, Any] | Sequence[Any],
+    input: Any,
+    output: Any,
+    *,
+    initial_h: Any = None,
+    initial_c: Any = None,
+    tolerance: float | None = None,
+) -> Finding:
+    """Say which library's weights these are: cell, gate order, transposes, biases, kind of GRU, direction of time.
+
+    Parameters
+    ----------
+    weights : mapping or sequence of array_like
+        The arrays of one layer and one direction, in any order; names are only repeated in the answer.
+    input : (T, B, I), (B, T, I) or (T, I) array_like
+    output : array_like
+        What the cell gave for this input: at all time steps, with the axes in the order of the input's, or at the last
+        one, (B, H) or (H,).
+    initial_h, initial_c : (B, H) array_like, optional
+        The states before the first step; zeros by default.
+    tolerance : float, optional
+        The largest error that fits, as a part of the largest output. The default is 1e-4, and 1e-2 if something is
+        float16. Among the readings that fit, errors above 10 times the smallest are taken for chance.
+
+    Returns
+    -------
+    Finding
+
+    Raises
+    ------
+    ValueError
+        Input or output have a wrong rank, or don't fit each other.
+    TypeError
+        Some array does not hold numbers.
+    """
+    if not isinstance(weights, (Mapping, list, tuple)):
+        raise TypeError(f"find_layout: weights is a {type(weights).__name__}\n  expected a dict or list of arrays")
+    if tolerance is not None and not tolerance > 0:
+        raise ValueError(f"find_layout: tolerance is {tolerance}\n  expected above 0")
+    named = dict(weights) if isinstance(weights, Mapping) else {f"array {k}": a for k, a in enumerate(weights)}
+    arrays = {name: _floats(name, a) for name, a in named.items()}
+    x, y, batched = _pair(_floats("input", input), _floats("output", output))
+    dtype = np.result_type(np.float16, *(np.asarray(a).dtype for a in named.values()))
+    eps = max(float(np.finfo(np.result_type(np.float16, np.asarray(a))).eps) for a in (*named.values(), output))
+    scale = float(np.abs(y).max(initial=0)) or 1.0
+    limit = (tolerance or (1e-2 if eps > 1e-4 else 1e-4)) * scale
+
+    I, H = x.shape[2], y.shape[-1]
+    states = [_state(name, s, H) for name, s in (("initial_h", initial_h), ("initial_c", initial_c))]
+    ways = list(arrangements(x, y, batched))
+    probed = []
+    for storage in storages(arrays, I, H):
+        for reading in readings(storage):
+            layer = reading.layer()
+            probed += [(_error(reading, layer, way, states, probe=True), reading, way) for way in ways]
+    probed.sort(key=lambda one: one[0])
+    kept = [one for n, one in enumerate(probed) if n < KEPT or one[0] <= limit]
+    trials = [Trial(r, way.text, _error(r, r.layer(), way, states), dtype) for _, r, way in kept]
+    trials.sort(key=lambda trial: trial.error)
+
+    best = trials[0] if trials else None
+    fits: tuple[Trial, ...] = ()
+    if best is not None and best.error <= limit:
+        close = min(limit, max(10 * best.error, 8 * eps * scale))
+        fits = tuple(c for c in trials if c.error <= close)
+    status = ("none", "found", "ambiguous")[min(len(fits), 2)]
+    runner_up = next((c for c in trials if c is not best and c not in fits), None)
+    return Finding(status, fits, best, runner_up, len(probed))
+
+
+def _floats(name: str, a: Any) -> np.ndarray:
+    """The array as float64: the search must not add rounding of its own."""
+    try:
+        array = np.asarray(a)
+        if array.dtype.kind not in "fiu":
+            raise TypeError(f"its dtype is {array.dtype}")
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"find_layout: {name} is no array of numbers: {error}\n  expected floats") from None
+
+
+def _pair(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+    """The input with three axes, the output with three or (last step) two, and whether there was a batch axis."""
+    batched = x.ndim == 3
+    if x.ndim == 2 and y.ndim in (1, 2):
+        x, y = x[:, None], y[:, None] if y.ndim == 2 else y[None]  # (T, 1, I); (T, 1, H) or (1, H)
+    last = y.ndim == 2 and y.shape[0] in x.shape[:2]
+    if x.ndim != 3 or not (last or (y.ndim == 3 and x.shape[:2] == y.shape[:2])) or not x.size or not y.size:
+        raise ValueError(
+            f"find_layout: input has shape {x.shape}, output {y.shape}\n"
+            "  expected (T, B, I) and (T, B, H), or (B, T, I) and (B, T, H), or the last output, (B, H)"
+        )
+    return x, y, batched
+
+
+def _state(name: str, state: Any, H: int) -> np.ndarray | None:
+    if state is None:
+        return None
+    state = np.atleast_2d(_floats(name, state))
+    if state.ndim != 2 or state.shape[1] != H:
+        raise ValueError(f"find_layout: {name} has shape {state.shape}\n  expected (B, H), H = {H}")
+    return state
+
+
+def _error(
+    reading: Reading,
+    layer: LayerWeights,
+    arrangement: Arrangement,
+    states: Sequence[np.ndarray | None],
+    probe: bool = False,
+) -> float:
+    """The largest difference to the output; infinite where the states have another batch size."""
+    _, x, y = arrangement
+    B, H = x.shape[1], y.shape[-1]
+    if any(s is not None and s.shape[0] != B for s in states):
+        return math.inf
+    h, c = (np.zeros((B, H)) if s is None else s for s in states)
+    if probe:
+        x, h, c, y = x[:, :PROBE_ROWS], h[:PROBE_ROWS], c[:PROBE_ROWS], y[..., :PROBE_ROWS, :]
+        if y.ndim == 3:
+            x, y = x[:PROBE_STEPS], y[:PROBE_STEPS]
+    with np.errstate(over="ignore", invalid="ignore"):  # relu with wrong weights may run away
+        ours = run_layer(reading.rnn_mode, reading.gru, layer, x, h, c)
+        error = float(np.abs((ours if y.ndim == 3 else ours[-1]) - y).max())
+    return error if math.isfinite(error) else math.inf

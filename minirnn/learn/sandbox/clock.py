@@ -1,0 +1,103 @@
+"""How long an answer has been at work, such that a busy machine makes no answer wrong.
+
+What counts is the time that the answer's process used itself: on the processor, or asleep by its own will. While it
+waits for its turn on the processor, or for the judge, no time counts. Only a far limit by the clock ends such a wait.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from typing import NamedTuple
+
+INTERVAL = 0.05
+"""Seconds from one look at the process to the next."""
+
+
+class TimeIsUp(Exception):
+    """The process has used all the time that it was given."""
+
+
+class MachineIsBusy(Exception):
+    """The far limit has come, though the process has not used its own time."""
+
+
+class Usage(NamedTuple):
+    """What a process has used of the processor, in seconds, and whether it sleeps at this moment."""
+
+    seconds: float
+    asleep: bool
+
+
+def usage(pid: int) -> Usage | None:
+    """The usage of the process `pid`, or None if it has ended."""
+    if not os.path.isdir("/proc/self"):
+        return usage_from_ps(pid)
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            # Behind the name, which may hold anything: the state; numbers 11 and 12 are user and system time in ticks.
+            state, *numbers = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return Usage((int(numbers[10]) + int(numbers[11])) / os.sysconf("SC_CLK_TCK"), state == b"S")
+
+
+def usage_from_ps(pid: int) -> Usage | None:
+    """The same where there is no /proc, as on macOS."""
+    done = subprocess.run(["ps", "-o", "stat=,time=", "-p", str(pid)], capture_output=True, text=True)
+    if not done.stdout.strip():
+        return None
+    state, text = done.stdout.split()
+    seconds = 0.0
+    for part in text.split(":"):  # minutes and seconds, with or without hours
+        seconds = 60 * seconds + float(part)
+    return Usage(seconds, state[0] in "SI")
+
+
+class Clock:
+    """Counts a process's own time from now on.
+
+    Parameters
+    ----------
+    pid : int
+        The process.
+    own, far : float
+        Limits in seconds: of the process's own time, and by the clock.
+    """
+
+    def __init__(self, pid: int, own: float, far: float) -> None:
+        self.pid, self.own, self.far = pid, own, far
+        self.begun = self.looked = time.monotonic()
+        self.before = self.now = usage(pid) or Usage(0.0, False)
+        self.slept = 0.0
+
+    @property
+    def used(self) -> float:
+        """The process's own time so far, in seconds."""
+        return self.now.seconds - self.before.seconds + self.slept
+
+    def look(self, quiet_since: float | None) -> None:
+        """Take note of what the process does now, unless the last look was just before.
+
+        Parameters
+        ----------
+        quiet_since : float or None
+            When the judge began to wait for the process, if nothing has come since: only then it can be said to sleep.
+
+        Raises
+        ------
+        TimeIsUp, MachineIsBusy
+            One of the limits has come.
+        """
+        moment = time.monotonic()
+        if moment - self.looked < INTERVAL:
+            return
+        found = usage(self.pid) or self.now
+        if quiet_since is not None and found.asleep and found.seconds == self.now.seconds:
+            self.slept += moment - max(self.looked, quiet_since)
+        self.now, self.looked = found, moment
+        if self.used >= self.own:
+            raise TimeIsUp
+        if moment - self.begun >= self.far:
+            raise MachineIsBusy

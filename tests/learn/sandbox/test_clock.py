@@ -1,0 +1,117 @@
+"""The time that judges an answer is its own, on the processor or asleep, and never that of a busy machine."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from minirnn.learn import check as checking
+from minirnn.learn.sandbox import clock, parent
+from tests.learn.answers import body, checked, solution
+
+LOOP = "while True: pass"
+SLEEP = "import time; time.sleep(1000)"
+
+
+@pytest.fixture
+def process():
+    """Starts Python programs, and ends them."""
+    started = []
+
+    def start(code: str) -> subprocess.Popen[bytes]:
+        started.append(subprocess.Popen([sys.executable, "-S", "-c", code]))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.kill()
+        one.wait()
+
+
+class HeldUp(parent.Child):
+    """A process that gets no turn for a while, as on a busy machine, when it has called a function of the judge's."""
+
+    seconds: float | None = None  # None: it never gets one again
+
+    def call(self, message, callbacks=None):
+        def stopped(*arguments):
+            self.process.send_signal(signal.SIGSTOP)
+            if self.seconds is not None:
+                threading.Timer(self.seconds, self.process.send_signal, [signal.SIGCONT]).start()
+            return callbacks["f"](*arguments)
+
+        return super().call(message, {"f": stopped})
+
+
+def wait(watch: clock.Clock, seconds: float, quiet: bool = True) -> None:
+    """Look at a process for so long."""
+    since = time.monotonic()
+    while time.monotonic() - since < seconds:
+        time.sleep(clock.INTERVAL)
+        watch.look(since if quiet else None)
+
+
+@pytest.mark.parametrize("code", [LOOP, SLEEP])
+def test_work_and_sleep_count(process, code):
+    watch = clock.Clock(process(code).pid, 0.5, 300)
+    with pytest.raises(clock.TimeIsUp):
+        wait(watch, 200)
+    assert 0.5 <= watch.used < 60
+
+
+def test_sleep_does_not_count_while_something_has_come_from_the_process(process):
+    watch = clock.Clock(process(SLEEP).pid, 20, 300)
+    wait(watch, 1.5, quiet=False)
+    assert watch.slept == 0
+
+
+def test_a_process_that_gets_no_turn_meets_the_far_limit_only(process):
+    program = process(LOOP)
+    program.send_signal(signal.SIGSTOP)
+    time.sleep(0.2)
+    watch = clock.Clock(program.pid, 0.5, 1.5)
+    with pytest.raises(clock.MachineIsBusy):
+        wait(watch, 60)
+    assert watch.used < 0.5
+
+
+def test_a_process_that_has_ended_has_no_usage(process):
+    program = process("")
+    program.wait()
+    assert clock.usage(program.pid) is clock.usage_from_ps(program.pid) is None
+
+
+def test_ps_tells_the_same_where_there_is_no_proc(process):
+    program = process("for _ in range(30_000_000): pass\nimport time; time.sleep(1000)")
+    end = time.monotonic() + 200
+    while not (found := clock.usage(program.pid)).asleep and time.monotonic() < end:
+        time.sleep(0.05)
+    said = clock.usage_from_ps(program.pid)
+    assert said.asleep and found.asleep
+    assert abs(said.seconds - found.seconds) <= 1.1  # ps tells whole seconds on Linux
+
+
+def test_an_answer_that_waited_longer_than_its_limit_is_judged_all_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(checking, "Child", HeldUp)
+    monkeypatch.setattr(HeldUp, "seconds", 1.5)
+    one_call = body("ex04", "f(x)\nreturn 1.0, 1.0")
+    result = checked(tmp_path, "ex04", one_call, seconds=1.0)
+    assert [part.name for part in result.parts] == ["by_difference", "by_gradient"], result.message
+
+
+def test_an_answer_that_got_no_turn_is_not_called_wrong(tmp_path, monkeypatch):
+    monkeypatch.setattr(checking, "Child", HeldUp)
+    result = checked(tmp_path, "ex04", body("ex04", f"f(x)\n{LOOP}"), seconds=0.2)
+    assert result.score == 0 and "not judged: no answer within 2 s" in result.message
+    assert "the machine is busy, try again" in result.message
+
+
+def test_a_process_that_does_not_start_is_not_called_wrong(tmp_path, monkeypatch):
+    monkeypatch.setattr(parent, "STARTING", 0.0)
+    result = checked(tmp_path, "ex01", solution("ex01"))
+    assert "not judged: the process did not start within 0 s" in result.message
