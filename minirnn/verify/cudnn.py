@@ -17,7 +17,7 @@ import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.dropout import dropout_mask
 from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.verify import torch as verify_torch
+from minirnn.verify import torch_ops
 from minirnn.verify.case import Arrays, Case, Composed
 from minirnn.verify.tolerance import ACTIVATION, Count
 
@@ -96,7 +96,7 @@ def forward(
         x, h, c, params = split(net, inputs)
         if not time_major:
             x, h, c = (None if a is None else a.swapaxes(0, 1) for a in (x, h, c))
-        y = verify_torch.cudnn_network(net, lengths, masks, x, h, c, params)
+        y = torch_ops.cudnn_network(net, lengths, masks, x, h, c, params)
         return y if time_major else tuple(a.swapaxes(0, 1) for a in y)
 
     return Case(
@@ -126,7 +126,7 @@ def backprop(op: str, net: Network, ragged: bool, quick: bool = False) -> Case:
 
         count = len(inputs) // 2 + 1  # as many gradients arrive as there are outputs: one less than inputs
         xs, vs = inputs[:count], inputs[count:]
-        ys = verify_torch.cudnn_network(net, lengths, masks, *split(net, xs))
+        ys = torch_ops.cudnn_network(net, lengths, masks, *split(net, xs))
         return torch.autograd.grad(ys, xs, vs, create_graph=True)
 
     return Case(
