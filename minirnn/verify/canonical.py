@@ -25,7 +25,7 @@ GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
 def cases() -> Iterator[Case]:
-    """Both directions for every network; the older versions know no projection."""
+    """Cutting and joining for every network; the first version knows no projection."""
     for net in networks():
         quick = net.L == 2 and net.rnn_mode == "lstm" and net.D == 2 and net.skip == bool(net.num_proj)
         for version in ("", "_v2")[1 if net.num_proj else 0 :]:
@@ -118,6 +118,6 @@ def join(pieces: list[np.ndarray]) -> np.ndarray:
 
 
 def options_of(op: str, net: Network) -> dict[str, Any]:
-    """The attributes of a call; the older versions know no projection."""
+    """The attributes of a call; the first version knows no projection."""
     options: dict[str, Any] = {"rnn_mode": net.rnn_mode, "input_mode": net.input_mode, "direction": net.direction}
     return options | ({"num_proj": net.num_proj} if op.endswith("_v2") else {})
