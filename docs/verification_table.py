@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from minirnn.verify import report as verify_report
-from minirnn.verify import table as verify_table
+from minirnn.verify import report
+from minirnn.verify import table as tables
 
 STORED = Path(__file__).parent / "data" / "verify"
 
@@ -19,9 +19,9 @@ def table() -> str:
     """Worst error / tolerance of every op in every way, for each device."""
     parts = []
     for path in files():
-        head, results = verify_table.read(path)
-        compared = sum(r.cases for r in results if r.status != verify_table.ABSENT)
-        parts.append(verify_report.markdown(head, results))
+        head, results = tables.read(path)
+        compared = sum(r.cases for r in results if r.status != tables.ABSENT)
+        parts.append(report.markdown(head, results))
         used = f"NumPy {head['numpy']}" + (f" and torch {head['torch']}" if head["torch"] else "")
         parts.append(
             f"`docs/data/verify/{path.name}`: {compared} comparisons in {len(results)} cells, by minirnn"
@@ -32,12 +32,12 @@ def table() -> str:
 
 def tolerances() -> str:
     """The tolerances that were nearest to being missed, and how they arise."""
-    return verify_report.tolerances([result for path in files() for result in verify_table.read(path)[1]])
+    return report.tolerances([result for path in files() for result in tables.read(path)[1]])
 
 
 def ways() -> str:
     """What the columns mean."""
-    return "".join(f"- **{way}**: {meaning}\n" for way, meaning in verify_table.WAYS.items())
+    return "".join(f"- **{way}**: {meaning}\n" for way, meaning in tables.WAYS.items())
 
 
 def write(path: Path) -> None:

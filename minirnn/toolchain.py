@@ -1,9 +1,8 @@
-"""What the CUDA devices need on this machine: what was found, and the one command that would bring what is missing."""
+"""What the CUDA devices need: what was found on this machine, and the one command that brings each missing tool."""
 
 from __future__ import annotations
 
 import ctypes
-import importlib.metadata
 import os
 import re
 import shlex
@@ -13,6 +12,8 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from minirnn.machine import installed_version, python
 
 # package manager -> the command that brings a C++ compiler, and nvcc
 INSTALL = {
@@ -29,7 +30,11 @@ CUDA_ERROR_NO_DEVICE = 100
 
 @dataclass(frozen=True)
 class Tool:
-    """Something a device needs: what is there (None: missing), or else the command that brings it, or why none can."""
+    """Something that a device needs.
+
+    `found` says what is there. Where it is None, the tool is missing, and `fix` is the command that brings it, or
+    `why_not` says why none can.
+    """
 
     name: str
     found: str | None
@@ -43,7 +48,7 @@ def find_all() -> list[Tool]:
 
 
 def for_a_gpu() -> Iterator[Tool]:
-    """What the device `cuda` needs, but for the C++ compiler; each is looked for when its turn comes."""
+    """What the device `cuda` needs besides the C++ compiler; each tool is looked for when its turn comes."""
     yield (driver := nvidia_driver())
     yield (nvcc := find_nvcc())
     wanted = extra(driver, nvcc)
@@ -53,13 +58,13 @@ def for_a_gpu() -> Iterator[Tool]:
 
 def extra(driver: Tool | None = None, nvcc: Tool | None = None) -> str:
     """The one of minirnn's extras that fits this machine: cuBLAS must not be newer than the driver."""
-    # Without a driver go by the toolkit.
+    # Without a driver the toolkit decides.
     generation = re.search(r"\d+(?=\.)", (driver or nvidia_driver()).found or (nvcc or find_nvcc()).found or "")
     return "cuda12" if generation and int(generation[0]) < 13 else "cuda"
 
 
 def missing(tool: Tool) -> str:
-    """A line on a tool that was not found."""
+    """The line that tells of a tool that was not found."""
     return f"missing. To get it: {tool.fix}" if tool.fix else f"missing: {tool.why_not}"
 
 
@@ -129,14 +134,6 @@ def package(name: str, distribution: str, extra: str) -> Tool:
     return Tool(name, version, None if version else pip_install(extra))
 
 
-def installed_version(distribution: str) -> str | None:
-    """The version of an installed package, without importing it."""
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
 def pip_install(extra: str) -> str:
     """The command that installs one of minirnn's extras into this Python."""
     # Pip reads the extra off the installed minirnn; if none is installed, it must not look for one by its name.
@@ -145,19 +142,8 @@ def pip_install(extra: str) -> str:
 
 
 def pip() -> str:
-    """How pip of this Python is called."""
-    return f"{shlex.quote(short(sys.executable))} -m pip"
-
-
-def short(path: str) -> str:
-    """`path` as a user in the current folder would type it."""
-    try:
-        inside = os.path.relpath(path)
-    except ValueError:  # another drive
-        return path
-    if inside.startswith(os.pardir):
-        return path
-    return inside if os.sep in inside else os.path.join(os.curdir, inside)
+    """How the user can call the pip of this Python."""
+    return f"{python()} -m pip"
 
 
 def _install_commands() -> tuple[str, str]:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import minirnn as mr
-from minirnn.commands.explain import explained
 from minirnn.devices.cuda.sim.options import SimOptions
+from minirnn.explain.ops import explained
 from minirnn.learn.course import load
 
 ROOT = Path(__file__).parents[1]

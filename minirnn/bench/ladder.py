@@ -1,29 +1,27 @@
 """``minirnn bench --ladder``: what each rung of the CudnnRNN ladder does, counted in the simulator.
 
 Launches, products, barriers and bytes are the same in every run and on every machine; they say what a rung saves, not
-how long it takes. Layouts are those of a large GPU: one block a multiprocessor, its shared memory.
+how long it takes. Each layer is planned as for a large GPU, with its shared memory and one block a multiprocessor.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 import numpy as np
 
+from minirnn.bench.calls import Call, Size
+from minirnn.bench.launches import launching
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import Matrix
 from minirnn.devices.cuda.launch.cudnn_rnn import layout as layouts
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, RUNGS
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
-from minirnn.io.atomic import atomic_write
-from minirnn.user_error import user_mistakes
 
 SIZES = (
     (16, 1, 64, 64),
@@ -34,7 +32,8 @@ SIZES = (
     (16, 1, 128, 128),
     (16, 1, 256, 256),
 )
-"""T, B, I, H: one, and from there two more along each of T, B and H (with I). Small: the simulator is slow."""
+"""T, B, I, H: one size, and from there two more along each of T, B and H (with I). The simulator is slow, so all are
+small."""
 COUNTS = {
     "launches": "by the host: kernels, products, recordings",
     "products": "matrix products, by the library on a GPU",
@@ -49,35 +48,33 @@ RECORDED = "steps, recorded"
 """The lowest rung with its loops as CUDA graphs."""
 TIMES = "not yet measured on a GPU"
 MOST_ACCESSES = 8_000_000
-"""Of one launch, for which there is room."""
+"""There is room for so many accesses of one launch."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the ladder of CudnnRNN")
-    group.add_argument("--ladder", action="store_true", help="count what each rung does, in the simulator")
+def header() -> str:
+    """The first line of the table."""
+    return f"{'lstm T,B,I,H':16}{'':28}" + "".join(f"{name:>18}" for name in COUNTS)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Print the table; write it to ``--json``."""
-    rows = []
-    print(f"{'lstm T,B,I,H':16}{'':28}" + "".join(f"{name:>18}" for name in COUNTS))
-    with user_mistakes():
-        for size in SIZES:
-            for rung in RUNGS:
-                for row in counted(size, rung):
-                    rows.append(row)
-                    where = f"{','.join(map(str, size)):16}{row['pass']:10}{row['rung']:18}"
-                    print(where + "".join(f"{row['counts'][name]:18,}" for name in COUNTS), flush=True)
-    print(f"times: {TIMES}")
-    if args.json:
-        with atomic_write(Path(args.json), "w") as file:
-            device = f"cuda-sim with the layouts of an {H200.name}"
-            json.dump({"device": device, "times": TIMES, "counts": COUNTS, "rows": rows}, file, indent=1)
-    return 0
+def line(row: dict[str, Any]) -> str:
+    """One row of the table."""
+    where = f"{','.join(map(str, row['size'])):16}{row['pass']:10}{row['rung']:18}"
+    return where + "".join(f"{row['counts'][name]:18,}" for name in COUNTS)
 
 
-def counted(size: tuple[int, int, int, int], rung: str) -> Iterator[dict[str, Any]]:
-    """The counts of one layer forward and backward; a pass that this rung does not have gives none.
+def about() -> dict[str, Any]:
+    """What the file says before its rows."""
+    return {"device": f"cuda-sim with the layouts of an {H200.name}", "times": TIMES, "counts": COUNTS}
+
+
+def count_all() -> Iterator[dict[str, Any]]:
+    """All rows of the table, each as soon as it is counted."""
+    for size, rung in product(SIZES, RUNGS):
+        yield from counted(size, rung)
+
+
+def counted(size: Size, rung: str) -> Iterator[dict[str, Any]]:
+    """The counts of one layer forward and backward; a pass that this rung does not have gives no row.
 
     The lowest rung has a second pair of rows: the same work, its loops run from recordings.
     """
@@ -107,8 +104,8 @@ def counted(size: tuple[int, int, int, int], rung: str) -> Iterator[dict[str, An
             yield row_of(size, RECORDED, way, Counter(counts | {"launches": launches}))
 
 
-def passes(device: Cuda, size: tuple[int, int, int, int]) -> tuple[Callable[[], None], Callable[[], None]]:
-    """One layer with random inputs: its forward pass, and the backward pass of the last forward one."""
+def passes(device: Cuda, size: Size) -> tuple[Call, Call]:
+    """The forward pass of one layer with random inputs, and the backward pass of the last forward one."""
     T, B, I, H = size
     rng = np.random.default_rng(0)
 
@@ -132,7 +129,7 @@ def passes(device: Cuda, size: tuple[int, int, int, int]) -> tuple[Callable[[], 
     return forward, backward
 
 
-def recorded_launches(size: tuple[int, int, int, int]) -> list[int]:
+def recorded_launches(size: Size) -> list[int]:
     """What the host launches for each pass of the lowest rung once both are recorded."""
     device = Cuda(SimDriver(SimOptions()))  # in check mode no address comes again
     device.cudnn_rnn_rung, device.recordings.enabled = RUNGS[0], True
@@ -153,26 +150,19 @@ def row_of(size: tuple[int, ...], rung: str, way: str, counts: Counter[str]) -> 
 
 @contextmanager
 def counting(device: Cuda) -> Iterator[Counter[str]]:
-    """Inside the block, what the device's kernels and products do is added up."""
+    """Inside the block, the counts of what the device's kernels and products do grow."""
     counts: Counter[str] = Counter()
     driver: Any = device.driver
-    kernel_of, gemm, before = device.kernel_of, driver.gemm, driver.launches
+    gemm, before = driver.gemm, driver.launches
 
-    def noting(*which: Any) -> Any:
-        kernel: Any = kernel_of(*which)
-
-        def launch(*args: Any, **sizes: Any) -> None:
-            trace = kernel.traced(*args, **sizes, capacity=MOST_ACCESSES)
-            stats = driver.stats
-            assert stats.accesses <= MOST_ACCESSES
-            counts["kernel bytes"] += 32 * trace.sectors_in_all()
-            counts["sent"] += stats.bytes_sent
-            counts["block barriers"] += stats.barriers
-            counts["cluster barriers"] += stats.cluster_barriers
-
-        launch.name = kernel.name  # type: ignore[attr-defined]
-        launch.max_resident_blocks = kernel.max_resident_blocks  # type: ignore[attr-defined]
-        return launch
+    def launch(kernel: Any, args: tuple[Any, ...], sizes: dict[str, Any]) -> None:
+        trace = kernel.traced(*args, **sizes, capacity=MOST_ACCESSES)
+        stats = driver.stats
+        assert stats.accesses <= MOST_ACCESSES
+        counts["kernel bytes"] += 32 * trace.sectors_in_all()
+        counts["sent"] += stats.bytes_sent
+        counts["block barriers"] += stats.barriers
+        counts["cluster barriers"] += stats.cluster_barriers
 
     def multiply(a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
         gemm(a, b, c, beta, batch)
@@ -180,10 +170,10 @@ def counting(device: Cuda) -> Iterator[Counter[str]]:
         elements = sum(m.rows * m.cols for m in (a, b, c, *([c] if beta else [])))
         counts["product bytes"] += elements * batch * c.dtype.itemsize
 
-    device.kernel_of = noting  # type: ignore[method-assign,assignment]
     driver.gemm = multiply
     try:
-        yield counts
+        with launching(device, launch):
+            yield counts
     finally:
-        del device.kernel_of, driver.gemm
+        del driver.gemm
         counts["launches"] = driver.launches - before

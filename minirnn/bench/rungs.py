@@ -9,24 +9,24 @@ are stored so.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from minirnn.bench.times import QUICK_SIZES, SIZES, Clock, Row, our_calls
-from minirnn.bench.torch import torch_calls, torch_rounding
+from minirnn.bench.calls import Call, Size, our_calls, torch_calls, torch_rounding
+from minirnn.bench.times import QUICK_SIZES, SIZES, Clock, Row
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
 
-MORE_SIZES = ((1024, 8, 2048, 2048), (512, 16, 128, 128), (256, 64, 192, 192), (128, 20, 512, 512))
-"""Weights that fit on no chip; few units, for which cuDNN has kernels of its own; a batch that is no multiple of 8."""
+MORE_SIZES: tuple[Size, ...] = ((1024, 8, 2048, 2048), (512, 16, 128, 128), (256, 64, 192, 192), (128, 20, 512, 512))
+"""Sizes whose weights fit on no chip; with few units, for which cuDNN has CUDA kernels of its own; with a batch that is
+no multiple of 8."""
 PRECISIONS = {"float32": ("float32", False), "tf32": ("float32", True), "float16": ("float16", False)}
 """Name -> dtype of the arrays, and whether products may round to TF32."""
 ROUNDS, SECONDS = 15, 0.01
-"""Samples of each number; each takes at least so long."""
-
-Call = Callable[[], Any]
+"""The number of samples of each number, and the time that each takes at least."""
 
 
 def ladder(device: Any, quick: bool) -> Iterator[Row]:
@@ -37,16 +37,15 @@ def ladder(device: Any, quick: bool) -> Iterator[Row]:
     """
     if not hasattr(device, "cudnn_rnn_rung"):
         return
-    for T, B, I, H in QUICK_SIZES if quick else SIZES + MORE_SIZES:
-        for op in ("lstm", "gru"):
-            for precision, (dtype, tf32) in PRECISIONS.items():
-                with torch_rounding(tf32):
-                    theirs = torch_calls(device.name, T, B, I, H, dtype)
-                    for what, call in our_calls(device, op, T, B, I, H, dtype).items():
-                        about = {"op": op, "pass": what, "size": [T, B, I, H], "precision": precision}
-                        torch = (theirs[op, what], theirs["wait", ""]) if theirs else None
-                        for row in in_turns(device, call, torch, tf32, quick):
-                            yield about | row
+    sizes = QUICK_SIZES if quick else SIZES + MORE_SIZES
+    for size, op, (precision, (dtype, tf32)) in product(sizes, ("lstm", "gru"), PRECISIONS.items()):
+        with torch_rounding(tf32):
+            theirs = torch_calls(device.name, op, size, dtype)
+            for what, call in our_calls(device, op, size, dtype).items():
+                about = {"op": op, "pass": what, "size": list(size), "precision": precision}
+                torch = (theirs[what], theirs["wait"]) if theirs else None
+                for row in in_turns(device, call, torch, tf32, quick):
+                    yield about | row
 
 
 def in_turns(device: Any, call: Call, torch: tuple[Call, Call] | None, tf32: bool, quick: bool) -> list[Row]:
@@ -55,9 +54,8 @@ def in_turns(device: Any, call: Call, torch: tuple[Call, Call] | None, tf32: boo
     rounds, at_least = (1, 0.0) if quick else (ROUNDS, SECONDS)
     repeats: dict[int, int] = {}
     samples: dict[int, list[float]] = {k: [] for k in range(-1 if torch else 0, len(ways))}  # -1: torch
-    for number in range(
-        -2, rounds
-    ):  # the first two compile, record, fill caches, and say how many calls a sample takes
+    for number in range(-2, rounds):
+        # The first two rounds compile, record, fill caches, and say how many calls a sample takes.
         for k in samples:
             n = repeats.get(k, 1)
             if k < 0:
@@ -82,11 +80,12 @@ def in_turns(device: Any, call: Call, torch: tuple[Call, Call] | None, tf32: boo
 
 
 def spread(samples: list[float]) -> list[float]:
+    """The 10th and the 90th percentile."""
     return [float(value) for value in np.percentile(samples, (10, 90))]
 
 
 def device_seconds(device: Any, call: Call) -> float:
-    """On a GPU by its own clock."""
+    """Seconds of one call, on a GPU by its own clock."""
     timed = getattr(device.driver, "seconds", None)
     if timed is not None:
         return float(timed(call))

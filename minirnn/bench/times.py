@@ -8,20 +8,27 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.bench.torch import torch_calls, torch_rounding
+from minirnn.bench.calls import Call, Size, our_calls, torch_calls, torch_rounding
+from minirnn.bench.launches import Launch, recorded
 from minirnn.devices.base import Device
 
-SIZES = ((256, 1, 256, 256), (128, 16, 512, 512), (100, 64, 512, 512), (100, 64, 1024, 1024), (512, 32, 1024, 1024))
-QUICK_SIZES = ((4, 2, 8, 8),)
+SIZES: tuple[Size, ...] = (
+    (256, 1, 256, 256),
+    (128, 16, 512, 512),
+    (100, 64, 512, 512),
+    (100, 64, 1024, 1024),
+    (512, 32, 1024, 1024),
+)
+QUICK_SIZES: tuple[Size, ...] = ((4, 2, 8, 8),)
 CELLS = ((64, 1024), (4096, 1024))  # B, H
 QUICK_CELLS = ((4, 8),)
 PRODUCTS = (1024, 4096, 8192)
@@ -39,7 +46,7 @@ class Clock:
     ----------
     device : Device
     samples : int
-        Of each number.
+        So many are taken for each number.
     seconds : float
         Each sample takes at least so long.
     """
@@ -47,15 +54,16 @@ class Clock:
     def __init__(self, device: Device, samples: int, seconds: float) -> None:
         self.device, self.samples, self.at_least = device, samples, seconds
 
-    def __call__(self, work: Callable[[], Any], wait: Callable[[], Any] | None = None) -> float:
-        """Seconds a call. `wait` waits for its work; by default that of the device."""
+    def __call__(self, work: Call, wait: Call | None = None) -> float:
+        """Seconds of one call. `wait` waits until its work is done, by default the work of the device."""
         wait = wait or self.device.synchronize
         self.sample(work, wait, 1)  # compiles, fills caches
         n = max(1, round(self.at_least / max(self.sample(work, wait, 1), 1e-7)))
         return statistics.median(self.sample(work, wait, n) for _ in range(self.samples))
 
     @staticmethod
-    def sample(work: Callable[[], Any], wait: Callable[[], Any], n: int) -> float:
+    def sample(work: Call, wait: Call, n: int) -> float:
+        """Seconds of one call, the mean of `n`."""
         wait()
         start = time.perf_counter()
         for _ in range(n):
@@ -107,45 +115,6 @@ def latencies(clock: Clock) -> Iterator[Row]:
         yield {"what": "wait for nothing", "seconds": clock(device.synchronize)}
 
 
-class Recorded:
-    """One launch, to be done again."""
-
-    def __init__(self, kernel: Any, args: tuple[Any, ...], sizes: dict[str, Any]) -> None:
-        self.name, self.kernel, self.args, self.sizes = kernel.name, kernel, args, sizes
-
-    def again(self) -> None:
-        self.kernel(*self.args, **self.sizes)
-
-    @property
-    def nbytes(self) -> int:
-        """Of all arrays it is given: each is read once or written once."""
-        return sum(getattr(a, "nbytes", 0) for a in self.args if hasattr(a, "ptr"))
-
-
-@contextmanager
-def recorded(device: Any) -> Iterator[list[Recorded]]:
-    """Inside the block, the launches of a CUDA device are written down as they happen."""
-    launches: list[Recorded] = []
-    kernel_of = device.kernel_of
-
-    def noting(*which: Any) -> Any:
-        kernel = kernel_of(*which)
-
-        def launch(*args: Any, **sizes: Any) -> None:
-            launches.append(Recorded(kernel, args, sizes))
-            kernel(*args, **sizes)
-
-        launch.name = kernel.name  # type: ignore[attr-defined]
-        launch.max_resident_blocks = kernel.max_resident_blocks  # type: ignore[attr-defined]
-        return launch
-
-    device.kernel_of = noting
-    try:
-        yield launches
-    finally:
-        del device.kernel_of
-
-
 def kernels(clock: Clock, quick: bool) -> Iterator[Row]:
     """The elementwise kernels of the cells, each launch alone; nothing on a device that launches none."""
     device = clock.device
@@ -156,7 +125,7 @@ def kernels(clock: Clock, quick: bool) -> Iterator[Row]:
             for name, step in cells(device, B, 8, H, dtype).items():
                 with recorded(device) as launches:
                     step()
-                # Of several launches of one kernel the largest stands for all.
+                # The largest launch of a kernel stands for all of its launches.
                 largest = {launch.name: launch for launch in sorted(launches, key=lambda one: one.nbytes)}
                 for launch in largest.values():
                     seconds = kernel_seconds(clock, launch)
@@ -172,8 +141,8 @@ def kernels(clock: Clock, quick: bool) -> Iterator[Row]:
                     }
 
 
-def kernel_seconds(clock: Clock, launch: Recorded) -> float:
-    """By events on the stream, where there are any."""
+def kernel_seconds(clock: Clock, launch: Launch) -> float:
+    """Seconds of one launch, by events on the stream where the driver has them."""
     between_events = getattr(clock.device.driver, "seconds", None)
     if between_events is None:
         return clock(launch.again)
@@ -187,8 +156,8 @@ def kernel_seconds(clock: Clock, launch: Recorded) -> float:
     return statistics.median(between_events(many) / n for _ in range(clock.samples))
 
 
-def cells(device: Device, B: int, I: int, H: int, dtype: str) -> dict[str, Callable[[], Any]]:
-    """One step of each cell, forward and backward, as a device computes it. Few inputs keep the products small."""
+def cells(device: Device, B: int, I: int, H: int, dtype: str) -> dict[str, Call]:
+    """One step of each cell, forward and backward, as the device computes it. Few inputs keep the products small."""
     rng = np.random.default_rng(0)
 
     def draw(*shape: int) -> Any:
@@ -223,41 +192,14 @@ def products(clock: Clock, quick: bool) -> Iterator[Row]:
 
 def sequences(clock: Clock, quick: bool) -> Iterator[Row]:
     """block_lstm, and cudnn_rnn against torch where torch has the same kind of device."""
-    for T, B, I, H in QUICK_SIZES if quick else SIZES:
-        for dtype in ("float32",) if quick else ("float32", "float16"):
-            calls: dict[tuple[str, str], Callable[[], Any]] = {}
-            for op in ("block_lstm", "lstm", "gru"):
-                calls |= {(op, what): call for what, call in our_calls(clock.device, op, T, B, I, H, dtype).items()}
-            theirs = torch_calls(clock.device.name, T, B, I, H, dtype)
-            for (op, what), call in calls.items():
-                row: Row = {"op": op, "pass": what, "size": [T, B, I, H], "dtype": dtype, "seconds": clock(call)}
-                if (op, what) in theirs:
-                    with torch_rounding(bool(getattr(getattr(clock.device, "driver", None), "tf32", False))):
-                        row["torch_seconds"] = clock(theirs[op, what], theirs["wait", ""])
-                    row["times_faster_than_torch"] = row["torch_seconds"] / row["seconds"]
-                yield row
-
-
-def our_calls(device: Device, op: str, T: int, B: int, I: int, H: int, dtype: str) -> dict[str, Callable[[], Any]]:
-    """The passes of `block_lstm`, or of `cudnn_rnn` in a mode: one layer, one direction."""
-    rng = np.random.default_rng(0)
-
-    def draw(*shape: int, scale: float = 1.0) -> mr.Tensor:
-        return mr.tensor((scale * rng.standard_normal(shape)).astype(dtype), True, device)
-
-    x, dy = draw(T, B, I), draw(T, B, H).detach()
-    if op == "block_lstm":
-        peepholes = [draw(H) for _ in range(3)]
-        inputs = [x, draw(B, H), draw(B, H), draw(I + H, 4 * H, scale=H**-0.5), *peepholes, draw(4 * H)]
-        output = lambda training: ops.block_lstm(T, *inputs).h  # noqa: E731
-    else:
-        size = ops.cudnn_rnn_params_size(1, H, I, rnn_mode=op)
-        inputs = [x, draw(1, B, H), draw(1, B, H), draw(size, scale=0.6 * H**-0.5)]
-        output = lambda training: ops.cudnn_rnn(*inputs, rnn_mode=op, is_training=training).output  # noqa: E731
-    wanted = [t for k, t in enumerate(inputs) if op != "gru" or k != 2]
-
-    def forward() -> Any:
-        with mr.no_grad():
-            return output(False)
-
-    return {"forward": forward, "forward+backward": lambda: mr.grad([output(True)], wanted, [dy])}
+    device, dtypes = clock.device, ("float32",) if quick else ("float32", "float16")
+    tf32 = bool(getattr(getattr(device, "driver", None), "tf32", False))
+    for size, dtype, op in product(QUICK_SIZES if quick else SIZES, dtypes, ("block_lstm", "lstm", "gru")):
+        theirs = torch_calls(device.name, op, size, dtype)
+        for what, call in our_calls(device, op, size, dtype).items():
+            row: Row = {"op": op, "pass": what, "size": list(size), "dtype": dtype, "seconds": clock(call)}
+            if theirs:
+                with torch_rounding(tf32):
+                    row["torch_seconds"] = clock(theirs[what], theirs["wait"])
+                row["times_faster_than_torch"] = row["torch_seconds"] / row["seconds"]
+            yield row

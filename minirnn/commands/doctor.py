@@ -4,25 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
-import shlex
-import shutil
-import sys
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-import minirnn as mr
-from minirnn import toolchain
-from minirnn._version import __version__
-from minirnn.user_error import one_line
-
-PACKAGES = ("numpy", "matplotlib", "tqdm", "safetensors", "torch")
-LINES = 4  # of a reason why a device doesn't work: a compiler can have much to say
-SLOWS_NUMPY = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+from minirnn import doctor
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,125 +14,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the report. The exit status is 0 when the `cpu` device works, else 1."""
-    report = examine()
-    print(json.dumps(report, indent=2) if args.json else render(report))
+    report = doctor.examine()
+    print(json.dumps(report, indent=2) if args.json else doctor.render(report))
     return 0 if report["devices"]["cpu"] is None else 1
-
-
-def examine() -> dict[str, Any]:
-    """All that the report says, as JSON types."""
-    devices = examine_devices()
-    return {
-        "minirnn": __version__,
-        "python": {"version": platform.python_version(), "executable": sys.executable},
-        "platform": {"system": platform.platform(), "machine": platform.machine(), "cores": os.cpu_count()},
-        "packages": {name: toolchain.installed_version(name) for name in PACKAGES},
-        "blas": blas(),
-        "cuda_tools": [asdict(tool) for tool in toolchain.find_all()],
-        "devices": devices,
-        "default_device": default_device(),
-        "warnings": warnings(devices),
-        "next": next_command(devices),
-    }
-
-
-def blas() -> str:
-    """The library with which NumPy multiplies matrices."""
-    config: Any = np.show_config(mode="dicts")
-    found = config["Build Dependencies"]["blas"]
-    return f"{found['name']} {found.get('version', '')}".strip()
-
-
-def examine_devices() -> dict[str, str | None]:
-    """Name -> None if the device computes a gradient right, else why not."""
-    reasons = mr.devices.available()
-    for name, reason in reasons.items():
-        reasons[name] = reason if reason is not None else try_device(name)
-    return reasons
-
-
-def try_device(name: str) -> str | None:
-    """One gradient on the device: d(x * x)/dx = 2x."""
-    data = np.array([1.5, -2.0, 0.25], dtype=np.float32)
-    try:
-        x = mr.tensor(data, requires_grad=True, device=name)
-        (x * x).sum().backward()
-        gradient = x.grad.numpy()  # type: ignore[union-attr]
-    except Exception as error:  # whatever it is, it is what the report has to say
-        return f"{type(error).__name__}: {error}"
-    return None if np.array_equal(gradient, 2 * data) else f"computes wrong gradients: {gradient} instead of {2 * data}"
-
-
-def default_device() -> str:
-    return os.environ.get("MINIRNN_DEVICE") or "cpu"
-
-
-def warnings(devices: dict[str, str | None]) -> list[str]:
-    found = [
-        f"{name} is set: it can make NumPy's matrix products several times slower. Try: unset {name}"
-        for name in SLOWS_NUMPY
-        if name in os.environ
-    ]
-    if os.environ.get("MINIRNN_DEBUG", "0") not in ("", "0"):
-        found.append("MINIRNN_DEBUG is set: the CUDA devices wait for every launch. Try: unset MINIRNN_DEBUG")
-    default = default_device()
-    if default not in devices:
-        found.append(f"MINIRNN_DEVICE is {default}: no such device. Try: unset MINIRNN_DEVICE")
-    elif devices[default] is not None and default != "cpu":
-        found.append(f"MINIRNN_DEVICE is {default}: that device does not work here. Try: unset MINIRNN_DEVICE")
-    return found
-
-
-def next_command(devices: dict[str, str | None]) -> str:
-    if devices["cpu"] is not None:
-        return f"{shlex.quote(toolchain.short(sys.executable))} -m pip install --force-reinstall numpy"
-    return f"{this_program()} train"
-
-
-def this_program() -> str:
-    """How the user can call `minirnn` from here."""
-    script = Path(sys.argv[0])
-    if script.name != "minirnn":
-        return f"{shlex.quote(toolchain.short(sys.executable))} -m minirnn"
-    return "minirnn" if shutil.which("minirnn") == str(script) else shlex.quote(toolchain.short(str(script)))
-
-
-def render(report: dict[str, Any]) -> str:
-    python, system, packages = report["python"], report["platform"], report["packages"]
-    lines = [
-        ("minirnn", report["minirnn"]),
-        ("Python", f"{python['version']}  {toolchain.short(python['executable'])}"),
-        ("platform", f"{system['system']}, {system['cores']} cores"),
-        *((name, package_line(name, version, report["blas"])) for name, version in packages.items()),
-        "",
-        "What the CUDA devices need (cuda-sim: only the C++ compiler)",
-        *((tool["name"], tool_line(tool)) for tool in report["cuda_tools"]),
-        "",
-        "Devices",
-        *((name, device_line(name, reason, report)) for name, reason in report["devices"].items()),
-        "",
-        *(f"Warning: {warning}" for warning in report["warnings"]),
-        *([""] if report["warnings"] else []),
-        f"Next, try: {report['next']}",
-    ]
-    return "\n".join(line if isinstance(line, str) else f"  {line[0]:<14} {line[1]}" for line in lines)
-
-
-def package_line(name: str, version: str | None, blas: str) -> str:
-    if name == "torch":
-        return f"{version}  (only some tests compare with it)" if version else "not installed; only some tests use it"
-    if version is None:
-        return f"missing. To get it: {shlex.quote(toolchain.short(sys.executable))} -m pip install {name}"
-    return f"{version}  BLAS: {blas}" if name == "numpy" else version
-
-
-def tool_line(tool: dict[str, Any]) -> str:
-    if tool["found"]:
-        return str(tool["found"])
-    return toolchain.missing(toolchain.Tool(**tool))
-
-
-def device_line(name: str, reason: str | None, report: dict[str, Any]) -> str:
-    if reason is not None:
-        return one_line("\n".join(reason.removeprefix(f"{name}: ").splitlines()[:LINES]))
-    return "works (default)" if name == report["default_device"] else "works"

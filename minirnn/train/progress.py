@@ -8,16 +8,19 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-PLAIN_EVERY = 100  # steps
+PLAIN_EVERY = 100
+"""Without a terminal, a line is printed after so many steps."""
 
 
 class Interrupt:
-    """While training, Ctrl-C only sets `requested`: the step and whatever is being saved are completed.
+    """While a run trains, Ctrl-C only sets `requested`: the step and whatever is being saved are completed.
 
-    Inside ``with interrupt.at_once():``, for work that can be done again, it raises KeyboardInterrupt as usual.
+    Inside ``with interrupt.at_once():``, which is for work that can be done again, Ctrl-C raises KeyboardInterrupt.
     """
 
     def __init__(self) -> None:
@@ -42,19 +45,13 @@ class Interrupt:
         if self._at_once:
             raise KeyboardInterrupt
 
-    def at_once(self) -> _AtOnce:
-        return _AtOnce(self)
-
-
-class _AtOnce:
-    def __init__(self, interrupt: Interrupt) -> None:
-        self.interrupt = interrupt
-
-    def __enter__(self) -> None:
-        self.interrupt._at_once = True
-
-    def __exit__(self, *error: object) -> None:
-        self.interrupt._at_once = False
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        try:
+            self._at_once = True
+            yield
+        finally:
+            self._at_once = False
 
 
 class Progress:

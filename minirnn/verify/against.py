@@ -16,7 +16,7 @@ def limit(then: Result) -> float:
     """The error that a cell may have now."""
     if then.error is None or not then.tolerance:
         return 0.0
-    if then.cell.way == "differences":  # nothing but rounding, and so is their change: a LAMBDA-th of the tolerance
+    if then.cell.way == "differences":  # errors and their changes are nothing but rounding
         return max(WORSE * then.error, then.tolerance / LAMBDA)
     return max(WORSE * then.error, FLOOR * UNIT[then.cell.dtype])
 
@@ -39,7 +39,7 @@ def compare(
     results : iterable of Result
         The cells computed now, perhaps fewer.
     devices, ops : containers of str
-        What the run was asked for: other cells of the baseline are left alone.
+        What the run was asked for; other cells of the baseline are left alone.
     """
     worse, notes = [], []
     now = {result.cell: result for result in results}

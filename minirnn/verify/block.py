@@ -1,19 +1,20 @@
 """Cases of the block ops: LSTMBlockCell, BlockLSTM, BlockLSTMV2, GRUBlockCell and their Grad ops.
 
-Weights have the size 1 / sqrt(I + H), so that pre-activations are of size 1. What a Grad op takes as saved values is
-random: it is a function of them.
+Weights have the size 1 / sqrt(I + H), so that pre-activations are of size 1. The saved values that a Grad op takes are
+random, for it is a function of them like of its other inputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from minirnn import ops
-from minirnn.verify import torch as verify_torch
+from minirnn.verify import torch_ops
 from minirnn.verify.case import Arrays, Case
 from minirnn.verify.tolerance import ACTIVATION, Count
 
@@ -27,167 +28,152 @@ LSTM_GRADIENTS = {
     "cell": ("cs_prev_grad", "dicfo", "wci_grad", "wcf_grad", "wco_grad"),
     "block": tuple(f"{name}_grad" for name in ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")),
 }
-LSTM_STEP, LSTM_STEP_GRAD = 4 + 2 * ACTIVATION, 12  # elementwise roundings of a step on the longest path
+LSTM_STEP, LSTM_STEP_GRAD = 4 + 2 * ACTIVATION, 12
 GRU_STEP, GRU_STEP_GRAD = 5 + 2 * ACTIVATION, 12
+"""Elementwise roundings of a step on the longest path, forward and backward."""
 
-# variant -> attributes; numbers that every dtype holds exactly
 CELL_VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {"cell_clip": 0.0},
     "peepholes": {"cell_clip": 0.0, "use_peephole": True, "forget_bias": 0.25},
     "active clip": {"cell_clip": 0.5, "use_peephole": True},
 }
+"""Name -> attributes, numbers that every dtype holds exactly."""
 SEQUENCE_VARIANTS: dict[str, dict[str, Any]] = {
     **CELL_VARIANTS,
     "short, peepholes": {"cell_clip": 0.0, "use_peephole": True, "steps_left_out": 1},
     "no step": {"cell_clip": 0.0, "steps_left_out": 9},
 }
+"""The same for sequences, and how many time steps are left out at their end."""
 
 
 def cases() -> Iterator[Case]:
     """All cases of the block ops."""
-    for variant, attributes in CELL_VARIANTS.items():
-        for B, I, H in CELLS:
-            yield lstm_cell(variant, attributes, B, I, H)
-    for variant in ("plain", "peepholes"):
-        for B, I, H in CELLS:
-            yield lstm_cell_grad(variant, variant == "peepholes", B, I, H)
-    for op in ("block_lstm", "block_lstm_v2"):
-        for variant, attributes in SEQUENCE_VARIANTS.items():
+    for variant, sizes in product(CELL_VARIANTS, CELLS):
+        yield lstm("lstm_block_cell", variant, *sizes)
+    for variant, sizes in product(("plain", "peepholes"), CELLS):
+        yield lstm_grad("lstm_block_cell_grad", variant, *sizes)
+    for make, ops_of_it, variants in (
+        (lstm, ("block_lstm", "block_lstm_v2"), SEQUENCE_VARIANTS),
+        (lstm_grad, ("block_lstm_grad", "block_lstm_grad_v2"), ("plain", "peepholes", "short, peepholes")),
+    ):
+        for op, variant in product(ops_of_it, variants):
             for sizes in (*SEQUENCES, LONG) if variant == "peepholes" else SEQUENCES:
-                yield lstm_sequence(op, variant, attributes, *sizes)
-    for op in ("block_lstm_grad", "block_lstm_grad_v2"):
-        for variant in ("plain", "peepholes", "short, peepholes"):
-            for sizes in (*SEQUENCES, LONG) if variant == "peepholes" else SEQUENCES:
-                yield lstm_sequence_grad(op, variant, *sizes)
-    for B, I, H in CELLS:
-        yield gru_cell(B, I, H)
-        yield gru_cell_grad(B, I, H)
+                yield make(op, variant, *sizes)
+    for sizes in CELLS:
+        yield gru(*sizes)
+        yield gru_grad(*sizes)
 
 
-def lstm_cell(variant: str, attributes: dict[str, Any], B: int, I: int, H: int) -> Case:
-    count = product(1, I, H, LSTM_STEP)
-    return Case(
-        "lstm_block_cell",
-        variant,
-        f"B={B} I={I} H={H}",
-        lambda *inputs: ops.lstm_block_cell(*inputs, **attributes),
-        partial(lstm_inputs, (B,), I, H),
-        LSTM_OUTPUTS,
-        count,
-        count + backward(1, B, 4, H, LSTM_STEP_GRAD),
-        partial(verify_torch.lstm_cell, "icfo", **attributes),
-        step=0.0 if variant == "active clip" else 1e-3,
-        quick=I == 5,
-    )
-
-
-def lstm_cell_grad(variant: str, use_peephole: bool, B: int, I: int, H: int) -> Case:
-    count = backward(1, B, 4, H, LSTM_STEP_GRAD)
-    return Case(
-        "lstm_block_cell_grad",
-        variant,
-        f"B={B} I={I} H={H}",
-        lambda *inputs: ops.lstm_block_cell_grad(*inputs, use_peephole=use_peephole),
-        partial(lstm_grad_inputs, (B,), I, H, LSTM_OUTPUTS[:-1]),
-        LSTM_GRADIENTS["cell"],
-        count,
-        count.twice(),
-        quick=I == 5,
-    )
-
-
-def lstm_sequence(op: str, variant: str, attributes: dict[str, Any], T: int, B: int, I: int, H: int) -> Case:
-    chosen = dict(attributes)
+def lstm(op: str, variant: str, *sizes: int) -> Case:
+    """A forward op of the LSTM; the sizes are B, I, H of a cell or T, B, I, H of a sequence."""
+    *lead, I, H = sizes
+    T, B = (1, *lead)[-2:]
+    chosen = dict(SEQUENCE_VARIANTS[variant])
     L = max(0, T - chosen.pop("steps_left_out", 0))
+    steps = [L] if len(lead) == 2 else []
     if op == "block_lstm_v2":
         chosen.pop("forget_bias", None)
     fused = getattr(ops, op)
-    order = "ifco" if op == "block_lstm_v2" else "icfo"
-    count = product(max(L, 1), I, H, LSTM_STEP)
+    count = product_count(max(L, 1), I, H, LSTM_STEP)
     return Case(
         op,
         variant,
-        f"T={T} B={B} I={I} H={H} seq_len_max={L}",
-        lambda *inputs: fused(L, *inputs, **chosen),
-        partial(lstm_inputs, (T, B), I, H),
+        size_of(lead, I, H, steps),
+        lambda *inputs: fused(*steps, *inputs, **chosen),
+        partial(lstm_inputs, tuple(lead), I, H),
         LSTM_OUTPUTS,
         count,
-        count + backward(max(L, 1), B, 4, H, LSTM_STEP_GRAD),
-        partial(verify_torch.lstm_sequence, order, L, **chosen),
+        count + backward_count(max(L, 1), B, 4, H, LSTM_STEP_GRAD),
+        partial(
+            torch_ops.lstm_sequence if steps else torch_ops.lstm_cell,
+            "ifco" if op == "block_lstm_v2" else "icfo",
+            *steps,
+            **chosen,
+        ),
         step=0.0 if variant == "active clip" else 1e-3,
-        quick=T == 5 and variant != "no step",
+        quick=sizes in (CELLS[1], SEQUENCES[1]) and variant != "no step",
     )
 
 
-def lstm_sequence_grad(op: str, variant: str, T: int, B: int, I: int, H: int) -> Case:
+def lstm_grad(op: str, variant: str, *sizes: int) -> Case:
+    """A Grad op of the LSTM; the sizes are as for `lstm`."""
+    *lead, I, H = sizes
+    T, B = (1, *lead)[-2:]
     L = max(1, T - 1) if variant.startswith("short") else T
-    fused = getattr(ops, op)
-    use_peephole = "peepholes" in variant
-    count = backward(L, B, 4, H, LSTM_STEP_GRAD)
+    steps = [L] if len(lead) == 2 else []
+    fused, use_peephole = getattr(ops, op), "peepholes" in variant
+    count = backward_count(L, B, 4, H, LSTM_STEP_GRAD)
     return Case(
         op,
         variant,
-        f"T={T} B={B} I={I} H={H} seq_len_max={L}",
-        lambda *inputs: fused(L, *inputs, use_peephole=use_peephole),
-        partial(lstm_grad_inputs, (T, B), I, H, LSTM_OUTPUTS),
-        LSTM_GRADIENTS["block"],
+        size_of(lead, I, H, steps),
+        lambda *inputs: fused(*steps, *inputs, use_peephole=use_peephole),
+        partial(lstm_grad_inputs, tuple(lead), I, H, LSTM_OUTPUTS if steps else LSTM_OUTPUTS[:-1]),
+        LSTM_GRADIENTS["block" if steps else "cell"],
         count,
         count.twice(),
-        quick=T == 5 and variant == "peepholes",
+        quick=sizes == CELLS[1] or (sizes == SEQUENCES[1] and variant == "peepholes"),
     )
 
 
-def gru_cell(B: int, I: int, H: int) -> Case:
+def size_of(lead: Sequence[int], I: int, H: int, steps: Sequence[int] = ()) -> str:
+    """The sizes of a case, for the table."""
+    T = "".join(f"T={T} " for T in lead[:-1])
+    return f"{T}B={lead[-1]} I={I} H={H}" + "".join(f" seq_len_max={L}" for L in steps)
+
+
+def gru(B: int, I: int, H: int) -> Case:
     count = gru_count(I, H)
     return Case(
         "gru_block_cell",
         "plain",
-        f"B={B} I={I} H={H}",
+        size_of((B,), I, H),
         ops.gru_block_cell,
         partial(gru_inputs, B, I, H),
         ("r", "u", "c", "h"),
         count,
         count + gru_count_grad(B, H),
-        verify_torch.gru_cell,
-        quick=I == 5,
+        torch_ops.gru_cell,
+        quick=CELLS[1] == (B, I, H),
     )
 
 
-def gru_cell_grad(B: int, I: int, H: int) -> Case:
+def gru_grad(B: int, I: int, H: int) -> Case:
     count = gru_count_grad(B, H)
     return Case(
         "gru_block_cell_grad",
         "plain",
-        f"B={B} I={I} H={H}",
+        size_of((B,), I, H),
         ops.gru_block_cell_grad,
         partial(gru_grad_inputs, B, I, H),
         ("d_x", "d_h_prev", "d_c_bar", "d_r_bar_u_bar"),
         count,
         count.twice(),
-        quick=I == 5,
+        quick=CELLS[1] == (B, I, H),
     )
 
 
 # ---- roundings
 
 
-def product(T: int, I: int, H: int, step: int, T_name: str = "T") -> Count:
+def product_count(T: int, I: int, H: int, step: int, T_name: str = "T") -> Count:
     """T steps, each a product of I+H summands and `step` elementwise roundings; two states a step are stored."""
     return Count(T * (I + H + step), f"{T_name} (I+H + {step})", 2 * T, f"2 {T_name}")
 
 
-def backward(T: int, B: int, G: int, H: int, step: int, T_name: str = "T") -> Count:
+def backward_count(T: int, B: int, G: int, H: int, step: int, T_name: str = "T") -> Count:
     """T steps back, each a product of G*H summands; weights add up over T and B. Eight saved values a step."""
     return Count(T * (G * H + step) + T * B, f"{T_name} ({G}H + {step} + B)", 8 * T, f"8 {T_name}")
 
 
 def gru_count(I: int, H: int) -> Count:
-    """The candidate's product comes after that of the gates: as two steps."""
-    return product(2, I, H, GRU_STEP, "2")
+    """The candidate's product comes after that of the gates, which counts as two steps."""
+    return product_count(2, I, H, GRU_STEP, "2")
 
 
 def gru_count_grad(B: int, H: int) -> Count:
-    return backward(2, B, 2, H, GRU_STEP_GRAD, "2")
+    """The same two steps back."""
+    return backward_count(2, B, 2, H, GRU_STEP_GRAD, "2")
 
 
 # ---- inputs
@@ -218,6 +204,7 @@ def lstm_grad_inputs(lead: tuple[int, ...], I: int, H: int, saved: tuple[str, ..
 
 
 def gru_inputs(B: int, I: int, H: int, rng: np.random.Generator) -> Arrays:
+    """Inputs of GRUBlockCell."""
     draw, weight = drawing(rng), (I + H) ** -0.5
     return {
         "x": draw(B, I),
@@ -230,6 +217,7 @@ def gru_inputs(B: int, I: int, H: int, rng: np.random.Generator) -> Arrays:
 
 
 def gru_grad_inputs(B: int, I: int, H: int, rng: np.random.Generator) -> Arrays:
+    """Inputs of its Grad op: gates between 0 and 1, the candidate between -1 and 1."""
     found = gru_inputs(B, I, H, rng)
     for name, low in (("r", 0), ("u", 0), ("c", -1)):
         found[name] = rng.uniform(low, 1, (B, H))
@@ -237,4 +225,5 @@ def gru_grad_inputs(B: int, I: int, H: int, rng: np.random.Generator) -> Arrays:
 
 
 def drawing(rng: np.random.Generator) -> Callable[..., np.ndarray]:
+    """Normal numbers of a shape and a scale."""
     return lambda *shape, scale=1.0: rng.standard_normal(shape) * scale

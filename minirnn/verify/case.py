@@ -49,8 +49,12 @@ class Case:
     expected : callable, optional
         Takes inputs and cotangents, returns outputs and gradients: a definition in NumPy, of what has no composition.
     step : float
-        Of central differences; 0 where the gradient is meant to be another one (an active clip, passed straight
-        through).
+        The step of central differences; 0 where the gradient is meant to be another one (an active clip passes it
+        straight through).
+    has_definition : bool
+        Whether `reference` is a computation of its own: the composition, or `expected`.
+    quick : bool
+        Whether a quick run has this case.
     """
 
     op: str
@@ -75,6 +79,7 @@ class Case:
 
     @cached_property
     def inputs(self) -> Arrays:
+        """The inputs by name, float64."""
         return self.make(self.rng)
 
     def rounded(self, dtype: str) -> Arrays:
@@ -107,6 +112,7 @@ def evaluate(case: Case, inputs: Arrays, dtype: str, device: str | Device) -> Ar
 
 
 def gradient_of(name: str) -> str:
+    """The name of the gradient of an input among the arrays of a case."""
     return f"gradient of {name}"
 
 

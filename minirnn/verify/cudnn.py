@@ -17,15 +17,17 @@ import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.dropout import dropout_mask
 from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.verify import torch as verify_torch
+from minirnn.verify import torch_ops
 from minirnn.verify.case import Arrays, Case, Composed
 from minirnn.verify.tolerance import ACTIVATION, Count
 
 T, B, I, H, P = 4, 3, 5, 6, 4
 LENGTHS = (2, 4, 3)
-DROPOUT, SEED = 0.5, 3  # masks of 0 and 2, which every dtype holds exactly
+DROPOUT, SEED = 0.5, 3
+"""The masks consist of 0 and 2, which every dtype holds exactly."""
 LARGE = ("rnn_tanh", "gru", "lstm")
 KINK = 0.01
+"""No operand of relu is nearer to 0."""
 ELEMENTWISE = {"rnn_relu": 4, "rnn_tanh": 3 + ACTIVATION, "gru": 8 + 2 * ACTIVATION, "lstm": 5 + 2 * ACTIVATION}
 OUTPUTS = ("output", "output_h", "output_c")
 GRADIENTS = ("input_backprop", "input_h_backprop", "input_c_backprop", "params_backprop")
@@ -63,13 +65,13 @@ def networks() -> Iterator[Network]:
 
 
 def is_quick(net: Network) -> bool:
-    return (
-        net.L == 2 and net.D == 2 and net.input_mode == "linear_input" and (net.rnn_mode != "lstm" or net.num_proj > 0)
-    )
+    """One network of each mode, with as much in it as the mode has."""
+    largest = net.L == 2 and net.D == 2 and net.input_mode == "linear_input"
+    return largest and (net.rnn_mode != "lstm" or net.num_proj > 0)
 
 
 def name_of(net: Network) -> str:
-    """A variant of the table."""
+    """The name of a network as a variant of the table."""
     layers = "1 layer" if net.L == 1 else f"{net.L} layers"
     projection = ", projection" if net.num_proj else ""
     return f"{net.rnn_mode} {net.direction} {net.input_mode}, {layers}{projection}"
@@ -84,9 +86,9 @@ def forward(
     time_major: bool = True,
     quick: bool = False,
 ) -> Case:
-    """A forward op; gradients through the tape."""
+    """A forward op, with gradients through the tape."""
     T, B = sizes
-    lengths = np.array([1 + (b + 1) % T if T > 1 else 1 for b in range(B)]) if ragged else None
+    lengths = np.array([1 + (b + 1) % T for b in range(B)]) if ragged else None
     masks = masks_of(net, T, B) if dropping else None
     words = [f"T={T} B={B} I={net.I} H={net.H}", *["ragged"] * ragged, *["dropout"] * dropping]
     words += [] if time_major else ["batch-major"]
@@ -96,7 +98,7 @@ def forward(
         x, h, c, params = split(net, inputs)
         if not time_major:
             x, h, c = (None if a is None else a.swapaxes(0, 1) for a in (x, h, c))
-        y = verify_torch.cudnn_network(net, lengths, masks, x, h, c, params)
+        y = torch_ops.cudnn_network(net, lengths, masks, x, h, c, params)
         return y if time_major else tuple(a.swapaxes(0, 1) for a in y)
 
     return Case(
@@ -126,7 +128,7 @@ def backprop(op: str, net: Network, ragged: bool, quick: bool = False) -> Case:
 
         count = len(inputs) // 2 + 1  # as many gradients arrive as there are outputs: one less than inputs
         xs, vs = inputs[:count], inputs[count:]
-        ys = verify_torch.cudnn_network(net, lengths, masks, *split(net, xs))
+        ys = torch_ops.cudnn_network(net, lengths, masks, *split(net, xs))
         return torch.autograd.grad(ys, xs, vs, create_graph=True)
 
     return Case(
@@ -145,7 +147,7 @@ def backprop(op: str, net: Network, ragged: bool, quick: bool = False) -> Case:
 
 
 def step_of(net: Network) -> float:
-    """Of central differences; with relu small enough to stay on one side of its kink."""
+    """The step of central differences; for relu it is small enough to stay on one side of the kink."""
     return 1e-4 if net.rnn_mode == "rnn_relu" else 1e-3
 
 
@@ -177,7 +179,7 @@ def backward_count(net: Network, T: int, B: int) -> Count:
 
 
 def split(net: Network, inputs: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
-    """x, h, c or None, params."""
+    """x, h, c (None unless lstm) and params."""
     x, h, *rest = inputs
     return (x, h, rest[0], rest[1]) if net.rnn_mode == "lstm" else (x, h, None, rest[0])
 
@@ -193,7 +195,7 @@ def options_of(net: Network, op: str, dropping: bool) -> dict[str, Any]:
 
 
 def call(op: str, net: Network, lengths: np.ndarray | None, dropping: bool, time_major: bool, *inputs: Any) -> Any:
-    """The float outputs that the mode has."""
+    """Call a forward op; the float outputs that the mode has."""
     options = options_of(net, op, dropping)
     x, h, c, params = split(net, inputs)
     if op == "cudnn_rnn_v3":
@@ -206,7 +208,7 @@ def call(op: str, net: Network, lengths: np.ndarray | None, dropping: bool, time
 
 
 def call_backprop(op: str, net: Network, lengths: np.ndarray | None, *inputs: Any) -> Any:
-    """The gradients that the mode has, of a forward call that is made first."""
+    """Call a Backprop op after its forward op; the gradients that the mode has."""
     n = len(inputs) // 2 + 1
     x, h, c, params = split(net, inputs[:n])
     dy, dh, *dc = inputs[n:]
@@ -226,7 +228,7 @@ def call_backprop(op: str, net: Network, lengths: np.ndarray | None, *inputs: An
 def draw(
     net: Network, T: int, B: int, time_major: bool, lengths: np.ndarray | None, rng: np.random.Generator
 ) -> Arrays:
-    """input, input_h(, input_c) and params; for relu such that no pre-activation is near 0."""
+    """input, input_h(, input_c) and params; for relu they are drawn again until no pre-activation is near 0."""
     while True:
         states = (net.L * net.D, B)
         found = {"input": rng.standard_normal((T, B, net.I)), "input_h": 0.5 * rng.standard_normal((*states, net.P))}
@@ -241,13 +243,13 @@ def draw(
 
 
 def regions(net: Network) -> list[Any]:
-    """The stacked regions of the parameter buffer in their order."""
+    """The regions of the parameter buffer in their order."""
     listed = [region for layer in net.layers for region in layer if region is not None]
     return sorted(listed, key=lambda region: region.offset)
 
 
 def draw_region(net: Network, name: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Flat values of a region."""
+    """The values of a region, flat."""
     if name.startswith("b") and net.rnn_mode == "rnn_relu":  # most units clearly on or off
         return rng.choice([-1, 1], shape) * rng.uniform(0.4, 0.8, shape)
     scale = 0.3 if name.startswith("b") else shape[1] ** -0.5
@@ -255,7 +257,7 @@ def draw_region(net: Network, name: str, shape: tuple[int, ...], rng: np.random.
 
 
 class Kink(Composed):
-    """Notes how near to 0 the operands of relu come."""
+    """A device that notes how near to 0 the operands of relu come."""
 
     nearest = np.inf
 
@@ -274,6 +276,7 @@ def distance_of_kink(net: Network, lengths: np.ndarray | None, inputs: Arrays) -
 
 
 def draw_backprop(net: Network, lengths: np.ndarray | None, rng: np.random.Generator) -> Arrays:
+    """The inputs of the forward op, and a gradient for each of its outputs."""
     found = draw(net, T, B, True, lengths, rng)
     found["output_backprop"] = rng.standard_normal((T, B, net.D * net.P))
     found["output_h_backprop"] = rng.standard_normal((net.L * net.D, B, net.P))

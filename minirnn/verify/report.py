@@ -12,7 +12,7 @@ DOES_NOT_APPLY = "-"
 
 
 def text(results: Sequence[Result], devices: dict[str, str]) -> str:
-    """A table a device: ops as rows, ways as columns; in it the worst error / tolerance, the number of comparisons."""
+    """A table for each device: ops as rows, ways as columns; in it worst error / tolerance, number of comparisons."""
     blocks = []
     for device, rows in by_device(results):
         if all(r.status == ABSENT for r in rows):
@@ -54,12 +54,12 @@ def entry(cells: Sequence[Result]) -> str:
 
 
 def short(ratio: float) -> str:
-    """Two digits; exact results as 0."""
+    """A ratio with two digits; 0 stands for exact results."""
     return "0" if ratio == 0 else f"{ratio:.2g}" if isfinite(ratio) else "inf"
 
 
 def markdown(head: dict[str, Any], results: Sequence[Result]) -> str:
-    """The same for the documentation, and for each op and dtype the largest error beside its tolerance."""
+    """The same tables for the documentation."""
     parts = []
     for device, rows in by_device(results):
         if all(r.status == ABSENT for r in rows):
@@ -89,22 +89,27 @@ def tolerances(results: Sequence[Result]) -> str:
 
 
 def named(op: str) -> str:
+    """The name of a row in Markdown."""
     return op if op == "primitives" else f"`{op}`"
 
 
 def by_device(results: Iterable[Result]) -> list[tuple[str, list[Result]]]:
+    """The cells of each device."""
     devices = dict.fromkeys(r.cell.device for r in results)
     return [(device, [r for r in results if r.cell.device == device]) for device in devices]
 
 
 def ops_of(results: Iterable[Result]) -> list[str]:
+    """The rows that these cells fill, in the order of the table."""
     return sorted({r.cell.op for r in results}, key=OPS.index)
 
 
 def ways_of(results: Iterable[Result]) -> list[str]:
+    """The columns that these cells fill, in the order of the table."""
     used = {r.cell.way for r in results}
     return [way for way in WAYS if way in used]
 
 
 def select(results: Iterable[Result], op: str, way: str) -> list[Result]:
+    """The cells of a row and a column."""
     return [r for r in results if r.cell.op == op and r.cell.way == way]

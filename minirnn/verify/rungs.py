@@ -15,10 +15,10 @@ from typing import Any
 import minirnn as mr
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
 from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.verify import ways as verify_ways
+from minirnn.verify import ways
 from minirnn.verify.case import DTYPES, Case
 from minirnn.verify.cudnn import ELEMENTWISE, H, I, forward
-from minirnn.verify.table import Cell, Check, Finding
+from minirnn.verify.table import Cell, Comparison, Finding, worst
 
 OP = "cudnn_rnn_v3"
 
@@ -31,39 +31,36 @@ def cases() -> Iterator[Case]:
         yield forward(OP, Network(mode, 1, 67, 19), True, False, sizes=(3, 5))
 
 
-def checks(devices: dict[str, str | None]) -> Iterator[Check]:
+def comparisons(devices: dict[str, str | None]) -> Iterator[Comparison]:
     """Every rung against the definition, and in check mode."""
-    for case, rung in product(cases(), RUNGS):
-        for dtype in DTYPES:
-            for device, absent in devices.items():
-                if device == "cuda" or (device == "cuda-sim" and rung != RUNGS[0]):
-                    run = partial(on_rung, rung, partial(mr.devices.get, device), case, dtype)
-                    yield Check(cell(case, rung, dtype, device, "definition"), case.size, None if absent else run,
-                                absent or "", case.quick)  # fmt: skip
-            if "cuda-sim" in devices and rung != RUNGS[0]:
-                absent = devices["cuda-sim"]
-                checked = partial(in_check_mode, rung, case, dtype)
-                yield Check(cell(case, rung, dtype, "cuda-sim", "check mode"), case.size, None if absent else checked,
-                            absent or "", case.quick and dtype == "float32")  # fmt: skip
+    for case, rung, dtype in product(cases(), RUNGS, DTYPES):
+        for device, absent in devices.items():
+            for way, run in ways_of(rung, case, dtype, device):
+                cell = Cell(OP, f"rung {rung}: {case.variant}", dtype, device, way)
+                quick = case.quick and (way == "definition" or dtype == "float32")
+                yield ways.comparison(case, cell, run, absent or "", quick)
 
 
-def cell(case: Case, rung: str, dtype: str, device: str, way: str) -> Cell:
-    return Cell(OP, f"rung {rung}: {case.variant}", dtype, device, way)
+def ways_of(rung: str, case: Case, dtype: str, device: str) -> Iterator[tuple[str, Callable[[], Finding]]]:
+    """Way, and the function that compares. The lowest rung of `cuda-sim` is verified by all other cells."""
+    simulated = device == "cuda-sim" and rung != RUNGS[0]
+    if device == "cuda" or simulated:
+        yield "definition", partial(on_rung, rung, partial(mr.devices.get, device), case, dtype)
+    if simulated:
+        yield "check mode", partial(in_check_mode, rung, case, dtype)
 
 
 def in_check_mode(rung: str, case: Case, dtype: str) -> Finding:
-    """In several orders of the threads, as `verify_ways.in_check_mode`."""
-    orders = verify_ways.orders_of(dtype)
-    found = [on_rung(rung, partial(verify_ways.checking, order), case, dtype) for order in orders]
-    return max(found, key=lambda finding: finding.ratio)
+    """The rung in several orders of the threads, as in `minirnn.verify.ways.in_check_mode`."""
+    return worst(on_rung(rung, partial(ways.checking, order), case, dtype) for order in ways.orders_of(dtype))
 
 
 def on_rung(rung: str, get: Callable[[], Any], case: Case, dtype: str) -> Finding:
-    """Against the definition, and by no other rung."""
+    """Outputs and gradients that this rung computed, and no other one, against the definition."""
     device = get()
     with asked_for(device, rung):
         before = device.rungs.copy()
-        found = verify_ways.by_definition(case, dtype, device)
+        found = ways.by_definition(case, dtype, device)
         used = device.rungs - before
     if any({name for name in used if name.endswith(way)} != {f"{rung} {way}"} for way in ("forward", "backward")):
         raise ValueError(f"the layers were computed by {', '.join(sorted(used))}\n  expected the rung {rung}")
@@ -72,7 +69,7 @@ def on_rung(rung: str, get: Callable[[], Any], case: Case, dtype: str) -> Findin
 
 @contextmanager
 def asked_for(device: Any, rung: str) -> Iterator[None]:
-    """The device takes this rung inside the block."""
+    """Inside the block the device takes this rung."""
     before, device.cudnn_rnn_rung = device.cudnn_rnn_rung, rung
     try:
         yield

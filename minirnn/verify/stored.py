@@ -6,7 +6,7 @@ The cells are the same whether the files are at hand or not; without them they a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,17 +16,17 @@ import numpy as np
 import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.verify import block as verify_block
-from minirnn.verify import cudnn as verify_cudnn
-from minirnn.verify.case import gradient_of
-from minirnn.verify.layout import options_of
-from minirnn.verify.table import Cell, Check, Finding
+from minirnn.user_error import UserError
+from minirnn.verify import block, cudnn
+from minirnn.verify.canonical import options_of
+from minirnn.verify.case import Arrays, gradient_of
+from minirnn.verify.table import Cell, Comparison, Finding, worst
 from minirnn.verify.tolerance import EXACT, Count, of
 from minirnn.verify.ways import compare_arrays
 
 LSTM = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
 GRU = ("x", "h_prev", "w_ru", "w_c", "b_ru", "b_c")
-SAVED: tuple[str, ...] = verify_block.LSTM_OUTPUTS
+SAVED: tuple[str, ...] = block.LSTM_OUTPUTS
 TENSORFLOW = "values of TensorFlow"
 TORCH = "values of torch"
 
@@ -38,38 +38,43 @@ FAMILIES: dict[str, tuple[str, str, tuple[str, ...], tuple[str, ...], int, tuple
     "GRUBlockCellGrad": ("gru_block_cell", "gru_block_cell_grad", GRU, ("r", "u", "c", "h"), 3, ("d_h",)),
 }
 HALF = ("lstm_block_cell", "lstm_block_cell_grad", "block_lstm", "block_lstm_grad")
-"""Of these there are files in float16."""
+"""The ops that have files in float16, too."""
 QUICK = (
     *("lstm_cell_plain", "block_lstm_peephole_short", "block_lstm_v2_full", "gru_cell_plain"),
     *("gru_bi_l2", "lstm_bi_l2_len_proj", "canonical_lstm_bi_l2", "params_size"),
 )
-"""Files that a quick run reads."""
+"""The files that a quick run reads."""
 ABSENT = "tests/golden is not here: run in a clone, or give --golden DIR"
-Arrays = dict[str, np.ndarray]
-Job = tuple[Cell, str, Callable[[], Finding]]
+Run = Callable[[], Finding]
+Job = tuple[Cell, str, Run]
+HERE = Path("tests", "golden")
+"""The folder of stored values in a clone."""
+PLACES = (HERE, Path(__file__).parents[2] / HERE)
+"""Where it is looked for: in the working folder, and in the clone that minirnn lies in."""
 
 
-def find(given: str | None) -> Path | None:
-    """The folder of golden files: the one given, that of the working folder, or that of the clone minirnn lies in."""
-    places = [Path(given)] if given else [Path("tests", "golden"), Path(__file__).parents[2] / "tests" / "golden"]
-    return next((p for p in places if (p / "block_ops").is_dir() and (p / "cudnn_rnn").is_dir()), None)
+def find(given: str | None, places: Sequence[Path] = PLACES) -> Path | None:
+    """The folder of stored values: the one that the user named, or the first of `places` that is one.
+
+    Raises `UserError` if the named one holds no stored values.
+    """
+    listed = [Path(given)] if given else places
+    found = next((p for p in listed if (p / "block_ops").is_dir() and (p / "cudnn_rnn").is_dir()), None)
+    if given and found is None:
+        raise UserError(f"--golden {given}: there are no folders block_ops and cudnn_rnn in it")
+    return found
 
 
-def checks(devices: dict[str, str | None], folder: Path | None) -> Iterator[Check]:
-    """All checks against stored values. A cell without a file, where there should be one, fails."""
+def comparisons(devices: dict[str, str | None], folder: Path | None) -> Iterator[Comparison]:
+    """All comparisons with stored values. A cell without a file, where there should be one, fails."""
     for device, absent in devices.items():
-        expected = dict.fromkeys(cells(device))
         missing = absent or ("" if folder else ABSENT)
-        found: dict[Cell, list[Job]] = {cell: [] for cell in expected}
-        for job in jobs(folder, device) if folder and not absent else ():
-            found.setdefault(job[0], []).append(job)
+        found: dict[Cell, list[Comparison]] = {cell: [] for cell in cells(device)}
+        for cell, case, run in jobs(folder, device) if folder and not absent else ():
+            found.setdefault(cell, []).append(Comparison(cell, case, run, quick=case in QUICK))
         for cell, listed in found.items():
-            if missing:
-                yield Check(cell, "", None, missing, quick=True)
-            for _, case, run in listed:
-                yield Check(cell, case, run, quick=case in QUICK)
-            if not listed and not missing:
-                yield Check(cell, "", no_file, quick=True)
+            none = Comparison(cell, "", None if missing else no_file, missing, quick=True)
+            yield from listed or [none]
 
 
 def no_file() -> Finding:
@@ -82,7 +87,7 @@ def cells(device: str) -> Iterator[Cell]:
         for op in (forward, backward):
             for dtype in ("float32", "float16") if op in HALF else ("float32",):
                 yield Cell(op, TENSORFLOW, dtype, device, "stored")
-    for mode in verify_cudnn.ELEMENTWISE:
+    for mode in cudnn.ELEMENTWISE:
         for dtype in ("float64", "float32"):
             for op in ("cudnn_rnn", "cudnn_rnn_v2", "cudnn_rnn_v3"):
                 yield Cell(op, f"{TORCH}, {mode}", dtype, device, "stored")
@@ -96,7 +101,7 @@ def cells(device: str) -> Iterator[Cell]:
 
 
 def jobs(folder: Path, device: str) -> Iterator[Job]:
-    """What every file has to say."""
+    """Cell, name of the file, and the function that compares, for all that the files hold."""
     for path in sorted((folder / "block_ops").glob("*.npz")):
         case = load(path)
         forward, backward, *_ = FAMILIES[str(case["meta_grad_op"])]
@@ -114,12 +119,13 @@ def jobs(folder: Path, device: str) -> Iterator[Job]:
             continue
         attributes = json.loads(str(case.pop("attributes")))
         variant = f"{TORCH}, {attributes['rnn_mode']}"
-        make = layout_jobs if path.stem.startswith("canonical") else network_jobs
+        make = canonical_jobs if path.stem.startswith("canonical") else network_jobs
         for op, dtype, run in make(case, attributes, device):
             yield Cell(op, variant, dtype, device, "stored"), path.stem, run
 
 
 def load(path: Path) -> Arrays:
+    """The arrays of a stored case."""
     with np.load(path, allow_pickle=False) as z:
         return dict(z)
 
@@ -128,17 +134,17 @@ def load(path: Path) -> Arrays:
 
 
 def block_count(case: Arrays) -> tuple[Count, Count]:
-    """Roundings of outputs and of gradients; TensorFlow's values have as many."""
+    """Roundings on the way to outputs and to gradients."""
     I, H = case["x"].shape[-1], case["h_prev"].shape[1]
     T, B = case["x"].shape[:2] if "seq_len_max" in case else (1, len(case["x"]))
     T = max(T, 1)
     if str(case["meta_grad_op"]).startswith("GRU"):
-        forward = verify_block.gru_count(I, H)
-        backward = verify_block.gru_count_grad(B, H)
+        forward = block.gru_count(I, H)
+        backward = block.gru_count_grad(B, H)
     else:
-        forward = verify_block.product(T, I, H, verify_block.LSTM_STEP)
-        backward = verify_block.backward(T, B, 4, H, verify_block.LSTM_STEP_GRAD)
-    return forward.twice(), (forward + backward).twice()
+        forward = block.product_count(T, I, H, block.LSTM_STEP)
+        backward = block.backward_count(T, B, 4, H, block.LSTM_STEP_GRAD)
+    return forward, forward + backward
 
 
 def block_forward(case: Arrays, device: str) -> Finding:
@@ -153,36 +159,36 @@ def block_forward(case: Arrays, device: str) -> Finding:
     ends = [y.h] if upstream == ("d_h",) else [y.cs, y.h]
     gradients = mr.grad(ends, inputs, [mr.tensor(case[name], device=device) for name in upstream])
     keys = [f"d_{name}" if upstream == ("d_h",) else f"{name}_grad" for name in names]
-    return worst(found, dict(zip(keys, gradients, strict=True)), case, *block_count(case))
+    return beside(case, found, dict(zip(keys, gradients, strict=True)), *block_count(case))
 
 
 def block_backward(case: Arrays, device: str) -> Finding:
-    """The raw Grad op."""
+    """The raw Grad op, from the stored outputs."""
     _, backward, names, outputs, saved, upstream = FAMILIES[str(case["meta_grad_op"])]
     arguments = [mr.tensor(case[name], device=device) for name in (*names, *outputs[:saved], *upstream)]
     lead = [case["seq_len_max"]] if "seq_len_max" in case else []
     options = {"use_peephole": bool(case["use_peephole"])} if "use_peephole" in case else {}
     found = getattr(ops, backward)(*lead, *arguments, **options)._asdict()
-    return worst({}, found, case, *block_count(case))
+    return beside(case, {}, found, *block_count(case))
 
 
-def worst(outputs: dict[str, Any], gradients: dict[str, Any], case: Arrays, forward: Count, backward: Count) -> Finding:
-    """The worst of all that was found, each beside the stored value of its name."""
-    findings = []
-    for group, count in ((outputs, forward), (gradients, backward)):
-        for name, t in group.items():
-            a = t.numpy()
-            findings.append(compare_arrays(name, a, case[name], of(a.dtype.name, count)))
-    return max(findings, key=lambda finding: finding.ratio)
+def beside(
+    case: Arrays, outputs: dict[str, Any], gradients: dict[str, Any], forward: Count, backward: Count
+) -> Finding:
+    """The worst of all that was found, each beside the stored value of its name, which was rounded as often."""
+    groups = ((outputs, forward.twice()), (gradients, backward.twice()))
+    return worst(
+        compare_arrays(name, t.numpy(), case[name], of(t.dtype.name, count))
+        for group, count in groups
+        for name, t in group.items()
+    )
 
 
 # ---- networks
 
 
-def network_jobs(
-    case: Arrays, attributes: dict[str, Any], device: str
-) -> Iterator[tuple[str, str, Callable[[], Finding]]]:
-    """V3 for every file; the older versions for what they can do; Backprop ops of training calls."""
+def network_jobs(case: Arrays, attributes: dict[str, Any], device: str) -> Iterator[tuple[str, str, Run]]:
+    """V3 for every file, the older versions for what they can do; where the call trained, their Backprop ops, too."""
     for version in ("", "_v2", "_v3") if attributes["op"] == "CudnnRNN" else ("_v3",):
         for dtype in ("float64", "float32"):
             yield f"cudnn_rnn{version}", dtype, partial(network, case, attributes, device, dtype, version, True)
@@ -205,14 +211,14 @@ def network(case: Arrays, attributes: dict[str, Any], device: str, dtype: str, v
     more = {"dropout_masks": case["dropout_masks"]} if "dropout_masks" in case else {}
     y = getattr(ops, f"cudnn_rnn{version}")(*inputs, *steps, **options, **more, is_training=attributes["is_training"])
     lstm = attributes["rnn_mode"] == "lstm"
-    ends = verify_cudnn.OUTPUTS[: 3 if lstm else 2]
+    ends = cudnn.OUTPUTS[: 3 if lstm else 2]
     arriving = [case[f"{name}_backprop"].astype(dtype) for name in ends] if attributes["is_training"] else []
     upstream = [mr.tensor(a, device=device) for a in arriving]
     net = network_of(attributes)
-    forward = verify_cudnn.forward_count(net, T)
-    backward = forward + verify_cudnn.backward_count(net, T, B)
+    forward = cudnn.forward_count(net, T)
+    backward = forward + cudnn.backward_count(net, T, B)
     used = [k for k in range(4) if lstm or k != 2]
-    outputs = {name: getattr(y, name) for name in verify_cudnn.OUTPUTS}
+    outputs = {name: getattr(y, name) for name in cudnn.OUTPUTS}
     gradients: dict[str, Any] = {}
     if not tape:
         dc = upstream[2] if lstm else mr.tensor(np.zeros(0, dtype), device=device)
@@ -222,27 +228,27 @@ def network(case: Arrays, attributes: dict[str, Any], device: str, dtype: str, v
     elif upstream:
         found = mr.grad(list(y[: len(ends)]), [inputs[k] for k in used], upstream)
         gradients = {f"{names[k]}_backprop": g for k, g in zip(used, found, strict=True)}
-    return worst(outputs, gradients, case, forward.twice(), backward.twice())  # torch's values are rounded as well
+    return beside(case, outputs, gradients, forward, backward)
 
 
 def network_of(attributes: dict[str, Any]) -> Network:
+    """The network of a stored case."""
     names = ("rnn_mode", "num_layers", "num_units", "input_size", "direction", "input_mode", "num_proj")
     return Network(*[attributes[name] for name in names])
 
 
-# ---- layouts
+# ---- the parameter buffer
 
 
-def layout_jobs(
-    case: Arrays, attributes: dict[str, Any], device: str
-) -> Iterator[tuple[str, str, Callable[[], Finding]]]:
+def canonical_jobs(case: Arrays, attributes: dict[str, Any], device: str) -> Iterator[tuple[str, str, Run]]:
+    """Cutting and joining; the first version knows no projection."""
     net = network_of(attributes)
     for version in ("_v2",) if net.num_proj else ("", "_v2"):
         for op in ("cudnn_rnn_params_to_canonical", "cudnn_rnn_canonical_to_params"):
-            yield f"{op}{version}", "float64", partial(layout, case, net, f"{op}{version}", device)
+            yield f"{op}{version}", "float64", partial(canonical, case, net, f"{op}{version}", device)
 
 
-def layout(case: Arrays, net: Network, op: str, device: str) -> Finding:
+def canonical(case: Arrays, net: Network, op: str, device: str) -> Finding:
     """The buffer cut into the stored pieces, or joined from them."""
     pieces = {
         name: [case[f"{name}_{k}"].astype("f8") for k in range(sum(key.startswith(f"{name}_") for key in case))]
@@ -255,12 +261,11 @@ def layout(case: Arrays, net: Network, op: str, device: str) -> Finding:
     else:
         given = [[mr.tensor(a, device=device) for a in pieces[name]] for name in ("weights", "biases")]
         pairs = [(getattr(ops, op)(*sizes, *given, **options), case["params"].astype("f8"))]
-    findings = [compare_arrays(gradient_of("params"), t.numpy(), a, EXACT) for t, a in pairs]
-    return max(findings, key=lambda finding: finding.ratio)
+    return worst(compare_arrays(gradient_of("params"), t.numpy(), a, EXACT) for t, a in pairs)
 
 
 def params_size(case: Arrays) -> Finding:
-    """All rows of the stored table."""
+    """All rows of the stored table of sizes."""
     columns = [str(c) for c in case["columns"]]
     modes = [str(mode) for mode in case["modes"]]
     wrong = 0

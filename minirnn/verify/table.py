@@ -1,10 +1,11 @@
-"""The verification table: its cells, the checks that fill them, and the file in which it is stored."""
+"""The verification table: its cells, the comparisons that fill them, and the file in which it is stored."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ from minirnn.user_error import UserError
 
 SCHEMA = 1
 COLUMNS = ("op", "variant", "dtype", "device", "way", "cases", "status", "error", "tolerance", "reason", "at", "why")
-"""Of the stored table. `reason` is the number of a line of ``reasons``; null stands where nothing was found."""
+"""The columns of the stored table. `reason` is the number of a line of ``reasons``; null: nothing was found."""
 WAYS = {
     "stored": "values that TensorFlow or torch computed, stored in tests/golden",
     "differences": "central differences in float64",
@@ -24,14 +25,8 @@ WAYS = {
     "check mode": "the CUDA kernels, every access checked, in several orders of their threads, against `definition`",
 }
 OPS = (
-    *(
-        "lstm_block_cell",
-        "lstm_block_cell_grad",
-        "block_lstm",
-        "block_lstm_grad",
-        "block_lstm_v2",
-        "block_lstm_grad_v2",
-    ),
+    *("lstm_block_cell", "lstm_block_cell_grad"),
+    *("block_lstm", "block_lstm_grad", "block_lstm_v2", "block_lstm_grad_v2"),
     *("gru_block_cell", "gru_block_cell_grad"),
     *("cudnn_rnn", "cudnn_rnn_v2", "cudnn_rnn_v3"),
     *("cudnn_rnn_backprop", "cudnn_rnn_backprop_v2", "cudnn_rnn_backprop_v3"),
@@ -60,7 +55,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Finding:
-    """One comparison: the error relative to max(1, largest expected value), what it may be and why, and of what."""
+    """What a comparison found: the error relative to max(1, largest expected value), its bound and why, and where."""
 
     error: float
     tolerance: float
@@ -78,9 +73,14 @@ class Finding:
         return self.error / self.tolerance if self.tolerance and math.isfinite(self.error) else math.inf
 
 
+def worst(findings: Iterable[Finding]) -> Finding:
+    """The finding that comes nearest to its tolerance, or is farthest beyond it."""
+    return max(findings, key=lambda finding: finding.ratio)
+
+
 @dataclass(frozen=True)
-class Check:
-    """One case of a cell. `run` gives the worst finding; `absent` says why it cannot run here."""
+class Comparison:
+    """One case of a cell. `run` gives the worst finding; where it cannot run, it is None and `absent` says why."""
 
     cell: Cell
     case: str
@@ -103,53 +103,50 @@ class Result:
     why: str = ""
     ratio: float = field(default=-1.0, repr=False)
 
-    def add(self, check: Check) -> None:
-        """Run a check and keep what is worst."""
+    def add(self, comparison: Comparison) -> None:
+        """Make a comparison and keep what is worst."""
         self.cases += 1
-        if check.run is None:
-            self.status, self.why = ABSENT, check.absent
+        if comparison.run is None:
+            self.status, self.why = ABSENT, comparison.absent
             return
         try:
-            found = check.run()
-        except Exception as error:  # whatever a kernel, a compiler or a library raises is the result of this check
-            self.fail(f"{check.case}: {type(error).__name__}: {error}")
+            found = comparison.run()
+        except Exception as error:  # whatever a kernel, a compiler or a library raises is the result of this comparison
+            self.fail(f"{comparison.case}: {type(error).__name__}: {error}")
             return
         if not found.ok:
-            self.fail(f"{check.case}, {found.at}: off by {found.error:.2g}, allowed {found.tolerance:.2g}")
+            self.fail(f"{comparison.case}, {found.at}: off by {found.error:.2g}, allowed {found.tolerance:.2g}")
         if found.ratio > self.ratio:
             self.ratio, self.error, self.tolerance = found.ratio, found.error, found.tolerance
-            self.reason, self.at = found.reason, f"{check.case}, {found.at}"
+            self.reason, self.at = found.reason, f"{comparison.case}, {found.at}"
 
     def fail(self, why: str) -> None:
         self.status = FAILED
         self.why = self.why or why
 
 
-def run_checks(checks: Iterable[Check]) -> Iterator[Result]:
-    """Run all checks; each cell comes when its last check is done. The checks of a cell need not be neighbors."""
-    listed = list(checks)
-    last = {check.cell: k for k, check in enumerate(listed)}
+def compare_all(comparisons: Iterable[Comparison]) -> Iterator[Result]:
+    """Make all comparisons; each cell comes when its last one is done. Those of a cell need not be neighbors."""
+    listed = list(comparisons)
+    last = {one.cell: k for k, one in enumerate(listed)}
     open_cells: dict[Cell, Result] = {}
-    for k, check in enumerate(listed):
-        result = open_cells.setdefault(check.cell, Result(check.cell))
-        result.add(check)
-        if last[check.cell] == k:
-            yield open_cells.pop(check.cell)
+    for k, one in enumerate(listed):
+        result = open_cells.setdefault(one.cell, Result(one.cell))
+        result.add(one)
+        if last[one.cell] == k:
+            yield open_cells.pop(one.cell)
 
 
-def count_cases(checks: Iterable[Check]) -> dict[Cell, int]:
-    """The cells that these checks fill, and the number of cases of each."""
-    counts: dict[Cell, int] = {}
-    for check in checks:
-        counts[check.cell] = counts.get(check.cell, 0) + 1
-    return counts
+def count_cases(comparisons: Iterable[Comparison]) -> dict[Cell, int]:
+    """The cells that these comparisons fill, and the number of cases of each."""
+    return Counter(one.cell for one in comparisons)
 
 
 # ---- the file
 
 
 def to_json(head: dict[str, Any], results: Iterable[Result]) -> str:
-    """The table as JSON: one row a cell, with the names of its columns; reasons that many cells share stand once."""
+    """The table as JSON: a row for each cell, and the names of the columns; a reason that cells share stands once."""
     ordered = sorted(results, key=lambda r: r.cell)
     reasons = sorted({r.reason for r in ordered if r.reason})
     number = {reason: k for k, reason in enumerate(reasons)}
@@ -172,7 +169,7 @@ def _lines(rows: list[Any]) -> str:
 
 
 def _short(x: float | None) -> float | None:
-    """Three digits; JSON knows no infinity."""
+    """A number with three digits, or None: JSON knows no infinity."""
     return float(f"{x:.2e}") if x is not None and math.isfinite(x) else None
 
 
@@ -182,7 +179,7 @@ def write(path: Path, head: dict[str, Any], results: Iterable[Result]) -> None:
 
 
 def read(path: Path) -> tuple[dict[str, Any], list[Result]]:
-    """Head and cells of a stored table. Raises `UserError` if the file is none."""
+    """The head and the cells of a stored table. Raises `UserError` if the file holds no such table."""
     try:
         head = json.loads(path.read_text(encoding="utf-8"))
         if head["schema"] != SCHEMA:

@@ -22,16 +22,18 @@ from math import sqrt
 import numpy as np
 
 ACTIVATION = 8
+"""The roundings of a sigmoid, tanh, exp or log."""
 LAMBDA = 8
+"""The factor before sqrt(N): larger errors have a chance of 3e-14."""
 UNIT = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11}
 FIFTH = 5e5
-"""Bound of the fifth derivative of the checked sums: that of tanh is 16, times (length of a row of weights)**5, times
-the number of paths."""
+"""A bound of the fifth derivative of the sums that are differentiated: 16 for tanh, times (length of a row of
+weights)**5, times the number of paths."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """Roundings on the longest path: `computed` in the dtype of the arithmetic, `stored` in float16."""
+    """The roundings on the longest path: `computed` in the dtype of the arithmetic, `stored` in float16."""
 
     computed: int
     formula: str
@@ -79,7 +81,7 @@ def of(dtype: str, count: Count) -> Tolerance:
 
 
 def of_differences(count: Count, values: int, step: float) -> Tolerance:
-    """The tolerance of central differences of step h and h/2, extrapolated, of a sum of `values` values in float64.
+    """The tolerance of central differences with the steps h and h/2, extrapolated, of a sum of `values` float64 values.
 
     The quotients enlarge the error of the sum by 3 / h; what the extrapolation leaves out is h**4 / 480 times the fifth
     derivative. Relative to 1 + |gradient|.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 
@@ -13,41 +12,46 @@ import minirnn as mr
 from minirnn.devices.base import Device
 from minirnn.verify import tolerance
 from minirnn.verify.case import Arrays, Case, evaluate, gradient_of, reference
-from minirnn.verify.table import Cell, Check, Finding
+from minirnn.verify.table import Cell, Comparison, Finding, worst
 
 ORDERS = (0, 1, 2)
 """Thread orders of check mode: 0 is index order, the others are random; threads also give way at accesses."""
 DIRECTIONS = 3
+"""Random directions through each input, for central differences."""
 WITH_KERNELS = ("cpu", "cuda", "cuda-sim")
 """Devices that have a kernel for every fused op. Others may compute some of them by the composition."""
 SLOW = (("check mode", "float64"), ("check mode", "float16"))
 """What a quick run leaves out."""
 
 
-def checks(case: Case, devices: dict[str, str | None]) -> Iterator[Check]:
-    """All checks of a case. `devices`: name -> None, or why it does not work here."""
+def comparisons(case: Case, devices: dict[str, str | None]) -> Iterator[Comparison]:
+    """All comparisons of a case. `devices`: name -> None, or why it does not work here."""
     no_torch = "" if find_spec("torch") else "torch is not installed"
     for device, absent in devices.items():
+        for way, dtype, run in ways_of(case, device):
+            cell = Cell(case.op, case.variant, dtype, device, way)
+            missing = (no_torch if way == "torch" else "") or absent or ""
+            yield comparison(case, cell, run, missing, case.quick and (way, dtype) not in SLOW)
 
-        def check(
-            way: str, dtype: str, run: Any, missing: str = "", absent: str = absent or "", on: str = device
-        ) -> Check:
-            cell = Cell(case.op, case.variant, dtype, on, way)
-            missing = missing or absent
-            quick = case.quick and (way, dtype) not in SLOW
-            return Check(cell, case.size, None if missing else run, missing, quick)
 
+def comparison(case: Case, cell: Cell, run: Callable[[], Finding], missing: str, quick: bool) -> Comparison:
+    """One comparison of a case; it does not run where something is `missing`."""
+    return Comparison(cell, case.size, None if missing else run, missing, quick)
+
+
+def ways_of(case: Case, device: str) -> Iterator[tuple[str, str, Callable[[], Finding]]]:
+    """Way, dtype, and the function that compares."""
+    for dtype in case.dtypes:
+        # Without a composition the reference is `cpu` itself, which in float64 would be compared with itself.
+        if case.has_definition or (device, dtype) != ("cpu", "float64"):
+            yield "definition", dtype, partial(by_definition, case, dtype, device)
+    if case.step and "float64" in case.dtypes:
+        yield "differences", "float64", partial(by_differences, case, device)
+    if case.torch is not None:
+        yield "torch", "float64", partial(by_torch, case, device)
+    if device == "cuda-sim":
         for dtype in case.dtypes:
-            # Without a composition the reference is `cpu` itself, which in float64 would be compared with itself.
-            if case.has_definition or (device, dtype) != ("cpu", "float64"):
-                yield check("definition", dtype, lambda dtype=dtype, on=device: by_definition(case, dtype, on))
-        if case.step and "float64" in case.dtypes:
-            yield check("differences", "float64", lambda on=device: by_differences(case, on))
-        if case.torch is not None:
-            yield check("torch", "float64", lambda on=device: by_torch(case, on), no_torch)
-        if device == "cuda-sim":
-            for dtype in case.dtypes:
-                yield check("check mode", dtype, lambda dtype=dtype: in_check_mode(case, dtype))
+            yield "check mode", dtype, partial(in_check_mode, case, dtype)
 
 
 def by_definition(case: Case, dtype: str, device: str | Device) -> Finding:
@@ -61,7 +65,7 @@ def by_definition(case: Case, dtype: str, device: str | Device) -> Finding:
 
 
 def by_differences(case: Case, device: str) -> Finding:
-    """The gradients along random directions through each input against central differences."""
+    """The gradients at two entries of each input, and along random directions, against central differences."""
     inputs = [mr.tensor(a, True, device) for a in case.inputs.values()]
     values = sum(a.size for name, a in reference(case, "float64").items() if name in case.outputs)
     allowed = tolerance.of_differences(case.count, values, case.step)
@@ -77,10 +81,10 @@ def by_differences(case: Case, device: str) -> Finding:
     )
     if report.problems or report.worst is None:
         raise ValueError("; ".join(report.problems) or "no gradient was checked")
-    worst = report.worst
-    scale = 1 + max(abs(worst.analytic), abs(worst.numeric))
-    name = list(case.inputs)[[r.name for r in report.inputs].index(worst.name)]
-    return Finding(worst.difference / scale, allowed.value, allowed.reason, gradient_of(name))
+    entry = report.worst
+    scale = 1 + max(abs(entry.analytic), abs(entry.numeric))
+    name = list(case.inputs)[[r.name for r in report.inputs].index(entry.name)]
+    return Finding(entry.difference / scale, allowed.value, allowed.reason, gradient_of(name))
 
 
 def by_torch(case: Case, device: str) -> Finding:
@@ -109,11 +113,11 @@ def torch_reference(case: Case) -> Arrays:
 
 def in_check_mode(case: Case, dtype: str) -> Finding:
     """As `by_definition`, with every access checked; float32 in every order of the threads, the others in one."""
-    found = [by_definition(case, dtype, checking(order)) for order in orders_of(dtype)]
-    return max(found, key=lambda finding: finding.ratio)
+    return worst(by_definition(case, dtype, checking(order)) for order in orders_of(dtype))
 
 
 def orders_of(dtype: str) -> tuple[int, ...]:
+    """The thread orders in which a dtype is checked."""
     return ORDERS if dtype == "float32" else ORDERS[1:2]
 
 
@@ -134,12 +138,11 @@ def compare(case: Case, dtype: str, found: Arrays, expected: Arrays, both: bool 
     findings = []
     for name, wanted in expected.items():
         count = case.count if name in case.outputs else case.gradient_count
-        findings.append(
-            compare_arrays(name, found[name], wanted, tolerance.of(dtype, count.twice() if both else count))
-        )
+        allowed = tolerance.of(dtype, count.twice() if both else count)
+        findings.append(compare_arrays(name, found[name], wanted, allowed))
         if found[name].dtype.kind == "f" and found[name].dtype != dtype:
             raise TypeError(f"{name} has dtype {found[name].dtype}\n  expected {dtype}")
-    return max(findings, key=lambda finding: finding.ratio)
+    return worst(findings)
 
 
 def compare_arrays(name: str, found: np.ndarray, expected: np.ndarray, allowed: tolerance.Tolerance) -> Finding:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import minirnn as mr
-from minirnn.bench import ladder as bench_ladder
+from minirnn.bench import ladder
 from minirnn.bench.ladder import COUNTS, TIMES, counted
 from minirnn.cli import main
 
@@ -52,9 +52,9 @@ def test_published_counts_can_be_had_again() -> None:
     published = json.loads(PUBLISHED.read_text())
     assert published["times"] == TIMES and published["counts"] == COUNTS
     assert {(tuple(row["size"]), row["rung"]) for row in published["rows"]} == {
-        (size, rung) for size in bench_ladder.SIZES for rung in ("steps", "steps, recorded", "persistent", "cluster")
+        (size, rung) for size in ladder.SIZES for rung in ("steps", "steps, recorded", "persistent", "cluster")
     }
-    size = bench_ladder.SIZES[0]
+    size = ladder.SIZES[0]
     for rung in ("steps", "cluster"):
         expected = [row for row in published["rows"] if tuple(row["size"]) == size and row["rung"].startswith(rung)]
         assert list(counted(size, rung)) == expected
@@ -63,7 +63,7 @@ def test_published_counts_can_be_had_again() -> None:
 def test_the_command_prints_a_table_and_leaves_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(bench_ladder, "SIZES", ((2, 1, 3, 4),))
+    monkeypatch.setattr(ladder, "SIZES", ((2, 1, 3, 4),))
     target = tmp_path / "ladder.json"
     assert main(["bench", "--ladder", "--json", str(target)]) == 0
     out = capsys.readouterr().out
@@ -75,7 +75,7 @@ def test_the_page_has_the_published_numbers() -> None:
     """Those of the first size and of the last; the picture has them all."""
     page = (PUBLISHED.parents[2] / "cudnn_ladder.md").read_text(encoding="utf-8")
     rows = json.loads(PUBLISHED.read_text())["rows"]
-    shown = [row for row in rows if tuple(row["size"]) in (bench_ladder.SIZES[0], bench_ladder.SIZES[-1])]
+    shown = [row for row in rows if tuple(row["size"]) in (ladder.SIZES[0], ladder.SIZES[-1])]
     assert len(shown) == 2 * 8
     for row in shown:
         counts = dict(row["counts"])

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from minirnn.bench import rungs as bench_rungs
-from minirnn.bench.torch import torch_rounding
+from minirnn.bench import rungs
+from minirnn.bench.calls import torch_rounding
 
 
 class Driver:
@@ -38,10 +38,10 @@ class FakeDevice:
 def test_every_way_is_sampled_in_turn_and_the_device_is_left_as_it_was(
     tf32: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench_rungs, "ROUNDS", 3)
-    monkeypatch.setattr(bench_rungs, "SECONDS", 0.0)
+    monkeypatch.setattr(rungs, "ROUNDS", 3)
+    monkeypatch.setattr(rungs, "SECONDS", 0.0)
     device, torch = FakeDevice(), []
-    rows = bench_rungs.in_turns(device, device.call, (lambda: torch.append(len(device.asked)), int), tf32, quick=False)
+    rows = rungs.in_turns(device, device.call, (lambda: torch.append(len(device.asked)), int), tf32, quick=False)
     ways = [("steps", True), ("steps", False), ("persistent", False), ("cluster", False)]
     assert [(row["rung"], row["graphs"]) for row in rows] == ways
     assert device.asked == [(*way, tf32) for way in ways] * (2 + 3 + 1)  # warm-ups, samples, by the device's clock
@@ -55,9 +55,9 @@ def test_every_way_is_sampled_in_turn_and_the_device_is_left_as_it_was(
 
 def test_without_torch_there_are_rows_too() -> None:
     device = FakeDevice()
-    rows = bench_rungs.in_turns(device, device.call, None, False, quick=True)
+    rows = rungs.in_turns(device, device.call, None, False, quick=True)
     assert len(rows) == 4 and not any("torch_seconds" in row for row in rows)
-    assert list(bench_rungs.ladder(object(), quick=True)) == []
+    assert list(rungs.ladder(object(), quick=True)) == []
 
 
 @pytest.mark.parametrize("tf32", [False, True])

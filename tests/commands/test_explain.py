@@ -10,7 +10,7 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from minirnn.cli import main
-from minirnn.commands.explain import explained
+from minirnn.explain.ops import explained
 
 
 @pytest.mark.parametrize("op", explained())
@@ -20,6 +20,13 @@ def test_every_op_is_explained_with_formulas_arguments_and_places(op: str, capsy
     assert f"== {op}: formulas" in out
     assert f"{op}(" in out
     assert "minirnn/ops/" in out
+
+
+def test_an_op_that_is_a_package_too_is_explained_by_its_function(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "cudnn_rnn"]) == 0
+    arguments = capsys.readouterr().out.partition("== cudnn_rnn: arguments")[2]
+    assert "\nReturns\n-------\nCudnnRNNOutput\n" in arguments
+    assert "minirnn/devices/cuda/kernels/cudnn_rnn/steps.cu" in arguments
 
 
 def test_source_prints_the_numpy_lines_of_the_formula(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,9 +20,9 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn, optim, viz
-from minirnn.commands import train as command
 from minirnn.engine.tape import mode
 from minirnn.io import load, save, write_arrays
+from minirnn.train import work
 from minirnn.train.folder import CHECKPOINT, opened
 from minirnn.train.options import Options
 from minirnn.train.progress import Interrupt
@@ -219,7 +219,7 @@ def test_ctrl_c_at_random_moments_of_training_and_resuming_changes_no_bit(
     training = small_training(cell=cell)
     start = time.perf_counter()
     with Interrupt() as interrupt:
-        command.train(training, tmp_path / "once", interrupt, quiet=True)
+        work.train(training, tmp_path / "once", interrupt, quiet=True)
     seconds = time.perf_counter() - start
     moments = random.Random(7)
     for attempt in range(ATTEMPTS):
@@ -229,7 +229,7 @@ def test_ctrl_c_at_random_moments_of_training_and_resuming_changes_no_bit(
         stopped_at = set()
         for k in range(100):
             with Interrupt() as interrupt, ctrl_c_within(seconds * moments.uniform(0.02, 0.4) * (1 + k / 10)):
-                command.train(training, folder, interrupt, quiet=True)
+                work.train(training, folder, interrupt, quiet=True)
             if not interrupt.requested:
                 break
             stopped_at.add(training.step)

@@ -1,4 +1,4 @@
-"""The fused ops written in torch, for its autograd to judge ours. Formulas: the docstrings of `minirnn.ops`."""
+"""The fused ops written in torch, so that its autograd can judge ours. The docstrings of `minirnn.ops` have the formulas."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def lstm_cell(
 def lstm_sequence(
     gate_order: str, L: int, x: Any, cs: Any, h: Any, *weights: Any, **attributes: Any
 ) -> tuple[Any, ...]:
-    """The seven outputs (T, B, H) of L steps; zeros after them."""
+    """The seven outputs (T, B, H): those of L steps, and zeros after them."""
     import torch
 
     attributes = {"forget_bias": 1.0 if gate_order == "icfo" else 0.0, **attributes}

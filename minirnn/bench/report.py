@@ -1,0 +1,119 @@
+"""What a machine with a GPU has to say, in one file: the report of ``minirnn bench --check --device NAME``.
+
+It has values of other libraries, gradients of every op, then times of kernels, launches, products and sequences, with
+the machine and all versions.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+
+from minirnn import machine, toolchain
+from minirnn._version import __version__
+from minirnn.bench import layout, rungs, times, values
+from minirnn.devices.base import Device
+from minirnn.io.atomic import atomic_write
+
+PACKAGES = (
+    *("numpy", "pycuda", "nvmath-python", "cuda-bindings", "nvidia-cublas", "nvidia-cublas-cu12"),
+    *("torch", "triton"),
+)
+
+
+def examine(device: Device, golden: Path | None, quick: bool, path: str | None) -> bool:
+    """Print what is found, and write it to the file at `path`, if one is given. True: nothing failed."""
+    report: dict[str, Any] = {"machine": machine_with(device), "quick": quick}
+    found = list(compared(device, golden, quick))
+    report["checks"] = [finite(asdict(value)) for value in found]
+    failed = report["failed"] = [value.name for value in found if not value.ok]
+    write(path, report)  # should a measurement crash the process, the values are there
+    try:
+        report["cudnn_layout"] = list(layout.layouts(device.name))
+        for row in report["cudnn_layout"]:
+            said = "as in our parameter buffer" if row["equal"] else "elsewhere than in our parameter buffer"
+            print(f"cuDNN keeps the weights of {row['mode']} {row['direction']}, H {row['H']}, {said}")
+        report["times"] = times.all_times(device, quick)
+        report["times"]["ladder"] = list(rungs.ladder(device, quick))
+        print_times(report["times"])
+    except Exception as error:
+        failed.append("times")
+        report["times_error"] = f"{type(error).__name__}: {error}"
+        print(f"FAILED times: {report['times_error']}")
+    write(path, report)
+    print(f"{device}: {len(found)} checks, {len(failed)} failed")
+    return not failed
+
+
+def compared(device: Device, golden: Path | None, quick: bool) -> Iterator[values.Value]:
+    """All values; those that are wrong are printed as they come."""
+    groups = [] if golden is None else [values.golden(golden, device.name, quick)]
+    for group in (*groups, values.gradients(device.name)):
+        for value in group:
+            if not value.ok:
+                reason = value.why or f"off by {value.difference:.3g}, allowed {value.allowed:.3g}"
+                print(f"FAILED {value.name}: {reason}", flush=True)
+            yield value
+
+
+def machine_with(device: Device) -> dict[str, Any]:
+    """The machine, the device, and the versions of all that had a part in it."""
+    found = machine.describe(os.cpu_count() or 1)
+    installed = {d.metadata["Name"].lower(): d.version for d in distributions() if d.metadata["Name"]}
+    found["versions"] = {name: installed.get(name) for name in PACKAGES} | {"minirnn": __version__}
+    found["device"] = device.name
+    found["time"] = time.strftime("%Y-%m-%d %H:%M:%S")
+    driver = getattr(device, "driver", None)
+    if driver is not None:
+        found["limits"] = asdict(driver.limits)
+        found["tf32"] = getattr(driver, "tf32", None)
+        found["tools"] = {tool.name: tool.found for tool in toolchain.find_all()}
+    return found
+
+
+def write(path: str | None, report: dict[str, Any]) -> None:
+    """Write a report to its file, if one was asked for."""
+    if path is not None:
+        with atomic_write(Path(path), "w") as file:
+            json.dump(report, file, indent=1)
+
+
+def finite(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with None for infinity, which JSON does not know."""
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
+
+
+def print_times(tables: dict[str, Any]) -> None:
+    """Print a line for each number."""
+    for row in tables["copy"]:
+        print(f"copy {row['bytes'] >> 20:6} MiB {row['gb_per_second']:10.1f} GB/s")
+    best = max(row["gb_per_second"] for row in tables["copy"])
+    for row in tables["latency"]:
+        print(f"{row['what']:36} {row['seconds'] * 1e6:10.2f} us")
+    for row in tables["kernels"]:
+        name, size = f"{row['op']}: {row['kernel']}", ",".join(map(str, row["size"]))
+        rate = f"{row['gb_per_second']:9.1f} GB/s {row['gb_per_second'] / best:6.0%} of copy"
+        print(f"{name:44} {row['dtype']:8} {size:10} {row['seconds'] * 1e6:9.2f} us {rate}")
+    for row in tables["products"]:
+        print(f"product {row['n']:6} {row['dtype']:8} {row['tflop_per_second']:10.3f} TFLOP/s")
+    for row in tables["sequences"]:
+        size = ",".join(map(str, row["size"]))
+        print(f"{row['op']:10} {size:20} {row['dtype']:8} {row['pass']:17} {milliseconds(row)}")
+    for row in tables["ladder"]:
+        size, used = ",".join(map(str, row["size"])), ", ".join(row["used"])
+        rung = f"{row['rung']}, graphs" if row["graphs"] else row["rung"]
+        name = f"{row['op']:5} {size:20} {row['precision']:8} {row['pass']:17} {rung:14}"
+        print(f"{name} {milliseconds(row)}   {used}")
+
+
+def milliseconds(row: dict[str, Any]) -> str:
+    """Our time, and torch's where there is one."""
+    torch = f"   torch {row['torch_seconds'] * 1e3:9.3f} ms" if "torch_seconds" in row else ""
+    return f"{row['seconds'] * 1e3:9.3f} ms{torch}"

@@ -1,0 +1,78 @@
+"""This machine and its Python: the processor, what is installed, and how the user calls a program from here."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shlex
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def describe(threads: int) -> dict[str, Any]:
+    """What a measurement writes down about the machine it was made on, as JSON types."""
+    return {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "threads": threads,
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "versions": {package: installed_version(package) for package in ("minirnn", "numpy", "torch")},
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def processor() -> str:
+    """The name of the processor, if the system tells it."""
+    try:
+        for text in Path("/proc/cpuinfo").read_text().splitlines():
+            if text.startswith("model name"):
+                return text.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def blas() -> str:
+    """The library with which NumPy multiplies matrices."""
+    config: Any = np.show_config(mode="dicts")
+    found = config["Build Dependencies"]["blas"]
+    return f"{found['name']} {found.get('version', '')}".strip()
+
+
+def installed_version(distribution: str) -> str | None:
+    """The version of an installed package, without importing it."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def python() -> str:
+    """How the user can call this Python from here."""
+    return shlex.quote(short(sys.executable))
+
+
+def this_program() -> str:
+    """How the user can call `minirnn` from here."""
+    script = Path(sys.argv[0])
+    if script.name != "minirnn":
+        return f"{python()} -m minirnn"
+    return "minirnn" if shutil.which("minirnn") == str(script) else shlex.quote(short(str(script)))
+
+
+def short(path: str) -> str:
+    """`path` as a user in the current folder would type it."""
+    try:
+        inside = os.path.relpath(path)
+    except ValueError:  # another drive
+        return path
+    if inside.startswith(os.pardir):
+        return path
+    return inside if os.sep in inside else os.path.join(os.curdir, inside)

@@ -1,0 +1,63 @@
+"""What ``minirnn train`` says before and after its work."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from minirnn.machine import this_program
+from minirnn.train.folder import FILES
+from minirnn.train.progress import both_units
+from minirnn.train.run import Training
+
+DEFAULT_OUT = "minirnn-out"
+
+
+def introduction(training: Training) -> str:
+    """The model, the device and the text, on one line."""
+    o = training.options
+    source = "Python's standard library" if o.text is None else o.text
+    task = "to fill in blanks in" if o.bidirectional else "to learn"
+    both = ", both directions," if o.bidirectional else ""
+    shape = f"{o.layers} layers of {o.hidden} units" if o.layers > 1 else f"{o.hidden} units"
+    return (
+        f"{o.cell} with {shape}{both} on {o.device}: {training.model.size():,} parameters, {task} "
+        f"{training.size:,} characters ({len(training.vocabulary)} different ones) of {source}"
+    )
+
+
+def result(training: Training, folder: Path, written: str) -> str:
+    """Losses, the beginning of what the model wrote, and where the files are."""
+    validation = training.validation_loss()
+    lines = [
+        f"validation loss  {both_units(validation)} per character",
+        f"unigram entropy  {both_units(training.unigram_entropy)} per character, the best without memory",
+    ]
+    if validation >= training.unigram_entropy:
+        lines.append(
+            "so far the model has not even learned how frequent each character is: more --steps, or another --lr"
+        )
+    lines += [
+        "the model writes:",
+        *[f"  | {line[:100].rstrip()}" for line in shown(written).strip("\n").splitlines()[:12]],
+    ]
+    lines += [f"in {folder}:", *[f"    {name:<24}{what}" for name, what in FILES.items()]]
+    return "\n".join(lines)
+
+
+def command(folder: Path, *options: str) -> str:
+    """The command line that goes on with the run in `folder`."""
+    out = [] if folder == Path(DEFAULT_OUT) else [f"--out {shlex.quote(str(folder))}"]
+    return " ".join([this_program(), "train", *options, *out])
+
+
+def shown(text: str) -> str:
+    """Text without the characters that would control a terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
+
+
+def say(text: str) -> None:
+    """Print the text, with a ``?`` for every character that the terminal cannot show."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "replace").decode(encoding), flush=True)

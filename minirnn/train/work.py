@@ -1,0 +1,123 @@
+"""A training run from its beginning, or from its last checkpoint, to its pictures, in a folder of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from minirnn import data, devices
+from minirnn.train import pictures
+from minirnn.train.folder import CHECKPOINT, MetricsFile, check, opened
+from minirnn.train.messages import command, introduction, result, say
+from minirnn.train.options import Options, resumed
+from minirnn.train.progress import Interrupt, Progress
+from minirnn.train.run import Training, damages, hash_of, read_checkpoint
+from minirnn.user_error import UserError, user_mistakes
+
+SAVE_EVERY, SAVE_AFTER = 100, 30.0
+"""A checkpoint is written after so many steps, or so many seconds."""
+
+
+def begin(folder: Path, given: dict[str, Any], quiet: bool) -> int:
+    """Start a run with the options `given` and work on it; the exit status, as of `work`."""
+    check(folder, resume=False)
+    with enough_memory():
+        training = begun(given)
+        with opened(folder):
+            check(folder, resume=False)  # again, now that no other process can write there
+            return work(training, folder, quiet)
+
+
+def resume(folder: Path, given: dict[str, Any], quiet: bool) -> int:
+    """Go on with the run in the folder and work on it; the exit status, as of `work`."""
+    check(folder, resume=True)
+    with enough_memory(), opened(folder):
+        return work(continued(folder / CHECKPOINT, given), folder, quiet)
+
+
+@contextmanager
+def enough_memory() -> Iterator[None]:
+    """Inside this block, memory that runs out is the user's mistake."""
+    try:
+        yield
+    except MemoryError:
+        raise UserError("out of memory; take a smaller --hidden, --batch or --length") from None
+
+
+def begun(given: dict[str, Any]) -> Training:
+    """A new run with the options `given`."""
+    with user_mistakes():
+        device = devices.get(given.get("device")).name
+    options = Options(**given | {"device": device})
+    training = Training(options, read_text(options))
+    training.start()
+    return training
+
+
+def continued(path: Path, given: dict[str, Any]) -> Training:
+    """The run whose checkpoint was written to `path`, as it was then."""
+    arrays, metadata = read_checkpoint(path)
+    with damages(path):
+        options = resumed(metadata["options"], given, metadata["step"])
+        text_hash = metadata["text_sha256"]
+    with user_mistakes():
+        devices.get(options.device)
+    text = read_text(options)
+    if hash_of(text) != text_hash:
+        raise UserError(
+            "the text is not the one that the run to resume learns from: "
+            + (f"{options.text} was changed" if options.text else "the standard library of another Python version?")
+        )
+    training = Training(options, text)
+    with damages(path):
+        training.restore(arrays, metadata)
+    return training
+
+
+def read_text(options: Options) -> str:
+    """The text that a run learns from."""
+    with user_mistakes():
+        return data.python_source_text() if options.text is None else data.read_text(options.text)
+
+
+def work(training: Training, folder: Path, quiet: bool) -> int:
+    """Train, save, draw and tell. The exit status is 0 when all steps are done, 130 after Ctrl-C."""
+    steps = training.options.steps
+    with Interrupt() as interrupt:
+        if not quiet:
+            say(introduction(training))
+        train(training, folder, interrupt, quiet)
+        finished = training.step >= steps
+        again = command(folder, "--resume", *([f"--steps {2 * steps}"] if finished else []))
+        if not finished:
+            say(f"stopped after step {training.step} of {steps}, saved; to go on: {again}")
+        try:
+            with interrupt.at_once():
+                written = pictures.draw_all(folder, training)
+        except KeyboardInterrupt:
+            say(f"not all pictures are drawn; to draw them: {command(folder, '--resume')}")
+            return 130
+        say(result(training, folder, written))
+        if finished:
+            say(f"to go on: {again}")
+    return 0 if finished else 130
+
+
+def train(training: Training, folder: Path, interrupt: Interrupt, quiet: bool) -> None:
+    """Do the steps that are left. From the first save on, what is on the disk can be resumed at every moment."""
+    steps = training.options.steps
+    training.save(folder / CHECKPOINT)
+    saved_step, saved_at = training.step, time.monotonic()
+    with MetricsFile(folder, training.lines) as metrics, Progress(training.step, steps, quiet) as progress:
+        while training.step < steps and not interrupt.requested:
+            training.advance()
+            new = metrics.append(training.lines)
+            progress.show(training.step, new[-1] if new else None)
+            if training.step % SAVE_EVERY == 0 or time.monotonic() - saved_at > SAVE_AFTER:
+                training.save(folder / CHECKPOINT)
+                saved_step, saved_at = training.step, time.monotonic()
+    if saved_step != training.step:
+        training.save(folder / CHECKPOINT)

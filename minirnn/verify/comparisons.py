@@ -1,0 +1,64 @@
+"""Every comparison of the verification table, in one list, and the work of making them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+import minirnn as mr
+from minirnn._version import __version__
+from minirnn.machine import blas, installed_version
+from minirnn.user_error import one_line
+from minirnn.verify import block, canonical, cudnn, primitives, rungs, stored, ways
+from minirnn.verify.table import FAILED, OPS, Comparison, Result, compare_all, without_folders
+
+
+def all_comparisons(devices: dict[str, str | None], golden: Path | None) -> list[Comparison]:
+    """The whole table, all ways of one case together.
+
+    Parameters
+    ----------
+    devices : dict
+        Name -> None, or why the device does not work here.
+    golden : Path, optional
+        The folder of stored values.
+    """
+    listed = [*stored.comparisons(devices, golden), *canonical.size_comparisons(devices)]
+    for module in (block, cudnn, canonical, primitives):
+        for case in module.cases():
+            listed += ways.comparisons(case, devices)
+    return [*listed, *rungs.comparisons(devices)]
+
+
+def compute(comparisons: Sequence[Comparison]) -> list[Result]:
+    """Make the comparisons, with a progress bar; the results in the order of the table's rows."""
+    results: list[Result] = []
+    with tqdm(total=len(comparisons), unit=" checks", disable=not sys.stderr.isatty(), leave=False) as bar:
+        for result in compare_all(comparisons):
+            bar.update(result.cases)
+            results.append(result)
+            if result.status == FAILED:
+                bar.write(f"FAILED {result.cell}", file=sys.stderr)
+    devices = list(dict.fromkeys(one.cell.device for one in comparisons))
+    return sorted(results, key=lambda r: (devices.index(r.cell.device), OPS.index(r.cell.op), r.cell))
+
+
+def head(devices: dict[str, str | None], quick: bool) -> dict[str, Any]:
+    """What the file says before the table: versions, and what was computed on."""
+    versions = {"minirnn": __version__, "numpy": np.__version__, "torch": installed_version("torch")}
+    return {**versions, "quick": quick, "devices": {name: describe(name, devices[name]) for name in devices}}
+
+
+def describe(name: str, absent: str | None) -> str:
+    """What a device is, without anything that belongs to this machine alone."""
+    if absent is not None:
+        return f"not at hand: {one_line(without_folders(absent))}"
+    if name == "cpu":
+        return f"NumPy {np.__version__}, {blas()}"
+    driver = getattr(mr.devices.get(name), "driver", None)
+    return driver.limits.name if driver is not None else "a device of its own"

@@ -1,0 +1,18 @@
+"""This machine and how the user calls programs on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minirnn import machine
+
+
+def test_paths_are_shown_as_a_user_in_this_folder_would_type_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert machine.short(str(tmp_path / ".venv" / "bin" / "python")) == ".venv/bin/python"
+    assert machine.short(str(tmp_path / "minirnn")) == "./minirnn"
+    assert machine.short("/usr/bin/python3") == "/usr/bin/python3"

@@ -1,0 +1,101 @@
+"""Runs of ``minirnn train`` for tests: tiny ones, stopped and watched where a test wants it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import minirnn as mr
+from minirnn import cli
+from minirnn.io import checkpoint
+from minirnn.train import pictures, run
+from minirnn.train.folder import CHECKPOINT, METRICS
+
+COMMAND = [sys.executable, "-m", "minirnn", "train"]
+
+TINY = ["--hidden", "7", "--batch", "3", "--length", "11"]
+
+DEEP = ["--layers", "2", "--dropout", "0.3"]
+
+
+@pytest.fixture(scope="session")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some 4000 characters in which each depends on those before it."""
+    animals, verbs = ["cat", "dog", "hen", "fox"], ["sees", "hears", "likes"]
+    lines = [
+        f"the {a} {v} the {b}.\n" for k in range(4) for a in animals for v in verbs for b in animals if a != b or k
+    ]
+    path = tmp_path_factory.mktemp("text") / "animals.txt"
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+Train = Callable[..., int]
+
+
+@pytest.fixture
+def train(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Train:
+    """Run the command, tiny and on `text` if it is a new run, in a folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*argv: str, out: str = "out") -> int:
+        new = [] if "--resume" in argv else [*TINY, "--text", str(text)]
+        return cli.main(["train", *new, "--out", out, *argv])
+
+    return run
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing takes longer than training here."""
+    monkeypatch.setattr(pictures, "draw_all", lambda folder, training: "")
+
+
+def outcome(folder: Path) -> tuple[bytes, dict[str, bytes], dict[str, Any]]:
+    """All that a run computed: metrics.jsonl, every array of the checkpoint, its metadata."""
+    arrays, metadata = checkpoint.load(folder / CHECKPOINT)
+    return (folder / METRICS).read_bytes(), {k: a.tobytes() for k, a in arrays.items()}, metadata
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / METRICS).read_text().splitlines()]
+
+
+def watch_losses(monkeypatch: pytest.MonkeyPatch, watch: Callable[[int, mr.Tensor], mr.Tensor]) -> None:
+    """Replace every loss of step k, counted from 1, by ``watch(k, loss)``."""
+    cross_entropy, advance = run.cross_entropy, run.Training.advance
+
+    def watched(self: run.Training) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(run, "cross_entropy", lambda *args: watch(self.step + 1, cross_entropy(*args)))
+            advance(self)
+
+    monkeypatch.setattr(run.Training, "advance", watched)
+
+
+def interrupt_at(monkeypatch: pytest.MonkeyPatch, *steps: int) -> None:
+    """Press Ctrl-C in the middle of each of these steps, once."""
+    waiting = set(steps)
+
+    def watch(step: int, loss: mr.Tensor) -> mr.Tensor:
+        if step in waiting:
+            waiting.remove(step)
+            signal.raise_signal(signal.SIGINT)
+        return loss
+
+    watch_losses(monkeypatch, watch)
+
+
+def complaint(capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line on stderr, nothing being on stdout."""
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("minirnn train: ")
+    assert err.count("\n") == 1
+    return err

@@ -1,0 +1,95 @@
+"""The output folder holds one run, written by one process at a time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import minirnn as mr
+from minirnn.train import run
+from minirnn.train.folder import CHECKPOINT, FILES, opened
+from tests.train.runs import Train, complaint, lines_of, outcome, watch_losses
+
+
+def test_metrics_can_be_read_while_training(train: Train, no_pictures: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[int, int] = {}
+
+    def watch(step: int, loss: mr.Tensor) -> mr.Tensor:
+        seen.setdefault(step, len(lines_of(Path("out"))))
+        return loss
+
+    watch_losses(monkeypatch, watch)
+    assert train("--steps", "25") == 0
+    assert seen == {step: 1 + (step - 1) // 10 for step in range(1, 26)}
+
+
+def test_an_output_place_that_cannot_be_used_is_named(train: Train, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("file").write_text("mine")
+    assert train("--steps", "1", out="file") == 2
+    assert "--out file is a file" in complaint(capsys)
+    assert train("--steps", "1", out="file/inside") == 2
+    assert "Not a directory" in complaint(capsys)
+    assert Path("file").read_text() == "mine"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_an_output_folder_that_may_not_be_written_is_named(train: Train, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("out").mkdir(mode=0o500)
+    assert train("--steps", "1") == 2
+    assert "Permission denied" in complaint(capsys)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_files_of_an_older_run_are_never_overwritten(
+    name: str, train: Train, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("out").mkdir()
+    Path("out", name).write_text("precious")
+    assert train("--steps", "1") == 2
+    assert f"out holds a run already ({name}): continue it with --resume, or take another --out" in complaint(capsys)
+    assert os.listdir("out") == [name]
+    assert Path("out", name).read_text() == "precious"
+
+
+def test_other_files_in_the_folder_do_not_matter_and_stay(train: Train, no_pictures: None) -> None:
+    Path("out").mkdir()
+    Path("out", "notes.txt").write_text("mine")
+    assert train("--steps", "1", "--quiet") == 0
+    assert Path("out", "notes.txt").read_text() == "mine"
+
+
+def test_two_processes_do_not_train_in_one_folder(
+    train: Train, no_pictures: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train("--steps", "1", "--quiet") == 0
+    before = outcome(Path("out"))
+    capsys.readouterr()
+    with opened(Path("out")):
+        assert train("--resume", "--steps", "2") == 2
+    assert "another minirnn train is writing there" in complaint(capsys)
+    assert outcome(Path("out")) == before
+    assert train("--resume", "--steps", "2") == 0
+
+
+def test_a_run_that_appeared_while_this_one_prepared_is_not_overwritten(
+    train: Train, no_pictures: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = run.Training.start
+
+    def slow(self: run.Training) -> None:
+        Path("out").mkdir()
+        Path("out", CHECKPOINT).write_text("another process's")
+        start(self)
+
+    monkeypatch.setattr(run.Training, "start", slow)
+    assert train("--steps", "1") == 2
+    assert "holds a run already" in complaint(capsys)
+    assert Path("out", CHECKPOINT).read_text() == "another process's"
+
+
+def test_to_resume_where_nothing_is_writes_nothing(train: Train, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train("--resume") == 2
+    assert "nothing to resume" in complaint(capsys)
+    assert not Path("out").exists()

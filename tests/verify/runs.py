@@ -1,0 +1,61 @@
+"""Runs of ``minirnn verify`` for tests, and what to look for in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.cli import main
+from minirnn.verify import table
+from minirnn.verify.table import ABSENT, Cell, Result
+
+ROOT = Path(__file__).parents[2]
+
+BASELINE = ROOT / "docs" / "data" / "verify" / "cpu_cuda-sim.json"
+
+GOLDEN = ROOT / "tests" / "golden"
+
+SIMULATOR = mr.devices.available()["cuda-sim"]
+
+needs_simulator = pytest.mark.skipif(SIMULATOR is not None, reason=f"cuda-sim: {SIMULATOR}")
+
+GRU = Cell("gru_block_cell", "plain", "float32", "cpu", "definition")
+
+
+def run(tmp_path: Path, *arguments: str) -> tuple[int, list[Result]]:
+    """A quick run: exit status and table."""
+    out = tmp_path / "table.json"
+    status = main(["verify", "--quick", "--out", str(out), *arguments])
+    return status, table.read(out)[1]
+
+
+def statuses(results: list[Result], **where: str) -> dict[str, set[str]]:
+    """Way -> the statuses of its cells, of those that match `where`."""
+    found: dict[str, set[str]] = {}
+    for r in results:
+        if all(getattr(r.cell, name) == value for name, value in where.items()):
+            found.setdefault(r.cell.way, set()).add(r.status)
+    return found
+
+
+def outcomes(found: dict[str, set[str]]) -> set[str]:
+    """All statuses, of torch too where it is installed."""
+    return set().union(*(each for way, each in found.items() if way != "torch" or each != {ABSENT}))
+
+
+def patched(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, change: Callable[..., Any]) -> None:
+    """Let `change` alter what a function returns."""
+    original = getattr(owner, name)
+    wrong = lambda *a, **k: change(original(*a, **k))  # noqa: E731
+    monkeypatch.setattr(
+        owner, name, staticmethod(wrong) if isinstance(owner, type) and "self" not in str(name) else wrong
+    )
+
+
+def gru_with_h(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Any], Any]:
+    return lambda y: (*y[:3], change(y[3]))

@@ -1,0 +1,73 @@
+"""The stored table holds, and nothing disappears from it."""
+
+from __future__ import annotations
+
+import re
+
+from minirnn import ops
+from minirnn.verify import table
+from minirnn.verify.comparisons import all_comparisons
+from minirnn.verify.table import OPS, PASSED
+from tests.verify.runs import (
+    BASELINE,
+    GOLDEN,
+    ROOT,
+)
+
+
+def test_no_cell_of_the_stored_table_has_disappeared_and_none_is_missing_in_it() -> None:
+    _, baseline = table.read(BASELINE)
+    listed = table.count_cases(all_comparisons(dict.fromkeys(("cpu", "cuda-sim")), GOLDEN))
+    then = {r.cell: r.cases for r in baseline}
+    gone = [f"{cell}: {n} cases, now {listed.get(cell, 0)}" for cell, n in then.items() if listed.get(cell, 0) < n]
+    new = [f"{cell}: {n} cases, not {then.get(cell, 0)}" for cell, n in listed.items() if then.get(cell, 0) < n]
+    again = f"minirnn verify --device cpu cuda-sim --out {BASELINE.relative_to(ROOT)}"
+    assert not gone, "\n".join(["cells or cases disappeared:", *gone])
+    assert not new, "\n".join([f"cells that the stored table does not have; run {again}", *new])
+
+
+def test_every_cell_of_the_stored_table_passed_with_a_reason() -> None:
+    head, baseline = table.read(BASELINE)
+    assert not head["quick"]
+    for r in baseline:
+        assert r.status == PASSED and r.error is not None and r.tolerance is not None and r.reason, r.cell
+        assert 0 <= r.error <= r.tolerance, r.cell
+
+
+def test_the_stored_table_has_every_public_op() -> None:
+    _, baseline = table.read(BASELINE)
+    rows = {r.cell.op for r in baseline}
+    assert rows == set(OPS)
+    primitives = {r.cell.variant.split(" of ")[0] for r in baseline if r.cell.op == "primitives"}
+    assert set(ops.__all__) - rows == primitives
+
+
+def test_every_fused_op_is_proven_in_every_way_that_applies() -> None:
+    _, baseline = table.read(BASELINE)
+    proven: dict[tuple[str, str], set[str]] = {}
+    for r in baseline:
+        proven.setdefault((r.cell.device, r.cell.op), set()).add(r.cell.way)
+    block_grads = [op for op in OPS if op.endswith(("cell_grad", "lstm_grad", "lstm_grad_v2"))]
+    for op in OPS:
+        if op in ("primitives", "cudnn_rnn_params_size"):
+            continue
+        expected = {"stored", "differences", "definition"}
+        expected |= set() if op in block_grads or "params" in op else {"torch"}
+        assert proven["cpu", op] == expected, op
+        assert proven["cuda-sim", op] == expected | {"check mode"}, op
+
+
+def test_networks_are_proven_in_all_combinations_of_their_attributes() -> None:
+    _, baseline = table.read(BASELINE)
+    variants = {r.cell.variant for r in baseline if r.cell.op == "cudnn_rnn_v3" and r.cell.way == "definition"}
+    for mode in ("rnn_relu", "rnn_tanh", "gru", "lstm"):
+        for direction in ("unidirectional", "bidirectional"):
+            for input_mode in ("linear_input", "skip_input", "auto_select"):
+                for layers in ("1 layer", "2 layers"):
+                    name = f"{mode} {direction} {input_mode}, {layers}"
+                    assert name in variants
+                    assert (f"{name}, projection" in variants) == (mode == "lstm")
+
+
+def test_the_stored_table_names_no_place_of_a_machine() -> None:
+    assert not re.search(r'[" (](/|[A-Z]:\\)\w', BASELINE.read_text(encoding="utf-8"))

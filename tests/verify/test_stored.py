@@ -1,0 +1,54 @@
+"""Stored values of other libraries judge, or are not at hand."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minirnn.verify import stored
+from minirnn.verify.table import ABSENT, FAILED
+from tests.verify.runs import (
+    BASELINE,
+    GOLDEN,
+    run,
+    statuses,
+)
+
+
+def test_changed_stored_values_fail(tmp_path: Path) -> None:
+    folder = tmp_path / "golden"
+    shutil.copytree(GOLDEN / "block_ops", folder / "block_ops")
+    shutil.copytree(GOLDEN / "cudnn_rnn", folder / "cudnn_rnn")
+    path = folder / "block_ops" / "gru_cell_plain.npz"
+    with np.load(path, allow_pickle=False) as z:
+        case = dict(z)
+    np.savez(path, **case | {"h": case["h"] + np.float32(1e-4)})
+    status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu", "--golden", str(folder))
+    assert status == 1
+    assert statuses(results)["stored"] == {FAILED}
+
+
+def test_a_cell_whose_files_are_gone_fails(tmp_path: Path) -> None:
+    folder = tmp_path / "golden"
+    for name in ("block_ops", "cudnn_rnn"):
+        (folder / name).mkdir(parents=True)
+    shutil.copy(GOLDEN / "block_ops" / "lstm_cell_plain.npz", folder / "block_ops")
+    status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu", "--golden", str(folder))
+    assert status == 1
+    assert statuses(results)["stored"] == {FAILED}
+
+
+def test_without_a_clone_stored_values_are_not_at_hand_rather_than_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(stored, "find", lambda given: None)
+    status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu", "--against", str(BASELINE))
+    said = capsys.readouterr().out
+    assert status == 0
+    assert statuses(results)["stored"] == {ABSENT}
+    assert "tests/golden is not here" in said
+    assert re.search("not compared: gru_block_cell, values of TensorFlow, float32, cpu, stored", said)

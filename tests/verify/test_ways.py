@@ -1,0 +1,203 @@
+"""What is wrong fails, in every way that should notice it."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.cpu.device import CPU
+from minirnn.devices.cuda import device as cuda_device
+from minirnn.devices.cuda.driver import LaunchError
+from minirnn.ops.gru_block import GRUBlockCell, GRUBlockCellGrad
+from minirnn.verify import table, ways
+from minirnn.verify.comparisons import all_comparisons
+from minirnn.verify.table import ABSENT, FAILED, PASSED
+from tests.verify.runs import (
+    gru_with_h,
+    needs_simulator,
+    outcomes,
+    patched,
+    run,
+    statuses,
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda h: h * h.dtype.type(1 + 4e-3), id="off by 4 in a thousand"),
+        pytest.param(lambda h: h.astype("f2").astype(h.dtype), id="computed in half precision"),
+        pytest.param(lambda h: h.astype("f4").astype(h.dtype), id="computed in single precision"),
+        pytest.param(lambda h: h + 1e-12 if h.dtype == "f8" else h, id="off by 1e-12 in float64"),
+        pytest.param(lambda h: np.where(np.arange(h.size).reshape(h.shape) == 3, np.nan, h), id="one NaN"),
+        pytest.param(lambda h: np.where(np.arange(h.size).reshape(h.shape) == h.size - 1, 0, h), id="last unit lost"),
+        pytest.param(lambda h: h[:, :-1], id="another shape"),
+    ],
+)
+def test_a_wrong_kernel_fails(
+    change: Callable[[np.ndarray], np.ndarray], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patched(monkeypatch, CPU, "gru_block_cell", gru_with_h(change))
+    status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu")
+    assert status == 1
+    failed = [r for r in results if r.status == FAILED]
+    assert "definition" in {r.cell.way for r in failed}
+    assert all(re.search(r"B=3 I=5 H=7|gru_cell_plain", r.why) for r in failed)
+
+
+def test_a_wrong_kernel_is_found_by_every_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patched(monkeypatch, CPU, "gru_block_cell", gru_with_h(lambda h: h * h.dtype.type(1.01)))
+    _, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu")
+    found = statuses(results, dtype="float64") | statuses(results, way="stored")
+    assert outcomes(found) == {FAILED}, found
+
+
+@pytest.mark.parametrize("term", range(6))
+def test_a_gradient_with_a_wrong_term_fails_by_differences_and_by_the_definition(
+    term: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = GRUBlockCell.backward
+
+    def wrong(self: Any, dy: Any, y: Any, *inputs: Any) -> Any:
+        gradients = list(original(self, dy, y, *inputs))
+        gradients[term] = gradients[term] * 0.999
+        return gradients
+
+    monkeypatch.setattr(GRUBlockCell, "backward", wrong)
+    status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu")
+    found = statuses(results, dtype="float64")
+    assert status == 1
+    assert {way for way, status in found.items() if status == {FAILED}} >= {"differences", "definition"}
+
+
+OUTPUTS = {
+    "lstm_block_cell": 7,
+    "lstm_block_cell_grad": 5,
+    "block_lstm": 7,
+    "block_lstm_grad": 8,
+    "gru_block_cell": 4,
+    "gru_block_cell_grad": 4,
+    "rnn_sequence": 3,
+    "rnn_sequence_grad": 3,
+}
+
+
+@pytest.mark.parametrize(("kernel", "k"), [(kernel, k) for kernel, n in OUTPUTS.items() for k in range(n)])
+def test_every_output_of_every_kernel_is_watched(kernel: str, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def change(outputs: Any) -> Any:
+        return tuple(y * (1 + 1e-9) if n == k and y is not None else y for n, y in enumerate(outputs))
+
+    patched(monkeypatch, CPU, kernel, change)
+    op = kernel.replace("rnn_sequence", "cudnn_rnn_v3").removesuffix("_grad" if "rnn" in kernel else "")
+    chosen = [
+        one
+        for one in all_comparisons({"cpu": None}, None)
+        if one.quick and (one.cell.op, one.cell.dtype, one.cell.way) == (op, "float64", "definition")
+    ]
+    assert FAILED in {result.status for result in table.compare_all(chosen)}
+
+
+def test_a_wrong_definition_fails_and_stored_values_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = GRUBlockCellGrad.compose
+    monkeypatch.setattr(GRUBlockCellGrad, "compose", lambda self, *x: [y * 1.001 for y in original(self, *x)])
+    status, results = run(tmp_path, "--op", "gru_block_cell_grad", "--device", "cpu")
+    found = statuses(results)
+    assert status == 1
+    assert FAILED in found["definition"]  # float16 has room for a thousandth
+    assert found["stored"] == {PASSED}
+
+
+def test_a_kernel_that_raises_fails_with_what_it_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise ZeroDivisionError("the kernel is broken")
+
+    monkeypatch.setattr(CPU, "gru_block_cell", broken)
+    status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu")
+    assert status == 1
+    assert outcomes(statuses(results)) == {FAILED}
+    assert "ZeroDivisionError: the kernel is broken" in capsys.readouterr().out
+
+
+def test_a_kernel_that_a_device_lost_fails_rather_than_its_composition_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CPU, "kernels", CPU.kernels - {"gru_block_cell"})
+    status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu")
+    assert status == 1
+    assert statuses(results)["definition"] == {FAILED}
+    assert any("cpu has no kernel gru_block_cell" in r.why for r in results)
+
+
+@pytest.fixture
+def cuda_source(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
+    """Makes the simulator compile a kernel file with one text replaced by another."""
+
+    def replace(file: str, old: str, new: str) -> None:
+        original = cuda_device.text
+
+        def text(name: str) -> str:
+            found = original(name)
+            if name != file:
+                return found
+            assert old in found
+            return found.replace(old, new)
+
+        monkeypatch.setattr(cuda_device, "text", text)
+        made = {name: device for name, device in mr.devices.registry._made.items() if name != "cuda-sim"}
+        monkeypatch.setattr(mr.devices.registry, "_made", made)
+        ways.checking.cache_clear()
+
+    yield replace
+    ways.checking.cache_clear()
+    driver = mr.devices.get("cuda-sim").driver
+    gc.collect()
+    for _ in range(100):  # the damage that a wrong kernel has done is told once for each array: not to the next test
+        try:
+            driver.synchronize()
+            break
+        except LaunchError:
+            continue
+
+
+@needs_simulator
+def test_a_wrong_cuda_kernel_fails_on_its_device_alone(
+    cuda_source: Callable[[str, str, str], None], tmp_path: Path
+) -> None:
+    cuda_source("gru_block.cu", "u * h_prev + (1 - u) * c;", "u * h_prev + (1 - u) * h_prev;")
+    status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu", "cuda-sim")
+    assert status == 1
+    assert outcomes(statuses(results, device="cpu")) == {PASSED}
+    assert outcomes(statuses(results, device="cuda-sim")) == {FAILED}
+
+
+@needs_simulator
+def test_an_access_out_of_bounds_fails_in_check_mode_with_its_line(
+    cuda_source: Callable[[str, str, str], None], tmp_path: Path
+) -> None:
+    bounds = "if (row >= B || unit >= H) return;"
+    cuda_source(
+        "gru_block.cu",
+        f"{bounds}\n    const i64 k = (i64)row * H + unit;\n    z_ru",
+        "const i64 k = (i64)row * H + unit;\n    z_ru",
+    )
+    _, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cuda-sim")
+    (checked,) = [r for r in results if r.cell.way == "check mode"]
+    assert checked.status == FAILED
+    assert "gru_block.cu:" in checked.why and "gru_block_cell_gates" in checked.why
+
+
+def test_without_torch_its_cells_are_not_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ways, "find_spec", lambda name: None)
+    status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu")
+    assert status == 0
+    assert statuses(results)["torch"] == {ABSENT}
+    assert statuses(results)["definition"] == {PASSED}
