@@ -1,4 +1,4 @@
-"""The fused ops written in torch, so that its autograd can judge ours. The docstrings of `minirnn.ops` have the formulas."""
+"""The fused ops written in torch, so that its autograd can judge ours. The formulas stand in `minirnn.ops`."""
 
 from __future__ import annotations
 
