@@ -43,6 +43,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minirnn import html
+from minirnn.devices.families import LSTMBlockInputs
 from minirnn.engine.tensor import Tensor
 from minirnn.ops import check
 from minirnn.ops.fused import FusedOp, or_zeros, zeros
@@ -229,7 +230,7 @@ def lstm_block_cell(
         If a shape does not fit, B or H is 0, or an attribute is NaN.
     """
     op = "lstm_block_cell"
-    ts = check_cell(op, use_peephole, x, cs_prev, h_prev, w, wci, wcf, wco, b)
+    ts = check_cell(op, use_peephole, LSTMBlockInputs(x, cs_prev, h_prev, w, wci, wcf, wco, b))
     settled = attributes(op, forget_bias, cell_clip, use_peephole, ts[0].array.dtype)
     return LSTMBlockCellOutput(*LSTMBlockCell(**settled)(*ts))
 
@@ -281,6 +282,6 @@ def lstm_block_cell_grad(
     """
     op = "lstm_block_cell_grad"
     use_peephole = check.flag(op, "use_peephole", use_peephole)
-    saved = {"i": i, "cs": cs, "f": f, "o": o, "ci": ci, "co": co, "cs_grad": cs_grad, "h_grad": h_grad}
-    ts = check_cell(op, use_peephole, x, cs_prev, h_prev, w, wci, wcf, wco, b, **saved)
+    inputs = LSTMBlockInputs(x, cs_prev, h_prev, w, wci, wcf, wco, b)
+    ts = check_cell(op, use_peephole, inputs, i=i, cs=cs, f=f, o=o, ci=ci, co=co, cs_grad=cs_grad, h_grad=h_grad)
     return LSTMBlockCellGradOutput(*LSTMBlockCellGrad(use_peephole=use_peephole)(*ts))

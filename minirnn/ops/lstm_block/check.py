@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.devices.families import LSTMBlockInputs
 from minirnn.engine.tensor import Tensor
 from minirnn.ops import check
 from minirnn.ops.fused import zeros
@@ -30,104 +31,59 @@ def attributes(op: str, forget_bias: Any, cell_clip: Any, use_peephole: Any, dty
         }
 
 
-def check_cell(
-    op: str,
-    use_peephole: Any,
-    x: Any,
-    cs_prev: Any,
-    h_prev: Any,
-    w: Any,
-    wci: Any,
-    wcf: Any,
-    wco: Any,
-    b: Any,
-    **saved: Any,
-) -> list[Tensor]:
+def check_cell(op: str, use_peephole: Any, inputs: LSTMBlockInputs, **saved: Any) -> list[Tensor]:
     """The arguments of a cell op as Tensors that fit each other."""
-    if wci is None or wcf is None or wco is None:
-        x, cs_prev, h_prev, wci, wcf, wco = _blank_peepholes(
-            op, use_peephole, saved, x, cs_prev, h_prev, w, wci, wcf, wco, b
-        )
-    ts = check.tensors(op, x=x, cs_prev=cs_prev, h_prev=h_prev, w=w, wci=wci, wcf=wcf, wco=wco, b=b, **saved)
+    ts = check.tensors(op, **_with_peepholes(op, use_peephole, inputs, saved), **saved)
     _cell_shapes(op, tuple(saved), *[t.array.shape for t in ts])
     return ts
 
 
 def check_sequence(
-    op: str,
-    gate_order: str,
-    use_peephole: Any,
-    seq_len_max: Any,
-    x: Any,
-    cs_prev: Any,
-    h_prev: Any,
-    w: Any,
-    wci: Any,
-    wcf: Any,
-    wco: Any,
-    b: Any,
-    **saved: Any,
+    op: str, gate_order: str, use_peephole: Any, seq_len_max: Any, inputs: LSTMBlockInputs, **saved: Any
 ) -> tuple[int, list[Tensor]]:
     """`seq_len_max` as a number and the arguments of a sequence op as Tensors that fit each other."""
-    if wci is None or wcf is None or wco is None:
-        x, cs_prev, h_prev, wci, wcf, wco = _blank_peepholes(
-            op, use_peephole, saved, x, cs_prev, h_prev, w, wci, wcf, wco, b
-        )
-    ts = check.tensors(op, x=x, cs_prev=cs_prev, h_prev=h_prev, w=w, wci=wci, wcf=wcf, wco=wco, b=b, **saved)
+    ts = check.tensors(op, **_with_peepholes(op, use_peephole, inputs, saved), **saved)
     shapes = [t.array.shape for t in ts]
     _sequence_shapes(op, gate_order, tuple(saved), *shapes)
     return check.integer(op, "seq_len_max", seq_len_max, 0, shapes[0][0], f" (T, from x {shapes[0]})"), ts
 
 
-def _blank_peepholes(op: str, use_peephole: Any, saved: dict[str, Any], *inputs: Any) -> tuple[Any, ...]:
-    """x, cs_prev, h_prev, wci, wcf, wco with zeros for None: without peepholes their weights are not read."""
-    x, cs_prev, h_prev, w, *peepholes, b = inputs
+def _with_peepholes(op: str, use_peephole: Any, inputs: LSTMBlockInputs, saved: dict[str, Any]) -> dict[str, Any]:
+    """The inputs by name, with zeros for peephole weights that are None: without peepholes they are not read."""
+    missing = [name for name in ("wci", "wcf", "wco") if getattr(inputs, name) is None]
+    if not missing or use_peephole:
+        return inputs._asdict()
     place = check.device_of(*inputs, *saved.values())
-    x, cs_prev, h_prev = check.tensors(op, place, x=x, cs_prev=cs_prev, h_prev=h_prev)
-    if not use_peephole and h_prev.ndim == 2:
-        blank = zeros(h_prev.shape[1:], h_prev)
-        peepholes = [blank if p is None else p for p in peepholes]
-    return x, cs_prev, h_prev, *peepholes
+    x, cs_prev, h_prev = check.tensors(op, place, x=inputs.x, cs_prev=inputs.cs_prev, h_prev=inputs.h_prev)
+    blank = dict.fromkeys(missing, zeros(h_prev.shape[1:], h_prev)) if h_prev.ndim == 2 else {}
+    return inputs._asdict() | {"x": x, "cs_prev": cs_prev, "h_prev": h_prev} | blank
 
 
 Shape = tuple[int, ...]
 
 
 @check.remembered
-def _cell_shapes(op: str, saved: tuple[str, ...], x: Shape, cs_prev: Shape, *shapes: Shape) -> None:
-    B, I = check.rank(op, "x", x, "B I")
-    check.positive(op, "B", B, f"x {x}")
-    H = _weight_shapes(op, "icfo", x, cs_prev, *shapes[:6], B=B, I=I)
-    for name, shape in zip(saved, shapes[6:], strict=True):
-        check.shape(op, name, shape, "B, H", (B, H), f"cs_prev {cs_prev}")
+def _cell_shapes(op: str, saved: tuple[str, ...], *shapes: Shape) -> None:
+    inputs = LSTMBlockInputs(*shapes[:8])
+    B, I = check.rank(op, "x", inputs.x, "B I")
+    check.positive(op, "B", B, f"x {inputs.x}")
+    H = _weight_shapes(op, "icfo", inputs, B, I)
+    for name, shape in zip(saved, shapes[8:], strict=True):
+        check.shape(op, name, shape, "B, H", (B, H), f"cs_prev {inputs.cs_prev}")
 
 
 @check.remembered
-def _sequence_shapes(
-    op: str, gate_order: str, saved: tuple[str, ...], x: Shape, cs_prev: Shape, *shapes: Shape
-) -> None:
-    T, B, I = check.rank(op, "x", x, "T B I")
-    H = _weight_shapes(op, gate_order, x, cs_prev, *shapes[:6], B=B, I=I)
-    for name, shape in zip(saved, shapes[6:], strict=True):
-        check.shape(op, name, shape, "T, B, H", (T, B, H), f"x {x} and cs_prev {cs_prev}")
+def _sequence_shapes(op: str, gate_order: str, saved: tuple[str, ...], *shapes: Shape) -> None:
+    inputs = LSTMBlockInputs(*shapes[:8])
+    T, B, I = check.rank(op, "x", inputs.x, "T B I")
+    H = _weight_shapes(op, gate_order, inputs, B, I)
+    for name, shape in zip(saved, shapes[8:], strict=True):
+        check.shape(op, name, shape, "T, B, H", (T, B, H), f"x {inputs.x} and cs_prev {inputs.cs_prev}")
 
 
-def _weight_shapes(
-    op: str,
-    gate_order: str,
-    x: Shape,
-    cs_prev: Shape,
-    h_prev: Shape,
-    w: Shape,
-    wci: Shape,
-    wcf: Shape,
-    wco: Shape,
-    b: Shape,
-    *,
-    B: int,
-    I: int,
-) -> int:
+def _weight_shapes(op: str, gate_order: str, inputs: LSTMBlockInputs, B: int, I: int) -> int:
     """H, if the states and weights fit x."""
+    x, cs_prev, h_prev, w, wci, wcf, wco, b = inputs
     _, H = check.rank(op, "cs_prev", cs_prev, "B H")
     check.positive(op, "H", H, f"cs_prev {cs_prev}")
     batch_first = len(x) == 3 and x[0] == cs_prev[0] != B

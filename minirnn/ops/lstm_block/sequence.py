@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from minirnn import html
+from minirnn.devices.families import LSTMBlockInputs, LSTMBlockValues
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 from minirnn.ops import check
@@ -18,8 +19,6 @@ from minirnn.ops.fused import FusedOp, or_zeros, zeros
 from minirnn.ops.lstm_block.cell import join_gates, step, step_grad
 from minirnn.ops.lstm_block.check import attributes, check_sequence
 from minirnn.ops.primitives import concat, expand_dims, stack
-
-_SAVED = ("i", "cs", "f", "o", "ci", "co", "h", "cs_grad", "h_grad")
 
 
 @html.shows_outputs
@@ -191,7 +190,7 @@ def block_lstm(
     ValueError
         If a shape does not fit, seq_len_max is not in 0 .. T, H is 0, or an attribute is NaN.
     """
-    inputs = x, cs_prev, h_prev, w, wci, wcf, wco, b
+    inputs = LSTMBlockInputs(x, cs_prev, h_prev, w, wci, wcf, wco, b)
     return _sequence("block_lstm", "icfo", seq_len_max, inputs, forget_bias, cell_clip, use_peephole)
 
 
@@ -216,7 +215,7 @@ def block_lstm_v2(
 
     Parameters, returns and errors: as `block_lstm`.
     """
-    inputs = x, cs_prev, h_prev, w, wci, wcf, wco, b
+    inputs = LSTMBlockInputs(x, cs_prev, h_prev, w, wci, wcf, wco, b)
     return _sequence("block_lstm_v2", "ifco", seq_len_max, inputs, 0.0, cell_clip, use_peephole)
 
 
@@ -224,13 +223,13 @@ def _sequence(
     op: str,
     gate_order: str,
     seq_len_max: Any,
-    inputs: Sequence[Any],
+    inputs: LSTMBlockInputs,
     forget_bias: Any,
     cell_clip: Any,
     use_peephole: Any,
 ) -> BlockLSTMOutput:
     """Both forward ops."""
-    L, ts = check_sequence(op, gate_order, use_peephole, seq_len_max, *inputs)
+    L, ts = check_sequence(op, gate_order, use_peephole, seq_len_max, inputs)
     settled = attributes(op, forget_bias, cell_clip, use_peephole, ts[0].dtype)
     return BlockLSTMOutput(*BlockLSTM(seq_len_max=L, **settled)(*_in_gate_order(gate_order, ts)))
 
@@ -284,8 +283,8 @@ def block_lstm_grad(
     TypeError, ValueError
         The same as `block_lstm` raises.
     """
-    inputs, saved = (x, cs_prev, h_prev, w, wci, wcf, wco, b), (i, cs, f, o, ci, co, h, cs_grad, h_grad)
-    return _sequence_grad("block_lstm_grad", "icfo", seq_len_max, inputs, saved, use_peephole)
+    inputs, saved = LSTMBlockInputs(x, cs_prev, h_prev, w, wci, wcf, wco, b), LSTMBlockValues(i, cs, f, o, ci, co, h)
+    return _sequence_grad("block_lstm_grad", "icfo", seq_len_max, inputs, saved, cs_grad, h_grad, use_peephole)
 
 
 def block_lstm_grad_v2(
@@ -311,16 +310,24 @@ def block_lstm_grad_v2(
     use_peephole: bool,
 ) -> BlockLSTMGradOutput:
     """`block_lstm_grad` for `block_lstm_v2`: gates in the order i, f, ci, o. Otherwise the same."""
-    inputs, saved = (x, cs_prev, h_prev, w, wci, wcf, wco, b), (i, cs, f, o, ci, co, h, cs_grad, h_grad)
-    return _sequence_grad("block_lstm_grad_v2", "ifco", seq_len_max, inputs, saved, use_peephole)
+    inputs, saved = LSTMBlockInputs(x, cs_prev, h_prev, w, wci, wcf, wco, b), LSTMBlockValues(i, cs, f, o, ci, co, h)
+    return _sequence_grad("block_lstm_grad_v2", "ifco", seq_len_max, inputs, saved, cs_grad, h_grad, use_peephole)
 
 
 def _sequence_grad(
-    op: str, gate_order: str, seq_len_max: Any, inputs: Sequence[Any], saved: Sequence[Any], use_peephole: Any
+    op: str,
+    gate_order: str,
+    seq_len_max: Any,
+    inputs: LSTMBlockInputs,
+    saved: LSTMBlockValues,
+    cs_grad: Any,
+    h_grad: Any,
+    use_peephole: Any,
 ) -> BlockLSTMGradOutput:
     """Both Grad ops."""
     use_peephole = check.flag(op, "use_peephole", use_peephole)
-    L, ts = check_sequence(op, gate_order, use_peephole, seq_len_max, *inputs, **dict(zip(_SAVED, saved, strict=True)))
+    given = {**saved._asdict(), "cs_grad": cs_grad, "h_grad": h_grad}
+    L, ts = check_sequence(op, gate_order, use_peephole, seq_len_max, inputs, **given)
     grads = BlockLSTMGrad(seq_len_max=L, use_peephole=use_peephole)(*_in_gate_order(gate_order, ts))
     if gate_order == "ifco":
         grads[3], grads[7] = exchange_f_and_ci(grads[3]), exchange_f_and_ci(grads[7])  # w_grad, b_grad
