@@ -134,11 +134,12 @@ class _Recurrent(Module):
         elif self.batch_first:
             x = transpose(x, (1, 0, 2))
         T, B, _ = x.shape
-        check.positive(name, "T", T, "input")
-        check.positive(name, "B", B, "input")
+        if not T * B:
+            check.positive(name, *(("T", T) if not T else ("B", B)), "input")
         inputs = [x, self._state("h_0" if has_cell else "hx", h0, net.P, B, batched, x)]
         if has_cell:
-            inputs.append(self._state("c_0", c0, net.H, B, batched, x))
+            same_zeros = h0 is c0 is None and net.P == net.H
+            inputs.append(inputs[1] if same_zeros else self._state("c_0", c0, net.H, B, batched, x))
         inputs.append(self.packed())
         dropout, seeds = 0.0, (0, 0)
         if self.training and self.dropout > 0 and net.L > 1:  # new masks for each call, from the public random stream

@@ -15,7 +15,7 @@ part                  elements                           what
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -49,14 +49,15 @@ class Part(NamedTuple):
 
 def reserve_layout(device: Device, call: Call) -> dict[str, Part]:
     """The parts of the reserve space by name, in order. Without kernels it holds the masks and the sample alone."""
-    return _reserve_layout(device, call.net, call.T, call.B, call.dropping)
+    kernels = "rnn_sequence" in device.kernels
+    kept = device.rnn_sequence_reserve_layout if kernels else None
+    return _reserve_layout(kept, call.net, call.T, call.B, call.dropping)
 
 
 @lru_cache(maxsize=256)
-def _reserve_layout(device: Device, net: Network, T: int, B: int, dropping: bool) -> dict[str, Part]:
+def _reserve_layout(kept: Callable[..., Any] | None, net: Network, T: int, B: int, dropping: bool) -> dict[str, Part]:
     parts: dict[str, Part] = {}
     offset, outputs = 0, T * B * net.D * net.P
-    kernels = "rnn_sequence" in device.kernels
 
     def add(name: str, size: int) -> None:
         nonlocal offset
@@ -64,8 +65,8 @@ def _reserve_layout(device: Device, net: Network, T: int, B: int, dropping: bool
         offset += size
 
     for layer in range(net.L):
-        if kernels:
-            add(f"layer {layer}", sum(prod(shape) for _, shape in kernel_layout(device, net, T, B, layer)))
+        if kept is not None:
+            add(f"layer {layer}", sum(prod(shape) for _, shape in _kept_of(kept, net, T, B, layer)))
             if layer < net.L - 1:
                 add(f"output of {layer}", outputs)
         if layer < net.L - 1 and dropping:
@@ -76,9 +77,12 @@ def _reserve_layout(device: Device, net: Network, T: int, B: int, dropping: bool
 
 def kernel_layout(device: Device, net: Network, T: int, B: int, layer: int) -> list[tuple[str, tuple[int, ...]]]:
     """Names and shapes of what the device's kernel keeps of one layer."""
+    return _kept_of(device.rnn_sequence_reserve_layout, net, T, B, layer)
+
+
+def _kept_of(kept: Callable[..., Any], net: Network, T: int, B: int, layer: int) -> list[tuple[str, tuple[int, ...]]]:
     sizes = T, B, net.in_size(layer), net.H, net.P, net.D
-    skip = layer == 0 and net.skip
-    return list(device.rnn_sequence_reserve_layout(net.rnn_mode, *sizes, net.num_proj > 0, skip))
+    return list(kept(net.rnn_mode, *sizes, net.num_proj > 0, layer == 0 and net.skip))
 
 
 def reserve_size(device: Device, call: Call) -> int:

@@ -35,10 +35,11 @@ def pack_params(net: Network, pieces: Sequence[Tensor | None]) -> Tensor:
         For each pseudo-layer its W, R, Wp, bW, bR, with the shapes of ``net.layers[p]``; those the network does not
         have are left out. None stands for zeros (no bias).
     """
-    given = [(region, piece) for region, piece in zip(net.regions, pieces, strict=True) if piece is not None]
-    tensors = tuple([piece for _, piece in given])
+    given = {region: piece for region, piece in zip(net.regions, pieces, strict=True) if piece is not None}
+    tensors = tuple(given.values())
     device = same_device("pack_params", *tensors)
     buffer = device.empty((net.size,), tensors[0].dtype)
-    for region, piece in zip(net.regions, pieces, strict=True):
+    for region in net.regions:
+        piece = given.get(region)
         device.assign(device.view(buffer, region.offset, region.shape), 0 if piece is None else piece.array)
-    return record(Pack([region for region, _ in given]), device, buffer, tensors)
+    return record(Pack(tuple(given)), device, buffer, tensors)
