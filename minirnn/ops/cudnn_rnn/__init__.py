@@ -45,12 +45,12 @@ Source: TensorFlow's CudnnRNN ops and cuDNN's documentation; LSTM with projectio
 """
 
 from minirnn.callable_module import make_callable
-from minirnn.ops.cudnn_rnn.compose import Weights
-from minirnn.ops.cudnn_rnn.nodes import run_network
-from minirnn.ops.cudnn_rnn.pack import pack_params
-from minirnn.ops.cudnn_rnn.params import Network
+from minirnn.ops.cudnn_rnn.compose import Weights as Weights
+from minirnn.ops.cudnn_rnn.nodes import run_network as run_network
+from minirnn.ops.cudnn_rnn.pack import pack_params as pack_params
+from minirnn.ops.cudnn_rnn.params import Network as Network
 from minirnn.ops.cudnn_rnn.versions import cudnn_rnn
 
-__all__ = ["Network", "Weights", "cudnn_rnn", "pack_params", "run_network"]
+__all__ = ["cudnn_rnn"]  # what help() shows; `minirnn.nn` takes the other names
 
 make_callable(__name__, cudnn_rnn)
