@@ -9,8 +9,8 @@ import pytest
 
 from minirnn import cli
 from minirnn.io import read_arrays, write_arrays
-from tests.io.layout_cases import H, I, Kind, in_layout
-from tests.io.layout_forwards import forward
+from tests.io.layouts.cases import H, I, Kind, in_layout
+from tests.io.layouts.forwards import forward
 
 T, B = 6, 2
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from minirnn.io import convert, convert_file, convert_weights, load, read_arrays, write_arrays
-from tests.io.layout_cases import KINDS, H, I, Kind, in_layout, layouts_of, start
+from tests.io.layouts.cases import KINDS, H, I, Kind, in_layout, layouts_of, start
 
 LSTM = Kind("lstm", None, 1, 1)
 

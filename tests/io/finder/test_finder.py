@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from minirnn.io import convert_weights, find_layout
-from tests.io.layout_cases import MODES, H, I, Kind, dyadic, in_layout, layouts_of
-from tests.io.layout_forwards import forward, run, sigmoid, torch_gru, torch_lstm
+from tests.io.layouts.cases import MODES, H, I, Kind, dyadic, in_layout, layouts_of
+from tests.io.layouts.forwards import forward, run, sigmoid, torch_gru, torch_lstm
 
 T, B = 6, 2
 CASES = [

@@ -12,10 +12,10 @@ import pytest
 import minirnn as mr
 from minirnn.io import convert
 from minirnn.io.layouts.gates import reorder
-from tests.io.layout_cases import KINDS, MODES, H, I, Kind, in_layout, layouts_of, start
-from tests.io.layout_forwards import forward, run, tf_lstm
+from tests.io.layouts.cases import KINDS, MODES, H, I, Kind, in_layout, layouts_of, start
+from tests.io.layouts.forwards import forward, run, tf_lstm
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 MODES_AND_SIZES = [(mode, size) for mode, _ in MODES for size in ("uni_l1", "uni_l2", "bi_l1", "bi_l2")]
 CUDNN = [f"{mode}_{size}" for mode, size in dict.fromkeys(MODES_AND_SIZES)]
 CUDNN += ["lstm_bi_l2_proj", "lstm_uni_l1_proj", "lstm_uni_l1_skip", "gru_bi_l1_skip"]

@@ -9,7 +9,7 @@ import pytest
 
 from minirnn.io import convert
 from minirnn.io.layouts import LAYOUTS
-from tests.io.layout_cases import KINDS, H, I, Kind, dyadic, in_layout, layouts_of, start
+from tests.io.layouts.cases import KINDS, H, I, Kind, dyadic, in_layout, layouts_of, start
 
 LSTM, GRU, RNN = Kind("lstm", None, 1, 1), Kind("gru", "reset_after", 1, 1), Kind("rnn_tanh", None, 1, 1)
 

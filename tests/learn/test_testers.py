@@ -1,0 +1,41 @@
+"""Tests written by students: weak ones let mistakes live, and strict ones reject what is right."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.learn.answers import COURSE, body, checked, solution
+
+
+@pytest.mark.parametrize(
+    ("change", "missed"),
+    [
+        (("dcs, dh = rng.normal(size=(2, B, H))", "dcs, dh = np.zeros((B, H)), np.ones((B, H))"), "missing"),
+        (("for k, gradient in enumerate(gradients):", "for k, gradient in enumerate(gradients[:1]):"), "step"),
+    ],
+)  # fmt: skip
+def test_weak_tests_let_mutants_live(tmp_path, change, missed):
+    """All-ones gradients into one output, or a look at one gradient only, miss whole terms."""
+    result = checked(tmp_path, "ex21", solution("ex21", change))
+    assert result.status == "failed" and 0 < result.score < COURSE.entry("ex21").points
+    wrong = [p for p in result.parts if not p.ok]
+    assert missed in [p.name for p in wrong]
+    assert all("accepts a wrong one" in p.complaint for p in wrong)
+
+
+def test_a_test_that_rejects_everything_gets_nothing(tmp_path):
+    result = checked(tmp_path, "ex21", body("ex21", "raise AssertionError('no')"))
+    assert result.score == 0 and "rejects a right backward pass (as it stands): no" in result.message
+    result = checked(tmp_path, "ex21", body("ex21", "return None"))
+    assert result.score == 1 and result.parts[0].ok
+
+
+def test_a_test_that_compares_bits_is_told(tmp_path):
+    code = """
+    x, c, h = rng.normal(size=(2, 3)), rng.normal(size=(2, 5)), rng.normal(size=(2, 5))
+    w, b = rng.normal(size=(8, 20)), rng.normal(size=20)
+    i, cs, f, o, ci, co, _ = forward(x, c, h, w, b)
+    _, dcs_prev, *_ = backward(x, c, h, w, i, cs, f, o, ci, co, h, c)
+    assert (dcs_prev == (h + c * o * (1 - co * co)) * f).all()
+    """
+    assert "written differently" in checked(tmp_path, "ex21", body("ex21", code)).message
