@@ -21,9 +21,9 @@ def host_array(data: Any, dtype: Any = None) -> np.ndarray:
     Raises
     ------
     TypeError
-        For a dtype that is no number or bool.
+        The dtype is neither a number nor bool.
     ValueError
-        For a ragged list, or text that is no number.
+        A list is ragged, or a text is no number.
     """
     if dtype is not None:
         with suppress(TypeError, ValueError):  # which dtype_of reports
@@ -58,7 +58,7 @@ def host_array(data: Any, dtype: Any = None) -> np.ndarray:
 
 
 def dtype_of(what: str, dtype: Any) -> np.dtype[Any]:
-    """`dtype` as one that a Tensor may have. Raises TypeError for others; None is no dtype either."""
+    """`dtype` as one that a Tensor may have. Raises TypeError for any other, and for None."""
     try:
         found = np.dtype(dtype) if dtype is not None else None
     except (TypeError, ValueError):
@@ -69,7 +69,7 @@ def dtype_of(what: str, dtype: Any) -> np.dtype[Any]:
 
 
 def float_dtype(what: str, dtype: Any) -> np.dtype[Any]:
-    """`dtype` as a floating one, that of parameters. Raises TypeError for others."""
+    """`dtype` as one that parameters may have. Raises TypeError if it is not floating."""
     found = dtype_of(what, dtype)
     if found.kind != "f":
         raise TypeError(f"{what}: dtype is {found}\n  expected float16, float32 or float64")
@@ -85,7 +85,7 @@ def integers(what: str, data: Any, expected: str = "integers") -> np.ndarray:
 
 
 def floats(what: str, data: Any) -> np.ndarray:
-    """`data` (masks, stored weights) as a floating array. Raises as `integers`."""
+    """`data` (masks, stored weights) as a floating array. Raises what `integers` raises."""
     return _of_kind(what, data, "f", "a floating dtype")
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 ROWS, COLUMNS = 16, 32
-"""At most this many cells; of larger arrays every n-th row and column is shown, and the text says so."""
+"""At most so many cells are shown. If an array is larger, every n-th row and column is, and the text says so."""
 STYLE = "font-family:monospace;font-size:12px;line-height:1.4"
 
 
@@ -17,12 +17,12 @@ Outputs = TypeVar("Outputs")
 
 
 def block(facts: str, picture: str = "") -> str:
-    """One array: facts, and a picture below."""
+    """A line of facts, and a picture below."""
     return f'<div style="{STYLE}">{escape(facts)}{picture}</div>'
 
 
 def table(rows: Iterable[tuple[str, str]]) -> str:
-    """Names and what belongs to them, escaped already or made by `block`."""
+    """A table of names and what belongs to each, which is escaped already or made by `block`."""
     cells = "".join(
         f'<tr><td style="vertical-align:top;text-align:left"><b>{escape(name)}</b></td>'
         f'<td style="text-align:left">{what}</td></tr>'
@@ -44,7 +44,7 @@ def summary(values: np.ndarray) -> str:
 def heat_map(values: np.ndarray) -> str:
     """The values as colored cells: blue below zero, white at zero, red above; gray is not finite.
 
-    Of more than two axes the first entries are taken: ``values[0, ..]``.
+    If there are more than two axes, the first entries of the others are taken: ``values[0, ..]``.
     """
     if values.ndim < 1 or not values.size or values.dtype.kind not in "fiu":
         return ""

@@ -31,7 +31,7 @@ def manual_seed(seed: int) -> np.random.Generator:
     Raises
     ------
     TypeError, ValueError
-        If `seed` is not an integer of 0 or more.
+        `seed` is not an integer of 0 or more.
     """
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
         raise TypeError(f"manual_seed: seed is {shown(seed)}\n  expected an integer")

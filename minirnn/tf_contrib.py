@@ -1,8 +1,8 @@
 """The objects of early TensorFlow's ``contrib.cudnn_rnn``: CudnnLSTM, CudnnGRU, CudnnRNNRelu, CudnnRNNTanh,
 RNNParamsSaveable.
 
-An object knows the network and has no weights of its own: the parameter buffer is passed to every call. Time-major,
-without lengths and projections; for these use `minirnn.ops.cudnn_rnn_v3` or `minirnn.nn`.
+An object knows the network and has no weights of its own: the parameter buffer is passed to every call. All arrays are
+time-major, and there are neither lengths nor projections; for these use `minirnn.ops.cudnn_rnn_v3` or `minirnn.nn`.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class _CudnnRNN:
         With "auto_select", the default of these objects, and I = H the first layer has *no* input matrices.
     direction : {"unidirectional", "bidirectional"}
     dropout : float
-        Probability of a zero between layers.
+        The probability of a zero between layers.
     seed : int
         Determines the dropout masks.
     dtype
-        Of the parameters, float32 by default.
+        The dtype of the parameters, float32 by default.
 
     Raises
     ------
     TypeError, ValueError
-        As `minirnn.ops.cudnn_rnn.nodes`.
+        A size, mode or dtype is not possible, as for `minirnn.ops.cudnn_rnn_v3`.
     """
 
     rnn_mode: str
@@ -75,7 +75,7 @@ class _CudnnRNN:
         return self.network.L, self.network.H, self.network.I
 
     def params_size(self) -> int:
-        """Number of elements of the parameter buffer."""
+        """The number of elements of the parameter buffer."""
         return self.network.size
 
     def params_to_canonical(self, params: Any) -> tuple[list[Tensor], list[Tensor]]:
@@ -84,7 +84,7 @@ class _CudnnRNN:
         return list(weights), list(biases)
 
     def canonical_to_params(self, weights: Sequence[Any], biases: Sequence[Any]) -> Tensor:
-        """The buffer made of them: `minirnn.ops.cudnn_rnn_canonical_to_params`."""
+        """The buffer made of such matrices and vectors: `minirnn.ops.cudnn_rnn_canonical_to_params`."""
         return ops.cudnn_rnn_canonical_to_params(*self._sizes, weights, biases, **self._attributes)
 
     def _run(self, input_data: Any, input_h: Any, input_c: Any, params: Any, is_training: bool) -> Any:
@@ -157,7 +157,7 @@ class RNNParamsSaveable:
     Parameters
     ----------
     params_to_canonical, canonical_to_params : callable
-        Of a `CudnnLSTM` or one of its relatives.
+        The methods of a `CudnnLSTM` or one of its relatives.
     param_variables : sequence of one Tensor
         The buffer, a leaf; `restore` assigns to it.
 
@@ -243,7 +243,7 @@ class RNNParamsSaveable:
         self._variable.assign(self._to_params(weights, biases).detach())
 
     def _cells(self, weights: Sequence[Tensor], biases: Sequence[Tensor]) -> list[Tensor]:
-        """Kernels, then three biases a cell; canonical gates i, f, n, o become i, n, f, o."""
+        """The matrices called kernel, then three biases a cell; canonical gates i, f, n, o become i, n, f, o."""
         kernels, three = [], []
         for p in range(len(weights) // 8):
             W, R = (_exchange(weights[8 * p + k : 8 * p + k + 4]) for k in (0, 4))
@@ -253,7 +253,7 @@ class RNNParamsSaveable:
         return [*kernels, *three]
 
     def _pieces(self, values: Sequence[Tensor]) -> Pieces:
-        """The way back."""
+        """The canonical pieces of what `_cells` returned."""
         assert self._cudnn_rnn is not None
         net = self._cudnn_rnn.network
         weights: list[Tensor] = []
@@ -277,6 +277,6 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _exchange(gates: Sequence[Tensor]) -> list[Tensor]:
-    """The second and third of four gates exchanged: i, f, n, o <-> i, n, f, o."""
+    """The four gates with the second and third exchanged: i, f, n, o <-> i, n, f, o."""
     first, second, third, fourth = gates
     return [first, third, second, fourth]

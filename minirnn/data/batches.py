@@ -25,7 +25,7 @@ def train_validation_split(ids: Any, fraction: float = 0.1) -> tuple[np.ndarray,
     ids : array_like of int
         (N,)
     fraction : float
-        Share for validation, above 0 and below 1.
+        The share for validation, above 0 and below 1.
 
     Returns
     -------
@@ -100,7 +100,7 @@ class CharBatches:
         self._pass = 0
 
     def __len__(self) -> int:
-        """Batches in one pass over the text."""
+        """The number of batches in one pass over the text."""
         return self._batches
 
     @property

@@ -18,8 +18,8 @@ def sine_wave(
         x[t, b, 0]      = sin(w_b t + p_b)                 w_b uniform between 2 pi / periods[1] and 2 pi / periods[0]
         target[t, b, 0] = sin(w_b (t + ahead) + p_b)       p_b uniform in [0, 2 pi)
 
-    The smallest task with a state: x[t] alone doesn't say whether the wave rises or falls, x[t-1] and x[t] together do,
-    once w is known: sin(w (t+1) + p) = 2 cos(w) x[t] - x[t-1]. And w shows itself only over several steps.
+    This is the smallest task with a state: x[t] alone doesn't say whether the wave rises or falls, x[t-1] and x[t]
+    together do, once w is known: sin(w (t+1) + p) = 2 cos(w) x[t] - x[t-1]. And w shows itself only over several steps.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def sine_wave(
     periods : (float, float)
         Shortest and longest wave in steps, both above 2; the same number twice makes the frequency known.
     ahead : int
-        How many steps ahead the target lies.
+        How many time steps ahead the target lies.
 
     Returns
     -------
@@ -45,8 +45,8 @@ def sine_wave(
 
     Notes
     -----
-    Baseline. The phase is uniform, so without memory the best prediction from x[t] is m x[t] with m = E[cos(w ahead)],
-    and its mean squared error is (1 - m^2) / 2.
+    The phase is uniform, so without memory the best prediction from x[t] is m x[t] with m = E[cos(w ahead)],
+    and the baseline, its mean squared error, is (1 - m^2) / 2.
 
     A periodic signal to be continued is an old test of recurrent networks; see Gers, Schraudolph and Schmidhuber 2002,
     "Learning Precise Timing with LSTM Recurrent Networks", JMLR 3, for one where the timing has to be exact.

@@ -1,4 +1,4 @@
-"""What a task function returns, and the two argument checks that all of them share."""
+"""What a task function returns, and the two checks of arguments that all of them share."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Task(NamedTuple):
 
 
 def check_rng(function: str, rng: object) -> np.random.Generator:
-    """Return `rng`, or raise TypeError when it is not a NumPy Generator."""
+    """Return `rng`, or raise TypeError if it is not a NumPy Generator."""
     if not isinstance(rng, np.random.Generator):
         raise TypeError(
             f"{function}: rng is {shown(rng)}, of type {type(rng).__name__}\n"
@@ -41,7 +41,7 @@ def check_rng(function: str, rng: object) -> np.random.Generator:
 
 
 def check_count(function: str, name: str, value: Any, minimum: int, why: str = "") -> int:
-    """Return `value` as an int, or raise when it is no whole number (TypeError) or below `minimum` (ValueError)."""
+    """Return `value` as an int, or raise TypeError if it is no whole number, ValueError if it is below `minimum`."""
     try:
         count = operator.index(value)
     except TypeError:

@@ -47,19 +47,19 @@ def gradcheck(
         The arguments of `fn`. Float arrays, and float Tensors with ``requires_grad``, become float64 leaves and are
         checked; other float Tensors become float64 constants; anything else is handed on as it is.
     order : {1, 2}
-        2 checks the gradients of the gradients as well, with respect to the inputs and to the cotangents.
+        Order 2 also checks the gradients of the gradients, with respect to the inputs and to the cotangents.
     rtol, atol : float
         Allowed: ``atol + rtol * max(|analytic|, |numeric|)``. Central differences of steps h and h/2, extrapolated,
         err by about ``h**4`` (truncation) and ``1e-16 / h`` (rounding): 1e-12 times the values involved for h = 1e-3.
         The defaults leave room for values and fifth derivatives of 1e3, and notice a factor rounded to float32 (6e-8).
     steps : sequence of float
-        h, relative to ``max(1, |x|)``. Where a gradient disagrees, the next one is tried.
+        The sizes h of the differences, relative to ``max(1, |x|)``. Where a gradient disagrees, the next one is tried.
     max_entries, directions : int
         An input of more than `max_entries` entries is checked along this many random directions through all of them.
     seed : int
-        Of the cotangents and directions.
+        Determines the cotangents and directions.
     raise_exception : bool
-        False: hand back the report also if the check failed.
+        If false, the report is handed back even if the check failed.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def gradcheck(
 def _check(
     fn: Any, args: Sequence[Any], checked: Sequence[int], names: Sequence[str], compare: Comparison
 ) -> tuple[list[InputReport], list[str]]:
-    """Compare the gradients of all `checked` arguments; or, if there are problems, say which."""
+    """Compare the gradients of all `checked` arguments or, if there are problems, say which."""
     before = {k: np.array(x) for k, x in enumerate(args) if isinstance(x, (Tensor, np.ndarray))}
     ys = outputs(fn, args)
     values = [np.array(y) for y in ys]

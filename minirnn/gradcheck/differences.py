@@ -98,7 +98,7 @@ class Comparison:
             yield scale * d / np.linalg.norm(d)
 
     def _locate(self, g: np.ndarray, along: Along, d: np.ndarray) -> np.ndarray:
-        """One entry whose gradient is off, found by halving a direction that is: log2(size) comparisons."""
+        """The direction of one entry whose gradient is off, found by halving one that is: log2(size) comparisons."""
         places = np.arange(d.size)
         while places.size > 1:
             half = places[: places.size // 2]

@@ -18,7 +18,7 @@ def name_of(fn: Any) -> str:
 
 
 def promote(fn: Any, inputs: Any) -> tuple[list[str], list[Any], list[int]]:
-    """Names of the arguments; the arguments, floats in float64; the numbers of those to be checked."""
+    """The names of the arguments; the arguments, floats in float64; the positions of those to be checked."""
     if isinstance(inputs, (Tensor, np.ndarray, np.generic)):
         inputs = (inputs,)
     args: list[Any] = []
@@ -58,7 +58,7 @@ def outputs(fn: Any, args: Sequence[Any]) -> list[Tensor]:
 
 
 def analytic(ys: Sequence[Tensor], xs: Sequence[Tensor], vs: Sequence[Any], create_graph: bool = False) -> list[Tensor]:
-    """The tape's gradient of L = sum <v, y>. Outputs that were not recorded are constants to it."""
+    """The tape's gradient of L = sum <v, y>. Outputs that were not recorded count as constants."""
     pairs = [(y, v) for y, v in zip(ys, vs, strict=True) if y.requires_grad]
     if not pairs:
         return [tensor(np.zeros(x.shape), device=x.device) for x in xs]

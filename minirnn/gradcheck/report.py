@@ -21,11 +21,11 @@ class InputReport:
     checked, wrong : int
         How many entries (or directions) were compared, and how many of them are off.
     directions : bool
-        Random directions were compared instead of entries.
+        Whether random directions were compared instead of entries.
     index : tuple of int or None
         The worst entry; None where only directions were compared, or nothing.
     analytic, numeric : float
-        Its gradient by `backward` and by central differences.
+        The gradient there, by `backward` and by central differences.
     difference, tolerance : float
         How far they are apart, and how far they may be.
     """
@@ -59,7 +59,7 @@ class Report:
     Attributes
     ----------
     inputs : tuple of InputReport
-        One for each input checked and each order.
+        One report for each input checked and each order.
     problems : tuple of str
         What makes the function unfit for the check: random draws, changed inputs, values that are not finite.
     """

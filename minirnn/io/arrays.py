@@ -1,6 +1,6 @@
 """Weight files of any program, as named arrays: safetensors and npz. No pickle is ever opened.
 
-`checkpoint` reads and writes minirnn's own files; here are those that others wrote, and those written for others.
+`checkpoint` reads and writes minirnn's own files; this module reads those that others wrote, and writes for others.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], di
     arrays : dict of str to ndarray
         bfloat16, which NumPy lacks, becomes float32 (every value keeps its bits).
     metadata : dict of str to str
-        That of the safetensors file; {} for npz.
+        The metadata of the safetensors file; {} for npz.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def _read_safetensors(name: str, data: bytes) -> tuple[dict[str, np.ndarray], di
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
-    """Write a safetensors file, atomically; `minirnn.io.load` reads it too, with `metadata`.
+    """Write a safetensors file atomically. `minirnn.io.load` reads it, too, with its metadata.
 
     Raises
     ------

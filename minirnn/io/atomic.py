@@ -80,7 +80,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
 
 
 def check_target(target: Path) -> int | None:
-    """Return the permissions of the file at `target`, None if there is none; ValueError if none can stand there."""
+    """Return the permissions of the file at `target`, or None; raise ValueError if no file can stand there."""
     if not os.path.isdir(target.parent):
         raise ValueError(
             f"can't write {str(target)!r}: there is no folder {str(target.parent)!r}\n  expected an existing folder"
@@ -98,7 +98,7 @@ def check_target(target: Path) -> int | None:
 
 
 def remove_leftovers(folder: Path) -> list[Path]:
-    """Remove temporary files of killed processes from `folder`; return what was removed."""
+    """Remove temporary files of killed processes from `folder`, and return what was removed."""
     removed = []
     for leftover in folder.glob(f"{PREFIX}*{SUFFIX}"):
         with contextlib.suppress(OSError):  # locked, or gone meanwhile: another process writes it, or cleans up too
@@ -121,7 +121,7 @@ def _create_temporary(target: Path) -> tuple[int, Path]:
             raise ValueError(
                 f"can't write {str(target)!r}: {error.strerror or error}\n  expected a folder that can be written to"
             ) from error
-        # A file system without locks: go on; for the same reason nobody will take this file for a leftover.
+        # Where the file system has no locks, go on: nobody will take this file for a leftover, for the same reason.
         with contextlib.suppress(OSError):
             _lock(descriptor, wait=True)
         if os.fstat(descriptor).st_nlink > 0:

@@ -39,8 +39,8 @@ def save(path: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: dict
         Arrays or Tensors of any shape, 0-d and empty ones included, of dtype float16/32/64, int8-64, uint8-64 or bool.
         They need not be contiguous.
     metadata : dict of str to Any
-        None, bool, int, float, str, lists and str-keyed dicts of these. They come back equal, floats to the last bit
-        (NaN and infinities too), ints of any size.
+        None, bool, int, float, str, lists and str-keyed dicts of these. They come back equal: floats to the last bit
+        (NaN and infinities, too), ints of any size.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str,
     Raises
     ------
     ValueError
-        The file is missing, empty, truncated, no safetensors file, one of another program or of a newer minirnn. The
+        The file is missing, empty, truncated, no safetensors file, or from another program or a newer minirnn. The
         message names the file, what was found and the likely cause.
     """
     from safetensors import SafetensorError
@@ -156,7 +156,7 @@ def _storable(name: str, array: Any) -> np.ndarray:
 
 
 def _check_metadata(value: Any, where: str) -> None:
-    """Raise TypeError for what json.dumps takes but json.loads would not give back."""
+    """Raise TypeError for what json.dumps accepts but json.loads would not give back."""
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
@@ -180,10 +180,10 @@ def _header_size(data: bytes) -> int:
 
 
 def _read_header(name: str, data: bytes) -> dict[str, Any]:
-    """Return the JSON header of a safetensors file; ValueError when it has none or the arrays behind it are cut off.
+    """Return the JSON header of a safetensors file; raise ValueError if it has none, or if arrays are cut off.
 
-    8 bytes: size n of the header, little-endian; n bytes: JSON, ``{"__metadata__": {...}, array: {"dtype", "shape",
-    "data_offsets": [begin, end]}, ...}``; the rest: the arrays.
+    The file has 8 bytes with the size n of the header, little-endian; n bytes of JSON, ``{"__metadata__": {...},
+    array: {"dtype", "shape", "data_offsets": [begin, end]}, ...}``; and the arrays.
     """
     if not data:
         raise _damaged(name, "0 bytes", "an interrupted copy or download, or a full disk")

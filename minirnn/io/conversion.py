@@ -1,14 +1,14 @@
 """Convert weights between the layouts of torch, Keras, TensorFlow, cuDNN and ONNX.
 
-What weights mean cannot be seen in them: i, f, n, o and i, n, f, o are the same shapes. A file written here carries a
-passport, entries of its metadata that say what it holds::
+What weights mean cannot be seen in them: gates in the orders i, f, n, o and i, n, f, o have the same shapes. A file
+written here carries a passport, entries of its metadata that say what it holds::
 
     minirnn.layout = "tf.lstm_block_cell/icfo"     name of the layout and gate order, letters as in that library
     minirnn.rnn_mode, .num_layers, .num_units, .input_size, .direction, .num_proj
     minirnn.gru = "reset_after" or "reset_before"  which GRU, where it is one
     minirnn.forget_bias, .cell_clip, .input_mode   where the layout has them
 
-Everything goes through one form, `minirnn.io.layouts.hub`; formulas of the biases are there. Values are moved, not
+Everything goes through one form, `minirnn.io.layouts.hub`, where the formulas of the biases are. Values are moved, not
 computed, except that a layout with one bias gets the sum of two, and that forget_bias is added or subtracted.
 """
 
@@ -35,9 +35,9 @@ class Converted(NamedTuple):
     metadata : dict of str to str
         The passport, for the file.
     source, target : str
-        Layout and gate order of what came and of `arrays`.
+        Layout and gate order of what was given, and of `arrays`.
     weights : Weights
-        The hub form.
+        The weights in the form of the hub.
     notes : tuple of str
         What the user should know: what was assumed, left out or changed.
     """
@@ -59,7 +59,7 @@ def convert(
     prefix: str = "",
     **settings: Any,
 ) -> Converted:
-    """Weights in another layout, with equal outputs.
+    """Convert weights to another layout, such that outputs stay equal.
 
     Parameters
     ----------
@@ -67,12 +67,12 @@ def convert(
         The weights of one network; other arrays in it are left out, and `notes` says so.
     to, source : str
         Layouts: "torch.nn", "keras", "tf.lstm_block_cell", "tf.block_lstm_v2", "tf.gru_block_cell",
-        "tf.basic_rnn_cell", "cudnn.params", "tf.canonical", "onnx". Without `source` the metadata say it, or names and
-        shapes if only one fits.
+        "tf.basic_rnn_cell", "cudnn.params", "tf.canonical", "onnx". Without `source` the metadata tell
+        it, or names and shapes if only one layout fits them.
     metadata : mapping of str to str, optional
-        The passport of the file the arrays are from.
+        The passport of the file that the arrays come from.
     prefix : str
-        Only arrays whose names begin with it are meant: ``"encoder.rnn."``.
+        Only arrays whose names begin so are taken: ``"encoder.rnn."``.
     **settings
         What the arrays don't say: rnn_mode, num_layers, num_units, input_size, direction, num_proj, input_mode, gru,
         forget_bias, cell_clip; see `minirnn.io.layouts.Settings`.
@@ -113,7 +113,7 @@ def convert(
 
 
 def convert_weights(weights: Weights, to: str, source: str = "hub", **settings: Any) -> Converted:
-    """The hub form of some weights in the layout `to`. Raises as `convert` does."""
+    """Convert weights from the form of the hub to the layout `to`. Raises what `convert` raises."""
     if not isinstance(weights, Weights):
         raise TypeError(
             f"convert_weights: got a {type(weights).__name__}\n  expected Weights, such as convert(...).weights\n"
@@ -125,9 +125,9 @@ def convert_weights(weights: Weights, to: str, source: str = "hub", **settings: 
 
 
 def convert_file(path: str | os.PathLike[str], to_path: str | os.PathLike[str], to: str, **arguments: Any) -> Converted:
-    """`convert` from a safetensors or npz file to a safetensors file, which is written atomically.
+    """Convert a safetensors or npz file to a safetensors file, which is written atomically.
 
-    Returns what `convert` returns. Raises as it does, and ValueError for a file that can't be read or written.
+    Returns what `convert` returns. Raises what it raises, and ValueError for a file that can't be read or written.
     """
     arrays, metadata = read_arrays(path)
     result = convert(arrays, to, metadata=metadata, **arguments)
@@ -136,7 +136,7 @@ def convert_file(path: str | os.PathLike[str], to_path: str | os.PathLike[str], 
 
 
 def _settings(given: Settings, passport: Settings) -> tuple[Settings, Settings]:
-    """What is known about the source, and what is wanted of the target."""
+    """What is known about the source, and what the target is to be."""
     mine, its = given.known(), passport.known()
     if "cell_clip" in mine:
         its.pop("cell_clip", None)  # the user knows better whether the clip was ever reached

@@ -25,13 +25,13 @@ class Adam(Optimizer):
     ----------
     parameters : iterable of Tensor
     lr : float
-        Step size, 0 or more: about how far each number moves in one step.
+        The step size, 0 or more: about how far each number moves in one step.
     betas : (float, float)
         How much of the means m and v is kept each step; 0 <= beta < 1.
     eps : float
-        0 or more.
+        Keeps the divisor away from 0; 0 or more.
     weight_decay : float
-        0 or more.
+        How much of each parameter is added to its gradient, 0 or more.
     """
 
     settings = ("lr", "beta1", "beta2", "eps", "weight_decay")

@@ -19,9 +19,9 @@ def clip_grad_norm_(parameters: Iterable[Tensor], max_norm: float) -> float:
     Parameters
     ----------
     parameters : iterable of Tensor
-        Those without a gradient are passed over.
+        Parameters without a gradient are passed over.
     max_norm : float
-        Above 0; ``math.inf`` only measures.
+        The largest norm that is left as it is, above 0; with ``math.inf`` the norm is only measured.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def clip_grad_norm_(parameters: Iterable[Tensor], max_norm: float) -> float:
     Raises
     ------
     ValueError
-        If `max_norm` is not above 0.
+        `max_norm` is not above 0.
     """
     max_norm = check.number("clip_grad_norm_", "max_norm", max_norm, finite=False)
     if max_norm <= 0:

@@ -25,9 +25,9 @@ class Optimizer:
     Raises
     ------
     TypeError
-        If `parameters` are no Tensors.
+        `parameters` are no Tensors.
     ValueError
-        If there are none, one comes twice, one is no leaf, or a setting is out of range.
+        There are no parameters, one comes twice or is no leaf, or a setting is out of range.
     """
 
     settings: ClassVar[tuple[str, ...]] = ()
@@ -70,7 +70,7 @@ class Optimizer:
     # ---- saving and loading
 
     def state_dict(self) -> dict[str, Any]:
-        """All that is needed to go on, flat: the settings, and for parameter k "k.step" (int), "k.m" (array), ...
+        """All that is needed to go on, flat: the settings, and "k.step" (int), "k.m" (array), ... of parameter k.
 
         Arrays are copies; the rest are Python numbers, and "optimizer", the name of the class.
         """
@@ -87,7 +87,7 @@ class Optimizer:
         Raises
         ------
         ValueError
-            If the state is of another optimizer or of parameters of other shapes, or incomplete.
+            The state is incomplete, or belongs to another optimizer or to parameters of other shapes.
         """
         where = f"{type(self).__name__}.load_state_dict"
         if not isinstance(state, Mapping):
@@ -126,7 +126,7 @@ class Optimizer:
         self.memory = memory
 
     configure: Callable[..., None]
-    """Check the settings, given in their order, and make them attributes."""
+    """Check the settings, which are given in their order, and make them attributes."""
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={getattr(self, name)}" for name in self.settings)

@@ -23,13 +23,13 @@ class SGD(Optimizer):
     ----------
     parameters : iterable of Tensor
     lr : float
-        Step size, 0 or more.
+        The step size, 0 or more.
     momentum : float
-        0 or more; 0 is plain gradient descent.
+        How much of m is kept each step, 0 or more; 0 is plain gradient descent.
     weight_decay : float
-        0 or more.
+        How much of each parameter is added to its gradient, 0 or more.
     nesterov : bool
-        Needs momentum.
+        Whether to look ahead along m; this needs momentum.
     """
 
     settings = ("lr", "momentum", "weight_decay", "nesterov")

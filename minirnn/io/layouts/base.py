@@ -21,11 +21,11 @@ class Layout(ABC):
     Attributes
     ----------
     name : str
-        What users write: ``"torch.nn"``.
+        The name that users write: ``"torch.nn"``.
     gates : dict of str to str
-        rnn_mode -> gate order, in the letters of the library. A mode that is missing cannot be stored.
+        rnn_mode -> gate order, in the letters of the library. It cannot store modes that are missing here.
     gru_kinds : tuple of str
-        Which GRUs it has.
+        The kinds of GRU that it has.
     form : str
         How its matrices stand, for the finder: units are "rows" or "columns"; "fused" is [W | R]' in one array, "split"
         the same with the gates r and z in one array and n in another. Empty for any other form.
@@ -47,7 +47,7 @@ class Layout(ABC):
 
     @abstractmethod
     def own(self, arrays: Arrays) -> dict[str, str]:
-        """Names of the arrays that belong to this layout, and the folder (or module) each is in."""
+        """The names of the arrays that belong to this layout, and the folder (or module) that each is in."""
 
     def claims(self, arrays: Arrays) -> bool:
         """Whether names and ranks of some arrays look like this layout."""
@@ -55,11 +55,11 @@ class Layout(ABC):
 
     @abstractmethod
     def read(self, arrays: Arrays, settings: Settings) -> Weights:
-        """The hub form. Raises ValueError if the arrays don't fit or `settings` lacks what they don't say."""
+        """The weights in the form of the hub. Raises ValueError if the arrays don't fit, or something is not known."""
 
     @abstractmethod
     def write(self, weights: Weights, settings: Settings) -> tuple[dict[str, np.ndarray], Settings]:
-        """The arrays, and what must be known beside them. `check_holds` was called before."""
+        """The arrays, and what must be known beside them. The caller has called `check_holds` before."""
 
     def to_hub(self, rnn_mode: str, stacked: np.ndarray) -> np.ndarray:
         """Gates along the first axis, from the order of this layout to that of the hub."""

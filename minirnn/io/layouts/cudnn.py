@@ -90,7 +90,7 @@ class Canonical(Layout):
 
 
 def network(settings: Settings) -> Network:
-    """The network that the settings describe; all but three have a default."""
+    """The network that the settings describe; what they leave open has a default."""
     known = settings.known()
     names = ("rnn_mode", "num_layers", "num_units", "input_size", "direction", "input_mode", "num_proj")
     return Network(**{name: known[name] for name in names if name in known}, op="convert")
@@ -124,20 +124,21 @@ def possible(weights: list[np.ndarray], biases: list[np.ndarray]) -> Iterator[Ne
 
 
 def agrees(net: Network, settings: Settings) -> bool:
+    """Whether the sizes of a network are those that are known."""
     known = settings.known()
     sizes = {name: value for name, value in vars(net).items() if name in known and name != "input_mode"}
     return all(known[name] == value for name, value in sizes.items())
 
 
 def from_buffer(net: Network, params: np.ndarray) -> Weights:
-    """The hub form of a buffer; the W that skip_input leaves out become identities."""
+    """The weights in a buffer; those W that skip_input leaves out become identities."""
     identity = np.tile(np.eye(net.H, dtype=params.dtype), (net.G, 1))
     layers = tuple(LayerWeights(identity if p.W is None else p.W, p.R, p.bW, p.bR, p.Wp) for p in net.slices(params))
     return Weights(net.rnn_mode, layers, net.D, "reset_after" if net.rnn_mode == "gru" else None)
 
 
 def to_buffer(layout: str, weights: Weights, settings: Settings) -> tuple[Network, np.ndarray]:
-    """The parameter buffer of some weights; without biases they are zeros in it."""
+    """The parameter buffer of some weights; biases that they lack are zeros in it."""
     net = weights.network(settings.input_mode or "linear_input")
     params = np.zeros(net.size, weights.layers[0].W.dtype)
     identity = np.tile(np.eye(net.H), (net.G, 1))

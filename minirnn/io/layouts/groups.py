@@ -1,14 +1,14 @@
 """Names of the arrays where a library knows single layers only: one group of arrays for each layer and direction.
 
-Written as
+They are written as
 
     kernel, ...                              one layer, one direction
     layer_0/kernel, ...                      several layers
     layer_0/forward/kernel, layer_0/backward/kernel, ...
 
-Read are these and what else has one folder a layer, such as ``bidirectional_1/backward_lstm_1/lstm_cell/kernel:0``:
-folders in natural order (2 before 10) are the layers; ``forward``/``fw`` and ``backward``/``bw`` in a name tell the
-direction.
+Reading takes these and whatever else has one folder a layer, such as
+``bidirectional_1/backward_lstm_1/lstm_cell/kernel:0``. Folders in natural order (2 before 10) are the layers;
+``forward``/``fw`` and ``backward``/``bw`` in a name tell the direction.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def prefix(layer: int, direction: int, layers: int, directions: int) -> str:
 
 
 def leaf(key: str) -> tuple[str, str]:
-    """A key cut into folder and name: ``lstm/cell/kernel:0`` is ``lstm/cell/`` and ``kernel``."""
+    """The folder and the name in a key: ``lstm/cell/kernel:0`` has ``lstm/cell/`` and ``kernel``."""
     key = key.removesuffix(":0")
     at = max(key.rfind("/"), key.rfind(".")) + 1
     return key[:at], key[at:]
 
 
 def place(key: str, names: Mapping[str, str]) -> tuple[str, str] | None:
-    """Folder of an array and the name that `names` gives it; None if it isn't listed.
+    """The folder of an array and the name that `names` gives it; None if it isn't listed.
 
     The keys of `names` may have a folder of their own: ``gates/kernel``.
     """
@@ -68,7 +68,7 @@ class GroupedLayout(Layout):
     Attributes
     ----------
     names : dict of str to str
-        Names of arrays in files -> what `read` calls them.
+        The names of arrays in files -> what `read` calls them.
     """
 
     names: ClassVar[dict[str, str]]
@@ -78,7 +78,7 @@ class GroupedLayout(Layout):
         """Whether a group is a recurrent layer of this layout, and not a Dense layer, say."""
 
     def collect(self, arrays: Arrays) -> dict[str, Group]:
-        """Folder -> its arrays, for the folders that are layers."""
+        """The arrays of each folder that is a layer."""
         found: dict[str, Group] = {}
         for key, array in arrays.items():
             placed = place(key, self.names)

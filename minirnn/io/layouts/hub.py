@@ -6,8 +6,8 @@ rows are units, and two biases::
 
     W (G*H, in)   R (G*H, P)   Wp (P, H) or None   bW, bR (G*H,) or None
 
-Two biases or one. Where both biases of a gate are added in one place (lstm, rnn, the gates r and z, and all of a GRU
-that resets before the product), only their sum b matters::
+There may be two biases or one. Where both biases of a gate are added in one place (lstm, rnn, the gates r and z, and
+all of a GRU that resets before the product), only their sum b matters::
 
     to a layout with one bias      b = bW + bR
     from a layout with one bias    bW = b/2     bR = b - bW
@@ -18,7 +18,7 @@ split; halves also add up to exactly b, so one bias -> two -> one returns every 
 lost. The exception is n of a GRU that resets after the product: r multiplies bR_n and not bW_n, and no layout adds them
 up.
 
-Two GRUs. They differ in where the reset gate r acts, and no weights turn one into the other::
+There are two GRUs. They differ in where the reset gate r acts, and no weights turn one into the other::
 
     reset_after     n = tanh(x W_n' + bW_n + r * (h R_n' + bR_n))     cuDNN, torch, Keras' default
     reset_before    n = tanh(x W_n' + (r * h) R_n' + b_n)             GRUBlockCell, Keras' reset_after=False
@@ -58,7 +58,7 @@ class LayerWeights(NamedTuple):
 
 
 def halves(b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two biases that add up to exactly `b`, also where b/2 rounds (among the smallest numbers)."""
+    """Two biases that add up to exactly `b`, even where b/2 is rounded (among the smallest numbers)."""
     bW = b / 2
     return bW.astype(b.dtype), (b - bW).astype(b.dtype)
 
@@ -71,13 +71,13 @@ class Weights:
     ----------
     rnn_mode : {"lstm", "gru", "rnn_tanh", "rnn_relu"}
     layers : tuple of LayerWeights
-        Number l*D + d is direction d of layer l.
+        Entry l*D + d is direction d of layer l.
     directions : int
         D.
     gru : {"reset_after", "reset_before"} or None
-        Which GRU; None for the other modes.
+        The kind of GRU; None for the other modes.
     cell_clip : float
-        Limit of the cell state with which the network was run, 0 for none (only TensorFlow's block cells have one).
+        The limit of the cell state with which the network was run, 0 for none (only TensorFlow's block cells have one).
 
     Raises
     ------
@@ -114,7 +114,7 @@ class Weights:
                 _check(where, "peephole weights", layer.peephole, (3, H), "3, H")
 
     def network(self, input_mode: str = "linear_input") -> Network:
-        """Its sizes, and its parameter buffer in cuDNN."""
+        """The sizes of the network, and of its parameter buffer in cuDNN."""
         first, D = self.layers[0], self.directions
         P = first.R.shape[1]
         num_proj, H = (0, P) if first.Wp is None else (P, first.Wp.shape[1])
@@ -150,6 +150,6 @@ def _check(where: str, what: str, array: np.ndarray | None, shape: tuple[int, ..
 
 
 def peephole(rows: Iterable[np.ndarray]) -> np.ndarray | None:
-    """wci, wcf, wco stacked; None if all are zero: then there is nothing to lose."""
+    """wci, wcf and wco, stacked; None if all are zero, since then nothing is lost."""
     stacked = np.stack(list(rows))
     return stacked if stacked.any() else None

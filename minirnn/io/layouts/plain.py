@@ -1,4 +1,4 @@
-"""One layer of the hub form, run in plain NumPy, as its formulas stand (`minirnn.ops.cudnn_rnn.nodes`, `gru_block`)."""
+"""One layer with weights as the hub has them, run in plain NumPy, formula by formula."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minirnn.io.layouts.hub import LayerWeights
 def run_layer(
     rnn_mode: str, gru: str | None, layer: LayerWeights, x: np.ndarray, h: np.ndarray, c: np.ndarray
 ) -> np.ndarray:
-    """Outputs (T, B, H) for x (T, B, I), h and c (B, H), in time order; no projection, no peepholes."""
+    """The outputs (T, B, H) for x (T, B, I), h and c (B, H), without projection and peepholes."""
     GH, H = layer.R.shape
     none = np.zeros(GH, layer.W.dtype)
     bW, bR = (none if b is None else b for b in (layer.bW, layer.bR))

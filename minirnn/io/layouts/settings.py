@@ -1,4 +1,4 @@
-"""What weight arrays alone do not say: the layout passport in the metadata of a file, or options of the user."""
+"""What weight arrays alone do not say: it comes from the passport in a file's metadata, or from the user."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ class Settings:
     Parameters
     ----------
     rnn_mode, direction, input_mode : str
-        As in `minirnn.ops.cudnn_rnn_v3`.
+        The same words as in `minirnn.ops.cudnn_rnn_v3`.
     num_layers, num_units, input_size, num_proj : int
-        L, H, I and the width of a projection (0: none).
+        L, H, I and the width of a projection (0 for none).
     gru : {"reset_after", "reset_before"}
         Where the reset gate acts.
     forget_bias : float
         What TensorFlow's LSTMBlockCell and BlockLSTM add to the forget gate when they run.
     cell_clip : float
-        Limit of their cell state; 0 for none.
+        The limit of their cell state; 0 for none.
 
     Raises
     ------
     ValueError, TypeError
-        A value that cannot be.
+        A value is not possible.
     """
 
     rnn_mode: str | None = None
@@ -70,7 +70,7 @@ class Settings:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     def merged(self, other: Settings, here: str, there: str) -> Settings:
-        """Both together. Raises ValueError where they contradict each other."""
+        """The settings of both. Raises ValueError where they contradict each other."""
         mine, its = self.known(), other.known()
         for name in mine.keys() & its.keys():
             if mine[name] != its[name]:
@@ -80,7 +80,7 @@ class Settings:
         return Settings(**mine | its)
 
     def metadata(self) -> dict[str, str]:
-        """As text, for the metadata of a safetensors file."""
+        """The settings as text, for the metadata of a safetensors file."""
         return {PREFIX + name: str(value) for name, value in self.known().items()}
 
 
@@ -101,7 +101,7 @@ def from_metadata(metadata: Mapping[str, str]) -> Settings:
 
 
 def facts(weights: Weights) -> Settings:
-    """What the hub form of some weights says."""
+    """The settings that follow from weights alone."""
     net = weights.network()
     return Settings(
         rnn_mode=net.rnn_mode,
