@@ -76,6 +76,16 @@ def check_axes(function: str, ax: Any) -> None:
         )
 
 
+def check_grid(function: str, axes: Any, shape: tuple[int, ...], expected: str) -> np.ndarray:
+    """Return `axes` as an array, or raise an error when it is not an array of Matplotlib Axes of this shape."""
+    grid = np.asarray(axes, dtype=object)
+    if grid.shape != shape:
+        raise ValueError(f"{function}: axes has shape {grid.shape}\n  expected {expected}")
+    for ax in grid.flat:
+        check_axes(function, ax)
+    return grid
+
+
 def whole_steps(ax: Axes) -> None:
     """Put the ticks of the horizontal axis at whole numbers: there is no step 2.5."""
     from matplotlib.ticker import MaxNLocator

@@ -30,9 +30,9 @@ def per_step_gradients(
     step : callable
         ``step(t, weight, state)`` returns the state after step t; any ops, any state.
     weight : Tensor
-        With ``requires_grad``.
+        A tensor with ``requires_grad``.
     state : any
-        Before step 0.
+        The state before step 0.
     T : int
         Number of steps.
     loss : callable
@@ -70,7 +70,7 @@ def gradient_shares(shares: Any, *, name: str = "W", ax: Axes | None = None) -> 
     shares : array_like
         (T, ...), from `per_step_gradients`.
     name : str
-        Of the weight, for the labels.
+        The name of the weight, for the labels.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
