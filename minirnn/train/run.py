@@ -112,7 +112,7 @@ class Training:
             self.losses = []
 
     def loss(self, x: np.ndarray, y: np.ndarray, state: State, rng: np.random.Generator) -> tuple[mr.Tensor, State]:
-        """The mean loss of a batch, for the characters y or for blanks in x that `rng` draws, and the state after it."""
+        """The mean loss of a batch, of the characters y or of blanks in x that `rng` draws, and the state after it."""
         if not self.model.bidirectional:
             scores, state = self.model(x, state)
             return cross_entropy(scores, y), state
