@@ -117,6 +117,14 @@ def as_numbers(function: str, name: str, values: Any, ndim: int, expected: str) 
     return array.astype(np.float64)
 
 
+def as_series(function: str, name: str, values: Any, expected: str = "(T, ...)") -> np.ndarray:
+    """Return `values`, one array for each time step, as float64 (T, n), or raise ValueError."""
+    array = as_array(function, name, values, expected)
+    if array.ndim < 1 or not array.size:
+        raise ValueError(f"{function}: {name} has shape {array.shape}\n  expected {expected}")
+    return as_numbers(function, name, array.reshape(len(array), -1), 2, expected)
+
+
 def save(picture: Picture | Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> None:
     """Write a picture to a PNG or SVG file: whole, or not at all.
 
