@@ -1,7 +1,7 @@
-"""The command ``minirnn``: reads the command line and calls one module of `minirnn.commands`; nothing else.
+"""The command ``minirnn``: it reads the command line and calls one module of `minirnn.commands`, nothing else.
 
-Exit status: 0 done, 2 the user's mistake (told on one line), 130 stopped by Ctrl-C, 141 the reader of our output went
-away; 1 and a traceback for a bug.
+The exit status is 0 when all is done, 2 after a mistake of the user (told on one line), 130 when Ctrl-C stopped it, 141
+when the reader of our output went away, and 1, with a traceback, for a bug.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from minirnn._version import __version__
 from minirnn.devices import DeviceUnavailable
 from minirnn.user_error import UserError, describe, one_line
 
-# name -> (module, what it does). A module is imported when its command is named; one that is not there is not offered.
+# name -> (module, what it does). A module is imported when its command is named; a missing one is not offered.
 COMMANDS = {
     "train": ("minirnn.commands.train", "train a small character model and draw its gradients"),
     "doctor": ("minirnn.commands.doctor", "say what is installed and which devices work"),
@@ -49,7 +49,7 @@ def exists(module: str) -> bool:
 
 
 def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser for `argv`: of the commands, only those named in `argv` are imported for their options."""
+    """The parser for `argv`. Only the commands that `argv` names are imported for their options."""
     parser = Parser(prog="minirnn", description="How gradients flow through recurrent networks.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"minirnn {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)

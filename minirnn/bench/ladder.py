@@ -86,18 +86,19 @@ def counted(size: Size, rung: str) -> Iterator[dict[str, Any]]:
     with counting(device) as there:
         forward()
     if device.rungs[f"{rung} forward"]:
-        layout = layouts.forward(sizes, device.driver.limits)
-        if rung == "persistent" and isinstance(layout, layouts.Forward):
-            there["gathered"] = there["sent"] * layout.blocks  # every block has the whole state at each step
+        plan = layouts.forward(sizes, device.driver.limits)
+        if rung == "persistent" and isinstance(plan, layouts.Forward):
+            there["gathered"] = there["sent"] * plan.blocks  # every block has the whole state at each step
         yield row_of(size, rung, "forward", there)
     device.rungs.clear()
     with counting(device) as back:
         backward()
     if device.rungs[f"{rung} backward"]:
-        table = layouts.backward(sizes, device.driver.limits)
-        if rung == "persistent" and isinstance(table, layouts.Backward):
-            shares = 8 * T * table.slices * B * H  # read once; the gradients, by a block of each column
-            back["gathered"] = shares + (back["sent"] - shares) * table.columns
+        back_plan = layouts.backward(sizes, device.driver.limits)
+        if rung == "persistent" and isinstance(back_plan, layouts.Backward):
+            # The shares are read once, the gradients by a block of each column.
+            shares = 8 * T * back_plan.slices * B * H
+            back["gathered"] = shares + (back["sent"] - shares) * back_plan.columns
         yield row_of(size, rung, "backward", back)
     if rung == RUNGS[0]:
         for way, counts, launches in zip(("forward", "backward"), (there, back), recorded_launches(size), strict=True):
@@ -144,7 +145,8 @@ def recorded_launches(size: Size) -> list[int]:
     return launches
 
 
-def row_of(size: tuple[int, ...], rung: str, way: str, counts: Counter[str]) -> dict[str, Any]:
+def row_of(size: Size, rung: str, way: str, counts: Counter[str]) -> dict[str, Any]:
+    """A row of the table."""
     return {"mode": "lstm", "size": list(size), "rung": rung, "pass": way, "counts": {n: counts[n] for n in COUNTS}}
 
 

@@ -25,6 +25,8 @@ MORE_SIZES: tuple[Size, ...] = ((1024, 8, 2048, 2048), (512, 16, 128, 128), (256
 no multiple of 8."""
 PRECISIONS = {"float32": ("float32", False), "tf32": ("float32", True), "float16": ("float16", False)}
 """Name -> dtype of the arrays, and whether products may round to TF32."""
+TORCH = -1
+"""Torch's number where our ways are 0, 1, ..."""
 ROUNDS, SECONDS = 15, 0.01
 """The number of samples of each number, and the time that each takes at least."""
 
@@ -52,18 +54,20 @@ def in_turns(device: Any, call: Call, torch: tuple[Call, Call] | None, tf32: boo
     """A row for each way to do `call`, with torch's time for the same if there is one."""
     ways: list[Row] = [{"rung": "steps", "graphs": True}, *({"rung": rung, "graphs": False} for rung in RUNGS)]
     rounds, at_least = (1, 0.0) if quick else (ROUNDS, SECONDS)
-    repeats: dict[int, int] = {}
-    samples: dict[int, list[float]] = {k: [] for k in range(-1 if torch else 0, len(ways))}  # -1: torch
+
+    def sample(k: int, n: int) -> float:
+        if k == TORCH and torch is not None:
+            return Clock.sample(*torch, n)
+        with taken(device, ways[k], tf32):
+            return Clock.sample(call, device.synchronize, n)
+
+    turns = range(TORCH if torch else 0, len(ways))
+    repeats = dict.fromkeys(turns, 1)
+    samples: dict[int, list[float]] = {k: [] for k in turns}
     for number in range(-2, rounds):
         # The first two rounds compile, record, fill caches, and say how many calls a sample takes.
-        for k in samples:
-            n = repeats.get(k, 1)
-            if k < 0:
-                assert torch is not None
-                seconds = Clock.sample(*torch, n)
-            else:
-                with taken(device, ways[k], tf32):
-                    seconds = Clock.sample(call, device.synchronize, n)
+        for k in turns:
+            seconds = sample(k, repeats[k])
             if number >= 0:
                 samples[k].append(seconds)
             repeats[k] = max(1, round(at_least / max(seconds, 1e-7)))
@@ -74,7 +78,7 @@ def in_turns(device: Any, call: Call, torch: tuple[Call, Call] | None, tf32: boo
             way["used"] = sorted(device.rungs)
         way |= {"seconds": float(np.median(samples[k])), "spread": spread(samples[k])}
         if torch:
-            way |= {"torch_seconds": float(np.median(samples[-1])), "torch_spread": spread(samples[-1])}
+            way |= {"torch_seconds": float(np.median(samples[TORCH])), "torch_spread": spread(samples[TORCH])}
             way["times_faster_than_torch"] = way["torch_seconds"] / way["seconds"]
     return ways
 

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def devices_of(names: str) -> list[str]:
-    """The devices named, if they work here."""
+    """The devices that are named, if they are known and work here."""
     from minirnn import devices
 
     wanted = list(dict.fromkeys(names.split(",")))

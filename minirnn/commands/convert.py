@@ -1,4 +1,4 @@
-"""``minirnn convert``: weights from the layout of one library into that of another, or find out whose layout it is."""
+"""``minirnn convert``: bring weights from the layout of one library into that of another, or find out whose it is."""
 
 from __future__ import annotations
 
@@ -33,12 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("out", metavar="OUT", nargs="?", help="safetensors file to write (replaced at once, or left as it was)")
     add("--to", metavar="LAYOUT", help="layout of OUT")
     add("--from", dest="source", metavar="LAYOUT", help="layout of IN (default: what IN says, or what its names fit)")
-    add(
-        "--find",
-        metavar="PAIR",
-        help="find the layout of IN: PAIR is an npz or safetensors file with the arrays input, output (and initial_h, "
-        "initial_c) of one layer",
-    )
+    pair = "find the layout of IN: PAIR is an npz or safetensors file with the arrays input, output (and initial_h, "
+    add("--find", metavar="PAIR", help=f"{pair}initial_c) of one layer")
     add("--prefix", default="", help="only arrays whose names begin so: one module of a larger model")
     facts = parser.add_argument_group("what the arrays of IN don't say, and IN's metadata neither")
     add = facts.add_argument
@@ -85,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def refuse_with_find(args: argparse.Namespace, settings: Mapping[str, Any]) -> None:
-    """--find tries everything, so it takes none of the facts about IN."""
+    """Raise UserError for facts about IN: --find tries everything, so it takes none of them."""
     useless = [name for name in settings if args.out is None or name not in ("forget_bias", "input_mode")]
     if args.source is not None:
         useless.insert(0, "from")
@@ -103,13 +99,8 @@ def find(weights: str, prefix: str, pair: str) -> Finding:
             f"{pair!r} has the arrays {', '.join(given) or '(none)'}\n"
             f"  expected input and output, and perhaps {PAIR[2]} and {PAIR[3]}"
         )
-    return find_layout(
-        arrays,
-        given["input"],
-        given["output"],
-        initial_h=given.get("initial_h"),
-        initial_c=given.get("initial_c"),
-    )
+    h, c = (given.get(name) for name in PAIR[2:])
+    return find_layout(arrays, given["input"], given["output"], initial_h=h, initial_c=c)
 
 
 @contextmanager
@@ -134,4 +125,5 @@ def report(weights: str, out: str, result: Converted) -> str:
 
 
 def describe(a: np.ndarray) -> str:
+    """The dtype and the shape of an array, in words."""
     return f"{a.dtype} {' x '.join(map(str, a.shape))}"

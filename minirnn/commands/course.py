@@ -1,4 +1,4 @@
-"""``minirnn course``: for teachers: copy the course to change it, verify it, pack it for a grading platform."""
+"""``minirnn course``, for teachers: copy the course to change it, verify it, pack it for a grading platform."""
 
 from __future__ import annotations
 
@@ -10,19 +10,13 @@ from minirnn.user_error import UserError, user_mistakes
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "action",
-        choices=("init", "verify", "export"),
-        help="init: copy minirnn's course to DIR; verify: check that solutions pass and mistakes are told apart; "
-        "export: write a grader for a platform to --out",
+    action = (
+        "init: copy minirnn's course to DIR; verify: check that solutions pass and mistakes are told apart; "
+        "export: write a grader for a platform to --out"
     )
-    add(
-        "folder",
-        metavar="DIR",
-        nargs="?",
-        type=Path,
-        help="of the course (default for verify and export: minirnn's own)",
-    )
+    add("action", choices=("init", "verify", "export"), help=action)
+    folder = "folder of the course (default for verify and export: minirnn's own)"
+    add("folder", metavar="DIR", nargs="?", type=Path, help=folder)
     add("--to", choices=("gradescope", "classroom50"), default="gradescope", help="platform (default gradescope)")
     add("--out", type=Path, metavar="FILE", help="zip file to write")
 
@@ -38,9 +32,8 @@ def run(args: argparse.Namespace) -> int:
             raise UserError("minirnn course init: the name of the new folder is missing")
         with user_mistakes():
             copy_course(args.folder)
-        print(
-            f"{args.folder}/course.toml says what each exercise is worth; minirnn course verify {args.folder} checks it"
-        )
+        says = f"{args.folder}/course.toml says what each exercise is worth"
+        print(f"{says}; minirnn course verify {args.folder} checks it")
         return 0
     with user_mistakes():
         course = load(args.folder or HERE)
@@ -53,10 +46,8 @@ def run(args: argparse.Namespace) -> int:
             for further in found[1:]:
                 print(f"      {further}")
             complaints += len(found)
-        print(
-            f"{len(course.entries)} exercises, {course.points} points: "
-            + (f"{complaints} complaints" if complaints else "all good")
-        )
+        found_all = f"{complaints} complaints" if complaints else "all good"
+        print(f"{len(course.entries)} exercises, {course.points} points: {found_all}")
         return 1 if complaints else 0
     from minirnn.learn.export import export
 

@@ -9,9 +9,8 @@ from minirnn.user_error import UserError, user_mistakes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = (
-        "Formats: gradescope, classroom50, csv, junit, github-classroom. CUDA exercises run in the simulator."
-    )
+    formats = "Formats: gradescope, classroom50, csv, junit, github-classroom."
+    parser.epilog = f"{formats} CUDA exercises run in the simulator."
     add = parser.add_argument
     add("submissions", metavar="SUBMISSION", nargs="+", type=Path, help="folder or zip file of a student")
     add("--course", type=Path, metavar="DIR", help="a course of your own (default: minirnn's)")

@@ -1,4 +1,4 @@
-"""``minirnn hint``: a hint to an exercise; each time a plainer one."""
+"""``minirnn hint``: give a hint to an exercise, each time a plainer one."""
 
 from __future__ import annotations
 

@@ -22,9 +22,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.action == "init":
         if args.folder is None:
-            raise UserError(
-                "minirnn learn init: the name of the new folder is missing\n  expected: minirnn learn init DIR"
-            )
+            missing = "minirnn learn init: the name of the new folder is missing"
+            raise UserError(f"{missing}\n  expected: minirnn learn init DIR")
         with user_mistakes():
             new_tree(args.folder, load(args.course or HERE), args.missing)
         print(f"{args.folder} is ready. Go on with: cd {args.folder} && minirnn learn")

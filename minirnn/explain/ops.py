@@ -36,7 +36,7 @@ LSTM = Family(
     "minirnn.ops.lstm_block.cell", _both("minirnn.devices.cpu.lstm_block.cell", "lstm_block_cell"), "lstm_block"
 )
 GRU = Family("minirnn.ops.gru_block", _both("minirnn.devices.cpu.gru_block", "gru_block_cell"), "gru_block")
-CUDNN = Family("minirnn.ops.cudnn_rnn.nodes", (("minirnn.devices.cpu.cudnn_rnn.reference", ""),), "cudnn_rnn")
+CUDNN = Family("minirnn.ops.cudnn_rnn", (("minirnn.devices.cpu.cudnn_rnn.reference", ""),), "cudnn_rnn")
 PARAMS = Family("minirnn.ops.cudnn_rnn.params")
 
 

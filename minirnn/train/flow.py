@@ -33,12 +33,12 @@ def gradient_norms(model: CharModel, ids: Any, target: Any, at: int = -1) -> np.
     target : (B,)
         The right characters at step `at`.
     at : int
-        The step whose loss is taken, by default the last.
+        The time step whose loss is taken, by default the last.
 
     Returns
     -------
     ndarray, (rows, T)
-        Norm of the gradient of a row's loss, mean over the rows of the batch; the rows are `row_names`. The gradient
+        The norm of the gradient of one sequence's loss, the mean over the batch; the rows are `row_names`. The gradient
         of c includes what comes through h of the same step.
     """
     seen = model.trace(ids, model.zero_state(ids.shape[1]))

@@ -25,8 +25,10 @@ from minirnn.ops.cudnn_rnn.compose import step
 
 State = tuple[Tensor, ...]
 CELLS = ("lstm", "gru", "rnn")
-EMBEDDING = 64  # numbers a character is given; more than that changes little for a hundred characters
-BLANKED = 0.15  # share of the characters that a model of two directions has to fill in
+EMBEDDING = 64
+"""A character becomes so many numbers; more change little for a hundred characters."""
+BLANKED = 0.15
+"""The share of the characters that a model of two directions has to fill in."""
 
 
 class Trace(NamedTuple):
@@ -35,15 +37,15 @@ class Trace(NamedTuple):
     x: list[Tensor]
     """(B, I), the embedded characters."""
     h: list[list[Tensor]]
-    """For each pseudo-layer p = l*D + d, (B, H) a step."""
+    """The hidden states of each pseudo-layer p = l*D + d, (B, H) a step."""
     c: list[list[Tensor]]
-    """The same of the cell state; empty unless lstm."""
+    """The cell states in the same order; empty unless lstm."""
     gates: list[list[dict[str, Tensor]]]
-    """The same of the gates by name; plain cells have none."""
+    """The gates by name in the same order; plain cells have none."""
     scores: list[Tensor]
     """(B, V), not normalized."""
     state: State
-    """After the last step."""
+    """The state after the last step."""
 
 
 class CharModel(nn.Module):
@@ -57,7 +59,7 @@ class CharModel(nn.Module):
     hidden, layers : int
         H and L.
     dropout : float
-        Between layers, while training.
+        The probability of dropout between layers, while training.
     bidirectional : bool
         Two directions; the vocabulary then has one more id, V, for a blank.
     device : str, optional
@@ -116,7 +118,7 @@ class CharModel(nn.Module):
         return self.output(y), tuple(last) if lstm else (last,)
 
     def trace(self, ids: Any, state: State) -> Trace:
-        """The same, step by step, with dropout off: ids (T, B) and the state before it -> all that happens."""
+        """Do as `forward`, but step by step with dropout off: ids (T, B) and the state before -> all that happens."""
         net = self.recurrent.net
         xs: list[Tensor] = [self.embedding(row) for row in ids]
         T, layer_input = len(xs), xs

@@ -18,10 +18,14 @@ from minirnn.user_error import user_mistakes
 
 ROWS = {"x": "embedded character", "h": "hidden state", "c": "cell state"}
 BLANK = "\u2588"
-FILLED = 800  # characters shown with blanks and filled in
-SEARCHED = 10_000  # characters of the validation text, of which the following are chosen
-PRIME = 200  # characters read before the sample, at most
-WARM_UP, SHOWN = 200, 60  # characters read before, and shown in, the picture of the gates
+SEARCHED = 10_000
+"""The characters of the validation text among which a lively place is looked for."""
+FILLED = 800
+"""So many characters are shown with blanks and filled in."""
+PRIME = 200
+"""At most so many characters are read before the sample."""
+WARM_UP, SHOWN = 200, 60
+"""The characters that are read before the picture of the gates, and those that are shown in it."""
 
 
 def draw_all(folder: Path, training: Training) -> str:

@@ -70,7 +70,7 @@ class Progress:
             self.bar = tqdm(total=steps, initial=done, unit="step", **size)
 
     def show(self, step: int, line: dict[str, Any] | None) -> None:
-        """After each step; `line` is the line of metrics made by it, if any."""
+        """Show a step that is done; `line` is the line of metrics that it made, if any."""
         if line and line["validation_loss"] is not None:
             self.validation = line["validation_loss"]
         if self.bar is not None:

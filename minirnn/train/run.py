@@ -27,10 +27,13 @@ from minirnn.train.options import Options
 from minirnn.user_error import UserError, user_mistakes
 
 KIND = "minirnn train"
-COLUMNS = ("step", "loss", "gradient_norm", "validation_loss")  # of metrics.jsonl
-LOG_EVERY, VALIDATE_EVERY = 10, 100  # steps; not options, and not shares of --steps: a longer run repeats a shorter one
+COLUMNS = ("step", "loss", "gradient_norm", "validation_loss")
+"""The columns of metrics.jsonl."""
+LOG_EVERY, VALIDATE_EVERY = 10, 100
+"""Steps. They are no options, and no shares of --steps, so that a longer run repeats a shorter one."""
 VALIDATION_BATCHES = 20
-CLIP = 1.0  # of the gradient's norm
+CLIP = 1.0
+"""The largest norm of the gradient; a longer one is scaled down."""
 
 
 class Training:
@@ -70,7 +73,7 @@ class Training:
         self.optimizer = optim.Adam(self.model.parameters(), lr=options.lr)
         self.state: State = self.model.zero_state(B)
         self.step = 0
-        self.losses: list[float] = []  # since the last line
+        self.losses: list[float] = []  # those of the steps after the last line
         self.lines: list[dict[str, float | None]] = []
         self.first_norms = np.zeros((0, 0))
 
@@ -109,7 +112,7 @@ class Training:
             self.losses = []
 
     def loss(self, x: np.ndarray, y: np.ndarray, state: State, rng: np.random.Generator) -> tuple[mr.Tensor, State]:
-        """Mean loss of a batch and the state after it: of the next characters y, or of blanks in x, drawn by `rng`."""
+        """The mean loss of a batch, of the characters y or of blanks in x that `rng` draws, and the state after it."""
         if not self.model.bidirectional:
             scores, state = self.model(x, state)
             return cross_entropy(scores, y), state
@@ -146,6 +149,7 @@ class Training:
         return T // 2 if self.model.bidirectional else T - 1
 
     def gradient_norms(self) -> np.ndarray:
+        """How the gradient of the loss at `loss_at` flows to all steps, over the first batch of the validation text."""
         x, y = self.validation.batch(0)
         if not self.model.bidirectional:
             return gradient_norms(self.model, x, y[-1])
@@ -188,7 +192,7 @@ class Training:
             checkpoint.save(path, arrays, metadata)
 
     def restore(self, arrays: dict[str, np.ndarray], metadata: dict[str, Any]) -> None:
-        """Go to where `save` was called."""
+        """Go to where the run was when `save` was called."""
         part: dict[str, dict[str, np.ndarray]] = {"model": {}, "optimizer": {}, "state": {}, "metrics": {}}
         for key, value in arrays.items():
             first, _, rest = key.partition(".")

@@ -8,7 +8,8 @@ import minirnn as mr
 from minirnn.train.model import CharModel, blanked
 
 LENGTH = 800
-TEMPERATURE = 0.7  # below 1, likely characters are preferred: fewer slips, less variety
+TEMPERATURE = 0.7
+"""Below 1, likely characters are preferred: fewer slips, less variety."""
 
 
 def sample(model: CharModel, prime: np.ndarray, length: int = LENGTH, seed: int = 0) -> np.ndarray:

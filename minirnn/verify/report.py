@@ -17,13 +17,21 @@ def text(results: Sequence[Result], devices: dict[str, str]) -> str:
     for device, rows in by_device(results):
         if all(r.status == ABSENT for r in rows):
             continue  # the summary says why
-        ways = ways_of(rows)
-        width = max(len(op) for op in ops_of(rows))
-        lines = [f"{device}: {devices[device]}", " " * width + "".join(f"{way:>18}" for way in ways)]
-        for op in ops_of(rows):
-            lines.append(f"{op:{width}}" + "".join(f"{entry(select(rows, op, way)):>18}" for way in ways))
-        blocks.append("\n".join(lines))
+        lines = table_of(rows)
+        width = max(len(op) for op, *_ in lines)
+        shown = [f"{op:{width}}" + "".join(f"{field:>18}" for field in fields) for op, *fields in lines]
+        blocks.append("\n".join([f"{device}: {devices[device]}", *shown]))
     return "\n\n".join([*blocks, summary(results)])
+
+
+def table_of(rows: Sequence[Result]) -> list[list[str]]:
+    """The fields of a table: a line of ways, and for each op a line with its name and an entry for each way."""
+    ways = ways_of(rows)
+    lines = [["", *ways]]
+    for op in ops_of(rows):
+        fields = {way: entry([r for r in rows if r.cell.op == op and r.cell.way == way]) for way in ways}
+        lines.append([op, *fields.values()])
+    return lines
 
 
 def summary(results: Sequence[Result]) -> str:
@@ -65,13 +73,10 @@ def markdown(head: dict[str, Any], results: Sequence[Result]) -> str:
         if all(r.status == ABSENT for r in rows):
             parts.append(f"`{device}`: {head['devices'][device]}.")
             continue
-        ways = ways_of(rows)
-        lines = [f"On `{device}` ({head['devices'][device]}):", ""]
-        lines += ["| op | " + " | ".join(ways) + " |", "|---" * (len(ways) + 1) + "|"]
-        for op in ops_of(rows):
-            fields = " | ".join(entry(select(rows, op, way)) for way in ways)
-            lines.append(f"| {named(op)} | {fields} |")
-        parts.append("\n".join(lines))
+        (_, *ways), *lines = table_of(rows)
+        shown = [f"| op | {' | '.join(ways)} |", "|---" * (len(ways) + 1) + "|"]
+        shown += [f"| {named(op)} | {' | '.join(fields)} |" for op, *fields in lines]
+        parts.append("\n".join([f"On `{device}` ({head['devices'][device]}):", "", *shown]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -108,8 +113,3 @@ def ways_of(results: Iterable[Result]) -> list[str]:
     """The columns that these cells fill, in the order of the table."""
     used = {r.cell.way for r in results}
     return [way for way in WAYS if way in used]
-
-
-def select(results: Iterable[Result], op: str, way: str) -> list[Result]:
-    """The cells of a row and a column."""
-    return [r for r in results if r.cell.op == op and r.cell.way == way]

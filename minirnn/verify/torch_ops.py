@@ -10,23 +10,12 @@ from minirnn.ops.cudnn_rnn.params import Network
 
 
 def lstm_cell(
-    gate_order: str,
-    x: Any,
-    cs_prev: Any,
-    h_prev: Any,
-    w: Any,
-    wci: Any,
-    wcf: Any,
-    wco: Any,
-    b: Any,
-    *,
-    forget_bias: float = 1.0,
-    cell_clip: float = 0.0,
-    use_peephole: bool = False,
+    gate_order: str, *inputs: Any, forget_bias: float = 1.0, cell_clip: float = 0.0, use_peephole: bool = False
 ) -> tuple[Any, ...]:
-    """i, cs, f, o, ci, co, h of one step."""
+    """i, cs, f, o, ci, co, h of one step; the inputs are those of `minirnn.ops.lstm_block_cell`."""
     import torch
 
+    x, cs_prev, h_prev, w, wci, wcf, wco, b = inputs
     gates = (torch.cat([x, h_prev], 1) @ w + b).chunk(4, 1)
     z = dict(zip({"icfo": ("i", "c", "f", "o"), "ifco": ("i", "f", "c", "o")}[gate_order], gates, strict=True))
     peep = 1.0 if use_peephole else 0.0

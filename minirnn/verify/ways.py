@@ -112,7 +112,7 @@ def torch_reference(case: Case) -> Arrays:
 
 
 def in_check_mode(case: Case, dtype: str) -> Finding:
-    """As `by_definition`, with every access checked; float32 in every order of the threads, the others in one."""
+    """`by_definition` with every access checked; float32 in every order of the threads, the other dtypes in one."""
     return worst(by_definition(case, dtype, checking(order)) for order in orders_of(dtype))
 
 

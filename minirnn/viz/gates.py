@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, PURPLE
-from minirnn.viz.picture import Picture, as_numbers, check_axes, new_figure, whole_steps
+from minirnn.viz.picture import Picture, as_numbers, check_grid, new_figure, whole_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# The names of TensorFlow's ops, cuDNN and torch.
 MEANING = {
     "i": "input gate",
     "f": "forget gate",
@@ -28,7 +27,9 @@ MEANING = {
     "n": "candidate",
     "h": "hidden state",
 }
-CANDIDATES = ("ci", "co", "g", "c", "n", "h")  # those that end in a tanh, with values from -1 to 1
+"""The names that TensorFlow's ops, cuDNN and torch give to gates and candidates."""
+CANDIDATES = ("ci", "co", "g", "c", "n", "h")
+"""The names of what ends in a tanh, with values from -1 to 1."""
 
 
 def gate_activity(
@@ -104,12 +105,7 @@ def _grid(G: int, axes: Any) -> np.ndarray:
         figure = new_figure(9, 0.9 + 1.55 * G)
         figure.suptitle("How open are the gates (left), and how many are saturated (right)?")
         return figure.subplots(G, 2, sharex=True, squeeze=False)
-    grid = np.asarray(axes, dtype=object)
-    if grid.shape != (G, 2):
-        raise ValueError(f"gate_activity: axes has shape {grid.shape}\n  expected (G, 2) = ({G}, 2), two for each gate")
-    for ax in grid.flat:
-        check_axes("gate_activity", ax)
-    return grid
+    return check_grid("gate_activity", axes, (G, 2), f"(G, 2) = ({G}, 2), two for each gate")
 
 
 def _draw_values(ax: Axes, name: str, y: np.ndarray, candidate: bool, artists: dict, data: dict) -> None:

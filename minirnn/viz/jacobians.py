@@ -27,7 +27,7 @@ def state_jacobians(step: Callable[[int, Tensor], Tensor], state: Tensor, T: int
     step : callable
         ``step(t, state)`` returns the state after step t, of the same shape. For an LSTM join c and h.
     state : Tensor
-        Before step 0, of any shape; n numbers.
+        The state before step 0, of any shape; n numbers.
     T : int
         Number of steps.
 

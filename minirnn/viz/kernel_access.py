@@ -15,11 +15,20 @@ if TYPE_CHECKING:
 SECTOR, BANKS, WORD = 32, 32, 4
 
 
-def _check_trace(function: str, trace: Any) -> None:
+def _visit(function: str, trace: Any, line: int, which: int, shared: bool) -> np.ndarray:
+    """The accesses of one visit of a warp to a line, to shared memory or to device memory alone."""
     if not hasattr(trace, "warp_accesses"):
         raise TypeError(
             f"{function}: trace is a {type(trace).__name__}\n  expected the trace of a launch in the simulator"
         )
+    visits = [g for g in trace.warp_accesses(trace.of_line(line)) if ((g["allocation"] < 0) == shared).any()]
+    if not 0 <= which < len(visits):
+        memory, what = ("shared memory", "a __shared__ variable") if shared else ("device memory", "an array")
+        raise ValueError(
+            f"{function}: line {line} has {len(visits)} visits of a warp to {memory}, asked for number {which}\n"
+            f"  expected a line of the .cu file that reads or writes {what}"
+        )
+    return visits[which][(visits[which]["allocation"] < 0) == shared]
 
 
 def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = None) -> Picture:
@@ -31,9 +40,9 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
     Parameters
     ----------
     trace : Trace
-        From ``kernel.traced(...)`` of a `SimDriver` in check mode.
+        What ``kernel.traced(...)`` of a `SimDriver` in check mode returned.
     line : int
-        Of the .cu file: whose access.
+        The line of the .cu file that makes the access.
     which : int
         Which of the warp's visits to this line.
     ax : Axes, optional
@@ -50,16 +59,7 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
     ValueError
         If the line makes no access to device memory, or not that many.
     """
-    _check_trace("warp_accesses", trace)
-    visits = [g for g in trace.warp_accesses(trace.of_line(line)) if (g["allocation"] >= 0).any()]
-    if not 0 <= which < len(visits):
-        raise ValueError(
-            f"warp_accesses: line {line} has {len(visits)} visits of a warp to device memory,"
-            f" asked for number {which}\n"
-            "  expected a line of the .cu file that reads or writes an array"
-        )
-    group = visits[which]
-    group = group[group["allocation"] >= 0]
+    group = _visit("warp_accesses", trace, line, which, shared=False)
     group = group[group["allocation"] == group["allocation"][0]]
     address, size, thread = group["address"].astype(np.int64), group["size"].astype(np.int64), group["thread"] % 32
     sectors = np.unique(
@@ -93,9 +93,9 @@ def thread_map(
     Parameters
     ----------
     rows, columns : int
-        Of the matrix.
+        The shape of the matrix.
     grid, block : tuple of int
-        Of the launch, (x, y).
+        The sizes of the launch, (x, y).
     rows_first : bool
         Whether blocks count rows along x, as the cell kernels do (row = blockIdx.x * blockDim.y + threadIdx.y,
         column = blockIdx.y * blockDim.x + threadIdx.x); else rows along y.
@@ -157,9 +157,9 @@ def bank_conflicts(trace: Any, line: int, *, which: int = 0, ax: Axes | None = N
     Parameters
     ----------
     trace : Trace
-        From ``kernel.traced(...)`` of a `SimDriver` in check mode.
+        What ``kernel.traced(...)`` of a `SimDriver` in check mode returned.
     line, which : int
-        As for `warp_accesses`.
+        The line and the visit, as for `warp_accesses`.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
@@ -173,16 +173,8 @@ def bank_conflicts(trace: Any, line: int, *, which: int = 0, ax: Axes | None = N
     ValueError
         If the line makes no access to shared memory, or not that many.
     """
-    _check_trace("bank_conflicts", trace)
-    visits = [g for g in trace.warp_accesses(trace.of_line(line)) if (g["allocation"] < 0).any()]
-    if not 0 <= which < len(visits):
-        raise ValueError(
-            f"bank_conflicts: line {line} has {len(visits)} visits of a warp to shared memory,"
-            f" asked for number {which}\n"
-            "  expected a line of the .cu file that reads or writes a __shared__ variable"
-        )
-    group = visits[which]
-    words = np.unique(group[group["allocation"] < 0]["address"].astype(np.int64) // WORD)
+    group = _visit("bank_conflicts", trace, line, which, shared=True)
+    words = np.unique(group["address"].astype(np.int64) // WORD)
     per_bank = np.bincount(words % BANKS, minlength=BANKS)
     ax = axes_or_new("bank_conflicts", ax, 8, 2.8)
     bars = ax.bar(np.arange(BANKS), per_bank, width=0.85, color=np.where(per_bank > 1, ORANGE, BLUE))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.viz.colors import BLUE, GREEN, ORANGE
-from minirnn.viz.picture import Picture, check_axes, new_figure
+from minirnn.viz.picture import Picture, check_grid, new_figure
 
 STYLES: dict[str, dict[str, Any]] = {
     "steps": {"color": ORANGE, "marker": "o", "markersize": 5},
@@ -20,7 +20,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "persistent": {"color": BLUE, "marker": "s", "markersize": 7},
     "cluster": {"color": GREEN, "marker": "^", "markersize": 5},
 }
-"""By rung. Where lines meet, the marks lie inside each other."""
+"""The line of each rung. Where lines meet, the marks lie inside each other."""
 QUANTITIES = {
     "bytes": ("product bytes", "kernel bytes", "gathered"),
     "launches": ("launches",),
@@ -28,11 +28,7 @@ QUANTITIES = {
 }
 """What a row of panels shows -> the counts of the report that are added up for it."""
 LABELS = {"bytes": "bytes moved", "launches": "launches by the host", "barriers": "barriers of blocks\nor of clusters"}
-AXES = {
-    "T": "time steps T",
-    "B": "rows of the batch B",
-    "H": "units H (= inputs I)",
-}
+AXES = {"T": "time steps T", "B": "rows of the batch B", "H": "units H (= inputs I)"}
 TITLES = {
     "T": "longer: $\\bf{steps}$ launches and\nreads R again for each step",
     "B": "more rows: the weights serve all,\nthe states are what moves",
@@ -131,16 +127,8 @@ def _scale(ax: Any, quantity: str, at: list[int]) -> None:
 
 def _grid(axes: Any) -> np.ndarray:
     if axes is None:
-        figure = new_figure(8.4, 6.4)
-        return figure.subplots(3, 3, sharex="col", sharey="row")
-    grid = np.asarray(axes, dtype=object)
-    if grid.shape != (3, 3):
-        raise ValueError(
-            f"ladder_counts: axes has shape {grid.shape}\n  expected (3, 3): a row for each of {', '.join(QUANTITIES)}"
-        )
-    for ax in grid.flat:
-        check_axes("ladder_counts", ax)
-    return grid
+        return new_figure(8.4, 6.4).subplots(3, 3, sharex="col", sharey="row")
+    return check_grid("ladder_counts", axes, (3, 3), f"(3, 3): a row for each of {', '.join(QUANTITIES)}")
 
 
 def _rows(report: Mapping[str, Any] | str | os.PathLike[str]) -> list[dict[str, Any]]:

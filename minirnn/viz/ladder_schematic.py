@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE
-from minirnn.viz.picture import Picture, check_axes, new_figure
+from minirnn.viz.picture import Picture, check_grid, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,9 +13,9 @@ if TYPE_CHECKING:
 RUNGS = ("steps", "persistent", "cluster")
 MEMORY = "#E8E8E8"
 WIDTH, HEIGHT = 12.0, 10.0
-"""Of a sketch, in units of its own."""
+"""The size of a sketch, in units of its own."""
 LEFTS = (0.5, 3.4, 6.3, 9.2)
-"""Where the four blocks of threads begin."""
+"""The left edges of the four blocks of threads."""
 
 
 def between_steps(*, axes: Any | None = None) -> Picture:
@@ -43,9 +41,7 @@ def between_steps(*, axes: Any | None = None) -> Picture:
     """
     if axes is None:
         axes = new_figure(6.4, 7.6).subplots(3)
-    found = np.asarray(axes, dtype=object)
-    if found.shape != (3,):
-        raise ValueError(f"between_steps: axes has shape {found.shape}\n  expected (3,): one for each rung")
+    found = check_grid("between_steps", axes, (3,), "(3,): one for each rung")
     artists = {}
     for ax, rung, draw, said in zip(
         found,
@@ -58,7 +54,6 @@ def between_steps(*, axes: Any | None = None) -> Picture:
         ),
         strict=True,
     ):
-        check_axes("between_steps", ax)
         ax.set(xlim=(0, WIDTH), ylim=(0, HEIGHT), xticks=[], yticks=[])
         for spine in ax.spines.values():
             spine.set_visible(False)

@@ -36,14 +36,14 @@ def parameter_buffer(
     Parameters
     ----------
     num_layers, num_units, input_size, rnn_mode, input_mode, direction, num_proj
-        As for `minirnn.ops.cudnn_rnn_params_size`.
+        The network, as for `minirnn.ops.cudnn_rnn_params_size`.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
     Returns
     -------
     Picture
-        ``data``: name, offset, size: of each block, in the order of memory. ``artists``: a rectangle by name.
+        ``data``: name, offset and size of each block, in the order of memory. ``artists``: a rectangle by name.
 
     Raises
     ------

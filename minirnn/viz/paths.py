@@ -33,7 +33,7 @@ def cell_paths(i: Any, cs: Any, f: Any, o: Any, ci: Any, w: Any, *, gate_order: 
     w : array_like
         (I+H, 4H).
     gate_order : str
-        Of the columns of w: "icfo" (BlockLSTM), "ifco" (BlockLSTMV2).
+        The order of the columns of w: "icfo" (BlockLSTM), "ifco" (BlockLSTMV2).
 
     Returns
     -------
@@ -79,7 +79,7 @@ def path_strengths(paths: dict[str, np.ndarray], *, ax: Axes | None = None) -> P
     Parameters
     ----------
     paths : dict
-        From `cell_paths`.
+        What `cell_paths` returned.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 

@@ -76,6 +76,16 @@ def check_axes(function: str, ax: Any) -> None:
         )
 
 
+def check_grid(function: str, axes: Any, shape: tuple[int, ...], expected: str) -> np.ndarray:
+    """Return `axes` as an array, or raise an error when it is not an array of Matplotlib Axes of this shape."""
+    grid = np.asarray(axes, dtype=object)
+    if grid.shape != shape:
+        raise ValueError(f"{function}: axes has shape {grid.shape}\n  expected {expected}")
+    for ax in grid.flat:
+        check_axes(function, ax)
+    return grid
+
+
 def whole_steps(ax: Axes) -> None:
     """Put the ticks of the horizontal axis at whole numbers: there is no step 2.5."""
     from matplotlib.ticker import MaxNLocator
@@ -105,6 +115,14 @@ def as_numbers(function: str, name: str, values: Any, ndim: int, expected: str) 
     if array.ndim != ndim or not array.size:
         raise ValueError(f"{function}: {name} has shape {array.shape}\n  expected {expected}")
     return array.astype(np.float64)
+
+
+def as_series(function: str, name: str, values: Any, expected: str = "(T, ...)") -> np.ndarray:
+    """Return `values`, one array for each time step, as float64 (T, n), or raise ValueError."""
+    array = as_array(function, name, values, expected)
+    if array.ndim < 1 or not array.size:
+        raise ValueError(f"{function}: {name} has shape {array.shape}\n  expected {expected}")
+    return as_numbers(function, name, array.reshape(len(array), -1), 2, expected)
 
 
 def save(picture: Picture | Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> None:

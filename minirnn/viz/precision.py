@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirnn.viz.colors import BLUE, GREEN, ORANGE
-from minirnn.viz.picture import Picture, as_numbers, axes_or_new, whole_steps
+from minirnn.viz.picture import Picture, as_series, axes_or_new, whole_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,19 +46,14 @@ def precision_over_time(
     if not isinstance(values, Mapping):
         what = type(values).__name__
         raise TypeError(f"precision_over_time: values is a {what}\n  expected a dict of (T, ...) arrays by name")
-    reference = np.asarray(exact)
-    if reference.ndim < 1 or not reference.size:
-        raise ValueError(f"precision_over_time: exact has shape {reference.shape}\n  expected (T, ...)")
+    flat, shape = as_series("precision_over_time", "exact", exact), np.shape(exact)
     if not values:
         raise ValueError("precision_over_time: values is empty\n  expected a dict of (T, ...) arrays by name")
-    flat = as_numbers("precision_over_time", "exact", reference.reshape(len(reference), -1), 2, "(T, ...)")
     scale = np.abs(flat).max() or 1.0
     data: dict[str, np.ndarray] = {}
     for name, v in values.items():
-        if np.shape(v) != reference.shape:
-            raise ValueError(
-                f"precision_over_time: {name} has shape {np.shape(v)}\n  expected {reference.shape}, that of exact"
-            )
+        if np.shape(v) != shape:
+            raise ValueError(f"precision_over_time: {name} has shape {np.shape(v)}\n  expected {shape}, that of exact")
         data[name] = np.abs(np.asarray(v, dtype=np.float64).reshape(flat.shape) - flat).max(axis=1) / scale
     ax = axes_or_new("precision_over_time", ax, 8, 3.2)
     artists = {}

@@ -36,17 +36,14 @@ class UpdateRatios:
     def __init__(self, optimizer: Any, named_parameters: Iterable[tuple[str, Tensor]]) -> None:
         self.optimizer = optimizer
         pairs = list(named_parameters)
+        expected = "(name, parameter) pairs: model.named_parameters()"
         for pair in pairs:
             if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], Tensor)):
-                raise TypeError(
-                    f"UpdateRatios: got a {type(pair).__name__} among the parameters\n"
-                    "  expected (name, parameter) pairs: model.named_parameters()"
-                )
+                what = type(pair).__name__
+                raise TypeError(f"UpdateRatios: got a {what} among the parameters\n  expected {expected}")
         self.parameters: dict[str, Tensor] = dict(pairs)
         if not self.parameters:
-            raise ValueError(
-                "UpdateRatios: no parameters\n  expected (name, parameter) pairs: model.named_parameters()"
-            )
+            raise ValueError(f"UpdateRatios: no parameters\n  expected {expected}")
         if not callable(getattr(optimizer, "step", None)):
             raise TypeError(f"UpdateRatios: optimizer is a {type(optimizer).__name__}\n  expected one with step()")
         self.ratios: dict[str, list[float]] = {name: [] for name in self.parameters}

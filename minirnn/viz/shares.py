@@ -11,7 +11,7 @@ from minirnn.engine.backward import grad
 from minirnn.engine.tensor import Tensor
 from minirnn.ops import identity
 from minirnn.viz.colors import BLUE, ORANGE, RED
-from minirnn.viz.picture import Picture, as_array, as_numbers, axes_or_new, check_tensor, whole_steps
+from minirnn.viz.picture import Picture, as_series, axes_or_new, check_tensor, whole_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,9 +30,9 @@ def per_step_gradients(
     step : callable
         ``step(t, weight, state)`` returns the state after step t; any ops, any state.
     weight : Tensor
-        With ``requires_grad``.
+        A tensor with ``requires_grad``.
     state : any
-        Before step 0.
+        The state before step 0.
     T : int
         Number of steps.
     loss : callable
@@ -70,7 +70,7 @@ def gradient_shares(shares: Any, *, name: str = "W", ax: Axes | None = None) -> 
     shares : array_like
         (T, ...), from `per_step_gradients`.
     name : str
-        Of the weight, for the labels.
+        The name of the weight, for the labels.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
@@ -84,10 +84,7 @@ def gradient_shares(shares: Any, *, name: str = "W", ax: Axes | None = None) -> 
     ValueError
         If `shares` has no time axis or no numbers.
     """
-    shares = as_array("gradient_shares", "shares", shares, "(T, ...)")
-    if shares.ndim < 1 or not shares.size:
-        raise ValueError(f"gradient_shares: shares has shape {shares.shape}\n  expected (T, ...), a gradient a step")
-    flat = as_numbers("gradient_shares", "shares", shares.reshape(len(shares), -1), 2, "(T, ...)")
+    flat = as_series("gradient_shares", "shares", shares, "(T, ...), a gradient a step")
     total = flat.sum(axis=0)
     size = float(np.linalg.norm(total))
     norm = np.linalg.norm(flat, axis=1)

@@ -79,7 +79,7 @@ def timings(
     ax.set_xticks(range(len(chosen)), [f"T {T}, B {B}\nI {I}, H {H}" for T, B, I, H in sizes])
     machine = found.get("machine", {})
     about = ", ".join(str(machine[k]) for k in ("processor", "date") if k in machine)
-    if "limits" in machine:  # of a CUDA device, real or simulated
+    if "limits" in machine:  # a CUDA device has them, real or simulated
         about = f"{machine['limits']['name']}, {machine.get('date', '')}"
     said = f", {dtype}" if dtype != "float32" else ""
     ax.set_title(f"{mode}, {which}{said}: milliseconds" + (f"\n{about}" if about else ""))

@@ -99,7 +99,7 @@ def loss_curve(
     ax.set_xlabel("training step")
     ax.set_ylabel("loss (nats per character)")
     ax.set_title("How far does the loss fall below the baselines?" if baselines else "Loss while training")
-    # From zero, a perfect prediction, so that distances to the baselines can be compared by eye.
+    # The axis begins at zero, a perfect prediction, so that distances to the baselines can be compared by eye.
     shown = np.concatenate([data[name] for name in ("train_loss", "validation_loss", "baselines") if name in data])
     shown = shown[np.isfinite(shown)]
     if shown.size and shown.min() >= 0:

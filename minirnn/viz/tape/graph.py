@@ -57,7 +57,7 @@ def tape_graph(
     names : dict of str to Tensor, optional
         What to call leaves and values: ``{"x": x, "w": w}``.
     steps : sequence of Tensor, optional
-        Of an unrolled network: the state after each time step, in order. All that was recorded between two of them is
+        The state of an unrolled network after each time step, in order. All that was recorded between two of them is
         drawn as one box.
     max_nodes : int
         A tape with more is drawn by kinds of op, with counts; the picture says so.
@@ -124,15 +124,17 @@ def tape_graph(
     return Picture(ax, texts, data)
 
 
+def kind_of(t: Tensor) -> str:
+    """The name of the op that made the value, or what it is without one."""
+    return t.op.name if t.op is not None else ("leaf" if t.requires_grad else "constant")
+
+
 def _label(t: Tensor, name: str | None) -> str:
-    kind = t.op.name if t.op is not None else ("leaf" if t.requires_grad else "constant")
+    kind = kind_of(t)
     lines = [f"{name} = {kind}" if name and t.op is not None else name or kind]
     if isinstance(t.array, (list, tuple)):
         return f"{lines[0]}\n{len(t.array)} outputs"
-    if t.size <= SHOWN_VALUES:
-        lines.append(_numbers(t.numpy()))
-    else:
-        lines.append(str(t.shape).replace(" ", ""))
+    lines.append(_numbers(t.numpy()) if t.size <= SHOWN_VALUES else str(t.shape).replace(" ", ""))
     if t.grad is not None and t.size <= SHOWN_VALUES:
         lines.append(f"grad {_numbers(t.grad.numpy())}")
     return "\n".join(lines)
@@ -150,15 +152,11 @@ def _color(t: Tensor) -> str:
 
 def _by_kind(nodes: list[Tensor]) -> tuple[list[str], list[str], list[tuple[int, int]], list[int], str]:
     """One box for each kind of op, and arrows between kinds (none from a kind to itself)."""
-    kind = [t.op.name if t.op is not None else ("leaves" if t.requires_grad else "constants") for t in nodes]
-    counted = Counter(kind)
-    order = list(dict.fromkeys(kind))
-    index = {t: order.index(k) for t, k in zip(nodes, kind, strict=True)}
-    pairs = {(index[p], index[t]) for t in nodes for p in t.parents if index[p] != index[t]}
-    labels = [f"{k}\n{counted[k]} times" if k not in ("leaves", "constants") else f"{counted[k]} {k}" for k in order]
-    colors = [ORANGE if k == "leaves" else GRAY if k == "constants" else GREEN for k in order]
-    note = f"{len(nodes)} nodes, drawn by kind of op"
-    return labels, colors, sorted(pairs), [counted[k] for k in order], note
+    plural = {"leaf": "leaves", "constant": "constants"}
+    order, counts, edges = _grouped(nodes, {t: kind_of(t) for t in nodes})
+    labels = [f"{n} {plural[k]}" if k in plural else f"{k}\n{n} times" for k, n in zip(order, counts, strict=True)]
+    colors = [{"leaf": ORANGE, "constant": GRAY}.get(k, GREEN) for k in order]
+    return labels, colors, edges, counts, f"{len(nodes)} nodes, drawn by kind of op"
 
 
 def _by_step(
@@ -174,15 +172,21 @@ def _by_step(
     for t in nodes:
         step = int(np.searchsorted(made, t.seq))
         key[t] = t if t.op is None or step == len(made) else step
-    inside = Counter(k for k in key.values() if isinstance(k, int))
-    order = list(dict.fromkeys(key.values()))
-    labels = [f"step {k}\n{inside[k]} nodes" if isinstance(k, int) else _label(k, called.get(id(k))) for k in order]
+    order, counts, edges = _grouped(nodes, key)
+    labels = [
+        f"step {k}\n{n} nodes" if isinstance(k, int) else _label(k, called.get(id(k)))
+        for k, n in zip(order, counts, strict=True)
+    ]
     colors = [GREEN if isinstance(k, int) else _color(k) for k in order]
-    index = {k: n for n, k in enumerate(order)}
-    pairs = {(index[key[p]], index[key[t]]) for t in nodes for p in t.parents if key[p] is not key[t]}
-    counts = [inside[k] if isinstance(k, int) else 1 for k in order]
-    edges = sorted(pair for pair in pairs if pair[0] != pair[1])
     return labels, colors, edges, counts, f"{len(nodes)} nodes, drawn by time step"
+
+
+def _grouped(nodes: list[Tensor], key: Mapping[Tensor, Any]) -> tuple[list[Any], list[int], list[tuple[int, int]]]:
+    """The keys in the order of their first nodes, the number of nodes of each, and the arrows between two keys."""
+    counts = Counter(key.values())
+    index = {k: n for n, k in enumerate(counts)}
+    pairs = {(index[key[p]], index[key[t]]) for t in nodes for p in t.parents}
+    return list(counts), list(counts.values()), sorted(pair for pair in pairs if pair[0] != pair[1])
 
 
 def _places(n: int, edges: list[tuple[int, int]]) -> list[tuple[float, float]]:
@@ -190,11 +194,10 @@ def _places(n: int, edges: list[tuple[int, int]]) -> list[tuple[float, float]]:
     column = [0] * n
     for a, b in sorted(edges, key=lambda e: e[1]):
         column[b] = max(column[b], column[a] + 1)
-    for a, b in sorted(edges, key=lambda e: -e[0]):  # leaves next to where they are first used
+    for a, _ in sorted(edges, key=lambda e: -e[0]):  # leaves next to where they are first used
         if not any(to == a for _, to in edges):
             users = [column[to] for frm, to in edges if frm == a]
             column[a] = min(users) - 1
-        del b
     inside: dict[int, list[int]] = {}
     for k, c in enumerate(column):
         inside.setdefault(c, []).append(k)

@@ -13,7 +13,7 @@ from minirnn.engine.outputs import Cotangents, Output
 from minirnn.engine.tensor import Tensor
 from minirnn.viz.colors import BLUE, GRAY, ORANGE, PURPLE
 from minirnn.viz.picture import Picture
-from minirnn.viz.tape.graph import tape_graph, tape_nodes
+from minirnn.viz.tape.graph import kind_of, tape_graph, tape_nodes
 from minirnn.viz.tape.walk import after_hooks, check_unchanged, visits
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MAX_DRAWN = 60
 Arrived = np.ndarray | dict[str, np.ndarray]
-"""A gradient; of an op with several outputs "output k" -> gradient, for those at which something arrives."""
+"""A gradient. An op with several outputs has "output k" -> gradient, for those at which something arrives."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Frame:
     Attributes
     ----------
     node : Tensor
-        Whose op is walked back through.
+        The value whose op is walked back through.
     name : str
     arrives : numpy.ndarray or dict of str to numpy.ndarray
-        The gradient of the loss by this value: the sum over all its uses. Of a fused op with several outputs a dict:
-        "output k" -> the gradient by that output, for those that something arrives at.
+        The gradient of the loss by this value: the sum over all its uses. A fused op with several outputs has a dict:
+        "output k" -> the gradient by that output, for those at which something arrives.
     sends : tuple
         (name, array) for each input: what this use of it adds to its gradient.
     collected : tuple
@@ -66,7 +66,7 @@ class TapePlayer:
     Parameters
     ----------
     loss : Tensor
-        Of shape ().
+        A loss of shape ().
     names : dict of str to Tensor, optional
         What to call leaves and values. Others are called by their op and number.
 
@@ -98,7 +98,7 @@ class TapePlayer:
         self.names = dict(names or {})
         self.titles = _titles(nodes, self.names)
         self.frames: list[Frame] = []
-        self._sent_to: list[list[Tensor]] = []  # by frame: names need not be unique, Tensors are
+        self._sent_to: list[list[Tensor]] = []  # one list a frame: names need not be unique, Tensors are
         self.position = 0
         last: dict[Tensor, Any] = {}
         for node, arrives, sends in visits(loss, nodes):
@@ -143,7 +143,7 @@ class TapePlayer:
         Returns
         -------
         Picture
-            As `tape_graph`; ``data["state"]``, (n,): 0 nothing has arrived yet, 1 some, 2 its turn, 3 done.
+            That of `tape_graph`; ``data["state"]``, (n,): 0 nothing has arrived yet, 1 some, 2 its turn, 3 done.
             ``artists``: also "sent 0", ..: the arrows of this frame.
 
         Raises
@@ -201,7 +201,7 @@ class TapePlayer:
 
 
 def tape_player(loss: Tensor, names: Mapping[str, Tensor] | None = None) -> list[Frame]:
-    """The frames of `TapePlayer`: the backward pass of `loss` as a list, in its order. Arguments and errors are its."""
+    """The backward pass of `loss` as a list of frames, in its order. Arguments and errors are those of `TapePlayer`."""
     return TapePlayer(loss, names).frames
 
 
@@ -214,7 +214,7 @@ def _titles(nodes: list[Tensor], names: Mapping[str, Tensor]) -> dict[Tensor, st
         if isinstance(t.op, Output) and t not in called:
             titles[t] = f"{titles[t.parents[0]]}[{t.op.index}]"
             continue
-        kind = t.op.name if t.op is not None else ("leaf" if t.requires_grad else "constant")
+        kind = kind_of(t)
         while t not in titles:
             counts[kind] += t not in called
             title = called[t] if t in called else f"{kind} {counts[kind]}"

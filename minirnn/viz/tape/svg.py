@@ -31,12 +31,12 @@ class TapeDrawing:
 def tape_svg(output: Tensor, *, names: Mapping[str, Tensor] | None = None, max_nodes: int = 200) -> TapeDrawing:
     """Draw the tape behind `output` as an SVG for a notebook, with values and gradients on hover.
 
-    Gradients are shown of leaves after ``backward()``, and of values with ``retain_grad()``.
+    The gradients of leaves are shown after ``backward()``, and those of values with ``retain_grad()``.
 
     Parameters
     ----------
     output, names
-        As for `tape_graph`.
+        What to draw and what to call it, as for `tape_graph`.
     max_nodes : int
         A tape with more is drawn by kinds of op, without values.
 
