@@ -1,4 +1,7 @@
-"""`minirnn explain`: every op is explained, and its memory table is the memory that the op really uses."""
+"""`minirnn explain`: every op is explained, and its memory table is the memory that the op really uses.
+
+Tests `minirnn/commands/explain.py` and `minirnn/explain/`.
+"""
 
 from __future__ import annotations
 
