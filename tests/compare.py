@@ -52,6 +52,11 @@ def assert_same(got: Any, expected: Any, what: str = "result") -> None:
     assert_close(got, expected, 0.0, "exact", what=what)
 
 
+def thoroughness(device: str) -> dict[str, int]:
+    """What `gradcheck` is told: each entry by itself on the CPU; elsewhere, slowly, random directions through all."""
+    return {} if device == "cpu" else {"max_entries": 6, "directions": 5}
+
+
 def listed(result: Any) -> list[Any]:
     return list(result) if isinstance(result, (list, tuple)) else [result]
 

@@ -18,7 +18,12 @@ os.environ.pop("MINIRNN_DEVICE", None)
 import minirnn as mr  # noqa: E402
 from minirnn.devices.base import Device  # noqa: E402
 from minirnn.devices.cpu.primitives import Primitives  # noqa: E402
-from tests.run import pytest_terminal_summary, pytest_xdist_auto_num_workers  # noqa: E402, F401
+from tests.run import (  # noqa: E402, F401
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_terminal_summary,
+    pytest_xdist_auto_num_workers,
+)
 
 # Every test with the fixture `device` runs once for each of these; `--devices` names others, such as your own.
 DEVICES = ("cpu", "cuda-sim", "cuda")
@@ -29,6 +34,7 @@ hypothesis.settings.load_profile("minirnn")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=0, help="another draw of the random inputs of all tests (default 0)")
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order, file by file")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -1,11 +1,12 @@
-"""How a run of the tests is spread over processes, and what its last screen says about tests that were not run."""
+"""How a run of the tests is spread over processes, in which order, and what its last screen says of tests not run."""
 
 from __future__ import annotations
 
 import os
+import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -33,6 +34,28 @@ def uses_a_gpu(devices: str | None) -> bool:
     from minirnn import devices as known
 
     return "cuda" in (devices or "cuda").split(",") and known.available()["cuda"] is None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers are threads enough: those of matrix products would only wait for each other."""
+    if getattr(config.option, "numprocesses", None):
+        for library in ("OPENBLAS", "OMP"):
+            os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With ``--shuffle SEED``: the files in a random order, and in each file its tests."""
+    if (seed := config.option.shuffle) is not None:
+        items[:] = shuffled(items, seed, key=lambda item: item.nodeid.partition("::")[0])
+
+
+def shuffled(items: Iterable[Any], seed: int, key: Callable[[Any], str]) -> list[Any]:
+    """In a random order in which all that have the same key stay together; theirs depends on seed and key alone."""
+    groups: dict[str, list[Any]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    names = random.Random(seed).sample(sorted(groups), len(groups))
+    return [item for name in names for item in random.Random(f"{seed} {name}").sample(groups[name], len(groups[name]))]
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -1,4 +1,7 @@
-"""The documentation keeps its word: every op has a page, and every test, path and link it names exists."""
+"""The documentation keeps its word: every op has a page, and every test, path and link it names exists.
+
+Tests `docs/`.
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,15 @@
 """The house: which floor a module stands on, that no import goes up or in a circle, and that every room has its tests.
 
 CONTRIBUTING has the same as a picture.
+
+Tests `minirnn/` and `tests/`.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from collections.abc import Container, Iterator
@@ -300,3 +303,75 @@ def test_every_kernel_of_the_contract_is_in_a_device_or_declared_as_falling_back
         assert device.kernels <= KERNELS.keys()
         assert all(callable(getattr(device, name)) for name in device.kernels)
     assert CPU.kernels == Cuda.kernels == KERNELS.keys()
+
+
+# ---- the tests mirror the package
+
+TESTS = Path(__file__).parent
+BESIDE = {"hostile", "proof", "golden", "site"}  # these look at the package as a whole
+FOR_STUDENTS = "learn/course"  # `minirnn course verify` tests it, and tests/learn runs that
+
+
+def paths_named_in(test: Path) -> list[str]:
+    """The paths in the sentence of a docstring that begins with "Tests"."""
+    docstring = ast.get_docstring(ast.parse(test.read_text(encoding="utf-8"))) or ""
+    return re.findall(r"`([\w./-]+)`", docstring.partition("\n\nTests ")[2])
+
+
+def out_of_place(tests: Path, package: Path) -> list[str]:
+    """Files of tests that belong to no module, and folders of the package that no test belongs to, as sentences."""
+    complaints, tested = [], set()
+    for path in sorted(tests.rglob("test_*.py")):
+        place = path.relative_to(tests)
+        if place.parts[0] in BESIDE:
+            continue
+        room, subject = package / place.parent, path.stem.removeprefix("test_")
+        named = [package.parent / name for name in paths_named_in(path)]
+        mirrored = (room / f"{subject}.py").exists() or (room / subject).is_dir() or room.name == subject
+        tested |= {room, room / subject, *named, *(p.parent for p in named)}
+        if not room.is_dir():
+            complaints.append(f"{place}: the package has no folder {place.parent}")
+        if not mirrored and not named:
+            complaints.append(f"{place}: it is named after no module, and its docstring does not say which it tests")
+        complaints += [f"{place}: there is no {p.relative_to(package.parent)}" for p in named if not p.exists()]
+    rooms = {path.parent for path in package.rglob("*.py") if FOR_STUDENTS not in path.as_posix()}
+    return complaints + [f"{room.relative_to(package)} has no tests" for room in sorted(rooms - tested)]
+
+
+def test_the_tests_mirror_the_package() -> None:
+    assert out_of_place(TESTS, ROOT) == []
+
+
+def test_a_test_out_of_place_is_found(tmp_path: Path) -> None:
+    files = {
+        "p/__init__.py": "",
+        "p/ops/fused.py": "",
+        "p/ops/block/cell.py": "",
+        "p/nn/linear.py": "",
+        "tests/test_p.py": "",
+        "tests/ops/test_fused.py": "",
+        "tests/ops/test_block.py": "",
+        "tests/ops/test_golden.py": '"""Stored values.\n\nTests `p/ops/fused.py` and `p/ops/gone.py`.\n"""',
+        "tests/ops/test_things.py": '"""Things of `p/ops/fused.py`."""',
+        "tests/io/test_io.py": "",
+        "tests/proof/test_anything.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert out_of_place(tmp_path / "tests", tmp_path / "p") == [
+        "io/test_io.py: the package has no folder io",
+        "ops/test_golden.py: there is no p/ops/gone.py",
+        "ops/test_things.py: it is named after no module, and its docstring does not say which it tests",
+        "nn has no tests",
+    ]
+
+
+def test_code_that_tests_hand_to_another_python_imports_what_is_there() -> None:
+    """Such code is a string, in which no tool sees that a module has moved; some of it runs on a GPU alone."""
+    for path in set(TESTS.rglob("*.py")) - {Path(__file__)}:  # which makes up modules
+        for source, names in re.findall(r"from (minirnn\b[\w.]*) import ([\w, ]+)", path.read_text(encoding="utf-8")):
+            for name in names.split(","):
+                name = name.split(" as ")[0].strip()
+                known = source in modules() and hasattr(importlib.import_module(source), name)
+                assert known or f"{source}.{name}" in modules(), f"{path.relative_to(TESTS)}: {source} has no {name}"

@@ -1,4 +1,7 @@
-"""What the README says is true: its Python runs, its commands are marked for CI, its links lead somewhere."""
+"""What the README says is true: its Python runs, its commands are marked for CI, its links lead somewhere.
+
+Tests `README.md`, `CONTRIBUTING.md` and `.ci/run`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the tests are run: in how many processes, and how the last screen sums up what was not run.
+"""How the tests are run: in how many processes, in which order, and how the last screen sums up what was not run.
 
 Tests `tests/run.py`.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from minirnn import devices
-from tests.run import SHOWN, in_one_process, not_run, reason_of
+from tests.run import SHOWN, in_one_process, not_run, reason_of, shuffled
 
 GPU = "cuda: NVIDIA driver missing"
 
@@ -46,6 +46,17 @@ def test_workers_are_for_whole_folders_and_never_inside_a_test(
 def test_one_gpu_is_not_shared_by_workers(named: str | None, expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "available", lambda: {"cuda": None})
     assert in_one_process(config("tests", devices=named), {}) is expected
+
+
+def test_a_random_order_keeps_the_tests_of_a_file_together_and_comes_again_with_its_seed() -> None:
+    tests = [f"test_{file}.py::test_{k}" for file in "abc" for k in range(6)]
+    orders = [shuffled(tests, seed, key=lambda test: test.partition("::")[0]) for seed in (1, 1, 2)]
+    assert orders[0] == orders[1] != orders[2]
+    for order in orders:
+        assert sorted(order) == tests != order
+        assert len({test.partition("::")[0] for test in order[:6]}) == 1
+    of_b = [test for test in orders[0] if test.startswith("test_b.py")]
+    assert shuffled(sorted(of_b), 1, key=lambda test: test.partition("::")[0]) == of_b  # the file alone
 
 
 def test_reasons_are_grouped_the_most_frequent_first() -> None:

@@ -1,4 +1,7 @@
-"""Every tutorial runs from top to bottom, checks its own numbers, and reads as a page of the site."""
+"""Every tutorial runs from top to bottom, checks its own numbers, and reads as a page of the site.
+
+Tests `tutorials/`.
+"""
 
 from __future__ import annotations
 

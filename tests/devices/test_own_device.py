@@ -1,4 +1,7 @@
-"""The device of docs/own_device.md: found by its entry point, it passes the tests that every device passes."""
+"""The device of docs/own_device.md: found by its entry point, it passes the tests that every device passes.
+
+Tests `minirnn/devices/registry.py` and `minirnn/devices/base.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The primitives on every device: what base.py says of each, judged by NumPy, on arrays of any dtype and layout."""
+"""The primitives on every device: what base.py says of each, judged by NumPy, on arrays of any dtype and layout.
+
+Tests `minirnn/devices/cpu/primitives.py`, `minirnn/devices/cuda/primitives.py` and
+`minirnn/devices/cuda/launch/primitives/`.
+"""
 
 from __future__ import annotations
 

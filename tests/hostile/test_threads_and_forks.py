@@ -222,7 +222,7 @@ def test_forked_children_compute_the_same_bits_and_leave_the_parent_alone(where:
     if reason is not None:
         pytest.skip(f"{where}: {reason}")
     devices = "cpu,cpu-composed" if where == "cpu" else where
-    environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT), "PYTHONWARNINGS": "ignore"}
+    environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT), "PYTHONWARNINGS": "ignore", "OPENBLAS_NUM_THREADS": "2"}
     done = subprocess.run(
         [sys.executable, "-c", FORK, devices], capture_output=True, text=True, timeout=280, env=environment, cwd=ROOT
     )

@@ -1,4 +1,7 @@
-"""kill -9 at any moment of a save never loses the older checkpoint."""
+"""kill -9 at any moment of a save never loses the older checkpoint.
+
+Tests `minirnn/io/atomic.py` and `minirnn/io/checkpoint.py`.
+"""
 
 from __future__ import annotations
 

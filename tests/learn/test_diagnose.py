@@ -1,4 +1,7 @@
-"""Diagnosis: single mistakes, most pairs and outputs in another order are named; what is right is never accused."""
+"""Diagnosis: single mistakes, most pairs and outputs in another order are named; what is right is never accused.
+
+Tests `minirnn/learn/diagnose.py` and `minirnn/learn/catalog/`.
+"""
 
 from __future__ import annotations
 

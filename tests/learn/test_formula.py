@@ -1,4 +1,7 @@
-"""Formulas as data: how a function is read, what its mutants are, and that they compute what the kernels compute."""
+"""Formulas as data: how a function is read, what its mutants are, and that they compute what the kernels compute.
+
+Tests `minirnn/learn/formula.py` and `minirnn/learn/formulas/`.
+"""
 
 from __future__ import annotations
 

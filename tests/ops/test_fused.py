@@ -9,6 +9,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
+from tests.compare import thoroughness
 from tests.ops.block_cases import gru_inputs, lstm_inputs
 
 B, I, H, T = 2, 3, 5, 4
@@ -51,8 +52,8 @@ def test_first_and_second_derivatives_agree_with_differences(
 ) -> None:
     function, values = build(op, rng, **attributes)
     inputs = [mr.tensor(v, True, device) for v in values.values()]
-    mr.gradcheck(function, inputs)  # random cotangents on every output
-    mr.gradcheck(function, inputs, order=2)
+    mr.gradcheck(function, inputs, **thoroughness(device))  # random cotangents on every output
+    mr.gradcheck(function, inputs, order=2, **thoroughness(device))
 
 
 @pytest.mark.parametrize(("op", "attributes"), CASES)

@@ -1,4 +1,7 @@
-"""A checkpoint holds a good state, or it is refused in one line."""
+"""A checkpoint holds a good state, or it is refused in one line.
+
+Tests `minirnn/train/run.py` and `minirnn/train/folder.py`.
+"""
 
 from __future__ import annotations
 

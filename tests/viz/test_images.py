@@ -1,6 +1,8 @@
 """A few pictures as images, without their text: fonts differ between machines, shapes and colors must not.
 
 New baselines, after looking at them: ``pytest tests/viz/test_images.py --mpl-generate-path=tests/viz/baseline``.
+
+Tests `minirnn/viz/`.
 """
 
 from __future__ import annotations

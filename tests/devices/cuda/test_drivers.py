@@ -1,4 +1,7 @@
-"""What every driver promises, on the drivers that work here: the simulator's, and the GPU's where there is one."""
+"""What every driver promises, on the drivers that work here: the simulator's, and the GPU's where there is one.
+
+Tests `minirnn/devices/cuda/sim/driver.py` and `minirnn/devices/cuda/gpu/driver.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""NVIDIA's compiler accepts every kernel file as the driver hands it over, and spills no register to memory."""
+"""NVIDIA's compiler accepts every kernel file as the driver hands it over, and spills no register to memory.
+
+Tests `minirnn/devices/cuda/kernels/` and `minirnn/devices/cuda/launch/sources.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Weight layouts: arrays named as other programs name them, guesses, and what is refused, with the reason."""
+"""Weight layouts: arrays named as other programs name them, guesses, and what is refused, with the reason.
+
+Tests `minirnn/io/layouts/` and `minirnn/io/conversion.py`.
+"""
 
 from __future__ import annotations
 

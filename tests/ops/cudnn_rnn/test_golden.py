@@ -1,4 +1,7 @@
-"""The CudnnRNN ops against stored values of torch in float64: raw ops and through the tape."""
+"""The CudnnRNN ops against stored values of torch in float64: raw ops and through the tape.
+
+Tests `minirnn/ops/cudnn_rnn/versions.py` and `minirnn/ops/cudnn_rnn/nodes.py`.
+"""
 
 from __future__ import annotations
 

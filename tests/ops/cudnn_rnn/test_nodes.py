@@ -12,6 +12,7 @@ import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.network import Call, reserve_size
 from minirnn.ops.cudnn_rnn.params import Network
+from tests.compare import thoroughness
 from tests.ops.cudnn_rnn.cudnn_cases import attributes_of, random_call
 
 T, B, I, H = 5, 3, 4, 6
@@ -76,14 +77,14 @@ def test_kernels_equal_the_composition_in_first_and_second_gradients(
 @pytest.mark.parametrize("net", [n for n in NETWORKS if n.rnn_mode != "rnn_relu"], ids=name_of)
 def test_gradients_agree_with_differences(net: Network, rng: np.random.Generator, device: str) -> None:
     inputs = random_call(rng, net, 3, 2, device)
-    mr.gradcheck(lambda *a: run(net, list(a), [3, 2]), inputs)
+    mr.gradcheck(lambda *a: run(net, list(a), [3, 2]), inputs, **thoroughness(device))
 
 
 @pytest.mark.parametrize("rnn_mode", ["lstm", "gru"])
 def test_second_derivatives_agree_with_differences(rnn_mode: str, rng: np.random.Generator, device: str) -> None:
     net = Network(rnn_mode, 1, 2, 3)
     inputs = random_call(rng, net, 2, 2, device)
-    mr.gradcheck(lambda *a: run(net, list(a), [2, 1]), inputs, order=2)
+    mr.gradcheck(lambda *a: run(net, list(a), [2, 1]), inputs, order=2, **thoroughness(device))
 
 
 @pytest.mark.parametrize("net", NETWORKS, ids=name_of)

@@ -191,7 +191,7 @@ def test_gradients_flow_into_the_buffer_and_into_every_piece(rng: np.random.Gene
         params = ops.cudnn_rnn_canonical_to_params_v2(L, H, H, w, b, **attributes)
         return params * params
 
-    few = {"max_entries": 20, "directions": 3}
+    few = {"max_entries": 2, "directions": 1}  # a random direction through all entries of each piece
     gradcheck(cut, [params], order=2, **few)
     gradcheck(join, [t.numpy() for t in (*weights, *biases)], order=2, **few)
 

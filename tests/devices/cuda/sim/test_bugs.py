@@ -1,4 +1,7 @@
-"""bugs.cu: for each planted bug the simulator must give the right kind of report, with line, thread and block."""
+"""bugs.cu: for each planted bug the simulator must give the right kind of report, with line, thread and block.
+
+Tests `minirnn/devices/cuda/sim/runtime/` and `minirnn/devices/cuda/sim/report.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Clusters of blocks in the simulator: who is in one, its barrier, its shared memory, and what check mode says."""
+"""Clusters of blocks in the simulator: who is in one, its barrier, its shared memory, and what check mode says.
+
+Tests `minirnn/devices/cuda/sim/runtime/`.
+"""
 
 from __future__ import annotations
 

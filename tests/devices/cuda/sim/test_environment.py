@@ -1,4 +1,8 @@
-"""The simulator in surroundings that are not friendly: no compiler, little memory, launches that fail."""
+"""The simulator in surroundings that are not friendly: no compiler, little memory, launches that fail.
+
+Tests `minirnn/devices/cuda/sim/compiler.py`, `minirnn/devices/cuda/sim/memory.py` and
+`minirnn/devices/cuda/sim/driver.py`.
+"""
 
 from __future__ import annotations
 

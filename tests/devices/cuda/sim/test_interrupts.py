@@ -1,4 +1,7 @@
-"""Ctrl-C while a kernel runs, forks, and several threads at a time."""
+"""Ctrl-C while a kernel runs, forks, and several threads at a time.
+
+Tests `minirnn/devices/cuda/sim/library.py` and `minirnn/devices/cuda/sim/runtime/`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""In which order simulated threads and blocks run, and how many blocks run at once."""
+"""In which order simulated threads and blocks run, and how many blocks run at once.
+
+Tests `minirnn/devices/cuda/sim/runtime/`.
+"""
 
 from __future__ import annotations
 

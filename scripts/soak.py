@@ -1,0 +1,139 @@
+"""Runs the tests again and again: half of the runs in random order, half beside busy loops. A good suite never fails.
+
+    python scripts/soak.py --runs 40                                  the whole suite
+    python scripts/soak.py --runs 8 --minutes 30 tests/hostile        some tests, no new run after 30 minutes
+    python scripts/soak.py --runs 4 -- -n 2 tests/devices             what follows is handed to pytest
+
+Every failure is named with its run, its order and the command that repeats it; FOLDER (--out) keeps what each run
+printed. The exit status is 1 if any test failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BUSY = 8  # loops that do nothing, beside every second run
+
+
+@dataclass
+class Run:
+    """One run of the tests, and what came of it."""
+
+    number: int
+    seed: int | None  # of the random order; None: in the order of the files
+    busy: bool
+    seconds: float = 0.0
+    tests: int = 0
+    skipped: int = 0
+    failed: list[str] = field(default_factory=list)
+
+    def order(self) -> str:
+        return "as written" if self.seed is None else f"shuffled by {self.seed}"
+
+    def row(self) -> str:
+        beside = f"{BUSY} busy loops" if self.busy else "nothing"
+        passed = self.tests - self.skipped - len(self.failed)
+        counts = f"{passed:7d} {self.skipped:7d} {len(self.failed):7d}"
+        return f"{self.number:4d}  {self.order():18}  {beside:12}  {self.seconds:7.0f} {counts}"
+
+
+HEAD = f"{'run':>4}  {'order':18}  {'beside':12}  {'seconds':>7} {'passed':>7} {'not run':>7} {'failed':>7}"
+
+
+def planned(runs: int, first_seed: int) -> list[Run]:
+    """Every second run is shuffled, each time by another seed; every second pair of runs has company."""
+    return [Run(k + 1, first_seed + k if k % 2 else None, k // 2 % 2 == 1) for k in range(runs)]
+
+
+@contextmanager
+def company(busy: bool) -> Iterator[None]:
+    """Processes that take all the time that the machine gives them."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY * busy)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def take(run: Run, arguments: list[str], folder: Path) -> None:
+    """Run the tests once, and note what came of it."""
+    results, said = folder / f"run_{run.number}.xml", folder / f"run_{run.number}.txt"
+    results.unlink(missing_ok=True)
+    order = [] if run.seed is None else [f"--shuffle={run.seed}"]
+    # Without pytest-randomly, where that is installed: the order is this script's business.
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", f"--junitxml={results}", *order, *arguments]
+    start = time.monotonic()
+    with company(run.busy), said.open("w") as out:
+        status = subprocess.run(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT).returncode
+    run.seconds = time.monotonic() - start
+    if results.exists():
+        run.tests, run.skipped, run.failed = read(results.read_text(encoding="utf-8"))
+    if status and not run.failed:
+        run.failed = [f"pytest ended with status {status}: {said}"]
+
+
+def read(xml: str) -> tuple[int, int, list[str]]:
+    """How many tests there were, how many were skipped, and which failed, of a JUnit report."""
+    cases = list(ElementTree.fromstring(xml).iter("testcase"))
+    skipped = sum(case.find("skipped") is not None for case in cases)
+    failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
+    return len(cases), skipped, [node_id(case) for case in failed]
+
+
+def node_id(case: ElementTree.Element) -> str:
+    """``tests.ops.test_check`` and ``test_a[1]`` as pytest wants them: tests/ops/test_check.py::test_a[1]."""
+    return f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
+
+
+def summary(runs: list[Run]) -> list[str]:
+    """The table of all runs, and each failure with the command that repeats it."""
+    lines = [HEAD, *(run.row() for run in runs)]
+    for run in runs:
+        shuffle = [] if run.seed is None else [f"--shuffle={run.seed}"]
+        company = f" beside {BUSY} busy loops" if run.busy else ""
+        for test in run.failed:
+            lines += ["", f"run {run.number}, {run.order()}{company}: {test}"]
+            if "::" in test:
+                lines.append("  " + " ".join(["python -m pytest -p no:randomly", *shuffle, test.partition("::")[0]]))
+    return lines
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tests", nargs="*", help="tests and options for pytest (default: the whole suite)")
+    parser.add_argument("--runs", type=int, default=8, help="how many (default 8)")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="start no run after this time")
+    parser.add_argument("--seed", type=int, default=int(time.time()) % 100_000, help="the first random order")
+    parser.add_argument("--out", type=Path, default=Path("soak"), help="a folder for what the runs print")
+    options = parser.parse_args(arguments)
+    folder = options.out.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    end = time.monotonic() + 60 * options.minutes
+    done: list[Run] = []
+    print(HEAD, flush=True)
+    for run in planned(options.runs, options.seed):
+        if time.monotonic() > end:
+            break
+        take(run, options.tests, folder)
+        done.append(run)
+        print(run.row(), *(f"      {test}" for test in run.failed), sep=os.linesep, flush=True)
+    text = "\n".join(summary(done))
+    (folder / "summary.txt").write_text(text + "\n", encoding="utf-8")
+    print(f"\n{text}")
+    return int(any(run.failed for run in done))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

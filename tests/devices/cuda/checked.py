@@ -1,0 +1,84 @@
+"""minirnn's own kernels under all checks, in several thread orders: no report, and the results of the cpu device.
+
+The fixture and the comparison are shared by the tests of `launch/`. Sizes leave blocks and warps partly filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import devices, ops
+from minirnn.devices.base import Device
+from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.devices.cuda.sim.options import SimOptions
+from tests.ops.block_cases import gru_inputs, lstm_inputs
+
+ORDERS = {0: SimOptions(check=True), 1: SimOptions(check=True, seed=1), 2: SimOptions(check=True, seed=2, preempt=16)}
+
+
+CPU = devices.get("cpu")
+
+
+B, I, H, T = 7, 5, 45, 3  # B * H = 315: a block of 256 threads and one of 59
+
+
+@pytest.fixture(scope="module", params=ORDERS)
+def checked(request: pytest.FixtureRequest) -> Cuda:
+    return Cuda(SimDriver(ORDERS[request.param]))
+
+
+def assert_equal_on_both(checked: Cuda, work: Callable[[Device], list[np.ndarray]], tolerance: float) -> None:
+    """`work(device)` gives the same arrays on cpu and in the simulator, which has looked at every access."""
+    expected, got = work(CPU), work(checked)
+    checked.synchronize()
+    assert checked.driver.stats.accesses > 0  # type: ignore[attr-defined]
+    for k, (a, b) in enumerate(zip(got, expected, strict=True)):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance, err_msg=f"result {k}")
+
+
+BLOCK_OPS: dict[str, tuple[str, dict[str, Any]]] = {
+    "lstm_block_cell": ("lstm_block_cell", {"use_peephole": False}),
+    "lstm_block_cell, peepholes, clip": ("lstm_block_cell", {"use_peephole": True, "cell_clip": 0.5}),
+    "block_lstm": ("block_lstm", {"use_peephole": False}),
+    "block_lstm, peepholes, short": ("block_lstm", {"use_peephole": True, "L": 2}),
+    "block_lstm_v2, peepholes": ("block_lstm_v2", {"use_peephole": True}),
+    "gru_block_cell": ("gru_block_cell", {}),
+}
+
+
+def block_op(op: str, attributes: dict[str, Any], dtype: str, rng: np.random.Generator) -> Callable[[Device], Any]:
+    attributes = dict(attributes)
+    lengths: tuple[int, ...] = ()
+    if op == "gru_block_cell":
+        values = gru_inputs(rng, B, I, H, dtype)
+    elif op == "lstm_block_cell":
+        values = lstm_inputs(rng, (B,), I, H, dtype)
+    else:
+        values, lengths = lstm_inputs(rng, (T, B), I, H, dtype), (attributes.pop("L", T),)
+    outputs = getattr(ops, op)(*lengths, *values.values(), **attributes)
+    upstream = [rng.standard_normal(y.shape).astype(dtype) for y in outputs]
+
+    def work(device: Device) -> list[np.ndarray]:
+        inputs = [mr.tensor(v, True, device) for v in values.values()]
+        outputs = getattr(ops, op)(*lengths, *inputs, **attributes)
+        gradients = mr.grad(list(outputs), inputs, [mr.tensor(g, device=device) for g in upstream])
+        return [t.numpy() for t in (*outputs, *gradients) if t is not None]
+
+    return work
+
+
+def primitive(call: Callable[..., Any], *hosts: Any) -> Callable[[Device], list[np.ndarray]]:
+    """``call(device, *arrays)``, which may give one array or several."""
+
+    def work(device: Device) -> list[np.ndarray]:
+        found = call(device, *[device.asarray(host) for host in hosts])
+        return [device.to_numpy(a) for a in (found if isinstance(found, list) else [found])]
+
+    return work
