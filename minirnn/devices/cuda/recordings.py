@@ -60,7 +60,7 @@ class Recordings:
             work()
             return
         tf32 = getattr(self.driver, "tf32", None)
-        places = tuple([None if a is None else (a.ptr, a.shape, a.steps, a.dtype) for a in arrays])
+        places = tuple([None if a is None else (a.ptr, a.shape, a.element_strides, a.dtype) for a in arrays])
         key = name, tf32, *numbers, places
         recording = self._find(name, key, work)
         if recording is None:

@@ -88,3 +88,15 @@ __device__ inline real await(const Message *from, Message message, u32 tag, Watc
     unpack(message.word, number);
     return number;
 }
+
+// `use(n, number)` for the first `count` of N messages, `stride` apart. All are looked at before the first is waited for.
+template <int N, class Use>
+__device__ void receive(const Message *from, i64 stride, int count, u32 tag, Watch &watch, Use use) {
+    Message found[N];
+#pragma unroll
+    for (int n = 0; n < N; n++)
+        if (n < count) found[n] = look(from + n * stride);
+#pragma unroll
+    for (int n = 0; n < N; n++)
+        if (n < count) use(n, await(from + n * stride, found[n], tag, watch));
+}

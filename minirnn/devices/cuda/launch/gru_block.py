@@ -15,13 +15,13 @@ from minirnn.devices.cuda.launch.primitives.elementwise import cells, copy
 from minirnn.devices.cuda.launch.primitives.products import product
 
 if TYPE_CHECKING:
-    from minirnn.devices.cuda.primitives import Primitives
+    from minirnn.devices.cuda.device import Cuda
 
 Arrays = tuple[CudaArray, ...]
 
 
 def gru_block_cell(
-    device: Primitives,
+    device: Cuda,
     x: CudaArray,
     h_prev: CudaArray,
     w_ru: CudaArray,
@@ -52,7 +52,7 @@ def gru_block_cell(
 
 
 def gru_block_cell_grad(
-    device: Primitives,
+    device: Cuda,
     x: CudaArray,
     h_prev: CudaArray,
     w_ru: CudaArray,

@@ -1,9 +1,9 @@
 // Sums, maxima and positions of maxima over some axes.
-//   kept:    the axes of the result; step[0] belongs to y, step[1] to x
-//   reduced: the axes that vanish;   step[1] belongs to x
+//   kept:    the axes of the result; stride[0] belongs to y, stride[1] to x
+//   reduced: the axes that vanish;   stride[1] belongs to x
 // `_each`: one thread = one element of y, which reads its operands one after another: many results, few operands.
 // `_block`: one block = one element of y; its threads read side by side, then fold their shares in a tree.
-#include "layout.cuh"
+#include "views.cuh"
 
 __device__ inline acc larger(acc a, acc b) { return a != a || a > b ? a : b; }  // NaN wins
 
@@ -11,7 +11,7 @@ __device__ inline acc larger(acc a, acc b) { return a != a || a > b ? a : b; }  
 #define MAX(share, x) share = larger(share, x)
 
 #define REDUCTION(name, FOLD)                                                                     \
-    extern "C" __global__ void name##_each(const Layout kept, const Layout reduced, const real *x, real *y) { \
+    extern "C" __global__ void name##_each(const Views kept, const Views reduced, const real *x, real *y) { \
         const i64 k = element();                                                                  \
         if (k >= kept.size) return;                                                               \
         const real *from = x + at(kept, 1, k);                                                    \
@@ -19,7 +19,7 @@ __device__ inline acc larger(acc a, acc b) { return a != a || a > b ? a : b; }  
         for (i64 j = 1; j < reduced.size; j++) FOLD(share, acc(from[at(reduced, 1, j)]));         \
         y[k] = real(share);                                                                       \
     }                                                                                             \
-    extern "C" __global__ void name##_block(const Layout kept, const Layout reduced, const real *x, real *y) { \
+    extern "C" __global__ void name##_block(const Views kept, const Views reduced, const real *x, real *y) { \
         extern __shared__ double shares_[];                                                       \
         acc *shares = (acc *)shares_; /* (blockDim.x,) */                                         \
         const i64 k = blockIdx.x;                                                                 \
@@ -39,7 +39,7 @@ REDUCTION(sum, SUM)
 REDUCTION(max, MAX)
 
 // y = where the largest of the reduced elements is; the first one wins, NaN is larger than all        y: int64
-extern "C" __global__ void argmax_each(const Layout kept, const Layout reduced, const real *x, i64 *y) {
+extern "C" __global__ void argmax_each(const Views kept, const Views reduced, const real *x, i64 *y) {
     const i64 k = element();
     if (k >= kept.size) return;
     const real *from = x + at(kept, 1, k);
