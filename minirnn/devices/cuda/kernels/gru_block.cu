@@ -37,8 +37,9 @@ extern "C" __global__ void gru_block_cell(int B, int H, const real *z_c, const r
 }
 
 // The bars that need no product: d_c_bar (B, H), and d_u_bar, the second half of d_r_bar_u_bar
-extern "C" __global__ void gru_block_cell_grad_candidate(int B, int H, const real *h_prev_, const real *u_, const real *c_,
-                                                         const real *d_h_, real *d_c_bar, real *d_r_bar_u_bar) {
+extern "C" __global__ void gru_block_cell_grad_candidate(int B, int H, const real *h_prev_, const real *u_,
+                                                         const real *c_, const real *d_h_, real *d_c_bar,
+                                                         real *d_r_bar_u_bar) {
     const int row = cell_row(), unit = cell_unit();
     if (row >= B || unit >= H) return;
     const i64 k = (i64)row * H + unit;

@@ -6,10 +6,10 @@
 
 // Axes that lie behind each other in all arrays were merged into one by the host, so arrays in C order have one axis.
 struct Views {
-    i64 size;                // elements of the result
-    i64 axes;                // how many entries of `shape` and `stride` count
-    i64 shape[MAX_AXES];     // of the result
-    i64 stride[4][MAX_AXES];   // elements between neighbors, by array (0: the result) and axis
+    i64 size;                 // elements of the result
+    i64 axes;                 // how many entries of `shape` and `stride` count
+    i64 shape[MAX_AXES];      // of the result
+    i64 stride[4][MAX_AXES];  // elements between neighbors, by array (0: the result) and axis
 };
 
 // Where element k of the result (in C order) finds its operand in array `a`.

@@ -167,8 +167,8 @@ __device__ void store_gradients(real *dA, int H, const real (&gradient)[Cell::co
 
 // The kernels lstm_NAME, gru_NAME, rnn_tanh_NAME and rnn_relu_NAME: `function` for each cell. PARAMETERS: with their
 // types, a macro that `function` is declared with; ARGUMENTS: their names, in parentheses.
-#define KERNELS(ATTRIBUTES, NAME, function, PARAMETERS, ARGUMENTS)                                                     \
-    extern "C" __global__ void ATTRIBUTES lstm_##NAME(PARAMETERS) { function<Lstm> ARGUMENTS; }                        \
-    extern "C" __global__ void ATTRIBUTES gru_##NAME(PARAMETERS) { function<Gru> ARGUMENTS; }                          \
-    extern "C" __global__ void ATTRIBUTES rnn_tanh_##NAME(PARAMETERS) { function<Simple<false>> ARGUMENTS; }           \
+#define KERNELS(ATTRIBUTES, NAME, function, PARAMETERS, ARGUMENTS)                                           \
+    extern "C" __global__ void ATTRIBUTES lstm_##NAME(PARAMETERS) { function<Lstm> ARGUMENTS; }              \
+    extern "C" __global__ void ATTRIBUTES gru_##NAME(PARAMETERS) { function<Gru> ARGUMENTS; }                \
+    extern "C" __global__ void ATTRIBUTES rnn_tanh_##NAME(PARAMETERS) { function<Simple<false>> ARGUMENTS; } \
     extern "C" __global__ void ATTRIBUTES rnn_relu_##NAME(PARAMETERS) { function<Simple<true>> ARGUMENTS; }

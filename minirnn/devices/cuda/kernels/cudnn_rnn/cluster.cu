@@ -13,8 +13,8 @@
 // A: (D, T, B, G*H), x W' of all steps        R: (D, G*H, H)        biases: (D, 2, G*H), bW and bR
 // h0, h: (D, B, H), first and last state      c: (D, B, H) or null, goes from first to last
 // values: (D, T, 5, B, H) or null             y: (T, B, D*H)
-#define PARAMETERS                                                                                                     \
-    int T, int B, int H, const int *lengths, const real *A, const real *R, const real *biases, const real *h0,         \
+#define PARAMETERS                                                                                             \
+    int T, int B, int H, const int *lengths, const real *A, const real *R, const real *biases, const real *h0, \
         real *h, real *c_, real *values, real *y
 template <class Cell>
 __device__ void forward(PARAMETERS) {

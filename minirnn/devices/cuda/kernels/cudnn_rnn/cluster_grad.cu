@@ -13,8 +13,8 @@
 // R: (D, G*H, H)      values: (D, T, 5, B, H) or null      y, dy: (T, B, D*H)
 // dh, dc: (D, B, H), go from the gradients of the last state to those of the first; dc null but for lstm
 // dA: (D, T, B, G*H), for gru (D, T, B, 4*H) with columns q r z n
-#define PARAMETERS                                                                                                     \
-    int T, int B, int H, const int *lengths, const real *R, const real *values, const real *y, const real *dy,         \
+#define PARAMETERS                                                                                             \
+    int T, int B, int H, const int *lengths, const real *R, const real *values, const real *y, const real *dy, \
         real *dh_, real *dc_, real *dA
 template <class Cell>
 __device__ void backward(PARAMETERS) {

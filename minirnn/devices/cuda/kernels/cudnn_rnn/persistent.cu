@@ -19,15 +19,15 @@
 // A: (D, T, B, G*H), x W' of all steps        R: (D, G*H, H)        biases: (D, 2, G*H), bW and bR
 // h0, h: (D, B, H), first and last state      c: (D, B, H) or null, goes from first to last
 // values: (D, T, 5, B, H) or null             y: (T, B, D*H)       messages: (D, SLOTS, B, H), all zero
-#define PARAMETERS                                                                                                     \
-    int T, int B, int H, int chunks, const int *lengths, const real *A, const real *R, const real *biases,             \
+#define PARAMETERS                                                                                         \
+    int T, int B, int H, int chunks, const int *lengths, const real *A, const real *R, const real *biases, \
         const real *h0, real *h, real *c_, real *values, real *y, Message *messages, u32 polls, u32 *error
 template <class Cell>
 __device__ void forward(PARAMETERS) {
     constexpr int G = Cell::gates, PADDED = G == 3 ? 4 : G;
-    constexpr int LANES = 32 / ROWS;             // that hold the same row of the batch
-    constexpr int EACH = 32 / (ROWS * PADDED);   // that hold the same total
-    extern __shared__ Vector memory[];           // two tiles of ROWS states; then the weights that registers don't hold
+    constexpr int LANES = 32 / ROWS;            // that hold the same row of the batch
+    constexpr int EACH = 32 / (ROWS * PADDED);  // that hold the same total
+    extern __shared__ Vector memory[];          // two tiles of ROWS states; then the weights that registers don't hold
     const Direction direction(T, B, H);
     const int d = direction.d, lane = lane_number(), unit = blockIdx.x * (blockDim.x / 32) + warp_number();
     const int length = chunks * 32;  // of a state, in vectors
@@ -49,7 +49,7 @@ __device__ void forward(PARAMETERS) {
     for (int step = 0; step < T; step++) {
         const int t = direction.forward(step);
         for (int first = 0; first < B; first += ROWS, tile ^= 1) {
-            const int row = first + lane / LANES;  // of the batch; that of this lane's cell
+            const int row = first + lane / LANES;                            // of the batch; that of this lane's cell
             const bool has_cell = has_unit && row < B && lane % LANES == 0;  // one of those lanes computes it
             const i64 k = (i64)row * H + unit;
             real a[G], c = has_cell && c_ ? c_[k] : real(0);  // read early: these do not wait for anybody

@@ -28,9 +28,9 @@
 // dh, dc: (D, B, H), go from the gradients of the last state to those of the first; dc null but for lstm
 // dA: (D, T, B, G*H), for gru (D, T, B, 4*H) with columns q r z n
 // gradients: (D, SLOTS, B, G*H) messages      shares: (D, SLOTS, slices, B, H) messages; all zero
-#define PARAMETERS                                                                                                     \
-    int T, int B, int H, int chunks, int slices, int slice, const int *lengths, const real *R, const real *values,     \
-        const real *y, const real *dy, real *dh, real *dc_, real *dA, Message *gradients, Message *shares, u32 polls,  \
+#define PARAMETERS                                                                                                    \
+    int T, int B, int H, int chunks, int slices, int slice, const int *lengths, const real *R, const real *values,    \
+        const real *y, const real *dy, real *dh, real *dc_, real *dA, Message *gradients, Message *shares, u32 polls, \
         u32 *error
 template <class Cell>
 __device__ void backward(PARAMETERS) {
@@ -40,13 +40,13 @@ __device__ void backward(PARAMETERS) {
     const Direction direction(T, B, H);
     const int d = direction.d, lane = lane_number(), length = chunks * 32;  // of a tile's row, in vectors
     const int q = blockIdx.x % slices, units = blockDim.x / 32 * OUTPUTS;
-    const int column = blockIdx.x / slices * units;              // first unit of the block
-    const int unit = column + warp_number() * OUTPUTS;           // first unit of the warp
-    const int from = q * slice;                                  // first unit whose gradients it gathers
-    const int terms = min(H - from, slice);                      // one at least: a block that gathers also waits
-    const int deal = (units + slices - 1) / slices;              // units of an owner
+    const int column = blockIdx.x / slices * units;     // first unit of the block
+    const int unit = column + warp_number() * OUTPUTS;  // first unit of the warp
+    const int from = q * slice;                         // first unit whose gradients it gathers
+    const int terms = min(H - from, slice);             // one at least: a block that gathers also waits
+    const int deal = (units + slices - 1) / slices;     // units of an owner
     const int own = column + q * deal;
-    const int owned = min(min(column + units, H) - own, deal);   // none if negative
+    const int owned = min(min(column + units, H) - own, deal);  // none if negative
 
     R += (i64)d * G * H * H, dh += (i64)d * B * H, dc_ += dc_ ? (i64)d * B * H : 0;
     values += values ? (i64)d * T * 5 * B * H : 0, dA += (i64)d * T * B * COLUMNS * H;

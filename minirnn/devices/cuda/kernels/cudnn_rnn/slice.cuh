@@ -13,8 +13,8 @@ constexpr int LANES = 32 / (ROWS * UNITS);   // that work on the same cell
 constexpr int LENGTH = CHUNKS * 32 * WIDTH;  // of a vector in a tile
 
 struct Slice {
-    int units;                // the warp's first one
-    int own, unit;            // of this lane's cell: number in the warp, number in the layer
+    int units;                 // the warp's first one
+    int own, unit;             // of this lane's cell: number in the warp, number in the layer
     int first, tile_row, row;  // of the batch: the slice's first one; that of this lane's cell, in the tile and in all
     bool has_unit, has_cell;
     bool leader;  // lanes of one cell compute the same; one of them writes

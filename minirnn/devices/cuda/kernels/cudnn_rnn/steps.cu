@@ -11,8 +11,8 @@
 // A: (B, G*H), x W' + h' R'; for gru x W', and A2 (B, G*H) is h' R'      bW, bR: (G*H,)      values: (5, B, H) or null
 // h, c: (B, H), go from the state before to the state after; c null but for lstm      y: (B, H), the output
 // m: null; or, with a projection, (B, H), what is projected: h and y are then left to `projected_step`
-#define FORWARD                                                                                                        \
-    STEP, const real *A, const real *A2, const real *bW, const real *bR, real *values, real *c_, real *m, real *h_,    \
+#define FORWARD                                                                                                     \
+    STEP, const real *A, const real *A2, const real *bW, const real *bR, real *values, real *c_, real *m, real *h_, \
         real *y
 template <class Cell>
 __device__ void step(FORWARD) {
@@ -44,7 +44,7 @@ KERNELS(, step, step, FORWARD, (t, B, H, y_stride, lengths, A, A2, bW, bR, value
 
 // dh, dc: (B, H), go from the gradients of the state after to what passes by the products      dA: (B, columns*H)
 // y, dy: (B, H)      dm, m: null; or, with a projection, (B, H), the gradient of what was projected, and this itself
-#define BACKWARD                                                                                                       \
+#define BACKWARD \
     STEP, const real *values, const real *y, const real *dy, const real *dm, real *dh_, real *dc_, real *dA, real *m
 template <class Cell>
 __device__ void step_grad(BACKWARD) {
@@ -66,8 +66,8 @@ __device__ void step_grad(BACKWARD) {
 KERNELS(, step_grad, step_grad, BACKWARD, (t, B, H, y_stride, lengths, values, y, dy, dm, dh_, dc_, dA, m))
 
 // After a projection: h = m Wp' where the row counts        projected: (B, P)
-extern "C" __global__ void projected_step(int t, int B, int P, int y_stride, const int *lengths, const real *projected, real *h,
-                                          real *y) {
+extern "C" __global__ void projected_step(int t, int B, int P, int y_stride, const int *lengths, const real *projected,
+                                          real *h, real *y) {
     const int row = cell_row(), unit = cell_unit();
     if (row >= B || unit >= P) return;
     const i64 k = (i64)row * P + unit;
@@ -77,8 +77,8 @@ extern "C" __global__ void projected_step(int t, int B, int P, int y_stride, con
 }
 
 // Before the product with Wp: d = dy + dh: (B, P); dh becomes what passes by the step
-extern "C" __global__ void projected_step_grad(int t, int B, int P, int y_stride, const int *lengths, const real *dy, real *dh,
-                                               real *d) {
+extern "C" __global__ void projected_step_grad(int t, int B, int P, int y_stride, const int *lengths, const real *dy,
+                                               real *dh, real *d) {
     const int row = cell_row(), unit = cell_unit();
     if (row >= B || unit >= P) return;
     const i64 k = (i64)row * P + unit;

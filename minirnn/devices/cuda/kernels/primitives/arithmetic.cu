@@ -14,12 +14,12 @@ template <typename T> __device__ inline T raise(T a, T b) {
 __device__ inline float raise(float a, float b) { return powf(a, b); }
 __device__ inline double raise(double a, double b) { return pow(a, b); }
 
-#define UNARY(name, formula)                                                                      \
-    extern "C" __global__ void name(const Views views, const real *a_, real *y) {               \
-        const i64 k = element();                                                                  \
-        if (k >= views.size) return;                                                             \
-        const acc a = acc(a_[at(views, 1, k)]);                                                  \
-        y[k] = real(acc(formula));                                                                \
+#define UNARY(name, formula)                                                      \
+    extern "C" __global__ void name(const Views views, const real *a_, real *y) { \
+        const i64 k = element();                                                  \
+        if (k >= views.size) return;                                              \
+        const acc a = acc(a_[at(views, 1, k)]);                                   \
+        y[k] = real(acc(formula));                                                \
     }
 
 UNARY(negative, -a)
@@ -29,14 +29,14 @@ UNARY(sign, a != a ? a : a > 0 ? acc(1) : a < 0 ? acc(-1) : acc(0))
 #define BINARY(name, formula)                                                                     \
     extern "C" __global__ void name(const Views views, const real *a_, const real *b_, real *y) { \
         const i64 k = element();                                                                  \
-        if (k >= views.size) return;                                                             \
-        const acc a = acc(a_[at(views, 1, k)]), b = acc(b_[at(views, 2, k)]);                   \
+        if (k >= views.size) return;                                                              \
+        const acc a = acc(a_[at(views, 1, k)]), b = acc(b_[at(views, 2, k)]);                     \
         y[k] = real(acc(formula));                                                                \
     }
 
 BINARY(add, a + b)
 BINARY(subtract, a - b)
-BINARY(multiply, a * b)
+BINARY(multiply, (a * b))
 BINARY(divide, a / b)
 BINARY(power, raise(a, b))
 BINARY(maximum, larger(a, b))

@@ -4,8 +4,8 @@
 #define COMPARE(name, formula)                                                                    \
     extern "C" __global__ void name(const Views views, const real *a_, const real *b_, bool *y) { \
         const i64 k = element();                                                                  \
-        if (k >= views.size) return;                                                             \
-        const acc a = acc(a_[at(views, 1, k)]), b = acc(b_[at(views, 2, k)]);                   \
+        if (k >= views.size) return;                                                              \
+        const acc a = acc(a_[at(views, 1, k)]), b = acc(b_[at(views, 2, k)]);                     \
         y[k] = formula;                                                                           \
     }
 

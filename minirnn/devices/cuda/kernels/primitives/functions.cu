@@ -8,12 +8,12 @@ __device__ inline acc logistic(acc z) {
     return z != z ? z : z < 0 ? e / (1 + e) : 1 / (1 + e);
 }
 
-#define FUNCTION(name, formula)                                                                   \
-    extern "C" __global__ void name##_(const Views views, const real *a_, real *y) {            \
-        const i64 k = element();                                                                  \
-        if (k >= views.size) return;                                                             \
-        const acc a = acc(a_[at(views, 1, k)]);                                                  \
-        y[k] = real(formula);                                                                     \
+#define FUNCTION(name, formula)                                                      \
+    extern "C" __global__ void name##_(const Views views, const real *a_, real *y) { \
+        const i64 k = element();                                                     \
+        if (k >= views.size) return;                                                 \
+        const acc a = acc(a_[at(views, 1, k)]);                                      \
+        y[k] = real(formula);                                                        \
     }
 
 FUNCTION(exp, exp(a))

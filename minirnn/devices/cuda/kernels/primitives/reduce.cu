@@ -10,29 +10,29 @@ __device__ inline acc larger(acc a, acc b) { return a != a || a > b ? a : b; }  
 #define SUM(share, x) share = share + (x)
 #define MAX(share, x) share = larger(share, x)
 
-#define REDUCTION(name, FOLD)                                                                     \
-    extern "C" __global__ void name##_each(const Views kept, const Views reduced, const real *x, real *y) { \
-        const i64 k = element();                                                                  \
-        if (k >= kept.size) return;                                                               \
-        const real *from = x + at(kept, 1, k);                                                    \
-        acc share = acc(from[at(reduced, 1, 0)]);                                                 \
-        for (i64 j = 1; j < reduced.size; j++) FOLD(share, acc(from[at(reduced, 1, j)]));         \
-        y[k] = real(share);                                                                       \
-    }                                                                                             \
-    extern "C" __global__ void name##_block(const Views kept, const Views reduced, const real *x, real *y) { \
-        extern __shared__ double shares_[];                                                       \
-        acc *shares = (acc *)shares_; /* (blockDim.x,) */                                         \
-        const i64 k = blockIdx.x;                                                                 \
-        const int t = threadIdx.x;                                                                \
-        const real *from = x + at(kept, 1, k);                                                    \
-        acc share = acc(from[at(reduced, 1, t)]); /* the host starts no more threads than operands */ \
+#define REDUCTION(name, FOLD)                                                                                      \
+    extern "C" __global__ void name##_each(const Views kept, const Views reduced, const real *x, real *y) {        \
+        const i64 k = element();                                                                                   \
+        if (k >= kept.size) return;                                                                                \
+        const real *from = x + at(kept, 1, k);                                                                     \
+        acc share = acc(from[at(reduced, 1, 0)]);                                                                  \
+        for (i64 j = 1; j < reduced.size; j++) FOLD(share, acc(from[at(reduced, 1, j)]));                          \
+        y[k] = real(share);                                                                                        \
+    }                                                                                                              \
+    extern "C" __global__ void name##_block(const Views kept, const Views reduced, const real *x, real *y) {       \
+        extern __shared__ double shares_[];                                                                        \
+        acc *shares = (acc *)shares_; /* (blockDim.x,) */                                                          \
+        const i64 k = blockIdx.x;                                                                                  \
+        const int t = threadIdx.x;                                                                                 \
+        const real *from = x + at(kept, 1, k);                                                                     \
+        acc share = acc(from[at(reduced, 1, t)]); /* the host starts no more threads than operands */              \
         for (i64 j = t + blockDim.x; j < reduced.size; j += blockDim.x) FOLD(share, acc(from[at(reduced, 1, j)])); \
-        shares[t] = share;                                                                        \
-        for (int n = blockDim.x / 2; n > 0; n /= 2) { /* blockDim.x is a power of two */          \
-            __syncthreads();                                                                      \
-            if (t < n) FOLD(shares[t], shares[t + n]);                                            \
-        }                                                                                         \
-        if (t == 0) y[k] = real(shares[0]);                                                       \
+        shares[t] = share;                                                                                         \
+        for (int n = blockDim.x / 2; n > 0; n /= 2) { /* blockDim.x is a power of two */                           \
+            __syncthreads();                                                                                       \
+            if (t < n) FOLD(shares[t], shares[t + n]);                                                             \
+        }                                                                                                          \
+        if (t == 0) y[k] = real(shares[0]);                                                                        \
     }
 
 REDUCTION(sum, SUM)

@@ -4,6 +4,5 @@
 #ifdef NDEBUG
 #define assert(condition) ((void)0)
 #else
-#define assert(condition) \
-    ((condition) ? (void)0 : cusim_trap("assertion failed: " #condition, __FILE__, __LINE__))
+#define assert(condition) ((condition) ? (void)0 : cusim_trap("assertion failed: " #condition, __FILE__, __LINE__))
 #endif

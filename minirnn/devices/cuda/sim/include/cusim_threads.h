@@ -12,8 +12,8 @@ static constexpr int warpSize = 32;
 
 CUSIM_API void cusim_syncthreads(const char *file, int line);
 CUSIM_API int cusim_syncthreads_vote(int predicate, int operation, const char *file, int line);
-CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int argument, int width,
-                              const char *file, int line);
+CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int argument, int width, const char *file,
+                              int line);
 CUSIM_API unsigned cusim_activemask();
 CUSIM_API void cusim_cluster_barrier(const char *file, int line);
 CUSIM_API void *cusim_cluster_map(const void *p, unsigned rank);
@@ -67,8 +67,7 @@ enum {  // as in runtime/warp.cpp
 namespace cusim {
 
 template <class T>
-CUSIM_OWN T shuffle(int operation, const char *file, int line, unsigned mask, T value, int argument,
-                    int width = 32) {
+CUSIM_OWN T shuffle(int operation, const char *file, int line, unsigned mask, T value, int argument, int width = 32) {
     static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof value);
@@ -78,8 +77,7 @@ CUSIM_OWN T shuffle(int operation, const char *file, int line, unsigned mask, T 
 }
 
 template <class T>
-CUSIM_OWN unsigned match(int operation, const char *file, int line, unsigned mask, T value,
-                         int *all = nullptr) {
+CUSIM_OWN unsigned match(int operation, const char *file, int line, unsigned mask, T value, int *all = nullptr) {
     static_assert(sizeof(T) <= 8, "a match compares at most 8 bytes");
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof value);
@@ -103,10 +101,8 @@ struct Syncwarp {  // an object, because the mask may be left out
 }  // namespace cusim
 
 #define __syncwarp(...) (cusim::Syncwarp{__FILE__, __LINE__}(__VA_ARGS__))
-#define __shfl_sync(mask, value, ...) \
-    cusim::shuffle(CUSIM_SHUFFLE, __FILE__, __LINE__, mask, value, __VA_ARGS__)
-#define __shfl_up_sync(mask, value, ...) \
-    cusim::shuffle(CUSIM_SHUFFLE_UP, __FILE__, __LINE__, mask, value, __VA_ARGS__)
+#define __shfl_sync(mask, value, ...) cusim::shuffle(CUSIM_SHUFFLE, __FILE__, __LINE__, mask, value, __VA_ARGS__)
+#define __shfl_up_sync(mask, value, ...) cusim::shuffle(CUSIM_SHUFFLE_UP, __FILE__, __LINE__, mask, value, __VA_ARGS__)
 #define __shfl_down_sync(mask, value, ...) \
     cusim::shuffle(CUSIM_SHUFFLE_DOWN, __FILE__, __LINE__, mask, value, __VA_ARGS__)
 #define __shfl_xor_sync(mask, value, ...) \

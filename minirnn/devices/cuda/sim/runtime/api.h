@@ -20,8 +20,8 @@ struct CusimStats {  // of one launch
     uint64_t resident_blocks;  // the most that were started and not finished at the same time
     uint64_t shared_bytes;     // that a block used
     uint64_t traced;           // accesses written to `trace`
-    uint64_t accesses;  // of shared and device memory, in check mode; more than `traced`: the trace was full
-    uint64_t bytes_read, bytes_written;  // of device memory, in check mode: by plain accesses
+    uint64_t accesses;         // of shared and device memory, in check mode; more than `traced`: the trace was full
+    uint64_t bytes_read, bytes_written;    // of device memory, in check mode: by plain accesses
     uint64_t bytes_looked_at, bytes_sent;  // by atomic and volatile ones
     uint64_t cluster_barriers;
 };

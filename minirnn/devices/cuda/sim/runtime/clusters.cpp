@@ -67,8 +67,7 @@ CUSIM_API unsigned cusim_cluster_size() { return launch.cluster; }
 CUSIM_API void *cusim_cluster_map(const void *p, unsigned rank) {
     const char *at = (const char *)p;
     if (at < block->arena || at >= block->arena + launch.arena_bytes)
-        fail("__cluster_map_shared_rank of an address that is not in shared memory, %s",
-             name_of(thread, block).text);
+        fail("__cluster_map_shared_rank of an address that is not in shared memory, %s", name_of(thread, block).text);
     if (rank >= launch.cluster)
         fail("__cluster_map_shared_rank: block %u of a cluster of %u, %s", rank, launch.cluster,
              name_of(thread, block).text);

@@ -18,8 +18,7 @@ namespace sim {
 
 static const size_t LARGEST_RESERVATION = (size_t)16 << 30;
 static const unsigned STACKS_AT_ONCE = 64;
-static const unsigned MOST_GUARDS =
-    8192;  // each guard page costs two of the (usually 65 530) mappings of a process
+static const unsigned MOST_GUARDS = 8192;  // each guard page costs two of the (usually 65 530) mappings of a process
 
 char *stacks_begin, *stacks_end;
 static char *reserved_end;

@@ -57,7 +57,7 @@ struct Thread {
 
 // One access of a thread, remembered until another thread touches the same memory.
 struct Access {
-    uint32_t who;  // 1 + number of the thread in the grid, 0: none; the top bit: an atomic or volatile access
+    uint32_t who;   // 1 + number of the thread in the grid, 0: none; the top bit: an atomic or volatile access
     uint32_t when;  // value of `now`
     int32_t pc;     // distance from the entry of the kernel; 0: unknown
 };
@@ -74,17 +74,17 @@ static const uint32_t LARGEST_CLUSTER = 16;
 struct Block {
     Uint3 index;  // blockIdx
     uint32_t number;
-    uint32_t size, live;  // threads, and those that have not returned
-    uint32_t waiting;     // at the barrier
-    uint32_t at_cluster;  // at the barrier of the cluster
-    uint32_t spinning;    // in this round: threads that gave way in a spin loop
-    uint32_t moved;       // in this round: whether anything happened
-    uint32_t preempted;   // in this round: threads that were made to give way
-    bool votes;           // the barrier is a __syncthreads_count, _and or _or
-    uint32_t phase;       // when its threads last met at a barrier
-    uint32_t cluster_phase;  // when those of its cluster did
+    uint32_t size, live;              // threads, and those that have not returned
+    uint32_t waiting;                 // at the barrier
+    uint32_t at_cluster;              // at the barrier of the cluster
+    uint32_t spinning;                // in this round: threads that gave way in a spin loop
+    uint32_t moved;                   // in this round: whether anything happened
+    uint32_t preempted;               // in this round: threads that were made to give way
+    bool votes;                       // the barrier is a __syncthreads_count, _and or _or
+    uint32_t phase;                   // when its threads last met at a barrier
+    uint32_t cluster_phase;           // when those of its cluster did
     Block *cluster[LARGEST_CLUSTER];  // its blocks, this one too
-    int position;         // in `order`
+    int position;                     // in `order`
     uint32_t *order;
     Thread *threads;
     uint32_t *arrived;     // by warp: the lanes that wait in a warp operation

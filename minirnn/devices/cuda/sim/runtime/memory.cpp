@@ -237,8 +237,7 @@ void sim::forget_times() {
     }
 }
 
-static void describe_past_the_end(char *text, size_t size, const char *p, const char *verb,
-                                  const Allocation &a) {
+static void describe_past_the_end(char *text, size_t size, const char *p, const char *verb, const Allocation &a) {
     snprintf(text, size, "%s past the end of device allocation #%lld (%zu bytes), at byte %ld", verb,
              (long long)a.number, a.bytes, (long)(p - a.data));
 }
@@ -246,8 +245,7 @@ static void describe_past_the_end(char *text, size_t size, const char *p, const 
 // What lies at an address that should not have been touched.
 void sim::describe_address(char *text, size_t size, const char *p, const char *verb) {
     if (p < heap_begin || p >= heap_end) {
-        const char *guess =
-            (uintptr_t)p < 4096 ? "a null pointer" : "an address of the host, or not one at all";
+        const char *guess = (uintptr_t)p < 4096 ? "a null pointer" : "an address of the host, or not one at all";
         if (in_stacks(p)) {
             snprintf(text, size, "stack overflow of a simulated thread (or a wild pointer into a stack)");
         } else {
@@ -257,8 +255,8 @@ void sim::describe_address(char *text, size_t size, const char *p, const char *v
     }
     if (const Allocation *a = find_allocation(p)) {
         if (p < a->data) {
-            snprintf(text, size, "%s %ld bytes before device allocation #%lld (%zu bytes)", verb,
-                     (long)(a->data - p), (long long)a->number, a->bytes);
+            snprintf(text, size, "%s %ld bytes before device allocation #%lld (%zu bytes)", verb, (long)(a->data - p),
+                     (long long)a->number, a->bytes);
         } else {
             describe_past_the_end(text, size, p, verb, *a);
         }
@@ -267,8 +265,8 @@ void sim::describe_address(char *text, size_t size, const char *p, const char *v
     auto it = freed.upper_bound((char *)p);
     if (it != freed.begin() && p < std::prev(it)->second.end) {
         const Freed &f = std::prev(it)->second;
-        snprintf(text, size, "%s in freed device memory (allocation #%lld of %zu bytes)", verb,
-                 (long long)f.number, f.bytes);
+        snprintf(text, size, "%s in freed device memory (allocation #%lld of %zu bytes)", verb, (long long)f.number,
+                 f.bytes);
         return;
     }
     auto next = live.upper_bound((char *)p);
