@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class CudaArray(Operators):
-    """An array in the memory of a CUDA device. Made by the device; views share its buffer.
+    """An array in the memory of a CUDA device, which makes it; views share its buffer.
 
     Attributes
     ----------
     device : Cuda
-        Where it is.
+        The device that it is on.
     buffer : Buffer
         The memory, kept alive by every array that looks into it.
     ptr : int

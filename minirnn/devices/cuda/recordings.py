@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 VARIABLE = "MINIRNN_CUDA_GRAPHS"
 KEPT = 64
-"""Recordings, and loops seen once, that are remembered; the one unused for longest goes first."""
+"""How many recordings, and loops seen once, are remembered; the one unused for longest goes first."""
 ONCE, NEVER = "seen once", "not to be recorded"
-"""What is known of a loop without a recording."""
+"""What may be known of a loop without a recording."""
 
 
 class Recordings:

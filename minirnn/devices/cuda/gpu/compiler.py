@@ -1,4 +1,4 @@
-"""From a .cu file to machine code for a GPU, by nvcc and PyCUDA's disk cache."""
+"""How nvcc makes machine code for a GPU of a .cu file, by way of PyCUDA, which keeps it on disk."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Compiler:
             raise CompileError(f"{name}: nvcc cannot be run: {error}\n  try: minirnn doctor") from error
 
     def _cubin(self, source: str, name: str, options: Sequence[str], cache: bool | None) -> bytes:
-        """From PyCUDA's disk cache, unless `cache` is False, or else from nvcc."""
+        """Machine code from PyCUDA's disk cache (unless `cache` is False) or else from nvcc."""
         text, flags = for_nvcc(source, name, options)
         include = [str(KERNELS)]
         code: bytes = self._compiler.compile(

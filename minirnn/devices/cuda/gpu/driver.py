@@ -27,7 +27,7 @@ from minirnn.devices.cuda.gpu.memory import Buffer, Memory
 from minirnn.devices.cuda.gpu.occupancy import LoadedTwice
 
 COPIED = 1 << 20
-"""Up to so many bytes are copied on the host first, so that `h2d` need not wait; for more, the copy costs more."""
+"""Up to this many bytes are copied on the host first, so that `h2d` need not wait; beyond, the copy costs more."""
 NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: other libraries' work on the default stream is no business of a recording
 LATE = (
     "a kernel's error can show in a later call: with MINIRNN_DEBUG=1 each launch is waited for, and the one that"
@@ -36,7 +36,7 @@ LATE = (
 
 
 class PyCudaDriver:
-    """A GPU: the first one that CUDA_VISIBLE_DEVICES lets us see. See `driver.Driver` for the methods.
+    """A GPU: the first one that CUDA_VISIBLE_DEVICES lets us see. The methods are those of `cuda.driver.Driver`.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class PyCudaDriver:
         """Give everything back; for the end of the process. The driver must not be used afterwards."""
         if not self._current.alive:
             return
-        # After a fault nothing of this works any more, and the process ends anyway.
+        # Nothing of this works any more after a fault, and the process ends anyway.
         with suppress(Exception), self._current:
             self._stream.synchronize()
             self._flying.clear()
@@ -205,7 +205,7 @@ class PyCudaDriver:
 
 
 class _Current:
-    """``with``: the GPU's context is current in this thread, and PyCUDA's errors come out as `LaunchError`."""
+    """Inside ``with`` the GPU's context is current in this thread, and PyCUDA's errors come out as `LaunchError`."""
 
     def __init__(self, drv: Any, context: Any) -> None:
         self.error, self.context = drv.Error, context
@@ -234,7 +234,7 @@ class _Current:
 
 
 class _Here(threading.local):
-    """Where this thread's work goes: to the stream of all, or to the one from which a graph is taken down."""
+    """Where this thread's work goes: to the stream of all, or to the stream from which a graph is recorded."""
 
     def __init__(self, stream: Any) -> None:
         self.stream, self.recording = stream, False
@@ -293,7 +293,7 @@ class _Kernel:
         self._shared = 0  # dynamic shared memory that CUDA was told of
 
     def __call__(self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0) -> None:
-        # Some thousand calls a second: so without the `with` of all others.
+        # There are some thousand calls a second, so this one does without the `with` of all others.
         parameters = self._pack(args)
         grid, block = tuple(map(int, grid)), tuple(map(int, block))
         self._driver.launches += 1

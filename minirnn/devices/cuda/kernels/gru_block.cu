@@ -1,7 +1,8 @@
 // The GRU of GRUBlockCell: the elementwise parts of one step, and of its gradient. Float16 arrives as float32.
 // Formulas: minirnn/ops/gru_block.py. The same lines in NumPy: minirnn/devices/cpu/gru_block.py.
 //
-//   H units, B rows of a batch; states and gates are (B, H); r and u lie side by side in z_ru, b_ru and d_r_bar_u_bar (.., 2H)
+//   H units, B rows of a batch; states and gates are (B, H)
+//   r and u lie side by side in z_ru, b_ru and d_r_bar_u_bar (.., 2H)
 //   one thread = one unit of one row
 // The candidate's product needs the reset gate, and the reset gate's gradient a product with the candidate's: hence two
 // launches forward and two backward, with the products between them.

@@ -1,4 +1,4 @@
-// Where the elements of up to four arrays lie: broadcast, transposed or sliced arrays are read in place, as views.
+// Up to four arrays seen in one shape, by their strides: broadcast, transposed or sliced arrays are read in place.
 #pragma once
 #include "real.cuh"
 
@@ -12,7 +12,7 @@ struct Views {
     i64 stride[4][MAX_AXES];  // elements between neighbors, by array (0: the result) and axis
 };
 
-// Where element k of the result (in C order) finds its operand in array `a`.
+// The place in array `a` of the operand of element k of the result (in C order).
 __device__ inline i64 at(const Views &views, int a, i64 k) {
     i64 offset = 0;
     for (int d = (int)views.axes - 1; d > 0; d--) {

@@ -1,4 +1,4 @@
-"""Float16 computed in float32, and arrays in C order: what the kernels of the block ops expect."""
+"""Arrays as the fused kernels expect them: in C order, and float16 widened to float32."""
 
 from __future__ import annotations
 

@@ -23,7 +23,6 @@ C_TYPES = {
 }
 """NumPy's name of a dtype -> the type in `kernels/real.cuh`."""
 
-
 WIDER = {
     "bool": "int32",
     "int8": "int32",

@@ -1,7 +1,7 @@
-// One cell of a CudnnRNN layer, a unit of a row of a batch, forward and backward. Every rung of the ladder includes this.
+// One cell of a CudnnRNN layer, a unit of a row of a batch, forward and backward. Every rung includes this file.
 // Formulas: minirnn/ops/cudnn_rnn/nodes.py. The same lines in NumPy: minirnn/devices/cpu/cudnn_rnn/reference.py.
 //
-//   a: the input part x W' + bW of each gate      a2: its recurrent part h' R' + bR      (gates: lstm i f n o, gru r z n)
+//   gates: lstm i f n o, gru r z n      a: the input part x W' + bW of each      a2: its recurrent part h' R' + bR
 //   values: what is kept for the way back, numbers `block` elements apart, or null      value: the same in registers
 //   dA: the gradients in the columns that they have in memory; column `recurrent(g)` belongs to a2[g]
 // Past its length a row keeps its state, its output is 0, and its gradient passes on unchanged.
@@ -150,7 +150,7 @@ __device__ Saved load_saved(bool valid, const real *values, i64 block, const rea
     return saved;
 }
 
-// dh: gradient of h from the step after; becomes what passes by the product with R. Returns what the step computed, or 0.
+// dh: gradient of h from the step after; becomes what passes by the product with R. Returns what `step` returned, or 0.
 template <class Cell>
 __device__ real cell_grad(const Saved &saved, real &dh, real &dc, real (&dA)[Cell::columns]) {
 #pragma unroll

@@ -1,5 +1,5 @@
-// Which cells a thread computes in a kernel where each slice of ROWS rows of the batch has a cluster of blocks, and each
-// warp UNITS units.
+// Which cell a thread computes in a kernel where each slice of ROWS rows of the batch has a cluster of blocks, and each
+// warp has UNITS units.
 #pragma once
 #define CLUSTER 8
 #include "cluster.cuh"
@@ -9,13 +9,13 @@
 
 #define ATTRIBUTES __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
 
-constexpr int LANES = 32 / (ROWS * UNITS);   // that work on the same cell
-constexpr int LENGTH = CHUNKS * 32 * WIDTH;  // of a vector in a tile
+constexpr int LANES = 32 / (ROWS * UNITS);   // lanes that work on the same cell
+constexpr int LENGTH = CHUNKS * 32 * WIDTH;  // elements of a vector in a tile
 
 struct Slice {
-    int units;                 // the warp's first one
-    int own, unit;             // of this lane's cell: number in the warp, number in the layer
-    int first, tile_row, row;  // of the batch: the slice's first one; that of this lane's cell, in the tile and in all
+    int units;                 // the first unit of the warp
+    int own, unit;             // the unit of this lane's cell: its number in the warp and in the layer
+    int first, tile_row, row;  // the first row of the slice; the row of this lane's cell in the tile and in the batch
     bool has_unit, has_cell;
     bool leader;  // lanes of one cell compute the same; one of them writes
 

@@ -1,11 +1,9 @@
-// Sums, maxima and positions of maxima over some axes.
-//   kept:    the axes of the result; stride[0] belongs to y, stride[1] to x
-//   reduced: the axes that vanish;   stride[1] belongs to x
+// Sums, maxima and the positions of maxima over some axes.
+//   kept:    the axes of the result; view 0 is y, view 1 is x
+//   reduced: the axes that vanish; view 1 is x
 // `_each`: one thread = one element of y, which reads its operands one after another: many results, few operands.
 // `_block`: one block = one element of y; its threads read side by side, then fold their shares in a tree.
 #include "views.cuh"
-
-__device__ inline acc larger(acc a, acc b) { return a != a || a > b ? a : b; }  // NaN wins
 
 #define SUM(share, x) share = share + (x)
 #define MAX(share, x) share = larger(share, x)

@@ -1,6 +1,6 @@
 """Which rung of the CudnnRNN ladder computes a layer: a pure function of its sizes and the device's limits.
 
-From the rung that always works to the one that asks for most:
+The rungs, from the one that always works to the one that asks for most:
 
 ``steps``       a product and a launch each step, any size (`steps.py`)
 ``persistent``  one launch for all steps: weights on the chip, messages between blocks (`one_launch.py`)
@@ -18,14 +18,15 @@ from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import ClusterPlan, Plan, Sizes
 
 RUNGS = ("steps", "persistent", "cluster")
-"""From the lowest to the highest."""
+"""The rungs from the lowest to the highest."""
 VARIABLE = "MINIRNN_CUDNN_RNN"
 AUTO = "auto"
 """What ``MINIRNN_CUDNN_RNN`` says to leave the choice to `choose`."""
 UNTIMED = "steps"
-"""What a GPU takes where nothing is said, until somebody has timed the rungs above on one (docs/cudnn_ladder.md)."""
+"""The rung that a GPU takes where nothing is said, until somebody has timed those above on one
+(docs/cudnn_ladder.md)."""
 LARGE_BATCH = 128
-"""From here on the product of a single step keeps the whole device busy, and the library's is the faster one."""
+"""The rows from which on the product of a single step keeps the whole device busy, and the library's is faster."""
 
 H200 = Limits(
     name="H200",

@@ -39,7 +39,7 @@ def view(a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
 
 
 def places(shape: tuple[int, ...], index: tuple[Any, ...]) -> np.ndarray:
-    """Where the elements of ``a[index]`` are in an array `a` of `shape` in C order."""
+    """The places of the elements of ``a[index]`` in an array `a` of `shape` in C order."""
     found: Any = np.int64(0)
     step = 1
     for d in range(len(shape) - 1, -1, -1):

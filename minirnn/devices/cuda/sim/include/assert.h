@@ -1,5 +1,4 @@
-// assert of a kernel: fails the launch, not the process. No include guard, as in C: NDEBUG may change in
-// between.
+// The assert of a kernel fails the launch, not the process. There is no include guard, as in C: NDEBUG may change.
 #undef assert
 #ifdef NDEBUG
 #define assert(condition) ((void)0)

@@ -1,7 +1,6 @@
 // half and half2 in software: 16 bits of storage, arithmetic in float, rounded once for each operation.
 //
-// float carries more than twice the digits of half, so the second rounding changes nothing: + - * / sqrt are
-// exact.
+// float carries more than twice the digits of half, so the second rounding changes nothing: + - * / sqrt are exact.
 #pragma once
 
 namespace cusim {

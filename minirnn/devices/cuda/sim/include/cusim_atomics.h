@@ -1,5 +1,5 @@
-// atomicAdd and its family. One operating system thread runs all simulated ones and switches only at calls,
-// so a plain read, change and write is atomic; the runtime is told, to find spin loops and wrong addresses.
+// atomicAdd and its family. One operating system thread runs all simulated ones and switches only at calls, so a plain
+// read, change and write is atomic; the runtime is told, to find spin loops and wrong addresses.
 #pragma once
 
 CUSIM_API void cusim_atomic(const void *p, unsigned bytes, int reads, void *pc);

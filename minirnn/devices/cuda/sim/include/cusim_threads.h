@@ -1,4 +1,4 @@
-// Who a thread is, and how threads meet: indices, barriers, warp operations; also printf and assert.
+// Which thread this is, and how threads meet: indices, barriers, warp operations; also printf and assert.
 #pragma once
 
 // Set by the scheduler; const, since no thread ever sees its own change.
@@ -30,15 +30,14 @@ CUSIM_API long long cusim_clock();
 #define __syncthreads_and(predicate) cusim_syncthreads_vote(!!(predicate), 1, __FILE__, __LINE__)
 #define __syncthreads_or(predicate) cusim_syncthreads_vote(!!(predicate), 2, __FILE__, __LINE__)
 
-// One processor runs all threads, and a switch is a call: memory is in order anyway.
+// One processor runs all threads, and a switch is a call, so memory is in order anyway.
 CUSIM_INLINE void __threadfence() { __asm__ volatile("" ::: "memory"); }
 CUSIM_INLINE void __threadfence_block() { __asm__ volatile("" ::: "memory"); }
 CUSIM_INLINE void __threadfence_system() { __asm__ volatile("" ::: "memory"); }
 
 // -------------------------------------------------------------------------------------------------- clusters
 
-// Whoever waits has arrived, too: the work between the two is done before anybody goes on. A GPU may do so as
-// well.
+// Whoever waits has arrived, too: the work between the two is done before anybody goes on. A GPU may do so as well.
 #define __cluster_barrier_arrive() ((void)0)
 #define __cluster_barrier_wait() cusim_cluster_barrier(__FILE__, __LINE__)
 #define __cluster_map_shared_rank(p, rank) cusim_cluster_map(p, rank)

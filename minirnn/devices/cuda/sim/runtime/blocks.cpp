@@ -1,4 +1,4 @@
-// The blocks a launch has at hand: made when one more becomes resident, and used again.
+// The blocks that a launch has at hand. They are made when one more becomes resident, and used again.
 #include "internal.h"
 
 #include <stdlib.h>

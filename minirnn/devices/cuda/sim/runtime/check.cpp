@@ -1,11 +1,10 @@
-// Check mode: every access of a kernel is looked at. Inside an allocation? Shared memory that was written
-// before? A race?
+// Check mode looks at every access of a kernel. Does it lie inside an allocation? Was that shared memory written
+// before? Is there a race?
 //
-// The kernel is compiled with -fsanitize=thread but linked without its library: the compiler's calls end up
-// here. A race is two accesses of the same memory by two threads of a block, one of them a write, with no
-// barrier between them: neither __syncthreads nor, inside a warp, a warp operation. Blocks are not compared
-// with each other, since a hand-made grid barrier cannot be told from none; but those of a cluster are, which
-// have a barrier of their own.
+// The kernel is compiled with -fsanitize=thread but linked without its library: the compiler's calls end up here. A
+// race is two accesses of the same memory by two threads of a block, one of them a write, with no barrier between them:
+// neither __syncthreads nor, inside a warp, a warp operation. Blocks are not compared with each other, since a
+// hand-made grid barrier cannot be told from none; but those of a cluster are, which have a barrier of their own.
 #include "internal.h"
 
 #include <dlfcn.h>
@@ -29,7 +28,7 @@ static const char *verb_of(int kind) { return kind & WRITE ? "write" : "read"; }
 
 // ----------------------------------------------------------------------------------------------------- races
 
-struct Place {                     // of one access
+struct Place {                     // where an access goes
     const Allocation *allocation;  // null: shared memory
     uint64_t offset;
 };
@@ -72,7 +71,7 @@ struct Me {
     uint32_t who() const { return first + number; }
     uint32_t warp_of(uint32_t who) const { return ((who & WHO) - first) / 32; }
 
-    // May the access `who` made at the time `when` run at the same time as what this thread does now?
+    // Whether the access that `who` made at the time `when` may run at the same time as what this thread does now.
     bool meets(uint32_t who, uint32_t when) const {
         const uint32_t other = (who & WHO) - first;
         if (other >= size) return (who & WHO) - cluster_first < cluster_threads && when >= cluster_phase;
@@ -113,8 +112,7 @@ static inline void check_write(Cell *c, const Me &me, int32_t here, const Place 
     c->written = {me.who(), now, here};
 }
 
-// Atomic and volatile accesses race only with plain writes: loops that wait for another thread read what it
-// changes.
+// Atomic and volatile accesses race only with plain writes: loops that wait for another thread read what it changes.
 static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
     const Access &w = c->written;
     if (me.meets(w.who, w.when) && !(w.who & MARK)) fail_race("atomic after write", w.who, w.pc, place, pc);

@@ -1,7 +1,7 @@
 // Fibers: stacks for simulated threads, and the switch between them.
 //
-// All stacks lie in one stretch of reserved addresses, so "is this a local variable?" is one comparison.
-// Below each lies an inaccessible page, which catches a stack overflow.
+// All stacks lie in one stretch of reserved addresses, so "is this a local variable?" is one comparison. Below each
+// lies an inaccessible page, which catches a stack overflow.
 #include "internal.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// cusim_launch: looks at what is asked for, runs the grid, and tells how it ended.
+// cusim_launch looks at what is asked for, runs the grid, and tells how it ended.
 #include "internal.h"
 
 #include <pthread.h>

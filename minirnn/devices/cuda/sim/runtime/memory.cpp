@@ -1,8 +1,8 @@
 // Device memory.  [red zone .. data .. red zone][guard page]  in whole pages, the data at their end
 //
-// All of it lies in one stretch of reserved addresses, which is used as a ring: a freed address comes back
-// only after the whole ring was used. With the guard page, running past the end is caught in any build;
-// damage to the red zones, 16 bytes at least, is found afterwards.
+// All of it lies in one stretch of reserved addresses, which is used as a ring: a freed address comes back only after
+// the whole ring was used. With the guard page, running past the end is caught in any build; damage to the red zones,
+// 16 bytes at least, is found afterwards.
 #include "internal.h"
 
 #include <stdio.h>
@@ -49,8 +49,8 @@ static char *map_nothing(size_t bytes) {
     return p == MAP_FAILED ? nullptr : (char *)p;
 }
 
-// Addresses without memory. Under `ulimit -v` fewer: `share` times as many are left to the rest of the
-// process.
+// Reserves addresses without memory; fewer under `ulimit -v`, so that `share` times as many are left to the rest of
+// the process.
 char *sim::reserve_addresses(size_t largest, int share, size_t *got) {
     for (size_t bytes = largest; bytes >= SMALLEST_RESERVATION; bytes /= 2) {
         char *p = map_nothing(bytes);
@@ -242,7 +242,7 @@ static void describe_past_the_end(char *text, size_t size, const char *p, const 
              (long long)a.number, a.bytes, (long)(p - a.data));
 }
 
-// What lies at an address that should not have been touched.
+// Says what lies at an address that should not have been touched.
 void sim::describe_address(char *text, size_t size, const char *p, const char *verb) {
     if (p < heap_begin || p >= heap_end) {
         const char *guess = (uintptr_t)p < 4096 ? "a null pointer" : "an address of the host, or not one at all";

@@ -1,7 +1,7 @@
 // Shared memory: an arena in each block. [dynamic][red zone][variable][red zone][variable]...
 //
-// A variable gets its place when the first thread of a launch comes by its declaration. Memory starts as NaN,
-// so that reading what nobody wrote shows.
+// A variable gets its place when the first thread of a launch comes by its declaration. Memory starts as NaN, so that
+// reading what nobody wrote shows.
 #include "internal.h"
 
 #include <stdio.h>
