@@ -21,7 +21,7 @@ from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.gpu import libcuda
 from minirnn.devices.cuda.gpu.driver import PyCudaDriver
 from minirnn.toolchain import Tool
-from tests.devices.cuda import fake_nvmath, fake_pycuda
+from tests.devices.cuda.gpu import fake_nvmath, fake_pycuda
 
 
 class EveryKernel(dict[str, Any]):

@@ -18,7 +18,7 @@ from minirnn.bench.calls import Call, Size
 from minirnn.bench.launches import launching
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import Matrix
-from minirnn.devices.cuda.launch.cudnn_rnn import layout as layouts
+from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, RUNGS
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
@@ -79,23 +79,23 @@ def counted(size: Size, rung: str) -> Iterator[dict[str, Any]]:
     The lowest rung has a second pair of rows: the same work, its loops run from recordings.
     """
     T, B, _, H = size
-    sizes = layouts.Sizes("lstm", T, B, H, H, 1, 4)
+    sizes = plans.Sizes("lstm", T, B, H, H, 1, 4)
     device = Cuda(SimDriver(SimOptions(check=True, shared_limit=H200.shared_bytes_per_block)))
     device.cudnn_rnn_rung = rung
     forward, backward = passes(device, size)
     with counting(device) as there:
         forward()
     if device.rungs[f"{rung} forward"]:
-        plan = layouts.forward(sizes, device.driver.limits)
-        if rung == "persistent" and isinstance(plan, layouts.Forward):
+        plan = plans.forward(sizes, device.driver.limits)
+        if rung == "persistent" and isinstance(plan, plans.ForwardPlan):
             there["gathered"] = there["sent"] * plan.blocks  # every block has the whole state at each step
         yield row_of(size, rung, "forward", there)
     device.rungs.clear()
     with counting(device) as back:
         backward()
     if device.rungs[f"{rung} backward"]:
-        back_plan = layouts.backward(sizes, device.driver.limits)
-        if rung == "persistent" and isinstance(back_plan, layouts.Backward):
+        back_plan = plans.backward(sizes, device.driver.limits)
+        if rung == "persistent" and isinstance(back_plan, plans.BackwardPlan):
             # The shares are read once, the gradients by a block of each column.
             shares = 8 * T * back_plan.slices * B * H
             back["gathered"] = shares + (back["sent"] - shares) * back_plan.columns

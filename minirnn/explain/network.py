@@ -10,7 +10,7 @@ import numpy as np
 from minirnn.devices.base import Device
 from minirnn.devices.cuda.driver import Limits
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import AUTO, H200, RUNGS, VARIABLE, choose
-from minirnn.devices.cuda.launch.cudnn_rnn.layout import Sizes
+from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
 from minirnn.devices.cuda.recordings import VARIABLE as GRAPHS
 from minirnn.ops.cudnn_rnn.network import Call, kernel_layout, reserve_layout
 from minirnn.ops.cudnn_rnn.params import Network
@@ -72,5 +72,5 @@ def _choices(sizes: Sizes, limits: Limits, wanted: str | None) -> Iterator[str]:
     for name, backward in (("forward", False), ("backward", True)):
         choice = choose(sizes, limits, backward, wanted)
         yield f"  {name:9} {choice.rung:11} {choice.reason}"
-        if choice.layout is not None:
-            yield f"  {'':21} {choice.layout.describe(sizes.D)}"
+        if choice.plan is not None:
+            yield f"  {'':21} {choice.plan.describe(sizes.D)}"

@@ -27,7 +27,7 @@ LETTERS = {
 
 
 class Packer:
-    """Packs argument lists of one kernel. What kinds of arguments there are is looked at once.
+    """Packs the argument lists of one kernel. The kinds of arguments are looked at once.
 
     Arguments are those of `driver.Kernel`: objects with ``ptr``, None, NumPy scalars, and NumPy structured scalars laid
     out as in C (``np.dtype(..., align=True)``).
@@ -80,7 +80,7 @@ def null(a: None) -> int:
 
 
 def alignment_of(dtype: np.dtype) -> int:
-    """Of a C struct with these fields: that of the widest one."""
+    """The alignment of a C struct with these fields: that of the widest one."""
     if dtype.subdtype is not None:
         return alignment_of(dtype.subdtype[0])
     if dtype.fields is None:

@@ -1,4 +1,4 @@
-"""CudaArray: a shape and steps over a stretch of device memory, as NumPy's arrays are over host memory."""
+"""CudaArray: a shape and strides over a stretch of device memory, as NumPy's arrays are over host memory."""
 
 from __future__ import annotations
 
@@ -12,38 +12,39 @@ from minirnn.devices.cuda.driver import Buffer
 from minirnn.devices.operators import Operators
 
 if TYPE_CHECKING:
-    from minirnn.devices.cuda.primitives import Primitives
+    from minirnn.devices.cuda.device import Cuda
 
 
 class CudaArray(Operators):
-    """An array in the memory of a CUDA device. Made by the device; views share its buffer.
+    """An array in the memory of a CUDA device, which makes it; views share its buffer.
 
     Attributes
     ----------
-    device : Primitives
-        Where it is.
+    device : Cuda
+        The device that it is on.
     buffer : Buffer
         The memory, kept alive by every array that looks into it.
     ptr : int
         Address of element (0, 0, ...).
-    shape, steps : tuple of int
+    shape, element_strides : tuple of int
         Lengths of the axes, and how many *elements* lie between neighbors along each: 0 where an array was broadcast.
+        Strides are counted in elements everywhere here, but for `strides`.
     dtype : numpy.dtype
     """
 
-    __slots__ = ("__weakref__", "buffer", "device", "dtype", "ptr", "shape", "steps")
+    __slots__ = ("__weakref__", "buffer", "device", "dtype", "element_strides", "ptr", "shape")
 
     def __init__(
         self,
-        device: Primitives,
+        device: Cuda,
         buffer: Buffer,
         shape: tuple[int, ...],
         dtype: np.dtype,
-        steps: tuple[int, ...] | None = None,
+        strides: tuple[int, ...] | None = None,
         ptr: int | None = None,
     ) -> None:
         self.device, self.buffer, self.shape, self.dtype = device, buffer, shape, dtype
-        self.steps = c_steps(shape) if steps is None else steps
+        self.element_strides = c_strides(shape) if strides is None else strides
         self.ptr = buffer.ptr if ptr is None else ptr
 
     @property
@@ -60,17 +61,17 @@ class CudaArray(Operators):
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """The steps in bytes, as NumPy counts them."""
-        return tuple(step * self.dtype.itemsize for step in self.steps)
+        """The strides in bytes, as NumPy counts them."""
+        return tuple(stride * self.dtype.itemsize for stride in self.element_strides)
 
     @property
     def contiguous(self) -> bool:
         """Whether the elements lie one after another in C order."""
-        return is_contiguous(self.shape, self.steps)
+        return is_contiguous(self.shape, self.element_strides)
 
-    def seen_as(self, shape: tuple[int, ...], steps: tuple[int, ...], offset: int = 0) -> CudaArray:
+    def seen_as(self, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> CudaArray:
         """Another shape over the same memory, starting `offset` elements further on."""
-        return CudaArray(self.device, self.buffer, shape, self.dtype, steps, self.ptr + offset * self.dtype.itemsize)
+        return CudaArray(self.device, self.buffer, shape, self.dtype, strides, self.ptr + offset * self.dtype.itemsize)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -104,21 +105,21 @@ class CudaArray(Operators):
         return f"<CudaArray {self.shape} {self.dtype} on {self.device}>"
 
 
-def c_steps(shape: Sequence[int]) -> tuple[int, ...]:
-    """The steps of an array whose elements lie one after another in C order."""
-    steps = [1] * len(shape)
+def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of an array whose elements lie one after another in C order."""
+    strides = [1] * len(shape)
     for d in range(len(shape) - 2, -1, -1):
-        steps[d] = steps[d + 1] * shape[d + 1]
-    return tuple(steps)
+        strides[d] = strides[d + 1] * shape[d + 1]
+    return tuple(strides)
 
 
-def is_contiguous(shape: Sequence[int], steps: Sequence[int]) -> bool:
-    """Whether `steps` are those of C order; the step of an axis of length 1 does not matter."""
+def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether `strides` are those of C order; the stride of an axis of length 1 does not matter."""
     if 0 in shape:
         return True
     expected = 1
-    for n, step in zip(reversed(shape), reversed(steps), strict=True):
-        if n != 1 and step != expected:
+    for n, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if n != 1 and stride != expected:
             return False
         expected *= n
     return True

@@ -46,14 +46,14 @@ def checking_simulator(limits: Limits) -> Driver:
 
 
 class DebugDriver:
-    """Any driver, waited for after each launch.
+    """Any driver, which is waited for after each launch.
 
     Parameters
     ----------
     driver : Driver
         The one that does the work.
     simulator : callable
-        Makes, for the driver's limits, the driver in which a failed launch runs again.
+        Makes the driver in which a failed launch runs again, from the limits of the first.
     """
 
     def __init__(self, driver: Driver, simulator: Callable[[Limits], Driver] = checking_simulator) -> None:
@@ -168,7 +168,7 @@ class _Pointer:
 
 
 class _Memory:
-    """Which memory is allocated."""
+    """Knows which memory is allocated."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []

@@ -1,30 +1,89 @@
-"""The devices `cuda` and `cuda-sim`: one class over two drivers."""
+"""The devices `cuda` and `cuda-sim`: one class over two drivers.
+
+NumPy's rules for the primitives are here; the arithmetic is in `kernels/`, the launches are in `launch/`.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from minirnn.devices.base import Device
+from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.driver import Driver, Kernel
+from minirnn.devices.cuda.interface import taken_over
 from minirnn.devices.cuda.launch import gru_block
 from minirnn.devices.cuda.launch.cudnn_rnn import sequence as cudnn_rnn_sequence
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import rung_from_environment
 from minirnn.devices.cuda.launch.lstm_block import cell
 from minirnn.devices.cuda.launch.lstm_block import sequence as lstm_sequence
-from minirnn.devices.cuda.launch.sources import options, text
-from minirnn.devices.cuda.primitives import Primitives
+from minirnn.devices.cuda.launch.primitives import index as indexing
+from minirnn.devices.cuda.launch.primitives import products
+from minirnn.devices.cuda.launch.primitives.elementwise import broadcast_strides, copy, elementwise, fill
+from minirnn.devices.cuda.launch.primitives.reduce import reduce, softmax
+from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, text
 from minirnn.devices.cuda.recordings import Recordings
 
+BOOL = np.dtype(np.bool_)
+_CONSTANTS_KEPT = 256
 
-class Cuda(Primitives, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequence)):
+
+# What many primitives have in common. Each is a method of its own, which makes a call of it one call less.
+
+
+def _unary(kernel: str) -> Callable[[Cuda, CudaArray], CudaArray]:
+    def primitive(self: Cuda, a: CudaArray) -> CudaArray:
+        self._own(a)
+        return elementwise(self, "primitives/arithmetic.cu", kernel, (a,), a.dtype, a.dtype)
+
+    return primitive
+
+
+def _function(kernel: str) -> Callable[[Cuda, CudaArray], CudaArray]:
+    def primitive(self: Cuda, a: CudaArray) -> CudaArray:
+        self._own(a)
+        if a.dtype.kind != "f":
+            a = self.cast(a, np.float64)
+        return elementwise(self, "primitives/functions.cu", f"{kernel}_", (a,), a.dtype, a.dtype)
+
+    return primitive
+
+
+def _arithmetic(kernel: str) -> Callable[[Cuda, Any, Any], CudaArray]:
+    def primitive(self: Cuda, a: Any, b: Any) -> CudaArray:
+        dtype = self._common(a, b)
+        if kernel == "divide" and dtype.kind != "f":
+            dtype = np.dtype(np.float64)
+        if dtype == BOOL and kernel == "power":
+            dtype = np.dtype(np.int8)
+        if dtype == BOOL and kernel == "subtract":
+            raise TypeError("subtract: got booleans\n  expected numbers\n  use not_equal for an exclusive or")
+        operands = self._operand(a, dtype), self._operand(b, dtype)
+        return elementwise(self, "primitives/arithmetic.cu", kernel, operands, dtype, dtype)
+
+    return primitive
+
+
+def _comparison(kernel: str) -> Callable[[Cuda, Any, Any], CudaArray]:
+    def primitive(self: Cuda, a: Any, b: Any) -> CudaArray:
+        dtype = self._common(a, b)
+        operands = self._operand(a, dtype), self._operand(b, dtype)
+        return elementwise(self, "primitives/compare.cu", kernel, operands, dtype, BOOL)
+
+    return primitive
+
+
+class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequence)):
     """A CUDA device. Its arrays are `CudaArray`, its kernels the files of `kernels/`.
 
     Parameters
     ----------
     driver : Driver
-        A GPU (`pycuda_driver.PyCudaDriver`) or the simulator (`sim.driver.SimDriver`).
+        A GPU (`gpu.driver.PyCudaDriver`) or the simulator (`sim.driver.SimDriver`).
     name : str, optional
         What users call it; by default the driver's name, "cuda" or "cuda-sim".
 
@@ -48,6 +107,7 @@ class Cuda(Primitives, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_seq
         self.cudnn_rnn_rung = rung_from_environment(driver.limits.simulated)
         self.rungs: Counter[str] = Counter()
         self.recordings = Recordings(driver)
+        self._constants: dict[tuple[np.dtype, bytes], CudaArray] = {}
         self._compiled: dict[tuple[Any, ...], Kernel] = {}
 
     def kernel_of(
@@ -71,3 +131,243 @@ class Cuda(Primitives, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_seq
 
     def synchronize(self) -> None:
         self.driver.synchronize()
+
+    # ---- memory
+
+    def empty(self, shape: Sequence[int], dtype: Any) -> CudaArray:
+        shape, dtype = tuple(shape), np.dtype(dtype)
+        return CudaArray(self, self.driver.alloc(prod(shape) * dtype.itemsize), shape, dtype)
+
+    def asarray(self, host: Any) -> CudaArray:
+        """A copy of `host` on this device: of an array in host memory, or of one that a GPU library holds."""
+        if isinstance(host, CudaArray):
+            if host.device is self:
+                return self.contiguous(host, always=True)
+            host = host.device.to_numpy(host)
+        if hasattr(host, "__cuda_array_interface__"):
+            return taken_over(self, host)
+        host = np.asarray(host)
+        if host.dtype.name not in C_TYPES:
+            raise TypeError(
+                f"{self}: got an array of dtype {host.dtype}\n  expected one of {', '.join(C_TYPES)}\n"
+                "  convert it first: array.astype(np.float32)"
+            )
+        host = np.asarray(host, dtype=host.dtype.newbyteorder("="), order="C")
+        a = self.empty(host.shape, host.dtype)
+        if host.size:
+            self.driver.h2d(a.ptr, host)
+        return a
+
+    def to_numpy(self, a: CudaArray) -> np.ndarray:
+        self._own(a)
+        a = self.contiguous(a)
+        host = np.empty(a.shape, a.dtype)
+        if host.size:
+            self.driver.d2h(host, a.ptr)
+        return host
+
+    def cast(self, a: CudaArray, dtype: Any) -> CudaArray:
+        dtype = np.dtype(dtype)
+        if a.dtype == dtype:
+            return a
+        y = self.empty(a.shape, dtype)
+        copy(self, y, a)
+        return y
+
+    def full(self, shape: Sequence[int], value: Any, dtype: Any) -> CudaArray:
+        a = self.empty(shape, dtype)
+        fill(self, a, value)
+        return a
+
+    def contiguous(self, a: CudaArray, always: bool = False) -> CudaArray:
+        """`a` in C order: itself if it is (unless `always`), else a copy."""
+        if a.contiguous and not always:
+            return a
+        y = self.empty(a.shape, a.dtype)
+        copy(self, y, a)
+        return y
+
+    def view(self, a: CudaArray, offset: int, shape: Sequence[int]) -> CudaArray:
+        shape = tuple(shape)
+        return a.seen_as(
+            shape, tuple(n * a.element_strides[0] for n in c_strides(shape)), offset * a.element_strides[0]
+        )
+
+    def assign(self, view: CudaArray, values: Any) -> None:
+        values = self._operand(values, view.dtype)
+        copy(self, view, self.broadcast_to(values, view.shape))
+
+    # ---- operands
+
+    def _own(self, a: Any) -> None:
+        """Raise unless `a` is an array of this device."""
+        if not isinstance(a, CudaArray):
+            raise TypeError(
+                f"{self}: got a {type(a).__module__}.{type(a).__name__} in host memory\n"
+                f"  expected an array on {self}\n"
+                f"  copy it there first: device.asarray(array), or tensor.to({self.name!r})"
+            )
+        if a.device is not self:
+            raise ValueError(
+                f"{self}: got an array on {a.device}\n  expected one on {self}\n  move it: tensor.to({self.name!r})"
+            )
+
+    def _operand(self, a: Any, dtype: np.dtype) -> CudaArray:
+        """An operand as an array of `dtype`; Python numbers become constants."""
+        if isinstance(a, (bool, int, float, np.generic)):
+            number = dtype.type(a)
+            key = dtype, number.tobytes()
+            found = self._constants.get(key)
+            if found is None:
+                if len(self._constants) >= _CONSTANTS_KEPT:
+                    self._constants.clear()
+                found = self._constants[key] = self.asarray(number)
+            return found
+        self._own(a)
+        return self.cast(a, dtype)
+
+    def _common(self, *operands: Any) -> np.dtype:
+        """The dtype of a result, by NumPy's rules."""
+        for a in operands:
+            if not isinstance(a, (CudaArray, bool, int, float, np.generic)):
+                self._own(a)
+        return np.result_type(*[a.dtype if isinstance(a, (CudaArray, np.generic)) else a for a in operands])
+
+    # ---- elementwise, one operand
+
+    negative, absolute, sign = map(_unary, ("negative", "absolute", "sign"))
+    exp, log, sqrt, tanh, sigmoid, _relu = map(_function, ("exp", "log", "sqrt", "tanh", "sigmoid", "relu"))
+
+    def relu(self, a: CudaArray) -> CudaArray:
+        return self.maximum(a, 0) if a.dtype.kind != "f" else self._relu(a)
+
+    # ---- elementwise, two and three operands
+
+    add, subtract, multiply, divide = map(_arithmetic, ("add", "subtract", "multiply", "divide"))
+    maximum, minimum, _power = map(_arithmetic, ("maximum", "minimum", "power"))
+    equal, not_equal, less = map(_comparison, ("equal", "not_equal", "less"))
+    less_equal, greater, greater_equal = map(_comparison, ("less_equal", "greater", "greater_equal"))
+
+    def power(self, a: Any, b: Any) -> CudaArray:
+        if isinstance(b, int) and b < 0 and a.dtype.kind in "iu":
+            raise ValueError("power: integers to negative powers are not integers\n  convert to floats first")
+        return self._power(a, b)
+
+    def where(self, condition: Any, a: Any, b: Any) -> CudaArray:
+        dtype = self._common(a, b)
+        operands = self._operand(condition, BOOL), self._operand(a, dtype), self._operand(b, dtype)
+        return elementwise(self, "primitives/compare.cu", "where", operands, dtype, dtype)
+
+    def clip(self, a: CudaArray, low: float | None, high: float | None) -> CudaArray:
+        self._own(a)
+        smallest, largest = (-np.inf, np.inf) if a.dtype.kind == "f" else (np.iinfo(a.dtype).min, np.iinfo(a.dtype).max)
+        number = accumulator(a.dtype).type
+        # Rounded to the dtype of `a` first: a float16 is held below the float16 next to `high`, as in NumPy.
+        limits = [
+            number(a.dtype.type(x)) for x in (smallest if low is None else low, largest if high is None else high)
+        ]
+        return elementwise(self, "primitives/arithmetic.cu", "clip", (a,), a.dtype, a.dtype, *limits)
+
+    # ---- reductions
+
+    def sum(self, a: CudaArray, axis: tuple[int, ...] | None, keepdims: bool) -> CudaArray:
+        if a.dtype.kind in "biu":  # as NumPy, which sums small integers in large ones
+            a = self.cast(a, np.uint64 if a.dtype.kind == "u" else np.int64)
+        return self._reduce("sum", a, axis, keepdims, a.dtype)
+
+    def max(self, a: CudaArray, axis: tuple[int, ...] | None, keepdims: bool) -> CudaArray:
+        return self._reduce("max", a, axis, keepdims, a.dtype)
+
+    def argmax(self, a: CudaArray, axis: int) -> CudaArray:
+        return self._reduce("argmax", a, (axis,), False, np.dtype(np.int64))
+
+    def _reduce(
+        self, name: str, a: CudaArray, axis: tuple[int, ...] | None, keepdims: bool, result: np.dtype
+    ) -> CudaArray:
+        self._own(a)
+        axes = tuple(range(a.ndim)) if axis is None else axis
+        shape: tuple[int, ...] = tuple(
+            1 if d in axes else n for d, n in enumerate(a.shape) if keepdims or d not in axes
+        )
+        operands: int = prod([a.shape[d] for d in axes])
+        if operands == 0:
+            if name != "sum" and 0 not in shape:
+                raise ValueError(f"{name}: zero elements along axis {axes} of shape {a.shape}\n  expected at least one")
+            return self.full(shape, 0, result)
+        return self.reshape(reduce(self, name, a, axes, result), shape)
+
+    # ---- products, softmax
+
+    def matmul(self, a: CudaArray, b: CudaArray) -> CudaArray:
+        self._own(a)
+        self._own(b)
+        dtype = self._common(a, b)
+        return products.matmul(self, self.cast(a, dtype), self.cast(b, dtype))
+
+    def softmax(self, a: CudaArray, axis: int) -> CudaArray:
+        return self._along(a, axis, "softmax")
+
+    def log_softmax(self, a: CudaArray, axis: int) -> CudaArray:
+        return self._along(a, axis, "log_softmax")
+
+    def _along(self, a: CudaArray, axis: int, kernel: str) -> CudaArray:
+        self._own(a)
+        order = (*(d for d in range(a.ndim) if d != axis), axis)
+        y = softmax(self, kernel, self.contiguous(self.transpose(a, order)))
+        return self.transpose(y, tuple(int(d) for d in np.argsort(order)))
+
+    # ---- shapes
+
+    def reshape(self, a: CudaArray, shape: Sequence[int]) -> CudaArray:
+        sizes = [int(n) for n in shape]
+        if -1 in sizes:
+            rest = prod(n for n in sizes if n != -1)
+            sizes[sizes.index(-1)] = a.size // rest if rest else 0
+        if prod(sizes) != a.size:
+            raise ValueError(f"cannot reshape array of size {a.size} into shape {tuple(shape)}")
+        return self.contiguous(a).seen_as(tuple(sizes), c_strides(sizes))
+
+    def transpose(self, a: CudaArray, axes: tuple[int, ...]) -> CudaArray:
+        return a.seen_as(tuple(a.shape[d] for d in axes), tuple(a.element_strides[d] for d in axes))
+
+    def broadcast_to(self, a: CudaArray, shape: Sequence[int]) -> CudaArray:
+        shape = tuple(shape)
+        if a.shape == shape:
+            return a
+        if np.broadcast_shapes(a.shape, shape) != shape:
+            raise ValueError(f"cannot broadcast an array of shape {a.shape} to shape {shape}")
+        return a.seen_as(shape, broadcast_strides(a.shape, a.element_strides, shape))
+
+    def concatenate(self, arrays: Sequence[CudaArray], axis: int) -> CudaArray:
+        for a in arrays:
+            self._own(a)
+        first = arrays[0]
+        rests = {a.shape[:axis] + a.shape[axis + 1 :] for a in arrays}
+        if len(rests) != 1:
+            raise ValueError(
+                f"concatenate: shapes {', '.join(str(a.shape) for a in arrays)} differ in more than axis {axis}"
+            )
+        total = sum(a.shape[axis] for a in arrays)
+        y = self.empty((*first.shape[:axis], total, *first.shape[axis + 1 :]), self._common(*arrays))
+        start = 0
+        for a in arrays:
+            copy(self, y.seen_as(a.shape, y.element_strides, start * y.element_strides[axis]), a)
+            start += a.shape[axis]
+        return y
+
+    # ---- indexing
+
+    def getitem(self, a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
+        self._own(a)
+        if indexing.is_basic(index):
+            return indexing.view(a, index)
+        return indexing.gather(self, self.contiguous(a), index)
+
+    def scatter_add(self, shape: Sequence[int], index: tuple[Any, ...], values: CudaArray) -> CudaArray:
+        self._own(values)
+        shape = tuple(shape)
+        if indexing.is_basic(index):
+            y = self.full(shape, 0, values.dtype)
+            self.assign(indexing.view(y, index), values)
+            return y
+        return indexing.scatter_add(self, shape, index, self.contiguous(values))

@@ -1,6 +1,6 @@
 """What the `cuda` device needs from below: memory, modules compiled from CUDA C++, launches, matrix products.
 
-Two drivers offer it: `pycuda_driver.py` (an NVIDIA GPU) and `sim/driver.py` (the simulator). Addresses are plain
+Two drivers offer it: `gpu/driver.py` (an NVIDIA GPU) and `sim/driver.py` (the simulator). Addresses are plain
 integers; work handed to a driver runs in order, and may still be running when a call returns.
 """
 
@@ -38,9 +38,9 @@ class Buffer(Protocol):
 
 
 class Kernel(Protocol):
-    """A ``__global__`` function of a module.
+    """A CUDA kernel: a ``__global__`` function of a module.
 
-    Arguments are objects with an integer ``ptr`` (a device array, a `Buffer`) or None (null) for pointers, NumPy
+    Its arguments are objects with an integer ``ptr`` (a device array, a `Buffer`) or None (null) for pointers, NumPy
     scalars of exactly the parameter's type for numbers, and NumPy structured scalars (``np.void``, laid out as in C)
     for structs.
     """
@@ -74,7 +74,7 @@ class Driver(Protocol):
     """Everything a `minirnn.devices.cuda.device.Cuda` asks for."""
 
     name: str
-    """Of the device: "cuda" or "cuda-sim"."""
+    """The name of the device: "cuda" or "cuda-sim"."""
     limits: Limits
     launches: int
     """Kernels launched so far, products included; a recording that is run counts once."""
@@ -98,18 +98,12 @@ class Driver(Protocol):
     def module(self, source: str, name: str, options: Sequence[str] = ()) -> Module:
         """Compile CUDA C++ text; `options` are ``-DNAME=VALUE``. ``#include`` finds the files of `kernels/`.
 
-        Compiled once per (source, name, options), kept on disk. Raises `CompileError`, which quotes `name` and line.
+        Each (source, name, options) is compiled once and kept on disk. Raises `CompileError`, which quotes `name` and
+        the line.
         """
         ...
 
-    def gemm(
-        self,
-        a: Matrix,
-        b: Matrix,
-        c: Matrix,
-        beta: float = 0.0,
-        batch: int = 1,
-    ) -> None:
+    def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
         """c = a @ b + beta * c, `batch` times over. Float16 is multiplied and summed in float32."""
         ...
 
@@ -117,7 +111,7 @@ class Driver(Protocol):
         """Note what `work()` hands to this driver in this thread; nothing of it is run.
 
         Kernels, products, `memset` and `d2d` are noted with the addresses they are given: whoever runs the recording
-        sees to it that the memory there is still his. Raises `NotRecordable` if `work` asks for anything else, or if
+        sees to it that the memory there is still theirs. Raises `NotRecordable` if `work` asks for anything else, or if
         this driver cannot record.
         """
         ...

@@ -9,8 +9,8 @@ from typing import Any
 class FreeBlocks:
     """Blocks by size; of each size the one with the lowest address is taken first.
 
-    A program whose iterations make and drop the same arrays then finds them at the same addresses in every iteration,
-    in whatever order it dropped them: what `recordings.py` lives on. (With the last freed block first, each iteration
+    So a program whose iterations make and drop the same arrays finds them at the same addresses in every iteration, in
+    whatever order it dropped them: `recordings.py` lives on that. (If the last freed block came first, each iteration
     would shuffle the addresses of the one before.)
     """
 
@@ -35,7 +35,7 @@ class FreeBlocks:
         return heappop(found)
 
     def take_all(self) -> list[tuple[int, int, Any]]:
-        """Size, address and whatever else of every block."""
+        """The size and address of every block, and what was put there with it."""
         taken, self._by_size = self._by_size, {}  # what the garbage collector brings meanwhile is in the new one
         found = [(size, *entry) for size, entries in taken.items() for entry in entries]
         nbytes = sum(size for size, _, _ in found)

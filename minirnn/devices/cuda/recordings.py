@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 VARIABLE = "MINIRNN_CUDA_GRAPHS"
 KEPT = 64
-"""Recordings, and loops seen once, that are remembered; the one unused for longest goes first."""
+"""How many recordings, and loops seen once, are remembered; the one unused for longest goes first."""
 ONCE, NEVER = "seen once", "not to be recorded"
-"""What is known of a loop without a recording."""
+"""What may be known of a loop without a recording."""
 
 
 class Recordings:
@@ -60,7 +60,7 @@ class Recordings:
             work()
             return
         tf32 = getattr(self.driver, "tf32", None)
-        places = tuple([None if a is None else (a.ptr, a.shape, a.steps, a.dtype) for a in arrays])
+        places = tuple([None if a is None else (a.ptr, a.shape, a.element_strides, a.dtype) for a in arrays])
         key = name, tf32, *numbers, places
         recording = self._find(name, key, work)
         if recording is None:

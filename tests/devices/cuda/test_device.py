@@ -12,9 +12,9 @@ import pytest
 import minirnn as mr
 from minirnn import devices
 from minirnn.devices import DeviceUnavailable
-from minirnn.devices.cuda.array import CudaArray, c_steps, is_contiguous
+from minirnn.devices.cuda.array import CudaArray, c_strides, is_contiguous
 from minirnn.devices.cuda.driver import CompileError, OutOfDeviceMemory
-from minirnn.devices.cuda.launch.primitives.elementwise import broadcast, cells, layout
+from minirnn.devices.cuda.launch.primitives.elementwise import broadcast, cells, views
 from minirnn.devices.cuda.launch.primitives.reduce import threads_for
 from minirnn.devices.cuda.launch.sources import C_TYPES, VARIANTS, accumulator, text
 
@@ -39,23 +39,23 @@ def test_views_share_memory_and_nothing_is_launched_for_them(on: Any) -> None:
     ]
     assert on.driver.launches == before
     assert all(v.buffer is a.buffer for v in seen)
-    assert seen[0].steps == (1, 12, 4) and seen[0].strides == (8, 96, 32)
-    assert seen[2].steps == (0, 12, 4, 1)
-    assert seen[3].steps[0] == -8 and seen[3].ptr == a.ptr + 8 * (12 + 8)
+    assert seen[0].element_strides == (1, 12, 4) and seen[0].strides == (8, 96, 32)
+    assert seen[2].element_strides == (0, 12, 4, 1)
+    assert seen[3].element_strides[0] == -8 and seen[3].ptr == a.ptr + 8 * (12 + 8)
     assert not on.transpose(a, (2, 0, 1)).contiguous and on.reshape(a, (6, 4)).contiguous
 
 
 def test_contiguity_does_not_depend_on_axes_of_length_one_or_zero() -> None:
-    assert c_steps((2, 3, 4)) == (12, 4, 1)
+    assert c_strides((2, 3, 4)) == (12, 4, 1)
     assert is_contiguous((1, 3), (77, 1)) and is_contiguous((0, 3), (5, 9)) and is_contiguous((), ())
     assert not is_contiguous((2, 3), (1, 2)) and not is_contiguous((2,), (-1,))
 
 
-def test_a_layout_merges_axes_that_lie_behind_each_other_in_every_array() -> None:
+def test_views_merge_axes_that_lie_behind_each_other_in_every_array() -> None:
     def axes(*arguments: Any) -> tuple[Any, ...]:
-        found = layout(*arguments)
+        found = views(*arguments)
         n = int(found["axes"])
-        return int(found["size"]), tuple(found["shape"][:n]), tuple(tuple(s[:n]) for s in found["step"])
+        return int(found["size"]), tuple(found["shape"][:n]), tuple(tuple(s[:n]) for s in found["stride"])
 
     assert axes((2, 3, 4), (12, 4, 1), (12, 4, 1)) == (24, (24,), ((1,), (1,), (0,), (0,)))
     assert axes((2, 3, 4), (12, 4, 1), (0, 4, 1)) == (24, (2, 12), ((12, 1), (0, 1), (0, 0), (0, 0)))

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from minirnn.devices.cuda.gpu.driver import KERNELS, for_nvcc
+from minirnn.devices.cuda.gpu.compiler import KERNELS, for_nvcc
 from minirnn.devices.cuda.launch import sources
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")  # Turing, Ampere, Hopper

@@ -16,11 +16,11 @@ from minirnn import toolchain
 from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.cuda.driver import Buffer, LaunchError, Matrix
 
-HALF, SINGLE, DOUBLE = (np.dtype(name) for name in ("float16", "float32", "float64"))
-CUDA_TYPES = {SINGLE: 0, DOUBLE: 1, HALF: 2}
+HALF, FLOAT, DOUBLE = (np.dtype(name) for name in ("float16", "float32", "float64"))
+CUDA_TYPES = {FLOAT: 0, DOUBLE: 1, HALF: 2}
 """dtype -> CUDA_R_32F, CUDA_R_64F, CUDA_R_16F of NVIDIA's library_types.h."""
-SUPPORTED = {(HALF, HALF), (HALF, SINGLE), (SINGLE, SINGLE), (DOUBLE, DOUBLE)}
-"""dtypes of (a and b, c)."""
+SUPPORTED = {(HALF, HALF), (HALF, FLOAT), (FLOAT, FLOAT), (DOUBLE, DOUBLE)}
+"""The dtypes of (a and b, c) that cuBLAS multiplies here."""
 WORKSPACE = {9: 32 << 20}
 """Bytes that NVIDIA advises, by major compute capability; 4 MiB for all others."""
 
@@ -33,7 +33,7 @@ class Cublas:
     stream : int
         Handle of the stream on which the products run.
     alloc : callable
-        Device memory of so many bytes, for the workspace.
+        Gives device memory of so many bytes, for the workspace.
     capability : tuple of int
         The GPU's compute capability.
 
@@ -71,9 +71,10 @@ class Cublas:
         m, n, k = c.cols, c.rows, a.cols  # of c.T, read in columns
         if m == 0 or n == 0 or batch == 0:
             return
-        cublas, factor = self._cublas, DOUBLE if c.dtype == DOUBLE else SINGLE
-        single = cublas.ComputeType.COMPUTE_32F_FAST_TF32 if tf32 and a.dtype == SINGLE else None
-        compute = single or (cublas.ComputeType.COMPUTE_64F if factor is DOUBLE else cublas.ComputeType.COMPUTE_32F)
+        cublas, factor = self._cublas, DOUBLE if c.dtype == DOUBLE else FLOAT
+        compute = cublas.ComputeType.COMPUTE_64F if factor is DOUBLE else cublas.ComputeType.COMPUTE_32F
+        if tf32 and a.dtype == FLOAT:
+            compute = cublas.ComputeType.COMPUTE_32F_FAST_TF32
         first = [b.ptr, CUDA_TYPES[b.dtype], width(b)]
         second = [a.ptr, CUDA_TYPES[a.dtype], width(a)]
         result = [c.ptr, CUDA_TYPES[c.dtype], width(c)]
@@ -85,20 +86,9 @@ class Cublas:
         operations = (cublas.Operation.T if x.transposed else cublas.Operation.N for x in (b, a))
         try:
             call(
-                self._handle,
-                *operations,
-                m,
-                n,
-                k,
-                self._factor(factor, 1.0),
-                *first,
-                *second,
-                self._factor(factor, beta),
-                *result,
-                *batches,
-                compute,
-                cublas.GemmAlgo.DEFAULT,
-            )
+                self._handle, *operations, m, n, k, self._factor(factor, 1.0), *first, *second,
+                self._factor(factor, beta), *result, *batches, compute, cublas.GemmAlgo.DEFAULT,
+            )  # fmt: skip
         except cublas.cuBLASError as error:
             raise LaunchError(
                 f"product of ({a.rows}, {a.cols}) and ({b.rows}, {b.cols}), {a.dtype}: {error}"

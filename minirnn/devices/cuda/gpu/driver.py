@@ -7,13 +7,11 @@ and ours there. It is made current in the calling thread for the length of each 
 from __future__ import annotations
 
 import atexit
-import hashlib
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,23 +19,15 @@ import numpy as np
 from minirnn import toolchain
 from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.cuda.arguments import Packer
-from minirnn.devices.cuda.driver import (
-    CompileError,
-    LaunchError,
-    Limits,
-    Matrix,
-    NotRecordable,
-)
+from minirnn.devices.cuda.driver import LaunchError, Limits, Matrix, NotRecordable
+from minirnn.devices.cuda.gpu.compiler import Compiler
 from minirnn.devices.cuda.gpu.cublas import Cublas
 from minirnn.devices.cuda.gpu.graph import Graph
 from minirnn.devices.cuda.gpu.memory import Buffer, Memory
 from minirnn.devices.cuda.gpu.occupancy import LoadedTwice
 
-KERNELS = Path(__file__).parents[1] / "kernels"
-FLAGS = ("-std=c++17", "-lineinfo", "-diag-suppress=186")
-"""Of every compilation. 186: "pointless comparison of unsigned integer with zero", in files for all number types."""
 COPIED = 1 << 20
-"""Up to so many bytes are copied on the host first, so that `h2d` need not wait; for more, the copy costs more."""
+"""Up to this many bytes are copied on the host first, so that `h2d` need not wait; beyond, the copy costs more."""
 NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: other libraries' work on the default stream is no business of a recording
 LATE = (
     "a kernel's error can show in a later call: with MINIRNN_DEBUG=1 each launch is waited for, and the one that"
@@ -46,7 +36,7 @@ LATE = (
 
 
 class PyCudaDriver:
-    """A GPU: the first one that CUDA_VISIBLE_DEVICES lets us see. See `driver.Driver` for the methods.
+    """A GPU: the first one that CUDA_VISIBLE_DEVICES lets us see. The methods are those of `cuda.driver.Driver`.
 
     Attributes
     ----------
@@ -64,12 +54,14 @@ class PyCudaDriver:
     name = "cuda"
 
     def __init__(self) -> None:
-        self._drv = drv = _import_pycuda()
+        drv, compiler = _import_pycuda()
+        self._drv = drv
         try:
             drv.init()
             device = drv.Device(0)
             self._current = _Current(drv, device.retain_primary_context())
             self.limits = limits_of(drv, device)
+            self._compiler = Compiler(drv, compiler, self.limits.compute_capability)
             with self._current:
                 self._stream = drv.Stream()
                 self._aside = drv.Stream(NON_BLOCKING)
@@ -151,26 +143,9 @@ class PyCudaDriver:
             with self._lock:
                 found = self._modules.get(key)
                 if found is None:
-                    found = self._modules[key] = self._compile(*key)
+                    with self._current:
+                        found = self._modules[key] = _Module(self, *self._compiler.load(*key), name)
         return found
-
-    def _compile(self, source: str, name: str, options: tuple[str, ...]) -> _Module:
-        drv, what = self._drv, (source, name, options, self.limits.compute_capability)
-        with self._current:
-            try:
-                try:
-                    binary = compile_cubin(*what)
-                    loaded = drv.module_from_buffer(binary)
-                except (drv.LogicError, OSError):  # a file of the cache that was cut off, or a folder we can't write to
-                    binary = compile_cubin(*what, cached=False)
-                    loaded = drv.module_from_buffer(binary)
-            except drv.CompileError as error:
-                said = "\n".join(text.strip() for text in (error.stdout, error.stderr) if text)
-                chosen = " ".join(options) or "no options"
-                raise CompileError(f"{name} does not compile with {chosen}\n{said or error}") from error
-            except OSError as error:
-                raise CompileError(f"{name}: nvcc cannot be run: {error}\n  try: minirnn doctor") from error
-        return _Module(self, loaded, binary, name)
 
     def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
         with self._current:
@@ -217,7 +192,7 @@ class PyCudaDriver:
         """Give everything back; for the end of the process. The driver must not be used afterwards."""
         if not self._current.alive:
             return
-        # After a fault nothing of this works any more, and the process ends anyway.
+        # Nothing of this works any more after a fault, and the process ends anyway.
         with suppress(Exception), self._current:
             self._stream.synchronize()
             self._flying.clear()
@@ -230,7 +205,7 @@ class PyCudaDriver:
 
 
 class _Current:
-    """``with``: the GPU's context is current in this thread, and PyCUDA's errors come out as `LaunchError`."""
+    """Inside ``with`` the GPU's context is current in this thread, and PyCUDA's errors come out as `LaunchError`."""
 
     def __init__(self, drv: Any, context: Any) -> None:
         self.error, self.context = drv.Error, context
@@ -259,7 +234,7 @@ class _Current:
 
 
 class _Here(threading.local):
-    """Where this thread's work goes: to the stream of all, or to the one from which a graph is taken down."""
+    """Where this thread's work goes: to the stream of all, or to the stream from which a graph is recorded."""
 
     def __init__(self, stream: Any) -> None:
         self.stream, self.recording = stream, False
@@ -289,7 +264,7 @@ class _Recording:
 
 
 class _Module:
-    def __init__(self, driver: PyCudaDriver, module: Any, binary: bytes, name: str) -> None:
+    def __init__(self, driver: PyCudaDriver, binary: bytes, module: Any, name: str) -> None:
         self._driver, self._module, self._binary, self._name = driver, module, binary, name
         self._twin: LoadedTwice | None = None
 
@@ -318,7 +293,7 @@ class _Kernel:
         self._shared = 0  # dynamic shared memory that CUDA was told of
 
     def __call__(self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0) -> None:
-        # Some thousand calls a second: so without the `with` of all others.
+        # There are some thousand calls a second, so this one does without the `with` of all others.
         parameters = self._pack(args)
         grid, block = tuple(map(int, grid)), tuple(map(int, block))
         self._driver.launches += 1
@@ -344,20 +319,20 @@ class _Kernel:
         return self._module.blocks_per_multiprocessor(self.name, threads, shared) * self._driver.limits.multiprocessors
 
 
-def _import_pycuda() -> Any:
-    """The module ``pycuda.driver``; raises `DeviceUnavailable` for the first thing that is missing."""
+def _import_pycuda() -> tuple[Any, Any]:
+    """``pycuda.driver`` and ``pycuda.compiler``. Raises `DeviceUnavailable` for the first thing that is missing."""
     for tool in toolchain.for_a_gpu():
         if tool.found is None:
             raise DeviceUnavailable(f"cuda: {tool.name} {toolchain.missing(tool)}")
     try:
-        import pycuda.compiler
-        import pycuda.driver
+        import pycuda.compiler as compiler
+        import pycuda.driver as drv
     except ImportError as error:
         raise DeviceUnavailable(
             f"cuda: PyCUDA cannot be imported: {error}\n  it was built for another Python, NumPy or CUDA; to build it"
             f" anew: {toolchain.pip()} install --force-reinstall --no-cache-dir --no-deps pycuda"
         ) from error
-    return pycuda.driver
+    return drv, compiler
 
 
 def limits_of(drv: Any, device: Any) -> Limits:
@@ -373,34 +348,6 @@ def limits_of(drv: Any, device: Any) -> Limits:
         simulated=False,
         warp=ask(names.WARP_SIZE),
     )
-
-
-def compile_cubin(
-    source: str, name: str, options: Sequence[str], capability: tuple[int, int], cached: bool = True
-) -> bytes:
-    """Machine code for a GPU, from PyCUDA's disk cache or else from nvcc. Errors name the file and line of `name`."""
-    from pycuda.compiler import compile
-
-    text, flags = for_nvcc(source, name, options)
-    major, minor = capability
-    return compile(
-        text,
-        options=flags,
-        no_extern_c=True,
-        arch=f"sm_{major}{minor}",
-        cache_dir=None if cached else False,
-        include_dirs=[str(KERNELS)],
-    )
-
-
-def for_nvcc(source: str, name: str, options: Sequence[str]) -> tuple[str, list[str]]:
-    """The text and the flags with which a kernel file is compiled."""
-    # For a source that has "#include" in it, PyCUDA runs nvcc's preprocessor each time to make the key of its cache.
-    # Spelled like this it does not, and a hash of all files that may be included takes that place in the key.
-    text = f'#line 1 "{name}"\n' + source.replace("#include", "# include")
-    files = b"".join(path.read_bytes() for path in sorted(KERNELS.rglob("*.cuh")))
-    headers = hashlib.sha256(files).hexdigest()[:16]
-    return text, [*FLAGS, *options, f"-DMINIRNN_HEADERS={headers}"]
 
 
 def _check_contiguous(host: np.ndarray) -> None:

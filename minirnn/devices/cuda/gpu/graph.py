@@ -1,6 +1,6 @@
-"""A CUDA graph: launches taken down from a stream once, then given to the GPU in a single call.
+"""A CUDA graph: launches recorded from a stream once, then given to the GPU in a single call.
 
-PyCUDA has no graphs; these are the driver's own functions. Use them while the GPU's context is current.
+PyCUDA has no graphs; these are the driver's own functions. Call them while the GPU's context is current.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ class Memory:
     Parameters
     ----------
     name : str
-        Of the device, for errors.
+        The name of the device, for errors.
     drv : module
         ``pycuda.driver``.
     current : context manager
@@ -24,7 +24,7 @@ class Memory:
     Attributes
     ----------
     held_bytes : int
-        Of all arrays, and of freed ones that wait for the next of their size.
+        Bytes of all arrays, and of freed ones that wait for the next of their size.
     """
 
     def __init__(self, name: str, drv: Any, current: Any) -> None:

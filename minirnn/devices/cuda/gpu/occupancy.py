@@ -14,7 +14,7 @@ MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
 class LoadedTwice:
-    """A compiled module, for questions alone. Use it while the GPU's context is current."""
+    """A compiled module that only answers questions. Use it while the GPU's context is current."""
 
     def __init__(self, binary: bytes) -> None:
         self._binary = binary
@@ -22,7 +22,7 @@ class LoadedTwice:
         call("cuModuleLoadData", ctypes.byref(self._module), binary)
 
     def blocks_per_multiprocessor(self, kernel: str, threads: int, shared: int) -> int:
-        """Blocks of `threads` threads with `shared` bytes of dynamic shared memory each."""
+        """How many blocks of `threads` threads with `shared` bytes of dynamic shared memory each it holds."""
         function, blocks = ctypes.c_void_p(), ctypes.c_int()
         call("cuModuleGetFunction", ctypes.byref(function), self._module, kernel.encode())
         call("cuFuncSetAttribute", function, ctypes.c_int(MAX_DYNAMIC_SHARED), ctypes.c_int(shared))

@@ -6,7 +6,7 @@
 // The number of this block in its cluster.
 __device__ inline int cluster_rank() { return blockIdx.x % CLUSTER; }
 
-// Where block `rank` of the cluster has what this block has at p, in shared memory.
+// The place in the shared memory of block `rank` of the cluster that corresponds to p in this block's.
 template <class T>
 __device__ inline T *in_block(T *p, int rank) {
     return (T *)__cluster_map_shared_rank(p, (unsigned)rank);

@@ -1,4 +1,4 @@
-// How the blocks of one grid tell each other numbers while all of them run: messages in global memory.
+// Messages in global memory, by which the blocks of one grid tell each other numbers while all of them run.
 //
 // A message is a number and its tag. They lie in one 8-byte word (double: two words, half a number each), and such a
 // word is written and read as a whole. So who finds the tag it waits for has the number too: no fence, no barrier, no
@@ -64,7 +64,7 @@ __device__ inline bool has(const Message &message, u32 tag) {
     return complete;
 }
 
-// The patience of a thread, and where it says that it lost it.
+// How long a thread waits, and where it says that it gave up.
 struct Watch {
     u32 *error;  // of the launch: 0, or the first tag that was missed
     u32 polls;   // looks at one message before giving up
@@ -87,4 +87,17 @@ __device__ inline real await(const Message *from, Message message, u32 tag, Watc
     real number;
     unpack(message.word, number);
     return number;
+}
+
+// Calls use(n, number) for the first `count` of N messages that lie `stride` apart. All are looked at before the first
+// is waited for.
+template <int N, class Use>
+__device__ void receive(const Message *from, i64 stride, int count, u32 tag, Watch &watch, Use use) {
+    Message found[N];
+#pragma unroll
+    for (int n = 0; n < N; n++)
+        if (n < count) found[n] = look(from + n * stride);
+#pragma unroll
+    for (int n = 0; n < N; n++)
+        if (n < count) use(n, await(from + n * stride, found[n], tag, watch));
 }

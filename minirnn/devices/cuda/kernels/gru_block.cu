@@ -1,7 +1,8 @@
 // The GRU of GRUBlockCell: the elementwise parts of one step, and of its gradient. Float16 arrives as float32.
 // Formulas: minirnn/ops/gru_block.py. The same lines in NumPy: minirnn/devices/cpu/gru_block.py.
 //
-//   H units, B rows of a batch; states and gates are (B, H); r and u lie side by side in z_ru, b_ru and d_r_bar_u_bar (.., 2H)
+//   H units, B rows of a batch; states and gates are (B, H)
+//   r and u lie side by side in z_ru, b_ru and d_r_bar_u_bar (.., 2H)
 //   one thread = one unit of one row
 // The candidate's product needs the reset gate, and the reset gate's gradient a product with the candidate's: hence two
 // launches forward and two backward, with the products between them.
@@ -37,8 +38,9 @@ extern "C" __global__ void gru_block_cell(int B, int H, const real *z_c, const r
 }
 
 // The bars that need no product: d_c_bar (B, H), and d_u_bar, the second half of d_r_bar_u_bar
-extern "C" __global__ void gru_block_cell_grad_candidate(int B, int H, const real *h_prev_, const real *u_, const real *c_,
-                                                         const real *d_h_, real *d_c_bar, real *d_r_bar_u_bar) {
+extern "C" __global__ void gru_block_cell_grad_candidate(int B, int H, const real *h_prev_, const real *u_,
+                                                         const real *c_, const real *d_h_, real *d_c_bar,
+                                                         real *d_r_bar_u_bar) {
     const int row = cell_row(), unit = cell_unit();
     if (row >= B || unit >= H) return;
     const i64 k = (i64)row * H + unit;

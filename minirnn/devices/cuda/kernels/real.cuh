@@ -1,6 +1,6 @@
 // The element type of a kernel. Every .cu file here is compiled once for each type it is used with:
 //   -DREAL=float   what lies in memory: half, float, double, or an integer type
-//   -DACC=float    in what the kernel computes: float where REAL is half, int where it is a smaller integer, else the same
+//   -DACC=float    what the kernel computes in: float for half, int for smaller integers, else the same as REAL
 #pragma once
 #include <cuda_fp16.h>
 
@@ -15,10 +15,12 @@ typedef unsigned long long u64;
 typedef REAL real;
 typedef ACC acc;
 
-// The element this thread works on, where one thread = one element of `n`.
+// The element that this thread works on, where one thread = one element.
 __device__ inline i64 element() { return (i64)blockIdx.x * blockDim.x + threadIdx.x; }
 
-// The cell this thread works on, where one thread = one unit of one row of a batch: units along x, rows along y. The grid
-// has rows first, because only its first axis may be longer than 65535.
+// The cell that this thread works on, where one thread = one unit of one row of a batch: units along x, rows along y.
+// The grid has rows first, because only its first axis may be longer than 65535.
 __device__ inline int cell_row() { return blockIdx.x * blockDim.y + threadIdx.y; }
 __device__ inline int cell_unit() { return blockIdx.y * blockDim.x + threadIdx.x; }
+
+__device__ inline acc larger(acc a, acc b) { return a != a || a > b ? a : b; }  // NaN wins

@@ -24,25 +24,47 @@ struct Weights {
     Vector *more;  // of this warp, in shared memory: [chunk][row][lane]
     int chunks;    // in all
 
+    // `beyond`: shared memory of the block for what registers do not hold, if there are more than CHUNKS chunks
+    __device__ Weights(int chunks = CHUNKS, Vector *beyond = nullptr)
+        : more(beyond + warp_number() * (chunks - CHUNKS) * N * 32), chunks(chunks) {}
+
     // `weight(n, k)` is element k of row n, or 0 beyond its end
     template <class Source>
     __device__ void load(Source weight) {
-        const int lane = lane_number();
 #pragma unroll
         for (int chunk = 0; chunk < CHUNKS; chunk++)
 #pragma unroll
-            for (int n = 0; n < N; n++)
-#pragma unroll
-                for (int e = 0; e < WIDTH; e++)
-                    kept[chunk][n].element[e] = weight(n, (chunk * 32 + lane) * WIDTH + e);
+            for (int n = 0; n < N; n++) load(kept[chunk][n], weight, chunk, n);
         for (int chunk = CHUNKS; chunk < chunks; chunk++)
-            for (int n = 0; n < N; n++)
-                for (int e = 0; e < WIDTH; e++)
-                    at(chunk, n).element[e] = weight(n, (chunk * 32 + lane) * WIDTH + e);
+            for (int n = 0; n < N; n++) load(at(chunk, n), weight, chunk, n);
+    }
+
+    template <class Source>
+    static __device__ void load(Vector &vector, Source weight, int chunk, int n) {
+#pragma unroll
+        for (int e = 0; e < WIDTH; e++) vector.element[e] = weight(n, (chunk * 32 + lane_number()) * WIDTH + e);
     }
 
     __device__ Vector &at(int chunk, int n) const { return more[((chunk - CHUNKS) * N + n) * 32 + lane_number()]; }
 };
+
+// Two tiles of ROWS vectors in shared memory, used in turn, as zeros. length: of a vector
+__device__ inline void clear_tiles(Vector *tiles, int length) {
+    for (int k = threadIdx.x; k < 2 * ROWS * length * WIDTH; k += blockDim.x) ((real *)tiles)[k] = 0;
+}
+
+// Adds to the sums what one chunk of the weights gives. vectors: this lane's part of that chunk, `length` apart
+template <int N, int PADDED>
+__device__ void add_chunk(const Vector (&weights)[N], const Vector *vectors, int length, real (&sum)[ROWS * PADDED]) {
+#pragma unroll
+    for (int b = 0; b < ROWS; b++) {
+        const Vector x = vectors[b * length];
+#pragma unroll
+        for (int n = 0; n < N; n++)
+#pragma unroll
+            for (int e = 0; e < WIDTH; e++) sum[b * PADDED + n] += weights[n].element[e] * x.element[e];
+    }
+}
 
 // Sums of this lane: sum[b][n] of row n times vector b. PADDED: N, or more for a power of two; what is added stays 0.
 template <int N, int PADDED>
@@ -52,28 +74,13 @@ __device__ void multiply(const Weights<N> &weights, const Vector *vectors, real 
     for (int k = 0; k < ROWS * PADDED; k++) sum[k] = 0;
 #pragma unroll
     for (int chunk = 0; chunk < CHUNKS; chunk++)
-#pragma unroll
-        for (int b = 0; b < ROWS; b++) {
-            const Vector x = vectors[b * length + chunk * 32 + lane];
-#pragma unroll
-            for (int n = 0; n < N; n++)
-#pragma unroll
-                for (int e = 0; e < WIDTH; e++)
-                    sum[b * PADDED + n] += weights.kept[chunk][n].element[e] * x.element[e];
-        }
+        add_chunk<N, PADDED>(weights.kept[chunk], vectors + chunk * 32 + lane, length, sum);
 #pragma unroll 1  // registers are scarce
     for (int chunk = CHUNKS; chunk < weights.chunks; chunk++) {
         Vector w[N];
 #pragma unroll
         for (int n = 0; n < N; n++) w[n] = weights.at(chunk, n);
-#pragma unroll
-        for (int b = 0; b < ROWS; b++) {
-            const Vector x = vectors[b * length + chunk * 32 + lane];
-#pragma unroll
-            for (int n = 0; n < N; n++)
-#pragma unroll
-                for (int e = 0; e < WIDTH; e++) sum[b * PADDED + n] += w[n].element[e] * x.element[e];
-        }
+        add_chunk<N, PADDED>(w, vectors + chunk * 32 + lane, length, sum);
     }
 }
 

@@ -15,26 +15,18 @@ from minirnn.devices.cuda.launch.primitives.elementwise import cells, copy
 from minirnn.devices.cuda.launch.primitives.products import product
 
 if TYPE_CHECKING:
-    from minirnn.devices.cuda.primitives import Primitives
+    from minirnn.devices.cuda.device import Cuda
 
 Arrays = tuple[CudaArray, ...]
 
 
-def gru_block_cell(
-    device: Primitives,
-    x: CudaArray,
-    h_prev: CudaArray,
-    w_ru: CudaArray,
-    w_c: CudaArray,
-    b_ru: CudaArray,
-    b_c: CudaArray,
-) -> Arrays:
-    """One step: x (B, I), h_prev (B, H), w_ru (I+H, 2H), w_c (I+H, H), b_ru (2H,), b_c (H,).
+def gru_block_cell(device: Cuda, *inputs: CudaArray) -> Arrays:
+    """One step from x (B, I), h_prev (B, H), w_ru (I+H, 2H), w_c (I+H, H), b_ru (2H,) and b_c (H,).
 
     Returns r, u, c, h, each (B, H).
     """
-    dtype = x.dtype
-    x, h_prev, w_ru, w_c, b_ru, b_c = widen(device, x, h_prev, w_ru, w_c, b_ru, b_c)
+    dtype = inputs[0].dtype
+    x, h_prev, w_ru, w_c, b_ru, b_c = widen(device, *inputs)
     B, I, H = *x.shape, h_prev.shape[1]
     r, u, c, h, h_prevr = (device.empty((B, H), x.dtype) for _ in range(5))
     z_ru, z_c = device.empty((B, 2 * H), x.dtype), device.empty((B, H), x.dtype)
@@ -51,26 +43,15 @@ def gru_block_cell(
     return narrow(device, dtype, r, u, c, h)
 
 
-def gru_block_cell_grad(
-    device: Primitives,
-    x: CudaArray,
-    h_prev: CudaArray,
-    w_ru: CudaArray,
-    w_c: CudaArray,
-    b_ru: CudaArray,
-    b_c: CudaArray,
-    r: CudaArray,
-    u: CudaArray,
-    c: CudaArray,
-    d_h: CudaArray,
-) -> Arrays:
-    """Gradient of one step; the saved r, u, c and the gradient d_h are (B, H).
+def gru_block_cell_grad(device: Cuda, *arrays: CudaArray) -> Arrays:
+    """The gradient of one step, from its inputs, the saved r, u, c and the gradient d_h, (B, H) each.
 
     Returns d_x (B, I), d_h_prev (B, H), d_c_bar (B, H), d_r_bar_u_bar (B, 2H); a bar marks a pre-activation. x, b_ru
     and b_c are not read; the gradients of weights and biases follow from d_c_bar and d_r_bar_u_bar.
     """
+    x, h_prev, w_ru, w_c, _, _, *saved = arrays
     dtype = x.dtype
-    h_prev, w_ru, w_c, r, u, c, d_h = widen(device, h_prev, w_ru, w_c, r, u, c, d_h)
+    h_prev, w_ru, w_c, r, u, c, d_h = widen(device, h_prev, w_ru, w_c, *saved)
     B, I, H = *x.shape, h_prev.shape[1]
     real = h_prev.dtype
     d_c_bar, d_r_bar_u_bar = device.empty((B, H), real), device.empty((B, 2 * H), real)

@@ -23,7 +23,6 @@ C_TYPES = {
 }
 """NumPy's name of a dtype -> the type in `kernels/real.cuh`."""
 
-
 WIDER = {
     "bool": "int32",
     "int8": "int32",
@@ -76,7 +75,7 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "lstm_block/cell.cu": _every(*FLOATS),
     "gru_block.cu": _every("float32", "float64"),
     "cudnn_rnn/steps.cu": _every("float32", "float64"),
-    # Of the upper rungs: the layouts that need the most registers (`cudnn_rnn_layout.py`), and a small one.
+    # The plans of the upper rungs that need the most registers (`launch/cudnn_rnn/plan.py`), and a small one.
     "cudnn_rnn/persistent.cu": [
         _specialized("float32", CHUNKS=8, ROWS=8, THREADS=256),
         _specialized("float32", CHUNKS=2, ROWS=4, THREADS=512),

@@ -1,4 +1,4 @@
-"""From a .cu file to a loaded library, by the host's compiler, kept on disk."""
+"""How the host's compiler makes a library of a .cu file. Libraries are kept on disk."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HINTS = {
 
 @cache
 def cache_folder() -> Path:
-    """Where compiled kernels are kept: ``MINIRNN_CACHE``, or the user's cache folder; a temporary one if need be."""
+    """The folder of compiled kernels: ``MINIRNN_CACHE``, or the user's cache folder; a temporary one if need be."""
     named = os.environ.get("MINIRNN_CACHE")
     if named:
         folder = Path(named)
@@ -130,7 +130,7 @@ def flags_of(compiler: Compiler, options: SimOptions) -> tuple[list[str], list[s
 
 
 def stem_of(name: str) -> str:
-    """How the libraries of a source are called in the cache folder, less the fingerprint: a folder becomes ``@``."""
+    """The name of a source's libraries in the cache folder, less the fingerprint: a slash becomes ``@``."""
     return str(Path(name).with_suffix("")).strip("/").replace("/", "@")
 
 

@@ -16,7 +16,7 @@ from minirnn.devices.cuda.driver import CompileError
 
 @dataclass(frozen=True)
 class Compiler:
-    """A command that compiles C++, and what it says of its version."""
+    """A command that compiles C++, and what it says about its version."""
 
     command: tuple[str, ...]
     version: str
@@ -27,7 +27,7 @@ class Compiler:
 
     @property
     def name(self) -> str:
-        """Such as ``g++ 12.2.0``."""
+        """The program and its version, such as ``g++ 12.2.0``."""
         numbers = [word for word in self.version.split() if word[:1].isdigit()]
         programs = [word for word in self.command if not word.startswith("-")]
         return " ".join([os.path.basename(programs[-1]), *numbers[-1:]])

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cuda.driver import LaunchError, Limits, Matrix, NotRecordable
-from minirnn.devices.cuda.sim import build, compiler, options
-from minirnn.devices.cuda.sim import library as runtime
+from minirnn.devices.cuda.sim import build, compiler, library, options
 from minirnn.devices.cuda.sim.launch import SimModule
 from minirnn.devices.cuda.sim.memory import Memory, SimBuffer
 from minirnn.devices.cuda.sim.options import SimOptions
@@ -40,7 +39,7 @@ class SimDriver:
     def __init__(self, options: SimOptions | None = None) -> None:
         self.options = options_of(options)
         self.compiler = compiler.find()
-        self.library = runtime.load(build.runtime_library(self.compiler))
+        self.library = library.load(build.runtime_library(self.compiler))
         self.memory = Memory(self.library, self.options.memory_mb << 20, self.options.check)
         self.limits = Limits(
             name=f"simulated on the CPU, compiled by {self.compiler.name}",
@@ -53,16 +52,16 @@ class SimDriver:
         )
         self.launches = 0
         self.noting = _Noting()
-        self.stats = runtime.Stats()
+        self.stats = library.Stats()
         self.stats_at = ctypes.addressof(self.stats)
-        self._kept_options: list[runtime.Options] = []
+        self._kept_options: list[library.Options] = []
         self.run_options = self.new_run_options()
         self._modules: dict[tuple[str, str, tuple[str, ...]], SimModule] = {}
 
     def new_run_options(self, trace_capacity: int = 0) -> int:
         """The address of a `CusimOptions`, which stays valid."""
         o = self.options
-        made = runtime.Options(
+        made = library.Options(
             o.seed, o.check, o.preempt, o.resident, o.stack_kb << 10, o.shared_limit, o.watchdog_ms, trace_capacity
         )
         self._kept_options = [*self._kept_options[:1], made]  # the first is for launches without a trace
@@ -138,7 +137,7 @@ class SimDriver:
         """Launches are done when they return. Raises `LaunchError` if a kernel wrote just outside an array."""
         self.must_not_record("to wait")
         nbytes = ctypes.c_size_t()
-        with runtime.lock:
+        with library.lock:
             self.memory.collect()
             number = self.library.cusim_damaged(ctypes.byref(nbytes))
         if number >= 0:
@@ -161,7 +160,7 @@ class SimRecording:
         self._driver, self._noted = driver, noted
 
     def __call__(self) -> None:
-        with runtime.lock:
+        with library.lock:
             before = self._driver.launches
             for do in self._noted:
                 do()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirnn.devices.cuda.driver import CudaError, LaunchError
-from minirnn.devices.cuda.sim import library as runtime
+from minirnn.devices.cuda.sim import library
 from minirnn.devices.cuda.sim.build import KERNELS
 from minirnn.devices.cuda.sim.report import Place, SimError, place_of
 from minirnn.devices.cuda.sim.trace import Trace
@@ -101,7 +101,7 @@ def _private_copy(path: Path) -> ctypes.CDLL:
 
 
 class SimKernel:
-    """A ``__global__`` function. Calling it runs it; see `minirnn.devices.cuda.driver.Kernel` for the arguments."""
+    """A CUDA kernel. A call runs it; `minirnn.devices.cuda.driver.Kernel` says what its arguments are."""
 
     def __init__(self, module: SimModule, name: str) -> None:
         self.module, self.name, self.driver = module, name, module.driver
@@ -115,7 +115,7 @@ class SimKernel:
         self._prepare()
 
     def _prepare(self) -> None:
-        """One buffer for all launches: a table of addresses, then the arguments, each aligned."""
+        """Make one buffer for all launches: a table of addresses, then the arguments, each aligned."""
         count = len(self.signature)
         offset, offsets, form = 8 * count, [], "="
         for letter, size in zip(self.signature, self._sizes, strict=True):
@@ -144,7 +144,7 @@ class SimKernel:
         """Run, and return every access to shared and device memory. Needs a driver in check mode."""
         if not self.driver.options.check:
             raise CudaError("cuda-sim: accesses are traced in check mode only\n  expected SimOptions(check=True)")
-        accesses = np.zeros(capacity, runtime.ACCESS)
+        accesses = np.zeros(capacity, library.ACCESS)
         options = self.driver.new_run_options(trace_capacity=capacity)
         traced = self._run(args, grid, block, shared, options, accesses.ctypes.data)
         return Trace(accesses[:traced].copy(), self.module)
@@ -170,11 +170,11 @@ class SimKernel:
     def _launch(
         self, values: Sequence[Any], grid: Sequence[int], block: Sequence[int], shared: int, options: int, trace: int
     ) -> int:
-        """With arguments as `struct` packs them."""
+        """Run it now; `values` are the arguments as `struct` packs them."""
         driver = self.driver
         gx, gy, gz = grid if len(grid) == 3 else (*grid, 1, 1)[:3]
         bx, by, bz = block if len(block) == 3 else (*block, 1, 1)[:3]
-        with runtime.lock:
+        with library.lock:
             if driver.memory.dead:
                 driver.memory.collect()
             self._pack(self._memory, self._values, *values)
@@ -192,7 +192,7 @@ class SimKernel:
             return int(driver.stats.traced) if trace else 0
 
     def _failed(self, status: int) -> None:
-        if status == runtime.INTERRUPTED:
+        if status == library.INTERRUPTED:
             raise KeyboardInterrupt
         reason = self.driver.library.cusim_error().decode(errors="replace")
         pcs = (ctypes.c_void_p * 2)()
@@ -202,14 +202,13 @@ class SimKernel:
 
     def _wrong_argument(self, args: Sequence[Any], wrong: _Wrong) -> TypeError:
         position, got = next((k, a) for k, a in enumerate(args) if a is wrong.value)
-        expected = wrong.expected
         hint = "a GPU would read wrong bytes"
         if isinstance(got, np.ndarray):
             hint = "it is in host memory: copy it to the device first"
         described = f"numpy.{got.dtype}" if isinstance(got, np.generic) else type(got).__name__
         if isinstance(got, np.void):
             described = f"a struct of {got.itemsize} bytes"
-        return TypeError(f"{self.name}: argument {position} is {described}\n  expected {expected}\n  {hint}")
+        return TypeError(f"{self.name}: argument {position} is {described}\n  expected {wrong.expected}\n  {hint}")
 
     def describe(self) -> str:
         """The parameters as a caller must give them."""
@@ -220,7 +219,7 @@ class SimKernel:
         )
 
     def max_resident_blocks(self, block: Sequence[int], shared: int = 0) -> int:
-        """As the options say, but never more than an SM's threads and shared memory allow."""
+        """What the options say, but never more than the threads and shared memory of a multiprocessor allow."""
         options = self.driver.options
         threads = int(np.prod(block))
         per_sm = min(THREADS_PER_SM // max(1, threads), SHARED_PER_SM // max(1, shared), 32)

@@ -1,4 +1,4 @@
-"""The runtime library by ctypes: a mirror of runtime/api.h, and the one lock around it."""
+"""The runtime library by way of ctypes: a mirror of `runtime/api.h`, and the one lock around it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OK, FAILED, INTERRUPTED = range(3)
 
 
 class Options(ctypes.Structure):
-    """`CusimOptions`"""
+    """The `CusimOptions` of the header."""
 
     _fields_ = [
         (name, ctypes.c_uint32)
@@ -28,14 +28,13 @@ class Options(ctypes.Structure):
 
 
 class Stats(ctypes.Structure):
-    """`CusimStats`"""
+    """The `CusimStats` of the header."""
 
     _fields_ = [
         (name, ctypes.c_uint64)
         for name in (
             "switches", "barriers", "warp_operations", "atomics", "resident_blocks", "shared_bytes", "traced",
-            "accesses", "bytes_read", "bytes_written", "bytes_looked_at",
-            "bytes_sent", "cluster_barriers",
+            "accesses", "bytes_read", "bytes_written", "bytes_looked_at", "bytes_sent", "cluster_barriers",
         )
     ]  # fmt: skip
 
@@ -53,7 +52,7 @@ ACCESS = np.dtype(
         ("atomic", "u1"),
     ]
 )
-"""`CusimAccess`"""
+"""A `CusimAccess` of the header."""
 
 # One process has one simulated device memory, and runs one launch at a time. Reentrant: the garbage collector may free
 # an array in the middle of anything.

@@ -8,7 +8,7 @@ from typing import Any
 
 from minirnn.devices.cuda.driver import LaunchError, OutOfDeviceMemory
 from minirnn.devices.cuda.free_blocks import FreeBlocks
-from minirnn.devices.cuda.sim import library as runtime
+from minirnn.devices.cuda.sim import library
 
 POOL_BYTES = 64 << 20
 
@@ -23,7 +23,7 @@ class SimBuffer:
 
     @property
     def number(self) -> int:
-        """Of the allocation, in reports and traces."""
+        """The number of the allocation in reports and traces."""
         return int(self.memory.library.cusim_allocation(self.ptr))
 
     def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
@@ -48,7 +48,7 @@ class Memory:
         self.dead: list[int] = []  # freed while a launch ran, or in check mode; returned at the next call
 
     def alloc(self, nbytes: int) -> SimBuffer:
-        with runtime.lock:
+        with library.lock:
             if found := self.free.take(nbytes):
                 return SimBuffer(self, found[0], nbytes)
             self.collect()
@@ -61,11 +61,11 @@ class Memory:
             return SimBuffer(self, ptr, nbytes)
 
     def give_back(self, ptr: int, nbytes: int) -> None:
-        """Called when a buffer dies, at any time, in any thread."""
+        """Take memory back. A buffer calls this when it dies, at any time, in any thread."""
         if self.check or self.free.nbytes + nbytes > POOL_BYTES:
             self.dead.append(ptr)
         else:
-            with runtime.lock:
+            with library.lock:
                 self.free.put(nbytes, ptr)
 
     def held(self) -> int:

@@ -1,4 +1,4 @@
-"""From a failed launch to a text that names the line: where instructions are, and what stands there."""
+"""The text about a failed launch: which line of which file an instruction belongs to, and what stands there."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SimError(LaunchError):
     reason : str
         What happened, with the thread and the block.
     places : tuple of Place
-        Where: of the access that failed and, for a race, of the earlier one it collides with.
+        The place of the access that failed and, for a race, of the earlier one that it collides with.
     """
 
     def __init__(self, kernel: str, reason: str, places: tuple[Place, ...], sources: dict[str, list[str]]) -> None:

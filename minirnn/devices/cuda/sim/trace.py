@@ -62,7 +62,7 @@ class Trace:
         yield from np.split(s, cuts)
 
     def sectors(self, line: int) -> list[int]:
-        """For each time a warp comes to a source line: how many 32-byte sectors of device memory it touches.
+        """How many 32-byte sectors of device memory a warp touches, each time that it comes to a source line.
 
         32 neighboring floats are 4 sectors; 32 floats far apart are 32, eight times the traffic.
         """
@@ -82,7 +82,7 @@ class Trace:
     def sectors_in_all(self, atomic: bool = False) -> int:
         """How many 32-byte sectors of device memory the whole launch touches, each time a warp comes to an access.
 
-        Of its plain accesses, or else of its `atomic` and volatile ones. No access here is wider than a sector.
+        Its plain accesses are counted, or else its `atomic` and volatile ones. No access here is wider than a sector.
         """
         a = self.accesses[(self.accesses["allocation"] >= 0) & (self.accesses["atomic"] == atomic)]
         place = a["allocation"].astype(np.int64) << 40 | (a["address"] // SECTOR).astype(np.int64)
@@ -91,7 +91,7 @@ class Trace:
         return sum(len(np.unique(group["address"])) for group in self.warp_accesses(a))
 
     def bank_conflicts(self, line: int) -> list[int]:
-        """For each time a warp comes to a source line: into how many rounds its shared-memory access falls.
+        """Into how many rounds the shared-memory access of a warp falls, each time that it comes to a source line.
 
         Shared memory has 32 banks of 4 bytes; different words of one bank must wait for each other. 1 is best.
         """

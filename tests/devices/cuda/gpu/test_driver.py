@@ -17,8 +17,8 @@ from minirnn import toolchain
 from minirnn.devices import DeviceUnavailable
 from minirnn.devices.cuda.arguments import Packer
 from minirnn.devices.cuda.driver import CompileError, LaunchError, Matrix, NotRecordable, OutOfDeviceMemory
+from minirnn.devices.cuda.gpu import compiler, libcuda
 from minirnn.devices.cuda.gpu import driver as pycuda_driver
-from minirnn.devices.cuda.gpu import libcuda
 from minirnn.devices.cuda.gpu import memory as pycuda_memory
 from minirnn.devices.cuda.gpu.driver import PyCudaDriver
 from minirnn.toolchain import Tool
@@ -247,15 +247,15 @@ def test_a_file_is_compiled_once_for_the_gpu_with_its_options(
     assert len(machine.compiled) == 2
     assert asked["source"] == '#line 1 "a.cu"\n# include "real.cuh"\n'
     assert "-DREAL=half" in asked["options"] and asked["arch"] == "sm_90"
-    assert asked["include_dirs"] == [str(pycuda_driver.KERNELS)]
+    assert asked["include_dirs"] == [str(compiler.KERNELS)]
 
 
 def test_a_changed_header_is_another_entry_of_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setattr(pycuda_driver, "KERNELS", tmp_path)
+    monkeypatch.setattr(compiler, "KERNELS", tmp_path)
     (tmp_path / "a.cuh").write_text("int x;")
-    before = pycuda_driver.for_nvcc("", "a.cu", ())
+    before = compiler.for_nvcc("", "a.cu", ())
     (tmp_path / "a.cuh").write_text("int y;")
-    assert pycuda_driver.for_nvcc("", "a.cu", ()) != before
+    assert compiler.for_nvcc("", "a.cu", ()) != before
 
 
 def test_a_compilers_error_is_quoted(driver: PyCudaDriver) -> None:
@@ -265,7 +265,7 @@ def test_a_compilers_error_is_quoted(driver: PyCudaDriver) -> None:
 
 
 def test_a_broken_file_of_the_cache_is_compiled_anew(driver: PyCudaDriver, machine: fake_pycuda.Machine) -> None:
-    text, flags = pycuda_driver.for_nvcc("int x;", "a.cu", ())
+    text, flags = compiler.for_nvcc("int x;", "a.cu", ())
     machine.cache[text, tuple(flags)] = b"\x00"
     driver.module("int x;", "a.cu")
     assert len(machine.compiled) == 2

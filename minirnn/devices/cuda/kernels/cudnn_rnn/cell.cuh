@@ -1,17 +1,20 @@
-// One cell of a CudnnRNN layer, a unit of a row of a batch, forward and backward: what the rungs above
-// `cudnn_rnn/steps.cu` share. The lines are the ones explained there.
+// One cell of a CudnnRNN layer, a unit of a row of a batch, forward and backward. Every rung includes this file.
+// Formulas: minirnn/ops/cudnn_rnn/nodes.py. The same lines in NumPy: minirnn/devices/cpu/cudnn_rnn/reference.py.
 //
-//   a: input part x W' + bW of each gate        a2: recurrent part h' R' + bR        gates: lstm i f n o, gru r z n
-//   values: what is kept for the way back, `block` elements apart, or null; value: the same in registers
-//   dA: gradients, in the columns they have in memory; `recurrent` tells which of them is the one of a gate's a2
+//   gates: lstm i f n o, gru r z n      a: the input part x W' + bW of each      a2: its recurrent part h' R' + bR
+//   values: what is kept for the way back, numbers `block` elements apart, or null      value: the same in registers
+//   dA: the gradients in the columns that they have in memory; column `recurrent(g)` belongs to a2[g]
+// Past its length a row keeps its state, its output is 0, and its gradient passes on unchanged.
 #pragma once
 #include "activation.cuh"
 
+// Whether a row counts at step t. lengths: (B,), or null where all rows count at every step
 __device__ inline bool counts(const int *lengths, int t, int row) { return !lengths || t < lengths[row]; }
 
 template <bool RELU>
 struct Simple {
     static constexpr int gates = 1, columns = 1, saved = 0;
+    static constexpr bool is_gru = false;
     static __device__ int recurrent(int gate) { return gate; }
 
     // h = f(a + a2)
@@ -20,15 +23,17 @@ struct Simple {
         return RELU ? (a < 0 ? real(0) : a) : tanh(a);  // NaN stays NaN
     }
 
-    // d: gradient of h. dh: what passes by the product with R
-    static __device__ void grad(real d, real h, const real *, real &, real *dA, real &dh) {
+    // d: gradient of h. dh becomes what passes by the product with R. Returns what `step` returned.
+    static __device__ real grad(real d, real h, const real *, real &, real *dA, real &dh) {
         dA[0] = RELU ? (h > 0 ? d : real(0)) : d * d_tanh(h);  // relu: derivative 0 at 0
         dh = 0;
+        return h;
     }
 };
 
 struct Lstm {
     static constexpr int gates = 4, columns = 4, saved = 5;
+    static constexpr bool is_gru = false;
     static __device__ int recurrent(int gate) { return gate; }
 
     // c = f*c' + i*n        h = o*tanh(c)
@@ -48,7 +53,7 @@ struct Lstm {
         return o * tanh(c);
     }
 
-    static __device__ void grad(real d, real, const real *value, real &dc, real *dA, real &dh) {
+    static __device__ real grad(real d, real, const real *value, real &dc, real *dA, real &dh) {
         const real i = value[0], f = value[1], n = value[2], o = value[3], c_prev = value[4];
         const real tanh_c = tanh(f * c_prev + i * n);
 
@@ -59,11 +64,13 @@ struct Lstm {
         dA[3] = d * tanh_c * d_sigmoid(o);
         dc = dC * f;
         dh = 0;
+        return o * tanh_c;
     }
 };
 
 struct Gru {
     static constexpr int gates = 3, columns = 4, saved = 5;
+    static constexpr bool is_gru = true;
     static __device__ int recurrent(int gate) { return gate == 2 ? 0 : gate + 1; }  // r z n of q r z n
 
     // r, z = sigmoid(a + a2)    q = a2_n    n = tanh(a_n + r*q)    h = (1-z)*n + z*h'
@@ -81,7 +88,7 @@ struct Gru {
     }
 
     // Columns q r z n: the first three are the gradient of the recurrent part, the last three that of the input part.
-    static __device__ void grad(real d, real, const real *value, real &, real *dA, real &dh) {
+    static __device__ real grad(real d, real, const real *value, real &, real *dA, real &dh) {
         const real r = value[0], z = value[1], n = value[2], q = value[3], h_prev = value[4];
 
         const real dA_n = d * (1 - z) * d_tanh(n);
@@ -89,10 +96,17 @@ struct Gru {
         const real dA_r = dA_n * q * d_sigmoid(r);
         dA[0] = dA_n * r, dA[1] = dA_r, dA[2] = dA_z, dA[3] = dA_n;
         dh = d * z;
+        return (1 - z) * n + z * h_prev;
     }
 };
 
-// The biases of a unit: both of a gate in one number, but for gru's n, where r stands between them.
+// gru's n is the one gate whose two parts do not just add up: r stands between them.
+template <class Cell>
+__device__ bool is_apart(int gate) {
+    return Cell::is_gru && gate == 2;
+}
+
+// The biases of a unit: both of a gate in one number, except where its parts stand apart.
 template <class Cell>
 struct Biases {
     real sum[Cell::gates], n;  // n: bR_n
@@ -101,13 +115,23 @@ struct Biases {
     __device__ void load(const real *biases, int H, int unit) {
         const real *bW = biases + unit, *bR = bW + Cell::gates * H;
 #pragma unroll
-        for (int g = 0; g < Cell::gates; g++) sum[g] = bW[g * H] + (is_apart(g) ? real(0) : bR[g * H]);
-        n = Cell::gates == 3 ? bR[2 * H] : real(0);
+        for (int g = 0; g < Cell::gates; g++) sum[g] = bW[g * H] + (is_apart<Cell>(g) ? real(0) : bR[g * H]);
+        n = Cell::is_gru ? bR[2 * H] : real(0);
     }
 
-    static __device__ bool is_apart(int gate) { return Cell::gates == 3 && gate == 2; }
-    __device__ real of_recurrent(int gate) const { return is_apart(gate) ? n : real(0); }
+    __device__ real of_recurrent(int gate) const { return is_apart<Cell>(gate) ? n : real(0); }
 };
+
+// The new state h of a cell, and its output y; c goes from the old state to the new one. valid: its row counts.
+template <class Cell>
+__device__ real cell_step(bool valid, const real *a, const real *a2, real h_prev, real &c, real *values, i64 block,
+                          real &y) {
+    real c_new = c;
+    const real result = Cell::step(a, a2, h_prev, c_new, values, block);
+    if (valid) c = c_new;
+    y = valid ? result : real(0);
+    return valid ? result : h_prev;
+}
 
 // What the gradients of a cell need from memory: read early, before it is known what comes from the step after.
 struct Saved {
@@ -119,17 +143,32 @@ template <class Cell>
 __device__ Saved load_saved(bool valid, const real *values, i64 block, const real *y, const real *dy) {
     Saved saved = {valid};
     if (!valid) return saved;
-    saved.h = *y, saved.dy = *dy;
+    if (!Cell::saved) saved.h = *y;
+    saved.dy = *dy;
 #pragma unroll
     for (int k = 0; k < Cell::saved; k++) saved.value[k] = values[k * block];
     return saved;
 }
 
-// total: gradient of h from the step after, becomes what passes by the product with R. Past its length a row has no
-// gradients of its own, and these pass on unchanged.
+// dh: gradient of h from the step after; becomes what passes by the product with R. Returns what `step` returned, or 0.
 template <class Cell>
-__device__ void cell_grad(const Saved &saved, real &total, real &dc, real (&dA)[Cell::columns]) {
+__device__ real cell_grad(const Saved &saved, real &dh, real &dc, real (&dA)[Cell::columns]) {
 #pragma unroll
     for (int k = 0; k < Cell::columns; k++) dA[k] = 0;
-    if (saved.valid) Cell::grad(saved.dy + total, saved.h, saved.value, dc, dA, total);
+    return saved.valid ? Cell::grad(saved.dy + dh, saved.h, saved.value, dc, dA, dh) : real(0);
 }
+
+// dA: where the gradients of a unit begin in a row of memory, (columns, H)
+template <class Cell>
+__device__ void store_gradients(real *dA, int H, const real (&gradient)[Cell::columns]) {
+#pragma unroll
+    for (int k = 0; k < Cell::columns; k++) dA[(i64)k * H] = gradient[k];
+}
+
+// The kernels lstm_NAME, gru_NAME, rnn_tanh_NAME and rnn_relu_NAME: `function` for each cell. PARAMETERS: with their
+// types, a macro that `function` is declared with; ARGUMENTS: their names, in parentheses.
+#define KERNELS(ATTRIBUTES, NAME, function, PARAMETERS, ARGUMENTS)                                           \
+    extern "C" __global__ void ATTRIBUTES lstm_##NAME(PARAMETERS) { function<Lstm> ARGUMENTS; }              \
+    extern "C" __global__ void ATTRIBUTES gru_##NAME(PARAMETERS) { function<Gru> ARGUMENTS; }                \
+    extern "C" __global__ void ATTRIBUTES rnn_tanh_##NAME(PARAMETERS) { function<Simple<false>> ARGUMENTS; } \
+    extern "C" __global__ void ATTRIBUTES rnn_relu_##NAME(PARAMETERS) { function<Simple<true>> ARGUMENTS; }

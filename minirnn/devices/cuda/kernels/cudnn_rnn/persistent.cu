@@ -7,6 +7,7 @@
 // its own units' part of h. Two slots, used in turn, are enough: who sends h(t+1) has all of h(t), so everybody has
 // sent h(t), and to do that everybody has read h(t-1), whose slot is written now.
 #include "cudnn_rnn/cell.cuh"
+#include "cudnn_rnn/direction.cuh"
 #include "grid.cuh"
 #include "warp_product.cuh"
 
@@ -18,16 +19,17 @@
 // A: (D, T, B, G*H), x W' of all steps        R: (D, G*H, H)        biases: (D, 2, G*H), bW and bR
 // h0, h: (D, B, H), first and last state      c: (D, B, H) or null, goes from first to last
 // values: (D, T, 5, B, H) or null             y: (T, B, D*H)       messages: (D, SLOTS, B, H), all zero
+#define PARAMETERS                                                                                         \
+    int T, int B, int H, int chunks, const int *lengths, const real *A, const real *R, const real *biases, \
+        const real *h0, real *h, real *c_, real *values, real *y, Message *messages, u32 polls, u32 *error
 template <class Cell>
-__device__ void forward(int T, int B, int H, int chunks, const int *lengths, const real *A, const real *R,
-                        const real *biases, const real *h0, real *h, real *c_, real *values, real *y, Message *messages,
-                        u32 polls, u32 *error) {
+__device__ void forward(PARAMETERS) {
     constexpr int G = Cell::gates, PADDED = G == 3 ? 4 : G;
-    constexpr int LANES = 32 / ROWS;             // that hold the same row of the batch
-    constexpr int EACH = 32 / (ROWS * PADDED);   // that hold the same total
-    extern __shared__ Vector memory[];           // two tiles of ROWS states; then the weights that registers don't hold
-    const int d = blockIdx.y, D = gridDim.y;
-    const int lane = lane_number(), unit = blockIdx.x * (blockDim.x / 32) + warp_number();
+    constexpr int LANES = 32 / ROWS;            // that hold the same row of the batch
+    constexpr int EACH = 32 / (ROWS * PADDED);  // that hold the same total
+    extern __shared__ Vector memory[];          // two tiles of ROWS states; then the weights that registers don't hold
+    const Direction direction(T, B, H);
+    const int d = direction.d, lane = lane_number(), unit = blockIdx.x * (blockDim.x / 32) + warp_number();
     const int length = chunks * 32;  // of a state, in vectors
     const bool has_unit = unit < H;  // in the last block some warps may have none
 
@@ -35,21 +37,19 @@ __device__ void forward(int T, int B, int H, int chunks, const int *lengths, con
     h0 += (i64)d * B * H, h += (i64)d * B * H, c_ += c_ ? (i64)d * B * H : 0;
     values += values ? (i64)d * T * 5 * B * H : 0, messages += (i64)d * SLOTS * B * H;
 
-    Weights<G> weights;
-    weights.chunks = chunks;
-    weights.more = memory + 2 * ROWS * length + warp_number() * (chunks - CHUNKS) * G * 32;
+    Weights<G> weights(chunks, memory + 2 * ROWS * length);
     weights.load([&](int g, int k) { return has_unit && k < H ? R[((i64)g * H + unit) * H + k] : real(0); });
     Biases<Cell> bias = {};
     if (has_unit) bias.load(biases, H, unit);
-    for (int k = threadIdx.x; k < 2 * ROWS * length * WIDTH; k += blockDim.x) ((real *)memory)[k] = 0;
+    clear_tiles(memory, length);
     __syncthreads();
 
     Watch watch = {error, polls, false};
     int tile = 0;
     for (int step = 0; step < T; step++) {
-        const int t = d == 0 ? step : T - 1 - step;
+        const int t = direction.forward(step);
         for (int first = 0; first < B; first += ROWS, tile ^= 1) {
-            const int row = first + lane / LANES;  // of the batch; that of this lane's cell
+            const int row = first + lane / LANES;                            // of the batch; that of this lane's cell
             const bool has_cell = has_unit && row < B && lane % LANES == 0;  // one of those lanes computes it
             const i64 k = (i64)row * H + unit;
             real a[G], c = has_cell && c_ ? c_[k] : real(0);  // read early: these do not wait for anybody
@@ -62,17 +62,12 @@ __device__ void forward(int T, int B, int H, int chunks, const int *lengths, con
             const int rows = B - first < ROWS ? B - first : ROWS;
             const Message *slot = messages + ((i64)(step % SLOTS) * B + first) * H;
             for (int u = threadIdx.x; u < H; u += blockDim.x) {
-                Message found[ROWS];
-                if (step > 0) {
+                const auto set = [&](int b, real h_prev) { state[b * length * WIDTH + u] = h_prev; };
+                if (step > 0) receive<ROWS>(slot + u, H, rows, step, watch, set);
+                else {
 #pragma unroll
                     for (int b = 0; b < ROWS; b++)
-                        if (b < rows) found[b] = look(slot + (i64)b * H + u);
-                }
-#pragma unroll
-                for (int b = 0; b < ROWS; b++) {
-                    if (b >= rows) continue;
-                    state[b * length * WIDTH + u] = step == 0 ? h0[(i64)(first + b) * H + u]
-                                                              : await(slot + (i64)b * H + u, found[b], step, watch);
+                        if (b < rows) set(b, h0[(i64)(first + b) * H + u]);
                 }
             }
             if (__syncthreads_or(watch.lost)) return;
@@ -90,26 +85,15 @@ __device__ void forward(int T, int B, int H, int chunks, const int *lengths, con
             const real h_prev = state[(row - first) * length * WIDTH + unit];
             const bool valid = counts(lengths, t, row);
             real *kept = values ? values + (i64)t * 5 * B * H + k : nullptr;
-            const real result = Cell::step(a, a2, h_prev, c, kept, (i64)B * H);
-            const real h_new = valid ? result : h_prev;
+            real output;
+            const real h_new = cell_step<Cell>(valid, a, a2, h_prev, c, kept, (i64)B * H, output);
             if (step + 1 < T) send(messages + (i64)((step + 1) % SLOTS) * B * H + k, step + 1, h_new);
             else h[k] = h_new;
             if (c_ && valid) c_[k] = c;
-            y[((i64)t * B + row) * D * H + d * H + unit] = valid ? result : real(0);
+            y[direction.at(t, row, unit)] = output;
         }
     }
 }
 
-#define PARAMETERS                                                                                                     \
-    int T, int B, int H, int chunks, const int *lengths, const real *A, const real *R, const real *biases,            \
-        const real *h0, real *h, real *c, real *values, real *y, Message *messages, u32 polls, u32 *error
-#define ARGUMENTS T, B, H, chunks, lengths, A, R, biases, h0, h, c, values, y, messages, polls, error
-
-extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_persistent(PARAMETERS) { forward<Lstm>(ARGUMENTS); }
-extern "C" __global__ void __launch_bounds__(THREADS, 1) gru_persistent(PARAMETERS) { forward<Gru>(ARGUMENTS); }
-extern "C" __global__ void __launch_bounds__(THREADS, 1) rnn_tanh_persistent(PARAMETERS) {
-    forward<Simple<false>>(ARGUMENTS);
-}
-extern "C" __global__ void __launch_bounds__(THREADS, 1) rnn_relu_persistent(PARAMETERS) {
-    forward<Simple<true>>(ARGUMENTS);
-}
+KERNELS(__launch_bounds__(THREADS, 1), persistent, forward, PARAMETERS,
+        (T, B, H, chunks, lengths, A, R, biases, h0, h, c_, values, y, messages, polls, error))

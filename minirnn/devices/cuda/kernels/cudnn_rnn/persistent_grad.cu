@@ -13,6 +13,7 @@
 //
 //   one warp = OUTPUTS units of R's columns, their terms spread over the lanes          grid (columns * slices, D)
 #include "cudnn_rnn/cell.cuh"
+#include "cudnn_rnn/direction.cuh"
 #include "grid.cuh"
 #include "warp_product.cuh"
 
@@ -27,36 +28,36 @@
 // dh, dc: (D, B, H), go from the gradients of the last state to those of the first; dc null but for lstm
 // dA: (D, T, B, G*H), for gru (D, T, B, 4*H) with columns q r z n
 // gradients: (D, SLOTS, B, G*H) messages      shares: (D, SLOTS, slices, B, H) messages; all zero
+#define PARAMETERS                                                                                                    \
+    int T, int B, int H, int chunks, int slices, int slice, const int *lengths, const real *R, const real *values,    \
+        const real *y, const real *dy, real *dh, real *dc_, real *dA, Message *gradients, Message *shares, u32 polls, \
+        u32 *error
 template <class Cell>
-__device__ void backward(int T, int B, int H, int chunks, int slices, int slice, const int *lengths, const real *R,
-                         const real *values, const real *y, const real *dy, real *dh, real *dc_, real *dA,
-                         Message *gradients, Message *shares, u32 polls, u32 *error) {
+__device__ void backward(PARAMETERS) {
     constexpr int G = Cell::gates, COLUMNS = Cell::columns;
     constexpr int EACH = 32 / (ROWS * OUTPUTS);  // lanes that hold the same total
     extern __shared__ Vector memory[];           // two tiles of ROWS slices; then the weights that registers don't hold
-    const int d = blockIdx.y, D = gridDim.y;
-    const int lane = lane_number(), length = chunks * 32;  // of a tile's row, in vectors
+    const Direction direction(T, B, H);
+    const int d = direction.d, lane = lane_number(), length = chunks * 32;  // of a tile's row, in vectors
     const int q = blockIdx.x % slices, units = blockDim.x / 32 * OUTPUTS;
-    const int column = blockIdx.x / slices * units;              // first unit of the block
-    const int unit = column + warp_number() * OUTPUTS;           // first unit of the warp
-    const int from = q * slice;                                  // first unit whose gradients it gathers
-    const int terms = min(H - from, slice);                      // one at least: a block that gathers also waits
-    const int deal = (units + slices - 1) / slices;              // units of an owner
+    const int column = blockIdx.x / slices * units;     // first unit of the block
+    const int unit = column + warp_number() * OUTPUTS;  // first unit of the warp
+    const int from = q * slice;                         // first unit whose gradients it gathers
+    const int terms = min(H - from, slice);             // one at least: a block that gathers also waits
+    const int deal = (units + slices - 1) / slices;     // units of an owner
     const int own = column + q * deal;
-    const int owned = min(min(column + units, H) - own, deal);   // none if negative
+    const int owned = min(min(column + units, H) - own, deal);  // none if negative
 
     R += (i64)d * G * H * H, dh += (i64)d * B * H, dc_ += dc_ ? (i64)d * B * H : 0;
     values += values ? (i64)d * T * 5 * B * H : 0, dA += (i64)d * T * B * COLUMNS * H;
     gradients += (i64)d * SLOTS * B * G * H, shares += (i64)d * SLOTS * slices * B * H;
 
-    Weights<OUTPUTS> weights;
-    weights.chunks = chunks;
-    weights.more = memory + 2 * ROWS * length + warp_number() * (chunks - CHUNKS) * OUTPUTS * 32;
+    Weights<OUTPUTS> weights(chunks, memory + 2 * ROWS * length);
     weights.load([&](int n, int k) {  // term k: gate k / slice of unit k % slice
         const bool inside = k < G * slice && k % slice < terms && unit + n < H;
         return inside ? R[((i64)(k / slice) * H + from + k % slice) * H + unit + n] : real(0);
     });
-    for (int k = threadIdx.x; k < 2 * ROWS * length * WIDTH; k += blockDim.x) ((real *)memory)[k] = 0;
+    clear_tiles(memory, length);
     __syncthreads();
 
     Watch watch = {error, polls, false};
@@ -65,24 +66,17 @@ __device__ void backward(int T, int B, int H, int chunks, int slices, int slice,
         const i64 slot = step % SLOTS, slot_before = (step + SLOTS - 1) % SLOTS;
 
         // 1: shares of dh from the gradients of the step before
-        #pragma unroll 1
-for (int first = 0; first < B && step > 0; first += ROWS, tile ^= 1) {
+#pragma unroll 1
+        for (int first = 0; first < B && step > 0; first += ROWS, tile ^= 1) {
             Vector *vectors = memory + tile * ROWS * length;
             real *gathered = (real *)vectors;  // [row][gate][unit]
             const int rows = B - first < ROWS ? B - first : ROWS;
             for (int g = 0; g < G; g++) {
                 for (int u = threadIdx.x; u < terms; u += blockDim.x) {
                     const Message *message = gradients + ((slot_before * B + first) * G + g) * H + from + u;
-                    Message found[ROWS];
-#pragma unroll
-                    for (int b = 0; b < ROWS; b++)
-                        if (b < rows) found[b] = look(message + (i64)b * G * H);
-#pragma unroll
-                    for (int b = 0; b < ROWS; b++) {
-                        if (b >= rows) continue;
-                        gathered[b * length * WIDTH + g * slice + u] =
-                            await(message + (i64)b * G * H, found[b], step, watch);
-                    }
+                    receive<ROWS>(message, (i64)G * H, rows, step, watch, [&](int b, real gradient) {
+                        gathered[b * length * WIDTH + g * slice + u] = gradient;
+                    });
                 }
             }
             if (__syncthreads_or(watch.lost)) return;
@@ -97,22 +91,17 @@ for (int first = 0; first < B && step > 0; first += ROWS, tile ^= 1) {
         }
 
         // 2: the gradients of this step, for the units that this block owns
-        const int t = d == 0 ? T - 1 - step : step;
+        const int t = direction.backward(step);
         for (int cell = threadIdx.x; cell < B * owned; cell += blockDim.x) {
             const int row = cell / owned, u = own + cell % owned;
-            const i64 k = (i64)row * H + u, at = ((i64)t * B + row) * D * H + d * H + u;
+            const i64 k = (i64)row * H + u, at = direction.at(t, row, u);
             const bool valid = step < T && counts(lengths, t, row);
             const Saved saved = load_saved<Cell>(valid, values + (i64)t * 5 * B * H + k, (i64)B * H, y + at, dy + at);
             real total = dh[k], dc = dc_ ? dc_[k] : real(0);
             const Message *message = shares + slot * slices * B * H + k;
             for (int first = 0; first < slices && step > 0; first += AHEAD) {
-                Message found[AHEAD];
-#pragma unroll
-                for (int n = 0; n < AHEAD; n++)
-                    if (first + n < slices) found[n] = look(message + (i64)(first + n) * B * H);
-#pragma unroll
-                for (int n = 0; n < AHEAD; n++)
-                    if (first + n < slices) total += await(message + (i64)(first + n) * B * H, found[n], step, watch);
+                receive<AHEAD>(message + (i64)first * B * H, (i64)B * H, slices - first, step, watch,
+                               [&](int, real share) { total += share; });
             }
             if (step == T) {
                 dh[k] = total;
@@ -123,26 +112,12 @@ for (int first = 0; first < B && step > 0; first += ROWS, tile ^= 1) {
 #pragma unroll
             for (int g = 0; g < G; g++)
                 send(gradients + ((slot * B + row) * G + g) * H + u, step + 1, gradient[Cell::recurrent(g)]);
-#pragma unroll
-            for (int column = 0; column < COLUMNS; column++)
-                dA[(((i64)t * B + row) * COLUMNS + column) * H + u] = gradient[column];
+            store_gradients<Cell>(dA + ((i64)t * B + row) * COLUMNS * H + u, H, gradient);
             dh[k] = total;
             if (dc_) dc_[k] = dc;
         }
     }
 }
 
-#define PARAMETERS                                                                                                     \
-    int T, int B, int H, int chunks, int slices, int slice, const int *lengths, const real *R, const real *values,     \
-        const real *y, const real *dy, real *dh, real *dc, real *dA, Message *gradients, Message *shares, u32 polls,   \
-        u32 *error
-#define ARGUMENTS T, B, H, chunks, slices, slice, lengths, R, values, y, dy, dh, dc, dA, gradients, shares, polls, error
-
-extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_persistent_grad(PARAMETERS) { backward<Lstm>(ARGUMENTS); }
-extern "C" __global__ void __launch_bounds__(THREADS, 1) gru_persistent_grad(PARAMETERS) { backward<Gru>(ARGUMENTS); }
-extern "C" __global__ void __launch_bounds__(THREADS, 1) rnn_tanh_persistent_grad(PARAMETERS) {
-    backward<Simple<false>>(ARGUMENTS);
-}
-extern "C" __global__ void __launch_bounds__(THREADS, 1) rnn_relu_persistent_grad(PARAMETERS) {
-    backward<Simple<true>>(ARGUMENTS);
-}
+KERNELS(__launch_bounds__(THREADS, 1), persistent_grad, backward, PARAMETERS,
+        (T, B, H, chunks, slices, slice, lengths, R, values, y, dy, dh, dc_, dA, gradients, shares, polls, error))

@@ -7,9 +7,10 @@
 #include "activation.cuh"
 
 // z = [x | h_prev] @ w, summed in `acc`
-extern "C" __global__ void lstm_block_cell(int B, int H, int use_peephole, acc forget_bias, acc cell_clip, const acc *z, const real *b, const real *cs_prev_,
-                                           const real *wci, const real *wcf, const real *wco, real *i_, real *cs_,
-                                           real *f_, real *o_, real *ci_, real *co_, real *h_) {
+extern "C" __global__ void lstm_block_cell(int B, int H, int use_peephole, acc forget_bias, acc cell_clip, const acc *z,
+                                           const real *b, const real *cs_prev_, const real *wci, const real *wcf,
+                                           const real *wco, real *i_, real *cs_, real *f_, real *o_, real *ci_,
+                                           real *co_, real *h_) {
     const int row = cell_row(), unit = cell_unit();
     if (row >= B || unit >= H) return;
     const i64 k = (i64)row * H + unit;
@@ -29,7 +30,7 @@ extern "C" __global__ void lstm_block_cell(int B, int H, int use_peephole, acc f
     const acc f = sigmoid(zf);
     acc cs = i * ci + f * cs_prev;
     cs = cs < -cell_clip ? -cell_clip : cs > cell_clip ? cell_clip : cs;  // NaN stays NaN; cell_clip may be infinite
-    if (use_peephole) zo = zo + acc(wco[unit]) * cs;                                 // the new cs, already clipped
+    if (use_peephole) zo = zo + acc(wco[unit]) * cs;                      // the new cs, already clipped
     const acc o = sigmoid(zo);
     const acc co = tanh(cs);
     const acc h = o * co;
@@ -39,11 +40,11 @@ extern "C" __global__ void lstm_block_cell(int B, int H, int use_peephole, acc f
 }
 
 // cs_next_grad: what step t+1 sent to this step's cs, or null
-extern "C" __global__ void lstm_block_cell_grad(int B, int H, int use_peephole, const real *cs_prev_,
-                                                const real *wci, const real *wcf, const real *wco, const real *i_,
-                                                const real *f_, const real *o_, const real *ci_, const real *co_,
-                                                const real *cs_grad_, const real *h_grad_, const real *cs_next_grad,
-                                                const real *h_next_grad, real *cs_prev_grad_, real *dicfo) {
+extern "C" __global__ void lstm_block_cell_grad(int B, int H, int use_peephole, const real *cs_prev_, const real *wci,
+                                                const real *wcf, const real *wco, const real *i_, const real *f_,
+                                                const real *o_, const real *ci_, const real *co_, const real *cs_grad_,
+                                                const real *h_grad_, const real *cs_next_grad, const real *h_next_grad,
+                                                real *cs_prev_grad_, real *dicfo) {
     const int row = cell_row(), unit = cell_unit();
     if (row >= B || unit >= H) return;
     const i64 k = (i64)row * H + unit;

@@ -1,7 +1,6 @@
 // Elementwise arithmetic of arrays of one type, with broadcasting.        one thread = one element of y
-#include "layout.cuh"
+#include "views.cuh"
 
-__device__ inline acc larger(acc a, acc b) { return a != a || a > b ? a : b; }   // NaN wins
 __device__ inline acc smaller(acc a, acc b) { return a != a || a < b ? a : b; }  // NaN wins
 
 // Integers by repeated squaring, exactly, wrapping around like NumPy's.
@@ -14,12 +13,12 @@ template <typename T> __device__ inline T raise(T a, T b) {
 __device__ inline float raise(float a, float b) { return powf(a, b); }
 __device__ inline double raise(double a, double b) { return pow(a, b); }
 
-#define UNARY(name, formula)                                                                      \
-    extern "C" __global__ void name(const Layout layout, const real *a_, real *y) {               \
-        const i64 k = element();                                                                  \
-        if (k >= layout.size) return;                                                             \
-        const acc a = acc(a_[at(layout, 1, k)]);                                                  \
-        y[k] = real(acc(formula));                                                                \
+#define UNARY(name, formula)                                                      \
+    extern "C" __global__ void name(const Views views, const real *a_, real *y) { \
+        const i64 k = element();                                                  \
+        if (k >= views.size) return;                                              \
+        const acc a = acc(a_[at(views, 1, k)]);                                   \
+        y[k] = real(acc(formula));                                                \
     }
 
 UNARY(negative, -a)
@@ -27,26 +26,26 @@ UNARY(absolute, a < 0 ? -a : a + 0)  // + 0 makes 0.0 of -0.0
 UNARY(sign, a != a ? a : a > 0 ? acc(1) : a < 0 ? acc(-1) : acc(0))
 
 #define BINARY(name, formula)                                                                     \
-    extern "C" __global__ void name(const Layout layout, const real *a_, const real *b_, real *y) { \
+    extern "C" __global__ void name(const Views views, const real *a_, const real *b_, real *y) { \
         const i64 k = element();                                                                  \
-        if (k >= layout.size) return;                                                             \
-        const acc a = acc(a_[at(layout, 1, k)]), b = acc(b_[at(layout, 2, k)]);                   \
+        if (k >= views.size) return;                                                              \
+        const acc a = acc(a_[at(views, 1, k)]), b = acc(b_[at(views, 2, k)]);                     \
         y[k] = real(acc(formula));                                                                \
     }
 
 BINARY(add, a + b)
 BINARY(subtract, a - b)
-BINARY(multiply, a * b)
+BINARY(multiply, (a * b))
 BINARY(divide, a / b)
 BINARY(power, raise(a, b))
 BINARY(maximum, larger(a, b))
 BINARY(minimum, smaller(a, b))
 
 // y = a held between low and high; NaN stays NaN
-extern "C" __global__ void clip(const Layout layout, const real *a_, real *y, acc low, acc high) {
+extern "C" __global__ void clip(const Views views, const real *a_, real *y, acc low, acc high) {
     const i64 k = element();
-    if (k >= layout.size) return;
-    const acc a = acc(a_[at(layout, 1, k)]);
+    if (k >= views.size) return;
+    const acc a = acc(a_[at(views, 1, k)]);
     y[k] = real(a < low ? low : a > high ? high : a);
 }
 

@@ -1,6 +1,6 @@
 // Copies between types and between orders of elements.        one thread = one element
 //   -DSOURCE=half   the type of x
-#include "layout.cuh"
+#include "views.cuh"
 
 typedef SOURCE source;
 
@@ -11,10 +11,10 @@ __device__ inline float worth(half x) { return float(x); }
 __device__ inline void store(bool *y, acc, bool is_true) { *y = is_true; }  // 0.5 is true, though acc makes 0 of it
 template <typename T> __device__ inline void store(T *y, acc x, bool) { *y = T(x); }
 
-// y = x        both of any layout
-extern "C" __global__ void cast(const Layout layout, const source *x, real *y) {
+// y = x        both of any strides
+extern "C" __global__ void cast(const Views views, const source *x, real *y) {
     const i64 k = element();
-    if (k >= layout.size) return;
-    const auto value = worth(x[at(layout, 1, k)]);
-    store(y + at(layout, 0, k), acc(value), value != 0);
+    if (k >= views.size) return;
+    const auto value = worth(x[at(views, 1, k)]);
+    store(y + at(views, 0, k), acc(value), value != 0);
 }

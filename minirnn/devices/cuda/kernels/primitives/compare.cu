@@ -1,11 +1,11 @@
 // Comparisons of arrays of one type, and the choice that follows from one.        one thread = one element of y
-#include "layout.cuh"
+#include "views.cuh"
 
 #define COMPARE(name, formula)                                                                    \
-    extern "C" __global__ void name(const Layout layout, const real *a_, const real *b_, bool *y) { \
+    extern "C" __global__ void name(const Views views, const real *a_, const real *b_, bool *y) { \
         const i64 k = element();                                                                  \
-        if (k >= layout.size) return;                                                             \
-        const acc a = acc(a_[at(layout, 1, k)]), b = acc(b_[at(layout, 2, k)]);                   \
+        if (k >= views.size) return;                                                              \
+        const acc a = acc(a_[at(views, 1, k)]), b = acc(b_[at(views, 2, k)]);                     \
         y[k] = formula;                                                                           \
     }
 
@@ -17,8 +17,8 @@ COMPARE(greater, a > b)
 COMPARE(greater_equal, a >= b)
 
 // y = a where condition, else b
-extern "C" __global__ void where(const Layout layout, const bool *condition, const real *a, const real *b, real *y) {
+extern "C" __global__ void where(const Views views, const bool *condition, const real *a, const real *b, real *y) {
     const i64 k = element();
-    if (k >= layout.size) return;
-    y[k] = condition[at(layout, 1, k)] ? a[at(layout, 2, k)] : b[at(layout, 3, k)];
+    if (k >= views.size) return;
+    y[k] = condition[at(views, 1, k)] ? a[at(views, 2, k)] : b[at(views, 3, k)];
 }

@@ -1,19 +1,19 @@
 // Elementwise functions of floats.        one thread = one element of y
 #include "activation.cuh"
-#include "layout.cuh"
+#include "views.cuh"
 
-// As `sigmoid`, and exact for large negative z too, where 0.5 * tanh + 0.5 rounds to 0: for the primitive.
+// The primitive: as `sigmoid`, and exact for large negative z too, where 0.5 * tanh + 0.5 rounds to 0.
 __device__ inline acc logistic(acc z) {
     const acc e = exp(z < 0 ? z : -z);
     return z != z ? z : z < 0 ? e / (1 + e) : 1 / (1 + e);
 }
 
-#define FUNCTION(name, formula)                                                                   \
-    extern "C" __global__ void name##_(const Layout layout, const real *a_, real *y) {            \
-        const i64 k = element();                                                                  \
-        if (k >= layout.size) return;                                                             \
-        const acc a = acc(a_[at(layout, 1, k)]);                                                  \
-        y[k] = real(formula);                                                                     \
+#define FUNCTION(name, formula)                                                      \
+    extern "C" __global__ void name##_(const Views views, const real *a_, real *y) { \
+        const i64 k = element();                                                     \
+        if (k >= views.size) return;                                                 \
+        const acc a = acc(a_[at(views, 1, k)]);                                      \
+        y[k] = real(formula);                                                        \
     }
 
 FUNCTION(exp, exp(a))

@@ -16,8 +16,8 @@ extern "C" __global__ void gather_rows(const real *x, const i64 *row, real *y, i
 // y[place[p]] = sum of values[order[j]] for j in start[p] .. start[p+1]        place: (places,), start: (places+1,)
 // Rows of n elements each.                                            one thread = one element of one place in y
 // What goes to one place is added in order by one thread: no atomics, so the same bits every time.
-extern "C" __global__ void scatter_add(const real *values, const i64 *place, const i64 *start, const i64 *order, real *y,
-                                       i64 places, i64 n) {
+extern "C" __global__ void scatter_add(const real *values, const i64 *place, const i64 *start, const i64 *order,
+                                       real *y, i64 places, i64 n) {
     const i64 k = element();
     if (k >= places * n) return;
     const i64 p = k / n, column = k % n;

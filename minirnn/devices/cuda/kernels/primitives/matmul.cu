@@ -1,15 +1,16 @@
 // c = a @ b by tiles in shared memory, the way every CUDA course starts. cuBLAS is several times faster, and is used
 // where it can be: this kernel multiplies integers, and stands in where the cuBLAS binding is not installed.
-//   a: (M, K), b: (K, N), c: (M, N), C order; blockIdx.z counts the products, `a_step` .. apart (0: the same one)
+//   a: (M, K), b: (K, N), c: (M, N), C order; blockIdx.z counts the products, `a_stride` .. apart (0: the same one)
 //   one block = one tile of c, one thread = one element of it
 #include "real.cuh"
 
 #define TILE 16
 
-extern "C" __global__ void matmul(const real *a, const real *b, real *c, int M, int N, int K, i64 a_step, i64 b_step) {
+extern "C" __global__ void matmul(const real *a, const real *b, real *c, int M, int N, int K, i64 a_stride,
+                                  i64 b_stride) {
     __shared__ acc a_tile[TILE][TILE], b_tile[TILE][TILE];
     const int row = blockIdx.y * TILE + threadIdx.y, column = blockIdx.x * TILE + threadIdx.x;
-    a += blockIdx.z * a_step, b += blockIdx.z * b_step, c += blockIdx.z * (i64)M * N;
+    a += blockIdx.z * a_stride, b += blockIdx.z * b_stride, c += blockIdx.z * (i64)M * N;
     acc sum = 0;
     for (int k0 = 0; k0 < K; k0 += TILE) {
         const int a_column = k0 + threadIdx.x, b_row = k0 + threadIdx.y;

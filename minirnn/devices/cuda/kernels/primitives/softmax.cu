@@ -15,8 +15,6 @@ __device__ inline acc total(acc share, acc *shares) {
     return result;
 }
 
-__device__ inline acc larger(acc a, acc b) { return a != a || a > b ? a : b; }  // NaN wins
-
 __device__ inline acc largest(acc share, acc *shares) {
     shares[threadIdx.x] = share;
     for (int n = blockDim.x / 2; n > 0; n /= 2) {

@@ -1,31 +1,32 @@
 """Which rung of the CudnnRNN ladder computes a layer: a pure function of its sizes and the device's limits.
 
-From the rung that always works to the one that asks for most:
+The rungs, from the one that always works to the one that asks for most:
 
-``steps``       a product and a launch each step, any size (`cudnn_rnn_steps.py`)
-``persistent``  one launch for all steps: weights on the chip, messages between blocks (`cudnn_rnn_persistent.py`)
-``cluster``     one launch; each slice of the batch on a cluster of blocks: small layers (`cudnn_rnn_cluster.py`)
+``steps``       a product and a launch each step, any size (`steps.py`)
+``persistent``  one launch for all steps: weights on the chip, messages between blocks (`one_launch.py`)
+``cluster``     one launch; each slice of the batch on a cluster of blocks: small layers (`one_launch.py`)
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from minirnn.devices.cuda.driver import Limits
-from minirnn.devices.cuda.launch.cudnn_rnn import layout as layouts
-from minirnn.devices.cuda.launch.cudnn_rnn.layout import Sizes
+from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
+from minirnn.devices.cuda.launch.cudnn_rnn.plan import ClusterPlan, Plan, Sizes
 
 RUNGS = ("steps", "persistent", "cluster")
-"""From the lowest to the highest."""
+"""The rungs from the lowest to the highest."""
 VARIABLE = "MINIRNN_CUDNN_RNN"
 AUTO = "auto"
 """What ``MINIRNN_CUDNN_RNN`` says to leave the choice to `choose`."""
 UNTIMED = "steps"
-"""What a GPU takes where nothing is said, until somebody has timed the rungs above on one (docs/cudnn_ladder.md)."""
+"""The rung that a GPU takes where nothing is said, until somebody has timed those above on one
+(docs/cudnn_ladder.md)."""
 LARGE_BATCH = 128
-"""From here on the product of a single step keeps the whole device busy, and the library's is the faster one."""
+"""The rows from which on the product of a single step keeps the whole device busy, and the library's is faster."""
 
 H200 = Limits(
     name="H200",
@@ -36,16 +37,16 @@ H200 = Limits(
     memory_bytes=141 * 10**9,
     simulated=False,
 )
-"""The GPU for which the rungs were laid out."""
+"""The GPU that the rungs were made for."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A rung and the reason for it; the layout is that of `cudnn_rnn_layout`, None for ``steps``."""
+    """A rung, the reason for it, and its plan (`plan.py`); ``steps`` needs none."""
 
     rung: str
     reason: str
-    layout: Any = None
+    plan: Plan | None = None
 
 
 def choose(sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | None = None) -> Choice:
@@ -53,10 +54,12 @@ def choose(sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | N
 
     Parameters
     ----------
-    sizes, limits
-        Of the layer and of the device.
+    sizes : Sizes
+        The sizes of the layer.
+    limits : Limits
+        The limits of the device.
     backward : bool
-        For the gradients; the rungs of the two passes do not depend on each other.
+        Whether it is for the gradients. The rungs of the two passes do not depend on each other.
     wanted : str, optional
         A rung to take whether it pays or not. If it cannot be had, the next lower one is taken.
 
@@ -65,34 +68,30 @@ def choose(sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | N
     ValueError
         If `wanted` is no rung.
     """
-    found: dict[str, Any]
-    if backward:
-        found = {"persistent": layouts.backward(sizes, limits), "cluster": layouts.cluster_backward(sizes, limits)}
-    else:
-        found = {"persistent": layouts.forward(sizes, limits), "cluster": layouts.cluster(sizes, limits)}
+    persistent: Plan | str = (plans.backward if backward else plans.forward)(sizes, limits)
+    cluster = (plans.cluster_backward if backward else plans.cluster)(sizes, limits)
     if wanted is not None:
-        return _asked_for(check_rung(wanted), found)
+        return _asked_for(check_rung(wanted), {"persistent": persistent, "cluster": cluster})
     if limits.simulated:
         return Choice("steps", "the simulator runs one thread after another: the rung with the fewest is the fastest")
     if sizes.T == 1:
         return Choice("steps", "one step has nothing to keep for the next")
     if sizes.B >= LARGE_BATCH:
         return Choice("steps", f"a batch of {LARGE_BATCH} rows or more fills the device at each step")
-    clusters = found["cluster"]
-    if isinstance(clusters, layouts.Cluster) and clusters.slices * sizes.D <= layouts.clusters_at_once(limits):
-        return Choice("cluster", f"its weights fit into {layouts.CLUSTER} blocks, all clusters run at once", clusters)
-    if isinstance(found["persistent"], str):
-        return Choice("steps", f"not persistent: {found['persistent']}")
-    return Choice("persistent", "its weights fit on the chip, its blocks on the device", found["persistent"])
+    if isinstance(cluster, ClusterPlan) and cluster.slices * sizes.D <= plans.clusters_at_once(limits):
+        return Choice("cluster", f"its weights fit into {plans.CLUSTER} blocks, all clusters run at once", cluster)
+    if isinstance(persistent, str):
+        return Choice("steps", f"not persistent: {persistent}")
+    return Choice("persistent", "its weights fit on the chip, its blocks on the device", persistent)
 
 
-def _asked_for(wanted: str, found: dict[str, Any]) -> Choice:
+def _asked_for(wanted: str, found: Mapping[str, Plan | str]) -> Choice:
     said = ""
     for rung in reversed(RUNGS[1 : RUNGS.index(wanted) + 1]):
-        layout = found[rung]
-        if not isinstance(layout, str):
-            return Choice(rung, f"{said}asked for" if not said else f"{said}so the next lower rung", layout)
-        said += f"{rung} was asked for, but {layout}; " if rung == wanted else f"not {rung}: {layout}; "
+        plan = found[rung]
+        if not isinstance(plan, str):
+            return Choice(rung, f"{said}so the next lower rung" if said else "asked for", plan)
+        said += f"{rung} was asked for, but {plan}; " if rung == wanted else f"not {rung}: {plan}; "
     return Choice("steps", f"{said}so the lowest rung" if said else "asked for")
 
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from minirnn.devices.cuda.array import CudaArray, c_steps
+from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.launch.sources import accumulator
 
 if TYPE_CHECKING:
-    from minirnn.devices.cuda.primitives import Primitives
+    from minirnn.devices.cuda.device import Cuda
 
 THREADS = 256
 MAX_AXES = 8
-LAYOUT = np.dtype([("size", "i8"), ("axes", "i8"), ("shape", "i8", MAX_AXES), ("step", "i8", (4, MAX_AXES))])
-"""`struct Layout` of kernels/layout.cuh."""
+VIEWS = np.dtype([("size", "i8"), ("axes", "i8"), ("shape", "i8", MAX_AXES), ("stride", "i8", (4, MAX_AXES))])
+"""`struct Views` of kernels/views.cuh."""
 
 Axes = tuple[int, ...]
 
@@ -46,16 +46,16 @@ def cells(B: int, H: int) -> Threads:
 
 
 @lru_cache(maxsize=4096)
-def layout(shape: Axes, *steps: Axes) -> np.void:
-    """`struct Layout` of arrays seen in one shape, by the steps of each (the result's first).
+def views(shape: Axes, *strides: Axes) -> np.void:
+    """`struct Views` of arrays seen in one shape, by the strides of each (the result's first).
 
     Axes of length 1 go; neighboring axes that lie behind each other in every array become one.
     """
-    merged: list[tuple[int, list[int]]] = []  # (length, step in each array), the last axis last
-    for n, *along in zip(shape, *steps, strict=True):
+    merged: list[tuple[int, list[int]]] = []  # (length, stride in each array), the last axis last
+    for n, *along in zip(shape, *strides, strict=True):
         if n == 1:
             continue
-        if merged and all(before == step * n for before, step in zip(merged[-1][1], along, strict=True)):
+        if merged and all(before == stride * n for before, stride in zip(merged[-1][1], along, strict=True)):
             merged[-1] = merged[-1][0] * n, along
         else:
             merged.append((n, along))
@@ -64,31 +64,31 @@ def layout(shape: Axes, *steps: Axes) -> np.void:
             f"cuda: an array of shape {shape} has too many axes that do not lie behind each other in memory\n"
             f"  expected at most {MAX_AXES}, got {len(merged)}\n  copy it after transposing it, or reshape it"
         )
-    found: np.void = np.zeros(1, LAYOUT)[0]
+    found: np.void = np.zeros(1, VIEWS)[0]
     found["size"], found["axes"] = prod(shape), max(1, len(merged))
     found["shape"][:] = 1
     for d, (n, along) in enumerate(merged):
         found["shape"][d] = n
-        for a, step in enumerate(along):
-            found["step"][a, d] = step
+        for a, stride in enumerate(along):
+            found["stride"][a, d] = stride
     return found
 
 
 @lru_cache(maxsize=4096)
 def broadcast(*operands: tuple[Axes, Axes]) -> tuple[Axes, np.void]:
-    """The common shape of operands (shape, steps) by NumPy's rules, and its layout with the result in C order."""
+    """The common shape of operands (shape, strides) by NumPy's rules; the result in C order and they as `views`."""
     shape = np.broadcast_shapes(*[shape for shape, _ in operands])
-    return shape, layout(shape, c_steps(shape), *[broadcast_steps(*operand, shape) for operand in operands])
+    return shape, views(shape, c_strides(shape), *[broadcast_strides(*operand, shape) for operand in operands])
 
 
-def broadcast_steps(shape: Axes, steps: Axes, to: Axes) -> Axes:
-    """The steps of an array seen in a larger shape: 0 along the axes on which it repeats."""
+def broadcast_strides(shape: Axes, strides: Axes, to: Axes) -> Axes:
+    """The strides of an array seen in a larger shape: 0 along the axes on which it repeats."""
     new = len(to) - len(shape)
-    return (0,) * new + tuple(0 if n == 1 else step for n, step in zip(shape, steps, strict=True))
+    return (0,) * new + tuple(0 if n == 1 else stride for n, stride in zip(shape, strides, strict=True))
 
 
 def elementwise(
-    device: Primitives,
+    device: Cuda,
     file: str,
     kernel: str,
     operands: Sequence[CudaArray],
@@ -97,7 +97,7 @@ def elementwise(
     *numbers: Any,
 ) -> CudaArray:
     """``y = kernel(*operands, *numbers)``, element by element; `of` chooses which compiled variant."""
-    shape, where = broadcast(*[(a.shape, a.steps) for a in operands])
+    shape, where = broadcast(*[(a.shape, a.element_strides) for a in operands])
     y = device.empty(shape, result)
     size = int(where["size"])
     if size:
@@ -105,7 +105,7 @@ def elementwise(
     return y
 
 
-def copy(device: Primitives, to: CudaArray, a: CudaArray) -> None:
+def copy(device: Cuda, to: CudaArray, a: CudaArray) -> None:
     """``to[...] = a`` for arrays of one shape; rounds to the dtype of `to`."""
     size = to.size
     if not size:
@@ -114,10 +114,10 @@ def copy(device: Primitives, to: CudaArray, a: CudaArray) -> None:
         device.driver.d2d(to.ptr, a.ptr, to.nbytes)
         return
     run = device.kernel_of("primitives/cast.cu", "cast", to.dtype, a.dtype)
-    run(layout(to.shape, to.steps, a.steps), a, to, grid=blocks(size), block=BLOCK)
+    run(views(to.shape, to.element_strides, a.element_strides), a, to, grid=blocks(size), block=BLOCK)
 
 
-def fill(device: Primitives, to: CudaArray, value: Any) -> None:
+def fill(device: Cuda, to: CudaArray, value: Any) -> None:
     """``to[...] = value`` for an array in C order."""
     if not to.size:
         return

@@ -14,7 +14,7 @@ from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.primitives.elementwise import BLOCK, blocks
 
 if TYPE_CHECKING:
-    from minirnn.devices.cuda.primitives import Primitives
+    from minirnn.devices.cuda.device import Cuda
 
 
 def is_basic(index: tuple[Any, ...]) -> bool:
@@ -28,8 +28,9 @@ def is_basic(index: tuple[Any, ...]) -> bool:
 def view(a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
     """``a[index]`` for a basic index, by asking NumPy what it would do with an array of these strides."""
     if len(index) == 1 and type(index[0]) is int and a.shape and 0 <= index[0] < a.shape[0]:
-        return a.seen_as(a.shape[1:], a.steps[1:], index[0] * a.steps[0])  # a step of a sequence: asked for often
-    ghost = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), a.shape, a.steps, writeable=False)
+        first, *others = a.element_strides  # a step of a sequence: asked for often
+        return a.seen_as(a.shape[1:], tuple(others), index[0] * first)
+    ghost = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), a.shape, a.element_strides, writeable=False)
     if not any(k is Ellipsis for k in index):
         index = (*index, Ellipsis)  # so that an index of integers alone gives a view too
     seen = ghost[index]
@@ -38,7 +39,7 @@ def view(a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
 
 
 def places(shape: tuple[int, ...], index: tuple[Any, ...]) -> np.ndarray:
-    """Where the elements of ``a[index]`` are in an array `a` of `shape` in C order."""
+    """The places of the elements of ``a[index]`` in an array `a` of `shape` in C order."""
     found: Any = np.int64(0)
     step = 1
     for d in range(len(shape) - 1, -1, -1):
@@ -59,7 +60,7 @@ def rows_only(shape: tuple[int, ...], index: tuple[Any, ...]) -> np.ndarray | No
     return np.where(rows < 0, rows + shape[0], rows)
 
 
-def gather(device: Primitives, a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
+def gather(device: Cuda, a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
     """``a[index]`` for an `a` in C order and an index with index arrays."""
     rows = rows_only(a.shape, index)
     if rows is not None:
@@ -78,7 +79,7 @@ def gather(device: Primitives, a: CudaArray, index: tuple[Any, ...]) -> CudaArra
     return y
 
 
-def scatter_add(device: Primitives, shape: tuple[int, ...], index: tuple[Any, ...], values: CudaArray) -> CudaArray:
+def scatter_add(device: Cuda, shape: tuple[int, ...], index: tuple[Any, ...], values: CudaArray) -> CudaArray:
     """Zeros of `shape` with `values` (in C order) added at `index`, which holds index arrays.
 
     Raises ValueError if `values` don't broadcast to what the index chooses.

@@ -11,7 +11,7 @@ from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Matrix
 
 if TYPE_CHECKING:
-    from minirnn.devices.cuda.primitives import Primitives
+    from minirnn.devices.cuda.device import Cuda
 
 TILE = 16
 
@@ -19,11 +19,11 @@ TILE = 16
 def matrix(a: CudaArray, stride: int = 0) -> Matrix | None:
     """The last two axes of `a` as a matrix the driver multiplies in place, or None if it must be copied first."""
     rows, cols = a.shape[-2:]
-    row_step, column_step = a.steps[-2:]
-    if (column_step == 1 or cols == 1) and (row_step >= cols or rows == 1):
-        return Matrix(a.ptr, rows, cols, max(row_step if rows > 1 else cols, 1), a.dtype, False, stride, a)
-    if (row_step == 1 or rows == 1) and (column_step >= rows or cols == 1):
-        return Matrix(a.ptr, rows, cols, max(column_step if cols > 1 else rows, 1), a.dtype, True, stride, a)
+    row_stride, column_stride = a.element_strides[-2:]
+    if (column_stride == 1 or cols == 1) and (row_stride >= cols or rows == 1):
+        return Matrix(a.ptr, rows, cols, max(row_stride if rows > 1 else cols, 1), a.dtype, False, stride, a)
+    if (row_stride == 1 or rows == 1) and (column_stride >= rows or cols == 1):
+        return Matrix(a.ptr, rows, cols, max(column_stride if cols > 1 else rows, 1), a.dtype, True, stride, a)
     return None
 
 
@@ -31,27 +31,27 @@ def batch_stride(a: CudaArray) -> int | None:
     """The distance of the matrices of `a`, if they all lie equally far apart; else None."""
     stride = 0
     count = 1
-    for n, step in zip(reversed(a.shape[:-2]), reversed(a.steps[:-2]), strict=True):
+    for n, along in zip(reversed(a.shape[:-2]), reversed(a.element_strides[:-2]), strict=True):
         if n == 1:
             continue
-        if count > 1 and step != stride * count:
+        if count > 1 and along != stride * count:
             return None
         if count == 1:
-            stride = step
+            stride = along
         count *= n
     return stride
 
 
-def matmul(device: Primitives, a: CudaArray, b: CudaArray) -> CudaArray:
+def matmul(device: Cuda, a: CudaArray, b: CudaArray) -> CudaArray:
     """``a @ b`` for arrays of one dtype by NumPy's rules: vectors, matrices, broadcast stacks of matrices."""
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError("matmul: got an operand without axes\n  expected at least one axis each")
     row = a.ndim == 1
     column = b.ndim == 1
     if row:
-        a = a.seen_as((1, *a.shape), (0, *a.steps))
+        a = a.seen_as((1, *a.shape), (0, *a.element_strides))
     if column:
-        b = b.seen_as((*b.shape, 1), (*b.steps, 0))
+        b = b.seen_as((*b.shape, 1), (*b.element_strides, 0))
     if a.shape[-1] != b.shape[-2]:
         raise ValueError(
             f"matmul: the last axis of the first operand has {a.shape[-1]} elements,"
@@ -71,7 +71,7 @@ def matmul(device: Primitives, a: CudaArray, b: CudaArray) -> CudaArray:
     return c.seen_as(*_without(c, row, column))
 
 
-def product(device: Primitives, a: CudaArray, b: CudaArray, c: CudaArray, beta: float = 0.0) -> None:
+def product(device: Cuda, a: CudaArray, b: CudaArray, c: CudaArray, beta: float = 0.0) -> None:
     """``c = a @ b + beta * c`` for matrices; `c` has C order. `a` and `b` are copied unless they, or their transposes,
     have rows without gaps.
 
@@ -89,7 +89,7 @@ def product(device: Primitives, a: CudaArray, b: CudaArray, c: CudaArray, beta: 
     device.driver.gemm(left, right, to, beta)
 
 
-def _multiply(device: Primitives, a: CudaArray, b: CudaArray, c: CudaArray) -> None:
+def _multiply(device: Cuda, a: CudaArray, b: CudaArray, c: CudaArray) -> None:
     batch = prod(c.shape[:-2])
     operands = []
     for x in (a, b):
@@ -105,7 +105,7 @@ def _multiply(device: Primitives, a: CudaArray, b: CudaArray, c: CudaArray) -> N
     device.driver.gemm(left, right, Matrix(c.ptr, M, N, N, c.dtype, False, M * N, c), batch=batch)
 
 
-def _multiply_by_tiles(device: Primitives, a: CudaArray, b: CudaArray, c: CudaArray) -> None:
+def _multiply_by_tiles(device: Cuda, a: CudaArray, b: CudaArray, c: CudaArray) -> None:
     M, N, K = c.shape[-2], c.shape[-1], a.shape[-1]
     run = device.kernel_of("primitives/matmul.cu", "matmul", c.dtype)
     grid = (-(-N // TILE), -(-M // TILE), prod(c.shape[:-2]))
@@ -114,6 +114,6 @@ def _multiply_by_tiles(device: Primitives, a: CudaArray, b: CudaArray, c: CudaAr
 
 
 def _without(c: CudaArray, row: bool, column: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Shape and steps of `c` without the axes that stood for vectors."""
+    """Shape and strides of `c` without the axes that stood for vectors."""
     keep = [d for d in range(c.ndim) if not (row and d == c.ndim - 2 or column and d == c.ndim - 1)]
-    return tuple(c.shape[d] for d in keep), tuple(c.steps[d] for d in keep)
+    return tuple(c.shape[d] for d in keep), tuple(c.element_strides[d] for d in keep)

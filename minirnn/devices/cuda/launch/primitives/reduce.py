@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minirnn.devices.cuda.array import CudaArray, c_steps
-from minirnn.devices.cuda.launch.primitives.elementwise import BLOCK, blocks, layout
+from minirnn.devices.cuda.array import CudaArray, c_strides
+from minirnn.devices.cuda.launch.primitives.elementwise import BLOCK, blocks, views
 
 if TYPE_CHECKING:
-    from minirnn.devices.cuda.primitives import Primitives
+    from minirnn.devices.cuda.device import Cuda
 
 # A block for each result pays when a thread alone would read many operands, and there are too few results to fill
 # the machine with one thread each.
@@ -19,7 +19,7 @@ OPERANDS_OF_A_THREAD = 64
 RESULTS_THAT_FILL = 8192
 
 
-def reduce(device: Primitives, name: str, a: CudaArray, axes: tuple[int, ...], result: np.dtype) -> CudaArray:
+def reduce(device: Cuda, name: str, a: CudaArray, axes: tuple[int, ...], result: np.dtype) -> CudaArray:
     """`name` (sum, max, argmax) over `axes`, which vanish. There must be at least one operand for each result."""
     kept_axes = [d for d in range(a.ndim) if d not in axes]
     shape = tuple(a.shape[d] for d in kept_axes)
@@ -27,9 +27,9 @@ def reduce(device: Primitives, name: str, a: CudaArray, axes: tuple[int, ...], r
     results, operands = prod(shape), prod(a.shape[d] for d in axes)
     if not results:
         return y
-    kept = layout(shape, c_steps(shape), tuple(a.steps[d] for d in kept_axes))
+    kept = views(shape, c_strides(shape), tuple(a.element_strides[d] for d in kept_axes))
     vanishing = tuple(a.shape[d] for d in axes)
-    reduced = layout(vanishing, c_steps(vanishing), tuple(a.steps[d] for d in axes))
+    reduced = views(vanishing, c_strides(vanishing), tuple(a.element_strides[d] for d in axes))
     if name == "argmax" or operands <= OPERANDS_OF_A_THREAD or results >= RESULTS_THAT_FILL:
         run = device.kernel_of("primitives/reduce.cu", f"{name}_each", a.dtype)
         run(kept, reduced, a, y, grid=blocks(results), block=BLOCK)
@@ -40,7 +40,7 @@ def reduce(device: Primitives, name: str, a: CudaArray, axes: tuple[int, ...], r
     return y
 
 
-def softmax(device: Primitives, name: str, a: CudaArray) -> CudaArray:
+def softmax(device: Cuda, name: str, a: CudaArray) -> CudaArray:
     """`softmax` or `log_softmax` along the last axis of an array in C order."""
     y = device.empty(a.shape, a.dtype)
     if a.size:

@@ -1,7 +1,6 @@
 // half and half2 in software: 16 bits of storage, arithmetic in float, rounded once for each operation.
 //
-// float carries more than twice the digits of half, so the second rounding changes nothing: + - * / sqrt are
-// exact.
+// float carries more than twice the digits of half, so the second rounding changes nothing: + - * / sqrt are exact.
 #pragma once
 
 namespace cusim {
@@ -237,9 +236,7 @@ CUSIM_HALF __half2 __hneg2(__half2 a) { return -a; }
 CUSIM_HALF __half2 __habs2(__half2 a) { return {__habs(a.x), __habs(a.y)}; }
 CUSIM_HALF __half2 __hmax2(__half2 a, __half2 b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; }
 CUSIM_HALF __half2 __hmin2(__half2 a, __half2 b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; }
-CUSIM_HALF __half2 __hfma2(__half2 a, __half2 b, __half2 c) {
-    return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
-}
+CUSIM_HALF __half2 __hfma2(__half2 a, __half2 b, __half2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
 CUSIM_HALF __half2 h2exp(__half2 a) { return {hexp(a.x), hexp(a.y)}; }
 CUSIM_HALF __half2 h2tanh(__half2 a) { return {htanh(a.x), htanh(a.y)}; }
 CUSIM_HALF __half2 h2sqrt(__half2 a) { return {hsqrt(a.x), hsqrt(a.y)}; }

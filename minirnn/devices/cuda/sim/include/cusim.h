@@ -1,8 +1,8 @@
-// The CUDA C++ device language for the host's C++ compiler. Included before every .cu file the simulator
-// compiles.
+// The CUDA C++ device language for the host's C++ compiler. It is included before every
+// .cu file that the simulator compiles.
 //
-// One simulated thread is one fiber of the runtime library (sim/runtime). Four words stay as they are here
-// and are rewritten afterwards, in the preprocessed text: __global__, __shared__, __device__, __constant__.
+// One simulated thread is one fiber of the runtime library (sim/runtime). Four words stay as they are here and are
+// rewritten afterwards, in the preprocessed text: __global__, __shared__, __device__, __constant__.
 #pragma once
 #include <limits.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-// atomicAdd and its family. One operating system thread runs all simulated ones and switches only at calls,
-// so a plain read, change and write is atomic; the runtime is told, to find spin loops and wrong addresses.
+// atomicAdd and its family. One operating system thread runs all simulated ones and switches only at calls, so a plain
+// read, change and write is atomic; the runtime is told, to find spin loops and wrong addresses.
 #pragma once
 
 CUSIM_API void cusim_atomic(const void *p, unsigned bytes, int reads, void *pc);
@@ -39,31 +39,30 @@ struct same {  // keeps a parameter out of type deduction: atomicAdd(float *, 1)
 #define CUSIM_COUNTED (one_of<T, unsigned>)
 #define CUSIM_COMPARED (one_of<T, int, unsigned, ull, unsigned short>)
 
-#define CUSIM_ATOMICS(suffix)                                                               \
-    CUSIM_ATOMIC(atomicAdd##suffix, 1, old + v, CUSIM_ADDED)                                \
-    CUSIM_ATOMIC(atomicSub##suffix, 1, old - v, CUSIM_32)                                   \
-    CUSIM_ATOMIC(atomicExch##suffix, 0, v, CUSIM_EXCHANGED)                                 \
-    CUSIM_ATOMIC(atomicMin##suffix, 1, v < old ? v : old, CUSIM_ORDERED)                    \
-    CUSIM_ATOMIC(atomicMax##suffix, 1, v > old ? v : old, CUSIM_ORDERED)                    \
-    CUSIM_ATOMIC(atomicAnd##suffix, 1, old &v, CUSIM_BITS)                                  \
-    CUSIM_ATOMIC(atomicOr##suffix, 1, old | v, CUSIM_BITS)                                  \
-    CUSIM_ATOMIC(atomicXor##suffix, 1, old ^ v, CUSIM_BITS)                                 \
-    CUSIM_ATOMIC(atomicInc##suffix, 1, old >= v ? 0 : old + 1, CUSIM_COUNTED)               \
-    CUSIM_ATOMIC(atomicDec##suffix, 1, old == 0 || old > v ? v : old - 1, CUSIM_COUNTED)    \
-    template <class T>                                                                      \
-    CUSIM_OWN T atomicCAS##suffix(T *p, typename cusim::same<T>::type expected,             \
-                                  typename cusim::same<T>::type v) {                        \
-        using namespace cusim;                                                              \
-        static_assert(CUSIM_COMPARED, "CUDA has no atomicCAS for this type");               \
-        cusim_atomic(p, sizeof(T), 1, CUSIM_CALLER);                                        \
-        const T old = *p;                                                                   \
-        if (old == expected) *p = v;                                                        \
-        return old;                                                                         \
-    }                                                                                       \
-    template <class T>                                                                      \
-    CUSIM_INLINE T atomicCAS##suffix(volatile T *p, typename cusim::same<T>::type expected, \
-                                     typename cusim::same<T>::type v) {                     \
-        return atomicCAS##suffix((T *)p, expected, v);                                      \
+#define CUSIM_ATOMICS(suffix)                                                                                      \
+    CUSIM_ATOMIC(atomicAdd##suffix, 1, old + v, CUSIM_ADDED)                                                       \
+    CUSIM_ATOMIC(atomicSub##suffix, 1, old - v, CUSIM_32)                                                          \
+    CUSIM_ATOMIC(atomicExch##suffix, 0, v, CUSIM_EXCHANGED)                                                        \
+    CUSIM_ATOMIC(atomicMin##suffix, 1, v < old ? v : old, CUSIM_ORDERED)                                           \
+    CUSIM_ATOMIC(atomicMax##suffix, 1, v > old ? v : old, CUSIM_ORDERED)                                           \
+    CUSIM_ATOMIC(atomicAnd##suffix, 1, (old & v), CUSIM_BITS)                                                      \
+    CUSIM_ATOMIC(atomicOr##suffix, 1, old | v, CUSIM_BITS)                                                         \
+    CUSIM_ATOMIC(atomicXor##suffix, 1, old ^ v, CUSIM_BITS)                                                        \
+    CUSIM_ATOMIC(atomicInc##suffix, 1, old >= v ? 0 : old + 1, CUSIM_COUNTED)                                      \
+    CUSIM_ATOMIC(atomicDec##suffix, 1, old == 0 || old > v ? v : old - 1, CUSIM_COUNTED)                           \
+    template <class T>                                                                                             \
+    CUSIM_OWN T atomicCAS##suffix(T *p, typename cusim::same<T>::type expected, typename cusim::same<T>::type v) { \
+        using namespace cusim;                                                                                     \
+        static_assert(CUSIM_COMPARED, "CUDA has no atomicCAS for this type");                                      \
+        cusim_atomic(p, sizeof(T), 1, CUSIM_CALLER);                                                               \
+        const T old = *p;                                                                                          \
+        if (old == expected) *p = v;                                                                               \
+        return old;                                                                                                \
+    }                                                                                                              \
+    template <class T>                                                                                             \
+    CUSIM_INLINE T atomicCAS##suffix(volatile T *p, typename cusim::same<T>::type expected,                        \
+                                     typename cusim::same<T>::type v) {                                            \
+        return atomicCAS##suffix((T *)p, expected, v);                                                             \
     }
 
 CUSIM_ATOMICS()

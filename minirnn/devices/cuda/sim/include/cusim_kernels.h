@@ -1,5 +1,4 @@
-// Between the text of a kernel and the launcher: shared memory, and calls of a kernel with arguments known by
-// address.
+// Between the text of a kernel and the launcher: shared memory, and calls of a kernel with arguments known by address.
 #pragma once
 
 namespace cusim {
@@ -20,8 +19,7 @@ CUSIM_OWN T &shared(const char *names = nullptr) {
     return *(T *)cusim_shared(&slot, sizeof(T), alignof(T) < 16 ? 16 : alignof(T), names);
 }
 
-// One letter for each type a parameter may have: those of Python's struct module, P for pointers, s for
-// structs.
+// One letter for each type that a parameter may have: those of Python's struct module, P for pointers, s for structs.
 template <class T>
 struct Letter {
     static constexpr char value = std::is_pointer<T>::value ? 'P' : 's';
@@ -71,12 +69,3 @@ CUSIM_OWN const char *signature(void (*)(A...), const unsigned **sizes) {
 }
 
 }  // namespace cusim
-
-#define CUSIM_EXPORT(NAME)                                                         \
-    CUSIM_API void cusim_call_##NAME(void **a) { cusim::call(cusim_k_##NAME, a); } \
-    CUSIM_API const char *cusim_sig_##NAME(const unsigned **n) { return cusim::signature(cusim_k_##NAME, n); }
-#define CUSIM_VAR(NAME)                           \
-    CUSIM_API void *cusim_var_##NAME(size_t *n) { \
-        *n = sizeof(NAME);                        \
-        return (void *)&NAME;                     \
-    }

@@ -173,7 +173,7 @@ CUSIM_MATH unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift)
     return (unsigned)(((unsigned long long)high << 32 | low) >> (shift & 31));
 }
 
-// min and max: the overloads of CUDA and no others, so what is ambiguous there is ambiguous here. Of
+// min and max: the overloads of CUDA and no others, so what is ambiguous there is ambiguous here. Among
 // floating-point numbers a NaN gives way, as in fmin and fmax.
 #define CUSIM_MIN_MAX(A, B, Both)                                                   \
     CUSIM_MATH Both min(A a, B b) { return (Both)b < (Both)a ? (Both)b : (Both)a; } \

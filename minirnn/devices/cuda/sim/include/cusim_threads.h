@@ -1,4 +1,4 @@
-// Who a thread is, and how threads meet: indices, barriers, warp operations; also printf and assert.
+// Which thread this is, and how threads meet: indices, barriers, warp operations; also printf and assert.
 #pragma once
 
 // Set by the scheduler; const, since no thread ever sees its own change.
@@ -12,8 +12,8 @@ static constexpr int warpSize = 32;
 
 CUSIM_API void cusim_syncthreads(const char *file, int line);
 CUSIM_API int cusim_syncthreads_vote(int predicate, int operation, const char *file, int line);
-CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int argument, int width,
-                              const char *file, int line);
+CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int argument, int width, const char *file,
+                              int line);
 CUSIM_API unsigned cusim_activemask();
 CUSIM_API void cusim_cluster_barrier(const char *file, int line);
 CUSIM_API void *cusim_cluster_map(const void *p, unsigned rank);
@@ -30,15 +30,14 @@ CUSIM_API long long cusim_clock();
 #define __syncthreads_and(predicate) cusim_syncthreads_vote(!!(predicate), 1, __FILE__, __LINE__)
 #define __syncthreads_or(predicate) cusim_syncthreads_vote(!!(predicate), 2, __FILE__, __LINE__)
 
-// One processor runs all threads, and a switch is a call: memory is in order anyway.
+// One processor runs all threads, and a switch is a call, so memory is in order anyway.
 CUSIM_INLINE void __threadfence() { __asm__ volatile("" ::: "memory"); }
 CUSIM_INLINE void __threadfence_block() { __asm__ volatile("" ::: "memory"); }
 CUSIM_INLINE void __threadfence_system() { __asm__ volatile("" ::: "memory"); }
 
 // -------------------------------------------------------------------------------------------------- clusters
 
-// Whoever waits has arrived, too: the work between the two is done before anybody goes on. A GPU may do so as
-// well.
+// Whoever waits has arrived, too: the work between the two is done before anybody goes on. A GPU may do so as well.
 #define __cluster_barrier_arrive() ((void)0)
 #define __cluster_barrier_wait() cusim_cluster_barrier(__FILE__, __LINE__)
 #define __cluster_map_shared_rank(p, rank) cusim_cluster_map(p, rank)
@@ -67,8 +66,7 @@ enum {  // as in runtime/warp.cpp
 namespace cusim {
 
 template <class T>
-CUSIM_OWN T shuffle(int operation, const char *file, int line, unsigned mask, T value, int argument,
-                    int width = 32) {
+CUSIM_OWN T shuffle(int operation, const char *file, int line, unsigned mask, T value, int argument, int width = 32) {
     static_assert(sizeof(T) <= 8, "a shuffle moves at most 8 bytes");
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof value);
@@ -78,8 +76,7 @@ CUSIM_OWN T shuffle(int operation, const char *file, int line, unsigned mask, T 
 }
 
 template <class T>
-CUSIM_OWN unsigned match(int operation, const char *file, int line, unsigned mask, T value,
-                         int *all = nullptr) {
+CUSIM_OWN unsigned match(int operation, const char *file, int line, unsigned mask, T value, int *all = nullptr) {
     static_assert(sizeof(T) <= 8, "a match compares at most 8 bytes");
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof value);
@@ -103,10 +100,8 @@ struct Syncwarp {  // an object, because the mask may be left out
 }  // namespace cusim
 
 #define __syncwarp(...) (cusim::Syncwarp{__FILE__, __LINE__}(__VA_ARGS__))
-#define __shfl_sync(mask, value, ...) \
-    cusim::shuffle(CUSIM_SHUFFLE, __FILE__, __LINE__, mask, value, __VA_ARGS__)
-#define __shfl_up_sync(mask, value, ...) \
-    cusim::shuffle(CUSIM_SHUFFLE_UP, __FILE__, __LINE__, mask, value, __VA_ARGS__)
+#define __shfl_sync(mask, value, ...) cusim::shuffle(CUSIM_SHUFFLE, __FILE__, __LINE__, mask, value, __VA_ARGS__)
+#define __shfl_up_sync(mask, value, ...) cusim::shuffle(CUSIM_SHUFFLE_UP, __FILE__, __LINE__, mask, value, __VA_ARGS__)
 #define __shfl_down_sync(mask, value, ...) \
     cusim::shuffle(CUSIM_SHUFFLE_DOWN, __FILE__, __LINE__, mask, value, __VA_ARGS__)
 #define __shfl_xor_sync(mask, value, ...) \

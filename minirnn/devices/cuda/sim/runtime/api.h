@@ -1,4 +1,4 @@
-// What Python calls: the C interface of the simulator's runtime library. sim/library.py mirrors it by ctypes.
+// The C interface of the simulator's runtime library, which Python calls. sim/library.py mirrors it by ctypes.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -20,8 +20,8 @@ struct CusimStats {  // of one launch
     uint64_t resident_blocks;  // the most that were started and not finished at the same time
     uint64_t shared_bytes;     // that a block used
     uint64_t traced;           // accesses written to `trace`
-    uint64_t accesses;  // of shared and device memory, in check mode; more than `traced`: the trace was full
-    uint64_t bytes_read, bytes_written;  // of device memory, in check mode: by plain accesses
+    uint64_t accesses;         // of shared and device memory, in check mode; more than `traced`: the trace was full
+    uint64_t bytes_read, bytes_written;    // of device memory, in check mode: by plain accesses
     uint64_t bytes_looked_at, bytes_sent;  // by atomic and volatile ones
     uint64_t cluster_barriers;
 };
@@ -38,11 +38,10 @@ struct CusimAccess {         // one traced access
 
 enum { CUSIM_OK = 0, CUSIM_FAILED = 1, CUSIM_INTERRUPTED = 2 };
 
-// Device memory. Thread-safe; waits for a launch that is running.
-// Filled with 0xFF bytes (NaN). Null: no address space or memory left. 0 bytes have an address of their own,
-// too.
+// Device memory. These functions are thread-safe and wait for a launch that is running. New memory is filled with 0xFF
+// bytes (NaN). Null: no address space or memory is left. 0 bytes have an address of their own, too.
 CUSIM_API void *cusim_alloc(size_t bytes);
-// 0 done, 1 no allocation, 2 freed before, 3 done, but a kernel wrote just outside it
+// Returns 0: done; 1: no allocation; 2: freed before; 3: done, but a kernel wrote just outside it.
 CUSIM_API int cusim_free(void *p);
 CUSIM_API size_t cusim_live_bytes(void);
 // Number (and size) of an allocation with a changed red zone, which is mended; -1: none.
@@ -51,12 +50,12 @@ CUSIM_API int64_t cusim_damaged(size_t *bytes);
 CUSIM_API int64_t cusim_allocation(const void *p);
 
 // Run a kernel: `call` is its cusim_call_NAME, args[i] points to argument i, which lies in the same buffer of
-// `args_bytes` bytes. `cluster`: how many blocks, neighbors along x, make a cluster; 1: none. One launch at a
-// time: others wait.
+// `args_bytes` bytes. `cluster`: how many blocks, neighbors along x, make a cluster; 1: none. One launch at a time:
+// others wait.
 CUSIM_API int cusim_launch(void (*call)(void **), void **args, size_t args_bytes, const uint32_t grid[3],
                            const uint32_t shape[3], uint32_t cluster, uint32_t dynamic_shared,
                            const CusimOptions *options, CusimStats *stats, CusimAccess *trace);
 CUSIM_API const char *cusim_error(void);  // of the last launch that failed
-// Where: of the failing access and, for a race, of the earlier one. Return addresses, so pc - 1 lies inside
-// the instruction. Null: unknown, or the text has the line.
+// The places of the failing access and, for a race, of the earlier one. They are return addresses, so pc - 1 lies
+// inside the instruction. Null: unknown, or the text has the line.
 CUSIM_API void cusim_error_pcs(void *pcs[2]);

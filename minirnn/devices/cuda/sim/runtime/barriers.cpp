@@ -6,11 +6,7 @@ using namespace sim;
 enum { COUNT, AND, OR };  // as in include/cusim_threads.h
 
 CUSIM_API void cusim_syncthreads(const char *file, int line) {
-    Thread *t = thread;
-    t->state = AT_BARRIER;
-    t->file = file;
-    t->line = line;
-    t->spin = 0;
+    wait_in(AT_BARRIER, file, line);
     block->waiting++;
     leave();
 }
@@ -38,7 +34,7 @@ static void count_votes(Block *b) {
     b->votes = false;
 }
 
-// Every thread that has not returned waits at a barrier: if it is the same one, they go on.
+// All threads that have not returned wait at a barrier: if it is the same one, they go on.
 void sim::release_barrier(Block *b) {
     if (b->votes) count_votes(b);
     Thread *first = nullptr;
@@ -48,18 +44,15 @@ void sim::release_barrier(Block *b) {
         if (!first) first = t;
         if (t->line != first->line || t->file != first->file) {
             fail(
-                "divergent barrier: %s waits at %s:%d, %s at %s:%d; all threads of a block must meet at the "
-                "same"
+                "divergent barrier: %s waits at %s:%d, %s at %s:%d; all threads of a block must meet at the same"
                 " __syncthreads",
                 name_of(first, b).text, first->file, first->line, name_of(t, b).text, t->file, t->line);
         }
         t->state = READY;
     }
     if (launch.options.check && b->live < b->size) {
-        fail(
-            "barrier at %s:%d reached by %u of %u threads of block (%u,%u,%u): the others have already "
-            "returned",
-            first->file, first->line, b->live, b->size, b->index.x, b->index.y, b->index.z);
+        fail("barrier at %s:%d reached by %u of %u threads of block (%u,%u,%u): the others have already returned",
+             first->file, first->line, b->live, b->size, b->index.x, b->index.y, b->index.z);
     }
     b->waiting = 0;
     tick();

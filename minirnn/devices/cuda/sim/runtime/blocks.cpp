@@ -1,4 +1,4 @@
-// The blocks a launch has at hand: made when one more becomes resident, and used again.
+// The blocks that a launch has at hand. They are made when one more becomes resident, and used again.
 #include "internal.h"
 
 #include <stdlib.h>
@@ -105,8 +105,7 @@ Block *take_block(uint32_t number) {
     b->next = nullptr;
     b->size = b->live = launch.threads;
     b->number = number;
-    b->index = {number % launch.grid.x, number / launch.grid.x % launch.grid.y,
-                number / launch.grid.x / launch.grid.y};
+    b->index = {number % launch.grid.x, number / launch.grid.x % launch.grid.y, number / launch.grid.x / launch.grid.y};
     b->waiting = b->at_cluster = b->spinning = b->moved = b->preempted = 0;
     b->votes = false;
     tick();

@@ -1,11 +1,10 @@
-// Check mode: every access of a kernel is looked at. Inside an allocation? Shared memory that was written
-// before? A race?
+// Check mode looks at every access of a kernel. Does it lie inside an allocation? Was that shared memory written
+// before? Is there a race?
 //
-// The kernel is compiled with -fsanitize=thread but linked without its library: the compiler's calls end up
-// here. A race is two accesses of the same memory by two threads of a block, one of them a write, with no
-// barrier between them: neither __syncthreads nor, inside a warp, a warp operation. Blocks are not compared
-// with each other, since a hand-made grid barrier cannot be told from none; but those of a cluster are, which
-// have a barrier of their own.
+// The kernel is compiled with -fsanitize=thread but linked without its library: the compiler's calls end up here. A
+// race is two accesses of the same memory by two threads of a block, one of them a write, with no barrier between them:
+// neither __syncthreads nor, inside a warp, a warp operation. Blocks are not compared with each other, since a
+// hand-made grid barrier cannot be told from none; but those of a cluster are, which have a barrier of their own.
 #include "internal.h"
 
 #include <dlfcn.h>
@@ -29,7 +28,7 @@ static const char *verb_of(int kind) { return kind & WRITE ? "write" : "read"; }
 
 // ----------------------------------------------------------------------------------------------------- races
 
-struct Place {                     // of one access
+struct Place {                     // where an access goes
     const Allocation *allocation;  // null: shared memory
     uint64_t offset;
 };
@@ -45,18 +44,17 @@ static Text describe(const Place &place) {
 static int32_t distance_of(void *pc) { return (int32_t)((char *)pc - (char *)launch.call); }
 static void *pc_at(int32_t distance) { return distance ? (char *)launch.call + distance : nullptr; }
 
-[[noreturn]] static void fail_race(const char *kind, uint32_t other, int32_t other_pc, const Place &place,
-                                   void *pc) {
+[[noreturn]] static void fail_race(const char *kind, uint32_t other, int32_t other_pc, const Place &place, void *pc) {
     const uint32_t size = block->size, number = ((other & WHO) - 1) % size;
     const Block *b = block->cluster[((other & WHO) - 1) / size % launch.cluster];
-    fail_at({pc, pc_at(other_pc)}, "race: %s, %s: %s after %s, no barrier between them", kind,
-            describe(place).text, name_of(thread, block).text, name_of(b->threads + number, b).text);
+    fail_at({pc, pc_at(other_pc)}, "race: %s, %s: %s after %s, no barrier between them", kind, describe(place).text,
+            name_of(thread, block).text, name_of(b->threads + number, b).text);
 }
 
 // The current thread, as race detection sees it.
 struct Me {
     const uint32_t first, size,
-        number;  // `who` of the block's first thread, threads of the block, number in the block
+        number;                        // `who` of the block's first thread, threads of the block, number in the block
     const uint32_t phase, warp_phase;  // when this block, this warp last met
     const uint32_t cluster_first, cluster_threads, cluster_phase;  // the same of its cluster
 
@@ -73,7 +71,7 @@ struct Me {
     uint32_t who() const { return first + number; }
     uint32_t warp_of(uint32_t who) const { return ((who & WHO) - first) / 32; }
 
-    // May the access `who` made at the time `when` run at the same time as what this thread does now?
+    // Whether the access that `who` made at the time `when` may run at the same time as what this thread does now.
     bool meets(uint32_t who, uint32_t when) const {
         const uint32_t other = (who & WHO) - first;
         if (other >= size) return (who & WHO) - cluster_first < cluster_threads && when >= cluster_phase;
@@ -114,13 +112,11 @@ static inline void check_write(Cell *c, const Me &me, int32_t here, const Place 
     c->written = {me.who(), now, here};
 }
 
-// Atomic and volatile accesses race only with plain writes: loops that wait for another thread read what it
-// changes.
+// Atomic and volatile accesses race only with plain writes: loops that wait for another thread read what it changes.
 static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
     const Access &w = c->written;
     if (me.meets(w.who, w.when) && !(w.who & MARK)) fail_race("atomic after write", w.who, w.pc, place, pc);
-    const bool own_plain_write =
-        w.who == me.who() && w.when >= me.phase;  // which others must not meet, either
+    const bool own_plain_write = w.who == me.who() && w.when >= me.phase;  // which others must not meet, either
     if (!own_plain_write) c->written = {me.who() | MARK, now, here};
 }
 
@@ -169,9 +165,8 @@ static void check_shared(const Block *of, const char *p, uint32_t bytes, int kin
                 name_of(thread, block).text);
     }
     if (!of->live) {
-        fail_at({pc}, "%s in the shared memory of a block that has returned: %s of block (%u,%u,%u), %s",
-                verb_of(kind), describe_shared(offset).text, of->index.x, of->index.y, of->index.z,
-                name_of(thread, block).text);
+        fail_at({pc}, "%s in the shared memory of a block that has returned: %s of block (%u,%u,%u), %s", verb_of(kind),
+                describe_shared(offset).text, of->index.x, of->index.y, of->index.z, name_of(thread, block).text);
     }
     record(offset, -1, bytes, kind, pc);
     check_cells(of->cells + offset / 2, bytes, kind, {nullptr, offset}, pc);
@@ -193,8 +188,7 @@ static void check_global(const char *p, uint32_t bytes, int kind, void *pc) {
     if (!a->cells) {
         Busy while_allocating;
         a->cells = (Cell *)calloc(a->bytes / 2 + 1, sizeof(Cell));
-        if (!a->cells)
-            fail("out of memory for what check mode knows of %zu bytes of device memory", a->bytes);
+        if (!a->cells) fail("out of memory for what check mode knows of %zu bytes of device memory", a->bytes);
     }
     const uint64_t offset = (uint64_t)(p - a->data);
     check_cells(a->cells + offset / 2, bytes, kind, {a, offset}, pc);

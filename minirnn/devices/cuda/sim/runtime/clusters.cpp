@@ -1,5 +1,4 @@
-// Clusters: blocks that are resident together, meet at a barrier of their own, and reach each other's shared
-// memory.
+// Clusters: blocks that are resident together, meet at a barrier of their own, and reach each other's shared memory.
 #include "internal.h"
 
 using namespace sim;
@@ -19,24 +18,18 @@ bool sim::is_over(const Block *b) {
 }
 
 CUSIM_API void cusim_cluster_barrier(const char *file, int line) {
-    Thread *t = thread;
-    t->state = AT_CLUSTER;
-    t->file = file;
-    t->line = line;
-    t->spin = 0;
+    wait_in(AT_CLUSTER, file, line);
     block->at_cluster++;
     leave();
 }
 
 static void check_same_place(const Thread *first, const Block *of, const Thread *t, const Block *b) {
     if (t->line == first->line && t->file == first->file) return;
-    fail(
-        "divergent barrier: %s waits at %s:%d, %s at %s:%d; all threads of a cluster must meet at the same "
-        "one",
-        name_of(first, of).text, first->file, first->line, name_of(t, b).text, t->file, t->line);
+    fail("divergent barrier: %s waits at %s:%d, %s at %s:%d; all threads of a cluster must meet at the same one",
+         name_of(first, of).text, first->file, first->line, name_of(t, b).text, t->file, t->line);
 }
 
-// If every thread of the cluster that has not returned waits at its barrier, they go on.
+// If all threads of the cluster that have not returned wait at its barrier, they go on.
 bool sim::release_cluster(Block *b) {
     for (uint32_t i = 0; i < launch.cluster; i++) {
         if (b->cluster[i]->at_cluster != b->cluster[i]->live) return false;
@@ -63,12 +56,11 @@ bool sim::release_cluster(Block *b) {
 
 CUSIM_API unsigned cusim_cluster_size() { return launch.cluster; }
 
-// The place in block `rank` of the cluster that is p in the running one.
+// The place in block `rank` of the cluster that corresponds to p in the running block.
 CUSIM_API void *cusim_cluster_map(const void *p, unsigned rank) {
     const char *at = (const char *)p;
     if (at < block->arena || at >= block->arena + launch.arena_bytes)
-        fail("__cluster_map_shared_rank of an address that is not in shared memory, %s",
-             name_of(thread, block).text);
+        fail("__cluster_map_shared_rank of an address that is not in shared memory, %s", name_of(thread, block).text);
     if (rank >= launch.cluster)
         fail("__cluster_map_shared_rank: block %u of a cluster of %u, %s", rank, launch.cluster,
              name_of(thread, block).text);

@@ -1,7 +1,7 @@
-// How a launch ends early, and what it says then.
+// How a launch ends early, and what it then says.
 //
-// Every early end is one siglongjmp back to cusim_launch, from wherever the kernel was. Simulated threads
-// that were left in the middle are never resumed; their stacks are used again.
+// Every early end is one siglongjmp back to cusim_launch, from wherever the kernel was. Simulated threads that were
+// left in the middle are never resumed; their stacks are used again.
 #include "internal.h"
 
 #include <stdarg.h>
@@ -27,12 +27,15 @@ void sim::clear_error() {
     pcs[0] = pcs[1] = nullptr;
 }
 
+[[noreturn]] static void fail_with(const char *format, va_list arguments) {
+    vsnprintf(text, sizeof text, format, arguments);
+    siglongjmp(exit_point, CUSIM_FAILED);
+}
+
 void sim::fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    siglongjmp(exit_point, CUSIM_FAILED);
+    fail_with(format, arguments);
 }
 
 void sim::fail_at(Pcs where, const char *format, ...) {
@@ -40,9 +43,7 @@ void sim::fail_at(Pcs where, const char *format, ...) {
     pcs[1] = where.earlier;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    siglongjmp(exit_point, CUSIM_FAILED);
+    fail_with(format, arguments);
 }
 
 void sim::refuse(const char *why) { snprintf(text, sizeof text, "invalid launch: %s", why); }

@@ -1,7 +1,7 @@
 // Fibers: stacks for simulated threads, and the switch between them.
 //
-// All stacks lie in one stretch of reserved addresses, so "is this a local variable?" is one comparison.
-// Below each lies an inaccessible page, which catches a stack overflow.
+// All stacks lie in one stretch of reserved addresses, so "is this a local variable?" is one comparison. Below each
+// lies an inaccessible page, which catches a stack overflow.
 #include "internal.h"
 
 #include <stdlib.h>
@@ -18,8 +18,7 @@ namespace sim {
 
 static const size_t LARGEST_RESERVATION = (size_t)16 << 30;
 static const unsigned STACKS_AT_ONCE = 64;
-static const unsigned MOST_GUARDS =
-    8192;  // each guard page costs two of the (usually 65 530) mappings of a process
+static const unsigned MOST_GUARDS = 8192;  // each guard page costs two of the (usually 65 530) mappings of a process
 
 char *stacks_begin, *stacks_end;
 static char *reserved_end;

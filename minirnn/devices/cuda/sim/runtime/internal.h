@@ -1,5 +1,4 @@
-// What the parts of the simulator's runtime share: its state, and the few functions so hot that they must be
-// inlined.
+// What the parts of the simulator's runtime share: its state, and the few functions so hot that they must be inlined.
 //
 //   launch.cpp     cusim_launch                     signals.cpp   faults, watchdog, Ctrl-C
 //   scheduler.cpp  which block, which thread next   blocks.cpp    the blocks themselves
@@ -9,8 +8,8 @@
 //   shared.cpp     shared memory of a block         check.cpp     check mode: every access
 //   memory.cpp     device memory
 //
-// One operating system thread runs all simulated threads of a launch, and gives way only inside calls into
-// this library: that is why nothing here needs an atomic, and why an atomicAdd is a plain addition.
+// One operating system thread runs all simulated threads of a launch, and gives way only inside calls into this
+// library: that is why nothing here needs an atomic, and why an atomicAdd is a plain addition.
 #pragma once
 #undef _FORTIFY_SOURCE  // its longjmp refuses to leave the stack of a fiber
 #include "api.h"
@@ -41,11 +40,11 @@ enum State : uint8_t { FRESH, READY, AT_BARRIER, AT_CLUSTER, IN_WARP, DONE };  /
 
 struct Thread {
     Fiber *fiber;     // null before it first runs and after its end
-    Uint3 index;      // threadIdx
+    Uint3 index;      // its threadIdx
     uint32_t number;  // in its block
     State state;
     uint8_t lane;
-    uint8_t operation;  // of the barrier or warp operation it waits in, and what it brings and gets there
+    uint8_t operation;  // the barrier or warp operation it waits in; the rest is what it brings and gets there
     int line;
     const char *file;
     uint32_t mask;
@@ -55,9 +54,9 @@ struct Thread {
     const void *polled;  // where it looked last
 };
 
-// One access of a thread, remembered until another thread touches the same memory.
+// An access of a thread, remembered until another thread touches the same memory.
 struct Access {
-    uint32_t who;  // 1 + number of the thread in the grid, 0: none; the top bit: an atomic or volatile access
+    uint32_t who;   // 1 + number of the thread in the grid, 0: none; the top bit: an atomic or volatile access
     uint32_t when;  // value of `now`
     int32_t pc;     // distance from the entry of the kernel; 0: unknown
 };
@@ -74,17 +73,17 @@ static const uint32_t LARGEST_CLUSTER = 16;
 struct Block {
     Uint3 index;  // blockIdx
     uint32_t number;
-    uint32_t size, live;  // threads, and those that have not returned
-    uint32_t waiting;     // at the barrier
-    uint32_t at_cluster;  // at the barrier of the cluster
-    uint32_t spinning;    // in this round: threads that gave way in a spin loop
-    uint32_t moved;       // in this round: whether anything happened
-    uint32_t preempted;   // in this round: threads that were made to give way
-    bool votes;           // the barrier is a __syncthreads_count, _and or _or
-    uint32_t phase;       // when its threads last met at a barrier
-    uint32_t cluster_phase;  // when those of its cluster did
+    uint32_t size, live;              // threads, and those that have not returned
+    uint32_t waiting;                 // at the barrier
+    uint32_t at_cluster;              // at the barrier of the cluster
+    uint32_t spinning;                // in this round: threads that gave way in a spin loop
+    uint32_t moved;                   // in this round: whether anything happened
+    uint32_t preempted;               // in this round: threads that were made to give way
+    bool votes;                       // the barrier is a __syncthreads_count, _and or _or
+    uint32_t phase;                   // when its threads last met at a barrier
+    uint32_t cluster_phase;           // when those of its cluster did
     Block *cluster[LARGEST_CLUSTER];  // its blocks, this one too
-    int position;         // in `order`
+    int position;                     // in `order`
     uint32_t *order;
     Thread *threads;
     uint32_t *arrived;     // by warp: the lanes that wait in a warp operation
@@ -142,8 +141,8 @@ extern sigjmp_buf exit_point;
 
 Text name_of(const Thread *t, const Block *b);  // "thread (1,0,0) of block (0,0,0)"
 
-// Ctrl-C and the watchdog may come at any time, but must not leave malloc or printf half done: while a Busy
-// lives, they wait for its end.
+// Ctrl-C and the watchdog may come at any time, but must not leave malloc or printf half done: while a Busy lives, they
+// wait for its end.
 struct Busy {
     static volatile sig_atomic_t depth;
     enum { NOTHING, WATCHDOG, INTERRUPT };
@@ -164,13 +163,13 @@ struct Busy {
 
 Fiber *new_fiber();
 void recycle_fiber(Fiber *f);
-void prepare_fibers();                   // before a launch: stacks of the size it asks for
-void reclaim_fibers();                   // after one that failed: all fibers are idle again
+void prepare_fibers();                   // before a launch: makes stacks of the size it asks for
+void reclaim_fibers();                   // after a launch that failed: makes all fibers idle again
 extern char *stacks_begin, *stacks_end;  // of the stacks in use
 inline bool in_stacks(const void *p) { return (char *)p >= stacks_begin && (char *)p < stacks_end; }
 
-// Not so while another thread of the process calls a small function of a kernel's module that was compiled
-// for check mode.
+// False while another thread of the process calls a small function of a kernel's module that was compiled for check
+// mode.
 inline bool in_kernel() { return in_stacks(__builtin_frame_address(0)); }
 void fiber_main();
 
@@ -214,7 +213,8 @@ void forget_block_times();
 void describe_address(char *text, size_t size, const char *p, const char *verb);
 char *reserve_addresses(size_t largest, int share, size_t *got);
 size_t page_bytes();
-extern bool launched;        // since the red zones were last looked at
+double processor_seconds();  // of this operating system thread
+extern bool launched;        // whether something was, since the red zones were last looked at
 extern std::mutex the_lock;  // held by a launch, and by whatever changes what a launch reads
 
 enum { READ = 1, WRITE = 2, ATOMIC = 4 };  // kinds of access; ATOMIC: or volatile
@@ -264,6 +264,14 @@ inline void hand_over(Fiber *me) {
 }
 
 inline void leave() { hand_over(thread->fiber); }
+
+// The running thread waits in a barrier or a warp operation, from when it leaves until somebody makes it READY.
+inline void wait_in(State state, const char *file, int line) {
+    thread->state = state;
+    thread->file = file;
+    thread->line = line;
+    thread->spin = 0;
+}
 
 inline void give_way() {
     block->spinning++;

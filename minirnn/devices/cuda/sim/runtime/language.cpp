@@ -1,4 +1,4 @@
-// Small things kernels call: spin loops, atomics, printf, traps, the clock.
+// Small things that kernels call: spin loops, atomics, printf, traps, the clock.
 #include "internal.h"
 
 #include <stdarg.h>
@@ -14,16 +14,14 @@ static bool printed;
 
 CUSIM_API void cusim_yield() { give_way(); }
 
-// Before every atomic: one operating system thread runs all simulated ones, so the operation itself is a
-// plain one.
+// Called before every atomic. One operating system thread runs all simulated ones, so the operation itself is plain.
 CUSIM_API void cusim_atomic(const void *p, unsigned bytes, int reads, void *pc) {
     launch.stats.atomics++;
     if (launch.options.check) check_access(p, bytes, WRITE | ATOMIC | (reads ? READ : 0), pc);
     if (++thread->spin > ATOMICS_IN_A_ROW) give_way();
 }
 
-// -fsanitize-coverage=trace-pc: one call in each basic block, so an unmarked spin loop gives way even in a
-// fast build.
+// Called once in each basic block with -fsanitize-coverage=trace-pc, so an unmarked spin loop gives way in a fast build.
 CUSIM_API void __sanitizer_cov_trace_pc() {
     if (in_kernel() && ++thread->spin > JUMPS_IN_A_ROW) give_way();
 }

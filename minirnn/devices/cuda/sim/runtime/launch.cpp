@@ -1,4 +1,4 @@
-// cusim_launch: looks at what is asked for, runs the grid, and tells how it ended.
+// cusim_launch looks at what is asked for, runs the grid, and tells how it ended.
 #include "internal.h"
 
 #include <pthread.h>
@@ -20,20 +20,18 @@ static const char *refusal(uint64_t threads, uint64_t blocks) {
     const Uint3 g = launch.grid, b = launch.block;
     static char text[256];
     if (!threads || !blocks) {
-        snprintf(text, sizeof text, "grid (%u,%u,%u) of blocks (%u,%u,%u) is empty", g.x, g.y, g.z, b.x, b.y,
-                 b.z);
+        snprintf(text, sizeof text, "grid (%u,%u,%u) of blocks (%u,%u,%u) is empty", g.x, g.y, g.z, b.x, b.y, b.z);
     } else if (threads > 1024 || b.z > 64) {
-        snprintf(text, sizeof text, "block (%u,%u,%u): at most 1024 threads in all, 64 along z", b.x, b.y,
-                 b.z);
+        snprintf(text, sizeof text, "block (%u,%u,%u): at most 1024 threads in all, 64 along z", b.x, b.y, b.z);
     } else if (blocks > 0x7fffffff || g.y > 65535 || g.z > 65535) {
-        snprintf(text, sizeof text, "grid (%u,%u,%u): at most 2147483647 blocks in all, 65535 along y and z",
-                 g.x, g.y, g.z);
+        snprintf(text, sizeof text, "grid (%u,%u,%u): at most 2147483647 blocks in all, 65535 along y and z", g.x, g.y,
+                 g.z);
     } else if (launch.cluster > LARGEST_CLUSTER || !launch.cluster || g.x % launch.cluster) {
-        snprintf(text, sizeof text, "grid (%u,%u,%u) is not made of clusters of %u blocks along x (at most %u)",
-                 g.x, g.y, g.z, launch.cluster, LARGEST_CLUSTER);
+        snprintf(text, sizeof text, "grid (%u,%u,%u) is not made of clusters of %u blocks along x (at most %u)", g.x,
+                 g.y, g.z, launch.cluster, LARGEST_CLUSTER);
     } else if (launch.cluster > launch.options.resident) {
-        snprintf(text, sizeof text, "a cluster of %u blocks, of which only %u fit on the device",
-                 launch.cluster, launch.options.resident);
+        snprintf(text, sizeof text, "a cluster of %u blocks, of which only %u fit on the device", launch.cluster,
+                 launch.options.resident);
     } else if (launch.dynamic_shared > launch.options.shared_limit) {
         snprintf(text, sizeof text, "%u bytes of dynamic shared memory, limit %u", launch.dynamic_shared,
                  launch.options.shared_limit);

@@ -1,8 +1,8 @@
 // Device memory.  [red zone .. data .. red zone][guard page]  in whole pages, the data at their end
 //
-// All of it lies in one stretch of reserved addresses, which is used as a ring: a freed address comes back
-// only after the whole ring was used. With the guard page, running past the end is caught in any build;
-// damage to the red zones, 16 bytes at least, is found afterwards.
+// All of it lies in one stretch of reserved addresses, which is used as a ring: a freed address comes back only after
+// the whole ring was used. With the guard page, running past the end is caught in any build; damage to the red zones,
+// 16 bytes at least, is found afterwards.
 #include "internal.h"
 
 #include <stdio.h>
@@ -49,8 +49,8 @@ static char *map_nothing(size_t bytes) {
     return p == MAP_FAILED ? nullptr : (char *)p;
 }
 
-// Addresses without memory. Under `ulimit -v` fewer: `share` times as many are left to the rest of the
-// process.
+// Reserves addresses without memory; fewer under `ulimit -v`, so that `share` times as many are left to the rest of
+// the process.
 char *sim::reserve_addresses(size_t largest, int share, size_t *got) {
     for (size_t bytes = largest; bytes >= SMALLEST_RESERVATION; bytes /= 2) {
         char *p = map_nothing(bytes);
@@ -237,17 +237,15 @@ void sim::forget_times() {
     }
 }
 
-static void describe_past_the_end(char *text, size_t size, const char *p, const char *verb,
-                                  const Allocation &a) {
+static void describe_past_the_end(char *text, size_t size, const char *p, const char *verb, const Allocation &a) {
     snprintf(text, size, "%s past the end of device allocation #%lld (%zu bytes), at byte %ld", verb,
              (long long)a.number, a.bytes, (long)(p - a.data));
 }
 
-// What lies at an address that should not have been touched.
+// Says what lies at an address that should not have been touched.
 void sim::describe_address(char *text, size_t size, const char *p, const char *verb) {
     if (p < heap_begin || p >= heap_end) {
-        const char *guess =
-            (uintptr_t)p < 4096 ? "a null pointer" : "an address of the host, or not one at all";
+        const char *guess = (uintptr_t)p < 4096 ? "a null pointer" : "an address of the host, or not one at all";
         if (in_stacks(p)) {
             snprintf(text, size, "stack overflow of a simulated thread (or a wild pointer into a stack)");
         } else {
@@ -257,8 +255,8 @@ void sim::describe_address(char *text, size_t size, const char *p, const char *v
     }
     if (const Allocation *a = find_allocation(p)) {
         if (p < a->data) {
-            snprintf(text, size, "%s %ld bytes before device allocation #%lld (%zu bytes)", verb,
-                     (long)(a->data - p), (long long)a->number, a->bytes);
+            snprintf(text, size, "%s %ld bytes before device allocation #%lld (%zu bytes)", verb, (long)(a->data - p),
+                     (long long)a->number, a->bytes);
         } else {
             describe_past_the_end(text, size, p, verb, *a);
         }
@@ -267,8 +265,8 @@ void sim::describe_address(char *text, size_t size, const char *p, const char *v
     auto it = freed.upper_bound((char *)p);
     if (it != freed.begin() && p < std::prev(it)->second.end) {
         const Freed &f = std::prev(it)->second;
-        snprintf(text, size, "%s in freed device memory (allocation #%lld of %zu bytes)", verb,
-                 (long long)f.number, f.bytes);
+        snprintf(text, size, "%s in freed device memory (allocation #%lld of %zu bytes)", verb, (long long)f.number,
+                 f.bytes);
         return;
     }
     auto next = live.upper_bound((char *)p);

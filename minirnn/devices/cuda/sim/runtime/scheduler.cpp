@@ -1,8 +1,7 @@
 // Which simulated thread runs next.
 //
-// The threads of a block take turns: each runs until it blocks, then hands over to the next. Blocks run one
-// after another; another block becomes resident only when all resident ones spin, so a hand-made grid barrier
-// just works.
+// The threads of a block take turns: each runs until it blocks, then hands over to the next. Blocks run one after
+// another; another block becomes resident only when all resident ones spin, so a hand-made grid barrier just works.
 #include "internal.h"
 
 #include <time.h>
@@ -107,7 +106,7 @@ static Outcome run_block(Block *b) {
     }
 }
 
-static double processor_seconds() {
+double processor_seconds() {
     timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return t.tv_sec + 1e-9 * t.tv_nsec;
@@ -122,21 +121,21 @@ static uint32_t greatest_common_divisor(uint32_t a, uint32_t b) {
     return a;
 }
 
-// A random order of the blocks that needs no list: first, first + step, ... with a step that has no factor in
-// common.
+// A random order of the blocks that needs no list: first, first + jump, ... by a jump that has no factor in common
+// with their number.
 struct BlockOrder {
-    uint64_t at = 0, step = 1, n, left;
+    uint64_t at = 0, jump = 1, n, left;
 
     explicit BlockOrder(uint32_t blocks) : n(blocks), left(blocks) {
         if (!launch.options.seed || blocks == 1) return;
         at = random_number() % blocks;
-        do step = 1 + random_number() % (blocks - 1);
-        while (greatest_common_divisor(blocks, (uint32_t)step) != 1);
+        do jump = 1 + random_number() % (blocks - 1);
+        while (greatest_common_divisor(blocks, (uint32_t)jump) != 1);
     }
 
     uint32_t next() {
         const uint64_t number = at;
-        at = (at + step) % n;
+        at = (at + jump) % n;
         left--;
         return (uint32_t)number;
     }

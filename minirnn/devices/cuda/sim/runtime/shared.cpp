@@ -1,7 +1,7 @@
 // Shared memory: an arena in each block. [dynamic][red zone][variable][red zone][variable]...
 //
-// A variable gets its place when the first thread of a launch comes by its declaration. Memory starts as NaN,
-// so that reading what nobody wrote shows.
+// A variable gets its place when the first thread of a launch comes by its declaration. Memory starts as NaN, so that
+// reading what nobody wrote shows.
 #include "internal.h"
 
 #include <stdio.h>
@@ -40,8 +40,8 @@ static void place(Slot *slot, uint32_t bytes, uint32_t align, const char *names)
     const uint32_t offset = (top + RED_ZONE + align - 1) / align * align;
     const bool fits = offset + bytes + RED_ZONE <= launch.arena_bytes && count < MOST_VARIABLES;
     if (launch.stats.shared_bytes > launch.options.shared_limit || !fits) {
-        fail("too much shared memory: %llu bytes used, limit %u",
-             (unsigned long long)launch.stats.shared_bytes, launch.options.shared_limit);
+        fail("too much shared memory: %llu bytes used, limit %u", (unsigned long long)launch.stats.shared_bytes,
+             launch.options.shared_limit);
     }
     *slot = {epoch, offset, offset + bytes};
     top = offset + bytes;
@@ -64,8 +64,7 @@ SharedVariable *sim::find_shared(uint32_t offset, uint32_t bytes) {
         return variables + last;
     }
     for (int i = 0; i < count; i++) {
-        if (offset < variables[i].offset || offset + bytes > variables[i].offset + variables[i].bytes)
-            continue;
+        if (offset < variables[i].offset || offset + bytes > variables[i].offset + variables[i].bytes) continue;
         last = i;
         return variables + i;
     }
@@ -85,8 +84,7 @@ Text sim::describe_shared(uint32_t offset) {
     }
     char what[64] = "dynamic shared memory";
     if (v->names) snprintf(what, sizeof what, "shared memory `%s`", v->names);
-    else if (v->offset >= RED_ZONE)
-        snprintf(what, sizeof what, "shared variable number %d", (int)(v - variables) + 1);
+    else if (v->offset >= RED_ZONE) snprintf(what, sizeof what, "shared variable number %d", (int)(v - variables) + 1);
     snprintf(t.text, sizeof t.text, "byte %u of %s (%u bytes)", offset - v->offset, what, v->bytes);
     return t;
 }

@@ -1,5 +1,4 @@
-// Signals while a launch runs: faults of the kernel, the watchdog's ticks, Ctrl-C. Afterwards everything is
-// as before.
+// Signals while a launch runs: faults of the kernel, the watchdog's ticks, Ctrl-C. Afterwards everything is as before.
 #include "internal.h"
 
 #include <pthread.h>
@@ -16,13 +15,7 @@ static pthread_t runner;  // the operating system thread of the launch
 static char handler_stack[1 << 16];
 static stack_t stack_before;
 
-static double processor_ms() {
-    timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return 1e3 * t.tv_sec + 1e-6 * t.tv_nsec;
-}
-
-// Returns what comes after the faulting instruction, as if it had been a call.
+// The address after the faulting instruction, as if that had been a call.
 static void *fault_pc(void *context) {
 #if defined(__linux__) && defined(__x86_64__)
     return (char *)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] + 1;
@@ -80,7 +73,7 @@ static void on_tick(int) {
         pthread_kill(runner, SIGVTALRM);
         return;
     }
-    const double ms = processor_ms();
+    const double ms = 1e3 * processor_seconds();
     if (watched_progress != progress) {
         watched_progress = progress;
         watched_since = ms;
@@ -122,7 +115,7 @@ void sim::install_handlers() {
     action.sa_flags = SA_ONSTACK | SA_NODEFER | SA_RESTART;
     sigaction(SIGVTALRM, &action, &tick_handler.before);
     watched_progress = progress;
-    watched_since = processor_ms();
+    watched_since = 1e3 * processor_seconds();
     const uint32_t ms = launch.options.watchdog_ms;
     set_timer(ms > 40 ? ms / 4 : 10);
 

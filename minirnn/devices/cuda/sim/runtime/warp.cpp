@@ -39,7 +39,7 @@ CUSIM_API unsigned cusim_activemask() {
     return lanes_of(block, warp) & ~returned_lanes(block, warp);
 }
 
-// Whose value a shuffle brings to `lane`; segments of `width` lanes keep to themselves.
+// The lane whose value a shuffle brings to `lane`; segments of `width` lanes keep to themselves.
 static int source_of(int lane, int operation, int argument, int width) {
     const int begin = lane & ~(width - 1), end = begin + width;
     switch (operation) {
@@ -79,9 +79,8 @@ static uint64_t reduce(const Thread *lanes, uint32_t taking_part, int operation)
 
 static void check_same_operation(const Block *b, const Thread *first, const Thread *t, uint32_t mask) {
     if (t->operation == first->operation && t->line == first->line && t->mask == mask) return;
-    fail("divergent warp operation: %s is at %s:%d with mask %08x, %s at %s:%d with mask %08x",
-         name_of(first, b).text, first->file, first->line, first->mask, name_of(t, b).text, t->file, t->line,
-         t->mask);
+    fail("divergent warp operation: %s is at %s:%d with mask %08x, %s at %s:%d with mask %08x", name_of(first, b).text,
+         first->file, first->line, first->mask, name_of(t, b).text, t->file, t->line, t->mask);
 }
 
 static uint64_t shuffled(const Block *b, const Thread *lanes, int lane, uint32_t taking_part) {
@@ -89,14 +88,14 @@ static uint64_t shuffled(const Block *b, const Thread *lanes, int lane, uint32_t
     const int source = source_of(lane, t->operation, t->argument, t->width);
     if (taking_part >> source & 1) return lanes[source].value;
     if (launch.options.check) {
-        fail("shuffle at %s:%d: lane %d reads lane %d, which takes no part (mask %08x), %s", t->file, t->line,
-             lane, source, t->mask, name_of(t, b).text);
+        fail("shuffle at %s:%d: lane %d reads lane %d, which takes no part (mask %08x), %s", t->file, t->line, lane,
+             source, t->mask, name_of(t, b).text);
     }
     return t->value;
 }
 
-// If all lanes of `mask` have arrived, they get their results and go on. Lanes that returned from the kernel
-// are waited for, unless it is known that nobody else can come.
+// If all lanes of `mask` have arrived, they get their results and go on. Lanes that returned from the kernel are waited
+// for, unless it is known that nobody else can come.
 bool sim::finish_warp_operation(Block *b, uint32_t warp, uint32_t mask, bool without_returned) {
     uint32_t awaited = mask & lanes_of(b, warp);
     if (without_returned) awaited &= ~returned_lanes(b, warp);
@@ -134,23 +133,20 @@ bool sim::finish_warp_operation(Block *b, uint32_t warp, uint32_t mask, bool wit
     return true;
 }
 
-CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int argument, int width,
-                              const char *file, int line) {
+CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int argument, int width, const char *file,
+                              int line) {
     Thread *t = thread;
     const uint32_t warp = t->number / 32;
     if (!(mask >> t->lane & 1)) {
-        fail("%s:%d: lane %d calls a warp operation with mask %08x, which leaves it out, %s", file, line,
-             t->lane, mask, name_of(t, block).text);
+        fail("%s:%d: lane %d calls a warp operation with mask %08x, which leaves it out, %s", file, line, t->lane, mask,
+             name_of(t, block).text);
     }
-    t->state = IN_WARP;
+    wait_in(IN_WARP, file, line);
     t->operation = operation;
     t->mask = mask;
     t->value = value;
     t->argument = argument;
     t->width = width;
-    t->file = file;
-    t->line = line;
-    t->spin = 0;
     block->arrived[warp] |= 1u << t->lane;
     if (!finish_warp_operation(block, warp, mask, false)) leave();
     return t->result;

@@ -15,7 +15,7 @@ from minirnn import ops
 from minirnn.devices.cuda import device as cuda_device
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.launch import sources
-from minirnn.devices.cuda.launch.cudnn_rnn import layout as layouts
+from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.ops.cudnn_rnn.cudnn_cases import OUTPUTS, STATE, forward, lengths_of
@@ -48,31 +48,32 @@ def tiny_layouts(
 
     `kept` 1 leaves what is beyond the first chunk of each row to shared memory.
     """
-    forward, backward = layouts.forward, layouts.backward
+    forward, backward = plans.forward, plans.backward
 
-    def small(sizes: layouts.Sizes, limits: Any) -> Any:
+    def small(sizes: plans.Sizes, limits: Any) -> Any:
         found = forward(sizes, limits)
         if isinstance(found, str):
             return found
         keep = min(kept, found.kept)
-        shared = 2 * rows * found.chunks * layouts.CHUNK + warps * (found.chunks - keep) * sizes.G * layouts.CHUNK
+        shared = 2 * rows * found.chunks * plans.CHUNK + warps * (found.chunks - keep) * sizes.G * plans.CHUNK
         return replace(
-            found, blocks=ceil(sizes.H / warps), warps=warps, kept=keep, rows=rows, shared=max(shared, found.shared)
+            found, columns=ceil(sizes.H / warps), warps=warps, kept=keep, rows=rows, shared=max(shared, found.shared)
         )
 
-    def small_table(sizes: layouts.Sizes, limits: Any) -> Any:
+    def small_table(sizes: plans.Sizes, limits: Any) -> Any:
         found = backward(sizes, limits)
         if isinstance(found, str):
             return found
         each = ceil(sizes.H / slices)
         chunks = sizes.chunks(sizes.G * each)
         keep = min(kept, chunks)
-        shared = 2 * rows * chunks * layouts.CHUNK + (chunks - keep) * layouts.OUTPUTS * layouts.CHUNK
-        columns = ceil(sizes.H / layouts.OUTPUTS)
-        return layouts.Backward(columns, ceil(sizes.H / each), each, 1, chunks, keep, rows, shared)
+        shared = 2 * rows * chunks * plans.CHUNK + (chunks - keep) * plans.OUTPUTS * plans.CHUNK
+        columns = ceil(sizes.H / plans.OUTPUTS)
+        table = dict(columns=columns, slices=ceil(sizes.H / each), slice=each)
+        return plans.BackwardPlan(warps=1, chunks=chunks, kept=keep, rows=rows, shared=shared, **table)
 
-    monkeypatch.setattr(layouts, "forward", small)
-    monkeypatch.setattr(layouts, "backward", small_table)
+    monkeypatch.setattr(plans, "forward", small)
+    monkeypatch.setattr(plans, "backward", small_table)
 
 
 @dataclass
@@ -128,7 +129,7 @@ def random_case(
     def draw(*shape: int) -> np.ndarray:
         return (rng.standard_normal(shape) * 0.4).astype(dtype)
 
-    G = layouts.GATES[mode]
+    G = plans.GATES[mode]
     smaller = np.dtype(dtype).type(min(1.0, 4 / H**0.5))
     weights = [(draw(G * H, I), draw(G * H, H) * smaller, None, draw(G * H), draw(G * H)) for _ in range(D)]
     cell = mode == "lstm"
@@ -167,7 +168,7 @@ def with_fault(monkeypatch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> No
 
     def changed(name: str) -> str:
         text = folder(name)
-        for header in ("grid.cuh", "cluster.cuh"):
+        for header in ("cudnn_rnn/slice.cuh", "grid.cuh", "cluster.cuh"):
             if header in text:
                 text = text.replace(f'#include "{header}"', folder(header).replace("#pragma once", ""))
         for old, new in changes:

@@ -1,4 +1,4 @@
-"""Which rung of the CudnnRNN ladder is chosen, why, and that every layout fits the device it was made for."""
+"""Which rung of the CudnnRNN ladder is chosen, why, and that every plan fits the device it was made for."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from minirnn.devices.cuda.driver import Limits
-from minirnn.devices.cuda.launch.cudnn_rnn import layout as layouts
+from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, RUNGS, Choice, choose, rung_from_environment
-from minirnn.devices.cuda.launch.cudnn_rnn.layout import CHUNK, GATES, Backward, Cluster, Forward, Sizes
+from minirnn.devices.cuda.launch.cudnn_rnn.plan import CHUNK, GATES, BackwardPlan, ClusterPlan, ForwardPlan, Sizes
 
 A100 = replace(H200, compute_capability=(8, 0), multiprocessors=108, shared_bytes_per_block=163 << 10)
 T4 = replace(H200, compute_capability=(7, 5), multiprocessors=40, shared_bytes_per_block=64 << 10)
@@ -74,14 +74,14 @@ def test_the_table(row: tuple[Limits, Sizes, str, str, str]) -> None:
     assert found.rung == forward, found
     assert word in found.reason
     assert choose(layer, limits, backward=True).rung == backward
-    assert (found.layout is None) == (found.rung == "steps")
+    assert (found.plan is None) == (found.rung == "steps")
 
 
 def test_a_rung_that_is_asked_for_is_taken_wherever_it_can_be_had() -> None:
     small, large, projected = sizes("lstm", 1, 500, 32), sizes("lstm", 9, 9, 600), sizes("lstm", 9, 9, 60, P=7)
     for limits in (H200, SIMULATED):
         assert [choose(small, limits, wanted=rung).rung for rung in RUNGS] == list(RUNGS)
-        assert choose(small, limits, wanted="cluster") == Choice("cluster", "asked for", layouts.cluster(small, limits))
+        assert choose(small, limits, wanted="cluster") == Choice("cluster", "asked for", plans.cluster(small, limits))
         assert choose(projected, limits, wanted="cluster").rung == "steps"
         assert [choose(small, limits, True, rung).rung for rung in RUNGS] == list(RUNGS)
     found = choose(large, H200, wanted="cluster")
@@ -121,55 +121,55 @@ MANY = [
 ]
 
 
-def test_forward_layouts_cover_all_units_and_fit() -> None:
-    found = [(limits, s, layout) for limits, s in MANY if isinstance(layout := layouts.forward(s, limits), Forward)]
+def test_forward_plans_cover_all_units_and_fit() -> None:
+    found = [(limits, s, plan) for limits, s in MANY if isinstance(plan := plans.forward(s, limits), ForwardPlan)]
     assert len(found) > 500
-    for limits, s, layout in found:
-        assert (layout.blocks - 1) * layout.warps < s.H <= layout.blocks * layout.warps
-        assert layout.blocks * s.D <= limits.multiprocessors  # one block each: all are resident
-        assert layout.chunks * CHUNK >= s.H * s.itemsize > (layout.chunks - 1) * CHUNK
-        assert layout.shared <= limits.shared_bytes_per_block
-        beyond = layout.warps * s.G * (layout.chunks - layout.kept)
-        assert layout.shared == (2 * layout.rows * layout.chunks + beyond) * CHUNK
-        assert 32 * layout.warps <= 512 and layout.rows in (1, 2, 4, 8) and layout.kept <= layout.chunks
-        assert registers(s, layout.kept, s.G, layout.rows) <= (255 if layout.warps <= 8 else 128)
+    for limits, s, plan in found:
+        assert (plan.blocks - 1) * plan.warps < s.H <= plan.blocks * plan.warps
+        assert plan.blocks * s.D <= limits.multiprocessors  # one block each: all are resident
+        assert plan.chunks * CHUNK >= s.H * s.itemsize > (plan.chunks - 1) * CHUNK
+        assert plan.shared <= limits.shared_bytes_per_block
+        beyond = plan.warps * s.G * (plan.chunks - plan.kept)
+        assert plan.shared == (2 * plan.rows * plan.chunks + beyond) * CHUNK
+        assert 32 * plan.warps <= 512 and plan.rows in (1, 2, 4, 8) and plan.kept <= plan.chunks
+        assert registers(s, plan.kept, s.G, plan.rows) <= (255 if plan.warps <= 8 else 128)
 
 
-def test_backward_layouts_cover_the_whole_table_and_fit() -> None:
-    found = [(limits, s, layout) for limits, s in MANY if isinstance(layout := layouts.backward(s, limits), Backward)]
+def test_backward_plans_cover_the_whole_table_and_fit() -> None:
+    found = [(limits, s, plan) for limits, s in MANY if isinstance(plan := plans.backward(s, limits), BackwardPlan)]
     assert len(found) > 500
-    for limits, s, layout in found:
-        assert (layout.columns - 1) * 4 * layout.warps < s.H <= layout.columns * 4 * layout.warps
-        assert (layout.slices - 1) * layout.slice < s.H <= layout.slices * layout.slice  # no slice is empty
-        assert layout.blocks * s.D <= limits.multiprocessors
-        assert layout.chunks == ceil(s.G * layout.slice * s.itemsize / CHUNK)
-        assert layout.shared <= limits.shared_bytes_per_block
-        assert layout.warps <= 8 and layout.rows in (1, 2, 4, 8) and layout.kept <= layout.chunks
-        assert registers(s, layout.kept, 4, layout.rows) <= 255
+    for limits, s, plan in found:
+        assert (plan.columns - 1) * 4 * plan.warps < s.H <= plan.columns * 4 * plan.warps
+        assert (plan.slices - 1) * plan.slice < s.H <= plan.slices * plan.slice  # no slice is empty
+        assert plan.blocks * s.D <= limits.multiprocessors
+        assert plan.chunks == ceil(s.G * plan.slice * s.itemsize / CHUNK)
+        assert plan.shared <= limits.shared_bytes_per_block
+        assert plan.warps <= 8 and plan.rows in (1, 2, 4, 8) and plan.kept <= plan.chunks
+        assert registers(s, plan.kept, 4, plan.rows) <= 255
 
 
-def test_cluster_layouts_hold_all_weights_in_registers() -> None:
-    found = [(limits, s, layout) for limits, s in MANY if isinstance(layout := layouts.cluster(s, limits), Cluster)]
+def test_cluster_plans_hold_all_weights_in_registers() -> None:
+    found = [(limits, s, plan) for limits, s in MANY if isinstance(plan := plans.cluster(s, limits), ClusterPlan)]
     assert len(found) > 300
-    for _, s, layout in found:
-        assert 8 * layout.warps * layout.units >= s.H
-        assert layout.kept * CHUNK >= s.H * s.itemsize
-        assert layout.slices * layout.rows >= s.B > (layout.slices - 1) * layout.rows
-        assert layout.rows * layout.units * (4 if s.G == 3 else s.G) <= 32  # a total for each lane
-        assert layout.warps <= 16
-        assert registers(s, layout.kept, s.G * layout.units, layout.rows) <= (255 if layout.warps <= 8 else 128)
+    for _, s, plan in found:
+        assert 8 * plan.warps * plan.units >= s.H
+        assert plan.kept * CHUNK >= s.H * s.itemsize
+        assert plan.slices * plan.rows >= s.B > (plan.slices - 1) * plan.rows
+        assert plan.rows * plan.units * (4 if s.G == 3 else s.G) <= 32  # a total for each lane
+        assert plan.warps <= 16
+        assert registers(s, plan.kept, s.G * plan.units, plan.rows) <= (255 if plan.warps <= 8 else 128)
 
 
-def test_backward_cluster_layouts_hold_all_weights_in_registers() -> None:
-    found = [(s, layout) for limits, s in MANY if isinstance(layout := layouts.cluster_backward(s, limits), Cluster)]
+def test_backward_cluster_plans_hold_all_weights_in_registers() -> None:
+    found = [(s, plan) for limits, s in MANY if isinstance(plan := plans.cluster_backward(s, limits), ClusterPlan)]
     assert len(found) > 300
-    for s, layout in found:
-        assert 8 * layout.warps * layout.units >= s.H
-        assert layout.kept * CHUNK >= s.G * s.H * s.itemsize
-        assert layout.slices * layout.rows >= s.B > (layout.slices - 1) * layout.rows
-        assert layout.rows * layout.units <= 32 and layout.warps <= 8
-        assert 2 * layout.rows * layout.kept * CHUNK <= 48 << 10  # bytes of shared memory
-        assert registers(s, layout.kept, layout.units, layout.rows) <= 255
+    for s, plan in found:
+        assert 8 * plan.warps * plan.units >= s.H
+        assert plan.kept * CHUNK >= s.G * s.H * s.itemsize
+        assert plan.slices * plan.rows >= s.B > (plan.slices - 1) * plan.rows
+        assert plan.rows * plan.units <= 32 and plan.warps <= 8
+        assert 2 * plan.rows * plan.kept * CHUNK <= 48 << 10  # bytes of shared memory
+        assert registers(s, plan.kept, plan.units, plan.rows) <= 255
 
 
 def registers(s: Sizes, kept: int, rows_of_weights: int, rows: int) -> int:
@@ -177,7 +177,7 @@ def registers(s: Sizes, kept: int, rows_of_weights: int, rows: int) -> int:
     return 4 * kept * rows_of_weights + rows * rows_of_weights * s.itemsize // 4
 
 
-def test_a_layout_does_not_depend_on_what_does_not_matter() -> None:
-    assert layouts.forward(sizes("lstm", 5, 4, 512), H200) == layouts.forward(sizes("lstm", 900, 4, 512), H200)
+def test_a_plan_does_not_depend_on_what_does_not_matter() -> None:
+    assert plans.forward(sizes("lstm", 5, 4, 512), H200) == plans.forward(sizes("lstm", 900, 4, 512), H200)
     large = replace(H200, memory_bytes=1, name="other", threads_per_block=1024)
     assert choose(sizes("lstm", 5, 4, 512), H200) == choose(sizes("lstm", 5, 4, 512), large)

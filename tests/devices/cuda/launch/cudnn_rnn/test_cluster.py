@@ -85,9 +85,9 @@ def test_a_device_without_room_for_a_cluster_takes_the_next_lower_rung(rng: np.r
 # ---- controls: kernels with a fault
 
 STEP_BARRIER = "        cluster_barrier();  // after the last step"
-FIRST_BARRIER = "    cluster_barrier();  // all blocks run, and have read"
-STEP_BARRIER_GRAD = "        cluster_barrier();\n    }\n    if (leader)"
-FIRST_BARRIER_GRAD = "    cluster_barrier();  // all blocks run, and have written"
+FIRST_BARRIER = "    cluster_barrier();  // all blocks run, and have written the first"
+STEP_BARRIER_GRAD = "        cluster_barrier();\n    }\n    if (slice.leader)"
+FIRST_BARRIER_GRAD = "    cluster_barrier();  // all blocks run, and have written their"
 
 
 @pytest.mark.parametrize("barrier", [STEP_BARRIER, FIRST_BARRIER, STEP_BARRIER_GRAD, FIRST_BARRIER_GRAD])
@@ -130,7 +130,7 @@ def test_control_a_block_that_leaves_too_early_is_named(
     with_fault(
         monkeypatch,
         (STEP_BARRIER, "        if (step + 1 < T) cluster_barrier();  //"),
-        ("if (step + 1 < T && has_unit)", "if (has_unit)"),
+        ("if (step + 1 < T && slice.has_unit)", "if (slice.has_unit)"),
     )
     case = random_case(rng, "lstm", T=4, B=3, I=3, H=16)
     with pytest.raises(LaunchError, match="in the shared memory of a block that has returned"):

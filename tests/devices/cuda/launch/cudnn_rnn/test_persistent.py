@@ -10,7 +10,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices.cuda.driver import LaunchError
-from minirnn.devices.cuda.launch.cudnn_rnn import persistent
+from minirnn.devices.cuda.launch.cudnn_rnn import one_launch
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import (
     CHECKS,
@@ -159,9 +159,9 @@ def test_a_missing_block_is_an_error_and_no_hang(
     backward: bool, options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny_layouts(monkeypatch)
-    kernel_of, file = persistent.kernel_of, "cudnn_rnn/persistent_grad.cu" if backward else "cudnn_rnn/persistent.cu"
+    kernel_of, file = one_launch.kernel_of, "cudnn_rnn/persistent_grad.cu" if backward else "cudnn_rnn/persistent.cu"
     monkeypatch.setattr(
-        persistent,
+        one_launch,
         "kernel_of",
         lambda device, name, *more: (OneBlockLess if name == file else lambda k: k)(kernel_of(device, name, *more)),
     )

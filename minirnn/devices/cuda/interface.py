@@ -1,0 +1,40 @@
+"""Arrays in the memory of a GPU that other libraries hold, by the protocol ``__cuda_array_interface__``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirnn.devices.cuda.array import CudaArray, c_strides
+from minirnn.devices.cuda.launch.sources import C_TYPES
+
+if TYPE_CHECKING:
+    from minirnn.devices.cuda.device import Cuda
+
+
+class _Borrowed:
+    """Memory that another library owns, for as long as it takes to copy it."""
+
+    def __init__(self, ptr: int, owner: Any) -> None:
+        self.ptr, self.nbytes, self.owner = ptr, 0, owner
+
+
+def taken_over(device: Cuda, other: Any) -> CudaArray:
+    """A copy on the device of an array that CuPy, torch, Numba or PyCUDA holds."""
+    if device.driver.limits.simulated:
+        raise TypeError(
+            f"{device}: got a {type(other).__name__} in the memory of a GPU, which the simulator cannot read\n"
+            "  expected an array in host memory"
+        )
+    described = other.__cuda_array_interface__
+    dtype = np.dtype(described["typestr"])
+    if dtype.name not in C_TYPES:
+        raise TypeError(f"{device}: got an array of dtype {dtype}\n  expected one of {', '.join(C_TYPES)}")
+    shape, in_bytes = tuple(described["shape"]), described.get("strides")
+    strides = c_strides(shape) if in_bytes is None else tuple(s // dtype.itemsize for s in in_bytes)
+    borrowed = CudaArray(device, _Borrowed(described["data"][0], other), shape, dtype, strides)
+    device.driver.synchronize()
+    taken = device.contiguous(borrowed, always=True)
+    device.driver.synchronize()  # before `other` may change again
+    return taken

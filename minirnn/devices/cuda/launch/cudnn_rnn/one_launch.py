@@ -1,0 +1,143 @@
+"""CudnnRNN on a CUDA device, all steps of a layer in one launch: the upper rungs of the ladder.
+
+The kernels and how they work: `cudnn_rnn/persistent.cu`, `cudnn_rnn/cluster.cu` and those of their gradients. All
+blocks of a persistent kernel must be on the device at once, for they wait for each other's messages; of the clusters,
+one is enough. The driver is asked before the launch (`fits`). Whatever else keeps the GPU busy only delays that: work
+of one driver runs in order, so two such kernels never wait for each other. The products over all steps are those of
+the lowest rung.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minirnn.devices.cuda.array import CudaArray
+from minirnn.devices.cuda.driver import Kernel, LaunchError
+from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import all_input_parts
+from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer
+from minirnn.devices.cuda.launch.cudnn_rnn.plan import BackwardPlan, ForwardPlan, Plan
+from minirnn.devices.cuda.launch.primitives.elementwise import copy
+
+if TYPE_CHECKING:
+    from minirnn.devices.cuda.device import Cuda
+
+PATIENCE = 1 << 23
+"""Looks at a message that does not come, on a GPU: some seconds."""
+PATIENCE_SIMULATED = 5000
+"""The same in the simulator, where a thread that waits looks once a round of all blocks."""
+
+
+def forward(
+    layers: list[Layer],
+    x: CudaArray,
+    h0: CudaArray,
+    c: CudaArray | None,
+    values: CudaArray | None,
+    y: CudaArray,
+    plan: Plan,
+) -> CudaArray | None:
+    """Fill y; c (D, B, H) goes from the first state to the last. Returns h_n (D, B, H); None: it does not fit."""
+    device, sizes = layers[0].device, layers[0].sizes
+    kernel = kernel_of(device, f"cudnn_rnn/{plan.rung}.cu", f"{sizes.mode}_{plan.rung}", x.dtype, plan)
+    if not fits(kernel, plan, sizes.D):
+        return None
+    A, R = all_input_parts(layers, x), recurrent_weights(layers)
+    biases = stacked(device, [b for layer in layers for b in layer.weights[3:]])
+    h_n = device.empty(h0.shape, x.dtype)
+    messages = [(sizes.B, sizes.H)] if isinstance(plan, ForwardPlan) else ()
+    launch(layers, kernel, plan, (A, R, biases, device.contiguous(h0), h_n, c, values, y), messages)
+    return h_n
+
+
+def backward(
+    layers: list[Layer],
+    values: CudaArray | None,
+    y: CudaArray,
+    dy: CudaArray,
+    dh: CudaArray,
+    dc: CudaArray | None,
+    plan: Plan,
+) -> list[GateGradients] | None:
+    """The gradients of all pre-activations, a direction each; dh and dc (D, B, H) go from last state to first.
+
+    None, and nothing is changed: it does not fit.
+    """
+    device, sizes = layers[0].device, layers[0].sizes
+    kernel = kernel_of(device, f"cudnn_rnn/{plan.rung}_grad.cu", f"{sizes.mode}_{plan.rung}_grad", dh.dtype, plan)
+    if not fits(kernel, plan, sizes.D):
+        return None
+    dA = device.empty((sizes.D, sizes.T, sizes.B, sizes.columns * sizes.H), dh.dtype)
+    messages: Sequence[tuple[int, ...]] = ()
+    if isinstance(plan, BackwardPlan):
+        messages = [(sizes.B, sizes.G * sizes.H), (plan.slices, sizes.B, sizes.H)]
+    launch(layers, kernel, plan, (recurrent_weights(layers), values, y, dy, dh, dc, dA), messages)
+    return [GateGradients(dA[d]) for d in range(sizes.D)]
+
+
+def kernel_of(device: Cuda, file: str, kernel: str, dtype: np.dtype, plan: Plan) -> Kernel:
+    """The kernel, compiled for this plan."""
+    return device.kernel_of(file, kernel, dtype, None, tuple(f"-D{name}={n}" for name, n in plan.constants.items()))
+
+
+def fits(kernel: Kernel, plan: Plan, D: int) -> bool:
+    """Whether all blocks that wait for each other can be on the device at the same time."""
+    return kernel.max_resident_blocks(plan.threads, plan.shared) >= plan.at_once(D)
+
+
+def launch(
+    layers: list[Layer],
+    kernel: Kernel,
+    plan: Plan,
+    arrays: tuple[CudaArray | None, ...],
+    messages: Sequence[tuple[int, ...]],
+) -> None:
+    """Run the kernel on these arrays; it gets memory for messages of these shapes, twice for each direction.
+
+    Raises `LaunchError` if a block gave up waiting for a message.
+    """
+    device, sizes, lengths = layers[0].device, layers[0].sizes, layers[0].lengths
+    numbers = map(np.int32, (sizes.T, sizes.B, sizes.H, *plan.numbers))
+    run = partial(
+        kernel, *numbers, lengths, *arrays, grid=(plan.blocks, sizes.D), block=plan.threads, shared=plan.shared
+    )
+    if not messages:
+        run()
+        return
+    error = zeros(device, (1,), np.uint32)
+    words = sizes.itemsize // 4  # a word for each four bytes of a number
+    slots = [zeros(device, (sizes.D, 2, *shape, words), np.uint64) for shape in messages]
+    polls = PATIENCE_SIMULATED if device.driver.limits.simulated else PATIENCE
+    run(*slots, np.uint32(polls), error)
+    missed = int(device.to_numpy(error)[0])
+    if missed:
+        raise LaunchError(
+            f"{kernel.name}: a block gave up waiting for the messages of step {missed} (of {plan.blocks} blocks,"
+            f" {sizes.D} directions)\n  the results are worth nothing; not all blocks ran at the same time, or one of"
+            " them failed\n  the lowest rung needs no messages: MINIRNN_CUDNN_RNN=steps"
+        )
+
+
+def zeros(device: Cuda, shape: tuple[int, ...], dtype: type) -> CudaArray:
+    """Memory of which every byte is zero."""
+    a = device.empty(shape, np.dtype(dtype))
+    device.driver.memset(a.ptr, 0, a.nbytes)
+    return a
+
+
+def recurrent_weights(layers: list[Layer]) -> CudaArray:
+    """R of all directions: (D, G*H, H)."""
+    return stacked(layers[0].device, [layer.weights[1] for layer in layers])
+
+
+def stacked(device: Cuda, arrays: list[CudaArray]) -> CudaArray:
+    """Arrays of one shape behind each other, in C order."""
+    if len(arrays) == 1:
+        return device.contiguous(arrays[0])
+    result = device.empty((len(arrays), *arrays[0].shape), arrays[0].dtype)
+    for k, a in enumerate(arrays):
+        copy(device, result[k], a)
+    return result
