@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import DTypeLike
 
 
 def sigmoid(z: np.ndarray) -> np.ndarray:
@@ -10,14 +13,16 @@ def sigmoid(z: np.ndarray) -> np.ndarray:
     return 0.5 * np.tanh(0.5 * z) + 0.5
 
 
-def widen(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return float16 arrays as float32, others as they are. All are of one dtype."""
-    return arrays if arrays[0].dtype != np.float16 else tuple(a.astype(np.float32) for a in arrays)
+def widen(*arrays: Any) -> tuple[Any, ...]:
+    """Return float16 arrays as float32, others as they are. The arrays are of one dtype; some may be None."""
+    if arrays[0] is not None and arrays[0].dtype != np.float16:
+        return arrays
+    return tuple(a if a is None or a.dtype != np.float16 else a.astype(np.float32) for a in arrays)
 
 
-def narrow(dtype: np.dtype, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+def narrow(dtype: DTypeLike, *arrays: Any) -> tuple[Any, ...]:
     """Return `arrays` rounded to `dtype`; what is too large becomes infinite, as in TensorFlow, without a warning."""
-    if arrays[0].dtype == dtype:
+    if arrays[0] is not None and arrays[0].dtype == dtype:
         return arrays
     with np.errstate(over="ignore"):
-        return tuple(a.astype(dtype, copy=False) for a in arrays)
+        return tuple(a if a is None else a.astype(dtype, copy=False) for a in arrays)

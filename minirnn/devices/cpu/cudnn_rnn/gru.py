@@ -1,13 +1,13 @@
-"""The GRU layer, one direction, in the column layout of `cudnn_rnn_columns`.
+"""The GRU layer, one direction, in the column layout of `columns.direction`.
 
 Forward, with rows q r z for what comes from h' and r z n for what comes from x:
 
     [q; r; z] = R h' + b        r, z = sigmoid(x part + .)        n = tanh(x part + r*q)        h = n + z*(h' - n)
 
 Backward, everything is linear in dh. The factors of many steps are computed at once; then a step is one product and
-three calls. Rows of a step: q r z n carry (carry = z):
+three calls. The rows of a step are dq, da_r, da_z, da_n and carry (carry = z):
 
-    dh += dy        (q, r, z, n, carry) *= dh        dh = R.T @ (q, r, z) + carry
+    dh += dy        (dq, da_r, da_z, da_n, carry) *= dh        dh = R.T @ (dq, da_r, da_z) + carry
 """
 
 from __future__ import annotations
@@ -15,64 +15,63 @@ from __future__ import annotations
 import numpy as np
 
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.cudnn_rnn.columns import (
-    Array,
-    Visit,
-    input_gradient,
+from minirnn.devices.cpu.columns.direction import (
+    Direction,
+    Gradients,
+    all_steps,
+    backward_pieces,
+    forward_pieces,
+    input_gradients,
     project,
     recurrent_gradient,
-    steps_at_once,
 )
+from minirnn.devices.cpu.columns.visit import Array, steps_at_once
 
 add, subtract, multiply, tanh, dot = np.add, np.subtract, np.multiply, np.tanh, np.dot
 
 
-def forward(
-    x: Array, h0: Array, c0: None, weights: tuple, saved: dict[str, Array] | None, visit: Visit, y: Array
-) -> tuple[Array, None]:
-    """Set y (T, B, H); return h_n (B, H). `saved`: this direction's part of the reserve, or None."""
-    W, R, _, bW, bR = weights
-    T, B, width = x.shape
-    H, dtype = R.shape[1], x.dtype
+def forward(d: Direction) -> tuple[Array, None]:
+    """Set y (T, B, H) and what is saved; return h_n (B, H)."""
+    W, R, _, bW, bR = d.weights
+    T, B, width = d.x.shape
+    H, dtype = R.shape[1], d.x.dtype
     half = dtype.type(0.5)  # sigmoid(a) = tanh(a/2)/2 + 1/2: the rows of r and z are halved
 
-    A = workspace.empty((3 * H, H + 1), dtype)  # [R | b]: a row of ones below h adds the bias within the product
-    A[:H, :H], A[:H, H] = R[2 * H :], bR[2 * H :]
-    multiply(R[: 2 * H], half, A[H:, :H])
-    multiply(bW[: 2 * H] + bR[: 2 * H], half, A[H:, H])
-    A_x = None
+    Rb = workspace.empty((3 * H, H + 1), dtype)  # [R | b]: a row of ones below h adds the bias within the product
+    Rb[:H, :H], Rb[:H, H] = R[2 * H :], bR[2 * H :]
+    multiply(R[: 2 * H], half, Rb[H:, :H])
+    multiply(bW[: 2 * H] + bR[: 2 * H], half, Rb[H:, H])
+    W_x = None
     if W is not None:
-        A_x = workspace.empty((3 * H, width), dtype)
-        multiply(W[: 2 * H], half, A_x[: 2 * H])
-        A_x[2 * H :] = W[2 * H :]
+        W_x = workspace.empty((3 * H, width), dtype)
+        multiply(W[: 2 * H], half, W_x[: 2 * H])
+        W_x[2 * H :] = W[2 * H :]
     b_n = np.repeat(bW[2 * H :], B)  # (H*B,), apart from bR_n, which r multiplies
     n = steps_at_once(T, B, H, width)
-    X = workspace.empty((n, 3 * H, B), dtype)
-    states = workspace.empty((n + 1, H + 1, B), dtype)  # before and after each step of a piece, in visiting order
+    a_x = workspace.empty((n, 3 * H, B), dtype)
+    states = workspace.empty((n + 1, H + 1, B), dtype)  # [h; 1] before and after each step of a piece
     states[0], states[:, H] = 0, 1
 
-    if saved is None:  # every step works in the same place
+    if d.saved is None:  # every step works in the same place
         block = workspace.empty((5 * H, B), dtype)
-        local = [(block[: 3 * H], block[H : 3 * H], *block.reshape(5, H, B))] * T
+        steps = [(block[: 3 * H], block[H : 3 * H], *block.reshape(5, H, B))] * T
     else:
-        gates = saved["gates"].reshape(T, 4 * H, B)
+        gates = d.saved["gates"].reshape(T, 4 * H, B)
         qrzn = [gates[:, k * H : (k + 1) * H] for k in range(4)]
-        local = list(zip(gates[:, : 3 * H], gates[:, H : 3 * H], *qrzn, saved["h_minus_n"][:, 0], strict=True))
+        steps = list(zip(gates[:, : 3 * H], gates[:, H : 3 * H], *qrzn, d.saved["h_minus_n"][:, 0], strict=True))
 
     HALF = np.array(0.5, dtype)
     t = np.empty((H, B), dtype)
     h_n = np.empty((B, H), dtype)
-    for piece in visit.forward(n):
-        lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo
-        gate_input(A_x, x[lo:hi], b_n, X[:k])
-        states[0, :H][:, piece.joining] = h0.T[:, piece.joining]
-        h_in, h_out = states[:k], states[1 : k + 1, :H]
-        h_prev = states[0, :H]
-        inputs = zip(X[:k, : 2 * H], X[:k, 2 * H :], local[lo:hi], strict=True)
-        for (x_rz, x_n, (qrz, rz, q, r, z, n, h_minus_n)), h1, h in zip(
-            piece.order(list(inputs)), h_in, h_out, strict=True
+    for piece, h_in, h_out in forward_pieces(d, states, h_n):
+        lo, hi, k = piece.lo, piece.hi, len(h_in)
+        gate_input(W_x, d.x[lo:hi], b_n, a_x[:k])
+        h_prev = h_in[0, :H]
+        x_rz_all, x_n_all = a_x[:k, : 2 * H], a_x[:k, 2 * H :]
+        for x_rz, x_n, (qrz, rz, q, r, z, n, h_minus_n), h1, h in zip(
+            *(piece.order(a) for a in (x_rz_all, x_n_all, steps[lo:hi])), h_in, h_out, strict=True
         ):
-            dot(A, h1, qrz)
+            dot(Rb, h1, qrz)
             add(rz, x_rz, rz)
             tanh(rz, rz)
             multiply(rz, HALF, rz)
@@ -84,99 +83,77 @@ def forward(
             multiply(z, h_minus_n, t)
             add(n, t, h)
             h_prev = h
-        h_n[piece.leaving] = h_out[-1][:, piece.leaving].T
-        piece.order(y[lo:hi])[...] = h_out.transpose(0, 2, 1)
-        states[0, :H] = h_out[-1]
     return h_n, None
 
 
-def gate_input(A_x: Array | None, x: Array, b_n: Array, X: Array) -> None:
-    """X = A_x @ x of each step, or x for every gate, halved for the sigmoids; b_n added to the rows of n."""
-    T, rows, B = X.shape
+def gate_input(W_x: Array | None, x: Array, b_n: Array, a_x: Array) -> None:
+    """a_x = W_x @ x of each step, or x for every gate, halved for the sigmoids; b_n added to the rows of n."""
+    T, rows, B = a_x.shape
     H = rows // 3
-    if A_x is not None:
-        project(A_x, x, X)
+    if W_x is not None:
+        project(W_x, x, a_x)
     else:
         x = x.transpose(0, 2, 1)
-        multiply(x[:, None], x.dtype.type(0.5), X[:, : 2 * H].reshape(T, 2, H, B))
-        X[:, 2 * H :] = x
-    X_n = X.reshape(T, rows * B)[:, 2 * H * B :]
-    add(X_n, b_n, X_n)
+        multiply(x[:, None], x.dtype.type(0.5), a_x[:, : 2 * H].reshape(T, 2, H, B))
+        a_x[:, 2 * H :] = x
+    a_n = a_x.reshape(T, rows * B)[:, 2 * H * B :]
+    add(a_n, b_n, a_n)
 
 
-def factors(saved: dict[str, Array], lo: int, hi: int, U: Array, D: Array) -> None:
-    """Fill D (n, 5, H, B), rows q r z n carry, with the derivatives that the gates alone determine."""
-    gates, h_minus_n = saved["gates"][lo:hi], saved["h_minus_n"][lo:hi, 0]
-    U, D = U[: hi - lo], D[: hi - lo]
+def factors(gates: Array, h_minus_n: Array, one_minus: Array, D: Array) -> None:
+    """Fill D (n, 5, H, B) with the derivatives that the gates alone determine; `one_minus` (n, 2, H, B) is scratch.
+
+    dq = da_n r    da_r = da_n q r(1-r)    da_z = (h'-n) z(1-z)    da_n = (1-z)(1-n^2)    carry = z
+    """
     ONE = np.array(1, D.dtype)
     q, r, z, n, rz = gates[:, 0], gates[:, 1], gates[:, 2], gates[:, 3], gates[:, 1:3]
-    D_q, D_r, D_z, D_n, D_rz = D[:, 0], D[:, 1], D[:, 2], D[:, 3], D[:, 1:3]
+    dq, da_r, da_z, da_n, da_rz = D[:, 0], D[:, 1], D[:, 2], D[:, 3], D[:, 1:3]
     D[:, 4] = z
-    subtract(ONE, rz, U)
-    multiply(n, n, D_n)
-    subtract(ONE, D_n, D_n)
-    multiply(D_n, U[:, 1], D_n)  # (1-z)(1-n^2)
-    multiply(U, rz, D_rz)
-    multiply(D_z, h_minus_n, D_z)  # (h'-n) z(1-z)
-    multiply(D_r, q, D_r)
-    multiply(D_r, D_n, D_r)  # dn q r(1-r)
-    multiply(D_n, r, D_q)
+    subtract(ONE, rz, one_minus)
+    multiply(n, n, da_n)
+    subtract(ONE, da_n, da_n)
+    multiply(da_n, one_minus[:, 1], da_n)
+    multiply(one_minus, rz, da_rz)
+    multiply(da_z, h_minus_n, da_z)
+    multiply(da_r, q, da_r)
+    multiply(da_r, da_n, da_r)
+    multiply(da_n, r, dq)
 
 
-def backward(
-    x: Array,
-    h0: Array,
-    weights: tuple,
-    saved: dict[str, Array],
-    visit: Visit,
-    y: Array,
-    dy: Array,
-    dh_n: Array,
-    dc_n: None,
-    dweights: tuple,
-    dx: Array | None,
-    accumulate: bool,
-) -> tuple[Array, None]:
-    """Set `dweights` and dx (or add to dx); return dh0 (B, H)."""
-    W, R, _, _, _ = weights
-    dW, dR, _, dbW, dbR = dweights
-    T, B, width = x.shape
-    H, dtype = R.shape[1], x.dtype
+def backward(d: Direction, g: Gradients) -> tuple[Array, None]:
+    """Set the gradients of the weights and dx (or add to dx); return dh0 (B, H)."""
+    R, (_, dR, _, dbW, dbR) = d.weights.R, g.dweights
+    T, B, H = d.y.shape
+    dtype = d.x.dtype
+    assert d.saved is not None
+    gates, h_minus_n = d.saved["gates"], d.saved["h_minus_n"][:, 0]
 
     n = steps_at_once(T, B, H)
-    D, U = workspace.empty((n, 5, H, B), dtype), workspace.empty((n, 2, H, B), dtype)
+    D, one_minus = workspace.empty((n, 5, H, B), dtype), workspace.empty((n, 2, H, B), dtype)
     flat = D.reshape(n, 5 * H, B)
     views = list(zip(D, flat[:, : 3 * H], D[:, 4], strict=True))
-    all_D = workspace.empty((4 * H, T, B), dtype) if B > 1 else None
-    dy = dy.transpose(0, 2, 1)
+    step_da = flat[:, : 4 * H]
+    all_da = all_steps(step_da, T)
+    dy = g.dy.transpose(0, 2, 1)
     R_T = np.empty((H, 3 * H), dtype)
     R_T[:, :H], R_T[:, H:] = R[2 * H :].T, R[: 2 * H].T
 
     dh, t = np.zeros((H, B), dtype), np.empty((H, B), dtype)
     dh0 = np.empty((B, H), dtype)
-    for piece in visit.backward(n):
-        lo, hi = piece.lo, piece.hi
-        factors(saved, lo, hi, U, D)
-        dh[:, piece.joining] = dh_n.T[:, piece.joining]
-        for (qrznc, qrz, carry), dy_t in piece.order(list(zip(views, dy[lo:hi], strict=False))):
+    for piece in backward_pieces(d, g.dh_n, dh, dh0, step_da, all_da):
+        lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo
+        factors(gates[lo:hi], h_minus_n[lo:hi], one_minus[:k], D[:k])
+        for (rows, da2, carry), dy_t in zip(piece.order(views[:k]), piece.order(dy[lo:hi]), strict=True):
             add(dh, dy_t, dh)
-            multiply(qrznc, dh, qrznc)
-            dot(R_T, qrz, t)
+            multiply(rows, dh, rows)
+            dot(R_T, da2, t)
             add(t, carry, dh)
-        dh0[piece.leaving] = dh[:, piece.leaving].T
-        if visit.lengths is not None:
-            dh[:, piece.leaving] = 0  # nothing flows in columns whose sample is done
-        if all_D is not None:
-            all_D[:, lo:hi] = flat[: hi - lo, : 4 * H].transpose(1, 0, 2)
 
-    dA = flat[:, : 4 * H, 0].T if all_D is None else all_D.reshape(4 * H, T * B)  # (4H, T*B), rows q r z n
-    if dW is not None:
-        np.matmul(dA[H:], x.reshape(T * B, width), out=dW)
-    recurrent_gradient(dA[H : 3 * H], y, h0, visit, dR[: 2 * H])
-    recurrent_gradient(dA[:H], y, h0, visit, dR[2 * H :])
-    sums = dA @ np.ones(T * B, dtype)
+    all_da = all_da.reshape(4 * H, T * B)  # rows q r z n
+    input_gradients(d, g, all_da[H:])
+    recurrent_gradient(d, all_da[H : 3 * H], dR[: 2 * H])
+    recurrent_gradient(d, all_da[:H], dR[2 * H :])
+    sums = all_da @ np.ones(T * B, dtype)
     dbW[...] = sums[H:]
     dbR[: 2 * H], dbR[2 * H :] = sums[H : 3 * H], sums[:H]
-    if dx is not None:
-        input_gradient(dA[H:], W, dx, accumulate)
     return dh0, None

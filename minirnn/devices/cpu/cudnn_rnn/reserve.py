@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 ROWS: dict[str, dict[str, tuple[str, ...]]] = {
-    "rnn_relu": {},  # everything the way back needs is in y
+    "rnn_relu": {},  # everything the backward pass needs is in y
     "rnn_tanh": {},
     # The sigmoid gates are neighbors, so that one call computes all three, and n is next to c', for (i, f) * (n, c').
-    "lstm": {"gates": ("i", "f", "o", "n", "c_prev")},
-    # q r z is what comes from h', r z n what x goes into: both are neighbors.
+    "lstm": {"gates": ("o", "i", "f", "n", "c_prev")},
+    # q r z is what comes from h', r z n what x goes into: the rows of each are neighbors.
     "gru": {"gates": ("q", "r", "z", "n"), "h_minus_n": ("h_minus_n",)},
 }
 """Blocks of the reserve of each mode, in order, and the values in each block, (H, B) a step."""
@@ -25,7 +23,7 @@ def rnn_sequence_reserve_layout(
     Returns
     -------
     list of (name, shape)
-        lstm: ``gates`` (D, T, 5, H, B) holds i, f, o, n and the state c before the step.
+        lstm: ``gates`` (D, T, 5, H, B) holds o, i, f, n and the state c before the step.
         gru: ``gates`` (D, T, 4, H, B) holds q, r, z, n; ``h_minus_n`` (D, T, 1, H, B) the state before the step less n.
         rnn_relu, rnn_tanh: nothing.
 
@@ -35,36 +33,6 @@ def rnn_sequence_reserve_layout(
     the contents mean nothing.
     """
     return [(name, (D, T, len(rows), H, B)) for name, rows in ROWS[rnn_mode].items()]
-
-
-def rnn_sequence_reserve_size(
-    rnn_mode: str, T: int, B: int, I: int, H: int, P: int, D: int, projected: bool, skip: bool
-) -> int:
-    """Number of elements of the reserve array: D*T*B*H times 5 for lstm and gru, 0 for rnn_relu and rnn_tanh."""
-    layout = rnn_sequence_reserve_layout(rnn_mode, T, B, I, H, P, D, projected, skip)
-    return sum(math.prod(shape) for _, shape in layout)
-
-
-def reserve_views(reserve: np.ndarray, rnn_mode: str, T: int, B: int, H: int, D: int) -> dict[str, np.ndarray]:
-    """The contents of `reserve` by name; nothing is copied.
-
-    Parameters
-    ----------
-    reserve : ndarray
-        1-D, contiguous, `rnn_sequence_reserve_size` elements.
-
-    Returns
-    -------
-    dict of str to ndarray
-        The blocks of `rnn_sequence_reserve_layout`, (D, T, rows, H, B), and each single value, (D, T, H, B):
-        lstm i, f, o, n, c_prev; gru q, r, z, n, h_minus_n. Time runs forward in both directions.
-    """
-    views = {}
-    for name, block in reserve_blocks(reserve, rnn_mode, T, B, H, D).items():
-        if len(ROWS[rnn_mode][name]) > 1:
-            views[name] = block
-        views |= {row: block[:, :, k] for k, row in enumerate(ROWS[rnn_mode][name])}
-    return views
 
 
 def reserve_blocks(reserve: np.ndarray, rnn_mode: str, T: int, B: int, H: int, D: int) -> dict[str, np.ndarray]:

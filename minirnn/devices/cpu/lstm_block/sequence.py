@@ -1,18 +1,22 @@
 """The LSTM sequence of BlockLSTM in NumPy, and its gradient.
 
-Formulas, shapes and their explanation: the ops of the same names in `minirnn/ops/lstm_block/sequence.py`. `block_lstm`
-and `block_lstm_grad` compute by the fast code of `columns`; the loops over the cell that define a sequence, and judge
-the fast code, are in `reference`.
+Formulas, shapes and their explanation: the ops of the same names in `minirnn/ops/lstm_block/sequence.py`. The fast loop
+over the steps, which CudnnRNN shares, is in `columns/lstm.py`; the loops over the cell that define a sequence, and judge
+the fast one, are in `reference`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.arithmetic import narrow, widen
-from minirnn.devices.cpu.lstm_block import columns
+from minirnn.devices.cpu.columns import lstm
+from minirnn.devices.cpu.columns.direction import Direction, Gradients, Weights
+from minirnn.devices.cpu.columns.visit import Visit
 
 Arrays = tuple[np.ndarray, ...]
+GATES = "info"  # BlockLSTM's i, ci, f, o in the words of `columns`, where ci is n
 
 
 def block_lstm(
@@ -20,17 +24,24 @@ def block_lstm(
 ) -> Arrays:
     """All steps from the arrays of `LSTMBlockInputs`, where x is (T, B, I).
 
-    Returns i, cs, f, o, ci, co, h, each (T, B, H) and zero from seq_len_max on, where x is not read. They may be
+    Returns i, cs, f, o, ci, co, h, each (T, B, H) and zero from seq_len_max on, where x is not read. All but h may be
     transposed views of arrays laid out (T, H, B), which `block_lstm_grad` then reads without a copy.
     """
-    outputs = columns.forward(
-        *widen(*inputs),
-        seq_len_max=int(seq_len_max),
-        forget_bias=forget_bias,
-        cell_clip=cell_clip,
-        use_peephole=use_peephole,
-    )
-    return narrow(inputs[0].dtype, *outputs)
+    x, cs_prev, h_prev, w, wci, wcf, wco, b = widen(*inputs)
+    (T, B, I), H, dtype, L = x.shape, len(wci), x.dtype, int(seq_len_max)
+    gates = workspace.empty((T + 1, 5, H, B), dtype)  # rows o, i, f, ci and the cs before the step
+    co, h = workspace.empty((T, H, B), dtype), workspace.empty((T, B, H), dtype)
+    gates[L:, :4], gates[L + 1 :, 4], co[L:], h[L:] = 0, 0, 0, 0
+    if L and B:
+        b = b.copy()
+        b[2 * H : 3 * H] += dtype.type(forget_bias)
+        saved = {"gates": gates[:L], "c_last": gates[L, 4], "co": co[:L]}
+        weights = Weights(w[:I].T, w[I:].T, None, b, np.zeros_like(b))
+        direction = Direction(x[:L], h_prev, cs_prev, weights, saved, Visit(L), h[:L])
+        lstm.forward(direction, GATES, (wci, wcf, wco) if use_peephole else None, cell_clip)
+    o, i, f, ci = (gates[:T, k].transpose(0, 2, 1) for k in range(4))  # (T, B, H)
+    cs, co = gates[1:, 4].transpose(0, 2, 1), co.transpose(0, 2, 1)
+    return narrow(inputs[0].dtype, i, cs, f, o, ci, co, h)
 
 
 def block_lstm_grad(*arrays: np.ndarray, seq_len_max: int, use_peephole: bool) -> Arrays:
@@ -39,5 +50,34 @@ def block_lstm_grad(*arrays: np.ndarray, seq_len_max: int, use_peephole: bool) -
     Returns x_grad (T, B, I), cs_prev_grad, h_prev_grad (B, H), w_grad (I+H, 4H), wci_grad, wcf_grad, wco_grad (H,),
     b_grad (4H,). Nothing is read from seq_len_max on, and x_grad is zero there. b is not read.
     """
-    gradients = columns.backward(*widen(*arrays), seq_len_max=int(seq_len_max), use_peephole=use_peephole)
-    return narrow(arrays[0].dtype, *gradients)
+    x, cs_prev, h_prev, w, wci, wcf, wco, b, *saved, h, cs_grad, h_grad = widen(*arrays)
+    (T, B, I), H, dtype, L = x.shape, len(wci), x.dtype, int(seq_len_max)
+    if not L or not B:
+        return tuple(np.zeros(a.shape, arrays[0].dtype) for a in arrays[:8])
+    i, cs, f, o, ci, co = (column_layout(a[:L]) for a in saved)  # (L, H, B)
+    c_prev = workspace.empty((L, H, B), dtype)
+    c_prev[0], c_prev[1:] = cs_prev.T, cs[:-1]
+    cs_grad = cs_grad[:L].transpose(0, 2, 1)
+    x_grad, w_grad = workspace.empty((T, B, I), dtype), workspace.empty((I + H, 4 * H), dtype)
+    x_grad[L:] = 0
+    b_grad, peephole_grads = np.empty_like(b), np.zeros((3, H), dtype)
+
+    weights = Weights(w[:I].T, w[I:].T, None, b, b)
+    gradients = Weights(w_grad[:I].T, w_grad[I:].T, None, b_grad, np.empty_like(b))
+    nothing = np.zeros((B, H), dtype)
+    h_prev_grad, cs_prev_grad = lstm.backward(
+        Direction(x[:L], h_prev, cs_prev, weights, None, Visit(L), np.ascontiguousarray(h[:L])),
+        Gradients(h_grad[:L], nothing, nothing, gradients, x_grad[:L], False),
+        lstm.Values(i, f, o, ci, c_prev, cs, co),
+        GATES,
+        cs_grad if cs_grad.any() else None,  # a loss of h alone is the usual case
+        (wci, wcf, wco) if use_peephole else None,
+        peephole_grads if use_peephole else None,
+    )
+    return narrow(arrays[0].dtype, x_grad, cs_prev_grad, h_prev_grad, w_grad, *peephole_grads, b_grad)
+
+
+def column_layout(a: np.ndarray) -> np.ndarray:
+    """Return a (T, B, H) as (T, H, B) with each step contiguous; a view of what `block_lstm` made."""
+    a = a.transpose(0, 2, 1)
+    return a if a[0].flags.c_contiguous else np.ascontiguousarray(a)

@@ -9,15 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from minirnn.devices.cpu.cudnn_rnn import columns as cudnn_rnn_columns
+from minirnn.devices.cpu.columns import visit
 from minirnn.devices.cpu.cudnn_rnn import reference as cudnn_rnn_reference
-from minirnn.devices.cpu.cudnn_rnn.layer import (
-    reserve_views,
-    rnn_sequence,
-    rnn_sequence_grad,
-    rnn_sequence_reserve_layout,
-    rnn_sequence_reserve_size,
-)
+from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence, rnn_sequence_grad, rnn_sequence_reserve_layout
+from minirnn.devices.cpu.cudnn_rnn.reserve import ROWS, reserve_blocks
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "cudnn_rnn"
 MODES = ("rnn_relu", "rnn_tanh", "lstm", "gru")
@@ -110,7 +105,12 @@ def reserve_size(layer: Layer) -> int:
     T, B, width = layer.x.shape
     H = len(R) // GATES[layer.rnn_mode]
     projected, skip = Wp is not None, W is None
-    return rnn_sequence_reserve_size(layer.rnn_mode, T, B, width, H, R.shape[1], len(layer.weights), projected, skip)
+    return size_of(layer.rnn_mode, T, B, width, H, R.shape[1], len(layer.weights), projected, skip)
+
+
+def size_of(*arguments: Any) -> int:
+    """Number of elements of the reserve array."""
+    return sum(int(np.prod(shape)) for _, shape in rnn_sequence_reserve_layout(*arguments))
 
 
 def fast(layer: Layer, *, need_dx: bool = True) -> dict[str, Any]:
@@ -362,7 +362,7 @@ def test_fast_equals_plain_for_all_variants(rnn_mode, options, D, lengths):
 @both_directions
 @pytest.mark.parametrize("cells", [1, 4 * B * H])
 def test_length_of_the_pieces_does_not_matter(rnn_mode, D, cells, monkeypatch):
-    monkeypatch.setattr(cudnn_rnn_columns, "CACHED_CELLS", cells)
+    monkeypatch.setattr(visit, "CACHED_CELLS", cells)
     for lengths in (None, LENGTHS):
         n = random_layer(rnn_mode, D=D, lengths=lengths, seed=4)
         assert_same(fast(n), plain(n), 1e-12)
@@ -565,7 +565,7 @@ def test_without_need_dx_everything_else_is_the_same(rnn_mode, options):
 def test_reserve_layout_covers_the_reserve_exactly(rnn_mode, D):
     arguments = (rnn_mode, T, B, I, H, H, D, False, False)
     layout = rnn_sequence_reserve_layout(*arguments)
-    size = rnn_sequence_reserve_size(*arguments)
+    size = size_of(*arguments)
     assert sum(int(np.prod(shape)) for _, shape in layout) == size
     reserve = np.zeros(size)
     views = reserve_views(reserve, rnn_mode, T, B, H, D)

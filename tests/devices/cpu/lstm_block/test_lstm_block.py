@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minirnn.devices.cpu.lstm_block import cell, columns, reference, sequence
+from minirnn.devices.cpu.columns import visit
+from minirnn.devices.cpu.lstm_block import cell, reference, sequence
 from tests.devices.cpu.kernel_checks import (
     LAYOUTS,
     TOLERANCE,
@@ -77,8 +78,7 @@ def draw(rng: np.random.Generator, count: int, shape: tuple[int, ...], dtype: st
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of two or three steps at the sizes used here, so that their edges lie inside the sequence."""
-    monkeypatch.setattr(columns, "COLUMNS_PER_PRODUCT", 7)
-    monkeypatch.setattr(columns, "CELLS_PER_CHUNK", 50)
+    monkeypatch.setattr(visit, "CACHED_CELLS", 40)
 
 
 # --- TensorFlow's values --------------------------------------------------------------------------------------------
@@ -227,8 +227,8 @@ def test_gradient_is_a_function_of_whatever_was_saved(
 def test_saved_outputs_reach_the_gradient_without_a_copy(rng: np.random.Generator) -> None:
     outputs = block_lstm(*inputs(rng, (T, B)), **FULL, seq_len_max=T, gate_order="icfo")
     for a in outputs:
-        assert np.shares_memory(columns.column_layout(a), a)
-        assert not np.shares_memory(columns.column_layout(a.copy("C")), a)
+        assert np.shares_memory(sequence.column_layout(a), a)
+        assert not np.shares_memory(sequence.column_layout(a.copy("C")), a)
 
 
 @pytest.mark.parametrize("zero", ["cs_grad", "h_grad"])

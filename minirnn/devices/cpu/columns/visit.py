@@ -1,9 +1,4 @@
-"""What the fast recurrent kernels share: the column layout, the order of steps, and the products over all steps.
-
-Column layout: samples are columns. A state is (H, B), a block of gates (G*H, B), so each gate is contiguous and the
-product of a step, ``R @ h``, has the weights on the left (OpenBLAS does ``R @ h`` up to twice as fast as ``h @ R.T``).
-Users' arrays stay (T, B, width); they are turned once for all steps.
-"""
+"""The order in which a direction visits its steps: in pieces short enough for the cache, whatever the lengths."""
 
 from __future__ import annotations
 
@@ -11,8 +6,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-
-from minirnn.devices.cpu import workspace
 
 Array = np.ndarray
 Columns = Any  # an index of samples: a slice or an integer array
@@ -46,6 +39,14 @@ class Piece(NamedTuple):
         """A list or array of these steps by time in visiting order, or the other way round."""
         return steps if self.upward else steps[::-1]  # type: ignore[index]
 
+    def join(self, start: Array, state: Array) -> None:
+        """Samples that start here bring their own state: start (B, H), state (H, B)."""
+        state[:, self.joining] = start.T[:, self.joining]
+
+    def leave(self, state: Array, end: Array) -> None:
+        """Samples that are done leave theirs: state (H, B), end (B, H)."""
+        end[self.leaving] = state[:, self.leaving].T
+
 
 class Visit:
     """The order in which a direction visits the steps.
@@ -55,7 +56,7 @@ class Visit:
     between two ends they run over all columns, and what happens in columns without a sample is thrown away.
     """
 
-    def __init__(self, T: int, lengths: Array | None, reverse: bool) -> None:
+    def __init__(self, T: int, lengths: Array | None = None, reverse: bool = False) -> None:
         self.T = T
         self.lengths = lengths
         self.reverse = reverse
@@ -92,52 +93,3 @@ def steps_at_once(T: int, B: int, H: int, width: int = 0) -> int:
     """
     n = max(CACHED_CELLS // (H * B), PRODUCT_STEPS if width >= WIDE_INPUT else 1)
     return T if B == 1 else min(T, n)
-
-
-def project(W: Array, x: Array, Z: Array) -> None:
-    """Z[t] = W @ x[t].T        W (rows, in), x (T, B, in), Z (T, rows, B)"""
-    T, B, width = x.shape
-    rows = len(W)
-    if B == 1:
-        np.matmul(x[:, 0], W.T, out=Z[:, :, 0])
-    elif width < WIDE_INPUT:
-        np.matmul(W, x.transpose(0, 2, 1), out=Z)
-    else:
-        wide = workspace.empty((rows, T * B), x.dtype)
-        np.matmul(W, x.reshape(T * B, width).T, out=wide)
-        Z[...] = wide.reshape(rows, T, B).transpose(1, 0, 2)
-
-
-def recurrent_gradient(dA2: Array, y: Array, h0: Array, visit: Visit, dR: Array) -> None:
-    """dR = dA2 @ h'        dA2 (rows, T*B), y (T, B, P), h0 (B, P), dR (rows, P)
-
-    h' of a step is y of the step visited before, and h0 where a sample starts. Padding in dA2 and y is 0.
-    """
-    T, B, P = y.shape
-    y = y.reshape(T * B, P)
-    start: Columns
-    if not visit.reverse:
-        np.matmul(dA2[:, B:], y[:-B], out=dR)
-        start = slice(0, B)
-    else:
-        np.matmul(dA2[:, :-B], y[B:], out=dR)
-        lengths = visit.lengths
-        start = slice((T - 1) * B, T * B) if lengths is None else (lengths - 1) * B + np.arange(B)
-    first = dA2[:, start]
-    dR += first * h0 if B == 1 else first @ h0  # matmul is slow at a column times a row
-
-
-def input_gradient(dA: Array, W: Array | None, dx: Array, accumulate: bool) -> None:
-    """dx = dA.T @ W, or the sum over the gates if there is no W        dA (G*H, T*B), dx (T, B, in)"""
-    T, B, width = dx.shape
-    if W is None:
-        product = dA.reshape(-1, width, T, B).sum(axis=0).transpose(1, 2, 0)
-    elif accumulate:
-        product = (dA.T @ W).reshape(dx.shape)
-    else:
-        np.matmul(dA.T, W, out=dx.reshape(T * B, width))
-        return
-    if accumulate:
-        dx += product
-    else:
-        dx[...] = product
