@@ -9,7 +9,7 @@ out=$(mkdir -p "${1:?a folder for the results}" && cd "$1" && pwd) && shift
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 python=${PYTHON:-python3} device=${DEVICE:-cuda} quick=${QUICK:+--quick}
 steps=${*:-ladder tests verify check}
-pytest=("$python" -m pytest -q -p no:cacheprovider --devices "$device")
+pytest=("$python" -m pytest -q -n0 -p no:cacheprovider --devices "$device") # one process has the GPU to itself
 failed=0
 
 step() {  # name, limit in seconds, command
