@@ -12,7 +12,6 @@ import pytest
 from minirnn.devices.cpu.columns import visit
 from minirnn.devices.cpu.cudnn_rnn import reference as cudnn_rnn_reference
 from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence, rnn_sequence_grad, rnn_sequence_reserve_layout
-from minirnn.devices.cpu.cudnn_rnn.reserve import ROWS, reserve_blocks
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "cudnn_rnn"
 MODES = ("rnn_relu", "rnn_tanh", "lstm", "gru")
