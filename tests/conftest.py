@@ -18,6 +18,7 @@ os.environ.pop("MINIRNN_DEVICE", None)
 import minirnn as mr  # noqa: E402
 from minirnn.devices.base import Device  # noqa: E402
 from minirnn.devices.cpu.primitives import Primitives  # noqa: E402
+from minirnn.engine.tape import mode  # noqa: E402
 from tests.run import (  # noqa: E402, F401
     pytest_collection_modifyitems,
     pytest_configure,
@@ -77,10 +78,19 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
+def surroundings() -> dict[str, object]:
+    """What all tests of a process share, and what the next one would not expect to have changed."""
+    variables = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    found = {"environment": variables, "default device": mr.devices.get().name, "recording": mode.enabled}
+    return found | {"current folder": os.getcwd(), "errors of NumPy": np.geterr()}
+
+
 @pytest.fixture(autouse=True)
 def clean_state() -> Iterator[None]:
-    """Each test starts the public random stream anew and leaves no Matplotlib figure open."""
+    """Each test starts the public random stream anew, leaves no Matplotlib figure open, and all else as it was."""
     mr.manual_seed(0)
+    before = surroundings()
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+    assert surroundings() == before, "the test has changed what it shares with others"

@@ -37,10 +37,11 @@ def uses_a_gpu(devices: str | None) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Workers are threads enough: those of matrix products would only wait for each other."""
+    """What processes that run at the same time need."""
     if getattr(config.option, "numprocesses", None):
-        for library in ("OPENBLAS", "OMP"):
+        for library in ("OPENBLAS", "OMP"):  # workers are threads enough: those of products would wait for each other
             os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+        import matplotlib.font_manager  # noqa: F401  looks for fonts once, and not in every process with a complaint
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

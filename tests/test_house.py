@@ -369,9 +369,10 @@ def test_a_test_out_of_place_is_found(tmp_path: Path) -> None:
 
 def test_code_that_tests_hand_to_another_python_imports_what_is_there() -> None:
     """Such code is a string, in which no tool sees that a module has moved; some of it runs on a GPU alone."""
+    there = modules()
     for path in set(TESTS.rglob("*.py")) - {Path(__file__)}:  # which makes up modules
         for source, names in re.findall(r"from (minirnn\b[\w.]*) import ([\w, ]+)", path.read_text(encoding="utf-8")):
             for name in names.split(","):
                 name = name.split(" as ")[0].strip()
-                known = source in modules() and hasattr(importlib.import_module(source), name)
-                assert known or f"{source}.{name}" in modules(), f"{path.relative_to(TESTS)}: {source} has no {name}"
+                known = source in there and hasattr(importlib.import_module(source), name)
+                assert known or f"{source}.{name}" in there, f"{path.relative_to(TESTS)}: {source} has no {name}"

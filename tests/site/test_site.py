@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 BUILT = Path(__file__).parents[2] / "docs" / "_build" / "html"
+PATIENCE = 200_000  # milliseconds; a machine may be busy with other things
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 pytestmark = [
@@ -45,7 +46,8 @@ def site() -> Iterator[str]:
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
     with playwright.sync_playwright() as running:
-        chromium = running.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
+        arguments = ["--no-sandbox", "--disable-gpu"]
+        chromium = running.chromium.launch(executable_path=BROWSER, args=arguments, timeout=PATIENCE)
         yield chromium
         chromium.close()
 
@@ -53,6 +55,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(params=[1280, 390], ids=["wide", "phone"])
 def page(request: pytest.FixtureRequest, browser: Any, site: str) -> Iterator[Any]:
     page = browser.new_page(viewport={"width": request.param, "height": 900})
+    page.set_default_timeout(PATIENCE)
     # Nothing may be fetched from elsewhere for the page to work; MathJax, which is, is not needed for that.
     page.route(lambda url: not url.startswith(site), lambda route: route.abort())
     trouble: list[str] = []
