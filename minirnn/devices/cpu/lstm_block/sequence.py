@@ -1,8 +1,8 @@
 """The LSTM sequence of BlockLSTM in NumPy, and its gradient.
 
-Formulas, shapes and their explanation: the ops of the same names in `minirnn/ops/lstm_block/sequence.py`. The fast loop
-over the steps, which CudnnRNN shares, is in `columns/lstm.py`; the loops over the cell that define a sequence, and judge
-the fast one, are in `reference`.
+Formulas, shapes and their explanation: the ops of the same names in `minirnn/ops/lstm_block/sequence.py`. The fast
+loops over the steps, which CudnnRNN shares, are in `columns/lstm.py`; the loops over the cell that define a sequence,
+and judge the fast ones, are in `reference`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from minirnn.devices.cpu.columns.visit import Visit
 
 Arrays = tuple[np.ndarray, ...]
 GATES = "info"  # BlockLSTM's i, ci, f, o in the words of `columns`, where ci is n
+
+LIMITS = {dtype: (np.finfo(dtype).min, np.finfo(dtype).max) for dtype in map(np.dtype, ("f4", "f8"))}
 
 
 def block_lstm(
@@ -35,6 +37,7 @@ def block_lstm(
     if L and B:
         b = b.copy()
         b[2 * H : 3 * H] += dtype.type(forget_bias)
+        np.clip(b, *LIMITS[dtype], out=b)  # the bias is part of a product, where an infinite one would meet zeros
         saved = {"gates": gates[:L], "c_last": gates[L, 4], "co": co[:L]}
         weights = Weights(w[:I].T, w[I:].T, None, b, np.zeros_like(b))
         direction = Direction(x[:L], h_prev, cs_prev, weights, saved, Visit(L), h[:L])
