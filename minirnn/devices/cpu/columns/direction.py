@@ -38,7 +38,7 @@ class Direction(NamedTuple):
     h0: Array  # (B, P)
     c0: Array | None  # (B, H), LSTM only
     weights: Weights
-    saved: dict[str, Array] | None  # what the backward pass needs, (T, rows, H, B) each; None for inference
+    saved: Array | None  # (T, rows, H, B), values of each step that the backward pass needs; None for inference
     visit: Visit
     y: Array  # (T, B, P)
 

@@ -101,8 +101,8 @@ def forward(
 ) -> tuple[Array, Array]:
     """Set y (T, B, P) and what is saved; return h_n (B, P) and c_n (B, H).
 
-    `gates` is the order of the gates in the weights. In `d.saved`, "gates" (T, 5, H, B) gets the rows of each step, and
-    if they are there, "co" (T, H, B) gets tanh(c) and "c_last" (H, B) the c of the step visited last.
+    `gates` is the order of the gates in the weights. `d.saved` (T, 5, H, B) gets the rows of each step. If it has a
+    sixth row, that gets tanh(c), and if it has a step more, that gets the last c as the state before it.
     """
     W, R, Wp, _, _ = d.weights
     T, B, width = d.x.shape
@@ -136,11 +136,12 @@ def forward(
         c_in = c_out = parts[-1]
         co = [m] * T
     else:
-        saved = d.saved["gates"].reshape(T, 5 * H, B)
-        parts = [list(saved[:, k * H : end * H]) for k, end in spans]
-        c_in, c_last = parts[-1], [d.saved.get("c_last", np.empty((H, B), dtype))]
+        more_steps, rows = d.saved.shape[:2]
+        saved = d.saved.reshape(more_steps, rows * H, B)
+        parts = [list(saved[:T, k * H : end * H]) for k, end in spans]
+        c_in, c_last = parts[-1], [d.saved[T, 4] if more_steps > T else np.empty((H, B), dtype)]
         c_out = c_last + c_in[:-1] if d.visit.reverse else c_in[1:] + c_last
-        co = list(d.saved["co"]) if "co" in d.saved else [m] * T
+        co = list(d.saved[:T, 5]) if rows > 5 else [m] * T
     peeping: Any = [None] * T
     if peepholes is not None:
         peeping = list(zip(c_in, [z[H:] for z in parts[0]], strict=True))
@@ -242,7 +243,7 @@ def backward(
 ) -> tuple[Array, Array]:
     """Set the gradients of the weights and dx (or add to dx); return dh0 (B, P) and dc0 (B, H).
 
-    `values` are taken from ``d.saved["gates"]`` unless given. `dc_each` (T, H, B) is the gradient of the c of each
+    `values` are taken from `d.saved` unless given. `dc_each` (T, H, B) is the gradient of the c of each
     step. With peepholes, their gradients are added to `dpeepholes` (3, H), whose rows are those of wci, wcf, wco.
     """
     _, R, Wp, _, _ = d.weights
@@ -250,8 +251,8 @@ def backward(
     H, P, dtype = len(R) // 4, R.shape[1], d.x.dtype
     if values is None:
         assert d.saved is not None
-        saved = d.saved["gates"]
-        values = Values(saved[:, 1], saved[:, 2], saved[:, 0], saved[:, 3], saved[:, 4], None, None)
+        o, i, f, candidate, c_prev = d.saved.swapaxes(0, 1)  # (T, H, B) each
+        values = Values(i, f, o, candidate, c_prev, None, None)
     assert g.dc_n is not None
 
     n = steps_at_once(T, B, H)

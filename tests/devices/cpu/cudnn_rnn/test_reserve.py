@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence, rnn_sequence_reserve_layout
-from minirnn.devices.cpu.cudnn_rnn.reserve import ROWS, reserve_blocks
+from minirnn.devices.cpu.cudnn_rnn.layer import VALUES, rnn_sequence, rnn_sequence_reserve_layout
 from tests.devices.cpu.cudnn_rnn.layer_cases import (
     MODES,
     B,
@@ -28,20 +27,18 @@ def test_reserve_layout_covers_the_reserve_exactly(rnn_mode, D):
     layout = rnn_sequence_reserve_layout(*arguments)
     size = size_of(*arguments)
     assert size == (5 * D * T * B * H if rnn_mode in ("lstm", "gru") else 0)
-    reserve = np.zeros(size)
-    views = reserve_blocks(reserve, rnn_mode, T, B, H, D)
-    for name, _ in layout:
-        assert np.shares_memory(views[name], reserve)
-        views[name][...] += 1
-    assert (reserve == 1).all()
+    assert [name for name, _ in layout] == ["gates"] * (size > 0)
+    n = random_layer(rnn_mode, D=D)
+    reserve = np.full(size, np.nan)
+    rnn_sequence(n.x, n.h0, n.c0, n.weights, reserve, rnn_mode=rnn_mode, lengths=None, training=True)
+    assert np.isfinite(reserve).all()
 
 
 def reserve_views(reserve: np.ndarray, rnn_mode: str) -> dict[str, np.ndarray]:
     """Each value in the reserve by name, (D, T, B, H), for two directions."""
-    blocks = reserve_blocks(reserve, rnn_mode, T, B, H, 2).items()
-    return {
-        row: block[:, :, k].swapaxes(-1, -2) for name, block in blocks for k, row in enumerate(ROWS[rnn_mode][name])
-    }
+    [(_, shape)] = rnn_sequence_reserve_layout(rnn_mode, T, B, I, H, H, 2, False, False)
+    values = reserve.reshape(shape)
+    return {name: values[:, :, k].swapaxes(-1, -2) for k, name in enumerate(VALUES[rnn_mode])}
 
 
 def test_reserve_of_lstm_holds_the_gates_by_name():
