@@ -1,4 +1,7 @@
-"""The whole-sequence kernels with every dtype and memory layout, and what they leave alone."""
+"""The whole-sequence kernels with every dtype and memory layout, and what they leave alone.
+
+Tests `minirnn/devices/cpu/cudnn_rnn/layer.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The whole-sequence kernels against torch as it runs here, the plain version and finite differences."""
+"""The whole-sequence kernels against torch as it runs here, the plain version and finite differences.
+
+Tests `minirnn/devices/cpu/cudnn_rnn/layer.py`, `minirnn/devices/cpu/columns/direction.py` and
+`minirnn/devices/cpu/columns/lstm.py`.
+"""
 
 from __future__ import annotations
 

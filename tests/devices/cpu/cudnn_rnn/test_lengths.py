@@ -1,4 +1,7 @@
-"""Sequences of unequal lengths: a sample computes as if alone, and the padding does not matter."""
+"""Sequences of unequal lengths: a sample computes as if alone, and the padding does not matter.
+
+Tests `minirnn/devices/cpu/cudnn_rnn/layer.py` and `minirnn/devices/cpu/columns/visit.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The reserve: as large as its layout says, and holding the gates by name."""
+"""The reserve: as large as its layout says, and holding the gates by name.
+
+Tests `minirnn/devices/cpu/cudnn_rnn/layer.py`.
+"""
 
 from __future__ import annotations
 

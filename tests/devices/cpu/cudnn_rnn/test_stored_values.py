@@ -1,4 +1,7 @@
-"""The whole-sequence kernels, stacked as the op stacks them, against stored values of torch."""
+"""The whole-sequence kernels, stacked as the op stacks them, against stored values of torch.
+
+Tests `minirnn/devices/cpu/cudnn_rnn/layer.py`.
+"""
 
 from __future__ import annotations
 

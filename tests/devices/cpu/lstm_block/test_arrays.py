@@ -1,4 +1,7 @@
-"""The LSTM kernels with every dtype, memory layout and size; what they return and what they leave alone."""
+"""The LSTM kernels with every dtype, memory layout and size; what they return and what they leave alone.
+
+Tests `minirnn/devices/cpu/lstm_block/cell.py` and `minirnn/devices/cpu/lstm_block/sequence.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The LSTM kernels at the edges of their numbers: clip, forget bias, saturation, overflow."""
+"""The LSTM kernels at the edges of their numbers: clip, forget bias, saturation, overflow.
+
+Tests `minirnn/devices/cpu/lstm_block/cell.py` and `minirnn/devices/cpu/lstm_block/sequence.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The fast BlockLSTM gives what the loop over the cell gives."""
+"""The fast BlockLSTM gives what the loop over the cell gives.
+
+Tests `minirnn/devices/cpu/lstm_block/sequence.py` and `minirnn/devices/cpu/columns/lstm.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the LSTM kernels have no use for, they do not read."""
+"""What the LSTM kernels have no use for, they do not read.
+
+Tests `minirnn/devices/cpu/lstm_block/cell.py` and `minirnn/devices/cpu/lstm_block/sequence.py`.
+"""
 
 from __future__ import annotations
 

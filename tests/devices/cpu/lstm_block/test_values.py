@@ -1,4 +1,8 @@
-"""LSTMBlockCell and BlockLSTM in NumPy give TensorFlow's values; their gradients equal finite differences."""
+"""LSTMBlockCell and BlockLSTM in NumPy give TensorFlow's values; their gradients equal finite differences.
+
+Tests `minirnn/devices/cpu/lstm_block/cell.py`, `minirnn/devices/cpu/lstm_block/sequence.py` and
+`minirnn/devices/cpu/lstm_block/reference.py`.
+"""
 
 from __future__ import annotations
 
