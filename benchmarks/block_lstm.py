@@ -1,12 +1,12 @@
 """BlockLSTM on the cpu device against its floor, the same matrix products alone: ``python benchmarks/block_lstm.py``.
 
 Forward, and forward + backward through the raw Grad op, float32; milliseconds, medians of interleaved turns in
-one process (both sides use NumPy's BLAS), and their ratio. Between the products there are 13 elementwise calls a step
-forward and 7 backward; at (100, 64, 512, 512) they touch about 0.6 GB, so a ratio near 1.2 is what memory allows.
+one process (both sides use NumPy's BLAS), and their ratio. Between the products there are 8 elementwise calls a step
+forward and 4 backward.
 
 Tried and dropped: row layout with ``h @ R.T`` (products 1.2x to 2.5x slower at small batch); the input product merged
-into that of the step (slower from H = 512 on, where the weights leave the cache); all factors of the backward pass at
-once (they leave the cache).
+into that of the step from H = 512 on, where the weights leave the cache; all factors of the backward pass at once (they
+leave the cache).
 """
 
 from __future__ import annotations

@@ -87,22 +87,23 @@ TARGETS = [
     Target(
         "minirnn/ops/cudnn_rnn/pack.py", r".*\.backward", ("tests/nn/test_recurrent.py", "tests/proof/test_modules.py")
     ),
-    Target(CPU + "lstm_block/cell.py", ".*_grad.*", ("tests/devices/cpu/lstm_block/test_lstm_block.py", *BLOCKS)),
-    Target(
-        CPU + "lstm_block/columns.py",
-        "backward|sigmoid_factor|tanh_factor",
-        ("tests/devices/cpu/lstm_block/test_lstm_block.py", *BLOCKS),
-    ),
+    Target(CPU + "lstm_block/cell.py", ".*_grad.*", ("tests/devices/cpu/lstm_block/", *BLOCKS)),
+    Target(CPU + "lstm_block/sequence.py", "block_lstm_grad", ("tests/devices/cpu/lstm_block/", *BLOCKS)),
+    Target(CPU + "lstm_block/reference.py", ".*_grad.*", ("tests/devices/cpu/lstm_block/",)),
     Target(CPU + "gru_block.py", ".*_grad", ("tests/devices/cpu/test_gru_block.py", *BLOCKS)),
+    Target(
+        CPU + "columns/lstm.py",
+        "factors|backward",
+        ("tests/devices/cpu/cudnn_rnn/", "tests/devices/cpu/lstm_block/", *NETWORKS, *BLOCKS),
+    ),
     *(
-        Target(CPU + f"cudnn_rnn/{name}.py", functions, ("tests/devices/cpu/cudnn_rnn/test_layer.py", *NETWORKS))
+        Target(CPU + f"{name}.py", functions, ("tests/devices/cpu/cudnn_rnn/", *NETWORKS))
         for name, functions in {
-            "layer": "rnn_sequence_grad",
-            "lstm": "factors|backward",
-            "gru": "factors|backward",
-            "simple": "backward",
-            "columns": ".*_gradient",
-            "reference": ".*_grad.*",
+            "columns/direction": ".*_gradients?|product|backward_pieces",
+            "cudnn_rnn/layer": "rnn_sequence_grad",
+            "cudnn_rnn/gru": "factors|backward",
+            "cudnn_rnn/simple": "backward",
+            "cudnn_rnn/reference": ".*_grad.*",
         }.items()
     ),
 ]

@@ -12,48 +12,30 @@ from minirnn.devices.cpu.arithmetic import narrow, sigmoid, widen
 Arrays = tuple[np.ndarray, ...]
 
 
-def gru_block_cell(
-    x: np.ndarray,
-    h_prev: np.ndarray,
-    w_ru: np.ndarray,
-    w_c: np.ndarray,
-    b_ru: np.ndarray,
-    b_c: np.ndarray,
-) -> Arrays:
-    """One step: x (B, I), h_prev (B, H), w_ru (I+H, 2H), w_c (I+H, H), b_ru (2H,), b_c (H,).
+def gru_block_cell(*inputs: np.ndarray) -> Arrays:
+    """One step from x (B, I), h_prev (B, H), w_ru (I+H, 2H), w_c (I+H, H), b_ru (2H,), b_c (H,).
 
     Returns r, u, c, h, each (B, H).
     """
-    dtype = x.dtype
-    x, h_prev, w_ru, w_c, b_ru, b_c = widen(x, h_prev, w_ru, w_c, b_ru, b_c)
+    x, h_prev, w_ru, w_c, b_ru, b_c = widen(*inputs)
 
     x_h_prev = np.concatenate([x, h_prev], axis=1)  # (B, I+H)
     r, u = np.split(sigmoid(x_h_prev @ w_ru + b_ru), 2, axis=1)  # (B, H) each
     x_h_prevr = np.concatenate([x, r * h_prev], axis=1)  # (B, I+H)  reset before the product, unlike cuDNN
     c = np.tanh(x_h_prevr @ w_c + b_c)
     h = u * h_prev + (1 - u) * c
-    return narrow(dtype, r, u, c, h)
+    return narrow(inputs[0].dtype, r, u, c, h)
 
 
-def gru_block_cell_grad(
-    x: np.ndarray,
-    h_prev: np.ndarray,
-    w_ru: np.ndarray,
-    w_c: np.ndarray,
-    b_ru: np.ndarray,
-    b_c: np.ndarray,
-    r: np.ndarray,
-    u: np.ndarray,
-    c: np.ndarray,
-    d_h: np.ndarray,
-) -> Arrays:
-    """Gradient of one step; the saved r, u, c and the gradient d_h are (B, H).
+def gru_block_cell_grad(*arrays: np.ndarray) -> Arrays:
+    """The gradient of one step, from its inputs, the saved r, u, c and the gradient d_h, each (B, H).
 
     Returns d_x (B, I), d_h_prev (B, H), d_c_bar (B, H), d_r_bar_u_bar (B, 2H); a bar marks a pre-activation. x, b_ru
     and b_c are not read; the gradients of weights and biases follow from d_c_bar and d_r_bar_u_bar.
     """
-    dtype, I = x.dtype, x.shape[1]
-    h_prev, w_ru, w_c, r, u, c, d_h = widen(h_prev, w_ru, w_c, r, u, c, d_h)
+    x, h_prev, w_ru, w_c, _, _, *saved = arrays
+    h_prev, w_ru, w_c, r, u, c, d_h = widen(h_prev, w_ru, w_c, *saved)
+    I = x.shape[1]
 
     d_c_bar = d_h * (1 - u) * (1 - c * c)
     d_u_bar = d_h * (h_prev - c) * u * (1 - u)
@@ -64,4 +46,4 @@ def gru_block_cell_grad(
     d_x_h_prev = d_r_bar_u_bar @ w_ru.T  # (B, I+H)
     d_x = d_x_h_prev[:, :I] + d_x_h_prevr[:, :I]
     d_h_prev = d_x_h_prev[:, I:] + d_h_prevr * r + d_h * u
-    return narrow(dtype, d_x, d_h_prev, d_c_bar, d_r_bar_u_bar)
+    return narrow(x.dtype, d_x, d_h_prev, d_c_bar, d_r_bar_u_bar)

@@ -38,7 +38,7 @@ class Direction(NamedTuple):
     h0: Array  # (B, P)
     c0: Array | None  # (B, H), LSTM only
     weights: Weights
-    saved: dict[str, Array] | None  # what the backward pass needs, (T, rows, H, B) each; None for inference
+    saved: Array | None  # (T, rows, H, B), values of each step that the backward pass needs; None for inference
     visit: Visit
     y: Array  # (T, B, P)
 
@@ -74,7 +74,7 @@ def forward_pieces(d: Direction, states: Array, h_n: Array) -> Iterator[tuple[Pi
 def backward_pieces(d: Direction, dh_n: Array, dh: Array, dh0: Array, step_da: Array, da: Array) -> Iterator[Piece]:
     """Every piece from the last step to the first; between pieces, samples join and leave dh, and da is filled.
 
-    `step_da` (n, rows, B) are the gradients that the caller computed for the steps of the piece; `da` is `all_steps` of it.
+    `step_da` (n, rows, B) has the gradients that the caller computed for a piece; `da` is what `all_steps` made for it.
     """
     for piece in d.visit.backward(len(step_da)):
         piece.join(dh_n, dh)

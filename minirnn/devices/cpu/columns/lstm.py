@@ -5,9 +5,10 @@ o i f n c', with c' the state before the step, and sigmoid(a) = tanh(a/2)/2 + 1/
 
     [o; i; f; n] = act(W x + R h' + b)        c = (i, f) . (n, c')        h = o * tanh(c)
 
-BlockLSTM adds peepholes (i and f see c', o sees c) and clips c. Backward, everything is linear in dh and dc. The factors
-of many steps are computed at once; then a step is one product and four calls. The rows of a step are carry, da_i, da_f
-and da_n in the order of the weights, da_o, dc_h (carry = f, dc_h = o * (1 - tanh(c)^2), by which dh reaches c)::
+BlockLSTM adds peepholes (i and f see c', o sees c) and clips c. Backward, everything is linear in dh and dc: the
+factors of many steps are computed at once; then a step is one product and four calls. The rows of a step are carry,
+da_i, da_f and da_n in the order of the weights, da_o and dc_h, where carry is f, through which dc reaches c', and dc_h
+is o * (1 - co^2), through which dh reaches c::
 
     dh += dy    (da_o, dc_h) *= dh    dc += dc_h    (carry, da_i, da_f, da_n) *= dc    dc = carry    dh = R.T @ da
 
@@ -27,6 +28,7 @@ from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.columns.direction import (
     Direction,
     Gradients,
+    Weights,
     all_steps,
     backward_pieces,
     forward_pieces,
@@ -57,9 +59,12 @@ class Values(NamedTuple):
     c: Array | None  # read with peepholes only
     co: Array | None  # computed again if it is not there: cheaper than to save and to load it
 
+    def steps(self, lo: int, hi: int) -> Values:
+        return Values._make(None if a is None else a[lo:hi] for a in self)
+
 
 def inner_rows(rows: Array, gates: str, out: Array) -> None:
-    """Copy the rows of the weights (or of their sum of biases), in the order of `gates`, into `out` as o, i, f, n."""
+    """Copy `rows`, which are in the order of `gates`, into `out` in the order o, i, f, n."""
     H = len(rows) // 4
     width = None if rows.flags.c_contiguous else rows.shape[1]
     for source, target, count in RUNS[gates]:
@@ -71,38 +76,48 @@ def inner_rows(rows: Array, gates: str, out: Array) -> None:
                 to[:, k : k + COPIED] = part[:, k : k + COPIED]
 
 
+def left_weights(weights: Weights, gates: str, merged: bool) -> tuple[Array, Array | None]:
+    """[R | bW + bR] and W, or [R | bW + bR | W] and None; rows o, i, f, n, those of the sigmoids halved."""
+    W, R, _, bW, bR = weights
+    rows, P = R.shape
+    RbW = workspace.empty((rows, P + 1 + (W.shape[1] if W is not None and merged else 0)), R.dtype)
+    inner_rows(R, gates, RbW[:, :P])
+    inner_rows(bW + bR, gates, RbW[:, P])
+    W_x = None
+    if W is not None and merged:
+        inner_rows(W, gates, RbW[:, P + 1 :])
+    elif W is not None:
+        W_x = workspace.empty(W.shape, W.dtype)
+        inner_rows(W, gates, W_x)
+    for a in (RbW, W_x):
+        if a is not None:
+            sigmoids = a[: 3 * rows // 4]
+            multiply(sigmoids, a.dtype.type(0.5), sigmoids)
+    return RbW, W_x
+
+
 def forward(
     d: Direction, gates: str = "ifno", peepholes: Peepholes | None = None, clip: float = np.inf
 ) -> tuple[Array, Array]:
     """Set y (T, B, P) and what is saved; return h_n (B, P) and c_n (B, H).
 
-    `gates` is the order of the gates in the weights. In `d.saved`, "gates" (T, 5, H, B) gets the rows of each step, and
-    if they are there, "co" (T, H, B) gets tanh(c) and "c_last" (H, B) the c of the step visited last.
+    `gates` is the order of the gates in the weights. `d.saved` (T, 5, H, B) gets the rows of each step. If it has a
+    sixth row, that gets tanh(c), and if it has a step more, that gets the last c as the state before it.
     """
-    W, R, Wp, bW, bR = d.weights
+    W, R, Wp, _, _ = d.weights
     T, B, width = d.x.shape
     c0, H, P, dtype = d.c0, len(R) // 4, R.shape[1], d.x.dtype
     assert c0 is not None
 
     # One product a step, [R | b | W] @ [h; 1; x], while the weights stay in cache; else x has its own, for many steps.
     merged = W is not None and B > 1 and 4 * H * (P + width) <= MERGED
-    K = P + 1 + width if merged else P + 1
-    HALF = np.array(0.5, dtype)
-    RbW = workspace.empty((4 * H, K), dtype)
-    inner_rows(R, gates, RbW[:, :P])
-    inner_rows(bW + bR, gates, RbW[:, P])
-    W_x = None
-    if W is not None:
-        W_x = RbW[:, P + 1 :] if merged else workspace.empty((4 * H, width), dtype)
-        inner_rows(W, gates, W_x)
-        if not merged:
-            multiply(W_x[: 3 * H], HALF, W_x[: 3 * H])  # the sigmoids
-    multiply(RbW[: 3 * H], HALF, RbW[: 3 * H])
+    RbW, W_x = left_weights(d.weights, gates, merged)
     n = steps_at_once(T, B, H, 0 if merged else width)
     a_x = np.broadcast_to(dtype.type(0), (n, 0)) if merged else workspace.empty((n, 4 * H, B), dtype)
-    states = workspace.empty((n + 1, K, B), dtype)  # [h; 1; x] of each step of a piece, in visiting order
+    states = workspace.empty((n + 1, RbW.shape[1], B), dtype)  # [h; 1; x] of each step of a piece, in visiting order
     states[0], states[:, P] = 0, 1
 
+    HALF = np.array(0.5, dtype)  # a 0-d array costs less in a call than a Python number
     a, t, m = np.empty((4 * H, B), dtype), np.empty((2 * H, B), dtype), np.empty((H, B), dtype)
     t_i, t_f = t[:H], t[H:]
     if clips := clip < np.inf:
@@ -121,11 +136,12 @@ def forward(
         c_in = c_out = parts[-1]
         co = [m] * T
     else:
-        saved = d.saved["gates"].reshape(T, 5 * H, B)
-        parts = [list(saved[:, k * H : end * H]) for k, end in spans]
-        c_in, c_last = parts[-1], [d.saved.get("c_last", np.empty((H, B), dtype))]
+        more_steps, rows = d.saved.shape[:2]
+        saved = d.saved.reshape(more_steps, rows * H, B)
+        parts = [list(saved[:T, k * H : end * H]) for k, end in spans]
+        c_in, c_last = parts[-1], [d.saved[T, 4] if more_steps > T else np.empty((H, B), dtype)]
         c_out = c_last + c_in[:-1] if d.visit.reverse else c_in[1:] + c_last
-        co = list(d.saved["co"]) if "co" in d.saved else [m] * T
+        co = list(d.saved[:T, 5]) if rows > 5 else [m] * T
     peeping: Any = [None] * T
     if peepholes is not None:
         peeping = list(zip(c_in, [z[H:] for z in parts[0]], strict=True))
@@ -227,26 +243,28 @@ def backward(
 ) -> tuple[Array, Array]:
     """Set the gradients of the weights and dx (or add to dx); return dh0 (B, P) and dc0 (B, H).
 
-    `values` are taken from ``d.saved["gates"]`` unless given. `dc_each` (T, H, B) is the gradient of the c of each step.
-    With peepholes, their gradients are added to dpeepholes (3, H), rows wci, wcf, wco.
+    `values` are taken from `d.saved` unless given. `dc_each` (T, H, B) is the gradient of the c of each
+    step. With peepholes, their gradients are added to `dpeepholes` (3, H), whose rows are those of wci, wcf, wco.
     """
     _, R, Wp, _, _ = d.weights
     T, B, _ = d.x.shape
     H, P, dtype = len(R) // 4, R.shape[1], d.x.dtype
     if values is None:
         assert d.saved is not None
-        o, i, f, n, c_prev = (d.saved["gates"][:, k] for k in range(5))
-        values = Values(i, f, o, n, c_prev, None, None)
+        o, i, f, candidate, c_prev = d.saved.swapaxes(0, 1)  # (T, H, B) each
+        values = Values(i, f, o, candidate, c_prev, None, None)
+    assert g.dc_n is not None
 
     n = steps_at_once(T, B, H)
     D, co = workspace.empty((n, 6, H, B), dtype), workspace.empty((n, H, B), dtype)
     step_da = D.reshape(n, 6 * H, B)[:, H : 5 * H]
     da = all_steps(step_da, T)
-    dy, nothing = g.dy.transpose(0, 2, 1), [None] * T
+    dy = g.dy.transpose(0, 2, 1)
+    nothing: Any = [None] * T
     dh_all = nothing if Wp is None else workspace.empty((T, P, B), dtype)
     dc_all = nothing if dc_each is None else dc_each
     R_T = np.ascontiguousarray(R.T) if B > 1 else R.T
-    peeping: Any = nothing
+    peeping = nothing
     if peepholes is not None:
         wci, wcf, wco = (w[:, None] for w in peepholes)  # (H, 1)
         D_i, D_f, D_o = (D[:, 1 + gates.index(gate)] for gate in "ifo")
@@ -258,7 +276,7 @@ def backward(
     dh0, dc0 = np.empty((B, P), dtype), np.empty((B, H), dtype)
     for piece in backward_pieces(d, g.dh_n, dh, dh0, step_da, da):
         lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo
-        v = Values(*(None if a is None else a[lo:hi] for a in values))
+        v = values.steps(lo, hi)
         factors(v, gates, co[:k], D[:k])
         piece.join(g.dc_n, dc_prev)
         carry = dc_prev
@@ -291,12 +309,13 @@ def backward(
         if d.visit.lengths is not None:
             dc_prev[:, piece.leaving] = 0
         if dpeepholes is not None:
-            for row, a, seen in zip(dpeepholes, (D_i, D_f, D_o), (v.c_prev, v.c_prev, v.c), strict=True):
-                row += np.einsum("thb,thb->h", a[:k], seen)
+            seen: Any = v.c_prev, v.c_prev, v.c
+            for dw, a, c in zip(dpeepholes, (D_i, D_f, D_o), seen, strict=True):
+                dw += np.einsum("thb,thb->h", a[:k], c)
 
     weight_gradients(d, g, da.reshape(4 * H, T * B))
     if Wp is not None:
-        m_all = values.o * np.tanh(values.i * values.n + values.f * values.c_prev)  # (T, H, B)
-        dh_all, m_all = (a.transpose(1, 0, 2).reshape(-1, T * B) for a in (dh_all, m_all))
-        np.matmul(dh_all, m_all.T, out=g.dweights.Wp)
+        m = values.o * tanh(values.i * values.n + values.f * values.c_prev)  # (T, H, B)
+        dh_all, m = (a.transpose(1, 0, 2).reshape(-1, T * B) for a in (dh_all, m))
+        np.matmul(dh_all, m.T, out=g.dweights.Wp)
     return dh0, dc0

@@ -56,9 +56,8 @@ def forward(d: Direction) -> tuple[Array, None]:
         block = workspace.empty((5 * H, B), dtype)
         steps = [(block[: 3 * H], block[H : 3 * H], *block.reshape(5, H, B))] * T
     else:
-        gates = d.saved["gates"].reshape(T, 4 * H, B)
-        qrzn = [gates[:, k * H : (k + 1) * H] for k in range(4)]
-        steps = list(zip(gates[:, : 3 * H], gates[:, H : 3 * H], *qrzn, d.saved["h_minus_n"][:, 0], strict=True))
+        flat = d.saved.reshape(T, 5 * H, B)
+        steps = list(zip(flat[:, : 3 * H], flat[:, H : 3 * H], *d.saved.swapaxes(0, 1), strict=True))
 
     HALF = np.array(0.5, dtype)
     t = np.empty((H, B), dtype)
@@ -100,15 +99,15 @@ def gate_input(W_x: Array | None, x: Array, b_n: Array, a_x: Array) -> None:
     add(a_n, b_n, a_n)
 
 
-def factors(gates: Array, h_minus_n: Array, one_minus: Array, D: Array) -> None:
-    """Fill D (n, 5, H, B) with the derivatives that the gates alone determine; `one_minus` (n, 2, H, B) is scratch.
+def factors(saved: Array, one_minus: Array, D: Array) -> None:
+    """Fill D (n, 5, H, B) with the derivatives that `saved` alone determines; `one_minus` (n, 2, H, B) is scratch.
 
     dq = da_n r    da_r = da_n q r(1-r)    da_z = (h'-n) z(1-z)    da_n = (1-z)(1-n^2)    carry = z
     """
     ONE = np.array(1, D.dtype)
-    q, r, z, n, rz = gates[:, 0], gates[:, 1], gates[:, 2], gates[:, 3], gates[:, 1:3]
-    dq, da_r, da_z, da_n, da_rz = D[:, 0], D[:, 1], D[:, 2], D[:, 3], D[:, 1:3]
-    D[:, 4] = z
+    (q, r, z, n, h_minus_n), rz = saved.swapaxes(0, 1), saved[:, 1:3]  # (n, H, B) each, (n, 2, H, B)
+    (dq, da_r, da_z, da_n, carry), da_rz = D.swapaxes(0, 1), D[:, 1:3]
+    carry[...] = z
     subtract(ONE, rz, one_minus)
     multiply(n, n, da_n)
     subtract(ONE, da_n, da_n)
@@ -126,7 +125,6 @@ def backward(d: Direction, g: Gradients) -> tuple[Array, None]:
     T, B, H = d.y.shape
     dtype = d.x.dtype
     assert d.saved is not None
-    gates, h_minus_n = d.saved["gates"], d.saved["h_minus_n"][:, 0]
 
     n = steps_at_once(T, B, H)
     D, one_minus = workspace.empty((n, 5, H, B), dtype), workspace.empty((n, 2, H, B), dtype)
@@ -142,7 +140,7 @@ def backward(d: Direction, g: Gradients) -> tuple[Array, None]:
     dh0 = np.empty((B, H), dtype)
     for piece in backward_pieces(d, g.dh_n, dh, dh0, step_da, all_da):
         lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo
-        factors(gates[lo:hi], h_minus_n[lo:hi], one_minus[:k], D[:k])
+        factors(d.saved[lo:hi], one_minus[:k], D[:k])
         for (rows, da2, carry), dy_t in zip(piece.order(views[:k]), piece.order(dy[lo:hi]), strict=True):
             add(dh, dy_t, dh)
             multiply(rows, dh, rows)

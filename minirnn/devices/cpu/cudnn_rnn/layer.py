@@ -19,11 +19,16 @@ from minirnn.devices.cpu.columns import lstm
 from minirnn.devices.cpu.columns.direction import Direction, Gradients, Weights
 from minirnn.devices.cpu.columns.visit import Visit
 from minirnn.devices.cpu.cudnn_rnn import gru, simple
-from minirnn.devices.cpu.cudnn_rnn.reserve import reserve_blocks, rnn_sequence_reserve_layout
-
-__all__ = ["rnn_sequence", "rnn_sequence_grad", "rnn_sequence_reserve_layout"]
 
 Array = np.ndarray
+
+VALUES = {
+    # The sigmoid gates are neighbors, so that one call computes all three, and n is next to c', for (i, f) * (n, c').
+    "lstm": ("o", "i", "f", "n", "c_prev"),
+    # q r z is what comes from h', r z n what x goes into: the rows of each are neighbors.
+    "gru": ("q", "r", "z", "n", "h_minus_n"),
+}
+"""What the reserve holds of each step, (H, B) each; of rnn_relu and rnn_tanh nothing, since y is all they need."""
 
 FORWARD: dict[str, Callable[..., tuple[Array, Array | None]]] = {
     "rnn_relu": partial(simple.forward, relu=True),
@@ -37,6 +42,18 @@ BACKWARD: dict[str, Callable[..., tuple[Array, Array | None]]] = {
     "lstm": lstm.backward,
     "gru": gru.backward,
 }
+
+
+def rnn_sequence_reserve_layout(
+    rnn_mode: str, T: int, B: int, I: int, H: int, P: int, D: int, projected: bool, skip: bool
+) -> list[tuple[str, tuple[int, ...]]]:
+    """Names and shapes of the blocks of the reserve array: the `VALUES` of each step, (D, T, 5, H, B), or none.
+
+    `P`, `I`, `projected` and `skip` change nothing here; another device may need them. At steps past a sample's length
+    the contents mean nothing.
+    """
+    values = VALUES.get(rnn_mode)
+    return [("gates", (D, T, len(values), H, B))] if values else []
 
 
 def rnn_sequence(
@@ -96,7 +113,7 @@ def rnn_sequence(
     T, B, _ = x.shape
     D, _, P = h0.shape
     valid, lengths, last = padding(lengths, T)
-    saved = saved_by_direction(reserve, rnn_mode, T, B, weights, last) if training else [None] * D
+    saved = saved_by_direction(reserve if training else None, T, B, D, last)
     y = workspace.empty((T, B, D * P), x.dtype)
     if valid is not None:
         x = np.where(valid, x[:last], x.dtype.type(0))  # NaN in the padding must not spread
@@ -174,7 +191,7 @@ def rnn_sequence_grad(
     T, B, _ = x.shape
     D, _, P = h0.shape
     valid, lengths, last = padding(lengths, T)
-    saved = saved_by_direction(reserve, rnn_mode, T, B, weights, last)
+    saved = saved_by_direction(reserve, T, B, D, last)
     dx = workspace.empty(x.shape, x.dtype) if need_dx else None
     if valid is not None:
         zero = x.dtype.type(0)
@@ -199,14 +216,11 @@ def of_direction(states: Array | None, k: int) -> Array | None:
     return None if states is None else states[k]
 
 
-def saved_by_direction(
-    reserve: Array | None, rnn_mode: str, T: int, B: int, weights: Sequence[tuple[Any, ...]], last: int
-) -> list[dict[str, Array]]:
-    """The blocks of the reserve for each direction, steps 0..last-1."""
-    G = {"lstm": 4, "gru": 3}.get(rnn_mode, 1)
-    assert reserve is not None
-    blocks = reserve_blocks(reserve, rnn_mode, T, B, len(weights[0][1]) // G, len(weights))
-    return [{name: block[d, :last] for name, block in blocks.items()} for d in range(len(weights))]
+def saved_by_direction(reserve: Array | None, T: int, B: int, D: int, last: int) -> Sequence[Array | None]:
+    """The values of steps 0..last-1 for each direction, (last, 5, H, B), or None."""
+    if reserve is None or not reserve.size:
+        return [None] * D
+    return list(reserve.reshape(D, T, 5, -1, B)[:, :last])
 
 
 def padding(lengths: Array | None, T: int) -> tuple[Array | None, Array | None, int]:

@@ -1,7 +1,8 @@
 """The definition of a recurrent layer, written as its formulas: slow, plain, and the judge of the fast kernels.
 
-Rows are samples, so a product with a matrix W is ``x @ W.T``. One loop over the steps goes forward, one over the same
-steps goes back; everything that is summed over steps (dX, dW, dR) is one product after the loop.
+The formulas and their names are explained in `minirnn/ops/cudnn_rnn/__init__.py`. Rows are samples, so a product with a
+matrix W is ``x @ W.T``. One loop over the steps goes forward, one over the same steps goes back; everything that is
+summed over steps (dx, dW, dR) is one product after the loop.
 """
 
 from __future__ import annotations
@@ -11,23 +12,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minirnn.devices.cpu.arithmetic import sigmoid
+
 Array = np.ndarray
 Weights = Sequence[tuple[Array | None, Array, Array | None, Array, Array]]
 
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "gru": 3, "lstm": 4}
-"""Number G of gates. Row order: lstm i, f, n, o; gru r, z, n."""
+"""Number G of gates. They are rows of the weights in this order: lstm i, f, n, o; gru r, z, n."""
 
 
 class Step(NamedTuple):
-    """What the way back needs of one step: the states before it, and the mode's own values."""
+    """What the backward pass needs of one step: the states before it, and the mode's own values."""
 
     h: Array  # (B, P)
     c: Array | None  # (B, H)
     values: tuple[Array, ...]
-
-
-def sigmoid(a: Array) -> Array:
-    return 0.5 * np.tanh(0.5 * a) + 0.5  # = 1 / (1 + exp(-a)), without overflow
 
 
 def rnn_step(f: str, a: Array, a2: Array) -> tuple[Array, tuple[Array, ...]]:
@@ -36,8 +35,9 @@ def rnn_step(f: str, a: Array, a2: Array) -> tuple[Array, tuple[Array, ...]]:
     return h, (h,)
 
 
-def rnn_step_grad(f: str, d: Array, h: Array) -> Array:
-    return d * (1 - h * h) if f == "rnn_tanh" else d * (h > 0)  # relu: derivative 0 at 0
+def rnn_step_grad(f: str, dh: Array, h: Array) -> Array:
+    """da, from the gradient of h"""
+    return dh * (1 - h * h) if f == "rnn_tanh" else dh * (h > 0)  # relu: derivative 0 at 0
 
 
 def lstm_step(a: Array, a2: Array, c_prev: Array, Wp: Array | None) -> tuple[Array, Array, tuple[Array, ...]]:
@@ -50,17 +50,18 @@ def lstm_step(a: Array, a2: Array, c_prev: Array, Wp: Array | None) -> tuple[Arr
 
 
 def lstm_step_grad(
-    d: Array, dc: Array, c_prev: Array, Wp: Array | None, values: tuple[Array, ...]
+    dh: Array, dc: Array, c_prev: Array, Wp: Array | None, values: tuple[Array, ...]
 ) -> tuple[Array, Array]:
+    """da and dc', from the gradients of h and c"""
     i, f, n, o, c, _ = values
-    dm = d if Wp is None else d @ Wp
+    dm = dh if Wp is None else dh @ Wp
     t = np.tanh(c)
-    dC = dc + dm * o * (1 - t * t)
-    dA_i = dC * n * i * (1 - i)
-    dA_f = dC * c_prev * f * (1 - f)
-    dA_n = dC * i * (1 - n * n)
-    dA_o = dm * t * o * (1 - o)
-    return np.concatenate([dA_i, dA_f, dA_n, dA_o], axis=1), dC * f
+    dc = dc + dm * o * (1 - t * t)
+    da_i = dc * n * i * (1 - i)
+    da_f = dc * c_prev * f * (1 - f)
+    da_n = dc * i * (1 - n * n)
+    da_o = dm * t * o * (1 - o)
+    return np.concatenate([da_i, da_f, da_n, da_o], axis=1), dc * f
 
 
 def gru_step(a: Array, a2: Array, h_prev: Array) -> tuple[Array, tuple[Array, ...]]:
@@ -73,16 +74,17 @@ def gru_step(a: Array, a2: Array, h_prev: Array) -> tuple[Array, tuple[Array, ..
     return (1 - z) * n + z * h_prev, (r, z, n, q)
 
 
-def gru_step_grad(d: Array, h_prev: Array, values: tuple[Array, ...]) -> tuple[Array, Array, Array]:
+def gru_step_grad(dh: Array, h_prev: Array, values: tuple[Array, ...]) -> tuple[Array, Array, Array]:
+    """da, da2 and what reaches h' past the product with R, from the gradient of h"""
     r, z, n, q = values
-    dA_n = d * (1 - z) * (1 - n * n)
-    dA_z = d * (h_prev - n) * z * (1 - z)
-    dA_r = dA_n * q * r * (1 - r)
-    return np.concatenate([dA_r, dA_z, dA_n], axis=1), np.concatenate([dA_r, dA_z, dA_n * r], axis=1), d * z
+    da_n = dh * (1 - z) * (1 - n * n)
+    da_z = dh * (h_prev - n) * z * (1 - z)
+    da_r = da_n * q * r * (1 - r)
+    return np.concatenate([da_r, da_z, da_n], axis=1), np.concatenate([da_r, da_z, da_n * r], axis=1), dh * z
 
 
 def valid_steps(T: int, B: int, lengths: Array | None) -> Array:
-    """valid[t, b] is t < lengths[b]; (T, B, 1)."""
+    """Which steps count, (T, B, 1): sample b has the steps t < lengths[b]."""
     steps = np.arange(T)[:, None, None]
     return steps < (np.full((B, 1), T) if lengths is None else np.asarray(lengths)[:, None])
 
@@ -90,9 +92,9 @@ def valid_steps(T: int, B: int, lengths: Array | None) -> Array:
 def rnn_sequence_reference(
     x: Array, h0: Array, c0: Array | None, weights: Weights, *, rnn_mode: str, lengths: Array | None
 ) -> tuple[Array, Array, Array | None, list[list[Step]]]:
-    """One layer forward, all directions.
+    """One layer forward, all directions: y, h_n, c_n with the shapes of `layer.rnn_sequence`, and the steps.
 
-    Shapes as in `layer.rnn_sequence`. The fourth result is for `rnn_sequence_grad_reference`.
+    The steps of each direction are for `rnn_sequence_grad_reference`.
     """
     T, B, _ = x.shape
     valid = valid_steps(T, B, lengths)
@@ -101,19 +103,19 @@ def rnn_sequence_reference(
     last_c: list[Any] = []
     for d, (W, R, Wp, bW, bR) in enumerate(weights):
         h, c = h0[d], None if c0 is None else c0[d]
-        A = (np.tile(x, GATES[rnn_mode]) if W is None else x @ W.T) + bW  # (T, B, G*H)
+        a = (np.tile(x, GATES[rnn_mode]) if W is None else x @ W.T) + bW  # (T, B, G*H)
         y = np.zeros((T, B, h.shape[1]), x.dtype)
         steps: list[Step] = [None] * T  # type: ignore[list-item]
         for t in range(T) if d == 0 else range(T - 1, -1, -1):
-            A2 = h @ R.T + bR
+            a2 = h @ R.T + bR
             new_c: Any = None
             if rnn_mode == "lstm":
                 assert c is not None
-                new_h, new_c, values = lstm_step(A[t], A2, c, Wp)
+                new_h, new_c, values = lstm_step(a[t], a2, c, Wp)
             elif rnn_mode == "gru":
-                new_h, values = gru_step(A[t], A2, h)
+                new_h, values = gru_step(a[t], a2, h)
             else:
-                new_h, values = rnn_step(rnn_mode, A[t], A2)
+                new_h, values = rnn_step(rnn_mode, a[t], a2)
             steps[t] = Step(h, c, values)
             y[t] = np.where(valid[t], new_h, 0)
             h = np.where(valid[t], new_h, h)  # past its end a sample keeps its state
@@ -148,36 +150,36 @@ def rnn_sequence_grad_reference(
     dweights: list[tuple[Array | None, ...]] = []
     for direction, (W, R, Wp, _, _) in enumerate(weights):
         P, H = R.shape[1], R.shape[0] // G
-        dA = np.zeros((T, B, G * H), x.dtype)
-        dA2, dH, m = np.zeros_like(dA), np.zeros((T, B, P), x.dtype), np.zeros((T, B, H), x.dtype)
+        da = np.zeros((T, B, G * H), x.dtype)
+        da2, dh_all, m = np.zeros_like(da), np.zeros((T, B, P), x.dtype), np.zeros((T, B, H), x.dtype)
         dh, dc = dh_n[direction], None if dc_n is None else dc_n[direction]
         for t in range(T - 1, -1, -1) if direction == 0 else range(T):
             h, c, values = saved[direction][t]
-            d = dy[t, :, direction * P : (direction + 1) * P] + dh
+            dh_t = dy[t, :, direction * P : (direction + 1) * P] + dh
             new_dc: Any = None
             through: Any = 0  # what reaches h' past the product with R
             if rnn_mode == "lstm":
                 assert dc is not None and c is not None
-                a, new_dc = lstm_step_grad(d, dc, c, Wp, values)
-                a2, m[t] = a, values[-1]
+                da_t, new_dc = lstm_step_grad(dh_t, dc, c, Wp, values)
+                da2_t, m[t] = da_t, values[-1]
             elif rnn_mode == "gru":
-                a, a2, through = gru_step_grad(d, h, values)
+                da_t, da2_t, through = gru_step_grad(dh_t, h, values)
             else:
-                a = a2 = rnn_step_grad(rnn_mode, d, *values)
-            dA[t], dA2[t], dH[t] = np.where(valid[t], a, 0), np.where(valid[t], a2, 0), np.where(valid[t], d, 0)
-            dh = np.where(valid[t], dA2[t] @ R + through, dh)
+                da_t = da2_t = rnn_step_grad(rnn_mode, dh_t, *values)
+            da[t], da2[t], dh_all[t] = (np.where(valid[t], a, 0) for a in (da_t, da2_t, dh_t))
+            dh = np.where(valid[t], da2[t] @ R + through, dh)
             dc = None if dc is None else np.where(valid[t], new_dc, dc)
         dh0.append(dh)
         dc0.append(dc)
-        dx += dA.reshape(T, B, G, H).sum(axis=2) if W is None else dA @ W
+        dx += da.reshape(T, B, G, H).sum(axis=2) if W is None else da @ W
         h_prev = np.stack([step.h for step in saved[direction]])
         dweights.append(
             (
-                None if W is None else dA.reshape(N, G * H).T @ x.reshape(N, width),
-                dA2.reshape(N, G * H).T @ h_prev.reshape(N, P),
-                None if Wp is None else dH.reshape(N, P).T @ m.reshape(N, H),
-                dA.sum(axis=(0, 1)),
-                dA2.sum(axis=(0, 1)),
+                None if W is None else da.reshape(N, G * H).T @ x.reshape(N, width),
+                da2.reshape(N, G * H).T @ h_prev.reshape(N, P),
+                None if Wp is None else dh_all.reshape(N, P).T @ m.reshape(N, H),
+                da.sum(axis=(0, 1)),
+                da2.sum(axis=(0, 1)),
             )
         )
     return dx, np.stack(dh0), None if dc_n is None else np.stack(dc0), dweights

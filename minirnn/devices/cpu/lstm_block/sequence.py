@@ -1,8 +1,8 @@
 """The LSTM sequence of BlockLSTM in NumPy, and its gradient.
 
-Formulas, shapes and their explanation: the ops of the same names in `minirnn/ops/lstm_block/sequence.py`. The fast loop
-over the steps, which CudnnRNN shares, is in `columns/lstm.py`; the loops over the cell that define a sequence, and judge
-the fast one, are in `reference`.
+Formulas, shapes and their explanation: the ops of the same names in `minirnn/ops/lstm_block/sequence.py`. The fast
+loops over the steps, which CudnnRNN shares, are in `columns/lstm.py`; the loops over the cell that define a sequence,
+and judge the fast ones, are in `reference`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from minirnn.devices.cpu.columns.visit import Visit
 Arrays = tuple[np.ndarray, ...]
 GATES = "info"  # BlockLSTM's i, ci, f, o in the words of `columns`, where ci is n
 
+LIMITS = {dtype: (np.finfo(dtype).min, np.finfo(dtype).max) for dtype in map(np.dtype, ("f4", "f8"))}
+
 
 def block_lstm(
     *inputs: np.ndarray, seq_len_max: int, forget_bias: float, cell_clip: float, use_peephole: bool
@@ -29,18 +31,18 @@ def block_lstm(
     """
     x, cs_prev, h_prev, w, wci, wcf, wco, b = widen(*inputs)
     (T, B, I), H, dtype, L = x.shape, len(wci), x.dtype, int(seq_len_max)
-    gates = workspace.empty((T + 1, 5, H, B), dtype)  # rows o, i, f, ci and the cs before the step
-    co, h = workspace.empty((T, H, B), dtype), workspace.empty((T, B, H), dtype)
-    gates[L:, :4], gates[L + 1 :, 4], co[L:], h[L:] = 0, 0, 0, 0
+    saved = workspace.empty((T + 1, 6, H, B), dtype)  # o, i, f, ci, the cs before the step, co
+    h = workspace.empty((T, B, H), dtype)
+    saved[L:, :4], saved[L + 1 :, 4], saved[L:, 5], h[L:] = 0, 0, 0, 0
     if L and B:
         b = b.copy()
         b[2 * H : 3 * H] += dtype.type(forget_bias)
-        saved = {"gates": gates[:L], "c_last": gates[L, 4], "co": co[:L]}
+        np.clip(b, *LIMITS[dtype], out=b)  # the bias is part of a product, where an infinite one would meet zeros
         weights = Weights(w[:I].T, w[I:].T, None, b, np.zeros_like(b))
-        direction = Direction(x[:L], h_prev, cs_prev, weights, saved, Visit(L), h[:L])
+        direction = Direction(x[:L], h_prev, cs_prev, weights, saved[: L + 1], Visit(L), h[:L])
         lstm.forward(direction, GATES, (wci, wcf, wco) if use_peephole else None, cell_clip)
-    o, i, f, ci = (gates[:T, k].transpose(0, 2, 1) for k in range(4))  # (T, B, H)
-    cs, co = gates[1:, 4].transpose(0, 2, 1), co.transpose(0, 2, 1)
+    o, i, f, ci, _, co = saved[:T].transpose(1, 0, 3, 2)  # (T, B, H) each
+    cs = saved[1:, 4].transpose(0, 2, 1)
     return narrow(inputs[0].dtype, i, cs, f, o, ci, co, h)
 
 

@@ -1,0 +1,156 @@
+"""What the tests of the whole-sequence kernels share: random layers, the fast and the plain results of them by name."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from minirnn.devices.cpu.cudnn_rnn import reference
+from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence, rnn_sequence_grad, rnn_sequence_reserve_layout
+
+MODES = ("rnn_relu", "rnn_tanh", "lstm", "gru")
+GATES = {"rnn_relu": 1, "rnn_tanh": 1, "gru": 3, "lstm": 4}
+T, B, I, H = 7, 3, 4, 5
+LENGTHS = (4, 6, 1)  # nobody reaches T: the kernels shorten the sequence
+
+
+def assert_close(name: str, got: Any, want: Any, tolerance: float) -> None:
+    """Within tolerance * max(1, max|want|): rounding grows with the largest term of a sum, not with each result."""
+    if want is None:
+        assert got is None, f"{name} should be None"
+        return
+    assert got.shape == want.shape, f"{name} has shape {got.shape}, expected {want.shape}"
+    if want.size == 0:
+        return
+    a, b = got.astype(np.float64), want.astype(np.float64)
+    limit = tolerance * max(1.0, float(np.abs(b).max()))
+    wrong = np.argwhere(~(np.abs(a - b) <= limit))
+    if len(wrong):
+        at = tuple(int(k) for k in wrong[0])
+        raise AssertionError(
+            f"{name}{list(at)} = {a[at]!r}, expected {b[at]!r} (limit {limit:.1e}, {len(wrong)} of {b.size})"
+        )
+
+
+class Layer(NamedTuple):
+    """Inputs of one layer and a cotangent for every output."""
+
+    rnn_mode: str
+    x: np.ndarray
+    h0: np.ndarray
+    c0: np.ndarray | None
+    weights: list[tuple[Any, ...]]
+    lengths: np.ndarray | None
+    dy: np.ndarray
+    dh_n: np.ndarray
+    dc_n: np.ndarray | None
+
+
+def random_layer(
+    rnn_mode: str,
+    *,
+    T: int = T,
+    B: int = B,
+    I: int = I,
+    H: int = H,
+    D: int = 1,
+    lengths: Any = None,
+    skip: bool = False,
+    projection: int = 0,
+    dtype: Any = np.float64,
+    seed: int = 0,
+) -> Layer:
+    rng = np.random.default_rng(seed)
+
+    def array(*shape: int) -> np.ndarray:
+        return rng.uniform(-1, 1, shape).astype(dtype)
+
+    GH, P, width = GATES[rnn_mode] * H, projection or H, H if skip else I
+    lstm = rnn_mode == "lstm"
+    weights = [
+        (
+            None if skip else array(GH, width),
+            array(GH, P),
+            array(P, H) if projection else None,
+            array(GH),
+            array(GH),
+        )
+        for _ in range(D)
+    ]
+    return Layer(
+        rnn_mode,
+        array(T, B, width),
+        array(D, B, P),
+        array(D, B, H) if lstm else None,
+        weights,
+        None if lengths is None else np.asarray(lengths, np.int32),
+        array(T, B, D * P),
+        array(D, B, P),
+        array(D, B, H) if lstm else None,
+    )
+
+
+def reserve_size(layer: Layer) -> int:
+    W, R, Wp, _, _ = layer.weights[0]
+    T, B, width = layer.x.shape
+    H = len(R) // GATES[layer.rnn_mode]
+    projected, skip = Wp is not None, W is None
+    return size_of(layer.rnn_mode, T, B, width, H, R.shape[1], len(layer.weights), projected, skip)
+
+
+def size_of(*arguments: Any) -> int:
+    """Number of elements of the reserve array."""
+    return sum(int(np.prod(shape)) for _, shape in rnn_sequence_reserve_layout(*arguments))
+
+
+def fast(layer: Layer, *, need_dx: bool = True) -> dict[str, Any]:
+    """All outputs and gradients of the fast kernels, by name; scratch that is read before written would be NaN."""
+    n, attrs = layer, {"rnn_mode": layer.rnn_mode, "lengths": layer.lengths}
+    reserve = np.full(reserve_size(n), np.nan, n.x.dtype)
+    y, h_n, c_n = rnn_sequence(n.x, n.h0, n.c0, n.weights, reserve, training=True, **attrs)
+    dweights = [tuple(None if a is None else np.full_like(a, np.nan) for a in parts) for parts in n.weights]
+    dx, dh0, dc0 = rnn_sequence_grad(
+        n.x, n.h0, n.c0, n.weights, reserve, y, n.dy, n.dh_n, n.dc_n, dweights, need_dx=need_dx, **attrs
+    )
+    return named(y, h_n, c_n, dx, dh0, dc0, dweights)
+
+
+def plain(layer: Layer) -> dict[str, Any]:
+    """The same by the reference."""
+    n, attrs = layer, {"rnn_mode": layer.rnn_mode, "lengths": layer.lengths}
+    y, h_n, c_n, saved = reference.rnn_sequence_reference(n.x, n.h0, n.c0, n.weights, **attrs)
+    dx, dh0, dc0, dweights = reference.rnn_sequence_grad_reference(n.x, n.weights, saved, n.dy, n.dh_n, n.dc_n, **attrs)
+    return named(y, h_n, c_n, dx, dh0, dc0, dweights)
+
+
+def named(y: Any, h_n: Any, c_n: Any, dx: Any, dh0: Any, dc0: Any, dweights: Any) -> dict[str, Any]:
+    results = {"y": y, "h_n": h_n, "c_n": c_n, "dx": dx, "dh0": dh0, "dc0": dc0}
+    for d, parts in enumerate(dweights):
+        results |= {f"d{name}[{d}]": a for name, a in zip(("W", "R", "Wp", "bW", "bR"), parts, strict=True)}
+    return results
+
+
+def assert_same(got: dict[str, Any], want: dict[str, Any], tolerance: float) -> None:
+    assert got.keys() == want.keys()
+    for name in want:
+        assert_close(name, got[name], want[name], tolerance)
+
+
+def assert_identical(got: dict[str, Any], want: dict[str, Any]) -> None:
+    for name, value in want.items():
+        assert value is None or got[name].tobytes() == value.tobytes(), f"{name} differs"
+
+
+VARIANTS = [
+    pytest.param(mode, options, id="-".join([mode, *options]))
+    for mode in MODES
+    for options in ({}, {"skip": True}, {"projection": 2}, {"projection": 2, "skip": True})
+    if mode == "lstm" or "projection" not in options
+]
+variants = pytest.mark.parametrize(("rnn_mode", "options"), VARIANTS)
+both_directions = pytest.mark.parametrize("D", [1, 2])
+with_and_without_lengths = pytest.mark.parametrize(
+    "lengths", [None, LENGTHS, (7, 2, 7)], ids=["full", "short", "mixed"]
+)

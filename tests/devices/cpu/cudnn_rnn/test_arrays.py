@@ -1,0 +1,99 @@
+"""The whole-sequence kernels with every dtype and memory layout, and what they leave alone.
+
+Tests `minirnn/devices/cpu/cudnn_rnn/layer.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence, rnn_sequence_grad
+from tests.devices.cpu.cudnn_rnn.layer_cases import (
+    LENGTHS,
+    MODES,
+    Layer,
+    assert_identical,
+    assert_same,
+    both_directions,
+    fast,
+    named,
+    random_layer,
+    reserve_size,
+    variants,
+    with_and_without_lengths,
+)
+
+
+@pytest.mark.parametrize("rnn_mode", MODES)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@with_and_without_lengths
+def test_results_have_the_dtype_of_x(rnn_mode, dtype, lengths):
+    got = fast(random_layer(rnn_mode, D=2, lengths=lengths, dtype=dtype, seed=13))
+    assert {a.dtype.name for a in got.values() if a is not None} == {dtype}
+
+
+@variants
+def test_float16_is_float32_rounded(rnn_mode, options):
+    half = random_layer(rnn_mode, D=2, lengths=LENGTHS, dtype=np.float16, seed=14, **options)
+
+    def widen(a: Any) -> Any:
+        if isinstance(a, (list, tuple)):
+            return type(a)(widen(b) for b in a)
+        return a.astype(np.float32) if getattr(a, "dtype", None) == np.float16 else a
+
+    got, want = fast(half), fast(Layer(*(widen(a) for a in half)))
+    for name in ("y", "h_n", "c_n"):
+        if want[name] is not None:
+            assert got[name].tobytes() == want[name].astype(np.float16).tobytes(), name
+    # The way back reads the reserve and y, both rounded to 11 bits.
+    assert_same(got, want, 5e-3)
+
+
+@variants
+@both_directions
+def test_inputs_are_not_changed_and_may_be_read_only_and_strided(rnn_mode, options, D):
+    n = random_layer(rnn_mode, D=D, lengths=LENGTHS, seed=15, **options)
+
+    def locked(a: np.ndarray | None, *, strided: bool = True) -> np.ndarray | None:
+        if a is None:
+            return None
+        if strided and a.ndim == 3:
+            a = np.ascontiguousarray(a.swapaxes(0, 1)).swapaxes(0, 1)
+        a = a.view()
+        a.flags.writeable = False
+        return a
+
+    frozen = n._replace(
+        x=locked(n.x), h0=locked(n.h0), c0=locked(n.c0), lengths=locked(n.lengths), dy=locked(n.dy),
+        dh_n=locked(n.dh_n), dc_n=locked(n.dc_n), weights=[tuple(locked(a) for a in parts) for parts in n.weights],
+    )  # fmt: skip
+    assert_same(fast(frozen), fast(n), 1e-14)
+
+
+@variants
+@both_directions
+def test_backward_twice_from_one_reserve_gives_the_same(rnn_mode, options, D):
+    n = random_layer(rnn_mode, D=D, lengths=LENGTHS, seed=16, **options)
+    attrs = {"rnn_mode": rnn_mode, "lengths": n.lengths}
+    reserve = np.empty(reserve_size(n))
+    y, _, _ = rnn_sequence(n.x, n.h0, n.c0, n.weights, reserve, training=True, **attrs)
+    reserve.flags.writeable = False
+    y.flags.writeable = False
+    results = []
+    for _ in range(2):
+        dweights = [tuple(None if a is None else np.full_like(a, np.nan) for a in parts) for parts in n.weights]
+        back = rnn_sequence_grad(n.x, n.h0, n.c0, n.weights, reserve, y, n.dy, n.dh_n, n.dc_n, dweights, **attrs)
+        results.append(named(None, None, None, *back, dweights))
+    assert_identical(*results)
+
+
+@variants
+def test_without_need_dx_everything_else_is_the_same(rnn_mode, options):
+    n = random_layer(rnn_mode, D=2, lengths=LENGTHS, seed=17, **options)
+    got, want = fast(n, need_dx=False), fast(n)
+    assert got.pop("dx") is None
+    del want["dx"]
+    assert_identical(got, want)

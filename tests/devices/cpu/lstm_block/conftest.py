@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+import pytest
+
+from minirnn.devices.cpu.columns import visit
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks of two or three steps at the sizes used here, so that their edges lie inside the sequence."""
+    monkeypatch.setattr(visit, "CACHED_CELLS", 40)
