@@ -29,6 +29,20 @@ from tests.run import (  # noqa: E402, F401
 # Every test with the fixture `device` runs once for each of these; `--devices` names others, such as your own.
 DEVICES = ("cpu", "cuda-sim", "cuda")
 
+# The variables that minirnn looks at, besides those that begin with its name.
+READ = {
+    "PATH",
+    "HOME",
+    "CXX",
+    "XDG_CACHE_HOME",
+    "TMPDIR",
+    "CUDA_VISIBLE_DEVICES",
+    "NO_COLOR",
+    "COLUMNS",
+    "TERM",
+    "LANG",
+}
+
 hypothesis.settings.register_profile("minirnn", derandomize=True, deadline=None, print_blob=True)
 hypothesis.settings.load_profile("minirnn")
 
@@ -80,7 +94,8 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
 
 def surroundings() -> dict[str, object]:
     """What all tests of a process share, and what the next one would not expect to have changed."""
-    variables = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    # Not all variables: torch sets some of its own when it is imported.
+    variables = {name: os.environ[name] for name in os.environ if name in READ or name.startswith("MINIRNN_")}
     found = {"environment": variables, "default device": mr.devices.get().name, "recording": mode.enabled}
     return found | {"current folder": os.getcwd(), "errors of NumPy": np.geterr()}
 
@@ -93,4 +108,6 @@ def clean_state() -> Iterator[None]:
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
-    assert surroundings() == before, "the test has changed what it shares with others"
+    after = surroundings()
+    changed = {name: (value, after[name]) for name, value in before.items() if value != after[name]}
+    assert not changed, f"the test has changed what it shares with others: {changed}"
