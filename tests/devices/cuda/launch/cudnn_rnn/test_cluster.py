@@ -1,4 +1,7 @@
-"""The cluster rung of CudnnRNN in the simulator: against stored values, the CPU, other orders; and its controls."""
+"""The cluster rung of CudnnRNN in the simulator: against stored values, the CPU, other orders; and its controls.
+
+Tests `minirnn/devices/cuda/launch/cudnn_rnn/one_launch.py` and `minirnn/devices/cuda/kernels/cudnn_rnn/`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The persistent rung of CudnnRNN in the simulator: against stored values, the CPU, the lowest rung; its controls."""
+"""The persistent rung of CudnnRNN in the simulator: against stored values, the CPU, the lowest rung; its controls.
+
+Tests `minirnn/devices/cuda/launch/cudnn_rnn/one_launch.py` and `minirnn/devices/cuda/kernels/cudnn_rnn/`.
+"""
 
 from __future__ import annotations
 
