@@ -1,6 +1,6 @@
 """The primitives on every device: what base.py says of each, judged by NumPy, on arrays of any dtype and layout.
 
-Tests `minirnn/devices/cpu/primitives.py`, `minirnn/devices/cuda/interface.py` and
+Tests `minirnn/devices/cpu/primitives.py`, `minirnn/devices/cuda/device.py` and
 `minirnn/devices/cuda/launch/primitives/`.
 """
 
