@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,6 +61,8 @@ class DebugDriver:
         self.name: str = driver.name
         self.limits: Limits = driver.limits
         self.memory = _Memory()
+        self.h2d, self.d2h, self.d2d, self.memset = driver.h2d, driver.d2h, driver.d2d, driver.memset
+        self.synchronize = driver.synchronize
         self._simulator = simulator
 
     @property
@@ -77,20 +79,8 @@ class DebugDriver:
     def alloc(self, nbytes: int) -> Buffer:
         return _Tracked(self.driver.alloc(nbytes), self.memory)
 
-    def h2d(self, ptr: int, host: np.ndarray) -> None:
-        self.driver.h2d(ptr, host)
-
-    def d2h(self, host: np.ndarray, ptr: int) -> None:
-        self.driver.d2h(host, ptr)
-
-    def d2d(self, to: int, ptr: int, nbytes: int) -> None:
-        self.driver.d2d(to, ptr, nbytes)
-
-    def memset(self, ptr: int, byte: int, nbytes: int) -> None:
-        self.driver.memset(ptr, byte, nbytes)
-
     def module(self, source: str, name: str, options: Sequence[str] = ()) -> _DebugModule:
-        return _DebugModule(self, self.driver.module(source, name, options), source, name, tuple(options))
+        return _DebugModule(self, self.driver.module(source, name, options), Source(source, name, tuple(options)))
 
     def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
         try:
@@ -102,9 +92,6 @@ class DebugDriver:
 
     def record(self, work: Callable[[], None]) -> Recording:
         raise NotRecordable(f"{self.name}: with MINIRNN_DEBUG=1 each launch is waited for, so none is recorded")
-
-    def synchronize(self) -> None:
-        self.driver.synchronize()
 
     def copies_for(self, args: Sequence[Any]) -> dict[int, np.ndarray]:
         """Address -> contents of every piece of memory that one of these arguments points into."""
@@ -121,7 +108,7 @@ class DebugDriver:
         """What the simulator says to the same launch, started from the same contents of memory."""
         try:
             simulator = self._simulator(self.limits)
-            kernel = simulator.module(launch.source, launch.file, launch.options).function(launch.kernel)
+            kernel = simulator.module(*launch.source).function(launch.kernel)
             buffers = {start: simulator.alloc(copy.nbytes) for start, copy in copies.items()}
             for start, copy in copies.items():
                 simulator.h2d(buffers[start].ptr, copy)
@@ -148,13 +135,19 @@ class DebugDriver:
         return _Pointer(arg.ptr if found is None else buffers[found[0]].ptr + arg.ptr - found[0])
 
 
+class Source(NamedTuple):
+    """What a module is compiled from: its text, its name, and the options."""
+
+    text: str
+    file: str
+    options: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Launch:
     """All that is needed to launch a kernel once more, but for the contents of memory."""
 
-    source: str
-    file: str
-    options: tuple[str, ...]
+    source: Source
     kernel: str
     args: tuple[Any, ...]
     grid: Sequence[int]
@@ -213,19 +206,17 @@ class _Tracked:
 
 
 class _DebugModule:
-    def __init__(self, debug: DebugDriver, module: Module, source: str, file: str, options: tuple[str, ...]) -> None:
-        self._debug, self._module = debug, module
-        self._source, self._file, self._options = source, file, options
+    def __init__(self, debug: DebugDriver, module: Module, source: Source) -> None:
+        self._debug, self._module, self._source = debug, module, source
 
     def function(self, name: str) -> _DebugKernel:
-        return _DebugKernel(self._debug, self._module.function(name), self._source, self._file, self._options)
+        return _DebugKernel(self._debug, self._module.function(name), self._source)
 
 
 class _DebugKernel:
-    def __init__(self, debug: DebugDriver, kernel: Kernel, source: str, file: str, options: tuple[str, ...]) -> None:
-        self.name = kernel.name
-        self._debug, self._kernel = debug, kernel
-        self._source, self._file, self._options = source, file, options
+    def __init__(self, debug: DebugDriver, kernel: Kernel, source: Source) -> None:
+        self.name, self.max_resident_blocks = kernel.name, kernel.max_resident_blocks
+        self._debug, self._kernel, self._source = debug, kernel, source
 
     def __call__(self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0) -> None:
         debug = self._debug
@@ -234,9 +225,6 @@ class _DebugKernel:
             self._kernel(*args, grid=grid, block=block, shared=shared)
             debug.driver.synchronize()
         except LaunchError as error:
-            launch = Launch(self._source, self._file, self._options, self.name, args, tuple(grid), tuple(block), shared)
-            at = f"{self.name} of {self._file}, grid {launch.grid}, block {launch.block}, shared {shared}"
+            launch = Launch(self._source, self.name, args, tuple(grid), tuple(block), shared)
+            at = f"{self.name} of {self._source.file}, grid {launch.grid}, block {launch.block}, shared {shared}"
             raise LaunchError(f"{at}: {error}\n{debug.run_again(launch, copies)}") from error
-
-    def max_resident_blocks(self, block: Sequence[int], shared: int = 0) -> int:
-        return self._kernel.max_resident_blocks(block, shared)

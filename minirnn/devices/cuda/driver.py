@@ -51,7 +51,6 @@ class Kernel(Protocol):
 
     def max_resident_blocks(self, block: Sequence[int], shared: int = 0) -> int:
         """How many blocks of this kernel the whole device holds at once."""
-        ...
 
 
 class Module(Protocol):
@@ -67,7 +66,6 @@ class Recording(Protocol):
 
     def close(self) -> None:
         """Give back what it holds. It cannot be run any more."""
-        ...
 
 
 class Driver(Protocol):
@@ -81,15 +79,12 @@ class Driver(Protocol):
 
     def alloc(self, nbytes: int) -> Buffer:
         """Memory of arbitrary contents. Raises `OutOfDeviceMemory`."""
-        ...
 
     def h2d(self, ptr: int, host: np.ndarray) -> None:
         """Copy a C-contiguous host array to the device. The host array may change as soon as this returns."""
-        ...
 
     def d2h(self, host: np.ndarray, ptr: int) -> None:
         """Fill a C-contiguous host array; waits for the work before it."""
-        ...
 
     def d2d(self, to: int, ptr: int, nbytes: int) -> None: ...
 
@@ -101,11 +96,9 @@ class Driver(Protocol):
         Each (source, name, options) is compiled once and kept on disk. Raises `CompileError`, which quotes `name` and
         the line.
         """
-        ...
 
     def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
         """c = a @ b + beta * c, `batch` times over. Float16 is multiplied and summed in float32."""
-        ...
 
     def record(self, work: Callable[[], None]) -> Recording:
         """Note what `work()` hands to this driver in this thread; nothing of it is run.
@@ -114,11 +107,9 @@ class Driver(Protocol):
         sees to it that the memory there is still theirs. Raises `NotRecordable` if `work` asks for anything else, or if
         this driver cannot record.
         """
-        ...
 
     def synchronize(self) -> None:
         """Wait for all work; raises `LaunchError` if some of it failed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ def _texts(folder: Path, pattern: str) -> str:
 
 def runtime_library(compiler: Compiler) -> Path:
     """The simulator's runtime library."""
-    key = f"runtime-{fingerprint(compiler, _texts(RUNTIME, '*'), SHARED_LIBRARY)}"
+    key = f"runtime-{fingerprint(compiler, _texts(RUNTIME, '*'), _texts(INCLUDE, 'cusim_agreed.h'), SHARED_LIBRARY)}"
     sources = [str(path) for path in sorted(RUNTIME.glob("*.cpp"))]
 
     def make(path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minirnn.devices.cuda.arguments import LETTERS
 from minirnn.devices.cuda.driver import CudaError, LaunchError
 from minirnn.devices.cuda.sim import library
 from minirnn.devices.cuda.sim.build import KERNELS
@@ -23,17 +24,8 @@ from minirnn.devices.cuda.sim.trace import Trace
 if TYPE_CHECKING:
     from minirnn.devices.cuda.sim.driver import SimDriver
 
-NUMBERS = {
-    "?": np.bool_,
-    "i": np.int32,
-    "I": np.uint32,
-    "q": np.int64,
-    "Q": np.uint64,
-    "e": np.float16,
-    "f": np.float32,
-    "d": np.float64,
-}
-SIZES = {"P": 8, "?": 1, "i": 4, "I": 4, "q": 8, "Q": 8, "e": 2, "f": 4, "d": 8}
+NUMBERS = {letter: np.dtype(kind).type for kind, letter in LETTERS.items()}
+"""A letter of a signature -> the type of the argument; P is a pointer, s a struct."""
 GRID = struct.Struct("=6I")
 THREADS_PER_SM, SHARED_PER_SM = 2048, 227 << 10
 
@@ -119,7 +111,7 @@ class SimKernel:
         count = len(self.signature)
         offset, offsets, form = 8 * count, [], "="
         for letter, size in zip(self.signature, self._sizes, strict=True):
-            alignment = 16 if letter == "s" else SIZES[letter]
+            alignment = 16 if letter == "s" else size
             padding = -offset % alignment
             form += f"{padding}x" + (f"{size}s" if letter == "s" else "Q" if letter == "P" else letter)
             offsets.append(offset + padding)

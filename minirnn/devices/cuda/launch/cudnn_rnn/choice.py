@@ -68,16 +68,18 @@ def choose(sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | N
     ValueError
         If `wanted` is no rung.
     """
+    if wanted is not None and check_rung(wanted) == "steps":
+        return Choice("steps", "asked for")
+    if wanted is None and limits.simulated:
+        return Choice("steps", "the simulator runs one thread after another: the rung with the fewest is the fastest")
+    if wanted is None and sizes.T == 1:
+        return Choice("steps", "one step has nothing to keep for the next")
+    if wanted is None and sizes.B >= LARGE_BATCH:
+        return Choice("steps", f"a batch of {LARGE_BATCH} rows or more fills the device at each step")
     persistent: Plan | str = (plans.backward if backward else plans.forward)(sizes, limits)
     cluster = (plans.cluster_backward if backward else plans.cluster)(sizes, limits)
     if wanted is not None:
-        return _asked_for(check_rung(wanted), {"persistent": persistent, "cluster": cluster})
-    if limits.simulated:
-        return Choice("steps", "the simulator runs one thread after another: the rung with the fewest is the fastest")
-    if sizes.T == 1:
-        return Choice("steps", "one step has nothing to keep for the next")
-    if sizes.B >= LARGE_BATCH:
-        return Choice("steps", f"a batch of {LARGE_BATCH} rows or more fills the device at each step")
+        return _asked_for(wanted, {"persistent": persistent, "cluster": cluster})
     if isinstance(cluster, ClusterPlan) and cluster.slices * sizes.D <= plans.clusters_at_once(limits):
         return Choice("cluster", f"its weights fit into {plans.CLUSTER} blocks, all clusters run at once", cluster)
     if isinstance(persistent, str):
@@ -92,7 +94,7 @@ def _asked_for(wanted: str, found: Mapping[str, Plan | str]) -> Choice:
         if not isinstance(plan, str):
             return Choice(rung, f"{said}so the next lower rung" if said else "asked for", plan)
         said += f"{rung} was asked for, but {plan}; " if rung == wanted else f"not {rung}: {plan}; "
-    return Choice("steps", f"{said}so the lowest rung" if said else "asked for")
+    return Choice("steps", f"{said}so the lowest rung")
 
 
 def check_rung(name: str) -> str:

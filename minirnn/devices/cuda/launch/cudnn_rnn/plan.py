@@ -6,9 +6,9 @@ What fits into registers was found with NVIDIA's compiler; a test compiles the k
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 from minirnn.devices.cuda.driver import Limits
 
@@ -223,8 +223,9 @@ def forward(sizes: Sizes, limits: Limits) -> ForwardPlan | str:
     chunks = sizes.chunks(sizes.H)
     kept = min(chunks, 2 if warps > 8 else 32 // sizes.itemsize)
     rows = _power(sizes.B, 4 if warps > 8 else 8)
-    plan = ForwardPlan(warps=warps, chunks=chunks, kept=kept, rows=rows, columns=ceil(sizes.H / warps))
-    return _with_shared(plan, sizes.G, limits)
+    rows, shared, refused = _into_shared(rows, chunks, warps * (chunks - kept) * sizes.G, limits)
+    columns = ceil(sizes.H / warps)
+    return refused or ForwardPlan(warps=warps, chunks=chunks, kept=kept, rows=rows, shared=shared, columns=columns)
 
 
 def backward(sizes: Sizes, limits: Limits) -> BackwardPlan | str:
@@ -240,9 +241,10 @@ def backward(sizes: Sizes, limits: Limits) -> BackwardPlan | str:
     slice_ = ceil(sizes.H / slices)
     slices = ceil(sizes.H / slice_)  # none is empty: a block that gathers nothing would not wait for the others
     chunks = sizes.chunks(sizes.G * slice_)
-    kept, rows = min(chunks, 32 // sizes.itemsize), _power(sizes.B, 8)
-    plan = BackwardPlan(warps=warps, chunks=chunks, kept=kept, rows=rows, columns=columns, slices=slices, slice=slice_)
-    return _with_shared(plan, OUTPUTS, limits)
+    kept = min(chunks, 32 // sizes.itemsize)
+    rows, shared, refused = _into_shared(_power(sizes.B, 8), chunks, warps * (chunks - kept) * OUTPUTS, limits)
+    table = dict(columns=columns, slices=slices, slice=slice_)
+    return refused or BackwardPlan(warps=warps, chunks=chunks, kept=kept, rows=rows, shared=shared, **table)
 
 
 def cluster(sizes: Sizes, limits: Limits) -> ClusterPlan | str:
@@ -293,24 +295,23 @@ def _refused_persistent(sizes: Sizes, limits: Limits) -> str:
     return "" if limits.compute_capability >= (7, 0) else "its blocks' messages need compute capability 7.0"
 
 
-P = TypeVar("P", ForwardPlan, BackwardPlan)
+def _into_shared(rows: int, chunks: int, beyond: int, limits: Limits) -> tuple[int, int, str]:
+    """How many rows of the batch, `rows` at most, fit into shared memory, the bytes, and why not even one does.
 
-
-def _with_shared(plan: P, rows_of_weights: int, limits: Limits) -> P | str:
-    """The plan with as many rows of the batch as shared memory has room for.
-
-    It holds two tiles of vectors, and what registers do not hold of the `rows_of_weights` rows of each warp.
+    It holds two tiles of vectors, and the chunks of the weights `beyond` those in registers.
     """
-    beyond = plan.warps * (plan.chunks - plan.kept) * rows_of_weights
-    rows = plan.rows
-    while (needed := (2 * rows * plan.chunks + beyond) * CHUNK) > limits.shared_bytes_per_block:
+    while (needed := (2 * rows * chunks + beyond) * CHUNK) > limits.shared_bytes_per_block:
         if rows == 1:
             return (
-                f"its weights do not fit on the chip: {needed:,} bytes of shared memory a block,"
-                f" the device has {limits.shared_bytes_per_block:,}"
+                rows,
+                needed,
+                (
+                    f"its weights do not fit on the chip: {needed:,} bytes of shared memory a block,"
+                    f" the device has {limits.shared_bytes_per_block:,}"
+                ),
             )
         rows //= 2
-    return replace(plan, rows=rows, shared=needed)
+    return rows, needed, ""
 
 
 def _power(n: int, most: int) -> int:

@@ -43,10 +43,10 @@ def forward(
     R_T = device.transpose(R, (1, 0))
     A2 = device.empty((B, 3 * H), x.dtype) if layer.sizes.mode == "gru" else None
     m, projected = (device.empty((B, n), x.dtype) for n in (H, P)) if Wp is not None else (None, None)
-    step = step_launch(layer, f"{layer.sizes.mode}_step", H)
-    projected_step = step_launch(layer, "projected_step", P)
 
     def steps() -> None:
+        step = step_launch(layer, f"{layer.sizes.mode}_step", H)
+        projected_step = step_launch(layer, "projected_step", P)
         for t in layer.forward_steps():
             if A2 is None:
                 product(device, h, R_T, A[t], beta=1.0)
@@ -77,10 +77,10 @@ def backward(
         dA2, R = dA[:, :, : 3 * H], device.concatenate([R[2 * H :], R[: 2 * H]], 0)
     ds, ms = (device.empty((T, B, n), dh.dtype) for n in (P, H)) if Wp is not None else (None, None)
     dm = device.empty((B, H), dh.dtype) if Wp is not None else None
-    step = step_launch(layer, f"{layer.sizes.mode}_step_grad", H)
-    projected_step = step_launch(layer, "projected_step_grad", P)
 
     def steps() -> None:
+        step = step_launch(layer, f"{layer.sizes.mode}_step_grad", H)
+        projected_step = step_launch(layer, "projected_step_grad", P)
         for t in layer.backward_steps():
             there, m = layer.own_columns(dy, t), None
             if ds is not None and ms is not None and dm is not None:

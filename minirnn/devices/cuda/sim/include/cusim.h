@@ -44,6 +44,7 @@
 #endif
 
 // clang-format off
+#include "cusim_agreed.h"
 #include "cusim_vectors.h"
 #include "cusim_threads.h"
 #include "cusim_atomics.h"

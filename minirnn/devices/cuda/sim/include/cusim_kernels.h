@@ -1,12 +1,6 @@
 // Between the text of a kernel and the launcher: shared memory, and calls of a kernel with arguments known by address.
 #pragma once
 
-namespace cusim {
-struct Slot {  // where the runtime has put a shared variable, in this launch
-    unsigned epoch, offset, end;
-};
-}  // namespace cusim
-
 CUSIM_API void *cusim_shared(cusim::Slot *slot, unsigned bytes, unsigned align, const char *names);
 CUSIM_API void *cusim_dynshared();
 

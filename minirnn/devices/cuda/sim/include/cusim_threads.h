@@ -26,9 +26,9 @@ CUSIM_API long long cusim_clock();
 // -------------------------------------------------------------------------------------------------- barriers
 
 #define __syncthreads() cusim_syncthreads(__FILE__, __LINE__)
-#define __syncthreads_count(predicate) cusim_syncthreads_vote(!!(predicate), 0, __FILE__, __LINE__)
-#define __syncthreads_and(predicate) cusim_syncthreads_vote(!!(predicate), 1, __FILE__, __LINE__)
-#define __syncthreads_or(predicate) cusim_syncthreads_vote(!!(predicate), 2, __FILE__, __LINE__)
+#define __syncthreads_count(predicate) cusim_syncthreads_vote(!!(predicate), CUSIM_COUNT, __FILE__, __LINE__)
+#define __syncthreads_and(predicate) cusim_syncthreads_vote(!!(predicate), CUSIM_AND, __FILE__, __LINE__)
+#define __syncthreads_or(predicate) cusim_syncthreads_vote(!!(predicate), CUSIM_OR, __FILE__, __LINE__)
 
 // One processor runs all threads, and a switch is a call, so memory is in order anyway.
 CUSIM_INLINE void __threadfence() { __asm__ volatile("" ::: "memory"); }
@@ -45,23 +45,6 @@ CUSIM_INLINE void __threadfence_system() { __asm__ volatile("" ::: "memory"); }
 #define __clusterSizeInBlocks() cusim_cluster_size()
 
 // ------------------------------------------------------------------------------------------- warp operations
-
-enum {  // as in runtime/warp.cpp
-    CUSIM_SYNC,
-    CUSIM_SHUFFLE,
-    CUSIM_SHUFFLE_UP,
-    CUSIM_SHUFFLE_DOWN,
-    CUSIM_SHUFFLE_XOR,
-    CUSIM_BALLOT,
-    CUSIM_MATCH_ANY,
-    CUSIM_MATCH_ALL,
-    CUSIM_REDUCE_ADD,
-    CUSIM_REDUCE_MIN,
-    CUSIM_REDUCE_MAX,
-    CUSIM_REDUCE_AND,
-    CUSIM_REDUCE_OR,
-    CUSIM_REDUCE_XOR
-};
 
 namespace cusim {
 

@@ -1,9 +1,8 @@
 // __syncthreads, __syncthreads_count, __syncthreads_and, __syncthreads_or.
+#include "../include/cusim_agreed.h"
 #include "internal.h"
 
 using namespace sim;
-
-enum { COUNT, AND, OR };  // as in include/cusim_threads.h
 
 CUSIM_API void cusim_syncthreads(const char *file, int line) {
     wait_in(AT_BARRIER, file, line);
@@ -29,7 +28,7 @@ static void count_votes(Block *b) {
     }
     for (uint32_t i = 0; i < b->size; i++) {
         Thread *t = b->threads + i;
-        t->result = t->operation == COUNT ? count : t->operation == AND ? count == threads : count > 0;
+        t->result = t->operation == CUSIM_COUNT ? count : t->operation == CUSIM_AND ? count == threads : count > 0;
     }
     b->votes = false;
 }

@@ -2,12 +2,14 @@
 //
 // A variable gets its place when the first thread of a launch comes by its declaration. Memory starts as NaN, so that
 // reading what nobody wrote shows.
+#include "../include/cusim_agreed.h"
 #include "internal.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
 
 using namespace sim;
+using cusim::Slot;  // a static variable in the kernel's module, one for each declaration
 
 static const uint32_t RED_ZONE = 64;
 static const int MOST_VARIABLES = 256;
@@ -15,10 +17,6 @@ static const int MOST_VARIABLES = 256;
 static SharedVariable variables[MOST_VARIABLES];
 static int count;
 static uint32_t epoch, top;
-
-struct Slot {  // a static variable in the kernel's module, one for each declaration
-    uint32_t epoch, offset, end;
-};
 
 void sim::reset_shared() {
     epoch++;

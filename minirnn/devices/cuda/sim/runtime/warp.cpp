@@ -1,24 +1,8 @@
 // Operations of a warp: __shfl_*_sync, __ballot_sync, __match_*_sync, __reduce_*_sync, __syncwarp.
+#include "../include/cusim_agreed.h"
 #include "internal.h"
 
 using namespace sim;
-
-enum {  // as in include/cusim_threads.h
-    SYNC,
-    SHUFFLE,
-    SHUFFLE_UP,
-    SHUFFLE_DOWN,
-    SHUFFLE_XOR,
-    BALLOT,
-    MATCH_ANY,
-    MATCH_ALL,
-    REDUCE_ADD,
-    REDUCE_MIN,
-    REDUCE_MAX,
-    REDUCE_AND,
-    REDUCE_OR,
-    REDUCE_XOR
-};
 
 static uint32_t lanes_of(const Block *b, uint32_t warp) {
     const uint32_t n = b->size - warp * 32;
@@ -43,9 +27,9 @@ CUSIM_API unsigned cusim_activemask() {
 static int source_of(int lane, int operation, int argument, int width) {
     const int begin = lane & ~(width - 1), end = begin + width;
     switch (operation) {
-        case SHUFFLE: return begin + (argument & (width - 1));
-        case SHUFFLE_UP: return lane - argument < begin ? lane : lane - argument;
-        case SHUFFLE_DOWN: return lane + argument >= end ? lane : lane + argument;
+        case CUSIM_SHUFFLE: return begin + (argument & (width - 1));
+        case CUSIM_SHUFFLE_UP: return lane - argument < begin ? lane : lane - argument;
+        case CUSIM_SHUFFLE_DOWN: return lane + argument >= end ? lane : lane + argument;
         default: return (lane ^ argument) >= end ? lane : lane ^ argument;
     }
 }
@@ -66,11 +50,11 @@ static uint64_t reduce(const Thread *lanes, uint32_t taking_part, int operation)
         if (!(taking_part >> i & 1)) continue;
         const int64_t value = (int64_t)lanes[i].value;
         switch (operation) {
-            case REDUCE_ADD: sum += value; break;
-            case REDUCE_MIN: sum = value < sum ? value : sum; break;
-            case REDUCE_MAX: sum = value > sum ? value : sum; break;
-            case REDUCE_AND: sum &= value; break;
-            case REDUCE_OR: sum |= value; break;
+            case CUSIM_REDUCE_ADD: sum += value; break;
+            case CUSIM_REDUCE_MIN: sum = value < sum ? value : sum; break;
+            case CUSIM_REDUCE_MAX: sum = value > sum ? value : sum; break;
+            case CUSIM_REDUCE_AND: sum &= value; break;
+            case CUSIM_REDUCE_OR: sum |= value; break;
             default: sum ^= value;
         }
     }
@@ -110,15 +94,15 @@ bool sim::finish_warp_operation(Block *b, uint32_t warp, uint32_t mask, bool wit
         ballot |= (uint32_t)(lanes[i].value & 1) << i;
     }
     const int operation = first->operation;
-    const uint64_t common = operation < REDUCE_ADD ? ballot : reduce(lanes, awaited, operation);
+    const uint64_t common = operation < CUSIM_REDUCE_ADD ? ballot : reduce(lanes, awaited, operation);
     for (int i = first->lane; i < 32; i++) {
         if (!(awaited >> i & 1)) continue;
         Thread *t = lanes + i;
-        if (operation >= SHUFFLE && operation <= SHUFFLE_XOR) {
+        if (operation >= CUSIM_SHUFFLE && operation <= CUSIM_SHUFFLE_XOR) {
             t->result = shuffled(b, lanes, i, awaited);
-        } else if (operation == MATCH_ANY || operation == MATCH_ALL) {
+        } else if (operation == CUSIM_MATCH_ANY || operation == CUSIM_MATCH_ALL) {
             const uint32_t equal = equal_lanes(lanes, awaited, t->value);
-            t->result = operation == MATCH_ANY || equal == awaited ? equal : 0;
+            t->result = operation == CUSIM_MATCH_ANY || equal == awaited ? equal : 0;
         } else {
             t->result = common;
         }
