@@ -124,9 +124,6 @@ EQUIVALENT = {
     "Max.backward: (x == y.reshape(self.kept)).astype(x.dtype) -> -(x == y.reshape(self.kept)).astype(x.dtype)": (
         "it is divided by its own sum"
     ),
-    "factors: U[:hi - lo] -> -U[:hi - lo]": "a scratch array, written before it is read",
-    "backward: A[:m] -> -A[:m]": "a scratch array, written before it is read",
-    "factors: gates[:, 3] -> -gates[:, 3]": "it is only squared",
 }
 """``function: old -> new`` of mutants that compute the same, and why."""
 

@@ -30,18 +30,14 @@ VALUES = {
 }
 """What the reserve holds of each step, (H, B) each; of rnn_relu and rnn_tanh nothing, since y is all they need."""
 
-FORWARD: dict[str, Callable[..., tuple[Array, Array | None]]] = {
-    "rnn_relu": partial(simple.forward, relu=True),
-    "rnn_tanh": partial(simple.forward, relu=False),
-    "lstm": lstm.forward,
-    "gru": gru.forward,
+Loop = Callable[..., tuple[Array, Array | None]]
+LOOPS: dict[str, tuple[Loop, Loop]] = {
+    "rnn_relu": (partial(simple.forward, relu=True), partial(simple.backward, relu=True)),
+    "rnn_tanh": (partial(simple.forward, relu=False), partial(simple.backward, relu=False)),
+    "lstm": (lstm.forward, lstm.backward),
+    "gru": (gru.forward, gru.backward),
 }
-BACKWARD: dict[str, Callable[..., tuple[Array, Array | None]]] = {
-    "rnn_relu": partial(simple.backward, relu=True),
-    "rnn_tanh": partial(simple.backward, relu=False),
-    "lstm": lstm.backward,
-    "gru": gru.backward,
-}
+"""One direction of a layer forward and backward."""
 
 
 def rnn_sequence_reserve_layout(
@@ -118,12 +114,13 @@ def rnn_sequence(
     if valid is not None:
         x = np.where(valid, x[:last], x.dtype.type(0))  # NaN in the padding must not spread
         y[last:] = 0
+    forward, _ = LOOPS[rnn_mode]
     h_n, c_n = np.empty_like(h0), None if c0 is None else np.empty_like(c0)
     for k in range(D):
         part = y[:last, :, k * P : (k + 1) * P]
         visit = Visit(last, lengths, k == 1)
         d = Direction(x, h0[k], of_direction(c0, k), Weights(*weights[k]), saved[k], visit, part)
-        h_n[k], c = FORWARD[rnn_mode](d)
+        h_n[k], c = forward(d)
         if c_n is not None:
             c_n[k] = c
         if valid is not None:
@@ -198,6 +195,7 @@ def rnn_sequence_grad(
         x, dy, y = np.where(valid, x[:last], zero), np.where(valid, dy[:last], zero), y[:last]
         if dx is not None:
             dx[last:] = 0
+    _, backward = LOOPS[rnn_mode]
     dh0, dc0 = np.empty_like(h0), None if c0 is None else np.empty_like(c0)
     wanted = None if dx is None else dx[:last]
     for k in range(D):
@@ -205,7 +203,7 @@ def rnn_sequence_grad(
         visit = Visit(last, lengths, k == 1)
         d = Direction(x, h0[k], of_direction(c0, k), Weights(*weights[k]), saved[k], visit, y[part])
         g = Gradients(dy[part], dh_n[k], of_direction(dc_n, k), Weights(*dweights[k]), wanted, k > 0)
-        dh0[k], dc = BACKWARD[rnn_mode](d, g)
+        dh0[k], dc = backward(d, g)
         if dc0 is not None:
             dc0[k] = dc
     return dx, dh0, dc0

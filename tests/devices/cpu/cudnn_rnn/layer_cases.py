@@ -9,29 +9,12 @@ import pytest
 
 from minirnn.devices.cpu.cudnn_rnn import reference
 from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence, rnn_sequence_grad, rnn_sequence_reserve_layout
+from tests.devices.cpu.kernel_checks import assert_within
 
 MODES = ("rnn_relu", "rnn_tanh", "lstm", "gru")
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "gru": 3, "lstm": 4}
 T, B, I, H = 7, 3, 4, 5
 LENGTHS = (4, 6, 1)  # nobody reaches T: the kernels shorten the sequence
-
-
-def assert_close(name: str, got: Any, want: Any, tolerance: float) -> None:
-    """Within tolerance * max(1, max|want|): rounding grows with the largest term of a sum, not with each result."""
-    if want is None:
-        assert got is None, f"{name} should be None"
-        return
-    assert got.shape == want.shape, f"{name} has shape {got.shape}, expected {want.shape}"
-    if want.size == 0:
-        return
-    a, b = got.astype(np.float64), want.astype(np.float64)
-    limit = tolerance * max(1.0, float(np.abs(b).max()))
-    wrong = np.argwhere(~(np.abs(a - b) <= limit))
-    if len(wrong):
-        at = tuple(int(k) for k in wrong[0])
-        raise AssertionError(
-            f"{name}{list(at)} = {a[at]!r}, expected {b[at]!r} (limit {limit:.1e}, {len(wrong)} of {b.size})"
-        )
 
 
 class Layer(NamedTuple):
@@ -135,7 +118,7 @@ def named(y: Any, h_n: Any, c_n: Any, dx: Any, dh0: Any, dc0: Any, dweights: Any
 def assert_same(got: dict[str, Any], want: dict[str, Any], tolerance: float) -> None:
     assert got.keys() == want.keys()
     for name in want:
-        assert_close(name, got[name], want[name], tolerance)
+        assert_within(name, got[name], want[name], tolerance)
 
 
 def assert_identical(got: dict[str, Any], want: dict[str, Any]) -> None:

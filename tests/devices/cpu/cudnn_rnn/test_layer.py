@@ -20,7 +20,6 @@ from tests.devices.cpu.cudnn_rnn.layer_cases import (
     H,
     I,
     T,
-    assert_close,
     assert_same,
     both_directions,
     fast,
@@ -29,6 +28,7 @@ from tests.devices.cpu.cudnn_rnn.layer_cases import (
     variants,
     with_and_without_lengths,
 )
+from tests.devices.cpu.kernel_checks import assert_within
 
 
 @variants
@@ -66,14 +66,16 @@ def test_outputs_and_gradients_equal_torch(rnn_mode, options, D, lengths):
     loss.backward()
     got = fast(n)
     for name, a in {"y": y, "h_n": h_n, "c_n": c_n}.items():
-        assert_close(name, got[name], None if a is None else a.detach().numpy(), 1e-12)
+        assert_within(name, got[name], None if a is None else a.detach().numpy(), 1e-12)
     for name, a in {"dx": x, "dh0": h0, "dc0": c0}.items():
-        assert_close(name, got[name], None if a is None else a.grad.numpy(), 1e-12)
+        assert_within(name, got[name], None if a is None else a.grad.numpy(), 1e-12)
     names = {"W": "weight_ih", "R": "weight_hh", "Wp": "weight_hr", "bW": "bias_ih", "bR": "bias_hh"}
     for d in range(D):
         for ours, theirs in names.items():
             parameter = getattr(net, f"{theirs}_l0{'_reverse' * d}", None)
-            assert_close(f"d{ours}", got[f"d{ours}[{d}]"], None if parameter is None else parameter.grad.numpy(), 1e-12)
+            assert_within(
+                f"d{ours}", got[f"d{ours}[{d}]"], None if parameter is None else parameter.grad.numpy(), 1e-12
+            )
 
 
 SIZES = [
@@ -125,7 +127,7 @@ def test_inference_gives_what_training_gives(rnn_mode, options, D, lengths):
     got = rnn_sequence(n.x, n.h0, n.c0, n.weights, None, rnn_mode=rnn_mode, lengths=n.lengths, training=False)
     want = fast(n)
     for a, name in zip(got, ("y", "h_n", "c_n"), strict=True):
-        assert_close(name, a, want[name], 1e-15)
+        assert_within(name, a, want[name], 1e-15)
 
 
 @variants

@@ -15,12 +15,12 @@ from tests.devices.cpu.cudnn_rnn.layer_cases import (
     H,
     I,
     T,
-    assert_close,
     both_directions,
     random_layer,
     reserve_size,
     size_of,
 )
+from tests.devices.cpu.kernel_checks import assert_within
 
 
 @pytest.mark.parametrize("rnn_mode", MODES)
@@ -50,10 +50,10 @@ def test_reserve_of_lstm_holds_the_gates_by_name():
     y, _, c_n = rnn_sequence(n.x, n.h0, n.c0, n.weights, reserve, rnn_mode="lstm", lengths=None, training=True)
     v = reserve_views(reserve, "lstm")
     c = v["f"] * v["c_prev"] + v["i"] * v["n"]
-    assert_close("c after a step", c[0, :-1], v["c_prev"][0, 1:], 1e-15)
-    assert_close("c after a step, reverse", c[1, 1:], v["c_prev"][1, :-1], 1e-15)
-    assert_close("c_n", np.stack([c[0, -1], c[1, 0]]), c_n, 1e-15)
-    assert_close("y", np.concatenate(list(v["o"] * np.tanh(c)), axis=2), y, 1e-15)
+    assert_within("c after a step", c[0, :-1], v["c_prev"][0, 1:], 1e-15)
+    assert_within("c after a step, reverse", c[1, 1:], v["c_prev"][1, :-1], 1e-15)
+    assert_within("c_n", np.stack([c[0, -1], c[1, 0]]), c_n, 1e-15)
+    assert_within("y", np.concatenate(list(v["o"] * np.tanh(c)), axis=2), y, 1e-15)
 
 
 def test_reserve_of_gru_holds_the_gates_by_name():
@@ -63,8 +63,8 @@ def test_reserve_of_gru_holds_the_gates_by_name():
     v = reserve_views(reserve, "gru")
     h = v["n"] + v["z"] * v["h_minus_n"]
     h_prev = v["h_minus_n"] + v["n"]
-    assert_close("y", np.concatenate(list(h), axis=2), y, 1e-15)
-    assert_close("h'", h_prev[0], np.concatenate([n.h0[:1], y[:-1, :, :H]]), 1e-15)
-    assert_close("h', reverse", h_prev[1], np.concatenate([y[1:, :, H:], n.h0[1:]]), 1e-15)
+    assert_within("y", np.concatenate(list(h), axis=2), y, 1e-15)
+    assert_within("h'", h_prev[0], np.concatenate([n.h0[:1], y[:-1, :, :H]]), 1e-15)
+    assert_within("h', reverse", h_prev[1], np.concatenate([y[1:, :, H:], n.h0[1:]]), 1e-15)
     for d, (_, R, _, _, bR) in enumerate(n.weights):
-        assert_close("q", v["q"][d], h_prev[d] @ R[2 * H :].T + bR[2 * H :], 1e-14)
+        assert_within("q", v["q"][d], h_prev[d] @ R[2 * H :].T + bR[2 * H :], 1e-14)
