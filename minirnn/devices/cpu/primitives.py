@@ -44,6 +44,7 @@ class Primitives:
     concatenate = staticmethod(np.concatenate)
     getitem = staticmethod(operator.getitem)
     assign = staticmethod(np.copyto)
+    empty = staticmethod(workspace.empty)
 
     @staticmethod
     def asarray(host: Any) -> Any:
@@ -62,10 +63,6 @@ class Primitives:
     @staticmethod
     def full(shape: Sequence[int], value: Any, dtype: Any) -> Any:
         return np.full(tuple(shape), value, dtype) if shape else np.dtype(dtype).type(value)
-
-    @staticmethod
-    def empty(shape: Sequence[int], dtype: Any) -> Any:
-        return workspace.empty(tuple(shape), dtype)
 
     @staticmethod
     def view(a: Any, offset: int, shape: Sequence[int]) -> Any:

@@ -119,13 +119,6 @@ def block_size(nbytes: int) -> int:
 
 
 POOL = Pool()
+"""The process-wide pool."""
 
-
-def empty(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
-    """Return an array of arbitrary contents from the process-wide pool (see `Pool.empty`)."""
-    return POOL.empty(shape, dtype)
-
-
-def clear() -> None:
-    """Free the idle memory of the process-wide pool."""
-    POOL.clear()
+empty, clear = POOL.empty, POOL.clear
