@@ -1,4 +1,4 @@
-"""One direction of a layer in the column layout: what every fast recurrent kernel does around its loop over the steps.
+"""One direction of a layer in the column layout: what the fast recurrent kernels do around their loops over the steps.
 
 Column layout: samples are columns. A state is (H, B), a block of gates (G*H, B), so each gate is contiguous and the
 product of a step, ``R @ h``, has the weights on the left (OpenBLAS does ``R @ h`` up to twice as fast as ``h @ R.T``).
@@ -18,7 +18,7 @@ import numpy as np
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.columns.visit import WIDE_INPUT, Array, Columns, Piece, Visit
 
-TURNED = 64  # a transposed copy of more columns at once reads from too many cache lines that share a place
+TURNED = 64, 1 << 14  # columns copied at once when a matrix of this size is transposed: more would share cache lines
 
 
 class Weights(NamedTuple):
@@ -55,7 +55,7 @@ class Gradients(NamedTuple):
 
 
 def forward_pieces(d: Direction, states: Array, h_n: Array) -> Iterator[tuple[Piece, Array, Array]]:
-    """Every piece of steps with the columns before and after each of its steps; between pieces, y and h_n are filled.
+    """Yield each piece of steps with the columns before and after its steps; between pieces, fill y and h_n.
 
     `states` (n+1, rows, B) has the columns of n steps in visiting order. Its first P rows are h; those of the columns
     after a step are for the caller to set.
@@ -72,7 +72,7 @@ def forward_pieces(d: Direction, states: Array, h_n: Array) -> Iterator[tuple[Pi
 
 
 def backward_pieces(d: Direction, dh_n: Array, dh: Array, dh0: Array, step_da: Array, da: Array) -> Iterator[Piece]:
-    """Every piece from the last step to the first; between pieces, samples join and leave dh, and da is filled.
+    """Yield each piece from the last step to the first; between pieces, let samples join and leave dh, and fill da.
 
     `step_da` (n, rows, B) has the gradients that the caller computed for a piece; `da` is what `all_steps` made for it.
     """
@@ -87,15 +87,20 @@ def backward_pieces(d: Direction, dh_n: Array, dh: Array, dh0: Array, step_da: A
 
 
 def all_steps(step_da: Array, T: int) -> Array:
-    """A place (rows, T, B) for the gradients `step_da` (n, rows, B) of all steps; for one sample, these themselves."""
+    """A place (rows, T, B) for the gradients of all steps; `step_da` (n, rows, B) itself if it holds them all."""
     _, rows, B = step_da.shape
     return step_da.transpose(1, 0, 2) if B == 1 else workspace.empty((rows, T, B), step_da.dtype)
 
 
 def turn(a: Array, out: Array) -> None:
     """out[t] = a[t].T for all t"""
-    for k in range(0, out.shape[2], TURNED):
-        out[:, :, k : k + TURNED] = a[:, k : k + TURNED].transpose(0, 2, 1)
+    _, rows, columns = out.shape
+    n, size = TURNED
+    if rows * columns < size:
+        out[...] = a.transpose(0, 2, 1)
+        return
+    for k in range(0, columns, n):
+        out[:, :, k : k + n] = a[:, k : k + n].transpose(0, 2, 1)
 
 
 def project(W: Array, x: Array, a: Array) -> None:

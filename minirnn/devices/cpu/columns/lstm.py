@@ -113,7 +113,6 @@ def forward(
     merged = W is not None and B > 1 and 4 * H * (P + width) <= MERGED
     RbW, W_x = left_weights(d.weights, gates, merged)
     n = steps_at_once(T, B, H, 0 if merged else width)
-    a_x = np.broadcast_to(dtype.type(0), (n, 0)) if merged else workspace.empty((n, 4 * H, B), dtype)
     states = workspace.empty((n + 1, RbW.shape[1], B), dtype)  # [h; 1; x] of each step of a piece, in visiting order
     states[0], states[:, P] = 0, 1
 
@@ -135,6 +134,7 @@ def forward(
         parts = [[block[k * H : end * H]] * T for k, end in spans]
         c_in = c_out = parts[-1]
         co = [m] * T
+        inputs = workspace.empty((n, 4 * H, B), dtype)  # what x adds to the pre-activations of a piece
     else:
         more_steps, rows = d.saved.shape[:2]
         saved = d.saved.reshape(more_steps, rows * H, B)
@@ -142,6 +142,9 @@ def forward(
         c_in, c_last = parts[-1], [d.saved[T, 4] if more_steps > T else np.empty((H, B), dtype)]
         c_out = c_last + c_in[:-1] if d.visit.reverse else c_in[1:] + c_last
         co = list(d.saved[:T, 5]) if rows > 5 else [m] * T
+        inputs = saved[:, : 4 * H]  # in place: one stream of memory less
+    if merged:
+        inputs = np.broadcast_to(dtype.type(0), (T, 0))
     peeping: Any = [None] * T
     if peepholes is not None:
         peeping = list(zip(c_in, [z[H:] for z in parts[0]], strict=True))
@@ -150,15 +153,15 @@ def forward(
 
     h_n, c_n = np.empty((B, P), dtype), np.empty((B, H), dtype)
     for piece, h_in, h_out in forward_pieces(d, states, h_n):
-        k = len(h_in)
-        x_piece = d.x[piece.lo : piece.hi]
+        x = d.x[piece.lo : piece.hi]
+        a_x = inputs[: len(x)] if d.saved is None else inputs[piece.lo : piece.hi]
         if merged:
-            turn(piece.order(x_piece), h_in[:, P + 1 :])
+            turn(piece.order(x), h_in[:, P + 1 :])
         else:
-            gate_input(W_x, x_piece, a_x[:k])
+            gate_input(W_x, x, a_x)
         piece.join(c0, c_in[piece.first])
         for x_t, (z, s, i_f, n_c, o, c, co_t, peep), h1, h in zip(
-            piece.order(a_x[:k]), piece.order(steps[piece.lo : piece.hi]), h_in, h_out, strict=True
+            piece.order(a_x), piece.order(steps[piece.lo : piece.hi]), h_in, h_out, strict=True
         ):
             if merged:
                 dot(RbW, h1, z)

@@ -1,4 +1,4 @@
-"""The order in which a direction visits its steps: in pieces short enough for the cache, whatever the lengths."""
+"""The order in which a direction visits its steps, whatever the lengths: in pieces short enough for the cache."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ EVERY = slice(None)
 NONE = slice(0, 0)
 WIDE_INPUT = 256  # from this width of x on, one product for many steps beats one a step by more than its extra copy
 PRODUCT_STEPS = 16
-CACHED_CELLS = 1 << 15  # cells (step, unit, sample) whose values, about a dozen, fit the L2 cache of a core
+CACHED_CELLS = 1 << 15  # cells (step, unit, sample) whose values, about a dozen each, fit the L2 cache of a core
 
 
 class Piece(NamedTuple):
-    """Steps lo..hi-1, visited up or down; which samples start at the first one, which are done after the last."""
+    """Steps lo..hi-1, visited up or down; samples join at the first one visited, and leave after the last."""
 
     lo: int
     hi: int
@@ -36,15 +36,15 @@ class Piece(NamedTuple):
         return self.hi - 1 if self.upward else self.lo
 
     def order(self, steps: V) -> V:
-        """A list or array of these steps by time in visiting order, or the other way round."""
+        """Turn a list or array of these steps from the order of time into visiting order, or back."""
         return steps if self.upward else steps[::-1]  # type: ignore[index]
 
     def join(self, start: Array, state: Array) -> None:
-        """Samples that start here bring their own state: start (B, H), state (H, B)."""
+        """Samples that start here bring their state along: start (B, H), state (H, B)."""
         state[:, self.joining] = start.T[:, self.joining]
 
     def leave(self, state: Array, end: Array) -> None:
-        """Samples that are done leave theirs: state (H, B), end (B, H)."""
+        """Samples that are done leave their state behind: state (H, B), end (B, H)."""
         end[self.leaving] = state[:, self.leaving].T
 
 
@@ -87,7 +87,7 @@ class Visit:
 
 
 def steps_at_once(T: int, B: int, H: int, width: int = 0) -> int:
-    """Length of the pieces in which steps are visited: all that surrounds the loop is done piece by piece, in cache.
+    """The length of the pieces in which steps are visited, so that what surrounds the loop stays in cache.
 
     A wide x asks for more steps, so that its product is a big one.
     """
