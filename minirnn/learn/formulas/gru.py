@@ -22,17 +22,17 @@ def gru_cell_backward(x, h_prev, w_ru, w_c, r, u, c, d_h):
 
 
 def gru_reset_after_backward(x, h_prev, W, R, r, z, n, q, dh):
-    dA_n = dh * (1 - z) * (1 - n * n)
-    dA_z = dh * (h_prev - n) * z * (1 - z)
-    dA_r = dA_n * q * r * (1 - r)
+    da_n = dh * (1 - z) * (1 - n * n)
+    da_z = dh * (h_prev - n) * z * (1 - z)
+    da_r = da_n * q * r * (1 - r)
     # The reset gate stands between q and n: what reaches R and its bias is smaller by r than what reaches W.
-    dq = dA_n * r
-    dA = np.concatenate([dA_r, dA_z, dA_n], axis=1)
-    dA2 = np.concatenate([dA_r, dA_z, dq], axis=1)
-    dx = dA @ W
-    dh_prev = dA2 @ R + dh * z
-    dW = dA.T @ x
-    dR = dA2.T @ h_prev
-    dbW = dA.sum(0)
-    dbR = dA2.sum(0)
+    dq = da_n * r
+    da = np.concatenate([da_r, da_z, da_n], axis=1)
+    da2 = np.concatenate([da_r, da_z, dq], axis=1)
+    dx = da @ W
+    dh_prev = da2 @ R + dh * z
+    dW = da.T @ x
+    dR = da2.T @ h_prev
+    dbW = da.sum(0)
+    dbR = da2.sum(0)
     return dx, dh_prev, dW, dR, dbW, dbR

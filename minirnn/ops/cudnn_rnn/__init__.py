@@ -16,21 +16,21 @@
                          n = tanh(x W_n' + bW_n + r * q)
                          h = (1 - z) * n + z * h'                                 # z = 1 keeps the old state
 
-Backward through one step, for the gradient d of h (from the output at t and from the step that used h) and dc of c;
+Backward through one step, for the gradient dh of h (from the output at t and from the step that used h) and dc of c;
 da and da2 are the gradients of the pre-activations on the input and on the recurrent side::
 
-    rnn_tanh             da = da2 = d * (1 - h^2)                                 rnn_relu: d * [h > 0]
-    lstm                 dm = d Wp, dWp += d' m with a projection, else dm = d
-                         dC = dc + dm * o * (1 - tanh(c)^2)
-                         da_i = dC * n * i (1 - i)         da_f = dC * c' * f (1 - f)
-                         da_n = dC * i * (1 - n^2)         da_o = dm * tanh(c) * o (1 - o)
-                         da2 = da                          dc' = dC * f
-    gru                  da_n = d * (1 - z) * (1 - n^2)
-                         da_z = d * (h' - n) * z (1 - z)
+    rnn_tanh             da = da2 = dh * (1 - h^2)                                rnn_relu: dh * [h > 0]
+    lstm                 dm = dh Wp, dWp += (dh)' m with a projection, else dm = dh
+                         dc = dc + dm * o * (1 - tanh(c)^2)
+                         da_i = dc * n * i (1 - i)         da_f = dc * c' * f (1 - f)
+                         da_n = dc * i * (1 - n^2)         da_o = dm * tanh(c) * o (1 - o)
+                         da2 = da                          gradient of c' = dc * f
+    gru                  da_n = dh * (1 - z) * (1 - n^2)
+                         da_z = dh * (h' - n) * z (1 - z)
                          da_r = da_n * q * r (1 - r)
                          da2 = [da_r, da_z, da_n * r]
-    all                  dh' = da2 R  (gru: + d * z)
-                         dx = da W,  dW = da' x,  dR = da2' h',  dbW = da,  dbR = da2      # summed over T and B
+    all                  gradient of h' = da2 R  (gru: + dh * z)
+                         dx = da W,  dW = (da)' x,  dR = (da2)' h',  dbW = da,  dbR = da2      # summed over T and B
 
 A layer's output puts the two directions side by side; it is multiplied by the dropout mask and feeds both directions
 of the next layer. Past the length of a sequence its state stays, its output is 0, and no gradient arises.

@@ -3,7 +3,7 @@
 //
 //   gates: lstm i f n o, gru r z n      a: the input part x W' + bW of each      a2: its recurrent part h' R' + bR
 //   values: what is kept for the way back, numbers `block` elements apart, or null      value: the same in registers
-//   dA: the gradients in the columns that they have in memory; column `recurrent(g)` belongs to a2[g]
+//   da: the gradients in the columns that they have in memory; column `recurrent(g)` belongs to a2[g]
 // Past its length a row keeps its state, its output is 0, and its gradient passes on unchanged.
 #pragma once
 #include "activation.cuh"
@@ -24,8 +24,8 @@ struct Simple {
     }
 
     // d: gradient of h. dh becomes what passes by the product with R. Returns what `step` returned.
-    static __device__ real grad(real d, real h, const real *, real &, real *dA, real &dh) {
-        dA[0] = RELU ? (h > 0 ? d : real(0)) : d * d_tanh(h);  // relu: derivative 0 at 0
+    static __device__ real grad(real d, real h, const real *, real &, real *da, real &dh) {
+        da[0] = RELU ? (h > 0 ? d : real(0)) : d * d_tanh(h);  // relu: derivative 0 at 0
         dh = 0;
         return h;
     }
@@ -53,16 +53,16 @@ struct Lstm {
         return o * tanh(c);
     }
 
-    static __device__ real grad(real d, real, const real *value, real &dc, real *dA, real &dh) {
+    static __device__ real grad(real d, real, const real *value, real &dc, real *da, real &dh) {
         const real i = value[0], f = value[1], n = value[2], o = value[3], c_prev = value[4];
         const real tanh_c = tanh(f * c_prev + i * n);
 
-        const real dC = dc + d * o * d_tanh(tanh_c);
-        dA[0] = dC * n * d_sigmoid(i);
-        dA[1] = dC * c_prev * d_sigmoid(f);
-        dA[2] = dC * i * d_tanh(n);
-        dA[3] = d * tanh_c * d_sigmoid(o);
-        dc = dC * f;
+        dc = dc + d * o * d_tanh(tanh_c);
+        da[0] = dc * n * d_sigmoid(i);
+        da[1] = dc * c_prev * d_sigmoid(f);
+        da[2] = dc * i * d_tanh(n);
+        da[3] = d * tanh_c * d_sigmoid(o);
+        dc = dc * f;
         dh = 0;
         return o * tanh_c;
     }
@@ -88,13 +88,13 @@ struct Gru {
     }
 
     // Columns q r z n: the first three are the gradient of the recurrent part, the last three that of the input part.
-    static __device__ real grad(real d, real, const real *value, real &, real *dA, real &dh) {
+    static __device__ real grad(real d, real, const real *value, real &, real *da, real &dh) {
         const real r = value[0], z = value[1], n = value[2], q = value[3], h_prev = value[4];
 
-        const real dA_n = d * (1 - z) * d_tanh(n);
-        const real dA_z = d * (h_prev - n) * d_sigmoid(z);
-        const real dA_r = dA_n * q * d_sigmoid(r);
-        dA[0] = dA_n * r, dA[1] = dA_r, dA[2] = dA_z, dA[3] = dA_n;
+        const real da_n = d * (1 - z) * d_tanh(n);
+        const real da_z = d * (h_prev - n) * d_sigmoid(z);
+        const real da_r = da_n * q * d_sigmoid(r);
+        da[0] = da_n * r, da[1] = da_r, da[2] = da_z, da[3] = da_n;
         dh = d * z;
         return (1 - z) * n + z * h_prev;
     }
@@ -152,17 +152,17 @@ __device__ Saved load_saved(bool valid, const real *values, i64 block, const rea
 
 // dh: gradient of h from the step after; becomes what passes by the product with R. Returns what `step` returned, or 0.
 template <class Cell>
-__device__ real cell_grad(const Saved &saved, real &dh, real &dc, real (&dA)[Cell::columns]) {
+__device__ real cell_grad(const Saved &saved, real &dh, real &dc, real (&da)[Cell::columns]) {
 #pragma unroll
-    for (int k = 0; k < Cell::columns; k++) dA[k] = 0;
-    return saved.valid ? Cell::grad(saved.dy + dh, saved.h, saved.value, dc, dA, dh) : real(0);
+    for (int k = 0; k < Cell::columns; k++) da[k] = 0;
+    return saved.valid ? Cell::grad(saved.dy + dh, saved.h, saved.value, dc, da, dh) : real(0);
 }
 
-// dA: where the gradients of a unit begin in a row of memory, (columns, H)
+// da: where the gradients of a unit begin in a row of memory, (columns, H)
 template <class Cell>
-__device__ void store_gradients(real *dA, int H, const real (&gradient)[Cell::columns]) {
+__device__ void store_gradients(real *da, int H, const real (&gradient)[Cell::columns]) {
 #pragma unroll
-    for (int k = 0; k < Cell::columns; k++) dA[(i64)k * H] = gradient[k];
+    for (int k = 0; k < Cell::columns; k++) da[(i64)k * H] = gradient[k];
 }
 
 // The kernels lstm_NAME, gru_NAME, rnn_tanh_NAME and rnn_relu_NAME: `function` for each cell. PARAMETERS: with their

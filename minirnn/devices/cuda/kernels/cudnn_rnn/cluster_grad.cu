@@ -4,7 +4,7 @@
 //
 //   one warp = UNITS units: their columns of R, all G*H terms of dh, in registers, spread over the lanes; a lane
 //   computes the cell whose total it gets                              grid (CLUSTER * slices of the batch, D)
-// The gradients dA2 of a step lie in the shared memory of every block. A warp writes those of its units into all of
+// The gradients da2 of a step lie in the shared memory of every block. A warp writes those of its units into all of
 // them; then the cluster meets at a barrier, one a step. There are two places for them, used in turn.
 #include "cudnn_rnn/slice.cuh"
 
@@ -12,10 +12,10 @@
 
 // R: (D, G*H, H)      values: (D, T, 5, B, H) or null      y, dy: (T, B, D*H)
 // dh, dc: (D, B, H), go from the gradients of the last state to those of the first; dc null but for lstm
-// dA: (D, T, B, G*H), for gru (D, T, B, 4*H) with columns q r z n
+// da: (D, T, B, G*H), for gru (D, T, B, 4*H) with columns q r z n
 #define PARAMETERS                                                                                             \
     int T, int B, int H, const int *lengths, const real *R, const real *values, const real *y, const real *dy, \
-        real *dh_, real *dc_, real *dA
+        real *dh_, real *dc_, real *da
 template <class Cell>
 __device__ void backward(PARAMETERS) {
     constexpr int G = Cell::gates, COLUMNS = Cell::columns;
@@ -26,7 +26,7 @@ __device__ void backward(PARAMETERS) {
     const i64 block = (i64)B * H, k = (i64)row * H + unit;
 
     R += (i64)d * G * H * H, dh_ += d * block, dc_ += dc_ ? d * block : 0;
-    values += values ? d * T * 5 * block : 0, dA += d * T * block * COLUMNS;
+    values += values ? d * T * 5 * block : 0, da += d * T * block * COLUMNS;
 
     Weights<UNITS> weights;
     weights.load([&](int n, int i) {  // term i: gate i / H of unit i % H
@@ -56,7 +56,7 @@ __device__ void backward(PARAMETERS) {
 #pragma unroll
                 for (int g = 0; g < G; g++) there[g * H] = gradient[Cell::recurrent(g)];
             }
-            if (slice.leader) store_gradients<Cell>(dA + ((i64)t * B + row) * COLUMNS * H + unit, H, gradient);
+            if (slice.leader) store_gradients<Cell>(da + ((i64)t * B + row) * COLUMNS * H + unit, H, gradient);
         }
         cluster_barrier();
     }
@@ -66,4 +66,4 @@ __device__ void backward(PARAMETERS) {
     }
 }
 
-KERNELS(ATTRIBUTES, cluster_grad, backward, PARAMETERS, (T, B, H, lengths, R, values, y, dy, dh_, dc_, dA))
+KERNELS(ATTRIBUTES, cluster_grad, backward, PARAMETERS, (T, B, H, lengths, R, values, y, dy, dh_, dc_, da))

@@ -2,9 +2,9 @@
 // (dx, dW, dR and the biases) is products after it.
 // Formulas: minirnn/ops/cudnn_rnn/nodes.py. The plain version that judges this one: cudnn_rnn/steps.cu.
 //
-// dh = dA2 @ R has G*H terms for each unit: too many to gather in every block. So a direction's blocks form a table:
+// dh = da2 @ R has G*H terms for each unit: too many to gather in every block. So a direction's blocks form a table:
 // block (p, q) has the units of column p and adds up only the terms of slice q: of `slice` units, all their gates.
-//   1  it gathers its slice of dA2 as messages, multiplies, and sends its share of dh to the owners of the units
+//   1  it gathers its slice of da2 as messages, multiplies, and sends its share of dh to the owners of the units
 //   2  the units of column p are dealt out to its blocks; the owner of a unit adds the shares, always in the same
 //      order, computes the gradients of the step, and sends them
 // Two slots for either kind of message, used in turn, are enough. Who sends the gradients of step s has all shares made
@@ -26,11 +26,11 @@
 
 // R: (D, G*H, H)      values: (D, T, 5, B, H) or null      y, dy: (T, B, D*H)
 // dh, dc: (D, B, H), go from the gradients of the last state to those of the first; dc null but for lstm
-// dA: (D, T, B, G*H), for gru (D, T, B, 4*H) with columns q r z n
+// da: (D, T, B, G*H), for gru (D, T, B, 4*H) with columns q r z n
 // gradients: (D, SLOTS, B, G*H) messages      shares: (D, SLOTS, slices, B, H) messages; all zero
 #define PARAMETERS                                                                                                    \
     int T, int B, int H, int chunks, int slices, int slice, const int *lengths, const real *R, const real *values,    \
-        const real *y, const real *dy, real *dh, real *dc_, real *dA, Message *gradients, Message *shares, u32 polls, \
+        const real *y, const real *dy, real *dh, real *dc_, real *da, Message *gradients, Message *shares, u32 polls, \
         u32 *error
 template <class Cell>
 __device__ void backward(PARAMETERS) {
@@ -49,7 +49,7 @@ __device__ void backward(PARAMETERS) {
     const int owned = min(min(column + units, H) - own, deal);  // none if negative
 
     R += (i64)d * G * H * H, dh += (i64)d * B * H, dc_ += dc_ ? (i64)d * B * H : 0;
-    values += values ? (i64)d * T * 5 * B * H : 0, dA += (i64)d * T * B * COLUMNS * H;
+    values += values ? (i64)d * T * 5 * B * H : 0, da += (i64)d * T * B * COLUMNS * H;
     gradients += (i64)d * SLOTS * B * G * H, shares += (i64)d * SLOTS * slices * B * H;
 
     Weights<OUTPUTS> weights(chunks, memory + 2 * ROWS * length);
@@ -112,7 +112,7 @@ __device__ void backward(PARAMETERS) {
 #pragma unroll
             for (int g = 0; g < G; g++)
                 send(gradients + ((slot * B + row) * G + g) * H + u, step + 1, gradient[Cell::recurrent(g)]);
-            store_gradients<Cell>(dA + ((i64)t * B + row) * COLUMNS * H + u, H, gradient);
+            store_gradients<Cell>(da + ((i64)t * B + row) * COLUMNS * H + u, H, gradient);
             dh[k] = total;
             if (dc_) dc_[k] = dc;
         }
@@ -120,4 +120,4 @@ __device__ void backward(PARAMETERS) {
 }
 
 KERNELS(__launch_bounds__(THREADS, 1), persistent_grad, backward, PARAMETERS,
-        (T, B, H, chunks, slices, slice, lengths, R, values, y, dy, dh, dc_, dA, gradients, shares, polls, error))
+        (T, B, H, chunks, slices, slice, lengths, R, values, y, dy, dh, dc_, da, gradients, shares, polls, error))

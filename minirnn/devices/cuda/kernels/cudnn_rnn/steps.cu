@@ -42,10 +42,10 @@ __device__ void step(FORWARD) {
 }
 KERNELS(, step, step, FORWARD, (t, B, H, y_stride, lengths, A, A2, bW, bR, values, c_, m, h_, y))
 
-// dh, dc: (B, H), go from the gradients of the state after to what passes by the products      dA: (B, columns*H)
+// dh, dc: (B, H), go from the gradients of the state after to what passes by the products      da: (B, columns*H)
 // y, dy: (B, H)      dm, m: null; or, with a projection, (B, H), the gradient of what was projected, and this itself
 #define BACKWARD \
-    STEP, const real *values, const real *y, const real *dy, const real *dm, real *dh_, real *dc_, real *dA, real *m
+    STEP, const real *values, const real *y, const real *dy, const real *dm, real *dh_, real *dc_, real *da, real *m
 template <class Cell>
 __device__ void step_grad(BACKWARD) {
     const int row = cell_row(), unit = cell_unit();
@@ -58,12 +58,12 @@ __device__ void step_grad(BACKWARD) {
     real gradient[Cell::columns];
     const real output = cell_grad<Cell>(saved, dh, dc, gradient);
 
-    store_gradients<Cell>(dA + (i64)row * Cell::columns * H + unit, H, gradient);
+    store_gradients<Cell>(da + (i64)row * Cell::columns * H + unit, H, gradient);
     if (m) m[k] = output;
     if (valid && !dm) dh_[k] = dh;
     if (valid && dc_) dc_[k] = dc;
 }
-KERNELS(, step_grad, step_grad, BACKWARD, (t, B, H, y_stride, lengths, values, y, dy, dm, dh_, dc_, dA, m))
+KERNELS(, step_grad, step_grad, BACKWARD, (t, B, H, y_stride, lengths, values, y, dy, dm, dh_, dc_, da, m))
 
 // After a projection: h = m Wp' where the row counts        projected: (B, P)
 extern "C" __global__ void projected_step(int t, int B, int P, int y_stride, const int *lengths, const real *projected,

@@ -44,41 +44,41 @@ def sums_over_steps(
     """Set `dweights` of one direction and add to dx: single products over all steps and rows."""
     device, T, B, H, P = layer.device, layer.sizes.T, layer.sizes.B, layer.sizes.H, layer.sizes.P
     gru = layer.sizes.mode == "gru"
-    columns = flat(gradients.dA)
-    dA, dA2 = (columns[:, H:], columns[:, : 3 * H]) if gru else (columns, columns)
+    columns = flat(gradients.da)
+    da, da2 = (columns[:, H:], columns[:, : 3 * H]) if gru else (columns, columns)
     W, (dW, dR, dWp, dbW, dbR) = layer.weights[0], dweights
 
     if dW is not None:
-        product(device, device.transpose(dA, (1, 0)), flat(x), dW)
+        product(device, device.transpose(da, (1, 0)), flat(x), dW)
     if dWp is not None and gradients.ds is not None and gradients.ms is not None:
         product(device, device.transpose(flat(gradients.ds), (1, 0)), flat(gradients.ms), dWp)
     # h' of a step is the output of the step before, and h0 at the first step of each row.
     later, earlier = slice(B, T * B), slice(0, (T - 1) * B)
     if layer.direction == 0:
-        first = dA2[:B]
+        first = da2[:B]
     else:
         later, earlier = earlier, later
-        first = device.getitem(dA2, ((layer.ends - 1) * B + np.arange(B),))
+        first = device.getitem(da2, ((layer.ends - 1) * B + np.arange(B),))
     outputs = y.seen_as((T * B, P), (layer.y_stride, 1), layer.direction * P)
     ones = device.full((1, T * B), 1, x.dtype)
-    total = device.empty((1, dA2.shape[1]), x.dtype)
-    product(device, ones, dA2, total)
-    pieces = [(slice(0, dA2.shape[1]), slice(None))]
-    if gru:  # q r z in dA2, r z n in the weights
+    total = device.empty((1, da2.shape[1]), x.dtype)
+    product(device, ones, da2, total)
+    pieces = [(slice(0, da2.shape[1]), slice(None))]
+    if gru:  # q r z in da2, r z n in the weights
         pieces = [(slice(H, 3 * H), slice(0, 2 * H)), (slice(0, H), slice(2 * H, 3 * H))]
     for source, target in pieces:
         product(device, device.transpose(first[:, source], (1, 0)), h0, dR[target])
         if T > 1:
-            product(device, device.transpose(dA2[later, source], (1, 0)), outputs[earlier], dR[target], beta=1.0)
+            product(device, device.transpose(da2[later, source], (1, 0)), outputs[earlier], dR[target], beta=1.0)
         copy(device, dbR[target], total[0, source])
     if gru:
         total = device.empty((1, 3 * H), x.dtype)
-        product(device, ones, dA, total)
+        product(device, ones, da, total)
     copy(device, dbW, total[0])
 
     if dx is not None and W is not None:
-        product(device, dA, W, flat(dx), beta=1.0)
+        product(device, da, W, flat(dx), beta=1.0)
     elif dx is not None:
-        stride = dA.element_strides[0]
-        gates = dA.seen_as((T, B, layer.sizes.G, H), (B * stride, stride, H, 1))
+        stride = da.element_strides[0]
+        gates = da.seen_as((T, B, layer.sizes.G, H), (B * stride, stride, H, 1))
         copy(device, dx, device.add(dx, device.sum(gates, (2,), False)))

@@ -1,6 +1,6 @@
 """One direction of a CudnnRNN layer on a CUDA device: what all rungs of the ladder are given, and what they leave.
 
-Formulas, shapes and their explanation: `minirnn/devices/cpu/cudnn_rnn/layer.py`.
+The formulas are those of `minirnn/ops/cudnn_rnn`; shapes are explained in `minirnn/devices/cpu/cudnn_rnn/layer.py`.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def directions(device: Cuda, rnn_mode: str, x: CudaArray, h0: CudaArray, weights
 class GateGradients:
     """What a backward pass leaves for the products after it, for one direction."""
 
-    dA: CudaArray
-    """The gradients of the pre-activations: (T, B, G*H). For gru (T, B, 4*H), columns q r z n: the first three are dA2,
-    the gradient of the recurrent part, and the last three dA."""
+    da: CudaArray
+    """The gradients of the pre-activations: (T, B, G*H). For gru (T, B, 4*H), columns q r z n: the first three are da2,
+    the gradient of the recurrent part, and the last three da."""
     ds: CudaArray | None = None
     """With a projection: the gradients of its results, (T, B, P)."""
     ms: CudaArray | None = None

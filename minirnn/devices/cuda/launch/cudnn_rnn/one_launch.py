@@ -70,12 +70,12 @@ def backward(
     kernel = kernel_of(device, f"cudnn_rnn/{plan.rung}_grad.cu", f"{sizes.mode}_{plan.rung}_grad", dh.dtype, plan)
     if not fits(kernel, plan, sizes.D):
         return None
-    dA = device.empty((sizes.D, sizes.T, sizes.B, sizes.columns * sizes.H), dh.dtype)
+    da = device.empty((sizes.D, sizes.T, sizes.B, sizes.columns * sizes.H), dh.dtype)
     messages: Sequence[tuple[int, ...]] = ()
     if isinstance(plan, BackwardPlan):
         messages = [(sizes.B, sizes.G * sizes.H), (plan.slices, sizes.B, sizes.H)]
-    launch(layers, kernel, plan, (recurrent_weights(layers), values, y, dy, dh, dc, dA), messages)
-    return [GateGradients(dA[d]) for d in range(sizes.D)]
+    launch(layers, kernel, plan, (recurrent_weights(layers), values, y, dy, dh, dc, da), messages)
+    return [GateGradients(da[d]) for d in range(sizes.D)]
 
 
 def kernel_of(device: Cuda, file: str, kernel: str, dtype: np.dtype, plan: Plan) -> Kernel:

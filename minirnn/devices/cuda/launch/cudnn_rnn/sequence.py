@@ -1,7 +1,7 @@
 """The kernels `rnn_sequence` and `rnn_sequence_grad` on a CUDA device: one layer of a network, all its directions.
 
-Formulas, shapes and their explanation: `minirnn/devices/cpu/cudnn_rnn/layer.py`, whose functions have the same names
-and arguments. Here is what all rungs of the ladder have in common, and which rung is taken (`choice.py`).
+The formulas are those of `minirnn/ops/cudnn_rnn`; `minirnn/devices/cpu/cudnn_rnn/layer.py` has functions of the same
+names and arguments. Here is what all rungs of the ladder have in common, and which rung is taken (`choice.py`).
 """
 
 from __future__ import annotations

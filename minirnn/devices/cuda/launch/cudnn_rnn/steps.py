@@ -72,9 +72,9 @@ def backward(
     """The gradients of all pre-activations; dh (B, P) and dc (B, H) go from those of the last state to the first's."""
     device, T, B, H, P = layer.device, layer.sizes.T, layer.sizes.B, layer.sizes.H, layer.sizes.P
     _, R, Wp, _, _ = layer.weights
-    dA = dA2 = device.empty((T, B, layer.sizes.columns * H), dh.dtype)
-    if layer.sizes.mode == "gru":  # columns q r z n, of which the first three are dA2
-        dA2, R = dA[:, :, : 3 * H], device.concatenate([R[2 * H :], R[: 2 * H]], 0)
+    da = da2 = device.empty((T, B, layer.sizes.columns * H), dh.dtype)
+    if layer.sizes.mode == "gru":  # columns q r z n, of which the first three are da2
+        da2, R = da[:, :, : 3 * H], device.concatenate([R[2 * H :], R[: 2 * H]], 0)
     ds, ms = (device.empty((T, B, n), dh.dtype) for n in (P, H)) if Wp is not None else (None, None)
     dm = device.empty((B, H), dh.dtype) if Wp is not None else None
 
@@ -89,8 +89,8 @@ def backward(
                 m = ms[t]
             # What the gradient is computed from: the values kept, or else the output.
             values, here = (None, layer.own_columns(y, t)) if kept is None else (kept[t], None)
-            step(t, values, here, there, dm, dh, dc, dA[t], m)
-            product(device, dA2[t], R, dh, beta=1.0)
+            step(t, values, here, there, dm, dh, dc, da[t], m)
+            product(device, da2[t], R, dh, beta=1.0)
 
-    run_loop(layer, "cudnn_rnn backward", (R, Wp, kept, y, dy, dh, dc, dA, ds, ms, dm), steps)
-    return GateGradients(dA, ds, ms)
+    run_loop(layer, "cudnn_rnn backward", (R, Wp, kept, y, dy, dh, dc, da, ds, ms, dm), steps)
+    return GateGradients(da, ds, ms)
