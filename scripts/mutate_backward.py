@@ -124,7 +124,6 @@ EQUIVALENT = {
     "Max.backward: (x == y.reshape(self.kept)).astype(x.dtype) -> -(x == y.reshape(self.kept)).astype(x.dtype)": (
         "it is divided by its own sum"
     ),
-    "block_lstm_grad_reference: x[t] -> -x[t]": "the gradient of a cell does not read x",
 }
 """``function: old -> new`` of mutants that compute the same, and why."""
 

@@ -136,7 +136,7 @@ class BlockLSTMGrad(FusedOp):
         for t in reversed(range(L)):
             cp, hp = (cs[t - 1], h[t - 1]) if t > 0 else (cs_prev, h_prev)
             saved = i[t], cs[t], f[t], o[t], ci[t], co[t]
-            step_inputs = x[t], cp, hp, w, wci, wcf, wco, b
+            step_inputs = x, cp, hp, w, wci, wcf, wco, b  # the gradient of a step reads no values of x and w
             upstream = cs_grad[t] + dc, h_grad[t] + dh
             dc, d, *peephole = step_grad(*step_inputs, *saved, *upstream, use_peephole=use_peephole)
             xh_grad = d @ w.T

@@ -30,7 +30,7 @@ def block_lstm_grad_reference(*arrays: np.ndarray, seq_len_max: int, use_peephol
     dcs, dh = np.zeros_like(cs_prev), np.zeros_like(h_prev)  # from step t+1
     for t in reversed(range(seq_len_max)):
         cp, hp = (cs[t - 1], h[t - 1]) if t > 0 else (cs_prev, h_prev)
-        inputs, saved = (x[t], cp, hp, w, wci, wcf, wco, b), (i[t], cs[t], f[t], o[t], ci[t], co[t])
+        inputs, saved = (x, cp, hp, w, wci, wcf, wco, b), (i[t], cs[t], f[t], o[t], ci[t], co[t])
         dcs, dicfo, dwci, dwcf, dwco = lstm_block_cell_grad(
             *inputs, *saved, cs_grad[t] + dcs, h_grad[t] + dh, use_peephole=use_peephole
         )
