@@ -23,8 +23,8 @@ class FreeBlocks:
         # Each new object may start the garbage collector, which may come here again. So not a defaultdict: it would
         # put its new list in the place of one that was made meanwhile.
         entry = ptr, block
-        self.nbytes += nbytes
         heappush(self._by_size.setdefault(nbytes, []), entry)
+        self.nbytes += nbytes  # at last: a Ctrl-C before this loses no block
 
     def take(self, nbytes: int) -> tuple[int, Any] | None:
         """The address of a block of exactly this size, and what was put there with it; None if there is none."""
