@@ -21,12 +21,14 @@ Result = TypeVar("Result")
 def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
     """`function`, which remembers what it found for arguments it has seen: attributes and shapes come again and again.
 
-    What it raises is not remembered, and arguments that cannot be (a list, say) are looked at each time.
+    What it raises is not remembered, and what can change (a Tensor, an array, a list) is looked at each time.
     """
     known = lru_cache(maxsize=512, typed=True)(function)
 
     @wraps(function)
     def look(*arguments: Any) -> Result:
+        if Tensor in map(type, arguments):  # hashed by identity, and `assign` may have changed its value
+            return function(*arguments)
         try:
             return known(*arguments)
         except TypeError:

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import minirnn as mr
 from minirnn import ops
+from minirnn.ops import check
 from tests.ops.block_cases import GRU_INPUTS, LSTM_INPUTS, gru_inputs, lstm_inputs
 
 T, B, I, H = 4, 2, 3, 5
@@ -138,3 +140,27 @@ def test_without_peepholes_their_weights_may_be_left_out(rng: np.random.Generato
     none = good | {"wci": None, "wcf": None, "wco": None}
     for a, b in zip(ops.block_lstm(**good), ops.block_lstm(**none), strict=True):
         np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+def test_what_was_found_is_remembered_but_nothing_that_may_change() -> None:
+    asked: list[Any] = []
+
+    @check.remembered
+    def doubled(number: Any) -> Any:
+        asked.append(number)
+        if isinstance(number, str):
+            raise TypeError("no number")
+        return int(number if not isinstance(number, list) else number[0]) * 2
+
+    assert [doubled(3), doubled(3), doubled(3.0), doubled(True), doubled(1)] == [6, 6, 6, 2, 2]
+    assert asked == [3, 3.0, True, 1] and [type(a) for a in asked] == [int, float, bool, int]
+    for changing in (mr.tensor(3), np.array(3), [3]):
+        asked.clear()
+        assert [doubled(changing), doubled(changing)] == [6, 6] and len(asked) == 2
+    tensor = mr.tensor(3)
+    assert doubled(tensor) == 6 and doubled(tensor.assign(4)) == 8
+    asked.clear()
+    for _ in range(2):
+        with pytest.raises(TypeError, match="no number"):
+            doubled("three")
+    assert "three" in asked
