@@ -31,7 +31,7 @@ The clip is passed straight through, as TensorFlow does: where it is active, the
 forward pass. A whole sequence is in `sequence`.
 
 The arithmetic is in `devices/cpu/lstm_block/cell.py`, and in CUDA in `devices/cuda/kernels/lstm_block/cell.cu`. Source:
-TensorFlow's LSTMBlockCell, BlockLSTM, BlockLSTMV2 and their Grad ops; Hochreiter & Schmidhuber 1997; peepholes: Gers
+TensorFlow's LSTMBlockCell and its Grad op; Hochreiter & Schmidhuber 1997; peepholes: Gers
 & Schmidhuber 2000.
 """
 

@@ -1,5 +1,5 @@
 // One cell of a CudnnRNN layer, a unit of a row of a batch, forward and backward. Every rung includes this file.
-// Formulas: minirnn/ops/cudnn_rnn/nodes.py. The same lines in NumPy: minirnn/devices/cpu/cudnn_rnn/reference.py.
+// Formulas: minirnn/ops/cudnn_rnn/__init__.py. The same lines in NumPy: minirnn/devices/cpu/cudnn_rnn/reference.py.
 //
 //   gates: lstm i f n o, gru r z n      a: the input part x W' + bW of each      a2: its recurrent part h' R' + bR
 //   values: what is kept for the way back, numbers `block` elements apart, or null      value: the same in registers

@@ -1,5 +1,5 @@
 // CudnnRNN, a whole sequence in one launch, for small layers: each slice of ROWS rows of the batch has a cluster of
-// blocks. Formulas: minirnn/ops/cudnn_rnn/nodes.py. The plain version that judges this one: cudnn_rnn/steps.cu.
+// blocks. Formulas: minirnn/ops/cudnn_rnn/__init__.py. The plain version that judges this one: cudnn_rnn/steps.cu.
 //
 //   one warp = UNITS units: their rows of R, one a gate, in registers, spread over the lanes; a block has some units,
 //   the CLUSTER blocks of a cluster have them all                      grid (CLUSTER * slices of the batch, D)

@@ -1,6 +1,6 @@
 // CudnnRNN, the gradients of a whole sequence in one launch, for small layers: each slice of ROWS rows of the batch has
 // a cluster of blocks. What is summed over steps (dx, dW, dR and the biases) is products after it.
-// Formulas: minirnn/ops/cudnn_rnn/nodes.py. The plain version that judges this one: cudnn_rnn/steps.cu.
+// Formulas: minirnn/ops/cudnn_rnn/__init__.py. The plain version that judges this one: cudnn_rnn/steps.cu.
 //
 //   one warp = UNITS units: their columns of R, all G*H terms of dh, in registers, spread over the lanes; a lane
 //   computes the cell whose total it gets                              grid (CLUSTER * slices of the batch, D)

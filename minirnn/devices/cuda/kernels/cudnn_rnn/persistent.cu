@@ -1,5 +1,5 @@
 // CudnnRNN, a whole sequence in one launch: the recurrent weights stay on the chip, the state goes from block to block.
-// Formulas: minirnn/ops/cudnn_rnn/nodes.py. The plain version that judges this one: cudnn_rnn/steps.cu.
+// Formulas: minirnn/ops/cudnn_rnn/__init__.py. The plain version that judges this one: cudnn_rnn/steps.cu.
 //
 //   one warp = one unit: its rows of R, one a gate, spread over the lanes      one block = some units of one direction
 //   grid (blocks, D): the directions of a layer run side by side and never wait for each other

@@ -1,6 +1,6 @@
 // CudnnRNN, the gradients of a whole sequence in one launch: what goes from step to step. What is summed over steps
 // (dx, dW, dR and the biases) is products after it.
-// Formulas: minirnn/ops/cudnn_rnn/nodes.py. The plain version that judges this one: cudnn_rnn/steps.cu.
+// Formulas: minirnn/ops/cudnn_rnn/__init__.py. The plain version that judges this one: cudnn_rnn/steps.cu.
 //
 // dh = da2 @ R has G*H terms for each unit: too many to gather in every block. So a direction's blocks form a table:
 // block (p, q) has the units of column p and adds up only the terms of slice q: of `slice` units, all their gates.
