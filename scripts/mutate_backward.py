@@ -28,6 +28,7 @@ from mutation_run import Target, run  # noqa: E402
 
 CORNERS = "tests/proof/test_corners.py"
 PRIMITIVES = ("tests/ops/primitives/", CORNERS)
+LOSSES = ("tests/ops/test_losses.py", "tests/devices/cpu/test_losses.py")
 BLOCKS = (
     "tests/ops/test_fused.py",
     "tests/ops/lstm_block/test_sequence.py",
@@ -64,6 +65,7 @@ TARGETS = [
     Target("minirnn/ops/lstm_block/cell.py", r".*\.backward|step_grad|step", BLOCKS),
     Target("minirnn/ops/lstm_block/sequence.py", r".*\.(backward|compose)", BLOCKS),
     Target("minirnn/ops/gru_block.py", r".*\.(backward|compose)", BLOCKS),
+    Target("minirnn/ops/losses.py", r".*\.(backward|compose)", LOSSES),
     Target("minirnn/ops/cudnn_rnn/nodes.py", r".*\.(backward|compose)", NETWORKS),
     Target("minirnn/ops/cudnn_rnn/compose.py", "compose_network|_direction|step", NETWORKS),
     Target("minirnn/ops/cudnn_rnn/network.py", "backward_network", NETWORKS),
@@ -74,6 +76,7 @@ TARGETS = [
     Target(CPU + "lstm_block/sequence.py", "block_lstm_grad", ("tests/devices/cpu/lstm_block/", *BLOCKS)),
     Target(CPU + "lstm_block/reference.py", ".*_grad.*", ("tests/devices/cpu/lstm_block/",)),
     Target(CPU + "gru_block.py", ".*_grad", ("tests/devices/cpu/test_gru_block.py", *BLOCKS)),
+    Target(CPU + "losses.py", ".*_grad", LOSSES),
     Target(
         CPU + "columns/lstm.py",
         "factors|backward|projection_gradient",
@@ -94,6 +97,7 @@ TARGETS = [
 CUDA_TARGETS = [
     Target(KERNELS + "lstm_block/cell.cu", ".*_grad.*", BLOCKS),
     Target(KERNELS + "gru_block.cu", ".*_grad.*", BLOCKS),
+    Target(KERNELS + "losses.cu", ".*_grad", LOSSES),
     Target(KERNELS + "cudnn_rnn/steps.cu", ".*_grad.*", NETWORKS),
     Target(KERNELS + "cudnn_rnn/zoneout.cu", ".*_grad.*", ("tests/ops/cudnn_rnn/test_zoneout.py",)),
     Target(

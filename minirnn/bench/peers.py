@@ -1,9 +1,9 @@
 """The time of the sequence ops beside that of torch and of their matrix products alone.
 
-Each peer runs in a process of its own, and they take turns with a rest in between: BLAS libraries keep their threads
-spinning for some milliseconds after a call, so two of them in one process slow each other down. Every number is the
-median of several samples, each of at least 0.12 s; the table shows ratios within this run, which is all that can be
-compared between machines.
+Each peer runs in a process of its own, and they take turns. Libraries keep their threads spinning for up to 0.2 s after
+a call, which takes the cores away from the next one, so nobody starts before all others' threads are asleep: without
+that torch looks up to three times slower. Every number is the median of several samples, each of at least 0.12 s; the
+table shows ratios within this run, which is all that can be compared between machines.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from minirnn.bench.calls import Size
@@ -26,7 +27,9 @@ MODES = ("lstm", "gru")
 PASSES = ("forward", "forward+backward")
 PEERS = ("minirnn", "torch", "gemm")
 REST = 0.05
-"""Seconds between samples of different peers: OpenBLAS' workers spin about half of that."""
+"""A process that used no CPU for so many seconds is asleep."""
+LONGEST_REST = 1.0
+"""Seconds that are waited at most; also what is waited where the CPU time of a process cannot be read."""
 
 
 def present() -> list[str]:
@@ -50,7 +53,7 @@ def measure(workers: Workers, mode: str, size: Size, what: str, samples: int) ->
         workers.ask(peer, mode, size, what)  # the first call builds and warms up
     for _ in range(samples):
         for peer, found in times.items():
-            time.sleep(REST)
+            wait_until_idle(workers.processes.values())
             found.append(workers.ask(peer, mode, size, what))
     medians = {peer: statistics.median(found) for peer, found in times.items()}
     ratios = {peer: medians["minirnn"] / median for peer, median in medians.items() if peer != "minirnn"}
@@ -71,20 +74,45 @@ def line(result: dict[str, Any]) -> str:
     return f"{name:28}{numbers}{ratios}"
 
 
+def environment(threads: int) -> dict[str, str]:
+    """The environment of a peer: so many threads for every library, and no choice of OpenBLAS' kernels."""
+    found = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
+    return found | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
+
+
+def wait_until_idle(processes: Iterable[subprocess.Popen[str]]) -> None:
+    """Wait until the threads of all `processes` sleep, `LONGEST_REST` seconds at most."""
+    pids = [process.pid for process in processes]
+    until = time.monotonic() + LONGEST_REST
+    before, now = None, cpu_ticks(pids)
+    while (now is None or now != before) and time.monotonic() < until:
+        time.sleep(REST)
+        before, now = now, cpu_ticks(pids)
+
+
+def cpu_ticks(pids: Iterable[int]) -> int | None:
+    """The CPU time of some processes with all their threads, in ticks of 0.01 s; None where it is not told."""
+    total = 0
+    for pid in pids:
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return None
+        total += int(fields[11]) + int(fields[12])  # utime, stime
+    return total
+
+
 class Workers:
     """One process for each peer; they are asked one after the other."""
 
     def __init__(self, peers: Sequence[str], threads: int) -> None:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-            environment[name] = str(threads)
         self.processes = {
             peer: subprocess.Popen(
                 [sys.executable, "-m", "minirnn.bench.worker", peer],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
-                env=environment,
+                env=environment(threads),
             )
             for peer in peers
         }

@@ -124,6 +124,9 @@ KERNELS: dict[str, str] = {
     "rnn_sequence_grad": "(x, h0, c0, weights, reserve, y, dy, dh_n, dc_n, dweights, *, rnn_mode, lengths, need_dx"
     "[, zoneout])"
     " -> dx, dh0, dc0; sets dweights",
+    "cross_entropy": "(x, *, target) -> (losses,); target: integers in host memory",
+    "cross_entropy_grad": "(x, dy, *, target) -> (dx,)",
+    "adam": "(p, g, m, v, *, step, lr, beta1, beta2, eps) -> p, m, v: a step of the optimizer, for one parameter",
 }
 """Name of every optional fused kernel and its signature. Shapes: the docstring of the op of the same name.
 

@@ -17,6 +17,7 @@ from minirnn.ops.cudnn_rnn.versions import (
     cudnn_rnn_v3,
 )
 from minirnn.ops.gru_block import gru_block_cell, gru_block_cell_grad
+from minirnn.ops.losses import cross_entropy
 from minirnn.ops.lstm_block.cell import lstm_block_cell, lstm_block_cell_grad
 from minirnn.ops.lstm_block.sequence import block_lstm, block_lstm_grad, block_lstm_grad_v2, block_lstm_v2
 from minirnn.ops.primitives import *  # noqa: F403
@@ -33,6 +34,7 @@ __all__ = [  # noqa: PLE0604
     "block_lstm_grad",
     "block_lstm_grad_v2",
     "block_lstm_v2",
+    "cross_entropy",
     "cudnn_rnn_canonical_to_params",
     "cudnn_rnn_canonical_to_params_v2",
     "cudnn_rnn_params_size",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minirnn.engine.tensor import Tensor
+from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops import check
 from minirnn.ops.primitives import maximum, sqrt
 from minirnn.optim.optimizer import Optimizer, Params
@@ -111,6 +111,13 @@ class Adam(Optimizer):
             else:
                 g = g + group["weight_decay"] * p
         step = memory.get("step", 0) + 1
+        kernel = None if group["amsgrad"] else p.device.kernel("adam")
+        if kernel is not None:
+            m, v = (memory[name].array if step > 1 else None for name in ("exp_avg", "exp_avg_sq"))
+            settings = {"step": step, "lr": lr, "beta1": beta1, "beta2": beta2, "eps": group["eps"]}
+            new = [leaf(p.device, a) for a in kernel(p.array, g.array, m, v, **settings)]
+            memory["step"], memory["exp_avg"], memory["exp_avg_sq"] = step, new[1], new[2]
+            return new[0]
         m = (1 - beta1) * g
         v = (1 - beta2) * (g * g)
         if step > 1:

@@ -174,6 +174,21 @@ def rnn_sequence_grad(
     return flops, functions
 
 
+def cross_entropy(x: Shape, *, target: Any) -> Cost:
+    # maximum, difference, sum; one log a row and the loss itself are left out
+    return 3 * prod(x), prod(x)
+
+
+def cross_entropy_grad(x: Shape, dy: Shape, *, target: Any) -> Cost:
+    # maximum, difference, sum, quotient, product; the difference at the right class is left out
+    return 5 * prod(x), prod(x)
+
+
+def adam(p: Shape, g: Shape, m: Any, v: Any, *, step: int, **_: float) -> Cost:
+    # m 1, v 2, and two more each after the first step; scale, correction, eps, quotient, difference; one root
+    return prod(p) * (3 + 5 + (4 if step > 1 else 0)), prod(p)
+
+
 KERNEL_COSTS: dict[str, Callable[..., Cost]] = {
     "lstm_block_cell": lstm_block_cell,
     "lstm_block_cell_grad": lstm_block_cell_grad,
@@ -183,5 +198,8 @@ KERNEL_COSTS: dict[str, Callable[..., Cost]] = {
     "gru_block_cell_grad": gru_block_cell_grad,
     "rnn_sequence": rnn_sequence,
     "rnn_sequence_grad": rnn_sequence_grad,
+    "cross_entropy": cross_entropy,
+    "cross_entropy_grad": cross_entropy_grad,
+    "adam": adam,
 }
 """Kernel -> its cost from shapes in place of arrays, and its attributes."""

@@ -17,7 +17,7 @@ from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.driver import Driver, Kernel
 from minirnn.devices.cuda.elementwise import BOOL, arithmetic, comparison, function, rounding, unary
 from minirnn.devices.cuda.interface import taken_over
-from minirnn.devices.cuda.launch import gru_block
+from minirnn.devices.cuda.launch import adam, gru_block, losses
 from minirnn.devices.cuda.launch.cudnn_rnn import sequence as cudnn_rnn_sequence
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import rung_from_environment
 from minirnn.devices.cuda.launch.lstm_block import cell
@@ -32,7 +32,7 @@ from minirnn.devices.cuda.recordings import Recordings
 _CONSTANTS_KEPT = 256
 
 
-class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequence)):
+class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequence, losses, adam)):
     """A CUDA device. Its arrays are `CudaArray`, its kernels the files of `kernels/`.
 
     Parameters

@@ -66,7 +66,7 @@ from minirnn.ops.primitives.shapes import (
     stack,
     transpose,
 )
-from minirnn.ops.primitives.softmaxes import cross_entropy, log_softmax, softmax
+from minirnn.ops.primitives.softmaxes import log_softmax, softmax
 from minirnn.ops.primitives.sorting import argsort, sort, topk
 from minirnn.ops.primitives.statistics import logsumexp, std, var, var_mean
 from minirnn.ops.primitives.steps import ceil, floor, round, trunc
@@ -139,7 +139,6 @@ __all__ = [
     "concatenate",
     "cos",
     "count_nonzero",
-    "cross_entropy",
     "cumprod",
     "cumsum",
     "diff",

@@ -76,6 +76,8 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "primitives/matmul.cu": _every("int64", *FLOATS),
     "lstm_block/cell.cu": _every(*FLOATS),
     "gru_block.cu": _every("float32", "float64"),
+    "losses.cu": _every(*FLOATS),
+    "adam.cu": _every(*FLOATS),
     "cudnn_rnn/steps.cu": _every("float32", "float64"),
     "cudnn_rnn/zoneout.cu": _every("float32", "float64"),
     # The plans of the upper rungs that need the most registers (`launch/cudnn_rnn/plan.py`), and a small one.

@@ -1,0 +1,103 @@
+"""cross_entropy: against torch, differences and its composition, at extreme scores, messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import ops
+from tests.compare import assert_agrees_with_torch, assert_close
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("shape", [(5,), (3, 5), (2, 3, 5)], ids=str)
+def test_cross_entropy_is_torchs(device: str, rng: np.random.Generator, shape: Any, reduction: str) -> None:
+    torch = pytest.importorskip("torch")
+    target = rng.integers(0, 5, shape[:-1])
+
+    def theirs(t: Any) -> Any:
+        loss = torch.nn.functional.cross_entropy(
+            t.reshape(-1, 5), torch.tensor(target).reshape(-1), reduction=reduction
+        )
+        return loss.reshape(shape[:-1]) if reduction == "none" else loss
+
+    for dtype in (np.float64, np.float32):
+        x = rng.standard_normal(shape).astype(dtype)
+        assert_agrees_with_torch(lambda t: ops.cross_entropy(t, target, reduction), theirs, [x], rng, device)
+    assert mr.gradcheck(lambda t: ops.cross_entropy(t, target, reduction), [rng.standard_normal(shape)], order=2)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_the_kernels_compute_the_composition(device: str, rng: np.random.Generator, dtype: str) -> None:
+    """Also in float16, whose sums are those of float32, and for rows of one class, of many, and none at all."""
+    tolerance = {"f2": 1e-3, "f4": 1e-6, "f8": 1e-14}[dtype]
+    for shape in ((4, 1), (3, 2, 7), (2, 300), (0, 5), (9,)):
+        target = rng.integers(0, shape[-1], shape[:-1])
+        x, dy = (rng.standard_normal(s).astype(dtype) for s in (shape, shape[:-1]))
+        ours = [mr.tensor(a, device=device, requires_grad=True) for a in (x, dy)]
+        plain = [mr.tensor(a, device="cpu-composed", requires_grad=True) for a in (x, dy)]
+        got, want = (ops.cross_entropy(t[0], target, "none") for t in (ours, plain))
+        assert got.dtype == want.dtype == np.dtype(dtype) and got.shape == want.shape == shape[:-1]
+        np.testing.assert_allclose(got.numpy(), want.numpy(), tolerance, tolerance)
+        first, expected = (mr.grad(y, t[0], t[1], create_graph=True) for y, t in ((got, ours), (want, plain)))
+        np.testing.assert_allclose(first.numpy(), expected.numpy(), tolerance, tolerance)
+        v = rng.standard_normal(shape).astype(dtype)
+        for a, b in zip(mr.grad(first, ours, v), mr.grad(expected, plain, v), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), tolerance, 4 * tolerance)
+
+
+def test_one_row_by_hand() -> None:
+    """e^0, e^1 and e^2 share 1: the loss is minus the logarithm of a share, its gradient the shares, minus 1 at it."""
+    x = mr.tensor(np.array([[0.0, 1.0, 2.0]]), requires_grad=True)
+    shares = np.exp([0.0, 1.0, 2.0]) / np.exp([0.0, 1.0, 2.0]).sum()
+    loss = ops.cross_entropy(x, [1], "sum")
+    assert loss.item() == pytest.approx(-np.log(shares[1]), rel=1e-14)
+    assert_close(mr.grad(loss * 3, x), 3 * (shares - [0, 1, 0])[None])
+
+
+def test_cross_entropy_is_finite_for_scores_that_are_sure_and_wrong() -> None:
+    x = mr.tensor([[1e4, 0.0], [0.0, -1e4]], requires_grad=True)
+    loss = ops.cross_entropy(x, [1, 1], "none")
+    assert loss.tolist() == [1e4, 1e4]
+    assert_close(mr.grad(loss.sum(), x), [[1, -1], [1, -1]])
+
+
+def test_cross_entropy_does_not_see_targets_that_change_later() -> None:
+    x, target = mr.tensor(np.zeros((1, 2)), requires_grad=True), np.array([0])
+    loss = ops.cross_entropy(x, target)
+    target[0] = 1
+    assert mr.grad(loss, x).tolist() == [[-0.5, 0.5]]
+
+
+@pytest.mark.parametrize("make", [list, np.array, mr.tensor, lambda t: np.array(t, np.uint8)])
+def test_targets_may_be_lists_arrays_and_tensors(make: Any) -> None:
+    assert ops.cross_entropy(np.zeros((2, 4)), make([1, 3])).item() == pytest.approx(np.log(4))
+
+
+ERRORS = {
+    "shape": (
+        (np.zeros((2, 3)), [0, 1, 2]),
+        ValueError,
+        r"target has shape \(3,\)\n  expected \(2,\), from scores \(2, 3\)",
+    ),
+    "range": ((np.zeros((2, 3)), [0, 3]), ValueError, "targets run from 0 to 3\n  expected 0 .. 2"),
+    "negative": ((np.zeros((2, 3)), [-1, 0]), ValueError, "targets run from -1 to 0"),
+    "dtype": ((np.zeros((2, 3)), [0.0, 1.0]), TypeError, "target has dtype float64\n  expected integers"),
+    "reduction": (
+        (np.zeros((2, 3)), [0, 1], "max"),
+        ValueError,
+        "reduction is 'max'\n  expected 'mean', 'sum' or 'none'",
+    ),
+    "scalar": ((np.float64(1.0), 0), ValueError, r"target has shape \(\)"),
+    "no rows": ((np.zeros((0, 3)), np.zeros(0, int)), ValueError, "nothing to average"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_cross_entropy_says_what_came_and_what_was_expected(name: str) -> None:
+    args, kind, message = ERRORS[name]
+    with pytest.raises(kind, match=message):
+        ops.cross_entropy(*args)
