@@ -6,7 +6,7 @@ limit. What users call stands first: `Tensor.backward` and `grad`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from minirnn.devices.base import sum_to_shape
 from minirnn.engine.arguments import gradients_of, seeds_of, tensors_of
+from minirnn.engine.hooks import running
 from minirnn.engine.outputs import backward_on_arrays, backward_on_tensors
 from minirnn.engine.tape import FREED, enable_grad, no_grad
 from minirnn.engine.tensor import Tensor, leaf
@@ -49,7 +50,14 @@ def backward(
         if grad is not None:
             raise TypeError("backward: got grad and gradient\n  expected one: gradient is torch's name of grad")
         grad = gradient
-    gradients = run_backward((self,), seeds_of("backward", (self,), (grad,)), None, create_graph, retain_graph)
+    seeds = seeds_of("backward", (self,), (grad,))
+    outer, running.callbacks = running.callbacks, []
+    try:
+        gradients = run_backward((self,), seeds, None, create_graph, retain_graph)
+        for callback in running.callbacks:
+            callback(gradients)
+    finally:
+        running.callbacks = outer
     with enable_grad() if create_graph else no_grad():
         for t, g in gradients.items():
             total = g if create_graph else leaf(t.device, g)
@@ -96,7 +104,11 @@ def grad(
                 f"grad: input {k} (shape {t.shape}) does not require gradients\n  expected requires_grad=True"
             )
     seeds = seeds_of("grad", ys, gradients_of(outputs, ys, grad_outputs))
-    found = run_backward(ys, seeds, xs, create_graph, create_graph if retain_graph is None else retain_graph)
+    outer, running.callbacks = running.callbacks, None
+    try:
+        found = run_backward(ys, seeds, xs, create_graph, create_graph if retain_graph is None else retain_graph)
+    finally:
+        running.callbacks = outer
     results = []
     for t in xs:
         g = found.get(t)
@@ -124,8 +136,9 @@ def run_backward(
     Inside, a gradient is a Tensor if `create_graph` is set and a bare array otherwise. The pass stops at Tensors that
     are not newer than `border`: they count as leaves, whatever made them, and their hooks are left to another pass.
     """
-    nodes, wanted = _in_order(roots, inputs, border)
+    nodes, wanted, hooked = _in_order(roots, inputs, border)
     targets = frozenset(inputs or ())
+    stops = _with_leaves(nodes, targets, wanted, border) if hooked else nodes
     grads: dict[Tensor, Any] = {}
     for r, s in zip(roots, seeds, strict=True):
         if r.requires_grad:
@@ -134,12 +147,15 @@ def run_backward(
 
     results: dict[Tensor, Any] = {}
     with enable_grad() if create_graph else no_grad():
-        for n in nodes:
+        for n in stops:
             dy = grads.pop(n, None)
             if dy is None:
                 continue
             if n.hooks is not None:
                 dy = _call_hooks(n, dy, create_graph)
+                if n.op is None:
+                    results[n] = dy
+                    continue
             if n in targets:
                 results[n] = dy
             op: Any = n.op
@@ -168,7 +184,7 @@ def run_backward(
                     ):
                         g = _fit(g, p, create_graph)
                 grads[p] = grads[p] + g if p in grads else g
-        for t, g in grads.items():  # what is left belongs to leaves, and to inputs that do not depend on others
+        for t, g in grads.items():  # what is left belongs to other leaves, and to inputs that do not depend on others
             if wanted is None or t in targets:
                 results[t] = g if t.hooks is None or t.seq <= border else _call_hooks(t, g, create_graph)
     if not (retain_graph or create_graph):
@@ -180,17 +196,39 @@ def run_backward(
 
 def _in_order(
     roots: Sequence[Tensor], inputs: Sequence[Tensor] | None, border: int
-) -> tuple[list[Tensor], set[Tensor] | None]:
-    """The nodes to visit, newest first, and where gradients flow: to what leads to one of `inputs`; None: anywhere."""
+) -> tuple[list[Tensor], set[Tensor] | None, bool]:
+    """The nodes to visit, newest first, and where gradients flow: to what leads to one of `inputs`; None: anywhere.
+
+    The third result tells whether there may be leaves with hooks.
+    """
     wanted, oldest = None, border
     if inputs and all(t.op is not None for t in inputs):
         oldest = max(border, min(t.seq for t in inputs))  # nothing that is older than all inputs depends on them
-    nodes, changed = _walk(roots, oldest)
+    nodes, changed, hooked = _walk(roots, oldest)
     if inputs is not None:
         nodes, wanted = _leading_to(inputs, nodes)
     if changed:
         _check_unchanged(nodes, changed)
-    return nodes, wanted
+    return nodes, wanted, hooked
+
+
+def _with_leaves(
+    nodes: Sequence[Tensor], targets: Collection[Tensor], wanted: Collection[Tensor] | None, border: int
+) -> list[Tensor]:
+    """`nodes`, and the leaves with hooks, each behind the oldest node that used it: there its gradient is complete.
+
+    So a hook runs, and can send the gradient away, while older nodes are still to come.
+    """
+    stops: list[Tensor] = []
+    found: set[Tensor] = set()
+    for n in reversed(nodes):
+        for p in n.parents:
+            if p.op is None and p.hooks is not None and p not in found:
+                found.add(p)
+                if p.seq > border and (wanted is None or p in targets):
+                    stops.append(p)
+        stops.append(n)
+    return stops[::-1]
 
 
 def _leading_to(inputs: Sequence[Tensor], nodes: Sequence[Tensor]) -> tuple[list[Tensor], set[Tensor]]:
@@ -204,15 +242,16 @@ def _leading_to(inputs: Sequence[Tensor], nodes: Sequence[Tensor]) -> tuple[list
     return path[::-1], wanted
 
 
-def _walk(roots: Sequence[Tensor], oldest: int) -> tuple[list[Tensor], dict[Tensor, Tensor]]:
+def _walk(roots: Sequence[Tensor], oldest: int) -> tuple[list[Tensor], dict[Tensor, Tensor], bool]:
     """The recorded Tensors that `roots` were made of, newest first: a topological order. Leaves are left out.
 
     Those not newer than `oldest` are left out as well: they cannot depend on anything newer. The second result names
-    Tensors whose backward reads an input that was changed since.
+    Tensors whose backward reads an input that was changed since, the third tells whether leaves may have hooks.
     """
     nodes = [r for r in dict.fromkeys(roots) if r.op is not None and r.seq > oldest]
     seen = set(nodes)
     changed = {}
+    hooked = False
     for n in nodes:  # the list grows while it is read
         op: Any = n.op
         if op is FREED:
@@ -226,8 +265,10 @@ def _walk(roots: Sequence[Tensor], oldest: int) -> tuple[list[Tensor], dict[Tens
             if p.op is not None and p not in seen and p.seq > oldest:
                 seen.add(p)
                 nodes.append(p)
+            elif p.hooks is not None:
+                hooked = True
     nodes.sort(key=_seq, reverse=True)
-    return nodes, changed
+    return nodes, changed, hooked
 
 
 def _check_unchanged(nodes: Sequence[Tensor], changed: dict[Tensor, Tensor]) -> None:

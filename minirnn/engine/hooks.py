@@ -1,7 +1,8 @@
-"""Hooks: what registering one gives back, and the hook that `Tensor.retain_grad` registers."""
+"""Hooks: what registering one gives back, the hook of `Tensor.retain_grad`, and what runs when a pass is over."""
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -9,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from minirnn.engine.tensor import Tensor
+
+    Callback = Callable[[dict[Tensor, Any]], None]
 
 
 class RemovableHandle:
@@ -55,3 +58,36 @@ class Retain:
         t = self.ref()
         if t is not None:
             t.grad = gradient if t.grad is None else t.grad + gradient
+
+
+# ---- the end of a backward pass
+
+
+class _Pass(threading.local):
+    callbacks: list[Callback] | None = None
+
+
+running = _Pass()
+"""What is to be called at the end of the `Tensor.backward` that runs in this thread; None where none runs."""
+
+
+def when_backward_ends(callback: Callback) -> bool:
+    """Have `callback` called once, when the `Tensor.backward` that runs now has every gradient.
+
+    Parameters
+    ----------
+    callback : callable
+        It gets a dict from each leaf to its gradient, an array (with ``create_graph`` a Tensor), and may change the
+        gradients in it. What is there when it returns is added to `Tensor.grad`. In torch the name for this is
+        ``queue_callback``.
+
+    Returns
+    -------
+    bool
+        False, and nothing will be called, unless a hook asks that a `Tensor.backward` runs: `mr.grad` has no end of
+        this kind, since it leaves `Tensor.grad` alone.
+    """
+    if running.callbacks is None:
+        return False
+    running.callbacks.append(callback)
+    return True

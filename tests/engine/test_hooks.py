@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import minirnn as mr
+from minirnn.engine.hooks import when_backward_ends
 from tests.engine.small_ops import leaves
 
 
@@ -111,3 +112,92 @@ def test_a_handle_removes_its_own_hook_once() -> None:
     handle.remove()
     (a * b).backward()
     assert len(seen) == 4
+
+
+# ---- when hooks of leaves run, and the end of a pass
+
+
+def test_a_hook_of_a_leaf_runs_as_soon_as_its_gradient_is_complete() -> None:
+    """w2 is used last, so its hook runs while the gradient is still on its way to w1; b, used twice, waits for both."""
+    x, w1, b, w2 = leaves(2.0, 3.0, 5.0, 7.0)
+    order: list[tuple[str, float]] = []
+    for name, t in {"w1": w1, "b": b, "w2": w2}.items():
+        t.register_hook(lambda g, name=name: order.append((name, g.item())))
+    h = x * w1
+    h.register_hook(lambda g: order.append(("h", g.item())))
+    y = (h + b) * w2 + b
+    y.backward()
+    assert order == [("w2", 11), ("b", 8), ("h", 7), ("w1", 14)]
+    assert [t.grad.item() for t in (x, w1, b, w2)] == [21, 14, 8, 11]
+
+
+def test_a_leaf_waits_for_the_oldest_node_that_used_it_also_if_that_gets_no_gradient() -> None:
+    a, b = leaves(2.0, 3.0)
+    seen = []
+    b.register_hook(lambda g: seen.append(g.item()))
+    pair = mr.ops.stack([a * b, b])  # older than what follows
+    loss = (pair[1] * 10.0) + b
+    loss.backward()
+    assert seen == [11] and b.grad.item() == 11
+
+
+def test_hooks_of_leaves_replace_gradients_wherever_they_run() -> None:
+    a, b = leaves(3.0, 4.0)
+    a.register_hook(lambda g: g * 2.0)
+    for _ in range(2):
+        (a * b * b).backward()
+    assert (a.grad.item(), b.grad.item()) == (2 * 2 * 16, 2 * 24)
+    assert mr.grad(a * 1.0, a).item() == 2
+    a.backward()  # the leaf itself
+    assert a.grad.item() == 64 + 2
+
+
+def test_the_callback_at_the_end_sees_and_changes_every_gradient() -> None:
+    a, b = leaves(3.0, 4.0)
+    calls = []
+
+    def at_the_end(gradients: dict[Any, Any]) -> None:
+        calls.append({"a": gradients[a].item(), "b": gradients[b].item()})
+        gradients[b] = gradients[b] * 100.0
+
+    a.register_hook(lambda g: calls.append(when_backward_ends(at_the_end)))
+    (a * b).backward()
+    assert calls == [True, {"a": 4, "b": 3}]
+    assert (a.grad.item(), b.grad.item()) == (4, 300)
+    a.hooks.clear()
+    (a * b).backward()  # it was asked for once
+    assert len(calls) == 2 and b.grad.item() == 303
+
+
+def test_there_is_no_end_to_wait_for_in_grad_nor_outside() -> None:
+    a, b = leaves(3.0, 4.0)
+    asked = []
+    inner = a * b
+
+    def hook(g: Any) -> None:
+        asked.append(when_backward_ends(lambda gradients: pytest.fail("called")))
+
+    a.register_hook(hook)
+    mr.grad(inner, a)
+    assert asked == [False] and not when_backward_ends(print)
+
+    def nested(g: Any) -> None:  # `grad` inside a hook of a backward pass is not that pass
+        with mr.enable_grad():
+            mr.grad(a * 2.0, a)
+
+    b.register_hook(nested)
+    b.backward()
+    assert asked == [False, False]
+
+
+def test_a_pass_that_fails_calls_nothing_and_leaves_nothing_behind() -> None:
+    a, b = leaves(3.0, 4.0)
+    called = []
+    b.register_hook(lambda g: called.append(when_backward_ends(lambda gradients: called.append("end"))))
+    a.register_hook(lambda g: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        (a * 2.0 * b).backward()
+    assert called == [True] and a.grad is None and b.grad is None
+    a.hooks.clear()
+    (a * b).backward()
+    assert called == [True, True, "end"]

@@ -152,14 +152,14 @@ def test_a_jacobian_and_vmap_go_through_a_checkpoint() -> None:
 def test_hooks_and_retained_gradients_see_the_whole_gradient_once() -> None:
     x, w = leaf(3), leaf(3)
     h = (x * 2).retain_grad()
-    seen: list[np.ndarray] = []
-    h.register_hook(lambda g: seen.append(g.numpy()))
-    w.register_hook(lambda g: seen.append(g.numpy()))
+    seen: list[tuple[str, np.ndarray]] = []
+    h.register_hook(lambda g: seen.append(("h", g.numpy())))
+    w.register_hook(lambda g: seen.append(("w", g.numpy())))
     (mr.checkpoint(lambda z: z * w, h).sum() + (h * w).sum()).backward()
-    assert len(seen) == 2
+    assert sorted(name for name, _ in seen) == ["h", "w"]
     np.testing.assert_array_equal(h.grad.numpy(), 2 * w.numpy())  # type: ignore[union-attr]
-    np.testing.assert_array_equal(seen[0], 2 * w.numpy())
-    np.testing.assert_array_equal(seen[1], 2 * h.numpy())
+    np.testing.assert_array_equal(dict(seen)["h"], 2 * w.numpy())
+    np.testing.assert_array_equal(dict(seen)["w"], 2 * h.numpy())
 
 
 def test_a_hook_inside_the_function_is_called_in_the_second_run() -> None:
