@@ -15,6 +15,7 @@ from minirnn.devices.base import Device
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.nn.initial import Factory, open_forget_gate, redraw_uniform, size
+from minirnn.nn.layer_by_layer import is_waited_for, run_layers
 from minirnn.nn.loading import refuse_other_gru
 from minirnn.nn.module import IncompatibleKeys, Module
 from minirnn.nn.parameter import Parameter
@@ -96,16 +97,20 @@ class _Recurrent(Module):
         """Draw initial values anew, as the constructor does."""
         redraw_uniform(self.parameters(), 1 / math.sqrt(self.hidden_size))
 
-    def packed(self, masks: Sequence[Tensor] = ()) -> Tensor:
-        """All parameters as the buffer ``params`` of `minirnn.ops.cudnn_rnn.nodes`, on the tape.
+    def pieces(self, masks: Sequence[Tensor] = ()) -> list[Tensor | None]:
+        """The parameters in the order of the buffer ``params`` of `minirnn.ops.cudnn_rnn.nodes`; None for no bias.
 
         `masks`, one for each layer and direction, multiply the recurrent weights.
         """
-        pieces = [None if name is None else getattr(self, name) for name in self._names]
+        pieces: list[Any] = [None if name is None else getattr(self, name) for name in self._names]
         for k, mask in enumerate(masks):
             place = k * len(pieces) // len(masks) + 1  # weight_hh stands second among the pieces of its direction
             pieces[place] = pieces[place] * mask
-        return pack_params(self.net, pieces)
+        return pieces
+
+    def packed(self) -> Tensor:
+        """All parameters as the buffer ``params`` of `minirnn.ops.cudnn_rnn.nodes`, on the tape."""
+        return pack_params(self.net, self.pieces())
 
     def weights(self, p: int) -> Weights:
         """W, R, Wp (None without a projection), bW, bR of pseudo-layer p = l*D + d, gates stacked; with biases only."""
@@ -152,9 +157,13 @@ class _Recurrent(Module):
             same_zeros = h0 is c0 is None and net.P == net.H
             inputs.append(inputs[1] if same_zeros else self._state("c_0", c0, net.H, B, batched, x))
         weights, options = masks_of_call(self, inputs) if self.training or self.zoneout else ((), {})
-        inputs.append(self.packed(weights))
-        keep = mode.enabled and True in [t.requires_grad for t in inputs]
-        found, _ = run_network(name, net, inputs, lengths, keep=keep, **options)
+        pieces = self.pieces(weights)
+        if is_waited_for(net, pieces):
+            found = run_layers(name, net, inputs, pieces, lengths, mode.enabled, **options)
+        else:
+            inputs.append(pack_params(net, pieces))
+            keep = mode.enabled and True in [t.requires_grad for t in inputs]
+            found, _ = run_network(name, net, inputs, lengths, keep=keep, **options)
         if not batched:
             found = [squeeze(t, 1) for t in found]
         elif self.batch_first:
