@@ -108,10 +108,6 @@ class _Recurrent(Module):
             pieces[place] = pieces[place] * mask
         return pieces
 
-    def packed(self) -> Tensor:
-        """All parameters as the buffer ``params`` of `minirnn.ops.cudnn_rnn.nodes`, on the tape."""
-        return pack_params(self.net, self.pieces())
-
     def weights(self, p: int) -> Weights:
         """W, R, Wp (None without a projection), bW, bR of pseudo-layer p = l*D + d, gates stacked; with biases only."""
         suffix = f"_l{p // self.net.D}" + ("_reverse" if p % self.net.D else "")
