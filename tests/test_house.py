@@ -42,6 +42,7 @@ FLOORS = {
     "minirnn.data": 4,
     "minirnn.io": 4,
     "minirnn.functions": 4,
+    "minirnn.parallel": 5,
     "minirnn.tf_contrib": 4,
     "minirnn.cudnn_rnn": 4,
     "minirnn.viz": 5,
@@ -56,7 +57,7 @@ FLOORS = {
     "minirnn.cli": 9,
     "minirnn.__main__": 10,
 }
-OPTIONAL = {"matplotlib", "pycuda", "torch"}  # imported only inside the function that needs them
+OPTIONAL = {"matplotlib", "mpi4py", "pycuda", "torch"}  # imported only inside the function that needs them
 ONLY_PYCUDA = "minirnn.devices.cuda.gpu.driver"
 
 LONGEST = 400  # lines of a file

@@ -11,6 +11,7 @@ from minirnn.viz.parameter_layout import parameter_buffer
 from minirnn.viz.paths import cell_paths, path_strengths
 from minirnn.viz.picture import Picture, save
 from minirnn.viz.precision import precision_over_time
+from minirnn.viz.ranks import all_reduce_costs, backward_timeline
 from minirnn.viz.ratios import UpdateRatios, update_ratios
 from minirnn.viz.rooflines import roofline
 from minirnn.viz.shares import gradient_shares, per_step_gradients
@@ -25,6 +26,8 @@ __all__ = [
     "TapeDrawing",
     "TapePlayer",
     "UpdateRatios",
+    "all_reduce_costs",
+    "backward_timeline",
     "bank_conflicts",
     "between_steps",
     "cell_paths",

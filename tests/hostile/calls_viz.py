@@ -124,6 +124,11 @@ ROWS: list[Wrong] = [
     wrong(
         "roofline: two numbers", "(flops, bytes, seconds)", viz.roofline, {"a": (1.0, 2.0)}, peak=1e12, bandwidth=1e11
     ),
+    wrong("backward_timeline: no events", "events [] & of a backward pass", viz.backward_timeline, {"rank 0": []}),
+    wrong("backward_timeline: a figure as axes", "ax is str & Axes", viz.backward_timeline, {}, ax="figure"),
+    wrong("all_reduce_costs: no bytes", "nbytes is 0 & above 0", viz.all_reduce_costs, 0),
+    wrong("all_reduce_costs: one rank", "most is 1 & 2 or more", viz.all_reduce_costs, 1e6, most=1),
+    wrong("all_reduce_costs: a network", "'tin' & Ethernet", viz.all_reduce_costs, 1e6, network="tin"),
     wrong("ladder_counts: no such file", "missing & bench --ladder", viz.ladder_counts, PICTURE),
     wrong("ladder_counts: no report", "KeyError: 'rows' & bench --ladder", viz.ladder_counts, {}),
     wrong(

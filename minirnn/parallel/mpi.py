@@ -1,0 +1,87 @@
+"""Ranks as processes that MPI started: ``mpiexec -n 4 python program.py``, over mpi4py.
+
+MPI wants to be told at the end of a program that fails: without `_abort` one rank with an exception would leave the
+others waiting for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from minirnn.parallel.communicator import Wait
+
+SIZES = ("PMI_SIZE", "PMIX_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS")
+RANKS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
+
+
+def launched() -> bool:
+    """Whether a launcher of MPI (mpiexec, srun) started this process."""
+    return any(name in os.environ for name in RANKS)
+
+
+def launched_size() -> int | None:
+    """How many ranks the launcher says it started; None if it says nothing."""
+    for name in SIZES:
+        if os.environ.get(name, "").isdigit():
+            return int(os.environ[name])
+    return None
+
+
+class Mpi:
+    """This process among those that mpiexec started.
+
+    Raises
+    ------
+    ImportError
+        mpi4py or an MPI library is missing.
+    """
+
+    def __init__(self) -> None:
+        try:
+            from mpi4py import MPI
+        except (ImportError, RuntimeError) as error:
+            raise ImportError(
+                f"minirnn.parallel: mpi4py cannot be used: {error}\n"
+                '  install it, and an MPI with it: pip install "minirnn[parallel]"'
+            ) from error
+        self.MPI = MPI
+        self.comm = MPI.COMM_WORLD.Dup()  # its own, so that messages of user code cannot be taken for ours
+        self.rank, self.size = self.comm.rank, self.comm.size
+        sys.excepthook = self._excepthook
+
+    def all_gather(self, value: Any) -> list[Any]:
+        return list(self.comm.allgather(value))
+
+    def broadcast(self, value: Any, root: int) -> Any:
+        return self.comm.bcast(value, root)
+
+    def start_sum(self, buffer: np.ndarray) -> Wait:
+        request = self.comm.Iallreduce(self.MPI.IN_PLACE, buffer, self.MPI.SUM)
+        return lambda: request.wait()
+
+    def start_exchange(self, parts: list[np.ndarray], received: list[np.ndarray]) -> Wait:
+        requests = [self.comm.Irecv(target, source) for source, target in enumerate(received) if target.size]
+        requests += [self.comm.Isend(part, target) for target, part in enumerate(parts) if part.size]
+        return lambda: self.MPI.Request.Waitall(requests)
+
+    def join(self, part: np.ndarray, received: list[np.ndarray]) -> None:
+        counts = [a.size for a in received]
+        flat = np.empty(sum(counts), part.dtype)
+        self.comm.Allgatherv(part, [flat, counts])
+        for target, piece in zip(received, np.split(flat, np.cumsum(counts)[:-1]), strict=True):
+            target[...] = piece.reshape(target.shape)
+
+    def abort(self, status: int) -> None:
+        sys.stderr.flush()
+        self.comm.Abort(status)
+
+    def _excepthook(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        traceback.print_exception(kind, error, trace)
+        print(f"rank {self.rank} of {self.size} failed: all ranks end", file=sys.stderr, flush=True)
+        self.abort(130 if issubclass(kind, KeyboardInterrupt) else 1)

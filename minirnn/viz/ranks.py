@@ -1,0 +1,127 @@
+"""Training on several ranks: when gradients travel, and what sending them costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirnn.messages import shown
+from minirnn.parallel.costs import ALGORITHMS, NETWORKS, Network
+from minirnn.viz.colors import BLUE, GRAY, ORANGE
+from minirnn.viz.picture import Picture, axes_or_new
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from minirnn.parallel.data_parallel import Event
+
+
+def backward_timeline(steps: Mapping[str, Sequence[Event]], *, ax: Axes | None = None) -> Picture:
+    """Draw backward passes, the messages that leave meanwhile, and the time spent waiting for them.
+
+    Parameters
+    ----------
+    steps : dict of str to list of Event
+        Label -> what a rank did, the ``events`` of a `minirnn.parallel.DistributedDataParallel`.
+    ax : Axes, optional
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``data``, by label: "LABEL: backward" and "LABEL: wait" (2,), begin and end in milliseconds since the backward
+        pass began; "LABEL: buckets" (n, 2). ``artists``: the bars by the same names.
+
+    Raises
+    ------
+    ValueError
+        A step has no events.
+    """
+    spans_of = {label: {e.name: (e.begin, e.end) for e in events} for label, events in steps.items()}
+    for label, spans in spans_of.items():
+        if "backward" not in spans or "wait" not in spans:
+            raise ValueError(
+                f"backward_timeline: {label} has the events {shown(sorted(spans))}\n"
+                "  expected those of a backward pass: DistributedDataParallel.events after it"
+            )
+    ax = axes_or_new("backward_timeline", ax, 8, 0.8 + 0.9 * max(1, len(steps)))
+    data: dict[str, np.ndarray] = {}
+    artists: dict[str, Any] = {}
+    for k, (label, spans) in enumerate(spans_of.items()):
+        start = spans["backward"][0]
+        buckets = [span for name, span in spans.items() if name.startswith("bucket")]
+        for name, found in (("backward", spans["backward"]), ("buckets", buckets), ("wait", spans["wait"])):
+            data[f"{label}: {name}"] = 1e3 * (np.array(found) - start)
+        first = k == 0
+        for name, color, place, height in (
+            ("backward", BLUE, 0.2, 0.3),
+            ("buckets", ORANGE, -0.15, 0.3),
+            ("wait", GRAY, 0.2, 0.3),
+        ):
+            pairs = np.atleast_2d(data[f"{label}: {name}"])
+            artists[f"{label}: {name}"] = ax.barh(
+                np.full(len(pairs), -k + place),
+                pairs[:, 1] - pairs[:, 0],
+                left=pairs[:, 0],
+                height=height,
+                color=color,
+                alpha=0.35 if name == "buckets" else 1.0,
+                label={"buckets": "messages under way"}.get(name, name) if first else None,
+            )
+        sent = data[f"{label}: buckets"][:, 0]
+        ax.plot(sent, np.full(len(sent), -k - 0.15), "|", color=ORANGE, markersize=14)
+    ax.set_yticks([-k for k in range(len(steps))], list(steps))
+    ax.set_xlabel("time since the backward pass began (ms)")
+    ax.set_title("backward pass and messages")
+    ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+    return Picture(ax, artists, data)
+
+
+def all_reduce_costs(
+    nbytes: float, *, network: str | Network = "1 Gb/s Ethernet", most: int = 4096, ax: Axes | None = None
+) -> Picture:
+    """Draw what an all-reduce of `nbytes` bytes costs on 2 to `most` ranks, computed by `minirnn.parallel.costs`.
+
+    Parameters
+    ----------
+    nbytes : float
+        The size of the array, above 0.
+    network : str or Network
+        A name in ``minirnn.parallel.costs.NETWORKS``, or three numbers.
+    most : int
+        The largest number of ranks, 2 or more.
+    ax : Axes, optional
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``data``: "ranks" (n,), and seconds (n,) by algorithm. ``artists``: the lines by algorithm.
+
+    Raises
+    ------
+    ValueError
+        The network is not known, or a number is too small.
+    """
+    if isinstance(network, str) and network not in NETWORKS:
+        raise ValueError(f"all_reduce_costs: network is {network!r}\n  expected one of {', '.join(NETWORKS)}")
+    if nbytes <= 0 or most < 2:
+        raise ValueError(
+            f"all_reduce_costs: nbytes is {nbytes}, most is {most}\n  expected bytes above 0 and 2 or more ranks"
+        )
+    numbers = NETWORKS[network] if isinstance(network, str) else network
+    ranks = np.unique(np.geomspace(2, most, 60).round().astype(int))
+    ax = axes_or_new("all_reduce_costs", ax, 6, 3.8)
+    data: dict[str, np.ndarray] = {"ranks": ranks}
+    artists = {}
+    for name, cost in ALGORITHMS.items():
+        data[name] = np.array([cost(int(P), nbytes, numbers) for P in ranks])
+        (artists[name],) = ax.loglog(ranks, 1e3 * data[name], label=name)
+    ax.set_xlabel("ranks P")
+    ax.set_ylabel("all-reduce (ms)")
+    said = network if isinstance(network, str) else "this network"
+    ax.set_title(f"all-reduce of {nbytes / 1e6:.3g} MB over {said}:\ncomputed by a model, not measured")
+    ax.legend(frameon=False, fontsize="small")
+    return Picture(ax, artists, data)
