@@ -22,6 +22,7 @@ from minirnn.user_error import UserError, describe, one_line
 # name -> (module, what it does). A module is imported when its command is named; a missing one is not offered.
 COMMANDS = {
     "train": ("minirnn.commands.train", "train a small character model and draw its gradients"),
+    "sample": ("minirnn.commands.sample", "let a trained model write text"),
     "doctor": ("minirnn.commands.doctor", "say what is installed and which devices work"),
     "explain": ("minirnn.commands.explain", "print an op's formulas, forward and backward, and what it keeps"),
     "convert": ("minirnn.commands.convert", "convert weights between the layouts of other libraries"),

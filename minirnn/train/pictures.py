@@ -13,11 +13,10 @@ from minirnn import viz
 from minirnn.io.atomic import atomic_write
 from minirnn.train.flow import row_names
 from minirnn.train.run import Training
-from minirnn.train.sample import filled, sample
+from minirnn.train.sample import BLANK, filled, sample
 from minirnn.user_error import user_mistakes
 
 ROWS = {"x": "embedded character", "h": "hidden state", "c": "cell state"}
-BLANK = "\u2588"
 SEARCHED = 10_000
 """The characters of the validation text among which a lively place is looked for."""
 FILLED = 800

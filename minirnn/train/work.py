@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from minirnn import data, devices
+from minirnn import devices
 from minirnn.train import pictures
 from minirnn.train.folder import CHECKPOINT, MetricsFile, check, opened
 from minirnn.train.messages import command, introduction, result, say
-from minirnn.train.options import Options, of_new_run, resumed
+from minirnn.train.options import of_new_run, resumed
 from minirnn.train.progress import Interrupt, Progress
-from minirnn.train.run import Training, damages, hash_of, read_checkpoint
+from minirnn.train.run import Training, hash_of
+from minirnn.train.saved import damages, read_checkpoint, read_text
 from minirnn.user_error import UserError, user_mistakes
 
 SAVE_EVERY, SAVE_AFTER = 100, 30.0
@@ -75,12 +76,6 @@ def continued(path: Path, given: dict[str, Any]) -> Training:
     with damages(path):
         training.restore(arrays, metadata)
     return training
-
-
-def read_text(options: Options) -> str:
-    """The text that a run learns from."""
-    with user_mistakes():
-        return data.python_source_text() if options.text is None else data.read_text(options.text)
 
 
 def work(training: Training, folder: Path, quiet: bool) -> int:
