@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,10 @@ class Training:
         given = x.copy()
         given[self.loss_at] = len(self.vocabulary)
         return gradient_norms(self.model, given, x[self.loss_at], self.loss_at)
+
+    def model_on_cpu(self) -> CharModel:
+        """A copy of the model as it is now, for looking into it where single steps cost least; without dropout."""
+        return deepcopy(self.model).to("cpu").eval()
 
     def diverged(self, what: str) -> str:
         return f"training stopped after {self.step} steps: {what}; --lr {self.options.lr} is likely too large"

@@ -1,6 +1,8 @@
 """Pictures of training and of gradients. Every function returns a `Picture`; none shows a window."""
 
+from minirnn.viz.colored_text import ColoredText, colored_text
 from minirnn.viz.colors import signed_norm, style
+from minirnn.viz.gate_map import gate_map
 from minirnn.viz.gates import gate_activity
 from minirnn.viz.gradients import gradient_flow
 from minirnn.viz.jacobians import jacobian_spectrum, state_jacobians
@@ -21,6 +23,7 @@ from minirnn.viz.timing import timings
 from minirnn.viz.training import loss_curve
 
 __all__ = [
+    "ColoredText",
     "Picture",
     "TapeDrawing",
     "TapePlayer",
@@ -28,7 +31,9 @@ __all__ = [
     "bank_conflicts",
     "between_steps",
     "cell_paths",
+    "colored_text",
     "gate_activity",
+    "gate_map",
     "gradient_flow",
     "gradient_shares",
     "jacobian_spectrum",
