@@ -17,6 +17,8 @@ from typing import Any, NoReturn
 
 from minirnn._version import __version__
 from minirnn.devices import DeviceUnavailable
+from minirnn.messages import meant
+from minirnn.terminal import styled
 from minirnn.user_error import UserError, describe, one_line
 
 # name -> (module, what it does). A module is imported when its command is named; a missing one is not offered.
@@ -39,10 +41,20 @@ COMMANDS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser that reports a mistake on one line."""
+    """An ArgumentParser that reports a mistake on one line, with what was likely meant."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {one_line(message)} ({self.prog} --help)\n")
+        complain(self.prog, f"{one_line(message)} ({self.prog} --help)")
+        self.exit(2)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            text = f"invalid choice: {value!r} (choose from {', '.join(known)}){meant(str(value), known)}"
+            raise argparse.ArgumentError(action, text)
+
+    def options(self) -> list[str]:
+        return [name for action in self._actions for name in action.option_strings]
 
 
 def exists(module: str) -> bool:
@@ -68,7 +80,9 @@ def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     args, unknown = build_parser(argv).parse_known_args(argv)
     if unknown:
-        args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")  # in the name of the command, not of minirnn
+        hints = [meant(word.partition("=")[0], args.parser.options()) for word in unknown if word.startswith("--")]
+        # in the name of the command, not of minirnn
+        args.parser.error(f"unrecognized arguments: {' '.join(unknown)}{''.join(hints[:1])}")
     return args
 
 
@@ -81,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     try:
         try:
-            return run(parse(argv))
+            return run(parse(argv or ["--help"]))
         finally:
             sys.stdout.flush()  # a reader that went away shall be noticed here, not while Python shuts down
     except BrokenPipeError:
@@ -113,5 +127,10 @@ def run(args: argparse.Namespace) -> int:
         text = describe(error)
     except (UserError, DeviceUnavailable) as error:
         text = str(error)
-    print(f"minirnn {args.command}: {one_line(text)}", file=sys.stderr)
+    complain(f"minirnn {args.command}", one_line(text))
     return 2
+
+
+def complain(who: str, text: str) -> None:
+    """One line on stderr."""
+    print(f"{styled(f'{who}:', 'red', sys.stderr)} {text}", file=sys.stderr)

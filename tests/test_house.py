@@ -31,6 +31,7 @@ FLOORS = {
     "minirnn.messages": 0,
     "minirnn.callable_module": 0,
     "minirnn.machine": 0,
+    "minirnn.terminal": 0,
     "minirnn.toolchain": 0,
     "minirnn.user_error": 0,
     "minirnn.devices": 1,
