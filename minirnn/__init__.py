@@ -1,8 +1,20 @@
 """minirnn: an open book about how gradients flow through recurrent networks."""
 
+from minirnn import startup  # noqa: F401  before all others, since Ctrl-C may come while they are imported
+
+# isort: split
 from typing import TYPE_CHECKING
 
-from minirnn import cudnn_rnn, data, devices, io, nn, ops, optim, viz
+from minirnn import (
+    cudnn_rnn,
+    data,
+    devices,
+    io,
+    nn,
+    ops,
+    optim,
+    viz,
+)
 from minirnn._version import __version__
 from minirnn.devices import use_device
 from minirnn.engine.backward import grad

@@ -15,6 +15,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
+from minirnn import startup
 from minirnn._version import __version__
 from minirnn.devices import DeviceUnavailable
 from minirnn.messages import meant
@@ -63,7 +64,12 @@ def exists(module: str) -> bool:
 
 def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """The parser for `argv`. Only the commands that `argv` names are imported for their options."""
-    parser = Parser(prog="minirnn", description="How gradients flow through recurrent networks.", allow_abbrev=False)
+    parser = Parser(
+        prog="minirnn",
+        description="How gradients flow through recurrent networks.",
+        epilog="To begin with: minirnn train, then minirnn sample. What a command takes: minirnn COMMAND --help",
+        allow_abbrev=False,
+    )
     parser.add_argument("--version", action="version", version=f"minirnn {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (module, help_text) in COMMANDS.items():
@@ -95,7 +101,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     try:
         try:
-            return run(parse(argv or ["--help"]))
+            args = parse(argv or ["--help"])
+            startup.over()
+            return run(args)
         finally:
             sys.stdout.flush()  # a reader that went away shall be noticed here, not while Python shuts down
     except BrokenPipeError:

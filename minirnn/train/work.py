@@ -13,7 +13,7 @@ from minirnn.train import pictures
 from minirnn.train.folder import CHECKPOINT, MetricsFile, check, opened
 from minirnn.train.messages import command, introduction, result, say
 from minirnn.train.options import of_new_run, resumed
-from minirnn.train.progress import Interrupt, Progress
+from minirnn.train.progress import Doing, Interrupt, Progress
 from minirnn.train.run import Training, hash_of
 from minirnn.train.saved import damages, read_checkpoint, read_text
 from minirnn.user_error import UserError, user_mistakes
@@ -26,7 +26,8 @@ def begin(folder: Path, given: dict[str, Any], quiet: bool) -> int:
     """Start a run with the options `given` and work on it; the exit status, as of `work`."""
     check(folder, resume=False)
     with enough_memory():
-        training = begun(given)
+        with Doing("reading the text, measuring gradients before the first step", quiet):
+            training = begun(given)
         with opened(folder):
             check(folder, resume=False)  # again, now that no other process can write there
             return work(training, folder, quiet)
@@ -36,7 +37,9 @@ def resume(folder: Path, given: dict[str, Any], quiet: bool) -> int:
     """Go on with the run in the folder and work on it; the exit status, as of `work`."""
     check(folder, resume=True)
     with enough_memory(), opened(folder):
-        return work(continued(folder / CHECKPOINT, given), folder, quiet)
+        with Doing("reading the checkpoint and the text", quiet):
+            training = continued(folder / CHECKPOINT, given)
+        return work(training, folder, quiet)
 
 
 @contextmanager
@@ -90,7 +93,7 @@ def work(training: Training, folder: Path, quiet: bool) -> int:
         if not finished:
             say(f"stopped after step {training.step} of {steps}, saved; to go on: {again}")
         try:
-            with interrupt.at_once():
+            with interrupt.at_once(), Doing("writing a sample, drawing pictures", quiet):
                 written = pictures.draw_all(folder, training)
         except KeyboardInterrupt:
             say(f"not all pictures are drawn; to draw them: {command(folder, '--resume')}")
