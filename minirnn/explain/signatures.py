@@ -29,7 +29,7 @@ def signature_lines(name: str, function: Callable[..., Any]) -> Iterator[str]:
     for p in signature.parameters.values():
         if p.kind is p.KEYWORD_ONLY and (before is None or before.kind not in (p.KEYWORD_ONLY, p.VAR_POSITIONAL)):
             yield "    *,"
-        star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        star = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
         default = "" if p.default is p.empty else f" = {p.default!r}"
         yield f"    {star}{p.name}: {type_of(p, documented)}{default},"
         before = p
