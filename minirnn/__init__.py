@@ -1,8 +1,11 @@
 """minirnn: an open book about how gradients flow through recurrent networks."""
 
+from minirnn import startup  # noqa: F401  before all others, since Ctrl-C may come while they are imported
+
+# isort: split
 from typing import TYPE_CHECKING
 
-from minirnn import cudnn_rnn, data, devices, io, nn, ops, optim, viz
+from minirnn import devices, nn, ops, optim
 from minirnn._version import __version__
 from minirnn.devices import use_device
 from minirnn.engine.backward import grad
@@ -31,7 +34,7 @@ from minirnn.engine.random_creation import (
 )
 from minirnn.engine.tape import enable_grad, no_grad
 from minirnn.engine.tensor import Tensor, tensor
-from minirnn.functions import checkpoint, checkpoint_sequential, hessian, hvp, jacobian, jvp, vhp, vjp, vmap
+from minirnn.later import imported_later
 from minirnn.ops import (
     abs,
     all,
@@ -130,9 +133,18 @@ from minirnn.ops import (
 from minirnn.random import manual_seed
 
 if TYPE_CHECKING:
+    from minirnn import cudnn_rnn, data, io, viz
+    from minirnn.functions import checkpoint, checkpoint_sequential, hessian, hvp, jacobian, jvp, vhp, vjp, vmap
     from minirnn.gradcheck import gradcheck
 else:
-    from minirnn import gradcheck  # a package that can be called: see `callable_module`
+    __getattr__, __dir__ = imported_later(
+        __name__,
+        {
+            **{room: f"minirnn.{room}" for room in ("cudnn_rnn", "data", "functions", "gradcheck", "io", "viz")},
+            **dict.fromkeys(("checkpoint", "checkpoint_sequential", "vmap"), "minirnn.functions"),
+            **dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"), "minirnn.functions"),
+        },
+    )
 
 __all__ = [
     "Tensor",

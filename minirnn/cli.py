@@ -15,13 +15,17 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
+from minirnn import startup
 from minirnn._version import __version__
 from minirnn.devices import DeviceUnavailable
+from minirnn.messages import meant
+from minirnn.terminal import styled
 from minirnn.user_error import UserError, describe, one_line
 
 # name -> (module, what it does). A module is imported when its command is named; a missing one is not offered.
 COMMANDS = {
     "train": ("minirnn.commands.train", "train a small character model and draw its gradients"),
+    "sample": ("minirnn.commands.sample", "let a trained model write text"),
     "doctor": ("minirnn.commands.doctor", "say what is installed and which devices work"),
     "explain": ("minirnn.commands.explain", "print an op's formulas, forward and backward, and what it keeps"),
     "convert": ("minirnn.commands.convert", "convert weights between the layouts of other libraries"),
@@ -38,10 +42,20 @@ COMMANDS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser that reports a mistake on one line."""
+    """An ArgumentParser that reports a mistake on one line, with what was likely meant."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {one_line(message)} ({self.prog} --help)\n")
+        complain(self.prog, f"{one_line(message)} ({self.prog} --help)")
+        self.exit(2)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            text = f"invalid choice: {value!r} (choose from {', '.join(known)}){meant(str(value), known)}"
+            raise argparse.ArgumentError(action, text)
+
+    def options(self) -> list[str]:
+        return [name for action in self._actions for name in action.option_strings]
 
 
 def exists(module: str) -> bool:
@@ -50,7 +64,12 @@ def exists(module: str) -> bool:
 
 def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """The parser for `argv`. Only the commands that `argv` names are imported for their options."""
-    parser = Parser(prog="minirnn", description="How gradients flow through recurrent networks.", allow_abbrev=False)
+    parser = Parser(
+        prog="minirnn",
+        description="How gradients flow through recurrent networks.",
+        epilog="To begin with: minirnn train, then minirnn sample. What a command takes: minirnn COMMAND --help",
+        allow_abbrev=False,
+    )
     parser.add_argument("--version", action="version", version=f"minirnn {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (module, help_text) in COMMANDS.items():
@@ -67,7 +86,9 @@ def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     args, unknown = build_parser(argv).parse_known_args(argv)
     if unknown:
-        args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")  # in the name of the command, not of minirnn
+        hints = [meant(word.partition("=")[0], args.parser.options()) for word in unknown if word.startswith("--")]
+        # in the name of the command, not of minirnn
+        args.parser.error(f"unrecognized arguments: {' '.join(unknown)}{''.join(hints[:1])}")
     return args
 
 
@@ -80,7 +101,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     try:
         try:
-            return run(parse(argv))
+            args = parse(argv or ["--help"])
+            startup.over()
+            return run(args)
         finally:
             sys.stdout.flush()  # a reader that went away shall be noticed here, not while Python shuts down
     except BrokenPipeError:
@@ -112,5 +135,10 @@ def run(args: argparse.Namespace) -> int:
         text = describe(error)
     except (UserError, DeviceUnavailable) as error:
         text = str(error)
-    print(f"minirnn {args.command}: {one_line(text)}", file=sys.stderr)
+    complain(f"minirnn {args.command}", one_line(text))
     return 2
+
+
+def complain(who: str, text: str) -> None:
+    """One line on stderr."""
+    print(f"{styled(f'{who}:', 'red', sys.stderr)} {text}", file=sys.stderr)

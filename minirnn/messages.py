@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 _short = reprlib.Repr()
@@ -17,3 +18,35 @@ def shown(value: Any) -> str:
         return _short.repr(value).replace("\n", " ")
     except ValueError:  # Python refuses to write an integer of thousands of digits
         return f"an integer of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
+
+
+def likely(name: str, known: Iterable[str], also: Mapping[str, str] | None = None, most: int = 1) -> list[str]:
+    """The names that somebody who wrote `name` has likely meant, the likeliest first; often none.
+
+    Parameters
+    ----------
+    known : iterable of str
+        All names that there are.
+    also : mapping of str to str, optional
+        Other words for some of them: ``{"gpu": "cuda"}``.
+    most : int
+        Return at most so many.
+    """
+    from difflib import get_close_matches  # only after a mistake: it takes time to import
+
+    known, other = list(known), also or {}
+    word = name[:60].lower()
+    by_letters: dict[str, str] = {}
+    for one in (*known, *other):
+        by_letters.setdefault(one.lower(), other.get(one, one))
+    if word in by_letters:
+        return [by_letters[word]]
+    parts = [one for one in known if len(word) > 2 and word in one.lower()]
+    near = [] if parts else get_close_matches(word, by_letters, most + 1, 0.6)
+    return list(dict.fromkeys([*parts, *(by_letters[one] for one in near)]))[:most]
+
+
+def meant(name: str, known: Iterable[str], also: Mapping[str, str] | None = None, most: int = 1) -> str:
+    """A line for an error message: ``likely 'cuda' is meant``; empty if nothing is near."""
+    names = likely(name, known, also, most)
+    return f"\n  likely {' or '.join(map(repr, names))} is meant" if names else ""

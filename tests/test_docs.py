@@ -15,7 +15,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices.cuda.sim.options import SimOptions
-from minirnn.explain.ops import explained
+from minirnn.explain.names import explained
 from minirnn.learn.course import load
 
 ROOT = Path(__file__).parents[1]

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import textwrap
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from minirnn import devices
+from minirnn.explain.names import explained, op_named, primitives, tensorflow_name
 from minirnn.explain.network import memory_lines, memory_tables, rung_lines
-from minirnn.explain.ops import CUDNN, PARAMS, explained, family_of, formulas, heading
+from minirnn.explain.ops import CUDNN, PARAMS, family_of, formulas, heading
+from minirnn.explain.primitives import primitive_lines
 from minirnn.ops.cudnn_rnn.network import Call
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES, Network
 from minirnn.ops.cudnn_rnn.zoneout import expected_zoneout
+from minirnn.terminal import styled
 from minirnn.user_error import UserError, user_mistakes
 
 SIZES = {
@@ -26,7 +31,8 @@ SIZES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("op", metavar="OP", help=f"one of {', '.join(explained())}")
+    names = "an op by its name here or in TensorFlow, such as block_lstm, LSTMBlockCell or tanh (default: list all)"
+    parser.add_argument("op", metavar="OP", nargs="?", help=names)
     parser.add_argument("--source", action="store_true", help="print the NumPy (and CUDA) source as well")
     parser.add_argument("--json", action="store_true", help="print the memory table of a cudnn_rnn op as JSON")
     parser.add_argument("--device", help="whose kernels and memory (default: the default device)")
@@ -43,8 +49,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print what is known of an op; of a CudnnRNN op also its memory and the rungs that compute it."""
-    if args.op not in explained():
-        raise UserError(f"no op is called {args.op!r}\n  expected one of {', '.join(explained())}")
+    if args.op is None:
+        print("\n".join(listed()))
+        return 0
+    args.op = op_named(args.op)
+    if args.op in primitives():
+        if args.json:
+            raise UserError(f"--json prints the memory of the cudnn_rnn ops; {args.op} is a primitive")
+        show(primitive_lines(args.op, args.source))
+        return 0
     family = family_of(args.op)
     tables: dict[str, list[dict[str, Any]]] = {}
     with user_mistakes():
@@ -59,14 +72,28 @@ def run(args: argparse.Namespace) -> int:
             )
         print(json.dumps(tables, indent=1))
         return 0
-    lines = [*formulas(args.op, args.source)]
+    lines: list[str] = [*formulas(args.op, args.source)]
     if family is CUDNN:
         lines.append(heading("which rung of the ladder computes a layer, forward and backward (docs: cudnn_ladder)"))
         lines += rung_lines(device, call.net, args.T, args.B, args.dtype, args.zoneout)
     for title, rows in tables.items():
         lines += [heading(f"{title}, on {device}, {args.dtype}"), *memory_lines(rows)]
-    print("\n".join(lines))
+    show(lines)
     return 0
+
+
+def show(lines: Iterable[str]) -> None:
+    """Print the lines; on a terminal the headings are bold."""
+    for line in lines:
+        print(styled(line, "bold") if line.startswith("\n== ") else line)
+
+
+def listed() -> Iterator[str]:
+    """All ops: the fused ones with TensorFlow's names, and the primitives."""
+    yield "fused ops, one node of the tape each, and their names in TensorFlow"
+    yield from (f"  {op:{34}}{tensorflow_name(op)}" for op in explained())
+    yield "\nprimitives, of which the fused ops are composed"
+    yield textwrap.fill(", ".join(primitives()), initial_indent="  ", subsequent_indent="  ", width=100)
 
 
 def call_of(args: argparse.Namespace) -> Call:

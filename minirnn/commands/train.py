@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
 from pathlib import Path
 
+from minirnn.commands.arguments import real, whole
 from minirnn.train.messages import DEFAULT_OUT
 from minirnn.train.model import CELLS
 from minirnn.train.options import LARGEST_LAYER, NAMES, Options
@@ -28,7 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--hidden", type=whole(1, LARGEST_LAYER), metavar="H", help=units)
     add("--layers", type=whole(1, 16), metavar="L", help=f"recurrent layers (default {d.layers})")
     share = real(lambda p: 0 <= p < 1, "a probability of 0 or more and below 1")
-    add("--dropout", type=share, metavar="P", help=f"dropout between layers (default {d.dropout})")
+    add("--projection", type=whole(1), metavar="P", help="width of h after a projection, below H (default: none)")
+    add("--dropout", type=share, metavar="P", help="dropout between layers (default: none)")
+    add("--input-dropout", type=share, metavar="P", help="dropout of what enters the first layer")
+    once = "--dropout and --input-dropout draw one mask for all time steps"
+    add("--variational", action="store_true", default=None, help=once)
+    add("--weight-dropout", type=share, metavar="P", help="dropout of recurrent weights")
+    add("--zoneout", type=share, metavar="P", help="probability that a unit keeps its state in a step of training")
     both = "read in both directions, and learn to fill in blanks instead of to predict the next character"
     add("--bidirectional", action="store_true", default=None, help=both)
     add("--batch", type=whole(1), metavar="B", help=f"streams of text read side by side (default {d.batch})")
@@ -50,34 +56,3 @@ def run(args: argparse.Namespace) -> int:
     """Train, then draw. The exit status is 0 when all steps are done, 130 after Ctrl-C."""
     given = {name: getattr(args, name) for name in NAMES if getattr(args, name) is not None}
     return (resume if args.resume else begin)(args.out, given, args.quiet)
-
-
-def whole(low: int, high: int | None = None) -> Callable[[str], int]:
-    """A reader of whole numbers from `low` to `high`."""
-
-    def read(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = low - 1
-        if value < low or (high is not None and value > high):
-            limits = f"{low} or more" if high is None else f"{low} .. {high}"
-            raise argparse.ArgumentTypeError(f"got {text!r}, expected a whole number, {limits}")
-        return value
-
-    return read
-
-
-def real(fits: Callable[[float], bool], expected: str) -> Callable[[str], float]:
-    """A reader of numbers for which `fits` is true."""
-
-    def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")  # which fits nowhere
-        if not fits(value):
-            raise argparse.ArgumentTypeError(f"got {text!r}, expected {expected}")
-        return value
-
-    return read

@@ -9,10 +9,13 @@ roundings (`minirnn.verify.tolerance`). The exit status is 1 if a cell failed, o
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import minirnn as mr
+from minirnn.messages import meant
+from minirnn.terminal import styled
 from minirnn.user_error import UserError, user_mistakes
 from minirnn.verify import stored, table
 from minirnn.verify.against import compare
@@ -49,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     listed = [one for one in all_comparisons(devices, golden) if one.cell.op in ops]
     results = compute([one for one in listed if one.quick or not args.quick])
     said = head(devices, args.quick)
-    print(text(results, said["devices"]))
+    print(re.sub(rf"(?<!\b0 ){FAILED}", styled(FAILED, "red"), text(results, said["devices"])))
     if args.out:
         table.write(Path(args.out), said, results)
     worse, notes = compare(baseline, table.count_cases(listed), results, devices, ops)
@@ -63,7 +66,7 @@ def chosen_ops(names: Sequence[str] | None) -> Sequence[str]:
     """The rows that were asked for."""
     for name in names or ():
         if name not in OPS:
-            raise UserError(f"--op {name}\n  expected one of {', '.join(OPS)}")
+            raise UserError(f"--op {name}\n  expected one of {', '.join(OPS)}{meant(name, OPS, most=3)}")
     return names or OPS
 
 

@@ -6,12 +6,11 @@ import importlib
 import os
 import threading
 from collections.abc import Callable
-from difflib import get_close_matches
 from types import TracebackType
 from typing import Any
 
 from minirnn.devices.base import Device
-from minirnn.messages import shown
+from minirnn.messages import meant, shown
 
 Factory = Callable[[], Device]
 
@@ -35,6 +34,12 @@ def _on(driver: Any) -> Device:
     return importlib.import_module("minirnn.devices.cuda.device").Cuda(driver)
 
 
+OTHER_WORDS = {
+    **dict.fromkeys(("gpu", "nvidia", "pycuda"), "cuda"),
+    **dict.fromkeys(("sim", "simulator", "simulated"), "cuda-sim"),
+    **dict.fromkeys(("numpy", "host"), "cpu"),
+}
+"""What devices are called elsewhere, for error messages."""
 _factories: dict[str, Factory] = {"cpu": _cpu, "cuda": _cuda, "cuda-sim": _cuda_sim}
 _made: dict[str, Device] = {}
 _lock = threading.RLock()
@@ -110,11 +115,8 @@ def get(name: str | Device | None = None) -> Device:
         if name not in _factories:
             _read_entry_points()
         if name not in _factories:
-            near = get_close_matches(name[:40].lower().split(":")[0], _factories, 1, 0.8)
-            raise ValueError(
-                f"no device is called {shown(name)}\n  known: {', '.join(sorted(_factories))}"
-                + (f"\n  likely {near[0]!r} is meant" if near else "")
-            )
+            hint = meant(name.split(":")[0], _factories, OTHER_WORDS)
+            raise ValueError(f"no device is called {shown(name)}\n  known: {', '.join(sorted(_factories))}{hint}")
         if name not in _made:
             _made[name] = _factories[name]()
         return _made[name]

@@ -11,6 +11,8 @@ from typing import Any
 
 import minirnn
 from minirnn import ops
+from minirnn.explain.names import tensorflow_name
+from minirnn.explain.signatures import signature_lines
 
 ROOT = Path(minirnn.__file__).parent
 KERNELS = ROOT / "devices" / "cuda" / "kernels"
@@ -40,11 +42,6 @@ CUDNN = Family("minirnn.ops.cudnn_rnn", (("minirnn.devices.cpu.cudnn_rnn.referen
 PARAMS = Family("minirnn.ops.cudnn_rnn.params")
 
 
-def explained() -> list[str]:
-    """The ops that can be explained: all that are not primitives."""
-    return sorted(name for name in ops.__all__ if name.startswith(("lstm_", "block_", "gru_", "cudnn_")))
-
-
 def family_of(op: str) -> Family:
     """The family of an op by its name."""
     if op.startswith("cudnn_rnn"):
@@ -56,14 +53,14 @@ def formulas(op: str, source: bool = False) -> Iterator[str]:
     """The lines that explain an op; with `source`, the NumPy and CUDA that compute it as well."""
     family = family_of(op)
     kernels = sorted([*KERNELS.glob(f"{family.kernels}.cu"), *KERNELS.glob(f"{family.kernels}/*.cu")])
-    yield heading(f"{op}: formulas ({where(family.formulas)})")
+    yield heading(f"{op}: formulas ({where(family.formulas)}); TensorFlow: {tensorflow_name(op)}")
     yield str(inspect.getdoc(importlib.import_module(family.formulas)))
     function: Callable[..., Any] = getattr(ops, op)
     if inspect.ismodule(function):  # one that can be called: see `minirnn.callable_module`
         function = function.__call__
     yield heading(f"{op}: arguments")
-    yield f"{op}{inspect.signature(function)}\n"
-    yield str(inspect.getdoc(function))
+    yield from signature_lines(op, function)
+    yield f"\n{inspect.getdoc(function)}"
     yield heading("where it is computed")
     for place in family.numpy:
         yield f"NumPy  {where(*place)}"

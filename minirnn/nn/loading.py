@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from os.path import commonprefix
 from typing import Any
 
@@ -68,6 +67,8 @@ def _cause(own: Sequence[str], given: Sequence[str], missing: Sequence[str], une
         prefix = prefix[: prefix.rfind(".") + 1]
         if prefix and {name.removeprefix(prefix) for name in longer} == set(shorter):
             return f"likely {text.format(prefix)}"
+    from difflib import get_close_matches  # only after a mistake: it takes time to import
+
     for name in unexpected:
         if close := get_close_matches(name, missing, 1, 0.8):
             return f"likely {name} is another spelling of {close[0]}"

@@ -7,7 +7,6 @@ itself stands in two records, made when they are needed: which Tensors are buffe
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -291,6 +290,8 @@ def _nested(container: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _close(name: Any, names: Mapping[str, Any]) -> str:
+    from difflib import get_close_matches  # only after a mistake: it takes time to import
+
     near = get_close_matches(str(name), names, 1, 0.6)
     expected = f"expected one of {shown([n for n in names if n])}"
     return f"{expected}\n  likely {near[0]!r} is meant" if near else expected
@@ -303,6 +304,8 @@ class NoAttribute(AttributeError):
         super().__init__(owner, attribute)
 
     def __str__(self) -> str:
+        from difflib import get_close_matches
+
         owner, attribute = self.args
         near = get_close_matches(attribute, [n for n in dir(owner) if not n.startswith("_")], 1, 0.6)
         hint = f"\n  likely {near[0]!r} is meant" if near else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from difflib import get_close_matches
 from functools import lru_cache, wraps
 from itertools import permutations
 from typing import Any, TypeVar
@@ -12,7 +11,7 @@ import numpy as np
 
 from minirnn.devices.base import FLOATS, Device
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.messages import shown
+from minirnn.messages import meant, shown
 from minirnn.ops.primitives.operands import same_device
 
 Result = TypeVar("Result")
@@ -165,9 +164,7 @@ def choice(op: str, name: str, value: Any, known: Collection[str]) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{op}: {name} is {shown(value)}\n  expected one of {', '.join(map(repr, known))}")
     if value not in known:
-        near = get_close_matches(value[:40].lower(), known, 1)
         raise ValueError(
-            f"{op}: {name} is {shown(value)}\n  expected one of {', '.join(map(repr, known))}"
-            + (f"\n  likely {near[0]!r} is meant" if near else "")
+            f"{op}: {name} is {shown(value)}\n  expected one of {', '.join(map(repr, known))}{meant(value, known)}"
         )
     return str(value)

@@ -4,7 +4,9 @@ An optimizer changes parameters by `Tensor.assign`, so the tape notices when a b
 values. Results equal torch's to rounding. The arithmetic is done by ops, on whatever device the parameters are.
 """
 
-from minirnn.optim import lr_scheduler
+from typing import TYPE_CHECKING
+
+from minirnn.later import imported_later
 from minirnn.optim.adadelta import Adadelta
 from minirnn.optim.adagrad import Adagrad
 from minirnn.optim.adam import Adam
@@ -14,6 +16,11 @@ from minirnn.optim.nadam import NAdam
 from minirnn.optim.optimizer import Optimizer
 from minirnn.optim.rmsprop import RMSprop
 from minirnn.optim.sgd import SGD
+
+if TYPE_CHECKING:
+    from minirnn.optim import lr_scheduler
+else:
+    __getattr__, __dir__ = imported_later(__name__, {"lr_scheduler": "minirnn.optim.lr_scheduler"})
 
 __all__ = [
     "SGD",

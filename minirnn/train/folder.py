@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -21,7 +22,9 @@ CHECKPOINT, METRICS = "checkpoint.safetensors", "metrics.jsonl"
 FILES = {
     "loss.png": "the loss, against what is possible without memory",
     "gradient_flow.png": "how far back in time the gradient reaches, before and after training",
-    "gates.png": "what the gates do while the model reads",
+    "units.png": "text, colored by the units that tell most about it",
+    "units.html": "the same as a page, with the number of each character",
+    "gates.png": "what the gates of each unit do while the model reads",
     "sample.txt": "what the model writes",
     METRICS: "the numbers of the loss curve, one line every 10 steps",
     CHECKPOINT: "all that is needed to go on",
@@ -29,16 +32,38 @@ FILES = {
 
 
 def check(folder: Path, resume: bool) -> None:
-    """Raise UserError if a run can't be started (or resumed) in `folder`. Nothing is written."""
+    """Raise UserError if a run can't be started (or resumed) in `folder`; it is left as it was."""
     if folder.exists() and not folder.is_dir():
         raise UserError(f"--out {folder} is a file; it must be a folder, or a name where nothing is yet")
     if resume:
         if not (folder / CHECKPOINT).exists():
             raise UserError(f"nothing to resume: there is no {folder / CHECKPOINT}; to start a run, leave --resume out")
+        check_writable(folder)
         return
     there = [name for name in reversed(FILES) if (folder / name).exists()]
     if there:
         raise UserError(f"{folder} holds a run already ({there[0]}): continue it with --resume, or take another --out")
+    check_writable(folder)
+
+
+def check_writable(folder: Path) -> None:
+    """Raise UserError if no files can be made in `folder`. It is tried: what permissions say is not all there is.
+
+    Folders that are missing are made for it, and taken away again.
+    """
+    made: list[Path] = []
+    with user_mistakes():
+        try:
+            for one in reversed([folder, *folder.parents]):
+                if not one.exists():
+                    one.mkdir()
+                    made.append(one)
+            with tempfile.TemporaryFile(dir=folder, prefix=".minirnn-"):
+                pass
+        finally:
+            for one in reversed(made):
+                with contextlib.suppress(OSError):  # somebody else has put something there
+                    one.rmdir()
 
 
 @contextlib.contextmanager

@@ -57,7 +57,17 @@ def shown(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
 
 
-def say(text: str) -> None:
-    """Print the text, with a ``?`` for every character that the terminal cannot show."""
+def for_this_terminal(text: str) -> str:
+    """Text with a ``?`` for every character that stdout cannot show or that would control a terminal."""
+    return encodable(shown(text))
+
+
+def encodable(text: str) -> str:
+    """Text with a ``?`` for every character that the encoding of stdout has not."""
     encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "replace").decode(encoding), flush=True)
+    return text.encode(encoding, "replace").decode(encoding)
+
+
+def say(text: str) -> None:
+    """Print the text, as far as stdout can show it."""
+    print(encodable(text), flush=True)

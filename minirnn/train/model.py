@@ -14,7 +14,7 @@ scores what stood there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from minirnn import nn
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.ops import concat, stack
 from minirnn.ops.cudnn_rnn.compose import step
+from minirnn.ops.cudnn_rnn.zoneout import zoned
+from minirnn.train.options import Options
 
 State = tuple[Tensor, ...]
 CELLS = ("lstm", "gru", "rnn")
@@ -37,9 +39,9 @@ class Trace(NamedTuple):
     x: list[Tensor]
     """(B, I), the embedded characters."""
     h: list[list[Tensor]]
-    """The hidden states of each pseudo-layer p = l*D + d, (B, H) a step."""
+    """The hidden states of each pseudo-layer p = l*D + d, (B, P) a step."""
     c: list[list[Tensor]]
-    """The cell states in the same order; empty unless lstm."""
+    """The cell states in the same order, (B, H) a step; empty unless lstm."""
     gates: list[list[dict[str, Tensor]]]
     """The gates by name in the same order; plain cells have none."""
     scores: list[Tensor]
@@ -63,6 +65,10 @@ class CharModel(nn.Module):
     bidirectional : bool
         Two directions; the vocabulary then has one more id, V, for a blank.
     device : str, optional
+    projection : int
+        P, the width of h if it is projected (lstm only); 0 for none.
+    regularization
+        `input_dropout`, `variational`, `weight_dropout`, `zoneout` (one number) of the recurrent layers.
 
     Attributes
     ----------
@@ -80,18 +86,41 @@ class CharModel(nn.Module):
         dropout: float = 0.0,
         bidirectional: bool = False,
         device: str | None = None,
+        *,
+        projection: int = 0,
+        **regularization: Any,
     ) -> None:
         if cell not in CELLS:
             raise ValueError(f"CharModel: cell is {cell!r}\n  expected one of {', '.join(CELLS)}")
         self.hidden, self.V, self.bidirectional = hidden, V, bidirectional
         self.embedding = nn.Embedding(V + bidirectional, EMBEDDING, device=device)
         kind = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn": nn.RNN}[cell]
-        more: dict[str, Any] = {"dropout": dropout if layers > 1 else 0.0, "bidirectional": bidirectional}
+        more = {"dropout": dropout if layers > 1 else 0.0, "bidirectional": bidirectional, **regularization}
+        if projection:
+            more["proj_size"] = projection
         self.recurrent: nn.LSTM | nn.GRU | nn.RNN = kind(EMBEDDING, hidden, layers, device=device, **more)
         if cell == "lstm":
             self._open_forget_gates()
-        self.output = nn.Linear(hidden * self.recurrent.net.D, V, device=device)
+        self.output = nn.Linear(self.recurrent.net.P * self.recurrent.net.D, V, device=device)
         self.state_names = ("h", "c") if cell == "lstm" else ("h",)
+
+    @classmethod
+    def of(cls, options: Options, V: int, device: str | None = None) -> Self:
+        """The model that the options of a run ask for, by default on their device."""
+        o = options
+        regularization = {name: getattr(o, name) for name in ("input_dropout", "variational", "weight_dropout")}
+        return cls(
+            o.cell,
+            V,
+            o.hidden,
+            o.layers,
+            o.dropout,
+            o.bidirectional,
+            device or o.device,
+            projection=o.projection,
+            zoneout=o.zoneout,
+            **regularization,
+        )
 
     def _open_forget_gates(self) -> None:
         """Start with most of the cell state kept, so that gradients reach far back (Jozefowicz et al. 2015)."""
@@ -106,10 +135,11 @@ class CharModel(nn.Module):
         return sum(p.size for p in self.parameters())
 
     def zero_state(self, B: int) -> State:
-        """The state before the first character, (L*D, B, H) each."""
+        """The state before the first character: h (L*D, B, P), and c (L*D, B, H) of an LSTM."""
         net = self.recurrent.net
-        zeros = np.zeros((net.L * net.D, B, self.hidden), np.float32)
-        return tuple(tensor(zeros, device=self.output.weight.device) for _ in self.state_names)
+        widths = (net.P, net.H)[: len(self.state_names)]
+        zeros = [np.zeros((net.L * net.D, B, width), np.float32) for width in widths]
+        return tuple(tensor(zero, device=self.output.weight.device) for zero in zeros)
 
     def forward(self, ids: Any, state: State) -> tuple[Tensor, State]:
         """A sequence: ids (T, B) and the state before it -> scores (T, B, V) and the state after it."""
@@ -132,7 +162,7 @@ class CharModel(nn.Module):
                 hs, cs = [h] * T, [c] * T
                 gates: list[dict[str, Tensor]] = [{}] * T
                 for t in reversed(range(T)) if d else range(T):
-                    h, c, gates[t] = step(net.rnn_mode, layer_input[t], h, c, self.recurrent.weights(p))
+                    h, c, gates[t] = self._step(layer_input[t], h, c, p)
                     hs[t], cs[t] = h, c
                 outputs.append(hs)
                 found.h.append(hs)
@@ -144,6 +174,14 @@ class CharModel(nn.Module):
             layer_input = outputs[0] if net.D == 1 else [concat(list(pair), 1) for pair in zip(*outputs, strict=True)]
         found.scores.extend(self.output(y) for y in layer_input)
         return found._replace(state=(stack(last_h), stack(last_c)) if last_c else (stack(last_h),))
+
+    def _step(self, x: Tensor, h: Tensor, c: Tensor | None, p: int) -> tuple[Tensor, Tensor | None, dict[str, Tensor]]:
+        """One step of pseudo-layer p in evaluation: there zoneout takes the mean of old and new."""
+        h_new, c_new, gates = step(self.recurrent.net.rnn_mode, x, h, c, self.recurrent.weights(p))
+        if z := self.recurrent.zoneout:
+            h_new = zoned(z, h, h_new)
+            c_new = None if c is None else zoned(z, c, c_new)
+        return h_new, c_new, gates
 
 
 def blanked(ids: np.ndarray, V: int, rng: np.random.Generator) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:

@@ -23,7 +23,12 @@ class Options:
     seed: int = 0
     hidden: int = 256
     layers: int = 1
+    projection: int = 0
     dropout: float = 0.0
+    input_dropout: float = 0.0
+    variational: bool = False
+    weight_dropout: float = 0.0
+    zoneout: float = 0.0
     bidirectional: bool = False
     batch: int = 32
     length: int = 64
@@ -39,7 +44,10 @@ class Options:
 
 
 NAMES = tuple(field.name for field in fields(Options))
-ADDED: dict[str, Any] = {"optimizer": "adam", "schedule": "constant", "warmup": 0, "schedule_steps": None}
+ADDED: dict[str, Any] = {
+    **{"optimizer": "adam", "schedule": "constant", "warmup": 0, "schedule_steps": None},
+    **{"projection": 0, "input_dropout": 0.0, "variational": False, "weight_dropout": 0.0, "zoneout": 0.0},
+}
 """Options that the first version had not: what its runs did."""
 MAY_CHANGE = ("steps", "text")
 """The options that may differ when a run is resumed. The text may have moved: what it says is compared by its hash."""
@@ -48,6 +56,12 @@ MAY_CHANGE = ("steps", "text")
 def of_new_run(given: dict[str, Any]) -> Options:
     """The options of a run that begins. Raises UserError if they contradict each other."""
     options = Options(**given)
+    if options.projection and options.cell != "lstm":
+        raise UserError(f"--projection is for --cell lstm; a {options.cell} has none")
+    if options.projection >= options.hidden:
+        raise UserError(f"--projection {options.projection} must be smaller than the {options.hidden} units")
+    if options.variational and not options.dropout + options.input_dropout:
+        raise UserError("--variational changes --dropout and --input-dropout; give one of them")
     length = options.schedule_steps or options.steps
     if options.schedule == "constant" and options.schedule_steps is not None:
         raise UserError("--schedule-steps needs a --schedule")

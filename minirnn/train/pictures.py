@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,11 +14,11 @@ from minirnn import viz
 from minirnn.io.atomic import atomic_write
 from minirnn.train.flow import row_names
 from minirnn.train.run import Training
-from minirnn.train.sample import filled, sample
+from minirnn.train.sample import BLANK, filled, sample
+from minirnn.train.units import PROPERTIES, entropy, most_telling, name_of, states_of
 from minirnn.user_error import user_mistakes
 
 ROWS = {"x": "embedded character", "h": "hidden state", "c": "cell state"}
-BLANK = "\u2588"
 SEARCHED = 10_000
 """The characters of the validation text among which a lively place is looked for."""
 FILLED = 800
@@ -26,6 +27,10 @@ PRIME = 200
 """At most so many characters are read before the sample."""
 WARM_UP, SHOWN = 200, 60
 """The characters that are read before the picture of the gates, and those that are shown in it."""
+PIECES, PIECE, SKIPPED = 8, 600, 120
+"""Where units are listened to: so many pieces of text, of so many characters each, the first of which are not shown."""
+BLOCK_NAMES = {"lstm": {"n": "ci"}, "gru": {"z": "u", "n": "c"}}
+"""The names that LSTMBlockCell and GRUBlockCell have for gates of the CudnnRNN ops."""
 
 
 def draw_all(folder: Path, training: Training) -> str:
@@ -37,11 +42,12 @@ def draw_all(folder: Path, training: Training) -> str:
     with user_mistakes(), atomic_write(folder / "sample.txt") as file:
         file.write(text)
     with matplotlib.rc_context(cast(Any, viz.style)):
-        for name, draw in (("loss.png", loss), ("gradient_flow.png", gradient_flow), ("gates.png", gates)):
+        for names, draw in DRAWN.items():
             picture = draw(training)
-            if picture is not None:
-                with user_mistakes():
-                    viz.save(picture, folder / name)
+            for name in names:
+                if picture is not None:
+                    with user_mistakes():
+                        viz.save(picture, folder / name)
     return written
 
 
@@ -108,29 +114,54 @@ def gradient_flow(training: Training) -> viz.Picture:
     return picture
 
 
+def units(training: Training) -> viz.ColoredText:
+    """A piece of the validation text, colored by the units that tell most about it."""
+    length = min(PIECE, len(training.validation_ids))
+    count = min(PIECES, len(training.validation_ids) // length)
+    ids = training.validation_ids[: count * length].reshape(count, length).T  # (T, B)
+    text = [training.vocabulary.decode(piece) for piece in ids.T]
+    model = training.model_on_cpu()
+    states = states_of(model, ids)
+    found = most_telling(states, text)
+    piece = max(range(count), key=lambda b: sum(entropy(of(text[b])) for of in PROPERTIES.values()))
+    first = text[piece].find("\n", SKIPPED, length // 2) + 1 or min(SKIPPED, length // 2)  # the beginning of a line
+    labels = []
+    for one in found:
+        told = f" tells {one.what}: {one.bits:.2f} of {one.of:.2f} bits" if one.what else ""
+        labels.append(f"{'c' if training.options.cell == 'lstm' else 'h'} of {name_of(model, one.unit)}{told}")
+    shown = states[first:, piece][:, [one.unit for one in found]]
+    return viz.colored_text(shown, text[piece][first:], labels=labels)
+
+
 def gates(training: Training) -> viz.Picture:
-    """What the gates do while the model reads a piece of the validation text, given below the curves."""
+    """What the gates of each unit do while the model reads a piece of the validation text."""
     start = lively(training)
     ids = training.validation_ids[max(0, start - WARM_UP) : start + SHOWN]
+    cell, model = training.options.cell, training.model
     with mr.no_grad():
-        seen = training.model.trace(ids[:, None], training.model.zero_state(1))
-    D = training.model.recurrent.net.D
+        seen = model.trace(ids[:, None], model.zero_state(1))
+    D = model.recurrent.net.D
     top = seen.gates[-D][-SHOWN:]  # the last layer, reading forward
-    if training.options.cell == "rnn":
-        values = {"h": np.stack([h.numpy() for h in seen.h[-D][-SHOWN:]])}
+    if cell == "rnn":
+        values = {"h": np.stack([h.numpy()[0] for h in seen.h[-D][-SHOWN:]])}
     else:
-        values = {name: np.stack([gates[name].numpy() for gates in top]) for name in top[0]}
-    picture = viz.gate_activity(values, candidates=("n", "h"))
-    if training.options.cell == "rnn":
-        picture.figure.suptitle("No gates: the values of the hidden state (left), and how many are saturated (right)")
+        names = BLOCK_NAMES[cell]
+        values = {names.get(name, name): np.stack([of[name].numpy()[0] for of in top]) for name in top[0]}
     text = [visible(character) for character in training.vocabulary.decode(ids[-SHOWN:])]
-    for ax in picture.ax.flat:
-        ax.set_xticks(range(len(text)), text, fontsize=7, family="monospace")
-        ax.tick_params(axis="x", length=0)
-        ax.grid(axis="x", visible=False)
-    for ax in picture.ax[-1]:
-        ax.set_xlabel("character read (validation text)")
+    picture = viz.gate_map(values, text=text)
+    layer = " of the last layer" if training.options.layers > 1 else ""
+    what = "The hidden state" if cell == "rnn" else "The gates"
+    picture.figure.suptitle(f"{what}{layer} while the model reads, a row for each unit", fontweight="bold")
     return picture
+
+
+DRAWN: dict[tuple[str, ...], Callable[[Training], viz.Picture | None]] = {
+    ("loss.png",): loss,
+    ("gradient_flow.png",): gradient_flow,
+    ("units.png", "units.html"): units,
+    ("gates.png",): gates,
+}
+"""Files, and the function that draws what is in them."""
 
 
 def lively(training: Training) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -15,6 +17,8 @@ from typing import Any, Self
 
 PLAIN_EVERY = 100
 """Without a terminal, a line is printed after so many steps."""
+PLAIN_AFTER = 2.0
+"""Without a terminal, something is said about work without steps if it takes longer, in seconds."""
 
 
 class Interrupt:
@@ -52,6 +56,45 @@ class Interrupt:
             yield
         finally:
             self._at_once = False
+
+
+class Doing:
+    """``with Doing("drawing", quiet):`` says what is being done, as long as it is.
+
+    On a terminal a sign turns on stderr, and goes away at the end. Elsewhere one line is printed, if it takes long.
+    """
+
+    def __init__(self, what: str, quiet: bool, patience: float = PLAIN_AFTER) -> None:
+        self.what, self.quiet, self.patience = what, quiet, patience
+        self.terminal = sys.stderr.isatty()
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self._turn if self.terminal else self._say, daemon=True)
+
+    def _turn(self) -> None:
+        width = 0
+        for sign in itertools.cycle("|/-\\"):
+            text = f"{sign} {self.what}"[: max(shutil.get_terminal_size().columns - 1, 10)]
+            width = len(text)
+            sys.stderr.write(f"\r{text}")
+            sys.stderr.flush()
+            if self.done.wait(0.1):
+                break
+        sys.stderr.write(f"\r{' ' * width}\r")  # no escape sequence: a dumb terminal would show it
+        sys.stderr.flush()
+
+    def _say(self) -> None:
+        if not self.done.wait(self.patience):
+            print(f"{self.what} ...", flush=True)
+
+    def __enter__(self) -> Self:
+        if not self.quiet:
+            self.thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.done.set()
+        if not self.quiet:
+            self.thread.join()
 
 
 class Progress:

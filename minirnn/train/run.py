@@ -7,10 +7,9 @@ threads: another order of summation rounds in another way).
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import math
-from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,10 @@ from minirnn.ops import cross_entropy
 from minirnn.train.flow import gradient_norms
 from minirnn.train.model import CharModel, State, blanked, detached
 from minirnn.train.options import Options
+from minirnn.train.saved import KIND
 from minirnn.train.schedule import Schedule, optimizer_of
 from minirnn.user_error import UserError, user_mistakes
 
-KIND = "minirnn train"
 COLUMNS = ("step", "loss", "gradient_norm", "validation_loss")
 """The columns of metrics.jsonl."""
 LOG_EVERY, VALIDATE_EVERY = 10, 100
@@ -70,7 +69,7 @@ class Training:
 
         mr.manual_seed(options.seed)
         o = options
-        self.model = CharModel(o.cell, V, o.hidden, o.layers, o.dropout, o.bidirectional, o.device)
+        self.model = CharModel.of(o, V)
         self.optimizer = optimizer_of(o.optimizer, self.model.parameters(), o.lr)
         self.schedule = Schedule(o.schedule, self.optimizer, o.lr, o.warmup, o.schedule_steps or o.steps)
         self.state: State = self.model.zero_state(B)
@@ -160,6 +159,10 @@ class Training:
         given[self.loss_at] = len(self.vocabulary)
         return gradient_norms(self.model, given, x[self.loss_at], self.loss_at)
 
+    def model_on_cpu(self) -> CharModel:
+        """A copy of the model as it is now, for looking into it where single steps cost least; without dropout."""
+        return deepcopy(self.model).to("cpu").eval()
+
     def diverged(self, what: str) -> str:
         return f"training stopped after {self.step} steps: {what}; --lr {self.options.lr} is likely too large"
 
@@ -218,29 +221,6 @@ class Training:
         self.first_norms = arrays["first_norms"]
         self.step = metadata["step"]
         set_random_state(metadata["random"])
-
-
-def read_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The content of a checkpoint of this command. Raises UserError for any other file."""
-    with user_mistakes():
-        arrays, metadata = checkpoint.load(path)
-    if metadata.get("kind") != KIND:
-        raise UserError(f"checkpoint {str(path)!r}: not written by minirnn train")
-    return arrays, metadata
-
-
-@contextlib.contextmanager
-def damages(path: Path) -> Iterator[None]:
-    """Inside this block, an entry of a checkpoint that is missing or does not fit becomes a UserError."""
-    try:
-        yield
-    except UserError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise UserError(
-            f"checkpoint {str(path)!r}: {type(error).__name__}: {error}\n"
-            "damaged, or written by another version of minirnn"
-        ) from error
 
 
 def hash_of(text: str) -> str:

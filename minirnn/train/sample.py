@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import numpy as np
 
 import minirnn as mr
@@ -10,39 +15,74 @@ from minirnn.train.model import CharModel, blanked
 LENGTH = 800
 TEMPERATURE = 0.7
 """Below 1, likely characters are preferred: fewer slips, less variety."""
+BLANK = "\u2588"
+"""How a blank is shown, and how a user writes one."""
 
 
-def sample(model: CharModel, prime: np.ndarray, length: int = LENGTH, seed: int = 0) -> np.ndarray:
-    """Let a model of one direction read `prime` and go on.
+def characters(model: CharModel, prime: Any, temperature: float = TEMPERATURE, seed: int = 0) -> Iterator[int]:
+    """Let a model of one direction read `prime` and go on, without end, one character at a time.
 
-    Each character is drawn from softmax(scores / TEMPERATURE) and read by the model in its turn. The random numbers are
-    a stream of their own, so that a sample does not disturb the training.
+    Each character is drawn from softmax(scores / temperature), and the model reads it in its turn. The random numbers
+    are a stream of their own, so that a sample does not disturb the training.
 
     Parameters
     ----------
     prime : (N,) ids, N at least 1
+    temperature : float
+        0 takes the likeliest character each time; 1 draws as the model believes; above 1 it dares more.
 
-    Returns
-    -------
-    ndarray, (length,) ids
+    Yields
+    ------
+    int
+        The id of the next character.
     """
     rng = np.random.Generator(np.random.Philox(seed))
-    ids: list[int] = []
-    with mr.no_grad():
-        scores, state = model(np.asarray(prime)[:, None], model.zero_state(1))
-        for _ in range(length):
-            z = scores.numpy()[-1, 0].astype(np.float64) / TEMPERATURE
-            p = np.exp(z - z.max())
-            ids.append(int(rng.choice(len(p), p=p / p.sum())))
-            scores, state = model(np.array([ids[-1:]]), state)
-    return np.array(ids)
+    ids, state = np.asarray(prime)[:, None], model.zero_state(1)
+    while True:
+        with at_work(model):
+            scores, state = model(ids, state)
+        drawn = draw(scores.numpy()[-1, 0], temperature, rng)
+        yield drawn
+        ids = np.array([[drawn]])
+
+
+def draw(scores: np.ndarray, temperature: float, rng: np.random.Generator) -> int:
+    """One id, drawn from softmax(scores / temperature); the likeliest one if the temperature is 0."""
+    if temperature == 0:
+        return int(scores.argmax())
+    z = scores.astype(np.float64)
+    with np.errstate(over="ignore"):  # a tiny temperature: what is not the largest becomes -inf, and exp(-inf) is 0
+        p = np.exp((z - z.max()) / temperature)
+    return int(rng.choice(len(p), p=p / p.sum()))
+
+
+def sample(
+    model: CharModel, prime: Any, length: int = LENGTH, seed: int = 0, temperature: float = TEMPERATURE
+) -> np.ndarray:
+    """The first `length` ids of `characters`, (length,)."""
+    return np.fromiter(itertools.islice(characters(model, prime, temperature, seed), length), np.int64, length)
 
 
 def filled(model: CharModel, text: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Let a model of two directions fill in blanks: the text (N,) with blanks (id V), and with the likeliest ids."""
-    given, where = blanked(text[:, None], model.V, np.random.Generator(np.random.Philox(seed)))
-    with mr.no_grad():
-        scores, _ = model(given, model.zero_state(1))
-    answer = given.copy()
-    answer[where] = scores.numpy()[where].argmax(axis=-1)
-    return given[:, 0], answer[:, 0]
+    """Blank out some of the text (N,) and fill it in: the text with blanks (id V), and with the likeliest ids."""
+    given, _ = blanked(text[:, None], model.V, np.random.Generator(np.random.Philox(seed)))
+    return given[:, 0], fill_in(model, given[:, 0])
+
+
+def fill_in(model: CharModel, given: np.ndarray) -> np.ndarray:
+    """The ids (N,) with the likeliest one at each blank (id V); the model reads in two directions."""
+    with at_work(model):
+        scores, _ = model(given[:, None], model.zero_state(1))
+    return np.where(given == model.V, scores.numpy()[:, 0].argmax(axis=-1), given)
+
+
+@contextmanager
+def at_work(model: CharModel) -> Iterator[None]:
+    """Inside this block nothing is recorded, and the model is in evaluation: no dropout, no random numbers."""
+    training = model.training
+    model.eval()
+    try:
+        with mr.no_grad():
+            yield
+    finally:
+        model.train(training)

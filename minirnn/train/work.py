@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from minirnn import data, devices
+from minirnn import devices
 from minirnn.train import pictures
 from minirnn.train.folder import CHECKPOINT, MetricsFile, check, opened
 from minirnn.train.messages import command, introduction, result, say
-from minirnn.train.options import Options, of_new_run, resumed
-from minirnn.train.progress import Interrupt, Progress
-from minirnn.train.run import Training, damages, hash_of, read_checkpoint
+from minirnn.train.options import of_new_run, resumed
+from minirnn.train.progress import Doing, Interrupt, Progress
+from minirnn.train.run import Training, hash_of
+from minirnn.train.saved import damages, read_checkpoint, read_text
 from minirnn.user_error import UserError, user_mistakes
 
 SAVE_EVERY, SAVE_AFTER = 100, 30.0
@@ -25,7 +26,8 @@ def begin(folder: Path, given: dict[str, Any], quiet: bool) -> int:
     """Start a run with the options `given` and work on it; the exit status, as of `work`."""
     check(folder, resume=False)
     with enough_memory():
-        training = begun(given)
+        with Doing("reading the text, measuring gradients before the first step", quiet):
+            training = begun(given)
         with opened(folder):
             check(folder, resume=False)  # again, now that no other process can write there
             return work(training, folder, quiet)
@@ -35,7 +37,9 @@ def resume(folder: Path, given: dict[str, Any], quiet: bool) -> int:
     """Go on with the run in the folder and work on it; the exit status, as of `work`."""
     check(folder, resume=True)
     with enough_memory(), opened(folder):
-        return work(continued(folder / CHECKPOINT, given), folder, quiet)
+        with Doing("reading the checkpoint and the text", quiet):
+            training = continued(folder / CHECKPOINT, given)
+        return work(training, folder, quiet)
 
 
 @contextmanager
@@ -77,12 +81,6 @@ def continued(path: Path, given: dict[str, Any]) -> Training:
     return training
 
 
-def read_text(options: Options) -> str:
-    """The text that a run learns from."""
-    with user_mistakes():
-        return data.python_source_text() if options.text is None else data.read_text(options.text)
-
-
 def work(training: Training, folder: Path, quiet: bool) -> int:
     """Train, save, draw and tell. The exit status is 0 when all steps are done, 130 after Ctrl-C."""
     steps = training.options.steps
@@ -95,7 +93,7 @@ def work(training: Training, folder: Path, quiet: bool) -> int:
         if not finished:
             say(f"stopped after step {training.step} of {steps}, saved; to go on: {again}")
         try:
-            with interrupt.at_once():
+            with interrupt.at_once(), Doing("writing a sample, drawing pictures", quiet):
                 written = pictures.draw_all(folder, training)
         except KeyboardInterrupt:
             say(f"not all pictures are drawn; to draw them: {command(folder, '--resume')}")

@@ -21,7 +21,19 @@ def text(results: Sequence[Result], devices: dict[str, str]) -> str:
         width = max(len(op) for op, *_ in lines)
         shown = [f"{op:{width}}" + "".join(f"{field:>18}" for field in fields) for op, *fields in lines]
         blocks.append("\n".join([f"{device}: {devices[device]}", *shown]))
-    return "\n\n".join([*blocks, summary(results)])
+    return "\n\n".join([*blocks, *([legend(results)] if blocks else []), summary(results)])
+
+
+def legend(results: Sequence[Result]) -> str:
+    """What the entries and the columns of the tables mean."""
+    ways = ways_of([r for r in results if r.status != ABSENT])
+    return "\n".join(
+        [
+            "each entry: the worst error, as a part of what rounding may cause (above 1 it has failed; 0: exact),",
+            f"and in parentheses the number of comparisons; {DOES_NOT_APPLY}: there is no such comparison",
+            *(f"  {way:{max(map(len, ways))}}  {WAYS[way]}" for way in ways),
+        ]
+    )
 
 
 def table_of(rows: Sequence[Result]) -> list[list[str]]:

@@ -1,6 +1,7 @@
 """Pictures of training and of gradients. Every function returns a `Picture`; none shows a window."""
 
 from minirnn.viz.colors import signed_norm, style
+from minirnn.viz.gate_maps import gate_map
 from minirnn.viz.gates import gate_activity
 from minirnn.viz.gradients import gradient_flow
 from minirnn.viz.jacobians import jacobian_spectrum, state_jacobians
@@ -18,10 +19,12 @@ from minirnn.viz.shares import gradient_shares, per_step_gradients
 from minirnn.viz.tape.graph import tape_graph
 from minirnn.viz.tape.player import TapePlayer, tape_player
 from minirnn.viz.tape.svg import TapeDrawing, tape_svg
+from minirnn.viz.text_colors import ColoredText, colored_text
 from minirnn.viz.timing import timings
 from minirnn.viz.training import loss_curve
 
 __all__ = [
+    "ColoredText",
     "Picture",
     "TapeDrawing",
     "TapePlayer",
@@ -31,7 +34,9 @@ __all__ = [
     "bank_conflicts",
     "between_steps",
     "cell_paths",
+    "colored_text",
     "gate_activity",
+    "gate_map",
     "gradient_flow",
     "gradient_shares",
     "jacobian_spectrum",

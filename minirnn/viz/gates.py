@@ -62,13 +62,9 @@ def gate_activity(
     ValueError
         No gates, a shape that is not (T, B, H), different T, values outside the range, or axes not (G, 2).
     """
-    if not isinstance(gates, Mapping):
-        raise TypeError(
-            f"gate_activity: gates is a {type(gates).__name__}\n  expected a dict of (T, B, H) arrays by name"
-        )
-    if not gates:
-        raise ValueError("gate_activity: no gates\n  expected a dict of (T, B, H) arrays by name")
-    arrays = {name: _check_gate(name, values, name in candidates) for name, values in gates.items()}
+    arrays = {
+        name: _steps(values) for name, values in checked_gates("gate_activity", gates, candidates, ndim=3).items()
+    }
     lengths = {name: len(values) for name, values in arrays.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"gate_activity: the gates have {lengths} time steps\n  expected one T for all, in (T, B, H)")
@@ -85,19 +81,32 @@ def gate_activity(
     return Picture(grid, artists, data)
 
 
-def _check_gate(name: str, values: Any, candidate: bool) -> np.ndarray:
-    array = as_numbers("gate_activity", f"gates[{name!r}]", values, 3, "(T, B, H), T, B and H at least 1")
-    low, high = (-1, 1) if candidate else (0, 1)
-    outside = (array < low) | (array > high)
-    outside &= np.isfinite(array)
-    if outside.any():
-        cause = "a cell state, or values before their tanh?" if candidate else "a tanh? name it in candidates"
-        raise ValueError(
-            f"gate_activity: gates[{name!r}] has {array[outside][0]:g} in it\n  expected {low} .. {high}\n  {cause}"
-        )
-    # One NaN or infinity makes its whole time step NaN: then the curves have a gap there instead of a guess.
+def checked_gates(function: str, gates: Any, candidates: Collection[str], ndim: int) -> dict[str, np.ndarray]:
+    """The gates as float64, or an error: (T, B, H) if `ndim` is 3, (T, H) if it is 2."""
+    letters = "(T, B, H)" if ndim == 3 else "(T, H)"
+    if not isinstance(gates, Mapping):
+        raise TypeError(f"{function}: gates is a {type(gates).__name__}\n  expected a dict of {letters} arrays by name")
+    if not gates:
+        raise ValueError(f"{function}: no gates\n  expected a dict of {letters} arrays by name")
+    sizes = "T, B and H" if ndim == 3 else "T and H"
+    arrays = {}
+    for name, values in gates.items():
+        array = as_numbers(function, f"gates[{name!r}]", values, ndim, f"{letters}, {sizes} at least 1")
+        low, high = (-1, 1) if name in candidates else (0, 1)
+        outside = np.isfinite(array) & ((array < low) | (array > high))
+        if outside.any():
+            cause = "a cell state, or values before their tanh?" if low < 0 else "a tanh? name it in candidates"
+            raise ValueError(
+                f"{function}: gates[{name!r}] has {array[outside][0]:g} in it\n  expected {low} .. {high}\n  {cause}"
+            )
+        arrays[name] = array
+    return arrays
+
+
+def _steps(array: np.ndarray) -> np.ndarray:
+    """(T, B, H) -> (T, B*H). One NaN or infinity makes its whole step NaN: a gap in the curves instead of a guess."""
     array[~np.isfinite(array).all(axis=(1, 2))] = np.nan
-    return array.reshape(len(array), array[0].size)  # (T, B*H)
+    return array.reshape(len(array), array[0].size)
 
 
 def _grid(G: int, axes: Any) -> np.ndarray:

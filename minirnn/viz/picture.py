@@ -126,13 +126,13 @@ def as_series(function: str, name: str, values: Any, expected: str = "(T, ...)")
 
 
 def save(picture: Picture | Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> None:
-    """Write a picture to a PNG or SVG file: whole, or not at all.
+    """Write a picture to a PNG or SVG file: whole, or not at all. A `ColoredText` can become an HTML page, too.
 
     Parameters
     ----------
     picture : Picture or matplotlib Figure
     path : path
-        Ends in ``.png`` or ``.svg``.
+        Ends in ``.png`` or ``.svg``, or for a `ColoredText` in ``.html``.
     dpi : float
         Pixels per inch of a PNG.
 
@@ -147,9 +147,14 @@ def save(picture: Picture | Figure, path: str | os.PathLike[str], *, dpi: float 
     if not hasattr(figure, "savefig"):
         raise TypeError(f"save: picture is {type(picture).__name__}\n  expected a Picture or a Matplotlib Figure")
     ending = os.path.splitext(os.fspath(path))[1].lower()
-    if ending not in (".png", ".svg"):
-        raise ValueError(f"save: the path {os.fspath(path)!r} ends in {ending!r}\n  expected .png or .svg")
-    data = render(figure, ending[1:], dpi)
+    page = getattr(picture, "page", None)
+    if ending == ".html" and page is not None:
+        data = page().encode()
+    elif ending in (".png", ".svg"):
+        data = render(figure, ending[1:], dpi)
+    else:
+        more = "" if page is None else ", or .html"
+        raise ValueError(f"save: the path {os.fspath(path)!r} ends in {ending!r}\n  expected .png or .svg{more}")
     with atomic_write(path, "wb") as file:
         file.write(data)
 

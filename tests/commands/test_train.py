@@ -39,8 +39,9 @@ def test_a_run_learns_and_leaves_numbers_pictures_a_sample_and_a_checkpoint(
     assert lines[-1]["loss"] < 0.7 * entropy
 
     # pictures
-    for name in ("loss.png", "gradient_flow.png", "gates.png"):
+    for name in ("loss.png", "gradient_flow.png", "units.png", "gates.png"):
         assert (folder / name).read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert (folder / "units.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
     # sample
     sample = (folder / "sample.txt").read_text()

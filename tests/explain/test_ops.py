@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minirnn.cli import main
-from minirnn.explain.ops import explained
+from minirnn.explain.names import explained
 
 
 @pytest.mark.parametrize("op", explained())

@@ -26,7 +26,8 @@ from minirnn.train import work
 from minirnn.train.folder import CHECKPOINT, opened
 from minirnn.train.options import Options
 from minirnn.train.progress import Interrupt
-from minirnn.train.run import Training, read_checkpoint
+from minirnn.train.run import Training
+from minirnn.train.saved import read_checkpoint
 from minirnn.user_error import UserError
 
 HERE = Path(__file__).parent

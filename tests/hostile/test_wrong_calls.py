@@ -63,6 +63,7 @@ NO_WRONG_CALL = {
     "LSTMState",
     "Task",
     "Picture",
+    "ColoredText",
     "TapeDrawing",
     "available",
     "enable_grad",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
 import minirnn as mr
-from minirnn.train import run
+from minirnn.train import run, work
 from minirnn.train.folder import CHECKPOINT, FILES, opened
 from tests.train.runs import Train, complaint, lines_of, outcome, watch_losses
 
@@ -39,6 +40,30 @@ def test_an_output_folder_that_may_not_be_written_is_named(train: Train, capsys:
     Path("out").mkdir(mode=0o500)
     assert train("--steps", "1") == 2
     assert "Permission denied" in complaint(capsys)
+
+
+def test_an_output_place_is_tried_before_any_work_and_left_as_it_was(
+    train: Train, no_pictures: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_work(given: object) -> None:
+        raise AssertionError("work was begun")
+
+    monkeypatch.setattr(work, "begun", no_work)
+    for out, words in (("a" * 300, "File name too long"), ("/proc/new/deep", "/proc/new: ")):
+        assert train("--steps", "1", out=out) == 2
+        assert words in complaint(capsys)
+
+    with monkeypatch.context() as patch:  # a file system that is full, or read-only
+        patch.setattr(
+            tempfile, "TemporaryFile", lambda **_: (_ for _ in ()).throw(OSError(30, "Read-only file system"))
+        )
+        assert train("--steps", "1", out="one/two") == 2
+        assert "Read-only file system" in complaint(capsys)
+    assert not Path("one").exists()
+
+    with pytest.raises(AssertionError, match="work was begun"):
+        train("--steps", "1", out="one/two")
+    assert not Path("one").exists()
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -35,11 +36,32 @@ def test_the_pictures_show_what_was_measured(train: Train, monkeypatch: pytest.M
     assert (flow.data["norms"][:3] != flow.data["norms"][3:]).all()
 
     gates = pictures["gates.png"]
-    assert {key.partition(".")[0] for key in gates.data} == {"i", "f", "o", "n"}
-    assert gates.data["i.mean"].shape == (60,)
-    shown = "".join(label.get_text() for label in gates.ax[-1, 0].get_xticklabels())
+    assert set(gates.data) == {"i", "f", "o", "ci", "unit"}
+    assert gates.data["i"].shape == (7, 60)
+    shown = "".join(label.get_text() for label in gates.ax[-1].get_xticklabels())
     assert "the\u00b7" in shown
     assert "\u21b5" in shown
+
+    units = pictures["units.png"]
+    assert isinstance(units, viz.ColoredText) and pictures["units.html"] is units
+    (label,) = [ax.get_title(loc="left") for ax in units.ax]  # the text has lines, but neither quotes nor indentation
+    assert re.fullmatch(r"c of unit [0-6] tells the position in the line: \d\.\d\d of \d\.\d\d bits", label)
+
+
+@pytest.mark.parametrize(("cell", "names"), [("gru", {"r", "u", "c", "unit"}), ("rnn", {"h", "unit"})])
+def test_gates_have_the_names_of_the_block_ops(
+    cell: str, names: set[str], train: Train, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: dict[str, viz.Picture] = {}
+    monkeypatch.setattr(viz, "save", lambda picture, path: drawn.update({Path(path).name: picture}))
+    assert train("--steps", "2", "--cell", cell, "--layers", "2") == 0
+    assert set(drawn["gates.png"].data) == names
+    assert "h of unit" in drawn["units.html"].ax[0].get_title(loc="left")
+
+
+@pytest.mark.parametrize("more", [["--projection", "3"], ["--zoneout", "0.2", "--bidirectional"]])
+def test_every_model_is_drawn(more: list[str], train: Train) -> None:
+    assert train("--steps", "1", "--layers", "2", *more) == 0
 
 
 def test_the_picture_of_a_deep_model_has_a_row_for_each_layer_and_direction(

@@ -1,0 +1,37 @@
+"""Readers of numbers for `argparse`, which say what they expected."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+
+def whole(low: int, high: int | None = None) -> Callable[[str], int]:
+    """A reader of whole numbers from `low` to `high`."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = low - 1
+        if value < low or (high is not None and value > high):
+            limits = f"{low} or more" if high is None else f"{low} .. {high}"
+            raise argparse.ArgumentTypeError(f"got {text!r}, expected a whole number, {limits}")
+        return value
+
+    return read
+
+
+def real(fits: Callable[[float], bool], expected: str) -> Callable[[str], float]:
+    """A reader of numbers for which `fits` is true."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")  # which fits nowhere
+        if not fits(value):
+            raise argparse.ArgumentTypeError(f"got {text!r}, expected {expected}")
+        return value
+
+    return read

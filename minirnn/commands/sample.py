@@ -1,0 +1,109 @@
+"""``minirnn sample``: let a model that ``minirnn train`` made write text."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from minirnn.commands.arguments import real, whole
+from minirnn.data import CharVocabulary, train_validation_split
+from minirnn.messages import shown
+from minirnn.train.folder import CHECKPOINT
+from minirnn.train.messages import DEFAULT_OUT, for_this_terminal
+from minirnn.train.sample import BLANK, LENGTH, TEMPERATURE, characters, fill_in, filled
+from minirnn.train.saved import Trained, read_model, read_text
+from minirnn.user_error import UserError
+
+NAMED = 8
+"""So many unknown characters of a prompt are named."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    default = Path(DEFAULT_OUT, CHECKPOINT)
+    where = "what minirnn train wrote, or its folder (default: %(default)s)"
+    add("--checkpoint", type=Path, default=default, metavar="FILE", help=where)
+    both = f"; a model of both directions fills in each {BLANK}"
+    add("--prompt", default="", metavar="TEXT", help=f"text to go on with (default: the beginning of a line){both}")
+    wild = "0: always the likeliest character; 1: as the model believes; more: it dares more (default %(default)s)"
+    warm = real(lambda t: 0 <= t < float("inf"), "a number of 0 or more")
+    add("--temperature", type=warm, default=TEMPERATURE, metavar="X", help=wild)
+    add("--length", type=whole(1), default=LENGTH, metavar="N", help="characters to write (default %(default)s)")
+    add("--seed", type=whole(0), default=0, metavar="N", help="seed of the draws (default %(default)s)")
+    add("--device", metavar="NAME", help="where to compute (default: MINIRNN_DEVICE, else cpu)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the prompt and what the model makes of it to stdout, each character when it is drawn."""
+    path = args.checkpoint / CHECKPOINT if args.checkpoint.is_dir() else args.checkpoint
+    if not path.exists():
+        raise UserError(f"there is no checkpoint {path}; minirnn train makes one, --checkpoint FILE names another")
+    trained = read_model(path, args.device)
+    prompt = encoded(args.prompt, trained)
+    write = writer()
+    if trained.model.bidirectional:
+        write(blanks_filled(trained, prompt, args.length, args.seed))
+    else:
+        write(args.prompt)
+        prime = prompt if prompt.size else beginning(trained.vocabulary)
+        ids = characters(trained.model, prime, args.temperature, args.seed)
+        for number in itertools.islice(ids, args.length):
+            write(trained.vocabulary.characters[number])
+    write("\n")
+    return 0
+
+
+def encoded(prompt: str, trained: Trained) -> np.ndarray:
+    """The ids of a prompt. Raises UserError that names the characters that the model does not know."""
+    known = trained.vocabulary
+    blank = BLANK if trained.model.bidirectional and BLANK not in known.characters else ""
+    unknown = [c for c in dict.fromkeys(prompt) if c not in known.characters and c != blank]
+    if unknown:
+        names = ", ".join(f"{shown(c)} (U+{ord(c):04X})" for c in unknown[:NAMED])
+        more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
+        raise UserError(
+            f"--prompt has {names}{more}: not among the {len(known)} characters of the text that the model learned from"
+        )
+    return np.array([trained.model.V if c == blank else known.characters.index(c) for c in prompt], np.int64)
+
+
+def beginning(vocabulary: CharVocabulary) -> np.ndarray:
+    """What stands before the beginning of a line, (1,): the end of another; without lines a space, or any character."""
+    first = next((c for c in "\n " if c in vocabulary.characters), vocabulary.characters[0])
+    return vocabulary.encode(first)
+
+
+def blanks_filled(trained: Trained, prompt: np.ndarray, length: int, seed: int) -> str:
+    """What a model of two directions reads, and below it the same filled in.
+
+    It reads the prompt. Without blanks in it, some are made as in training; without a prompt it is the text that was
+    kept for validation.
+    """
+    model, vocabulary = trained.model, trained.vocabulary
+    if prompt.size and (prompt == model.V).any():
+        return vocabulary.decode(fill_in(model, prompt))
+    if not prompt.size:
+        text = read_text(trained.options)
+        try:
+            prompt = train_validation_split(vocabulary.encode(text))[1][:length]
+        except ValueError:
+            raise UserError("the text of the run was changed; give a --prompt to fill blanks in") from None
+    given, answer = filled(model, prompt, seed)
+    read = "".join(BLANK if number == model.V else vocabulary.characters[number] for number in given)
+    return f"{read}\n\n{vocabulary.decode(answer)}"
+
+
+def writer() -> Callable[[str], None]:
+    """A function that writes text at once; a terminal gets no characters that would control it, a file gets all."""
+    terminal = sys.stdout.isatty()
+
+    def write(text: str) -> None:
+        sys.stdout.write(for_this_terminal(text) if terminal else text)
+        sys.stdout.flush()
+
+    return write

@@ -1,0 +1,177 @@
+"""Which units of a trained model tell something about the text that a reader can see, too.
+
+A unit tells a property of the text if its state c_t says what the property is at step t. How much it says is the mutual
+information of the two, in bits:
+
+    I = sum_ab p(a, b) log2( p(a, b) / (p(a) p(b)) )        a: eighth of the unit's values, b: value of the property
+
+It is 0 if they are independent, and at most the entropy of the property: then the unit tells all of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+import minirnn as mr
+from minirnn.train.model import CharModel
+
+BINS = 8
+"""So many classes of equally many values are made of what a unit does."""
+LEAST = 0.05
+"""Bits. A property with less entropy hardly changes in the text."""
+QUOTES = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019", "\u00ab": "\u00bb", "\u201e": "\u201c"}
+"""What opens a quotation, and what closes it."""
+
+
+class Telling(NamedTuple):
+    """A unit, and what it tells."""
+
+    unit: int
+    """Among the units of all layers and directions, in their order."""
+    what: str
+    bits: float
+    """The mutual information."""
+    of: float
+    """The entropy of the property: there is no more to tell."""
+
+
+def indentation(text: str) -> np.ndarray:
+    """The white space at the beginning of the line, as far as it is read; (T,) int."""
+    depths = [len(m) for line in re.findall(r".*\n|.+", text) for m in _beginnings(line)]
+    return np.minimum(depths, 16)
+
+
+def _beginnings(line: str) -> list[str]:
+    lead = re.match(r"[ \t]*", line)
+    assert lead is not None
+    return [lead[0][: k + 1] for k in range(len(line))]
+
+
+def inside_quotes(text: str) -> np.ndarray:
+    """1 where a quotation is open after the character, else 0; (T,) int.
+
+    An apostrophe after a letter opens nothing. A quotation of three marks may have several lines, others have one.
+    """
+    found, close, k = [], "", 0
+    while k < len(text):
+        character = text[k]
+        triple = text[k : k + 3] if character in "\"'" and text[k : k + 3] == 3 * character else ""
+        step = 1
+        if close:
+            if text.startswith(close, k):
+                step, close = len(close), ""
+            elif character == "\\":
+                step = 2
+            elif character == "\n" and len(close) == 1:
+                close = ""
+        elif triple:
+            step, close = 3, triple
+        elif character in QUOTES and not (character in "'\u2018" and k and text[k - 1].isalnum()):
+            close = QUOTES[character]
+        found += [int(bool(close))] * step
+        k += step
+    return np.array(found[: len(text)])
+
+
+def position_in_line(text: str) -> np.ndarray:
+    """How many characters of the line are read, in tens; (T,) int."""
+    columns = [k for line in re.findall(r".*\n|.+", text) for k in range(len(line))]
+    return np.minimum(columns, 99) // 10
+
+
+def character_read(text: str) -> np.ndarray:
+    """The number of the character; (T,) int."""
+    return np.array([ord(character) for character in text])
+
+
+PROPERTIES: dict[str, Callable[[str], np.ndarray]] = {
+    "the indentation": indentation,
+    "whether a quotation is open": inside_quotes,
+    "the position in the line": position_in_line,
+}
+
+
+def entropy(values: np.ndarray) -> float:
+    """The entropy of whole numbers, in bits."""
+    p = np.unique(values, return_counts=True)[1] / values.size
+    return float(-(p * np.log2(p)).sum()) + 0.0
+
+
+def information(states: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The mutual information of each column of `states` (N, U) with the whole numbers `values` (N,), in bits; (U,).
+
+    By chance alone it comes out too large, by about ``(a - 1) (b - 1) / (2 N)`` nats for a and b classes (Miller 1955);
+    that is taken off.
+    """
+    names, b = np.unique(values, return_inverse=True)
+    N, B = len(values), len(names)
+    p_b = np.bincount(b, minlength=B) / N
+    found = np.zeros(states.shape[1])
+    for u in range(states.shape[1]):
+        limits = np.unique(np.quantile(states[:, u], np.arange(1, BINS) / BINS))
+        a = np.searchsorted(limits, states[:, u], side="right")
+        p = np.bincount(a * B + b, minlength=(len(limits) + 1) * B).reshape(-1, B) / N
+        p_a = p.sum(axis=1)
+        seen = p > 0
+        chance = (np.count_nonzero(p_a) - 1) * (B - 1) / (2 * N * np.log(2))
+        found[u] = (p[seen] * np.log2(p[seen] / np.outer(p_a, p_b)[seen])).sum() - chance
+    return np.maximum(found, 0.0)
+
+
+def most_telling(states: np.ndarray, text: list[str]) -> list[Telling]:
+    """For each property that changes in the text, the unit that tells the largest part of it; no unit twice.
+
+    Parameters
+    ----------
+    states : (T, B, U)
+        After each character of B pieces of text.
+    text : list of str
+        The B pieces, T characters each.
+    """
+    flat = states.transpose(1, 0, 2).reshape(-1, states.shape[2])  # piece after piece
+    values = {name: np.concatenate([of(piece) for piece in text]) for name, of in PROPERTIES.items()}
+    known = {name: entropy(v) for name, v in values.items()}
+    wanted = [name for name in values if known[name] >= LEAST]
+    if not wanted:  # a text without lines
+        values = {"the character read": np.concatenate([character_read(piece) for piece in text])}
+        known = {name: entropy(v) for name, v in values.items()}
+        wanted = [name for name in values if known[name] > 0]
+    bits = {name: information(flat, values[name]) for name in wanted}
+    found: list[Telling] = []
+    for name in sorted(wanted, key=lambda name: -bits[name].max() / known[name]):
+        free = [u for u in range(flat.shape[1]) if u not in {one.unit for one in found}]
+        if free:
+            unit = max(free, key=lambda u: float(bits[name][u]))
+            found.append(Telling(unit, name, float(bits[name][unit]), known[name]))
+    return found or [Telling(0, "", 0.0, 0.0)]
+
+
+def states_of(model: CharModel, ids: np.ndarray) -> np.ndarray:
+    """The states of all units after each character of ids (T, B): c of an LSTM, else h; (T, B, U) float32.
+
+    The units of a layer are neighbors; with two directions those of the reverse one follow, whose state at step t comes
+    from the characters after t.
+    """
+    state = model.zero_state(ids.shape[1])
+    with mr.no_grad():
+        if model.bidirectional:
+            seen = model.trace(ids, state)
+            layers = seen.c or seen.h
+            return np.concatenate([np.stack([t.numpy() for t in steps]) for steps in layers], axis=-1)
+        found = []
+        for row in ids:
+            _, state = model(row[None], state)
+            found.append(np.concatenate(list(state[-1].numpy()), axis=-1))  # (L, B, H) -> (B, L*H)
+    return np.stack(found)
+
+
+def name_of(model: CharModel, unit: int) -> str:
+    """Unit, layer and direction in words."""
+    net = model.recurrent.net
+    p, k = divmod(unit, net.H if len(model.state_names) == 2 else net.P)
+    layer = f" of layer {p // net.D}" if net.L > 1 else ""
+    return f"unit {k}{layer}" + (f", reading {('forward', 'backward')[p % net.D]}" if net.D > 1 else "")

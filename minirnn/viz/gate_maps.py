@@ -1,0 +1,93 @@
+"""The gates of every unit at every time step, as heat maps."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from minirnn.messages import shown
+from minirnn.viz.colors import SIGNS, SIZES
+from minirnn.viz.gates import CANDIDATES, MEANING, checked_gates
+from minirnn.viz.picture import Picture, check_grid, new_figure, whole_steps
+
+
+def gate_map(
+    gates: Mapping[str, Any],
+    *,
+    text: Sequence[str] | None = None,
+    order: str | None = None,
+    candidates: Collection[str] = CANDIDATES,
+    axes: Any | None = None,
+) -> Picture:
+    """Draw the value of each gate, one row a unit and one column a time step.
+
+    The units stand in the same order in all maps: by the mean over time of the gate `order`. So the units that keep
+    their state are neighbors, and it is seen at once what their other gates do.
+
+    Parameters
+    ----------
+    gates : mapping of str to array_like
+        Values of each gate after its sigmoid or tanh while one sequence is read, (T, H): ``{"i": ..., "f": ...}``.
+    text : sequence of str, optional
+        What was read at each of the T steps, for the axis: a str of T characters, or T words.
+    order : str, optional
+        The gate by whose mean the units are sorted, the largest at the top; by default the forget or update gate (f, u
+        or z) if there is one, else the first. "" leaves the units as they are.
+    candidates : collection of str
+        Which names are values of a tanh, from -1 to 1; all others are gates, from 0 to 1.
+    axes : array of Axes, optional
+        (G,) for G gates; None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``ax``: (G,). ``data``: (H, T) for each gate as drawn, and "unit" (H,), the unit of each row.
+
+    Raises
+    ------
+    ValueError
+        No gates, a shape that is not (T, H), different shapes, values outside the range, a text of another length, an
+        `order` that is none of the gates, or axes not (G,).
+    """
+    arrays = checked_gates("gate_map", gates, candidates, ndim=2)
+    T, H = next(iter(arrays.values())).shape
+    shapes = {name: values.shape for name, values in arrays.items()}
+    if len(set(shapes.values())) > 1:
+        raise ValueError(f"gate_map: the gates have the shapes {shapes}\n  expected one (T, H) for all")
+    if text is not None and len(text) != T:
+        raise ValueError(f"gate_map: text has {len(text)} characters\n  expected T = {T}, from gates (T, H) = {(T, H)}")
+    if order is None:
+        order = next((name for name in ("f", "u", "z") if name in arrays), next(iter(arrays)))
+    if order and order not in arrays:
+        raise ValueError(f"gate_map: order is {shown(order)}\n  expected one of {', '.join(arrays)}, or ''")
+    unit = np.argsort(-np.nan_to_num(arrays[order]).mean(axis=0), kind="stable") if order else np.arange(H)
+
+    grid = _grid(len(arrays), T, axes)
+    artists: dict[str, Any] = {}
+    data = {name: values.T[unit] for name, values in arrays.items()}  # (H, T)
+    for ax, (name, values) in zip(grid, data.items(), strict=True):
+        candidate = name in candidates
+        colors, low = (SIGNS, -1) if candidate else (SIZES, 0)
+        artists[name] = ax.imshow(values, cmap=colors, vmin=low, vmax=1, aspect="auto", interpolation="nearest")
+        ax.figure.colorbar(artists[name], ax=ax, pad=0.01, ticks=[low, 0, 1] if candidate else [0, 1])
+        ax.set_title(f"{name}: {MEANING[name]}" if name in MEANING else name)
+        ax.set_ylabel("unit")
+        ax.set_yticks([])
+        ax.grid(False)
+        if text is None:
+            whole_steps(ax)
+        else:
+            ax.set_xticks(range(T), list(text), fontsize=7, family="monospace")
+            ax.tick_params(axis="x", length=0)
+    order_said = f"; units sorted by the mean of {order}" if order else ""
+    grid[-1].set_xlabel(("time step t" if text is None else "character read") + order_said)
+    return Picture(grid, artists, data | {"unit": unit})
+
+
+def _grid(G: int, T: int, axes: Any) -> np.ndarray:
+    if axes is not None:
+        return check_grid("gate_map", axes, (G,), f"(G,) = ({G},), one for each gate")
+    figure = new_figure(max(7.0, 1.2 + 0.125 * min(T, 80)), 0.6 + 1.9 * G)
+    return figure.subplots(G, 1, squeeze=False)[:, 0]

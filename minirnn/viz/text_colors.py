@@ -1,0 +1,235 @@
+"""Text in which the background of each character shows what a unit of the network held after reading it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirnn.messages import shown
+from minirnn.viz.colors import SIGNS, signed_norm
+from minirnn.viz.picture import Picture, as_numbers, check_grid, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LONGEST = 10_000
+"""Characters. A picture of more would be several screens high, and slow to draw."""
+UNREADABLE = "#8c8c8c"  # the color of a state that is NaN or infinite
+CELL = 0.097, 0.19  # inches of a character: width, height
+STYLE = "font-family:ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.5"
+
+
+@dataclass(frozen=True, repr=False)
+class ColoredText(Picture):
+    """A `Picture` that is text, too: notebooks show it as HTML, and `minirnn.viz.save` writes it to ``.html``.
+
+    Attributes
+    ----------
+    html : str
+        The text as a piece of HTML, without script or image. Every character has its own background and the one of
+        black and white that is easier to read on it, so it does not matter whether the page around is light or dark.
+    """
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def page(self) -> str:
+        """A whole page with the text in it."""
+        head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        look = "<style>:root{color-scheme:light dark}body{margin:1.5rem auto;max-width:90ch;padding:0 1rem}</style>"
+        title = "<title>Text colored by the state of a network</title>"
+        return f'<!doctype html>\n<html lang="en"><head>{head}{title}{look}</head><body>\n{self.html}\n</body></html>\n'
+
+
+def colored_text(
+    states: Any,
+    text: str | Sequence[str],
+    *,
+    labels: str | Sequence[str] | None = None,
+    width: int = 80,
+    axes: Any | None = None,
+) -> ColoredText:
+    """Color each character of a text by the state of a unit: blue below zero, white at zero, red above.
+
+    A unit that has learned to count, or to remember that a quotation mark is open, shows it at a glance (Karpathy,
+    Johnson, Fei-Fei 2015, "Visualizing and Understanding Recurrent Networks"). The strongest color stands for the
+    unit's own largest absolute value in this text.
+
+    Parameters
+    ----------
+    states : array_like
+        (T,): the state of one unit after it has read each character, for an LSTM best its c_t. (T, U): of U units; the
+        text is shown once for each.
+    text : str, or sequence of str
+        The T characters, or T pieces of text such as words.
+    labels : str or sequence of str, optional
+        What stands above each text; "unit 0", "unit 1", ... by default, and nothing above a single one.
+    width : int
+        Characters in a line of the figure; longer lines go on in the next one. HTML lines are as wide as the page.
+    axes : array of Axes, optional
+        (U,); None makes a new figure.
+
+    Returns
+    -------
+    ColoredText
+        ``html``: the same as text. ``ax``: (U,). ``data``: states (T, U); row and column (T,), where the figure has
+        each character. ``artists``: "unit 0", ...: the meshes of colors.
+
+    Raises
+    ------
+    ValueError
+        Neither (T,) nor (T, U), no characters, more than 10,000, or another number of them than states.
+    TypeError
+        A text that is neither a str nor a sequence of them.
+
+    Examples
+    --------
+    >>> picture = colored_text([0.0, 1.0, 1.0, 0.0], '"hi"')
+    >>> save(picture, "quotes.html")  # doctest: +SKIP
+    """
+    pieces = _pieces(text)
+    try:
+        single = np.ndim(states) == 1
+    except ValueError:
+        single = False  # ragged: the check below says so
+    values = as_numbers(
+        "colored_text", "states", [states] if single else states, 2, "(T,), or (T, U) for U units, T and U at least 1"
+    )
+    values = values.T if single else values  # (T, U)
+    if len(values) != len(pieces):
+        raise ValueError(
+            f"colored_text: states has {len(values)} time steps, text has {len(pieces)} characters\n"
+            "  expected T of both: the state after reading each character"
+        )
+    names = _names(labels, values.shape[1])
+    if not isinstance(width, int) or width < 1:
+        raise ValueError(f"colored_text: width is {shown(width)}\n  expected a whole number, 1 or more")
+    row, column, lengths = _places(pieces, width)
+    grid = _grid(names, axes, rows=int(row[-1]) + 1, columns=int((column + lengths).max()))
+    artists, html = {}, []
+    for u, (ax, name) in enumerate(zip(grid, names, strict=True)):
+        colors, norm = _colors(values[:, u])
+        artists[f"unit {u}"] = _draw(ax, pieces, colors, (row, column, lengths), name)
+        _color_bar(ax, norm)
+        html.append(_html(pieces, values[:, u], colors, name, norm.vmax))
+    data = {"states": values, "row": row, "column": column}
+    return ColoredText(grid, artists, data, "\n".join(html))
+
+
+def _pieces(text: Any) -> list[str]:
+    if not isinstance(text, str) and not (isinstance(text, Sequence) and all(isinstance(piece, str) for piece in text)):
+        raise TypeError(f"colored_text: text is a {type(text).__name__}\n  expected text, or a list of characters")
+    if not 1 <= len(text) <= LONGEST:
+        raise ValueError(
+            f"colored_text: text has {len(text)} characters\n  expected 1 .. {LONGEST}, at which a picture can be read"
+        )
+    return list(text)
+
+
+def _names(labels: Any, U: int) -> list[str]:
+    if labels is None:
+        return [f"unit {u}" for u in range(U)] if U > 1 else [""]
+    names = [labels] if isinstance(labels, str) else list(labels)
+    if len(names) != U:
+        raise ValueError(f"colored_text: {len(names)} labels\n  expected {U}, one for each unit of states (T, U)")
+    return names
+
+
+def visible(character: str) -> str:
+    """A sign for a character that has no ink of its own; a space stays, since its background is seen."""
+    return {"\n": "\u21b5", "\t": "\u21e5"}.get(character, character if character.isprintable() else "\ufffd")
+
+
+def _places(pieces: list[str], width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row, first column and length of each piece; a line ends after its newline, or where it is full."""
+    places, row, column = [], 0, 0
+    for piece in pieces:
+        length = max(1, len(piece))
+        if column and column + length > width:
+            row, column = row + 1, 0
+        places.append((row, column, length))
+        column += length
+        if piece.endswith("\n"):
+            row, column = row + 1, 0
+    found = np.array(places)
+    return found[:, 0], found[:, 1], found[:, 2]
+
+
+def _colors(values: np.ndarray) -> tuple[np.ndarray, Any]:
+    """(T, 3), and the scale they follow."""
+    import matplotlib
+
+    norm = signed_norm(values)
+    finite = np.isfinite(values)
+    colors = matplotlib.colormaps[SIGNS](norm(np.where(finite, values, 0.0)))[:, :3]
+    colors[~finite] = matplotlib.colors.to_rgb(UNREADABLE)
+    return colors, norm
+
+
+def _ink(color: np.ndarray) -> str:
+    """Black or white: whichever has the higher contrast on a color, by the luminance of WCAG 2."""
+    linear = np.where(color <= 0.04045, color / 12.92, ((color + 0.055) / 1.055) ** 2.4)
+    luminance = float(linear @ [0.2126, 0.7152, 0.0722])
+    return "#000000" if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) else "#ffffff"
+
+
+def _grid(names: list[str], axes: Any, rows: int, columns: int) -> np.ndarray:
+    U = len(names)
+    if axes is not None:
+        return check_grid("colored_text", axes, (U,), f"(U,) = ({U},), one for each unit")
+    size = max(columns, 40) * CELL[0] + 0.7, U * (rows * CELL[1] + 0.3 * any(names)) + 0.1
+    return new_figure(*size).subplots(U, 1, squeeze=False)[:, 0]
+
+
+def _draw(ax: Axes, pieces: list[str], colors: np.ndarray, places: tuple[np.ndarray, ...], name: str) -> Any:
+    """Color the cells of the text, and write it over them."""
+    from matplotlib.collections import PolyCollection
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    font = FontProperties(family=["DejaVu Sans Mono"], size=8.5)
+    drawn = get_font(findfont(font)).get_charmap()
+    row, column, length = places
+    right, below = column + length, row + 1
+    corners = np.stack([[column, row], [right, row], [right, below], [column, below]])  # (4, 2, T)
+    cells = ax.add_collection(PolyCollection(list(corners.transpose(2, 0, 1)), facecolors=colors, edgecolors="none"))
+    for piece, color, r, c in zip(pieces, colors, row, column, strict=True):
+        ink = _ink(color)
+        for k, character in enumerate(piece):
+            sign = visible(character)
+            if sign != " ":
+                sign = sign if ord(sign) in drawn else "\ufffd"
+                where = ax.text(c + k + 0.5, r + 0.5, sign, color=ink, font=font, ha="center", va="center")
+                where.set_in_layout(False)  # it lies inside the cells; to measure each one would take seconds
+                where.set_parse_math(False)  # a dollar is a dollar
+    ax.set_xlim(0, max(int(right.max()), 40))
+    ax.set_ylim(int(below.max()), 0)
+    ax.set_axis_off()
+    ax.set_title(name)
+    return cells
+
+
+def _color_bar(ax: Axes, norm: Any) -> None:
+    from matplotlib.cm import ScalarMappable
+
+    bar = ax.figure.colorbar(ScalarMappable(norm, SIGNS), ax=ax, pad=0.01, aspect=30, fraction=0.03)
+    bar.set_ticks([norm.vmin, 0, norm.vmax], labels=[f"{norm.vmin:.2g}", "0", f"{norm.vmax:.2g}"])
+    bar.outline.set_visible(False)
+
+
+def _html(pieces: list[str], values: np.ndarray, colors: np.ndarray, name: str, largest: float) -> str:
+    scale = f"blue: {-largest:.2g}, white: 0, red: {largest:.2g}"
+    heading = f'<div style="margin:.8em 0 .2em"><b>{escape(name)}</b> <small>{scale}</small></div>'
+    cells = []
+    for piece, value, color in zip(pieces, values, colors, strict=True):
+        background = "#" + "".join(f"{round(255 * part):02x}" for part in color)
+        look = f"background:{background};color:{_ink(color)}"
+        sign = escape("".join(map(visible, piece)))
+        cells.append(f'<span style="{look}" title="{value:.3g}">{sign}</span>' + "\n" * piece.endswith("\n"))
+    about = escape(f"{name or 'text'}; the background of each character is its value, {scale}")
+    return f'{heading}<div role="img" aria-label="{about}" style="{STYLE}">{"".join(cells)}</div>'

@@ -1,0 +1,56 @@
+"""A primitive is explained by its node, its derivative, and what computes it."""
+
+from __future__ import annotations
+
+import pytest
+
+from minirnn import ops
+from minirnn.cli import main
+from minirnn.devices.base import PRIMITIVES
+from minirnn.explain.names import primitives
+from minirnn.explain.primitives import cuda_places, parts_of, primitive_lines
+
+
+@pytest.mark.parametrize("op", primitives())
+def test_every_primitive_is_explained(op: str) -> None:
+    lines = "\n".join(primitive_lines(op))
+    assert f"== {op}: formulas (minirnn/ops/primitives/" in lines
+    assert f"\n{op}(\n" in lines
+    assert "== where it is computed\n" in lines
+
+
+@pytest.mark.parametrize(
+    ("op", "node", "asked"),
+    [
+        ("tanh", "Tanh", "tanh"),
+        ("matmul", "Matmul", "matmul"),
+        ("softmax", "Softmax", "softmax"),
+        ("sum", "Sum", "sum"),
+        ("where", "Where", "where"),
+        ("concat", "Concat", "concatenate"),
+        ("put_add", "PutAdd", "scatter_add"),
+    ],
+)
+def test_the_node_and_the_primitive_of_the_device_are_those_of_the_op(op: str, node: str, asked: str) -> None:
+    nodes, found, _ = parts_of(getattr(ops, op))
+    assert [kind.__name__ for kind in nodes] == [node]
+    assert found == [asked]
+
+
+def test_what_is_composed_says_of_what() -> None:
+    assert parts_of(ops.mm)[2] == ["matmul"]
+    assert "composed of where" in "\n".join(primitive_lines("masked_fill"))
+
+
+def test_tanh_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "Tanh", "--source"]) == 0
+    out = capsys.readouterr().out
+    assert "Tanh: y = tanh(x)      dx = dy * (1 - y * y)" in out
+    assert "        return (dy * (1 - y * y),)" in out
+    assert "    NumPy  numpy.tanh\n    CUDA   minirnn/devices/cuda/kernels/primitives/functions.cu:" in out
+    assert "def tanh(x: Any) -> Tensor:" in out
+
+
+def test_most_primitives_of_a_device_have_a_line_of_cuda() -> None:
+    without = {name for name in PRIMITIVES if not list(cuda_places(name))}
+    assert {"exp", "add", "where", "clip", "matmul"}.isdisjoint(without)
