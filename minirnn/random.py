@@ -49,6 +49,14 @@ def generator() -> np.random.Generator:
     return _state.generator
 
 
+def stream(seed: int, *numbers: int) -> Any:
+    """The beginning of a stream that belongs to `seed` and `numbers` (which shard, which step, ...), for `replayed`.
+
+    It is the same wherever it is asked for, and shares nothing with those of other numbers.
+    """
+    return np.random.Philox(np.random.SeedSequence(seed, spawn_key=numbers)).state
+
+
 @contextmanager
 def replayed(state: Any) -> Iterator[None]:
     """Inside, this thread draws from a stream at `state` (a ``generator().bit_generator.state``); then from its own."""

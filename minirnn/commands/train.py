@@ -10,8 +10,10 @@ from minirnn.commands.arguments import real, whole
 from minirnn.train.messages import DEFAULT_OUT
 from minirnn.train.model import CELLS
 from minirnn.train.options import LARGEST_LAYER, NAMES, Options
+from minirnn.train.ranks import is_first
 from minirnn.train.schedule import OPTIMIZERS, SCHEDULES
 from minirnn.train.work import begin, resume
+from minirnn.user_error import UserError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--warmup", type=whole(0), metavar="N", help=f"steps in which the step size rises (default {d.warmup})")
     end = "where the schedule ends (default: the --steps of a new run)"
     add("--schedule-steps", type=whole(1), metavar="N", help=end)
+    shared = "cut batches into N equal shards, for the ranks of `mpiexec -n P minirnn train`; same bits for all P"
+    add("--shards", type=whole(1), metavar="N", help=shared)
     add("--out", type=Path, default=Path(DEFAULT_OUT), metavar="FOLDER", help="default: %(default)s/")
     add("--resume", action="store_true", help="continue the run in the folder, exactly")
     add("--quiet", action="store_true", help="no progress, only the result")
@@ -55,4 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Train, then draw. The exit status is 0 when all steps are done, 130 after Ctrl-C."""
     given = {name: getattr(args, name) for name in NAMES if getattr(args, name) is not None}
-    return (resume if args.resume else begin)(args.out, given, args.quiet)
+    try:
+        return (resume if args.resume else begin)(args.out, given, args.quiet)
+    except UserError:
+        if is_first():
+            raise
+        return 2  # all ranks have it, and one says it

@@ -63,7 +63,9 @@ def save(path: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: dict
         raise ValueError(
             "checkpoint: metadata is nested too deeply\n  expected no list or dict inside itself"
         ) from None
-    data = to_safetensors({name: _storable(name, a) for name, a in arrays.items()}, metadata=own_entries(metadata))
+    data = _in_order(
+        to_safetensors({name: _storable(name, a) for name, a in arrays.items()}, metadata=own_entries(metadata))
+    )
     size = _header_size(data)
     if size > _LARGEST_HEADER:
         raise ValueError(
@@ -73,6 +75,20 @@ def save(path: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: dict
         )
     with atomic_write(path, "wb") as file:
         file.write(data)
+
+
+def _in_order(data: bytes) -> bytes:
+    """The same file with the entries of its header in order: safetensors leaves that to chance.
+
+    So equal contents are equal bytes. A header is its length in 8 bytes and a JSON text, padded to a multiple of 8.
+    """
+    size = _header_size(data)
+    header = json.loads(data[8 : 8 + size])
+    own = header.pop("__metadata__")
+    text = json.dumps({"__metadata__": dict(sorted(own.items())), **header}, separators=(",", ":"), ensure_ascii=False)
+    encoded = text.encode()
+    encoded += b" " * (-len(encoded) % 8)
+    return len(encoded).to_bytes(8, "little") + encoded + data[8 + size :]
 
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -126,7 +142,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str,
 
 def own_entries(metadata: Mapping[str, Any]) -> dict[str, str]:
     """The two entries that minirnn puts into the metadata of a safetensors file."""
-    return {_VERSION_KEY: FORMAT_VERSION, _METADATA_KEY: json.dumps(dict(metadata))}
+    return {_VERSION_KEY: FORMAT_VERSION, _METADATA_KEY: json.dumps(dict(metadata), sort_keys=True)}
 
 
 def first_line(error: BaseException) -> str:

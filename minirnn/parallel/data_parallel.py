@@ -122,6 +122,8 @@ class DistributedDataParallel(Module):
         named = [(key, p) for key, p in module.named_parameters() if p.requires_grad]
         if not named:
             raise ValueError(f"{name}: no parameter of the module requires gradients\n  expected something to train")
+        if any(isinstance(hook, _Arrival) for _, p in named for hook in p.hooks or ()):
+            raise ValueError(f"{name}: the module is in another one already\n  expected one: both would send")
         self._sent = _Trained([p for _, p in named])
         self._make_equal(named)
         self._buckets = in_buckets(self._sent.parameters, check.integer(name, "bucket_bytes", bucket_bytes, 1))

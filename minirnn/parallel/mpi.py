@@ -53,6 +53,9 @@ class Mpi:
         self.MPI = MPI
         self.comm = MPI.COMM_WORLD.Dup()  # its own, so that messages of user code cannot be taken for ours
         self.rank, self.size = self.comm.rank, self.comm.size
+        here = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
+        self.local_rank = here.rank
+        here.Free()
         sys.excepthook = self._excepthook
 
     def all_gather(self, value: Any) -> list[Any]:

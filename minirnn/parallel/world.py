@@ -31,6 +31,8 @@ class World:
     ----------
     rank, size : int
         Which of them this one is, 0 .. size-1, and how many there are.
+    local_rank : int
+        Which of the ranks on its machine this one is.
     communicator : Communicator
         What carries the messages.
     """
@@ -38,6 +40,7 @@ class World:
     def __init__(self, communicator: Communicator | None = None) -> None:
         self.communicator: Communicator = Alone() if communicator is None else communicator
         self.rank, self.size = self.communicator.rank, self.communicator.size
+        self.local_rank = int(getattr(self.communicator, "local_rank", 0))
         self._start = time.perf_counter()
 
     def rows(self, B: int, unit: int = 1) -> slice:

@@ -38,6 +38,8 @@ class Options:
     warmup: int = 0
     schedule_steps: int | None = None
     """Where the schedule ends; None stands for the `steps` that the run began with."""
+    shards: int = 0
+    """Into how many parts a batch is cut, which several ranks may share; 0: it is computed whole."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -47,6 +49,7 @@ NAMES = tuple(field.name for field in fields(Options))
 ADDED: dict[str, Any] = {
     **{"optimizer": "adam", "schedule": "constant", "warmup": 0, "schedule_steps": None},
     **{"projection": 0, "input_dropout": 0.0, "variational": False, "weight_dropout": 0.0, "zoneout": 0.0},
+    "shards": 0,
 }
 """Options that the first version had not: what its runs did."""
 MAY_CHANGE = ("steps", "text")

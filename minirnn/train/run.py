@@ -20,11 +20,13 @@ from minirnn import data, optim, random
 from minirnn._version import __version__
 from minirnn.io import checkpoint
 from minirnn.ops import cross_entropy
+from minirnn.parallel import World
 from minirnn.train.flow import gradient_norms
 from minirnn.train.model import CharModel, State, blanked, detached
 from minirnn.train.options import Options
 from minirnn.train.saved import KIND
 from minirnn.train.schedule import Schedule, optimizer_of
+from minirnn.train.shards import Shards
 from minirnn.user_error import UserError, user_mistakes
 
 COLUMNS = ("step", "loss", "gradient_norm", "validation_loss")
@@ -47,6 +49,8 @@ class Training:
         The lines of metrics.jsonl: `COLUMNS`, None where there is no value.
     first_norms : ndarray
         `gradient_norms` before the first step.
+    world : World
+        The ranks that share its batches; metrics and validation are the work of rank 0.
     """
 
     def __init__(self, options: Options, text: str) -> None:
@@ -77,13 +81,28 @@ class Training:
         self.losses: list[float] = []  # those of the steps after the last line
         self.lines: list[dict[str, float | None]] = []
         self.first_norms = np.zeros((0, 0))
+        self.world = World()
+        self.shards: Shards | None = None  # until `share`
 
     # ---- work
+
+    def share(self, world: World) -> None:
+        """From now on compute batches in shards, if the options say so, together with the other ranks."""
+        if self.options.shards:
+            self.world, self.shards = world, Shards(self, world)
+            self.shards.take_state([t.numpy() for t in self.state], self.options.device)
 
     def start(self) -> None:
         """Measure what is known before the first step."""
         self.first_norms = self.gradient_norms()
         self.add_line(None, None)
+
+    def stopping(self, wish: bool) -> bool:
+        """Whether to stop: here at a `wish`, on several ranks after the next step, all after the same one."""
+        if self.shards is None or self.world.size == 1:
+            return wish
+        self.shards.parallel.stop = wish
+        return self.shards.parallel.stopping
 
     def advance(self) -> None:
         """Do one step, and make a line of metrics if one is due.
@@ -93,34 +112,52 @@ class Training:
         UserError
             If the loss or the gradient is not finite.
         """
+        if self.options.shards and self.shards is None:
+            self.share(self.world)
         if self.batches.at_start or self.model.bidirectional:  # the reverse direction knows nothing of what comes later
-            self.state = self.model.zero_state(self.options.batch)
+            self.forget()
         x, y = next(self.batches)
         with np.errstate(all="ignore"):  # what overflows is found in the loss and in the gradient's norm
-            loss, state = self.loss(x, y, self.state, random.generator())
             self.optimizer.zero_grad()
-            loss.backward()
+            value = self.backward(x, y) if self.shards is None else self.shards.backward(x, y)
             norm = optim.clip_grad_norm_(self.optimizer.parameters, CLIP)
-            value = loss.item()
             if not (math.isfinite(value) and math.isfinite(norm)):
                 raise UserError(self.diverged(f"the loss is {value}, the norm of its gradient {norm}"))
             self.optimizer.step()
         self.schedule.step()
-        self.state = detached(state)
         self.step += 1
         self.losses.append(value)
         if self.step % LOG_EVERY == 0:
-            self.add_line(sum(self.losses) / len(self.losses), norm)
+            if self.world.rank == 0:
+                self.add_line(sum(self.losses) / len(self.losses), norm)
             self.losses = []
 
-    def loss(self, x: np.ndarray, y: np.ndarray, state: State, rng: np.random.Generator) -> tuple[mr.Tensor, State]:
-        """The mean loss of a batch, of the characters y or of blanks in x that `rng` draws, and the state after it."""
+    def forget(self) -> None:
+        """Begin all streams of text anew."""
+        if self.shards is None:
+            self.state = self.model.zero_state(self.options.batch)
+        else:
+            self.shards.forget()
+
+    def backward(self, x: np.ndarray, y: np.ndarray) -> float:
+        """The gradient of the mean loss of the batch (T, B), in ``p.grad``; that loss."""
+        loss, state, _ = self.loss(x, y, self.state, random.generator())
+        loss.backward()
+        self.state = detached(state)
+        return loss.item()
+
+    def loss(
+        self, x: np.ndarray, y: np.ndarray, state: State, rng: np.random.Generator
+    ) -> tuple[mr.Tensor, State, int]:
+        """The mean loss of a batch, of the characters y or of blanks in x that `rng` draws; the state after it; of how
+        many characters it is the mean.
+        """
         if not self.model.bidirectional:
             scores, state = self.model(x, state)
-            return cross_entropy(scores, y), state
+            return cross_entropy(scores, y), state, y.size
         given, where = blanked(x, len(self.vocabulary), rng)
         scores, state = self.model(given, state)
-        return cross_entropy(scores[where], x[where]), state
+        return cross_entropy(scores[where], x[where]), state, len(where[0])
 
     def add_line(self, loss: float | None, norm: float | None) -> None:
         """Add a line to the metrics, every `VALIDATE_EVERY` steps with a validation loss."""
@@ -139,7 +176,7 @@ class Training:
             for x, y in self.validation.one_pass():
                 if len(losses) == VALIDATION_BATCHES:
                     break
-                loss, state = self.loss(x, y, zero if self.model.bidirectional else state, rng)
+                loss, state, _ = self.loss(x, y, zero if self.model.bidirectional else state, rng)
                 losses.append(loss.item())
         self.model.train()
         return sum(losses) / len(losses)
@@ -169,7 +206,13 @@ class Training:
     # ---- to a checkpoint and back
 
     def save(self, path: Path) -> None:
-        """Write all of this, or nothing. Raises UserError if the parameters are not finite or the disk is full."""
+        """Write all of this, or nothing. Raises UserError if the parameters are not finite or the disk is full.
+
+        All ranks call it: states of the shards are collected, and rank 0 writes.
+        """
+        states = tuple(t.numpy() for t in self.state) if self.shards is None else self.shards.whole_state()
+        if self.world.rank:
+            return
         parameters = self.model.state_dict()
         if not all(np.isfinite(value).all() for value in parameters.values()):
             raise UserError(self.diverged("a parameter is not finite"))
@@ -178,7 +221,7 @@ class Training:
         arrays = {
             **{f"model.{name}": value for name, value in parameters.items()},
             **{f"optimizer.{name}": value for name, value in optimizer.items() if isinstance(value, np.ndarray)},
-            **{f"state.{name}": t.numpy() for name, t in zip(self.model.state_names, self.state, strict=True)},
+            **{f"state.{name}": a for name, a in zip(self.model.state_names, states, strict=True)},
             **{f"metrics.{name}": np.array(values, np.float64) for name, values in columns.items()},  # None: NaN
             "losses": np.array(self.losses, np.float64),
             "first_norms": self.first_norms,

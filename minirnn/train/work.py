@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from minirnn import devices
+from minirnn.parallel import World
 from minirnn.train import pictures
 from minirnn.train.folder import CHECKPOINT, MetricsFile, check, opened
 from minirnn.train.messages import command, introduction, result, say
 from minirnn.train.options import of_new_run, resumed
 from minirnn.train.progress import Doing, Interrupt, Progress
+from minirnn.train.ranks import check_shards, on_all, on_first, world_of_run
 from minirnn.train.run import Training, hash_of
 from minirnn.train.saved import damages, read_checkpoint, read_text
 from minirnn.user_error import UserError, user_mistakes
@@ -24,22 +28,36 @@ SAVE_EVERY, SAVE_AFTER = 100, 30.0
 
 def begin(folder: Path, given: dict[str, Any], quiet: bool) -> int:
     """Start a run with the options `given` and work on it; the exit status, as of `work`."""
-    check(folder, resume=False)
-    with enough_memory():
+    world = world_of_run()
+    quiet = quiet or world.rank > 0
+    on_first(world, lambda: check(folder, resume=False))
+    with enough_memory(), ExitStack() as stack:
         with Doing("reading the text, measuring gradients before the first step", quiet):
-            training = begun(given)
-        with opened(folder):
-            check(folder, resume=False)  # again, now that no other process can write there
-            return work(training, folder, quiet)
+            training = on_all(world, lambda: begun(given, world))
+        on_first(world, lambda: own(folder, stack))
+        on_first(world, lambda: check(folder, resume=False))  # again, now that no other process can write there
+        training.share(world)
+        return work(training, folder, quiet)
 
 
 def resume(folder: Path, given: dict[str, Any], quiet: bool) -> int:
     """Go on with the run in the folder and work on it; the exit status, as of `work`."""
-    check(folder, resume=True)
-    with enough_memory(), opened(folder):
+    world = world_of_run()
+    quiet = quiet or world.rank > 0
+    on_first(world, lambda: check(folder, resume=True))
+    with enough_memory(), ExitStack() as stack:
+        on_first(world, lambda: own(folder, stack))
         with Doing("reading the checkpoint and the text", quiet):
-            training = continued(folder / CHECKPOINT, given)
+            path = folder / CHECKPOINT
+            arrays, metadata = on_first(world, lambda: read_checkpoint(path))
+            training = on_all(world, lambda: continued(path, arrays, metadata, given, world))
+        training.share(world)
         return work(training, folder, quiet)
+
+
+def own(folder: Path, stack: ExitStack) -> None:
+    """Keep other processes from training in the folder, until the end of `stack`."""
+    stack.enter_context(opened(folder))
 
 
 @contextmanager
@@ -51,22 +69,27 @@ def enough_memory() -> Iterator[None]:
         raise UserError("out of memory; take a smaller --hidden, --batch or --length") from None
 
 
-def begun(given: dict[str, Any]) -> Training:
-    """A new run with the options `given`."""
+def begun(given: dict[str, Any], world: World | None = None) -> Training:
+    """A new run with the options `given`, not yet shared with the other ranks."""
+    world = world or World()
     with user_mistakes():
         device = devices.get(given.get("device")).name
     options = of_new_run(given | {"device": device})
+    check_shards(world, options.shards, options.batch)
     training = Training(options, read_text(options))
-    training.start()
+    if world.rank == 0:
+        training.start()
     return training
 
 
-def continued(path: Path, given: dict[str, Any]) -> Training:
-    """The run whose checkpoint was written to `path`, as it was then."""
-    arrays, metadata = read_checkpoint(path)
+def continued(
+    path: Path, arrays: dict[str, np.ndarray], metadata: dict[str, Any], given: dict[str, Any], world: World
+) -> Training:
+    """The run whose checkpoint, read from `path`, has `arrays` and `metadata`, not yet shared with the other ranks."""
     with damages(path):
         options = resumed(metadata["options"], given, metadata["step"])
         text_hash = metadata["text_sha256"]
+    check_shards(world, options.shards, options.batch)
     with user_mistakes():
         devices.get(options.device)
     text = read_text(options)
@@ -88,6 +111,8 @@ def work(training: Training, folder: Path, quiet: bool) -> int:
         if not quiet:
             say(introduction(training))
         train(training, folder, interrupt, quiet)
+        if training.world.rank:
+            return 0 if training.step >= steps else 130
         finished = training.step >= steps
         again = command(folder, "--resume", *([f"--steps {2 * steps}"] if finished else []))
         if not finished:
@@ -106,15 +131,18 @@ def work(training: Training, folder: Path, quiet: bool) -> int:
 
 def train(training: Training, folder: Path, interrupt: Interrupt, quiet: bool) -> None:
     """Do the steps that are left. From the first save on, what is on the disk can be resumed at every moment."""
-    steps = training.options.steps
+    steps, world = training.options.steps, training.world
     training.save(folder / CHECKPOINT)
     saved_step, saved_at = training.step, time.monotonic()
-    with MetricsFile(folder, training.lines) as metrics, Progress(training.step, steps, quiet) as progress:
-        while training.step < steps and not interrupt.requested:
+    writes = MetricsFile(folder, training.lines) if world.rank == 0 else nullcontext()
+    with writes as metrics, Progress(training.step, steps, quiet) as progress:
+        while training.step < steps and not training.stopping(interrupt.requested):
             training.advance()
-            new = metrics.append(training.lines)
-            progress.show(training.step, new[-1] if new else None)
-            if training.step % SAVE_EVERY == 0 or time.monotonic() - saved_at > SAVE_AFTER:
+            if metrics is not None:
+                new = metrics.append(training.lines)
+                progress.show(training.step, new[-1] if new else None)
+            due = training.step % SAVE_EVERY == 0 or time.monotonic() - saved_at > SAVE_AFTER
+            if world.broadcast(due):  # clocks differ, and saving is the work of all
                 training.save(folder / CHECKPOINT)
                 saved_step, saved_at = training.step, time.monotonic()
     if saved_step != training.step:

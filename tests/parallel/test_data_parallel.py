@@ -121,6 +121,11 @@ WRONG = {
     "order": (lambda: DistributedDataParallel(Net(), World(), order="ring"), ValueError, "order is 'ring'"),
     "shards": (lambda: DistributedDataParallel(Net(), World(), shards=0), ValueError, "count is 0"),
     "bytes": (lambda: DistributedDataParallel(Net(), World(), bucket_bytes=0), ValueError, "bucket_bytes is 0"),
+    "twice": (
+        lambda: [DistributedDataParallel(net, World()) for net in [Net()] * 2],
+        ValueError,
+        "the module is in another one already",
+    ),
     "nothing": (lambda: DistributedDataParallel(nn.ReLU(), World()), ValueError, "something to train"),
 }
 

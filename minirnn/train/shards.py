@@ -1,0 +1,68 @@
+"""A batch in shards: parts that are computed one by one, here or on other ranks, and added up in one order.
+
+Everything that decides the numbers belongs to the shards and not to the ranks: which streams of text a shard has, its
+random numbers, which follow from the seed, the shard and the step, and the order in which gradients are added. So a
+run has the same bits on any number of ranks that divides the shards, and may be resumed on another number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import minirnn as mr
+from minirnn import random
+from minirnn.parallel import DistributedDataParallel, World, tree_sum
+from minirnn.train.model import State, detached
+
+if TYPE_CHECKING:
+    from minirnn.train.run import Training
+
+
+class Shards:
+    """How a `Training` computes gradients of a batch in shards; `stop` and `stopping` are of all ranks together."""
+
+    def __init__(self, training: Training, world: World) -> None:
+        o = training.options
+        self.training, self.world = training, world
+        self.parallel = DistributedDataParallel(training.model, world, order="tree", shards=o.shards)
+        self.unit = o.batch // o.shards
+        self.states: list[State] = []
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin all streams of text anew."""
+        self.states = [self.training.model.zero_state(self.unit) for _ in self.parallel.own]
+
+    def rows(self, shard: int) -> slice:
+        """The streams of text of a shard."""
+        return slice(shard * self.unit, (shard + 1) * self.unit)
+
+    def backward(self, x: np.ndarray, y: np.ndarray) -> float:
+        """The gradient of the mean loss of the batch (T, B), in ``p.grad`` of every rank; that loss."""
+        training, found = self.training, []
+        for k, shard in enumerate(self.parallel.own):
+            rows = self.rows(shard)
+            with random.replayed(random.stream(training.options.seed, shard, training.step)):
+                loss, state, n = training.loss(x[:, rows], y[:, rows], self.states[k], random.generator())
+                self.parallel.weight = n
+                loss.backward()
+            self.states[k] = detached(state)
+            found.append((loss.item() * n, float(n)))
+        every = [pair for part in self.world.all_gather(found) for pair in part]
+        total, count = (tree_sum(list(values)) for values in zip(*every, strict=True))
+        return float(total / count)
+
+    def whole_state(self) -> tuple[np.ndarray, ...]:
+        """The states of all shards side by side, (L*D, B, width) each, on every rank."""
+        own = [tuple(t.numpy() for t in state) for state in self.states]
+        every = [state for part in self.world.all_gather(own) for state in part]
+        return tuple(np.concatenate(parts, axis=1) for parts in zip(*every, strict=True))
+
+    def take_state(self, arrays: Sequence[np.ndarray], device: str) -> None:
+        """The reverse of `whole_state`."""
+        self.states = [
+            tuple(mr.tensor(a[:, self.rows(shard)], device=device) for a in arrays) for shard in self.parallel.own
+        ]
