@@ -128,10 +128,10 @@ ax.set_title("Two runs that differ in the order of addition")
 ax.legend(frameon=False)
 mr.viz.show(ax.figure)
 print(f"after 1 step {apart[0]:.1e}, after {len(apart)} steps {apart[-1]:.1e}")
-assert apart[-1] > 5 * np.spacing(np.float32(0.25))
+assert apart[-1] > 100 * np.spacing(np.float32(0.25))
 
 # %%
-# The runs move apart by more than a last bit: each step turns the difference of the weights into a difference of
+# The runs move apart by far more than a last bit: each step turns the difference of the weights into a difference of
 # gradients, and Adam divides small gradients by small numbers. Neither run is worse. But nobody can tell a changed
 # number of ranks from a changed program any more, and a run that is resumed on another machine is another run.
 #
