@@ -1,6 +1,7 @@
-"""Pictures of training and of gradients. Every function returns a `Picture`; none shows a window."""
+"""Pictures of training and of gradients. Every drawing function returns a `Picture`, and `show` shows it."""
 
 from minirnn.viz.colors import signed_norm, style
+from minirnn.viz.display import show
 from minirnn.viz.gate_maps import gate_map
 from minirnn.viz.gates import gate_activity
 from minirnn.viz.gradients import gradient_flow
@@ -48,6 +49,7 @@ __all__ = [
     "precision_over_time",
     "roofline",
     "save",
+    "show",
     "signed_norm",
     "state_jacobians",
     "style",

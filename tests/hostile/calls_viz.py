@@ -189,6 +189,8 @@ ROWS: list[Wrong] = [
     wrong("timings: no such file", "missing", viz.timings, PICTURE),
     wrong("timings: an empty report", "expected", viz.timings, {}),
     wrong("timings: a list", "list & expected", viz.timings, []),
+    wrong("show: an array", "ndarray & Picture", viz.show, array(3)),
+    wrong("show: two pictures in a list", "list & one picture in a call", viz.show, [1, 2]),
     wrong("update_ratios: two lengths", "lengths & one number", viz.update_ratios, {"a": [1.0], "b": [1.0, 2.0]}),
     wrong("update_ratios: nothing", "expected", viz.update_ratios, {}),
     wrong("UpdateRatios: no parameters", "no parameters & named_parameters()", viz.UpdateRatios, SGD, []),

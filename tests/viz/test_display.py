@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+import minirnn as mr
+from minirnn.viz import display, loss_curve, show
+
+SCRIPT = """
+import minirnn as mr
+
+picture = mr.viz.loss_curve([1, 2], [3, 2])
+mr.viz.show(picture)
+mr.viz.show(picture.figure)
+x = mr.tensor([1.0], requires_grad=True)
+mr.viz.show(mr.viz.tape_svg((x * x).sum()))
+print("the end")
+"""
+# A backend of Matplotlib with a window: it says that it was opened, and is closed at once.
+SCREEN = """
+from matplotlib.backend_bases import FigureManagerBase
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib import pyplot
+
+
+class Window(FigureManagerBase):
+    @classmethod
+    def pyplot_show(cls, *, block=None):
+        for number in pyplot.get_fignums():
+            print("window:", pyplot.figure(number).axes[0].get_title())
+        pyplot.close("all")
+
+
+class FigureCanvas(FigureCanvasAgg):
+    manager_class = Window
+"""
+PNG = b"\x89PNG\r\n"
+
+
+def run(folder: Path, script: str = SCRIPT, **environment: str) -> list[str]:
+    """The lines that a script prints in this folder, which may hold modules for it."""
+    (folder / "some_script.py").write_text(script)
+    kept = {k: v for k, v in os.environ.items() if k not in ("MPLBACKEND", "DISPLAY", "WAYLAND_DISPLAY")}
+    path = os.pathsep.join([str(folder), str(Path(mr.__file__).parents[1])])
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "some_script.py"], capture_output=True, text=True, cwd=folder, timeout=300,
+        env=kept | {"PYTHONPATH": path} | environment,
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    return done.stdout.splitlines()
+
+
+# TkAgg: a screen is asked for where there is none.
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a display is there without a variable that names it")
+@pytest.mark.parametrize("backend", [{}, {"MPLBACKEND": "agg"}, {"MPLBACKEND": "TkAgg"}], ids=["none", "agg", "TkAgg"])
+def test_without_a_display_a_script_writes_files_and_says_so_in_a_line_each(tmp_path, backend):
+    for _ in range(2):  # the second run replaces the files of the first
+        assert run(tmp_path, **backend) == [
+            f"{Path('minirnn-pictures') / name} is written"
+            for name in ("some_script-1.png", "some_script-2.png", "some_script-3.svg")
+        ] + ["the end"]
+    written = sorted((tmp_path / "minirnn-pictures").iterdir())
+    assert [p.name for p in written] == ["some_script-1.png", "some_script-2.png", "some_script-3.svg"]
+    assert [p.read_bytes()[:6] for p in written] == [PNG, PNG, b"<svg x"]
+
+
+def test_with_a_display_each_picture_opens_a_window_and_leaves_no_file(tmp_path):
+    (tmp_path / "screen.py").write_text(SCREEN)
+    lines = run(tmp_path, SCRIPT.replace("tape_svg", "tape_graph"), MPLBACKEND="module://screen")
+    title = "window: Loss while training"
+    assert lines == [title, title, "window: The tape: values flow right, gradients flow back left", "the end"]
+    assert not (tmp_path / "minirnn-pictures").exists()
+
+
+def test_a_figure_of_pyplots_is_shown_once_and_a_drawing_that_no_window_can_show_is_a_file(tmp_path):
+    (tmp_path / "screen.py").write_text(SCREEN)
+    script = """
+import matplotlib.pyplot as plt
+import minirnn as mr
+
+figure, ax = plt.subplots()
+ax.set_title("mine")
+mr.viz.show(figure)
+x = mr.tensor([1.0], requires_grad=True)
+mr.viz.show(mr.viz.tape_svg((x * x).sum()))
+"""
+    lines = run(tmp_path, script, MPLBACKEND="module://screen")
+    assert lines == ["window: mine", f"{Path('minirnn-pictures/some_script-1.svg')} is written"]
+
+
+def test_a_notebook_holds_the_pictures_below_their_cells_and_nothing_is_written(tmp_path):
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    cells = [nbformat.v4.new_code_cell(part) for part in SCRIPT.split("\n\n")]
+    cells.append(nbformat.v4.new_code_cell("import matplotlib.pyplot as plt\nmr.viz.show(plt.figure())\nplt.close()"))
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    # A kernel of this interpreter, whatever kernels are installed for others.
+    spec = tmp_path / "kernels" / "here"
+    spec.mkdir(parents=True)
+    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    (spec / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": "here", "language": "python"}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUPYTER_PATH", str(tmp_path))
+        patch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+        patch.setenv("PYTHONPATH", str(Path(mr.__file__).parents[1]))
+        work = tmp_path / "work"
+        work.mkdir()
+        nbclient.NotebookClient(
+            notebook, timeout=300, kernel_name="here", resources={"metadata": {"path": work}}
+        ).execute()
+    kinds = [[kind for output in cell.outputs for kind in output.get("data", {})] for cell in notebook.cells]
+    assert kinds[0] == [] and kinds[-1].count("image/png") == 1
+    assert [kind for kind in kinds[1] if kind.startswith(("image", "text/html"))] == ["image/png"] * 2 + ["text/html"]
+    assert list(work.iterdir()) == []
+
+
+def test_what_is_shown_can_be_collected_instead(monkeypatch):
+    monkeypatch.setattr(display, "_collected", None)
+    shown = display.collect()
+    picture, figure = loss_curve([1, 2], [3, 2]), Figure()
+    show(picture)
+    show(figure)
+    assert shown == [picture, figure]
+
+
+def test_the_name_is_that_of_the_script(monkeypatch):
+    main = sys.modules["__main__"]
+    for path, name in (("a/train.py", "train"), ("a/package/__main__.py", "package"), (None, "python")):
+        monkeypatch.setattr(main, "__file__", path, raising=False)
+        assert display._script() == name
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_and_no_number_is_used_up(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(display, "_show_in_window", lambda figure: False)
+    monkeypatch.setattr(display, "_written", type(display._written)())
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "here.py", raising=False)
+    (tmp_path / display.FOLDER).write_text("a file in its place")
+    with pytest.raises(ValueError, match=r"show: the folder 'minirnn-pictures' cannot be made in .*\n  expected"):
+        show(loss_curve([1, 2], [3, 2]))
+    (tmp_path / display.FOLDER).unlink()
+    show(loss_curve([1, 2], [3, 2]))
+    assert [p.name for p in (tmp_path / display.FOLDER).iterdir()] == ["here-1.png"]
