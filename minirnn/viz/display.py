@@ -1,7 +1,7 @@
 """How a picture gets before somebody's eyes: in a notebook, in a window, or as a file that is named.
 
-There is one call for all three, `show`, so that the same script runs as a cell of a notebook, at a desk and on a machine
-without a screen.
+There is one call for all three, `show`, so that the same script runs in a notebook, at a desk and on a machine without a
+screen.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _collected: list[Any] | None = None
 def show(picture: Picture | Figure | TapeDrawing) -> None:
     """Show a picture where it can be seen: in the notebook, in a window, or as a file.
 
-    In a notebook the picture appears below the cell. In a script, or at Python's prompt, a window opens where there is a
-    display, and the script goes on when the window is closed (as with ``matplotlib.pyplot.show``). Where there is no
+    In a notebook the picture appears below the cell. In a script, or at Python's prompt, a window opens where there is
+    a display, and the script goes on when the window is closed (as with ``matplotlib.pyplot.show``). Where there is no
     display, or Matplotlib was told to use none (``MPLBACKEND=agg``), the picture is written to
     ``minirnn-pictures/NAME-1.png``, the next one to ``NAME-2.png``, in the current folder; NAME is that of the script,
     and one line says so. Files of an earlier run are replaced.
@@ -108,9 +108,9 @@ def _show_in_window(figure: Any) -> bool:
 
 
 def _draws_files_only() -> bool:
-    """Whether Matplotlib's backend has no windows; asking makes Matplotlib choose one, agg where there is no display."""
+    """Whether Matplotlib's backend has no windows. Asking makes Matplotlib choose one: agg where there is no display."""
     import matplotlib
-    from matplotlib.backends import BackendFilter, backend_registry
+    from matplotlib.backends.registry import BackendFilter, backend_registry
 
     return matplotlib.get_backend().lower() in map(
         str.lower, backend_registry.list_builtin(BackendFilter.NON_INTERACTIVE)
