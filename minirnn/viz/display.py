@@ -1,7 +1,6 @@
 """How a picture gets before somebody's eyes: in a notebook, in a window, or as a file that is named.
 
-There is one call for all three, `show`, so that the same script runs in a notebook, at a desk and on a machine without a
-screen.
+There is one call for all three, `show`, so that one script runs in a notebook, at a desk, and without a screen.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ def _show_in_window(figure: Any) -> bool:
 
 
 def _draws_files_only() -> bool:
-    """Whether Matplotlib's backend has no windows. Asking makes Matplotlib choose one: agg where there is no display."""
+    """Whether Matplotlib's backend has no windows. Asking lets Matplotlib choose it: agg where there is no display."""
     import matplotlib
     from matplotlib.backends.registry import BackendFilter, backend_registry
 
