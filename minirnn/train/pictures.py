@@ -19,6 +19,7 @@ from minirnn.train.units import PROPERTIES, entropy, most_telling, name_of, stat
 from minirnn.user_error import user_mistakes
 
 ROWS = {"x": "embedded character", "h": "hidden state", "c": "cell state"}
+NORM = "norm: 2-norm over the numbers of a step in one sequence; mean over the sequences of a batch"
 SEARCHED = 10_000
 """The characters of the validation text among which a lively place is looked for."""
 FILLED = 800
@@ -78,12 +79,16 @@ def loss(training: Training) -> viz.Picture | None:
     if not points:
         return None
     steps, losses = zip(*points, strict=True)
+    V = len(training.vocabulary)
     checked = [line for line in training.lines if line["validation_loss"] is not None]
     return viz.loss_curve(
         steps,
         losses,
         validation=([line["step"] for line in checked], [line["validation_loss"] for line in checked]),
-        baselines={"log V": math.log(len(training.vocabulary)), "unigram entropy": training.unigram_entropy},
+        baselines={
+            f"all {V} characters equally likely, log {V}": math.log(V),
+            "only their frequencies known, unigram entropy": training.unigram_entropy,
+        },
         bits=True,
     )
 
@@ -98,7 +103,7 @@ def gradient_flow(training: Training) -> viz.Picture:
     picture = viz.gradient_flow(norms, layers=layers, quantity="norm of the gradient")
     ax = picture.ax
     kinds = [name for name in ROWS if any(row.startswith(name) for row in names)]
-    below = [*ax.get_xlabel().split("\n"), "    ".join(f"{name}: {ROWS[name]}" for name in kinds)]
+    below = [*ax.get_xlabel().split("\n"), "    ".join(f"{name}: {ROWS[name]}" for name in kinds), NORM]
     if training.options.layers > 1:
         below.append("the number is the layer")
     title = "Take the loss at the last time step only:\nhow much of its gradient reaches each earlier step?"

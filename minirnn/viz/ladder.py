@@ -11,16 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.viz.colors import BLUE, GREEN, ORANGE
+from minirnn.viz.colors import BLUE, GREEN, ORANGE, RED
 from minirnn.viz.picture import Picture, check_grid, new_figure
 
 STYLES: dict[str, dict[str, Any]] = {
-    "steps": {"color": ORANGE, "marker": "o", "markersize": 5},
-    "steps, recorded": {"color": ORANGE, "marker": "o", "markersize": 11, "markerfacecolor": "none", "linestyle": "--"},
-    "persistent": {"color": BLUE, "marker": "s", "markersize": 7},
-    "cluster": {"color": GREEN, "marker": "^", "markersize": 5},
+    "steps": {"color": ORANGE, "marker": "o"},
+    "steps, recorded": {"color": RED, "marker": "D", "markerfacecolor": "white"},
+    "persistent": {"color": BLUE, "marker": "s"},
+    "cluster": {"color": GREEN, "marker": "^"},
 }
-"""The line of each rung. Where lines meet, the marks lie inside each other."""
+"""The line of each rung."""
+ASIDE = 0.12
+"""How far marks of one place stand apart, in shares of the distance to the next place: so none hides another."""
 QUANTITIES = {
     "bytes": ("product bytes", "kernel bytes", "gathered"),
     "launches": ("launches",),
@@ -30,7 +32,7 @@ QUANTITIES = {
 LABELS = {"bytes": "bytes moved", "launches": "launches by the host", "barriers": "barriers of blocks\nor of clusters"}
 AXES = {"T": "time steps T", "B": "rows of the batch B", "H": "units H (= inputs I)"}
 TITLES = {
-    "T": "longer: $\\bf{steps}$ launches and\nreads R again for each step",
+    "T": "longer: $\\bf{steps}$ launches, and\nreads R again, for each step",
     "B": "more rows: the weights serve all,\nthe states are what moves",
     "H": "more units: R grows as H²,\nand $\\bf{steps}$ reads it T times",
 }
@@ -82,14 +84,22 @@ def ladder_counts(
                 at, counts = np.array(points).T
                 data[f"{axis}.{rung}"], data[f"{quantity}.{axis}.{rung}"] = at, counts
                 (artists[f"{quantity}.{axis}.{rung}"],) = ax.plot(
-                    at, counts, label=rung, **STYLES.get(rung, {"marker": "o"})
+                    _beside(at, rung),
+                    counts,
+                    label=rung,
+                    markersize=5,
+                    linewidth=1,
+                    **STYLES.get(rung, {"marker": "o"}),
                 )
             _scale(ax, quantity, sorted({row["at"] for row in line_up}))
         grid[0, j].set_title(TITLES[axis], loc="left", fontsize="medium")
         grid[-1, j].set_xlabel(f"{AXES[axis]}   ({said})")
     for i, quantity in enumerate(QUANTITIES):
         grid[i, 0].set_ylabel(LABELS[quantity])
-    grid[0, 0].legend(frameon=False, fontsize="small", loc="upper left", labelspacing=0.7)
+    if axes is None:
+        _explain(grid, which, report)
+    else:
+        grid[0, 0].legend(frameon=False, fontsize="small", loc="upper left")
     return Picture(grid, artists, data)
 
 
@@ -110,6 +120,28 @@ def _varied(rows: list[dict[str, Any]], axis: str) -> tuple[list[dict[str, Any]]
     return found[most], ", ".join(f"{name} {n}" for name, n in zip(names, most, strict=True))
 
 
+def _beside(at: np.ndarray, rung: str) -> np.ndarray:
+    """Where the marks of a rung stand: a little beside the places, which lie evenly on the log scale."""
+    gap = np.diff(np.log2(at)).min() if len(at) > 1 else 1.0
+    k = list(STYLES).index(rung) if rung in STYLES else 0
+    return at * 2.0 ** (gap * ASIDE * (k - (len(STYLES) - 1) / 2))
+
+
+def _explain(grid: np.ndarray, which: str, report: Any) -> None:
+    """Say above a figure of our own where the counts come from, and below it what R is and which line is which."""
+    figure = grid[0, 0].figure
+    device = report.get("device") if isinstance(report, Mapping) else _read(report).get("device")
+    where = f" on {device}".replace("on cuda-sim", "by the simulator") if device else ""
+    title = f"Counted{where}\nfor the {which} pass of one LSTM layer; these are no times"
+    figure.suptitle(title, fontsize="medium", fontweight="bold")
+    lines = {line.get_label(): line for line in grid[0, 0].lines}
+    below = "R: the recurrent weights, (4H, H).  Marks of one place stand side by side; equal counts, equal height."
+    figure.legend(
+        lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines), fontsize="small", title=below,
+        title_fontsize="small", frameon=False,
+    )  # fmt: skip
+
+
 def _scale(ax: Any, quantity: str, at: list[int]) -> None:
     ax.set_xscale("log", base=2)
     ax.set_xticks(at, [str(n) for n in at])
@@ -127,8 +159,12 @@ def _scale(ax: Any, quantity: str, at: list[int]) -> None:
 
 def _grid(axes: Any) -> np.ndarray:
     if axes is None:
-        return new_figure(8.4, 6.4).subplots(3, 3, sharex="col", sharey="row")
+        return new_figure(8.4, 7.2).subplots(3, 3, sharex="col", sharey="row")
     return check_grid("ladder_counts", axes, (3, 3), f"(3, 3): a row for each of {', '.join(QUANTITIES)}")
+
+
+def _read(path: str | os.PathLike[str]) -> Any:
+    return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
 def _rows(report: Mapping[str, Any] | str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -138,7 +174,7 @@ def _rows(report: Mapping[str, Any] | str | os.PathLike[str]) -> list[dict[str, 
     try:
         if isinstance(report, str | os.PathLike):
             what = f"ladder_counts: {os.fspath(report)!r}"
-            found = json.loads(Path(report).read_text(encoding="utf-8"))
+            found = _read(report)
         rows = []
         for row in found["rows"]:
             T, B, I, H = (int(n) for n in row["size"])

@@ -1,4 +1,4 @@
-"""Measured times: what `minirnn bench --json` wrote, drawn against the products alone and against torch."""
+"""Measured times: what `minirnn bench --json` wrote, as multiples of torch's times or of those of the products."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ def timings(
     dtype: str = "float32",
     ax: Axes | None = None,
 ) -> Picture:
-    """Draw the times of a report of ``minirnn bench --json FILE``: bars for each size, one a library.
+    """Draw the times of a report of ``minirnn bench --json FILE`` as multiples of torch's: the line at 1.
 
-    Reports of ``minirnn bench --check --json FILE`` are drawn too.
+    Each library has a large mark at its median and a small one for every sample that was measured, so that the spread
+    is seen. The gray marks are the floor: the matrix products that any implementation must do, and nothing else. A
+    report without torch is drawn as multiples of the products, one with neither in milliseconds.
 
-    The gray bar is the floor: the matrix products that any implementation must do, and nothing else.
+    Reports of ``minirnn bench --check --json FILE`` are drawn too; they have no samples.
 
     Parameters
     ----------
@@ -50,7 +52,8 @@ def timings(
     Returns
     -------
     Picture
-        ``data``: sizes (n, 4): T, B, I, H; milliseconds (n,) by library. ``artists``: the bars by library.
+        ``data``: sizes (n, 4): T, B, I, H; milliseconds (n,) by library; what is drawn, "minirnn, drawn", (n,), and
+        "minirnn, samples", (n, samples). ``artists``: the large marks by library, and the line "1".
 
     Raises
     ------
@@ -64,28 +67,81 @@ def timings(
         there = sorted({(r["mode"], r["pass"], r["dtype"]) for r in results})
         raise ValueError(f"timings: no results for {mode}, {which}, {dtype}\n  expected one of {there}")
     libraries = list(dict.fromkeys(library for r in chosen for library in r["ms"]))
-    sizes = np.array([r["size"] for r in chosen])
-    data: dict[str, np.ndarray] = {"sizes": sizes}
-    ax = axes_or_new("timings", ax, 9, 3.6)
-    artists = {}
-    width = 0.8 / len(libraries)
+    reference = next((library for library in ("torch", "gemm") if library in libraries), None)
+    data: dict[str, np.ndarray] = {"sizes": np.array([r["size"] for r in chosen])}
+    data.update({library: np.array([r["ms"].get(library, np.nan) for r in chosen]) for library in libraries})
+    unit = data[reference] if reference else np.ones(len(chosen))  # milliseconds that count as 1
+    ax = axes_or_new("timings", ax, 8, 4.2)
+    artists: dict[str, Any] = {}
+    if reference:
+        label = f"{_called(reference)} = 1"
+        artists["1"] = ax.axhline(1, color=COLORS[reference], linewidth=1.5, zorder=0, label=label)
     for k, library in enumerate(libraries):
-        data[library] = np.array([r["ms"].get(library, np.nan) for r in chosen])
-        places = np.arange(len(chosen)) + (k - (len(libraries) - 1) / 2) * width
-        artists[library] = ax.bar(
-            places, data[library], width, color=COLORS.get(library), label=LABELS.get(library, library)
-        )
+        places = np.arange(len(chosen)) + 0.24 * (k - (len(libraries) - 1) / 2)
+        samples = _samples(chosen, library) / unit[:, None]
+        data[f"{library}, drawn"], data[f"{library}, samples"] = data[library] / unit, samples
+        color = COLORS.get(library)
+        label = None if library == reference else _called(library)  # the line at 1 is named already
+        ax.plot(np.repeat(places, samples.shape[1]), samples.ravel(), "o", color=color, alpha=0.45, markersize=3)
+        (artists[library],) = ax.plot(places, data[library] / unit, "_", color=color, ms=20, mew=3, label=label)
+        if library != reference:
+            for x, value in zip(places, data[library] / unit, strict=True):
+                ax.annotate(
+                    f"{value:.2f}", (x, value), (0, 4), textcoords="offset points", ha="center", fontsize="small"
+                )
+    _scales(ax, data, reference)
+    said = f", {dtype}" if dtype != "float32" else ""
+    what = f"times as multiples of {_called(reference)}" if reference else "milliseconds"
+    ax.set_title(f"{mode}, {which}{said}: {what}" + _machine(found, any(r.get("samples_ms") for r in chosen)))
+    ax.legend(frameon=False, fontsize="small", ncols=4, loc="upper right")
+    return Picture(ax, artists, data)
+
+
+def _called(library: str | None) -> str:
+    return LABELS.get(str(library), str(library))
+
+
+def _samples(chosen: list[dict[str, Any]], library: str) -> np.ndarray:
+    """Milliseconds (n, samples), NaN where there are fewer; (n, 0) for a report that keeps medians only."""
+    rows = [r.get("samples_ms", {}).get(library, []) for r in chosen]
+    found = np.full((len(rows), max(map(len, rows))), np.nan)
+    for row, values in zip(found, rows, strict=True):
+        row[: len(values)] = values
+    return found
+
+
+def _scales(ax: Axes, data: Mapping[str, np.ndarray], reference: str | None) -> None:
+    """A log scale, where twice and half are as far from 1, and below each size what 1 is there."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    labels = [f"T {T}, B {B}\nI {I}, H {H}" for T, B, I, H in data["sizes"]]
+    if reference:
+        ms = [
+            f"{value:,.{0 if value >= 100 else 1}f} ms" if np.isfinite(value) else "not measured"
+            for value in data[reference]
+        ]
+        labels = [f"{label}\n1 = {value}" for label, value in zip(labels, ms, strict=True)]
+    ax.set_xticks(range(len(labels)), labels, fontsize="small")
+    ax.set_xlim(-0.6, len(labels) - 0.4)
     ax.set_yscale("log")
-    ax.set_xticks(range(len(chosen)), [f"T {T}, B {B}\nI {I}, H {H}" for T, B, I, H in sizes])
-    machine = found.get("machine", {})
+    if reference:
+        ax.yaxis.set_major_locator(LogLocator(2, numticks=20))
+        ax.yaxis.set_minor_locator(NullLocator())
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value >= 1 else f"1/{1 / value:g}"))
+        ax.grid(axis="y", alpha=0.25)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high * 1.6)  # room for the legend
+    ax.set_ylabel(f"time / time of {_called(reference)}\n(log scale)" if reference else "time (ms, log scale)")
+
+
+def _machine(report: Mapping[str, Any], sampled: bool) -> str:
+    """The second line of the title: where and when it was measured."""
+    machine = report.get("machine", {})
     about = ", ".join(str(machine[k]) for k in ("processor", "date") if k in machine)
     if "limits" in machine:  # a CUDA device has them, real or simulated
         about = f"{machine['limits']['name']}, {machine.get('date', '')}"
-    said = f", {dtype}" if dtype != "float32" else ""
-    ax.set_title(f"{mode}, {which}{said}: milliseconds" + (f"\n{about}" if about else ""))
-    ax.set_ylabel("time (ms, log scale)")
-    ax.legend(frameon=False, fontsize="small")
-    return Picture(ax, artists, data)
+    lines = [about] * bool(about) + ["small dots: single samples"] * sampled
+    return "\n" * bool(lines) + "; ".join(lines)
 
 
 def _read(path: str | os.PathLike[str]) -> Mapping[str, Any]:

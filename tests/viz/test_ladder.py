@@ -42,13 +42,32 @@ def test_lines_show_the_data_and_are_named():
     picture = ladder_counts(REPORT)
     for name, line in picture.artists.items():
         quantity, axis, rung = name.split(".")
-        np.testing.assert_array_equal(line.get_xdata(), picture.data[f"{axis}.{rung}"])
+        places = picture.data[f"{axis}.{rung}"]
+        np.testing.assert_allclose(line.get_xdata(), places, rtol=0.3)  # a little beside its place
         np.testing.assert_array_equal(line.get_ydata(), picture.data[name])
         assert line.get_label() == rung and line.axes is picture.ax[list(SUMS).index(quantity), "TBH".index(axis)]
         low, high = line.axes.get_ylim()
         assert low < min(line.get_ydata()) and max(line.get_ydata()) < high  # no mark is cut off
-    assert {text.get_text() for text in picture.ax[0, 0].get_legend().get_texts()} == RUNGS
+    assert {text.get_text() for text in picture.figure.legends[0].get_texts()} == RUNGS
     assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("which", ["forward", "backward"])
+def test_no_mark_hides_another(which):
+    picture = ladder_counts(REPORT, which=which)
+    picture.figure.draw_without_rendering()
+    for ax in picture.ax.flat:
+        marks = np.concatenate([ax.transData.transform(line.get_xydata()) for line in ax.lines])  # pixels
+        apart = np.linalg.norm(marks[:, None] - marks, axis=2)[~np.eye(len(marks), dtype=bool)]
+        assert apart.min() > 5 / 72 * picture.figure.dpi  # 5 points: the size of a mark
+
+
+def test_the_picture_says_that_a_simulator_counted_and_what_r_is():
+    picture = ladder_counts(REPORT)
+    assert picture.figure.get_suptitle().startswith("Counted by the simulator with the layouts of an H200\n")
+    assert "no times" in picture.figure.get_suptitle()
+    assert "R: the recurrent weights" in picture.figure.legends[0].get_title().get_text()
+    assert ladder_counts({"rows": json.loads(REPORT.read_text())["rows"]}).figure.get_suptitle().startswith("Counted")
 
 
 def test_a_report_may_be_given_as_it_is_and_drawn_where_one_likes():
