@@ -81,9 +81,9 @@ def timings(
         samples = _samples(chosen, library) / unit[:, None]
         data[f"{library}, drawn"], data[f"{library}, samples"] = data[library] / unit, samples
         color = COLORS.get(library)
-        label = None if library == reference else _called(library)  # the line at 1 is named already
+        named = None if library == reference else _called(library)  # the line at 1 is named already
         ax.plot(np.repeat(places, samples.shape[1]), samples.ravel(), "o", color=color, alpha=0.45, markersize=3)
-        (artists[library],) = ax.plot(places, data[library] / unit, "_", color=color, ms=20, mew=3, label=label)
+        (artists[library],) = ax.plot(places, data[library] / unit, "_", color=color, ms=20, mew=3, label=named)
         if library != reference:
             for x, value in zip(places, data[library] / unit, strict=True):
                 ax.annotate(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +13,18 @@ import numpy as np
 from minirnn.engine.tensor import Tensor
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE
 from minirnn.viz.picture import Picture, axes_or_new, check_tensor
+from minirnn.viz.tape.layout import arranged
 from minirnn.viz.tape.walk import check_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SHOWN_VALUES = 4
+TITLE = "The tape: values flow right, gradients flow back left"
+WIDEST = 9
+"""So many columns fit the width of a page."""
+WIDTH = 8.4
+"""The width of the widest picture, in inches: then letters can be read on a page."""
 
 
 def tape_nodes(output: Tensor, function: str = "tape_graph") -> list[Tensor]:
@@ -42,14 +50,15 @@ def tape_graph(
     names: Mapping[str, Tensor] | None = None,
     steps: Sequence[Tensor] | None = None,
     max_nodes: int = 40,
+    down: bool | None = None,
     ax: Axes | None = None,
 ) -> Picture:
     """Draw what was recorded to compute `output`.
 
     Leaves stand on the left, what was computed from them to the right; an arrow leads from a value to each op that used
-    it. Values and gradients of small arrays stand in the boxes: call after ``backward(retain_graph=True)`` to see the
-    gradients of leaves (and of values with ``retain_grad()``). A longer tape is drawn with one box for all nodes of a
-    kind.
+    it, one for each use. A long tape goes from the top down instead, so that it fits the width of a page. Values and
+    gradients of small arrays stand in the boxes: call after ``backward(retain_graph=True)`` to see the gradients of
+    leaves (and of values with ``retain_grad()``). A longer tape is drawn with one box for all nodes of a kind.
 
     Parameters
     ----------
@@ -61,6 +70,8 @@ def tape_graph(
         drawn as one box.
     max_nodes : int
         A tape with more is drawn by kinds of op, with counts; the picture says so.
+    down : bool, optional
+        Whether values flow from the top down instead of to the right; None: if they need more than 9 columns.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
@@ -96,26 +107,30 @@ def tape_graph(
         edges = [(index[p], index[t]) for t in nodes for p in t.parents]
         counts, note = [1] * len(nodes), ""
     # Between kinds of op arrows can go around in circles; only those to the right decide where the boxes stand.
-    places = _places(len(labels), [e for e in edges if e[0] < e[1]] if "by kind" in note else edges)
-    columns = 1 + max(x for x, _ in places)
-    rows = 1 + max(abs(y) for _, y in places) * 2
-    ax = axes_or_new("tape_graph", ax, min(14, 1.0 + 1.3 * columns), min(10, 1.2 + 0.95 * rows))
-    for a, b in edges:
-        far = not 0 < places[b][0] - places[a][0] <= 1  # around the boxes between, not through them
-        ax.annotate(
-            "", places[b], places[a], zorder=1,
-            arrowprops={"arrowstyle": "-|>", "color": GRAY, "shrinkA": 20, "shrinkB": 22, "linewidth": 1.1,
-                        "connectionstyle": f"arc3,rad={-0.4 if far else 0.06}"},
-        )  # fmt: skip
-    texts: dict[str, object] = {}
-    for k, (label, color) in enumerate(zip(labels, colors, strict=True)):
-        box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": color, "linewidth": 1.6}
-        texts[str(k)] = ax.text(*places[k], label, ha="center", va="center", fontsize=9, bbox=box, zorder=2)
-    ax.set_xlim(-0.6, columns - 0.4)
-    ax.set_ylim(-(rows + 1) / 2, (rows + 1) / 2)
+    layout = arranged(len(labels), sorted({e for e in edges if e[0] < e[1]}))
+    columns = 1 + int(max(x for x, _ in layout.boxes))
+    down = columns > WIDEST if down is None else down
+    at = _turned if down else _as_it_is
+    points = [at(p) for p in [*layout.boxes, *(bend for way in layout.ways.values() for bend in way)]]
+    (left, right), (bottom, top) = ((min(v) - 0.55, max(v) + 0.55) for v in zip(*points, strict=True))
+    across, along = (1.05, 0.72) if down else (1.25, 0.8)  # inches from box to box
+    ax = axes_or_new(
+        "tape_graph", ax, min(WIDTH, max(3.5, across * (right - left))), min(12, 0.5 + along * (top - bottom))
+    )
+    ax.set_xlim(left, right)
+    ax.set_ylim(bottom, top)
     ax.axis("off")
-    title = "The tape: values flow right, gradients flow back left"
+    boxes = []
+    for k, (label, color) in enumerate(zip(labels, colors, strict=True)):
+        box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": color, "linewidth": 1.6}
+        words = _wrapped(label)
+        boxes.append(ax.text(*at(layout.boxes[k]), words, ha="center", va="center", fontsize=9, bbox=box, zorder=2))
+    for edge, uses in Counter(edges).items():
+        way = [at(p) for p in [layout.boxes[edge[0]], *layout.ways.get(edge, []), layout.boxes[edge[1]]]]
+        _arrow(ax, way, uses, boxes[edge[0]], boxes[edge[1]], back=edge[0] >= edge[1])
+    title = "The tape: values flow down, gradients back up" if down else TITLE
     ax.set_title(title + (f"\n{note}" if note else ""), fontsize=10)
+    texts: dict[str, object] = {str(k): box for k, box in enumerate(boxes)}
     data = {
         "labels": np.array(labels),
         "edges": np.array(edges, dtype=np.int64).reshape(-1, 2),
@@ -162,7 +177,10 @@ def _by_kind(nodes: list[Tensor]) -> tuple[list[str], list[str], list[tuple[int,
 def _by_step(
     nodes: list[Tensor], steps: Sequence[Tensor], called: Mapping[int, str]
 ) -> tuple[list[str], list[str], list[tuple[int, int]], list[int], str]:
-    """One box for all that was computed in a time step; leaves and what came after the last step keep their own."""
+    """One box for all that was computed in a time step; leaves and what came after the last step keep their own.
+
+    A constant that a single step reads, its input for instance, is drawn as a part of that step.
+    """
     made = [t.seq for t in steps]
     if made != sorted(set(made)):
         raise ValueError(
@@ -172,9 +190,17 @@ def _by_step(
     for t in nodes:
         step = int(np.searchsorted(made, t.seq))
         key[t] = t if t.op is None or step == len(made) else step
+    readers: dict[Tensor, set[Any]] = {}
+    for t in nodes:
+        for p in t.parents:
+            readers.setdefault(p, set()).add(key[t])
+    for t, steps_of in readers.items():
+        if t.op is None and not t.requires_grad and len(steps_of) == 1 and isinstance(only := min(steps_of), int):
+            key[t] = only
     order, counts, edges = _grouped(nodes, key)
+    computed = Counter(key[t] for t in nodes if t.op is not None)
     labels = [
-        f"step {k}\n{n} nodes" if isinstance(k, int) else _label(k, called.get(id(k)))
+        f"step {k}\n{computed[k]} nodes" if isinstance(k, int) else _label(k, called.get(id(k)))
         for k, n in zip(order, counts, strict=True)
     ]
     colors = [GREEN if isinstance(k, int) else _color(k) for k in order]
@@ -189,15 +215,31 @@ def _grouped(nodes: list[Tensor], key: Mapping[Tensor, Any]) -> tuple[list[Any],
     return list(counts), list(counts.values()), sorted(pair for pair in pairs if pair[0] != pair[1])
 
 
-def _places(n: int, edges: list[tuple[int, int]]) -> list[tuple[float, float]]:
-    """A column for each node: one right of its rightmost parent; rows centered in the column."""
-    column = [0] * n
-    for a, b in sorted(edges, key=lambda e: e[1]):
-        column[b] = max(column[b], column[a] + 1)
-    for leaf in {a for a, _ in edges} - {b for _, b in edges}:  # next to where it is first used
-        column[leaf] = min(column[b] for a, b in edges if a == leaf) - 1
-    inside: dict[int, list[int]] = {}
-    for k, c in enumerate(column):
-        inside.setdefault(c, []).append(k)
-    places = {k: (c, (len(members) - 1) / 2 - row) for c, members in inside.items() for row, k in enumerate(members)}
-    return [places[k] for k in range(n)]
+def _as_it_is(place: tuple[float, float]) -> tuple[float, float]:
+    return place
+
+
+def _turned(place: tuple[float, float]) -> tuple[float, float]:
+    """The place when values flow down: what stood at the top of a column stands at the left of a row."""
+    return -place[1], -place[0]
+
+
+def _wrapped(label: str) -> str:
+    """A long name of an op in two lines: ``Power / Constant``."""
+    first, newline, rest = label.partition("\n")
+    if len(first) > 11:
+        first = re.sub(r"(?<=[a-z]{3})(?=[A-Z])", "\n", first, count=1)
+    return first + newline + rest
+
+
+def _arrow(ax: Axes, way: list[tuple[float, float]], uses: int, source: Any, target: Any, back: bool) -> None:
+    """Draw an arrow for each use from box to box, around by its bends."""
+    look = {"color": GRAY, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0}
+    from_box, to_box = {"patchA": source.get_bbox_patch()}, {"patchB": target.get_bbox_patch()}
+    for a, b in pairwise(way):
+        ends = look | (from_box if a == way[0] else {}) | (to_box if b == way[-1] else {})
+        ends["arrowstyle"] = "-|>" if b == way[-1] else "-"
+        for k in range(uses if b == way[-1] else 1):
+            bend = -0.4 if back else 0.36 * (k - (uses - 1) / 2)
+            style = {"connectionstyle": f"arc3,rad={bend}"}
+            ax.annotate("", b, a, zorder=1, arrowprops=ends | style)

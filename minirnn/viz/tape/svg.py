@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 
 import numpy as np
 
 from minirnn.engine.tensor import Tensor
 from minirnn.viz.tape.graph import tape_graph, tape_nodes
+from minirnn.viz.tape.layout import arranged
 
 COLUMN, ROW, WIDTH, HEIGHT = 150, 64, 118, 40
 HOVER_NUMBERS = 40
@@ -51,24 +54,34 @@ def tape_svg(output: Tensor, *, names: Mapping[str, Tensor] | None = None, max_n
     """
     picture = tape_graph(output, names=names, max_nodes=max_nodes)
     nodes = tape_nodes(output)
-    places = {int(k): text.get_position() for k, text in picture.artists.items()}
-    top = max(y for _, y in places.values())
-    at = {k: (20 + WIDTH / 2 + x * COLUMN, 45 + HEIGHT / 2 + (top - y) * ROW) for k, (x, y) in places.items()}
+    edges = [(int(a), int(b)) for a, b in picture.data["edges"]]
+    layout = arranged(len(picture.data["labels"]), sorted({e for e in edges if e[0] < e[1]}))
+    top = max(y for _, y in [*layout.boxes, *(bend for way in layout.ways.values() for bend in way)])
+
+    def pixels(place: tuple[float, float]) -> tuple[float, float]:
+        return 20 + WIDTH / 2 + place[0] * COLUMN, 20 + HEIGHT / 2 + (top - place[1]) * ROW
+
+    at = {k: pixels(place) for k, place in enumerate(layout.boxes)}
     hover = [_hover(t) for t in nodes] if len(nodes) == len(at) else [""] * len(at)
     right = max(x for x, _ in at.values()) + WIDTH / 2 + 20
-    bottom = max(y for _, y in at.values()) + HEIGHT / 2 + 20
+    lowest = min(y for _, y in [*layout.boxes, *(bend for way in layout.ways.values() for bend in way)])
+    bottom = pixels((0, lowest))[1] + HEIGHT / 2 + 20
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {right:.0f} {bottom:.0f}" width="{right:.0f}"'
         ' style="max-width:100%;font:11px sans-serif">'
     ]
-    for a, b in picture.data["edges"]:
-        (x0, y0), (x1, y1) = at[int(a)], at[int(b)]
-        bend = -1.6 * HEIGHT if x1 - x0 > 1.5 * COLUMN else 0  # around the boxes between
-        start, end = x0 + WIDTH / 2, x1 - WIDTH / 2
-        parts.append(
-            f'<path d="M{start:.0f},{y0:.0f} C{start + 30:.0f},{y0 + bend:.0f} {end - 30:.0f},{y1 + bend:.0f}'
-            f' {end:.0f},{y1:.0f}" fill="none" stroke="#777"/>'
-        )
+    for (a, b), uses in Counter(edges).items():
+        for use in range(uses):
+            aside = 10 * (use - (uses - 1) / 2)  # two uses of one value are two lines
+            way = [(at[a][0] + WIDTH / 2, at[a][1] + aside)]
+            for x, y in map(pixels, layout.ways.get((a, b), [])):  # straight past the boxes of this column
+                way += [(x - WIDTH / 2, y), (x + WIDTH / 2, y)]
+            way.append((at[b][0] - WIDTH / 2, at[b][1] + aside))
+            path = f"M{way[0][0]:.0f},{way[0][1]:.0f}" + "".join(
+                f" C{x0 + 20:.0f},{y0:.0f} {x1 - 20:.0f},{y1:.0f} {x1:.0f},{y1:.0f}"
+                for (x0, y0), (x1, y1) in pairwise(way)
+            )
+            parts.append(f'<path d="{path}" fill="none" stroke="#777"/>')
     for k, (x, y) in at.items():
         first, _, rest = str(picture.data["labels"][k]).partition("\n")
         parts.append(

@@ -42,12 +42,53 @@ def places(picture):
     return [text.get_position() for text in picture.artists.values()]
 
 
-def test_a_column_is_centered_and_a_leaf_stands_next_to_its_first_use():
+def test_leaves_stand_one_above_the_other_and_next_to_their_first_use():
     x, y, z, w = (mr.tensor([1.0], requires_grad=True) for _ in "xyzw")
-    joined = mr.concat([x, y, z])  # three leaves, one under the other
+    joined = mr.concat([x, y, z])
     late = mr.ops.tanh(joined) * w  # w is used at the columns 3 and 4
-    picture = tape_graph(late + w)
-    assert places(picture) == [(0, 1), (0, 0), (0, -1), (2, 0.5), (1, 0), (2, -0.5), (3, 0), (4, 0)]
+    found = places(tape_graph(late + w))
+    assert [place[0] for place in found] == [0, 0, 0, 2, 1, 2, 3, 4]
+    heights = [place[1] for place in found]
+    assert heights[0] - heights[1] == pytest.approx(1) and heights[1] - heights[2] == pytest.approx(1)
+    assert heights[1] == pytest.approx(
+        heights[4], abs=0.4
+    )  # what reads all three stands nearest to the one in the middle
+
+
+def test_two_uses_of_one_value_are_two_arrows():
+    names = a_neuron()
+    picture = tape_graph(names["loss"], names=names)
+    labels = [label.split("\n")[0] for label in picture.data["labels"]]
+    h = picture.artists[str(labels.index("h = Tanh"))].get_bbox_patch()
+    leaving = [a for a in picture.ax.texts if getattr(a, "arrow_patch", None) and a.arrow_patch.patchA is h]
+    assert len(leaving) == 3  # h * h, and the sum
+
+
+def test_a_long_tape_goes_down_and_no_picture_is_wider_than_a_page():
+    y = mr.tensor(np.ones(3), requires_grad=True)
+    short, long = (tape_graph(chain(y, n)) for n in (8, 20))
+    assert len({x for x, _ in places(short)}) == 9 and len({x for x, _ in places(long)}) == 1
+    assert "flow down" in long.ax.get_title() and "flow right" in short.ax.get_title()
+    assert len({x for x, _ in places(tape_graph(chain(y, 8), down=True))}) == 1
+    assert len({x for x, _ in places(tape_graph(chain(y, 20), down=False))}) == 21
+    assert max(p.figure.get_figwidth() for p in (short, long, tape_graph(chain(y, 39), down=False))) <= 8.4
+
+
+def chain(y, n):
+    for _ in range(n):
+        y = mr.ops.tanh(y)
+    return y
+
+
+def test_what_a_single_step_reads_is_a_part_of_it():
+    w = mr.tensor(np.ones((3, 3)), requires_grad=True)
+    shared, h, states = mr.tensor(np.ones((2, 3))), mr.tensor(np.zeros((2, 3))), []
+    for _ in range(4):
+        h = mr.ops.tanh(h @ w + shared + mr.tensor(np.ones((2, 3))))
+        states.append(h)
+    labels = list(tape_graph(h, steps=states, names={"w": w}).data["labels"])
+    assert labels.count("constant\n(2,3)") == 1 and len(labels) == 6  # w, what all steps read, and four steps
+    assert "step 0\n4 nodes" in labels  # constants are not counted: a product, two sums, tanh
 
 
 def test_a_box_alone_stands_in_the_middle():

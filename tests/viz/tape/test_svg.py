@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -56,29 +57,30 @@ def corners(drawing):
 def test_boxes_stand_in_columns_and_rows_and_a_long_way_goes_around_the_boxes_between():
     x = mr.tensor([0.0, 1.0], requires_grad=True)
     drawing = ET.fromstring(tape_svg(mr.ops.tanh(x) + x).svg)
-    assert drawing.get("viewBox") == "0 0 458 105"  # three columns of 150, the last 118 wide; a margin of 20
-    assert corners(drawing) == [
-        ("20", "45"),
-        ("170", "45"),
-        ("320", "45"),
-    ]
-    assert [p.get("d") for p in drawing.iter(f"{SVG}path")] == [
-        "M138,65 C168,65 140,65 170,65",  # from the right side of a box to the left side of the next
-        "M288,65 C318,65 290,65 320,65",
-        "M138,65 C168,1 290,1 320,65",  # x to the sum: 64 higher
-    ]
+    # three columns of 150, the last 118 wide; a margin of 20
+    (width, height), boxes = (float(v) for v in drawing.get("viewBox").split()[2:]), corners(drawing)
+    assert width == 458 and [x for x, _ in boxes] == ["20", "170", "320"]
+    paths = [[float(v) for v in re.findall(r"-?\d+", p.get("d"))] for p in drawing.iter(f"{SVG}path")]
+    assert [p[0] for p in paths] == [138, 138, 288] or sorted(p[0] for p in paths) == [138, 138, 288]
+    assert sorted(p[-2] for p in paths) == [170, 320, 320]  # from the right side of a box to the left side of the next
+    (long,) = [p for p in paths if p[0] == 138 and p[-2] == 320]
+    bend, tanh = (long[6], long[7]), float(boxes[1][1])  # x to the sum: over, or under, tanh
+    assert bend[0] == 170 and long[12] == 288 and bend[1] == long[13]  # level while it passes tanh
+    assert not tanh <= bend[1] <= tanh + 40
+    assert all(0 < y < height for p in paths for y in p[1::2])
     words = [(t.get("x"), t.get("y"), t.text) for t in drawing.iter(f"{SVG}text")]
-    assert words[:2] == [("79", "62", "leaf"), ("79", "77", "[0. 1.]")]
+    y = float(boxes[0][1])
+    assert words[:2] == [("79", f"{y + 17:.0f}", "leaf"), ("79", f"{y + 32:.0f}", "[0. 1.]")]
 
 
 def test_two_values_of_a_column_stand_one_above_the_other():
     x, y = (mr.tensor(1.0, requires_grad=True) for _ in "xy")
     drawing = ET.fromstring(tape_svg(x * y).svg)
-    assert drawing.get("viewBox") == "0 0 308 169"
+    assert drawing.get("viewBox") == "0 0 308 144"
     assert corners(drawing) == [
-        ("20", "45"),
-        ("20", "109"),
-        ("170", "77"),
+        ("20", "20"),
+        ("20", "84"),
+        ("170", "52"),
     ]
 
 
