@@ -18,7 +18,7 @@ split; halves also add up to exactly b, so one bias -> two -> one returns every 
 lost. The exception is n of a GRU that resets after the product: r multiplies bR_n and not bW_n, and no layout adds them
 up.
 
-There are two GRUs. They differ in where the reset gate r acts, and no weights turn one into the other::
+There are two GRUs. They differ in where the reset gate r acts, and in general no weights turn one into the other::
 
     reset_after     n = tanh(x W_n' + bW_n + r * (h R_n' + bR_n))     cuDNN, torch, Keras' default
     reset_before    n = tanh(x W_n' + (r * h) R_n' + b_n)             GRUBlockCell, Keras' reset_after=False

@@ -1,5 +1,5 @@
-"""ex11  A GRU whose reset gate acts after the product (cuDNN, torch). This is not the GRU of ex10: no weights
-make the two equal.
+"""ex11  A GRU whose reset gate acts after the product (cuDNN, torch). This is not the GRU of ex10: in general no
+weights make the two equal.
 
 A  = x @ W.T + bW                    (B, 3H), thirds A_r, A_z, A_n
 A2 = h_prev @ R.T + bR               (B, 3H), thirds A2_r, A2_z, q
