@@ -84,7 +84,8 @@ class Layout(ABC):
             raise ValueError(
                 f"convert: got a GRU of the kind {weights.gru}\n"
                 f"  expected the kind of {self.name}, {self.gru_kinds[0]}\n"
-                "  in general no weights make them equal: R (r * h) mixes units that r has scaled, r * (R h) scales the mixture"
+                "  in general no weights make them equal: R (r * h) mixes units that r has scaled,"
+                " r * (R h) scales the mixture"
             )
         if weights.network().num_proj and not self.projection:
             raise ValueError(
