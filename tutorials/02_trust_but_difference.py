@@ -4,8 +4,8 @@
 
 *How do I know that a gradient is right?*
 
-You wrote a backward pass. It runs, the loss goes down, and one sign is wrong: that happens, since a slightly wrong
-gradient still points downhill. The judge is older than backpropagation: change one number, look how the loss changes.
+You wrote a backward pass. It runs, the loss goes down, and still a term is wrong: that happens, since a wrong gradient
+can point downhill, too. The judge is older than backpropagation: change one number, look how the loss changes.
 """
 
 # %%
@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import minirnn as mr
-from minirnn.viz.colors import BLUE, ORANGE
+from minirnn.viz.colors import BLUE, GREEN, ORANGE
 
 rng = np.random.default_rng(0)
 steps = np.logspace(-12, 0, 61)
@@ -26,33 +26,56 @@ z, x = 0.7, 1.3
 exact = x * (1 - np.tanh(x * z) ** 2)
 
 
-def error(step: float, dtype: type) -> float:
+def difference(step: float, dtype: type) -> float:
     above, below = dtype(z + step), dtype(z - step)
     width = float(above) - float(below)  # what the step became after rounding
     if width == 0:
-        return 1.0
-    difference = float(np.tanh(dtype(x) * above)) - float(np.tanh(dtype(x) * below))
-    return abs(difference / width - exact) / exact
+        return 0.0
+    return (float(np.tanh(dtype(x) * above)) - float(np.tanh(dtype(x) * below))) / width
+
+
+def combined(step: float, dtype: type) -> float:
+    return (4 * difference(step / 2, dtype) - difference(step, dtype)) / 3
+
+
+def error(slope: float) -> float:
+    return max(abs(slope - exact) / exact, 1e-16)
 
 
 fig = Figure(figsize=(8, 3.6), layout="constrained")
 ax = fig.add_subplot()
-for dtype, color in ((np.float64, BLUE), (np.float32, ORANGE)):
-    errors = np.array([max(error(s, dtype), 1e-16) for s in steps])
-    ax.loglog(steps, errors, color=color, marker=".", label=dtype.__name__)
-    best = steps[errors.argmin()]
-    print(f"{dtype.__name__}: smallest error {errors.min():.0e} at a step of {best:.0e}")
+errors = {}
+for label, rule, dtype, color in (
+    ("float32", difference, np.float32, ORANGE),
+    ("float64", difference, np.float64, BLUE),
+    ("float64, steps s and s/2 combined", combined, np.float64, GREEN),
+):
+    errors[label] = np.array([error(rule(s, dtype)) for s in steps])
+    ax.loglog(steps, errors[label], color=color, marker=".", label=label)
+    best = errors[label].argmin()
+    print(f"{label}: smallest error {errors[label][best]:.0e} at a step of {steps[best]:.0e}")
 ax.set_xlabel("step s")
 ax.set_ylabel("relative error of the difference")
 ax.set_title("Too large: the curve bends.  Too small: rounding.")
 ax.legend(frameon=False)
+mr.viz.show(fig)
+
+ten_times = error(difference(1e-2, np.float64)) / error(difference(1e-3, np.float64))
+print(f"float64: a step ten times smaller, an error {ten_times:.0f} times smaller")
+assert 95 < ten_times < 105
+assert 1e-6 < errors["float32"].min() < 1e-5 and errors["float64"].min() < 1e-10
 
 # %%
 # On the right the error falls with :math:`s^2`: the curve is not straight. On the left it rises again, because two
-# numbers that agree in all their digits leave only rounding when subtracted. ``float32`` has seven digits, and its best
-# difference is good to about five of them at most. So gradients are checked in ``float64``, with a step near
-# :math:`10^{-6}`. That is what ``minirnn.gradcheck`` does, for every input and every output:
+# numbers that agree in nearly all their digits leave little but rounding when subtracted. ``float32`` has about seven
+# digits, and its best difference here is good to between five and six of them. So gradients are checked in
+# ``float64``, where the best step is near :math:`10^{-6}`.
+#
+# The green curve combines two differences so that the errors of order :math:`s^2` cancel. It allows a larger step, far
+# away from the rounding: at :math:`s = 10^{-3}` its error is about :math:`10^{-12}`. ``minirnn.gradcheck`` uses this
+# rule, for every input and every output:
 
+assert error(combined(1e-3, np.float64)) < 1e-11
 w = mr.tensor(rng.normal(size=(5, 12)), requires_grad=True)
 h = mr.tensor(rng.normal(size=(2, 3)), requires_grad=True)
 x2 = mr.tensor(rng.normal(size=(2, 2)), requires_grad=True)
@@ -80,10 +103,18 @@ def wrong_tanh(x):
 
 try:
     mr.gradcheck(wrong_tanh, [x2])
-except Exception as report:
+except mr.gradcheck.GradcheckError as report:
     print(report)
+else:
+    raise AssertionError("gradcheck has missed the mistake")
+
+y = np.tanh(np.linspace(-3, 3, 100))
+assert ((1 - y) * (1 - y * y) > 0).all()
 
 # %%
+# The wrong slope :math:`1 - y` has the right sign everywhere, as the right one does. So a step against it still goes
+# downhill, a network would train, and nobody would notice without a check.
+#
 # What a lazy check misses
 # ------------------------
 # The loss ``y.sum()`` asks every output with the same weight, 1. Some mistakes survive that: a gradient that mixes up
@@ -113,11 +144,21 @@ for weights in (np.ones((2, 1)), rng.normal(size=(2, 1)).round(2)):
     print(f"weights {weights.ravel()}: got {got.round(3)}, expected {expected.round(3)}")
 
 # %%
-# With weights of 1 the mistake is invisible. Every test in minirnn weighs its outputs at random, and has sizes that all
-# differ, so that no two axes can be mixed up unseen. :doc:`/verified` counts them.
+# With weights of 1 the mistake is invisible. ``gradcheck`` weighs every output at random, and finds it:
+
+try:
+    mr.gradcheck(swapped, [mr.tensor([[1.0], [2.0]], requires_grad=True, dtype=np.float64)])
+except mr.gradcheck.GradcheckError as report:
+    print(report)
+else:
+    raise AssertionError("gradcheck has missed the mistake")
+
+# %%
+# :doc:`/verified` has the table of what has been checked in this way.
 #
 # Try it
 # ------
 # Make ``WrongTanh`` right. Then make it wrong by 1 %, and find the tolerance at which ``gradcheck`` stops seeing it.
 #
-# Then write it yourself: :doc:`exercises </exercises>` ``ex03`` (finite differences) and ``ex04`` (a random direction).
+# Then write it yourself: :doc:`exercises </exercises>` ``ex03`` (finite differences), ``ex04`` (a random direction)
+# and, when you have read some more tutorials, ``ex21`` (kill the mutants: the tests that find planted mistakes).
