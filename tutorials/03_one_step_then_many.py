@@ -70,7 +70,7 @@ print("norm of the gradient at each state:", norms[0].round(3))
 
 # %%
 # Each step back multiplies by the derivative of :math:`\tanh` (at most 1) and by ``R`` (which keeps lengths, times
-# 0.9). So the gradient shrinks on its way back: in these five steps to about a fiftieth. What sixty steps do to it is
+# 0.9). So the gradient shrinks on its way back: in these five steps to about a fiftieth. What forty steps do to it is
 # the subject of the next tutorial.
 #
 # What a fused op hides
