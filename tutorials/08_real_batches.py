@@ -2,21 +2,22 @@
 8. Real batches
 ===============
 
-*Lengths, two directions, layers, dropout: where do the gradients go?*
+*What must an op not look at when sequences have different lengths?*
 
 Sentences have different lengths, but arrays are rectangles. So a batch is padded, and from then on every op has to know
-what not to look at, forward and backward.
+what not to look at, forward and backward, in both directions of time.
 """
 
 # %%
 # Padding must not matter
 # -----------------------
-# The hardest test is the simplest: fill the padding with NaN. One careless multiplication by zero, and the NaN spreads.
+# The hardest test is simple: fill the padding with NaN. One careless multiplication by zero, and the NaN spreads.
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import minirnn as mr
+from minirnn.viz import gradient_flow
 from minirnn.viz.colors import SIZES
 
 T, B, I, H = 9, 4, 3, 8
@@ -44,19 +45,21 @@ for name, a, b in zip(("output", "gradient of x", "gradient of all weights"), ru
     assert np.array_equal(a, b)
 
 # %%
-# Bit for bit. Past its end a sequence keeps its state, its output is 0, and no gradient arises there:
+# They are equal bit for bit. Past its end the output of a sequence is 0, and no gradient arises there:
 
 output, dx, _ = run(clean)
 fig = Figure(figsize=(9, 3), layout="constrained")
 left, right = fig.subplots(1, 2)
-for ax, values, title in ((left, output, "size of the output"), (right, dx, "size of the gradient of x")):
-    image = ax.imshow(np.linalg.norm(values, axis=2).T, cmap=SIZES, aspect="auto")
-    ax.set_title(title)
+for ax, values, title in ((left, output, "output"), (right, dx, "gradient of x")):
+    sizes = np.linalg.norm(values, axis=2).T  # (B, T)
+    image = ax.imshow(np.ma.masked_equal(sizes, 0), cmap=SIZES, aspect="auto")
+    ax.set_title(f"{title}   (white: exactly 0)")
     ax.set_xlabel("time step t")
     ax.set_ylabel("sequence of the batch")
     ax.set_yticks(range(B), [f"length {n}" for n in lengths])
     fig.colorbar(image, ax=ax, label="norm")
-assert (np.linalg.norm(dx, axis=2)[past] == 0).all()
+mr.viz.show(fig)
+assert (dx[past] == 0).all() and (output[past] == 0).all() and (dx[~past] != 0).all()
 
 # %%
 # Two directions
@@ -81,30 +84,33 @@ right_way, careless = gru(turned), gru(clean[::-1].copy())
 for k, n in enumerate(lengths):
     same = np.allclose(right_way[0, k], careless[0, k])
     print(f"length {n}: reversing the whole rectangle {'is fine' if same else 'starts in the padding'}")
+    assert same == (n == T)
 
 # %%
-# Dropout between layers
-# ----------------------
-# A dropout mask is drawn from a counter-based generator: the numbers depend on the seed and on *which element* it is,
-# on nothing else. So a mask is the same on every device, and the backward pass needs the mask itself to have been
-# kept (``reserve_space``), not the state of a generator.
+# How much of the gradient of each output reaches each input? In a network of two directions, the output of step 2
+# hears of the inputs before it and of those after it, but of nothing past the end:
 
 
-def dropped(device):
-    with mr.use_device(device):
-        y = mr.ops.cudnn_rnn_v3(
-            *(mr.tensor(a, device=device) for a in (clean, states, states, params)), lengths,
-            rnn_mode="lstm", direction="bidirectional", dropout=0.4, seed=7, is_training=True,
-        )  # fmt: skip
-        return y.output.numpy()
+def reach(t):
+    """Norm of the gradient of output t by every input, (T, B); 0 for sequences that have ended before t."""
+    leaf = mr.tensor(clean, requires_grad=True)
+    y = mr.ops.cudnn_rnn_v3(leaf, states, states, params, lengths, rnn_mode="lstm", direction="bidirectional")
+    return np.linalg.norm(mr.grad((y.output[t] ** 2).sum(), leaf).numpy(), axis=2)
 
 
-devices = [name for name in ("cpu", "cuda-sim") if mr.devices.available()[name] is None]
-outputs = [dropped(name) for name in devices]
-print("devices tried:", ", ".join(devices), "  largest difference:", max(np.abs(o - outputs[0]).max() for o in outputs))
-assert all(np.allclose(o, outputs[0], atol=1e-12) for o in outputs)
+heard = reach(2)
+picture = gradient_flow(
+    heard[:, ::-1].T, layers=[f"length {n}" for n in lengths[::-1]], quantity="norm of the gradient\nover the 3 inputs"
+)
+picture.ax.set_title("Which inputs does the output of step 2 hear?")
+picture.ax.set_xlabel("time step t of the input   (hatched: exactly zero)")
+mr.viz.show(picture)
+assert (heard[past] == 0).all() and (heard[:, 1] == 0).all() and (heard[:, [0, 2, 3]][~past[:, [0, 2, 3]]] > 0).all()
 
 # %%
+# The sequence of length 2 has no step 2, and so nothing of it is heard. All others are heard up to their ends, and not
+# one step further.
+#
 # Try it
 # ------
 # Put a loss on the last *valid* output of each sequence (``output[lengths - 1, np.arange(B)]``) and look at ``dx``

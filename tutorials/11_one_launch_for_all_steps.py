@@ -222,8 +222,8 @@ for rung, recorded in (("steps", False), ("steps", True), ("persistent", False),
     assert apart < 1e-12 and (launches > 2 * T) == (rung == "steps" and not recorded)
 
 # %%
-# Launches are one thing. What a rung reads, and how often its threads must wait for each other, can be counted as well,
-# for layouts of a large GPU; ``minirnn bench --ladder`` does so. Here four small sizes:
+# Launches are one thing. What a rung reads, and how often its threads must wait for each other, can be counted as
+# well, for layouts of a large GPU; ``minirnn bench --ladder`` does so. Here four small sizes:
 
 sizes = [(4, 1, 64, 64), (16, 1, 64, 64), (16, 8, 64, 64), (16, 1, 128, 128)]
 rows = [row for size in sizes for rung in ("steps", "persistent", "cluster") for row in counted(size, rung)]

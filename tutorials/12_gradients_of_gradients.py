@@ -102,8 +102,8 @@ picture = loss_curve(range(40), curves[20.0])
 #
 # A penalty on the gradient
 # -------------------------
-# A loss may contain a gradient: "be right, and don't react to small changes of the input". Training it needs the second
-# derivative, and nothing else changes.
+# A loss may contain a gradient: "be right, and don't react to small changes of the input". Training it needs the
+# second derivative, and nothing else changes.
 
 
 def train(penalty):

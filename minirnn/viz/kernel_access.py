@@ -72,7 +72,8 @@ def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = No
         ax.axvspan(s * SECTOR - start, (s + 1) * SECTOR - start, color=ORANGE, alpha=(0.2, 0.38)[s % 2], linewidth=0)
         for s in sectors  # two shades, so that neighbors can be counted
     ]
-    bars = ax.barh(thread, size, left=address - start, height=0.8, color=BLUE)
+    # An outline, so that a word is seen where a pixel stands for many bytes.
+    bars = ax.barh(thread, size, left=address - start, height=0.8, color=BLUE, edgecolor=BLUE, linewidth=1)
     moved = len(sectors) * SECTOR
     ax.set_title(f"Line {line}: {used} bytes wanted, {moved} moved in {len(sectors)} sectors ({used / moved:.0%} used)")
     ax.set_xlabel("byte in the array, from the first sector touched   (orange: sectors of 32 bytes that are moved)")
