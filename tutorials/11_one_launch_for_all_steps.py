@@ -2,10 +2,10 @@
 11. From one launch per step to a persistent kernel
 ===================================================
 
-*Why are fused sequence kernels fast?*
+*How many kernels must be started for a sequence?*
 
-A GPU computes a step of a small recurrent network in less time than it takes to start a kernel. So the way to speed is
-to start fewer of them; and at the end of that way stands a single kernel that stays, and walks through time itself.
+Every kernel that a GPU runs must be started, and starting takes time, however small the kernel is. So one way to speed
+is to start fewer of them; at the end of that way stands a single kernel that stays, and walks through time itself.
 """
 
 # %%
@@ -80,15 +80,21 @@ ax.loglog(lengths, [1] * len(lengths), "k--", linewidth=1, label="a persistent k
 ax.set_xlabel("time steps T")
 ax.set_ylabel("kernels launched")
 ax.set_title("How many launches does a sequence need?")
+ax.set_xticks(lengths, [str(n) for n in lengths])
+ax.minorticks_off()
 ax.legend(frameon=False, fontsize="small")
+mr.viz.show(fig)
 for name, counts in launches.items():
     print(f"{name:<28} {counts[-1]:>5} launches for {lengths[-1]} steps")
-assert launches["from primitives"][-1] > 5 * launches["inputs of all steps at once"][-1]
+per_step = {name: counts[-1] / lengths[-1] for name, counts in launches.items()}
+assert per_step["from primitives"] == 15 and per_step["one fused launch a step"] == 3
+assert launches["inputs of all steps at once"] == [2 * n + 1 for n in lengths]
 
 # %%
-# At some microseconds a launch, a thousand steps of the first way wait for tens of milliseconds, whatever the GPU can
-# do. The last way still starts two kernels a step (a product and the rest), because each step must wait for the one
-# before, and the end of a kernel is the usual way to wait for everybody.
+# The first way starts 15 kernels for each step. If a launch takes 5 microseconds, a thousand steps of it wait for
+# :math:`1000 \cdot 15 \cdot 5\,\mu s = 75` milliseconds, whatever the GPU can do. The last way still starts two
+# kernels a step (a product and the rest), because each step must wait for the one before, and the end of a kernel is
+# the usual way to wait for everybody.
 #
 # Staying
 # -------
@@ -164,17 +170,19 @@ assert wrong.any()
 # The catch
 # ---------
 # A barrier waits for *all* blocks, so all must be on the chip at once. A block that has not started cannot arrive, and
-# those that wait for it never make room. On a GPU the screen freezes; here the simulator tells:
+# those that wait for it never make room. A GPU would wait forever; the simulator tells:
 
 try:
     run("everybody(counter);", resident=6)
 except LaunchError as report:
     print(str(report).splitlines()[0])
+    assert "deadlock" in str(report)
+else:
+    raise AssertionError("eight blocks met although only six were there")
 
 # %%
 # Hence the rules of persistent kernels: ask first how many blocks fit (``max_resident_blocks``), never start more, and
-# give every wait a limit. The prize is large where the network is small: weights that stay on the chip are read once,
-# not T times.
+# give every wait a limit. The gain: weights that stay on the chip are read once, not T times.
 
 weights_read = {"one product a step": T * R.nbytes, "persistent": R.nbytes}
 for name, nbytes in weights_read.items():
@@ -187,6 +195,7 @@ for name, nbytes in weights_read.items():
 # most of a GPU. What differs is how the state gets from one step to the next, and where R waits meanwhile:
 
 sketch = between_steps()
+mr.viz.show(sketch)
 
 # %%
 # *persistent* is the kernel above without its barrier: a number travels together with the number of its step, so
@@ -227,7 +236,8 @@ for rung, recorded in (("steps", False), ("steps", True), ("persistent", False),
 
 sizes = [(4, 1, 64, 64), (16, 1, 64, 64), (16, 8, 64, 64), (16, 1, 128, 128)]
 rows = [row for size in sizes for rung in ("steps", "persistent", "cluster") for row in counted(size, rung)]
-counts = ladder_counts({"rows": rows})
+counts = ladder_counts({"rows": rows, "device": "cuda-sim with the layouts of an H200"})
+mr.viz.show(counts)
 moved = {(axis, rung): counts.data[f"bytes.{axis}.{rung}"][-1] for axis in "TBH" for rung in ("steps", "cluster")}
 assert all((moved[axis, "cluster"] < moved[axis, "steps"]) == (axis != "B") for axis in "TBH")
 
