@@ -16,6 +16,7 @@ import pytest
 
 import minirnn as mr
 
+DRAWINGS = {name for name in mr.viz.__all__ if "-> Picture" in str(getattr(getattr(mr.viz, name), "__doc__", ""))}
 TUTORIALS = sorted((Path(__file__).parents[1] / "tutorials").glob("[0-9][0-9]_*.py"))
 
 
@@ -27,7 +28,22 @@ def test_a_tutorial_runs_without_a_warning_and_says_something(path: Path, tmp_pa
     done = subprocess.run([sys.executable, "-W", "error", path], capture_output=True, text=True, cwd=tmp_path, env=env)
     assert done.returncode == 0, done.stderr
     assert done.stderr == "" and done.stdout
-    assert list(tmp_path.iterdir()) == []
+    shows = path.read_text(encoding="utf-8").count("mr.viz.show(")
+    pictures = [tmp_path / "minirnn-pictures" / f"{path.stem}-{k}.png" for k in range(1, shows + 1)]
+    assert sorted(tmp_path.rglob("*.*")) == sorted(pictures)  # every picture that it makes is shown, and nothing else
+    assert shows >= 1 and min(picture.stat().st_size for picture in pictures) > 5000
+    assert all(f"{picture.relative_to(tmp_path)} is written" in done.stdout for picture in pictures)
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda p: p.stem)
+def test_every_figure_that_a_tutorial_draws_is_shown_by_the_call_that_users_write(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    drawn = {name.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "minirnn.viz"
+             for name in node.names} & DRAWINGS  # fmt: skip
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    names = [ast.unparse(call.func) for call in calls]
+    made = sum(name in drawn | {"Figure"} for name in names)
+    assert names.count("mr.viz.show") >= made, (names.count("mr.viz.show"), made)
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda p: p.stem)
@@ -42,4 +58,4 @@ def test_a_tutorial_opens_with_a_question_shows_a_picture_and_ends_with_somethin
 
 
 def test_they_are_numbered_as_planned() -> None:
-    assert [int(path.name[:2]) for path in TUTORIALS] == list(range(1, 13))
+    assert [int(path.name[:2]) for path in TUTORIALS] == list(range(1, 17))

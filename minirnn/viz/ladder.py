@@ -122,7 +122,8 @@ def _varied(rows: list[dict[str, Any]], axis: str) -> tuple[list[dict[str, Any]]
 
 def _beside(at: np.ndarray, rung: str) -> np.ndarray:
     """Where the marks of a rung stand: a little beside the places, which lie evenly on the log scale."""
-    gap = np.diff(np.log2(at)).min() if len(at) > 1 else 1.0
+    places = np.log2(at)
+    gap = min(np.diff(places).min(), np.ptp(places) / 2) if len(at) > 1 else 1.0
     k = list(STYLES).index(rung) if rung in STYLES else 0
     return at * 2.0 ** (gap * ASIDE * (k - (len(STYLES) - 1) / 2))
 
