@@ -16,7 +16,7 @@ import pytest
 
 import minirnn as mr
 
-DRAWINGS = {name for name in mr.viz.__all__ if "-> Picture" in str(getattr(getattr(mr.viz, name), "__doc__", ""))}
+DRAWINGS = {name for name in mr.viz.__all__ if getattr(mr.viz, name).__annotations__.get("return") == "Picture"}
 TUTORIALS = sorted((Path(__file__).parents[1] / "tutorials").glob("[0-9][0-9]_*.py"))
 
 

@@ -128,6 +128,9 @@ def _window_means(values: np.ndarray, window: int) -> np.ndarray:
 def _name_baselines(ax: Axes, heights: Mapping[str, float]) -> None:
     """Write each name at the right end of its line: above it, or below it when the next line is close above."""
     bottom, top = ax.get_ylim()
+    if heights and max(heights.values()) > top - 0.07 * (top - bottom):  # room for the name above the highest line
+        top = max(heights.values()) + 0.08 * (top - bottom)
+        ax.set_ylim(top=top)
     for name, height in heights.items():
         crowded = any(0 < other - height < 0.08 * (top - bottom) for other in heights.values())
         ax.annotate(
