@@ -1,0 +1,253 @@
+"""
+14. From the last state to attention
+====================================
+
+*How much fits into one state, and what helps when it is too little?*
+
+Sequence in, sequence out: an encoder reads, a decoder writes. What the decoder knows of the input is the encoder's last
+state, a vector of fixed size, whether the input had two symbols or twenty. That works for two.
+"""
+
+# %%
+# The task, and two models
+# ------------------------
+# Read n symbols out of twelve and write them backwards. Nothing in it can be guessed: every symbol must be remembered.
+#
+# Both models have an encoder, a GRU that reads in both directions, and a decoder, a GRU that begins with the encoder's
+# last state. At each step the decoder is given the symbol before and has to say the next one. The second model also
+# *looks back*, by additive attention (Bahdanau et al. 2014): a query from the decoder's state :math:`d_t` is compared
+# with every state :math:`k_s` of the encoder, a softmax makes weights of the results, and the sum of the states with
+# these weights is used beside :math:`d_t`:
+#
+# .. math::
+#
+#    z_{ts} = v \cdot \tanh(W d_t + U k_s) \qquad a_{ts} = \mathrm{softmax}_s(z_{ts}) \qquad c_t = \sum_s a_{ts} k_s
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import minirnn as mr
+from minirnn.nn import functional as F
+from minirnn.viz import gradient_flow
+from minirnn.viz.colors import BLUE, ORANGE, SIZES
+
+V, H, A = 12, 48, 32  # symbols, units, width of the comparison
+BEGIN = V  # what the decoder is given before the first symbol
+rng = np.random.default_rng(0)
+
+
+class Model(mr.nn.Module):
+    def __init__(self, attention):
+        super().__init__()
+        self.embedding = mr.nn.Embedding(V + 1, 16)
+        self.encoder = mr.nn.GRU(16, H // 2, bidirectional=True)
+        self.decoder = mr.nn.GRU(16, H)
+        self.attention = attention
+        if attention:
+            self.W, self.U = mr.nn.Linear(H, A), mr.nn.Linear(H, A, bias=False)
+            self.v = mr.nn.Linear(A, 1, bias=False)
+        self.head = mr.nn.Linear(2 * H if attention else H, V)
+
+    def encode(self, source):
+        """All states of the encoder, (S, B, H), and its last one, (1, B, H)."""
+        states, last = self.encoder(self.embedding(source))
+        return states, mr.concat([last[0:1], last[1:2]], axis=2)  # both directions side by side
+
+    def decode(self, before, state, states):
+        """Scores (T, B, V), the decoder's state, and the weights a (T, S, B), None without attention."""
+        d, state = self.decoder(self.embedding(before), state)
+        if not self.attention:
+            return self.head(d), state, None
+        compared = mr.ops.tanh(mr.ops.expand_dims(self.W(d), 1) + mr.ops.expand_dims(self.U(states), 0))  # (T, S, B, A)
+        a = F.softmax(self.v(compared)[..., 0], dim=1)
+        c = mr.einsum("tsb,sbh->tbh", a, states)
+        return self.head(mr.concat([d, c], axis=2)), state, a
+
+    def forward(self, source, before):
+        states, last = self.encode(source)
+        return self.decode(before, last, states)
+
+
+def task(n, B):
+    """Source and target (n, B), and what the decoder is given: the right symbol before."""
+    source = rng.integers(0, V, (n, B))
+    target = source[::-1]
+    return source, target, np.concatenate([np.full((1, B), BEGIN), target[:-1]])
+
+
+# %%
+# Training
+# --------
+# Each batch has one length between 2 and 16. While training, the decoder is always given the *right* symbol before,
+# whatever it would have said itself. This is called *teacher forcing*: all steps can be computed at once, and a
+# mistake at one step does not spoil the next.
+
+
+def trained(attention, steps=450):
+    mr.manual_seed(0)
+    model = Model(attention)
+    optimizer = mr.optim.Adam(model.parameters(), lr=0.01)
+    for k in range(steps):
+        optimizer.lr = 0.01 * min(1.0, 2 * (1 - k / steps))  # the second half ever more carefully
+        source, target, before = task(int(rng.integers(2, 17)), 64)
+        scores, _, _ = model(source, before)
+        loss = mr.ops.cross_entropy(scores, target)
+        optimizer.zero_grad()
+        loss.backward()
+        mr.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    return model
+
+
+models = {"last state": trained(False), "attention": trained(True)}
+colors = {"last state": ORANGE, "attention": BLUE}
+
+
+def right_symbols(model, n, B=256):
+    source, target, before = task(n, B)
+    with mr.no_grad():
+        return (model(source, before)[0].numpy().argmax(axis=2) == target).mean()
+
+
+n_symbols = range(2, 25, 2)
+ax = Figure(figsize=(8, 3.4), layout="constrained").add_subplot()
+accuracy = {name: [right_symbols(model, n) for n in n_symbols] for name, model in models.items()}
+for name, shares in accuracy.items():
+    ax.plot(n_symbols, shares, color=colors[name], marker="o", label=name)
+ax.axvspan(16, 24.5, color="0.93", label="longer than any in training")
+ax.axhline(1 / V, color="0.4", linestyle="--", linewidth=1, label="guessing: 1/12")
+ax.set_ylim(0, 1.05)
+ax.set_xlim(1.5, 24.5)
+ax.set_xlabel("length of the sequence")
+ax.set_ylabel("share of right symbols")
+ax.set_title("How much fits into the last state?")
+ax.legend(frameon=False, loc=(0.02, 0.17), ncols=2)
+mr.viz.show(ax.figure)
+for n in (4, 8, 16, 24):
+    said = ", ".join(f"{name} {shares[n // 2 - 1]:.2f}" for name, shares in accuracy.items())
+    print(f"length {n:>2}: right symbols {said}")
+assert accuracy["last state"][1] > 0.9 and accuracy["last state"][7] < 0.7
+assert min(accuracy["attention"]) > 0.95
+
+# %%
+# The last state holds four symbols nearly without a mistake, of eight it loses some, of sixteen more than a third.
+# With attention the state does not have to hold anything but the place: the symbols stay where they were read. It even
+# works at lengths that it has never seen.
+#
+# Where it looks
+# --------------
+# The weights :math:`a_{ts}` can be looked at: a row for each step of the decoder.
+
+source, target, before = task(12, 1)
+with mr.no_grad():
+    weights = models["attention"](source, before)[2].numpy()[:, :, 0]  # (T, S)
+ax = Figure(figsize=(5.2, 4.2), layout="constrained").add_subplot()
+image = ax.imshow(weights, cmap=SIZES, vmin=0, vmax=1)
+ax.set_xticks(range(12), [str(k) for k in source[:, 0]])
+ax.set_yticks(range(12), [str(k) for k in target[:, 0]])
+ax.set_xlabel("symbols read, first to last")
+ax.set_ylabel("symbols to write, first on top")
+ax.set_title("Which states does each step look at?")
+ax.figure.colorbar(image, ax=ax, label="weight a")
+mr.viz.show(ax.figure)
+places = weights.argmax(axis=1)
+print("looks at:", places, " should look at:", np.arange(12)[::-1])
+assert np.abs(places - np.arange(12)[::-1]).max() <= 1
+
+# %%
+# From the top right to the bottom left: it begins at the end of the input and goes back. Nobody has told it to. Each
+# row adds up to 1.
+#
+# A short way for the gradient
+# ----------------------------
+# The last symbol to write is the first that was read. What does the loss of the last step tell each input, *before*
+# training, when everything must still be learned?
+
+source, target, before = task(16, 64)
+heard = {}
+for name in models:
+    mr.manual_seed(0)
+    model = Model(name == "attention")
+    x = mr.tensor(model.embedding(source).numpy(), requires_grad=True)
+    states, last = model.encoder(x)
+    scores, _, _ = model.decode(before, mr.concat([last[0:1], last[1:2]], axis=2), states)
+    loss = mr.ops.cross_entropy(scores[-1], target[-1], "sum")
+    heard[name] = np.linalg.norm(mr.grad(loss, x).numpy(), axis=2).mean(axis=1)  # (S,)
+picture = gradient_flow(
+    list(heard.values()), layers=list(heard), quantity="length of the gradient\nby one input, mean over\n64 sequences"
+)
+picture.ax.set_title("What does the loss of the last symbol tell each input, before training?")
+picture.ax.set_xlabel("place of the input   (the symbol to write is that of place 0)")
+mr.viz.show(picture)
+ratio = heard["attention"][0] / heard["last state"][0]
+print(f"gradient by input 0: {ratio:.0f} times as long with attention")
+assert ratio > 100
+
+# %%
+# Without attention the way leads through sixteen steps of the decoder, and what arrives is small. With attention there
+# is a way from the last step of the decoder straight to every state of the encoder, also to the one where the symbol
+# was read.
+#
+# Exposure bias
+# -------------
+# When such a model is used there is no teacher. The decoder is given what it has said itself, mistakes included, and
+# has never met a mistake in training. How many symbols are right with the teacher, and how many without?
+
+
+def alone(model, source):
+    """What the model writes when it is given its own symbols, (n, B)."""
+    n, B = source.shape
+    with mr.no_grad():
+        states, state = model.encode(source)
+        said = [np.full(B, BEGIN)]
+        for _ in range(n):
+            scores, state, _ = model.decode(said[-1][None], state, states)
+            said.append(scores.numpy()[0].argmax(axis=1))
+    return np.array(said[1:])
+
+
+def with_teacher(model, source, before):
+    with mr.no_grad():
+        return model(source, before)[0].numpy().argmax(axis=2)
+
+
+source, target, before = task(16, 512)
+one_wrong = before.copy()
+one_wrong[4] = (one_wrong[4] + 1) % V  # step 4 is told a wrong symbol
+fig = Figure(figsize=(8.4, 3.4), layout="constrained")
+result = {}
+for ax, (name, model) in zip(fig.subplots(1, 2, sharey=True), models.items(), strict=True):
+    for label, written, style in (
+        ("with the teacher", with_teacher(model, source, before), "-"),
+        ("alone", alone(model, source), "--"),
+        ("teacher, one wrong symbol", with_teacher(model, source, one_wrong), ":"),
+    ):
+        result[name, label] = (written == target).mean(axis=1)  # (n,)
+        ax.plot(result[name, label], color=colors[name], linestyle=style, label=label)
+    ax.axvline(4, color="0.7", linewidth=1)
+    ax.set_title(name)
+    ax.set_xlabel("step of the decoder")
+    ax.set_ylim(0, 1.05)
+    ax.legend(frameon=False, fontsize="small", loc="upper right" if name == "last state" else "lower right")
+fig.axes[0].set_ylabel("share of right symbols")
+mr.viz.show(fig)
+for (name, label), shares in result.items():
+    print(f"{name:<11} {label:<26} all steps {shares.mean():.2f}, the last step {shares[-1]:.2f}")
+lost = {name: (result[name, "with the teacher"] - result[name, "alone"]).mean() for name in models}
+wrong = {name: result[name, "teacher, one wrong symbol"] for name in models}
+assert lost["last state"] > 0.1 > lost["attention"] > 0
+assert wrong["last state"][5:].max() < 0.3 and wrong["attention"][4] < 0.5 and wrong["attention"][-3:].min() > 0.9
+
+# %%
+# Without the teacher both lose, the weak model far more: one mistake leads to the next. The dotted lines show why. A
+# single wrong symbol at step 4 (gray line) spoils everything that the first model says afterwards, although all later
+# symbols that it is given are right. The model with attention is thrown off, too, but after some steps it has found
+# its place again.
+#
+# Try it
+# ------
+# Train with the decoder's own symbols in half of the batches (*scheduled sampling*): write them with ``alone`` and
+# hand them to the model in the place of ``before``. What happens to the dashed and dotted lines?
+#
+# Then write it yourself: attention has no exercise yet, but :doc:`exercise </exercises>` ``ex13`` (two directions) is
+# the backward pass of the encoder.
