@@ -11,12 +11,19 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import minirnn as mr
 
-DRAWINGS = {name for name in mr.viz.__all__ if getattr(mr.viz, name).__annotations__.get("return") == "Picture"}
+
+def returned(function: Any) -> Any:
+    """What the annotations of a public name say that it returns."""
+    return getattr(function, "__annotations__", {}).get("return")
+
+
+DRAWINGS = {name for name in mr.viz.__all__ if returned(getattr(mr.viz, name)) == "Picture"}
 TUTORIALS = sorted((Path(__file__).parents[1] / "tutorials").glob("[0-9][0-9]_*.py"))
 
 

@@ -199,7 +199,7 @@ assert ends["none"] < 0.01 and ends["none"] < ends["zoneout"] < ends["c"] / 2
 
 # %%
 # (The masks are on where these errors are measured.) With masks on c the network does learn something: units remind
-# each other through h of what one of them has lost. But it remembers badly, and it stays at an error several times
+# each other through h of what one of them has lost. But it remembers badly: its error stays more than twice
 # that of zoneout.
 #
 # In the library
