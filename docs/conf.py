@@ -9,6 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 os.environ["MPLBACKEND"] = "Agg"
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the tutorials' products are small, and a builder may be busy
 
 import api_pages  # noqa: E402
 import verification_table  # noqa: E402

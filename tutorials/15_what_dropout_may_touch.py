@@ -5,7 +5,7 @@
 *Where in a recurrent network can numbers be dropped without dropping its memory?*
 
 Dropout sets random numbers to zero while training, and scales up the rest, so that no unit can rely on a single other.
-In a feed-forward network it hardly matters where. In a recurrent network a mask that lies on the way through time acts
+In a recurrent network a mask that lies on the way through time acts
 again at every step, and what was dropped once is forgotten.
 """
 
@@ -21,10 +21,11 @@ again at every step, and what was dropped once is forgotten.
 # h            :math:`h_{t-1} \cdot m`                              not offered
 # weights      :math:`R \cdot m`, one mask for all steps            ``weight_dropout``
 # c            :math:`c_{t-1} \cdot m`                              not offered, as you will see
-# zoneout      :math:`c_t = z c_{t-1} + (1 - z) c_t`, z is 0 or 1    ``zoneout``
+# zoneout      :math:`c_t = z c_{t-1} + (1 - z) c'_t`, z is 0 or 1   ``zoneout``
 # ============ ==================================================== ==============================================
 #
-# A mask can be drawn afresh at each step, or once for all steps.
+# With zoneout, :math:`c'_t` is what the step would have made. A mask can be drawn afresh at each step, or once for all
+# steps.
 
 import numpy as np
 from matplotlib.colors import LogNorm
@@ -198,8 +199,8 @@ print("mean of the last twenty steps:", {place: round(loss, 3) for place, loss i
 assert ends["none"] < 0.01 and ends["none"] < ends["zoneout"] < ends["c"] / 2
 
 # %%
-# (The masks are on where these errors are measured.) With masks on c the network does learn something: units remind
-# each other through h of what one of them has lost. But it remembers badly: its error stays more than twice
+# (The masks are on where these errors are measured.) With masks on c the network does learn something, since units
+# can remind each other through h. But it remembers badly: its error stays more than twice
 # that of zoneout.
 #
 # In the library
@@ -237,7 +238,7 @@ print("dropped:", ", ".join(f"{dropped.mean():.0%}" for dropped in (each, one, w
 
 # %%
 # In evaluation nothing is dropped. Zoneout then takes the mean of what it would do at random,
-# :math:`c_t = p\,c_{t-1} + (1 - p)\,c_t`; that is one line to check:
+# :math:`c_t = p\,c_{t-1} + (1 - p)\,c'_t`; that is one line to check:
 
 lstm = mr.nn.LSTM(I, H, dtype="float64", zoneout=p).eval()
 plain = mr.nn.LSTM(I, H, dtype="float64").eval()

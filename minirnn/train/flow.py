@@ -39,8 +39,7 @@ def gradient_norms(model: CharModel, ids: Any, target: Any, at: int = -1) -> np.
     -------
     ndarray, (rows, T)
         The 2-norm of the gradient of one sequence's loss, over the numbers of x, h or c at one step; the mean over
-        the batch. The rows are `row_names`. The gradient
-        of c includes what comes through h of the same step.
+        the batch. The rows are `row_names`. The gradient of c includes what comes through h of the same step.
     """
     seen = model.trace(ids, model.zero_state(ids.shape[1]))
     loss = cross_entropy(seen.scores[at], target, "sum")  # a sum: rows do not share anything
