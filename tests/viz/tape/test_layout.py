@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minirnn.viz.tape.layout import arranged
+from minirnn.viz.tape.layout import BEND, _crossings, _place, arranged
 
 
 @st.composite
@@ -53,3 +54,49 @@ def test_crossings_are_removed():
 
 def test_one_box_stands_in_the_middle():
     assert arranged(1, []).boxes == [(0.0, pytest.approx(0.0))]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.floats(-5, 5), st.booleans()), min_size=1, max_size=7))
+def test_nodes_stand_as_near_as_possible_to_where_they_are_wanted(nodes):
+    # The least squares with distances are an isotonic regression, which has a formula with minima and maxima.
+    n = len(nodes)
+    members = [k if is_box else 100 + k for k, (_, is_box) in enumerate(nodes)]
+    gaps = [0.0]
+    for (_, above), (_, below) in zip(nodes, nodes[1:], strict=False):
+        gaps.append(1.0 if above and below else BEND + 0.25 if above or below else BEND)
+    offset = np.cumsum(gaps)
+    wanted = np.array([want for want, _ in nodes])
+    v = wanted + offset
+    mean = [[v[min(j, k) : k + 1].mean() for k in range(n)] for j in range(n)]  # of the nodes j .. k
+    expected = [min(max(mean[j][k] for k in range(i, n)) for j in range(i + 1)) for i in range(n)]
+    height = [0.0] * 200
+    _place(members, list(wanted), height, 50)
+    np.testing.assert_allclose([height[k] for k in members], expected - offset, atol=1e-9)
+
+
+def test_crossings_are_counted():
+    column, height = [0, 0, 0, 1, 1, 1, 2], [2.0, 1.0, 0.0, 2.0, 1.0, 0.0, 0.0]
+    assert _crossings({3: [0], 4: [1], 5: [2]}, column, height) == 0
+    assert _crossings({3: [2], 4: [1], 5: [0]}, column, height) == 3
+    assert _crossings({3: [1, 2], 5: [0]}, column, height) == 2
+    assert _crossings({3: [2], 4: [2]}, column, height) == 0  # from one place
+    assert _crossings({5: [0], 6: [3]}, column, height) == 0  # of different columns
+
+
+# Looked at when they were written down: a neuron with a loss (x, w, their product, b, ..), and an unrolled network.
+NEURON = [(0, 2), (1, 2), (2, 4), (3, 4), (4, 5), (5, 6), (5, 7), (6, 7), (7, 8)]
+UNROLLED = [(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (2, 3), (3, 4), (4, 5)]
+
+
+@pytest.mark.parametrize(
+    ("edges", "columns", "heights"),
+    [
+        (NEURON, [0, 0, 1, 1, 2, 3, 4, 5, 6], [0.639, -0.361, 0.361, -0.639, 0.063, 0.046, 0.31, 0.047, 0.047]),
+        (UNROLLED, [0, 0, 1, 2, 3, 4], [0.5, -0.5, 0.0, 0.0, 0.0, 0.0]),
+    ],
+)
+def test_places_of_two_tapes(edges, columns, heights):
+    layout = arranged(len(columns), edges)
+    assert [x for x, _ in layout.boxes] == columns
+    np.testing.assert_allclose([y for _, y in layout.boxes], heights, atol=2e-3)
