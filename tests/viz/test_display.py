@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from matplotlib.figure import Figure
@@ -146,5 +147,33 @@ def test_a_folder_that_cannot_be_made_is_an_error_and_no_number_is_used_up(tmp_p
     with pytest.raises(ValueError, match=r"show: the folder 'minirnn-pictures' cannot be made in .*\n  expected"):
         show(loss_curve([1, 2], [3, 2]))
     (tmp_path / display.FOLDER).unlink()
-    show(loss_curve([1, 2], [3, 2]))
-    assert [p.name for p in (tmp_path / display.FOLDER).iterdir()] == ["here-1.png"]
+    for _ in range(3):
+        show(loss_curve([1, 2], [3, 2]))
+    assert sorted(p.name for p in (tmp_path / display.FOLDER).iterdir()) == ["here-1.png", "here-2.png", "here-3.png"]
+
+
+@pytest.mark.parametrize(
+    ("shell", "notebook"),
+    [
+        (None, False),
+        (SimpleNamespace(), False),
+        (SimpleNamespace(kernel=None), False),
+        (SimpleNamespace(kernel=1), True),
+    ],
+)
+def test_only_ipython_with_a_kernel_is_a_notebook(shell, notebook, monkeypatch):
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert display._in_notebook() is notebook
+
+
+def test_without_ipython_there_is_no_notebook(monkeypatch):
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    assert display._in_notebook() is False
+
+
+@pytest.mark.parametrize(
+    ("backend", "files"), [("agg", True), ("Agg", True), ("svg", True), ("TkAgg", False), ("module://screen", False)]
+)
+def test_a_backend_that_matplotlib_does_not_know_as_one_for_files_has_windows(backend, files, monkeypatch):
+    monkeypatch.setattr("matplotlib.get_backend", lambda: backend)
+    assert display._draws_files_only() is files
