@@ -256,3 +256,8 @@ assert (np.diff(computed) < 0).all() and (np.diff(messages) > 0).all() and messa
 # So more hands want larger batches, or a faster network. ``mpiexec -n 2 minirnn train --shards 2`` tries it on your
 # machine; :doc:`../parallel` has the commands. The gradients of the ranks are the same only up to rounding. Why, and
 # how they become the same to the last bit, is the next tutorial.
+#
+# Try it
+# ------
+# Make the batch of the last figure ten times as large, and then ten times as small. From how many ranks on do the
+# messages take longer than the arithmetic?

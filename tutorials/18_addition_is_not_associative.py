@@ -175,3 +175,8 @@ for P, histories in runs.items():
 # byte for byte, on 1, 2, 4 and 8 ranks. Two things are still not promised. A shard of another size rounds in another
 # way, so the number of shards is part of the run. And another processor, or another version of NumPy, may add inside a
 # product in another order: :doc:`../determinism` says what holds where.
+#
+# Try it
+# ------
+# Take four shards instead of eight, in ``runs``. Which numbers of ranks give the same bits as each other, and are these
+# the bits of eight shards?
