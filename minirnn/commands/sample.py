@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     default = Path(DEFAULT_OUT, CHECKPOINT)
     where = "what minirnn train wrote, or its folder (default: %(default)s)"
     add("--checkpoint", type=Path, default=default, metavar="FILE", help=where)
-    both = f"; a model of both directions fills in each {BLANK}"
+    both = "; a model of both directions fills in each full block, U+2588"  # itself not: help goes to any terminal
     add("--prompt", default="", metavar="TEXT", help=f"text to go on with (default: the beginning of a line){both}")
     wild = "0: always the likeliest character; 1: as the model believes; more: it dares more (default %(default)s)"
     warm = real(lambda t: 0 <= t < float("inf"), "a number of 0 or more")
