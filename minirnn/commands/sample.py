@@ -14,7 +14,8 @@ from minirnn.commands.arguments import real, whole
 from minirnn.data import CharVocabulary, train_validation_split
 from minirnn.messages import shown
 from minirnn.train.folder import CHECKPOINT
-from minirnn.train.messages import DEFAULT_OUT, for_this_terminal
+from minirnn.train.messages import DEFAULT_OUT
+from minirnn.train.messages import shown as harmless
 from minirnn.train.sample import BLANK, LENGTH, TEMPERATURE, characters, fill_in, filled
 from minirnn.train.saved import Trained, read_model, read_text
 from minirnn.user_error import UserError
@@ -103,7 +104,7 @@ def writer() -> Callable[[str], None]:
     terminal = sys.stdout.isatty()
 
     def write(text: str) -> None:
-        sys.stdout.write(for_this_terminal(text) if terminal else text)
+        sys.stdout.write(harmless(text) if terminal else text)
         sys.stdout.flush()
 
     return write
