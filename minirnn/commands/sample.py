@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     wild = "0: always the likeliest character; 1: as the model believes; more: it dares more (default %(default)s)"
     warm = real(lambda t: 0 <= t < float("inf"), "a number of 0 or more")
     add("--temperature", type=warm, default=TEMPERATURE, metavar="X", help=wild)
-    add("--length", type=whole(1), default=LENGTH, metavar="N", help="characters to write (default %(default)s)")
+    add("--length", type=whole(1, 10**9), default=LENGTH, metavar="N", help="characters to write (default %(default)s)")
     add("--seed", type=whole(0), default=0, metavar="N", help="seed of the draws (default %(default)s)")
     add("--device", metavar="NAME", help="where to compute (default: MINIRNN_DEVICE, else cpu)")
 
@@ -47,15 +47,17 @@ def run(args: argparse.Namespace) -> int:
     trained = read_model(path, args.device)
     prompt = encoded(args.prompt, trained)
     write = writer()
-    if trained.model.bidirectional:
-        write(blanks_filled(trained, prompt, args.length, args.seed))
-    else:
-        write(args.prompt)
-        prime = prompt if prompt.size else beginning(trained.vocabulary)
-        ids = characters(trained.model, prime, args.temperature, args.seed)
-        for number in itertools.islice(ids, args.length):
-            write(trained.vocabulary.characters[number])
-    write("\n")
+    try:
+        if trained.model.bidirectional:
+            write(blanks_filled(trained, prompt, args.length, args.seed))
+        else:
+            write(args.prompt)
+            prime = prompt if prompt.size else beginning(trained.vocabulary)
+            ids = characters(trained.model, prime, args.temperature, args.seed)
+            for number in itertools.islice(ids, args.length):
+                write(trained.vocabulary.characters[number])
+    finally:
+        write("\n")  # after Ctrl-C, too
     return 0
 
 
