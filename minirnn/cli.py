@@ -99,9 +99,13 @@ def capitalized(text: str) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return the exit status."""
     argv = sys.argv[1:] if argv is None else argv
+    if list(argv[:1]) in ([], ["help"]):
+        argv = [*argv[1:2], "--help"]
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a character that a terminal cannot show is a question mark there
     try:
         try:
-            args = parse(argv or ["--help"])
+            args = parse(argv)
             startup.over()
             return run(args)
         finally:

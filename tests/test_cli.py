@@ -189,3 +189,36 @@ def test_a_reader_that_goes_away_is_no_error_to_report(tmp_path: Path, what: str
     done = subprocess.run(demo_process(tmp_path, "--what", what), stdout=write_end, stderr=subprocess.PIPE, text=True)
     os.close(write_end)
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
+@pytest.mark.parametrize("argv", [["help", "demo"], ["demo", "--help"]])
+def test_help_of_a_command_has_two_names(argv: list[str], demo: Demo, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        cli.main(argv)
+    assert exit_.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: minirnn demo")
+
+
+@pytest.mark.parametrize(
+    "command", [["help"], ["sample", "--help"], ["explain"], ["explain", "vjp"], ["explain", "lt"]]
+)
+def test_a_terminal_without_unicode_gets_question_marks_and_no_traceback(command: list[str]) -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-m", "minirnn", *command], capture_output=True, env=environment)
+    assert done.returncode in (0, 2) and b"Traceback" not in done.stderr
+    assert done.stdout.isascii() and done.stderr.isascii()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
+@pytest.mark.parametrize(("settings", "colored"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+def test_colors_reach_a_terminal_that_wants_them(settings: dict[str, str], colored: bool) -> None:
+    import pty
+
+    environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm"} | settings
+    master, slave = pty.openpty()
+    done = subprocess.run([sys.executable, "-m", "minirnn", "trian"], stdout=slave, stderr=slave, env=environment)
+    os.close(slave)
+    shown = os.read(master, 1 << 16)
+    os.close(master)
+    assert done.returncode == 2 and b"likely 'train' is meant" in shown
+    assert (b"\x1b[" in shown) is colored

@@ -1,6 +1,6 @@
 """What the README says is true: its Python runs, its commands are marked for CI, its links lead somewhere.
 
-Tests `README.md`, `CONTRIBUTING.md` and `.ci/run`.
+Tests `README.md`, `docs/ops/README.md`, `CONTRIBUTING.md` and `.ci/run`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,17 @@ def test_the_python_of_the_readme_runs_and_prints_what_it_says(code: str) -> Non
     assert done.stdout.splitlines() == promised
 
 
+def test_the_readme_fits_a_screen_or_two() -> None:
+    assert len(README.splitlines()) <= 100
+    assert README.count("![") == 1
+
+
 def test_the_readme_has_a_python_example_and_two_commands() -> None:
     assert blocks("python")
-    train, test, *_ = blocks("sh")
+    train, test = blocks("sh")
+    for command in (train, test):
+        before = README[: README.index(command)].splitlines()
+        assert any("minutes" in line for line in before[-6:]), "says how long it takes"
     for command in (train, test):
         assert command.startswith("python3 -m venv .venv && .venv/bin/python -m pip install ")
         assert command.count("\n") == 1
@@ -63,7 +71,7 @@ def test_a_path_of_the_package_named_on_a_page_exists(page: str) -> None:
 
 
 def test_every_op_of_the_table_exists() -> None:
-    table = README.split("## Ops")[1].split("\n## ")[0]
+    table = (ROOT / "docs" / "ops" / "README.md").read_text(encoding="utf-8").split("\n## ")[0]
     names = [
         name for row in re.findall(r"^\| (.*?) \|", table, flags=re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
     ]
@@ -72,9 +80,11 @@ def test_every_op_of_the_table_exists() -> None:
 
 
 def test_every_command_of_the_readme_is_understood() -> None:
-    for line in {line for block in blocks("sh") for line in block.splitlines() if "minirnn" in line}:
-        *_, command = line.split(" && ")
+    inline = [code for code in re.findall(r"`([^`\n]+)`", README) if ".venv/bin/minirnn " in code]
+    in_blocks = [line.split(" && ")[-1] for block in blocks("sh") for line in block.splitlines() if "minirnn" in line]
+    assert len(inline) >= 3 and in_blocks
+    for command in {*inline, *in_blocks}:
         program, name, *arguments = shlex.split(command)
         assert program.endswith("minirnn")
         done = subprocess.run([sys.executable, "-m", "minirnn", name, *arguments, "--help"], capture_output=True)
-        assert done.returncode == 0, line
+        assert done.returncode == 0, command

@@ -26,7 +26,7 @@ class Watch:
 sys.meta_path.insert(0, Watch())
 """
 SCRIPT = "import sys\nfrom minirnn.cli import entry\nsys.exit(entry())\n"
-MOMENTS = ("minirnn.cudnn_rnn", "numpy", "minirnn.ops", "minirnn._version", "minirnn.cli", "minirnn.commands.train")
+MOMENTS = ("minirnn.devices", "numpy", "minirnn.ops", "minirnn._version", "minirnn.cli", "minirnn.commands.train")
 
 
 @pytest.mark.parametrize("moment", MOMENTS)

@@ -1,9 +1,13 @@
-"""Readers of numbers for `argparse`, which say what they expected."""
+"""Readers of numbers for `argparse`, which say what they expected, and a trial of files to write."""
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
+
+from minirnn.user_error import UserError
 
 
 def whole(low: int, high: int | None = None) -> Callable[[str], int]:
@@ -35,3 +39,17 @@ def real(fits: Callable[[float], bool], expected: str) -> Callable[[str], float]
         return value
 
     return read
+
+
+def try_file(option: str, name: str) -> None:
+    """Raise UserError if no file of this name can be written: before the work for it is done."""
+    target = Path(name).absolute()
+    if not target.parent.is_dir():
+        raise UserError(f"{option} {name}: there is no such folder")
+    if target.is_dir():
+        raise UserError(f"{option} {name}: this is a folder\n  expected a file")
+    try:
+        with tempfile.TemporaryFile(dir=target.parent, prefix=".minirnn-"):
+            pass
+    except OSError as error:
+        raise UserError(f"{option} {name}: {error.strerror}") from None

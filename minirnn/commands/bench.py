@@ -10,13 +10,13 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import minirnn as mr
 from minirnn import machine
 from minirnn.bench import ladder, peers, report
 from minirnn.bench.calls import Size
+from minirnn.commands.arguments import try_file
 from minirnn.user_error import UserError, user_mistakes
 from minirnn.verify import stored
 
@@ -44,8 +44,8 @@ def run(args: argparse.Namespace) -> int:
     for name in ("samples", "threads"):
         if getattr(args, name) < 1:
             raise UserError(f"--{name} is {getattr(args, name)}\n  expected 1 or more")
-    if args.json and not Path(args.json).absolute().parent.is_dir():
-        raise UserError(f"--json {args.json}: there is no such folder")
+    if args.json:
+        try_file("--json", args.json)
     if args.ladder:
         with user_mistakes():
             rows = shown(ladder.header(), ladder.count_all(), ladder.line)

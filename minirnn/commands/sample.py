@@ -14,7 +14,8 @@ from minirnn.commands.arguments import real, whole
 from minirnn.data import CharVocabulary, train_validation_split
 from minirnn.messages import shown
 from minirnn.train.folder import CHECKPOINT
-from minirnn.train.messages import DEFAULT_OUT, for_this_terminal
+from minirnn.train.messages import DEFAULT_OUT
+from minirnn.train.messages import shown as harmless
 from minirnn.train.sample import BLANK, LENGTH, TEMPERATURE, characters, fill_in, filled
 from minirnn.train.saved import Trained, read_model, read_text
 from minirnn.user_error import UserError
@@ -28,12 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     default = Path(DEFAULT_OUT, CHECKPOINT)
     where = "what minirnn train wrote, or its folder (default: %(default)s)"
     add("--checkpoint", type=Path, default=default, metavar="FILE", help=where)
-    both = f"; a model of both directions fills in each {BLANK}"
+    both = "; a model of both directions fills in each full block, U+2588"  # itself not: help goes to any terminal
     add("--prompt", default="", metavar="TEXT", help=f"text to go on with (default: the beginning of a line){both}")
     wild = "0: always the likeliest character; 1: as the model believes; more: it dares more (default %(default)s)"
     warm = real(lambda t: 0 <= t < float("inf"), "a number of 0 or more")
     add("--temperature", type=warm, default=TEMPERATURE, metavar="X", help=wild)
-    add("--length", type=whole(1), default=LENGTH, metavar="N", help="characters to write (default %(default)s)")
+    add("--length", type=whole(1, 10**9), default=LENGTH, metavar="N", help="characters to write (default %(default)s)")
     add("--seed", type=whole(0), default=0, metavar="N", help="seed of the draws (default %(default)s)")
     add("--device", metavar="NAME", help="where to compute (default: MINIRNN_DEVICE, else cpu)")
 
@@ -46,15 +47,17 @@ def run(args: argparse.Namespace) -> int:
     trained = read_model(path, args.device)
     prompt = encoded(args.prompt, trained)
     write = writer()
-    if trained.model.bidirectional:
-        write(blanks_filled(trained, prompt, args.length, args.seed))
-    else:
-        write(args.prompt)
-        prime = prompt if prompt.size else beginning(trained.vocabulary)
-        ids = characters(trained.model, prime, args.temperature, args.seed)
-        for number in itertools.islice(ids, args.length):
-            write(trained.vocabulary.characters[number])
-    write("\n")
+    try:
+        if trained.model.bidirectional:
+            write(blanks_filled(trained, prompt, args.length, args.seed))
+        else:
+            write(args.prompt)
+            prime = prompt if prompt.size else beginning(trained.vocabulary)
+            ids = characters(trained.model, prime, args.temperature, args.seed)
+            for number in itertools.islice(ids, args.length):
+                write(trained.vocabulary.characters[number])
+    finally:
+        write("\n")  # after Ctrl-C, too
     return 0
 
 
@@ -103,7 +106,7 @@ def writer() -> Callable[[str], None]:
     terminal = sys.stdout.isatty()
 
     def write(text: str) -> None:
-        sys.stdout.write(for_this_terminal(text) if terminal else text)
+        sys.stdout.write(harmless(text) if terminal else text)
         sys.stdout.flush()
 
     return write

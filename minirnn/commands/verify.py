@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import minirnn as mr
+from minirnn.commands.arguments import try_file
 from minirnn.messages import meant
 from minirnn.terminal import styled
 from minirnn.user_error import UserError, user_mistakes
@@ -43,10 +44,8 @@ def run(args: argparse.Namespace) -> int:
     ops = chosen_ops(args.op)
     devices = chosen_devices(args.device)
     golden = stored.find(args.golden)
-    if args.out and not Path(args.out).absolute().parent.is_dir():
-        raise UserError(f"--out {args.out}: there is no such folder")
-    if args.out and Path(args.out).is_dir():
-        raise UserError(f"--out {args.out}: this is a folder\n  expected a file")
+    if args.out:
+        try_file("--out", args.out)
     baseline = table.read(Path(args.against))[1] if args.against else []
 
     listed = [one for one in all_comparisons(devices, golden) if one.cell.op in ops]

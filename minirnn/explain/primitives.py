@@ -27,6 +27,8 @@ def primitive_lines(op: str, source: bool = False) -> Iterator[str]:
     function: Callable[..., Any] = getattr(ops, op)
     nodes, asked, others = parts_of(function)
     yield f"\n== {op}: formulas ({place(function)})\n"
+    if "primitives" not in function.__module__:  # a module of its own, which explains the formulas
+        yield f"{inspect.getdoc(inspect.getmodule(function))}\n"
     for node in nodes:
         yield f"{node.__name__}: {inspect.getdoc(node) if '__doc__' in vars(node) and node.__doc__ else 'a node'}\n"
         if "backward" in vars(node):

@@ -46,6 +46,12 @@ def result(training: Training, folder: Path, written: str) -> str:
     return "\n".join(lines)
 
 
+def sampling(folder: Path) -> str:
+    """The command line that lets the model of the run in `folder` write."""
+    where = [] if folder == Path(DEFAULT_OUT) else ["--checkpoint", shlex.quote(str(folder))]
+    return " ".join([this_program(), "sample", *where])
+
+
 def command(folder: Path, *options: str) -> str:
     """The command line that goes on with the run in `folder`."""
     out = [] if folder == Path(DEFAULT_OUT) else [f"--out {shlex.quote(str(folder))}"]
@@ -57,17 +63,7 @@ def shown(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
 
 
-def for_this_terminal(text: str) -> str:
-    """Text with a ``?`` for every character that stdout cannot show or that would control a terminal."""
-    return encodable(shown(text))
-
-
-def encodable(text: str) -> str:
-    """Text with a ``?`` for every character that the encoding of stdout has not."""
-    encoding = sys.stdout.encoding or "utf-8"
-    return text.encode(encoding, "replace").decode(encoding)
-
-
 def say(text: str) -> None:
-    """Print the text, as far as stdout can show it."""
-    print(encodable(text), flush=True)
+    """Print the text at once, with a ``?`` for every character that the terminal cannot show."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "replace").decode(encoding), flush=True)

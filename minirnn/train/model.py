@@ -20,6 +20,7 @@ import numpy as np
 
 from minirnn import nn
 from minirnn.engine.tensor import Tensor, tensor
+from minirnn.messages import meant
 from minirnn.ops import concat, stack
 from minirnn.ops.cudnn_rnn.compose import step
 from minirnn.ops.cudnn_rnn.zoneout import zoned
@@ -91,7 +92,7 @@ class CharModel(nn.Module):
         **regularization: Any,
     ) -> None:
         if cell not in CELLS:
-            raise ValueError(f"CharModel: cell is {cell!r}\n  expected one of {', '.join(CELLS)}")
+            raise ValueError(f"CharModel: cell is {cell!r}\n  expected one of {', '.join(CELLS)}{meant(cell, CELLS)}")
         self.hidden, self.V, self.bidirectional = hidden, V, bidirectional
         self.embedding = nn.Embedding(V + bidirectional, EMBEDDING, device=device)
         kind = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn": nn.RNN}[cell]

@@ -28,8 +28,10 @@ PRIME = 200
 """At most so many characters are read before the sample."""
 WARM_UP, SHOWN = 200, 60
 """The characters that are read before the picture of the gates, and those that are shown in it."""
-PIECES, PIECE, SKIPPED = 8, 600, 120
+PIECES, PIECE, SKIPPED = 32, 600, 120
 """Where units are listened to: so many pieces of text, of so many characters each, the first of which are not shown."""
+LISTENED = 1 << 24
+"""At most so many states are kept for that: of large models, fewer pieces."""
 BLOCK_NAMES = {"lstm": {"n": "ci"}, "gru": {"z": "u", "n": "c"}}
 """The names that LSTMBlockCell and GRUBlockCell have for gates of the CudnnRNN ops."""
 
@@ -122,10 +124,11 @@ def gradient_flow(training: Training) -> viz.Picture:
 def units(training: Training) -> viz.ColoredText:
     """A piece of the validation text, colored by the units that tell most about it."""
     length = min(PIECE, len(training.validation_ids))
-    count = min(PIECES, len(training.validation_ids) // length)
+    model = training.model_on_cpu()
+    net = model.recurrent.net
+    count = max(1, min(PIECES, len(training.validation_ids) // length, LISTENED // (length * net.L * net.D * net.H)))
     ids = training.validation_ids[: count * length].reshape(count, length).T  # (T, B)
     text = [training.vocabulary.decode(piece) for piece in ids.T]
-    model = training.model_on_cpu()
     states = states_of(model, ids)
     found = most_telling(states, text)
     piece = max(range(count), key=lambda b: sum(entropy(of(text[b])) for of in PROPERTIES.values()))

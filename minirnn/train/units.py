@@ -54,22 +54,20 @@ def _beginnings(line: str) -> list[str]:
 def inside_quotes(text: str) -> np.ndarray:
     """1 where a quotation is open after the character, else 0; (T,) int.
 
-    An apostrophe after a letter opens nothing. A quotation of three marks may have several lines, others have one.
+    An apostrophe after a letter opens nothing, and a quotation ends at the end of its line, a typographic one of its
+    paragraph. Three marks in a row are skipped: a piece that begins inside a docstring would be read inside out.
     """
     found, close, k = [], "", 0
     while k < len(text):
         character = text[k]
-        triple = text[k : k + 3] if character in "\"'" and text[k : k + 3] == 3 * character else ""
-        step = 1
-        if close:
-            if text.startswith(close, k):
-                step, close = len(close), ""
+        step = 3 if character in "\"'" and text.startswith(3 * character, k) else 1
+        if step == 3:
+            close = ""
+        elif close:
+            if character == close or text.startswith("\n" if close in "\"'" else "\n\n", k):
+                close = ""
             elif character == "\\":
                 step = 2
-            elif character == "\n" and len(close) == 1:
-                close = ""
-        elif triple:
-            step, close = 3, triple
         elif character in QUOTES and not (character in "'\u2018" and k and text[k - 1].isalnum()):
             close = QUOTES[character]
         found += [int(bool(close))] * step
@@ -101,20 +99,34 @@ def entropy(values: np.ndarray) -> float:
     return float(-(p * np.log2(p)).sum()) + 0.0
 
 
+def eighths(states: np.ndarray) -> np.ndarray:
+    """In which eighth of its own values each number of `states` (N, U) is: 0 .. 7, (N, U)."""
+    found = np.empty(states.shape, np.intp)
+    for u, values in enumerate(states.T):
+        limits = np.unique(np.quantile(values, np.arange(1, BINS) / BINS))
+        found[:, u] = np.searchsorted(limits, values, side="right")
+    return found
+
+
 def information(states: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The mutual information of each column of `states` (N, U) with the whole numbers `values` (N,), in bits; (U,).
+    """The mutual information of each column of `states` with `values`, in bits; (U,).
 
     By chance alone it comes out too large, by about ``(a - 1) (b - 1) / (2 N)`` nats for a and b classes (Miller 1955);
     that is taken off.
+
+    Parameters
+    ----------
+    states : (N, U)
+        Whole numbers 0 .. 7, from `eighths`.
+    values : (N,)
+        Whole numbers.
     """
     names, b = np.unique(values, return_inverse=True)
     N, B = len(values), len(names)
     p_b = np.bincount(b, minlength=B) / N
     found = np.zeros(states.shape[1])
-    for u in range(states.shape[1]):
-        limits = np.unique(np.quantile(states[:, u], np.arange(1, BINS) / BINS))
-        a = np.searchsorted(limits, states[:, u], side="right")
-        p = np.bincount(a * B + b, minlength=(len(limits) + 1) * B).reshape(-1, B) / N
+    for u, a in enumerate(states.T):
+        p = np.bincount(a * B + b, minlength=BINS * B).reshape(BINS, B) / N
         p_a = p.sum(axis=1)
         seen = p > 0
         chance = (np.count_nonzero(p_a) - 1) * (B - 1) / (2 * N * np.log(2))
@@ -132,7 +144,7 @@ def most_telling(states: np.ndarray, text: list[str]) -> list[Telling]:
     text : list of str
         The B pieces, T characters each.
     """
-    flat = states.transpose(1, 0, 2).reshape(-1, states.shape[2])  # piece after piece
+    flat = eighths(states.transpose(1, 0, 2).reshape(-1, states.shape[2]))  # piece after piece
     values = {name: np.concatenate([of(piece) for piece in text]) for name, of in PROPERTIES.items()}
     known = {name: entropy(v) for name, v in values.items()}
     wanted = [name for name in values if known[name] >= LEAST]

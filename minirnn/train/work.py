@@ -14,7 +14,7 @@ from minirnn import devices
 from minirnn.parallel import World
 from minirnn.train import pictures
 from minirnn.train.folder import CHECKPOINT, MetricsFile, check, opened
-from minirnn.train.messages import command, introduction, result, say
+from minirnn.train.messages import command, introduction, result, sampling, say
 from minirnn.train.options import of_new_run, resumed
 from minirnn.train.progress import Doing, Interrupt, Progress
 from minirnn.train.ranks import check_shards, on_all, on_first, world_of_run
@@ -124,6 +124,7 @@ def work(training: Training, folder: Path, quiet: bool) -> int:
             say(f"not all pictures are drawn; to draw them: {command(folder, '--resume')}")
             return 130
         say(result(training, folder, written))
+        say(f"to let it write: {sampling(folder)}")
         if finished:
             say(f"to go on: {again}")
     return 0 if finished else 130

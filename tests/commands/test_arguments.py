@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from minirnn.commands.arguments import real, whole
+from minirnn.commands.arguments import real, try_file, whole
+from minirnn.user_error import UserError
 
 
 def test_whole_numbers_have_their_limits() -> None:
@@ -22,3 +25,21 @@ def test_numbers_fit_or_are_refused() -> None:
     for text in ("0", "nan", "many"):
         with pytest.raises(argparse.ArgumentTypeError, match=f"got '{text}', expected a number above 0"):
             positive(text)
+
+
+def test_a_file_to_write_is_tried_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "old.json").write_text("old")
+    for name in ("old.json", "new.json"):
+        try_file("--out", str(tmp_path / name))
+    assert [path.name for path in tmp_path.iterdir()] == ["old.json"]
+    assert (tmp_path / "old.json").read_text() == "old"
+    for name, words in ((f"{tmp_path}/no/x.json", "there is no such folder"), (f"{tmp_path}", "this is a folder")):
+        with pytest.raises(UserError, match=f"^--out {name}: {words}"):
+            try_file("--out", name)
+
+    def refused(**options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refused)
+    with pytest.raises(UserError, match="new.json: Permission denied"):
+        try_file("--out", str(tmp_path / "new.json"))

@@ -14,7 +14,7 @@ from minirnn.explain.primitives import cuda_places, parts_of, primitive_lines
 @pytest.mark.parametrize("op", primitives())
 def test_every_primitive_is_explained(op: str) -> None:
     lines = "\n".join(primitive_lines(op))
-    assert f"== {op}: formulas (minirnn/ops/primitives/" in lines
+    assert f"== {op}: formulas (minirnn/ops/" in lines
     assert f"\n{op}(\n" in lines
     assert "== where it is computed\n" in lines
 

@@ -8,6 +8,7 @@ import pytest
 import minirnn as mr
 from minirnn.train.model import CELLS, CharModel
 from minirnn.train.units import (
+    eighths,
     entropy,
     indentation,
     information,
@@ -31,7 +32,8 @@ def test_indentation_grows_through_the_white_space_and_stays_to_the_end_of_the_l
         ("a 'b' c", "0011000"),
         ('a "b', "0011"),
         ('"a\nb', "1100"),  # ended by the line
-        ('"""a\n"b"\n"""c', "1111111110000"[:9] + "0000"),
+        ('"""a "b"\n"""c', "0000011000000"),
+        ("\u201ea\nb\n\nc", "1111000"),
         ("it's 'so'", "000001110"),
         (r"'a\'b'c", "1111100"),
         ("\u201ea\u201c b", "11000"),
@@ -59,13 +61,22 @@ def test_entropy_is_that_of_dice_and_of_a_biased_coin() -> None:
     assert entropy(np.zeros(5, int)) == 0
 
 
+def test_eighths_are_of_equal_size_and_equal_values_stay_together(rng: np.random.Generator) -> None:
+    states = np.stack([rng.permutation(800) * 1.0, np.repeat([3.0, 1.0], 400), np.zeros(800)], axis=1)
+    found = eighths(states)
+    assert np.bincount(found[:, 0]).tolist() == [100] * 8
+    assert (found[:, 0] == states[:, 0] // 100).all()
+    assert len(set(found[:400, 1])) == len(set(found[400:, 1])) == 1 and found[0, 1] > found[-1, 1]
+    assert len(set(found[:, 2])) == 1
+
+
 def test_information_of_a_noisy_channel_is_its_capacity_and_of_noise_nothing(rng: np.random.Generator) -> None:
     """A bit that arrives wrong with probability e: 1 - H(e) bits (Shannon 1948)."""
     N, e = 20_000, 0.1
     bit = rng.integers(2, size=N)
     received = np.where(rng.random(N) < e, 1 - bit, bit)
     states = np.stack([received + 0.01 * rng.random(N), rng.normal(size=N), bit * 2.0, np.ones(N)], axis=1)
-    found = information(states, bit)
+    found = information(eighths(states), bit)
     capacity = 1 + e * np.log2(e) + (1 - e) * np.log2(1 - e)
     np.testing.assert_allclose(found[0], capacity, atol=0.02)  # some five standard errors
     assert found[1] < 0.005

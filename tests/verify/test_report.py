@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from minirnn.verify.table import ABSENT, FAILED, OPS
+from minirnn.verify.report import text
+from minirnn.verify.table import ABSENT, FAILED, OPS, PASSED, WAYS, Cell, Result
 from tests.verify.runs import (
     ROOT,
 )
@@ -31,3 +32,14 @@ def test_the_page_shows_every_op_and_where_its_tolerances_come_from(
     assert "sqrt(N) u" in reasons and FAILED not in shown and ABSENT not in shown
     for line in (*shown.splitlines(), *reasons.splitlines()):
         assert not line.startswith("|") or line.count("|") in (6, 7), line
+
+
+def test_the_table_on_a_terminal_says_what_its_entries_and_its_ways_are() -> None:
+    cells = [Cell("gru_block_cell", "", "float64", "cpu", way) for way in ("stored", "definition")]
+    results = [Result(cell, cases=3, status=PASSED) for cell in cells]
+    shown = text(results, {"cpu": "NumPy"})
+    table, legend, summary = shown.split("\n\n")
+    assert legend.startswith("each entry: the worst error, as a part of what rounding may cause")
+    for way in WAYS:
+        assert (f"  {way}" in legend) is (way in ("stored", "definition"))
+    assert summary.startswith("2 cells: 2 passed")
