@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from minirnn.learn.calls import function_case
+from minirnn.learn.catalog.capstone import Capstone
 from minirnn.learn.catalog.cuda import CudaExercise
 from minirnn.learn.course import Course, Entry
 from minirnn.learn.cuda_kernels import kernel_loaded, kernel_parts
 from minirnn.learn.diagnose import Case, diagnose
 from minirnn.learn.exercise import HIDDEN, PUBLIC, PUBLIC_CASES, Exercise, Sizes
 from minirnn.learn.judge import Failed, Part, compare, rows, worst
+from minirnn.learn.models import model_parts
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.testers import tester_parts
 
@@ -122,6 +124,8 @@ def parts_of(
     """Have the answer called on the cases `which`, and judge its outputs. What it returned is added to `cases`."""
     if isinstance(exercise, CudaExercise):
         return kernel_parts(exercise, child, which, cases, simulated)
+    if isinstance(exercise, Capstone):
+        return model_parts(exercise, child, which, cases)
     if exercise.kind == "tester":
         return worst([tester_parts(exercise, child, seed) for seed, _ in which])
     cases += [function_case(exercise, child, exercise.case(seed, sizes)) for seed, sizes in which]
@@ -130,7 +134,7 @@ def parts_of(
 
 def shares(entry: Entry) -> list[int]:
     """The points of each output: whole numbers, as equal as can be."""
-    n = len(entry.exercise.outputs) + (len(entry.exercise.counts) if isinstance(entry.exercise, CudaExercise) else 0)
+    n = len(entry.exercise.judged)
     return [entry.points // n + (k < entry.points % n) for k in range(n)]
 
 

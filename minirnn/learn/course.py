@@ -6,25 +6,25 @@ import contextlib
 import hashlib
 import inspect
 import json
+import re
 import shutil
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from minirnn.io.atomic import atomic_write
 from minirnn.learn.catalog import EXERCISES
+from minirnn.learn.course_file import CourseError as CourseError
+from minirnn.learn.course_file import count, field
 from minirnn.learn.exercise import Exercise
+from minirnn.learn.own import REFERENCES, own_exercise
 from minirnn.learn.sandbox.parent import Limits
 
 HERE = Path(__file__).parent / "course"
 """The course that comes with minirnn."""
 DETAILS = ("full", "gradient", "count")
-
-
-class CourseError(ValueError):
-    """A course or a student's tree that cannot be used: a sentence for whoever keeps it."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,11 @@ class Entry:
     limits: Limits
     number: str
     """``4.2``: chapter and place in it."""
+    chapter: str = ""
+    needs: tuple[str, ...] = ()
+    """Ids of exercises to do before."""
+    tutorial: int = 0
+    """The number of the tutorial to read before; 0 for none."""
 
     @property
     def id(self) -> str:
@@ -73,7 +78,7 @@ class Course:
     def entry(self, id: str) -> Entry:
         """The exercise `id`; ``7`` and ``ex7`` mean ``ex07``."""
         digits = id.lower().removeprefix("ex")
-        name = f"ex{int(digits):02d}" if digits.isdecimal() else id
+        name = f"ex{int(digits):02d}" if digits.isdecimal() and id not in self.entries else id
         if name not in self.entries:
             raise CourseError(f"no exercise {id!r}\n  there are: {', '.join(self.entries)}")
         return self.entries[name]
@@ -92,6 +97,14 @@ class Course:
     def _file(self, kind: str, entry: Entry) -> Path:
         own = self.folder / kind / entry.exercise.path
         return own if own.is_file() else HERE / kind / entry.exercise.path
+
+    @property
+    def chapters(self) -> dict[str, list[Entry]]:
+        """The exercises of each chapter, in order."""
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries.values():
+            found.setdefault(entry.chapter, []).append(entry)
+        return found
 
     @property
     def points(self) -> int:
@@ -117,31 +130,15 @@ def load(folder: Path | str = HERE) -> Course:
     except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or nested a thousand deep
         raise CourseError(f"{path}: {error}") from error
     entries: dict[str, Entry] = {}
-    chapters: dict[str, list[str]] = {}
+    chapters: dict[str, int] = {}
     for k, row in enumerate(field(path, table, "exercise", list)):
         where = f"{path}, exercise number {k + 1}"
         if not isinstance(row, dict):
             raise CourseError(f"{where} is {row!r}\n  expected a table: [[exercise]]")
-        id = field(where, row, "id", str)
-        if id not in EXERCISES or id in entries:
-            problem = "twice" if id in entries else "an exercise that minirnn does not have"
-            raise CourseError(f"{where} has id {id!r}: {problem}\n  there are: {', '.join(EXERCISES)}")
-        exercise = EXERCISES[id]
-        chapter = exercise.path.partition("_")[0]
-        chapters.setdefault(chapter, []).append(id)
-        detail = field(where, row, "detail", str, table.get("detail", "full"))
-        if detail not in DETAILS:
-            raise CourseError(f"{where}: detail is {detail!r}\n  expected one of {', '.join(DETAILS)}")
-        hints = field(where, row, "hints", list, [])
-        if not all(isinstance(h, str) for h in hints):
-            raise CourseError(f"{where}: hints must be strings")
-        entries[id] = Entry(
-            exercise, field(where, row, "title", str, id), count(where, row, "points", len(exercise.outputs)),
-            count(where, row, "hidden", 0), tuple(hints), detail,
-            Limits(float(count(where, row, "seconds", table.get("seconds", 20), 1)),
-                   count(where, row, "megabytes", table.get("megabytes", 2048), 64)),
-            f"{int(chapter)}.{len(chapters[chapter])}",
-        )  # fmt: skip
+        entry = entry_of(Path(folder), where, row, table, entries)
+        chapters[entry.chapter] = chapters.get(entry.chapter, 0) + 1
+        number = f"{list(chapters).index(entry.chapter) + 1}.{chapters[entry.chapter]}"
+        entries[entry.id] = replace(entry, number=number)
     if not entries:
         raise CourseError(f"{path} has no exercise\n  expected at least one [[exercise]]")
     return Course(
@@ -150,30 +147,45 @@ def load(folder: Path | str = HERE) -> Course:
     )  # fmt: skip
 
 
-MISSING: Any = object()
-
-
-def field(where: object, table: Mapping[str, Any], name: str, kind: type, default: Any = MISSING) -> Any:
-    """A value of a table in course.toml. Raises CourseError if it is missing, or of another kind."""
-    value = table.get(name, default)
-    if value is MISSING:
-        raise CourseError(f"{where}: {name} is missing")
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise CourseError(f"{where}: {name} is {value!r}\n  expected {kind.__name__}")
-    return value
-
-
-def count(where: object, table: Mapping[str, Any], name: str, default: Any, least: int = 0) -> int:
-    """A whole number of a table in course.toml, not below `least`."""
-    value = field(where, table, name, int, default)
-    if not least <= value <= 10**9:
-        raise CourseError(f"{where}: {name} is {value}\n  expected a number from {least}")
-    return int(value)
+def entry_of(
+    folder: Path, where: str, row: Mapping[str, Any], table: Mapping[str, Any], before: Mapping[str, Entry]
+) -> Entry:
+    """The exercise that a row of course.toml describes: one of minirnn's, or, with a `reference`, one of a teacher's."""
+    id = field(where, row, "id", str)
+    if id in before:
+        raise CourseError(f"{where} has id {id!r}: twice\n  there are: {', '.join(EXERCISES)}")
+    if "reference" in row:
+        exercise = own_exercise(folder, where, row)
+    elif id in EXERCISES:
+        exercise = EXERCISES[id]
+    else:
+        raise CourseError(
+            f"{where} has id {id!r}: an exercise that minirnn does not have\n  there are: {', '.join(EXERCISES)}\n"
+            f"  one of your own has a reference: minirnn course new-exercise {id} {folder}"
+        )
+    detail = field(where, row, "detail", str, table.get("detail", "full"))
+    if detail not in DETAILS:
+        raise CourseError(f"{where}: detail is {detail!r}\n  expected one of {', '.join(DETAILS)}")
+    hints, needs = field(where, row, "hints", list, []), field(where, row, "needs", list, [])
+    if not all(isinstance(h, str) for h in hints):
+        raise CourseError(f"{where}: hints must be strings")
+    if not all(isinstance(n, str) for n in needs):
+        raise CourseError(f"{where}: needs must be ids of exercises")
+    return Entry(
+        exercise, field(where, row, "title", str, id), count(where, row, "points", len(exercise.outputs)),
+        count(where, row, "hidden", 0), tuple(hints), detail,
+        Limits(float(count(where, row, "seconds", table.get("seconds", 20), 1)),
+               count(where, row, "megabytes", table.get("megabytes", 2048), 64)),
+        "", field(where, row, "chapter", str, exercise.path.partition("/")[0]), tuple(needs),
+        count(where, row, "tutorial", 0),
+    )  # fmt: skip
 
 
 # ---- a student's tree
 
 STATE = ".minirnn/state.json"
+COURSE = ".minirnn/course"
+"""A teacher's course in a student's tree: without the hidden seed, and without solutions."""
 
 
 @dataclass
@@ -250,11 +262,25 @@ def new_tree(root: Path, course: Course, missing: bool = False) -> Tree:
     if not (root / "pytest.ini").exists():  # the settings of a project around the folder do not count in it
         (root / "pytest.ini").write_text("[pytest]\ntestpaths = exercises\n", encoding="utf-8")
     (root / STATE).parent.mkdir(exist_ok=True)
+    if course.folder.resolve() not in (HERE.resolve(), (root / COURSE).resolve()):
+        hand_out(course, root / COURSE)
     if (root / STATE).exists():
         return find_tree(root, course)
     tree = Tree(root, course, {"course": course.name, "version": course.version, "passed": {}, "hints": {}})
     tree.save()
     return tree
+
+
+def hand_out(course: Course, target: Path) -> None:
+    """Copy what a student's minirnn needs of a teacher's course: all but the hidden seed and the solutions."""
+    text = (course.folder / "course.toml").read_text(encoding="utf-8")
+    public = re.sub(r"^[ \t]*hidden_seed[ \t]*=.*\n?", "", text, flags=re.MULTILINE)
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    (target / "course.toml").write_text(public, encoding="utf-8")
+    for kind in ("exercises", REFERENCES):
+        if (course.folder / kind).is_dir():
+            shutil.copytree(course.folder / kind, target / kind, ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def read_state(root: Path) -> dict[str, Any]:
@@ -276,10 +302,11 @@ def find_tree(start: Path, course: Course | None = None) -> Tree:
     CourseError
         If there is none, its state cannot be read, or it belongs to another course or version.
     """
-    course = course or load()
     root = next((folder for folder in (start, *start.parents) if (folder / STATE).is_file()), None)
     if root is None:
         raise CourseError("this is no course folder\n  make one with: minirnn learn init DIR, then cd DIR")
+    if course is None:
+        course = load(root / COURSE) if (root / COURSE).is_dir() else load()
     try:
         state = read_state(root)
         known = (state["course"], state["version"])

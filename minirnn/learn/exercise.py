@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -39,6 +41,18 @@ class Wrong:
 
 
 @dataclass(frozen=True)
+class Slip:
+    """A mistake as a change of the solution's text: its name, the changes, and a piece of what is said about it.
+
+    It is for answers whose mistakes cannot be written as functions: CUDA kernels, and what is judged by more than numbers.
+    """
+
+    sentence: str
+    changes: tuple[tuple[str, str], ...]
+    said: str = ""
+
+
+@dataclass(frozen=True)
 class Stage:
     """A simpler case than the full one: its sizes and inputs, and where to look if it is the first to fail."""
 
@@ -70,6 +84,10 @@ class Exercise:
         From the simplest case to the full one.
     gates : int
         How many gates lie side by side along an axis of the weights, to name a wrong order.
+    slips : tuple of Slip
+        Mistakes that `minirnn course verify` makes in the solution: none may pass.
+    name : str
+        The id of a teacher's own exercise; minirnn's have theirs in the name of the file.
     """
 
     path: str
@@ -81,10 +99,22 @@ class Exercise:
     stages: tuple[Stage, ...] = ()
     gates: int = 1
     kind: str = "python"
+    slips: tuple[Slip, ...] = ()
+    name: str = ""
 
     @property
     def id(self) -> str:
-        return self.path.partition("/")[2].partition("_")[0]
+        return self.name or self.path.partition("/")[2].partition("_")[0]
+
+    @property
+    def number(self) -> int:
+        """A number of its own, for the seeds: that in its id, or one made of its id."""
+        return int(self.id[2:]) if re.fullmatch(r"ex\d+", self.id) else zlib.crc32(self.id.encode())
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The names of what there are points for: the outputs, and what else is judged."""
+        return tuple(self.outputs)
 
     @property
     def function(self) -> str:
@@ -93,7 +123,7 @@ class Exercise:
     def case(self, seed: Sequence[int], sizes: Sizes = PUBLIC, stage: Stage | None = None) -> Inputs:
         """The inputs of a case, or of one of its simpler stages. Equal seeds give equal inputs."""
         sizes = sizes if stage is None else replace(sizes, **stage.sizes)
-        inputs = self.make(np.random.default_rng([int(self.id[2:]), *seed]), sizes)
+        inputs = self.make(np.random.default_rng([self.number, *seed]), sizes)
         return inputs if stage is None else stage.change(inputs)
 
     def expected(self, inputs: Inputs) -> dict[str, Any]:

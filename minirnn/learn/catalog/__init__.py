@@ -1,9 +1,13 @@
-"""The exercises that minirnn knows, one module a chapter."""
+"""The exercises that minirnn knows, a module for each kind of subject."""
 
-from minirnn.learn.catalog import cuda, gru, lstm, rnn, tape, tests, training
+from minirnn.learn.catalog import cuda, gru, history, kernels, layers, losses, lstm, rnn, tape, tests, training, weights
+from minirnn.learn.catalog.capstone import CAPSTONE
 from minirnn.learn.exercise import Exercise
 
+MODULES = (tape, rnn, lstm, gru, training, cuda, tests, losses, layers, history, weights, kernels)
+
 EXERCISES: dict[str, Exercise] = {
-    exercise.id: exercise for chapter in (tape, rnn, lstm, gru, training, cuda, tests) for exercise in chapter.EXERCISES
+    exercise.id: exercise
+    for exercise in sorted([*(e for module in MODULES for e in module.EXERCISES), CAPSTONE], key=lambda e: e.number)
 }
-"""By id, in the order of the course."""
+"""By id, in the order of their numbers. In which order they are taught, course.toml says."""

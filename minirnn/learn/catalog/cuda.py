@@ -38,6 +38,10 @@ class CudaExercise(Exercise):
     launch: Callable[[Inputs], tuple[tuple[int, ...], tuple[int, ...]]] = lambda inputs: ((1,), (32,))
     counts: tuple[Count, ...] = ()
 
+    @property
+    def judged(self) -> tuple[str, ...]:
+        return *self.outputs, *(count.name for count in self.counts)
+
 
 def nans(*shape: int) -> np.ndarray:
     """An output before the launch, full of NaN, which shows what no thread writes."""

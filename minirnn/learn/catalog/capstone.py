@@ -1,0 +1,70 @@
+"""The capstone: a character model, written and trained. Its gradients are judged first, then what it has learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Slip
+from minirnn.learn.formula import Formula
+from minirnn.learn.formulas import capstone
+
+LETTERS, LENGTH = 4, 3
+V = LETTERS + 2
+WORDS = 2000
+BOUND = 0.9
+"""Bits a letter. The language has 0.75; who cannot remember needs 1.5."""
+MOST_UNITS = 64
+
+
+@dataclass(frozen=True)
+class Capstone(Exercise):
+    """An exercise with a second function, `training`, whose result is judged by what it predicts."""
+
+    training: str = "train"
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        return *self.outputs, "bits"
+
+
+def language(rng: np.random.Generator, order: np.ndarray, words: int) -> np.ndarray:
+    """Words of the language of echoes, (words, 8): three letters, a mark, the same letters, an end; `order` names them."""
+    letters = rng.integers(0, LETTERS, size=(words, LENGTH))
+    mark, end = (np.full((words, 1), n) for n in (LETTERS, LETTERS + 1))
+    text: np.ndarray = order[np.concatenate([letters, mark, letters, end], axis=1)]
+    return text
+
+
+def texts(seed: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """A text to train on, (N,), and one to judge by, (T+1, B)."""
+    rng = np.random.default_rng([41, 1, *seed])
+    order = rng.permutation(V)
+    return language(rng, order, WORDS).ravel(), language(rng, order, 40 * 25).reshape(40, -1).T
+
+
+def window(rng: np.random.Generator, s: Sizes) -> Inputs:
+    """A model of any size and letters of any kind."""
+    size, G = s.I + 2, 4 * s.H
+    return dict(
+        W=rng.normal(size=(size, G)), R=0.5 * rng.normal(size=(s.H, G)), b=rng.normal(size=G),
+        U=rng.normal(size=(s.H, size)), c=rng.normal(size=size), ids=rng.integers(0, size, size=(s.T + 1, s.B)),
+        weights=rng.uniform(0.1, 1, size=s.T),
+    )  # fmt: skip
+
+
+TRAINING_SLIPS = (
+    Slip("the step goes along the gradient, not against it", (("parameters[k] - rate", "parameters[k] + rate"),)),
+    Slip("all weights begin at zero", (("rng.normal(size=(H, V)) / np.sqrt(H)", "np.zeros((H, V))"), ("rng.uniform(-limit, limit, size=(V, 4 * H))", "np.zeros((V, 4 * H))"))),
+    Slip("windows too short to see an echo", (("H, T, B, updates, lr = 32, 24", "H, T, B, updates, lr = 32, 3"),)),
+    Slip("training stops much too early", (("1500, 0.01", "60, 0.01"),)),
+    Slip("the letters of a window are not neighbors in the text", (("start + np.arange(T + 1)[:, None]", "rng.integers(0, len(text), size=(T + 1, B))"),)),
+)  # fmt: skip
+
+CAPSTONE = Capstone(
+    "14_capstone/ex41_capstone.py", window, capstone.loss_and_gradients,
+    {"loss": "()", "dW": "(V, 4H)", "dR": "(H, 4H)", "db": "(4H,)", "dU": "(H, V)", "dc": "(V,)", "flow": "(T,)"},
+    Formula(capstone.loss_and_gradients, {"cs[t]": "cs[t + 1]", "h[t]": "h[t + 1]"}), gates=4, slips=TRAINING_SLIPS,
+)  # fmt: skip

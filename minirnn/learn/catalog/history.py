@@ -1,0 +1,188 @@
+"""The past of a backward pass: what is kept of it, how far back it goes, and a backward pass of the backward pass."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.catalog.rnn import SEQUENCE, many_steps, one_step, run, weights
+from minirnn.learn.catalog.stages import keep_last, sample_stages
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Slip, Stage, Wrong
+from minirnn.learn.formula import Formula
+from minirnn.learn.formulas import history
+
+# ---- ex34: truncated backpropagation through time
+
+
+def windows(rng: np.random.Generator, s: Sizes) -> Inputs:
+    return {**many_steps(rng, s), "k": 3 if s.T == 4 else max(2, s.T // 2)}
+
+
+def one_window(inputs: Inputs) -> Inputs:
+    return {**inputs, "k": len(inputs["x"])}
+
+
+def truncated_with(
+    x: Any, h0: Any, W: Any, R: Any, h: Any, dh: Any, k: int, *, flows: Any = lambda t, k: t % k > 0, zeros: bool = False,
+    loss: Any = lambda t, T: 1.0,
+) -> Any:  # fmt: skip
+    """`truncated_backward` with the cut at other steps, or with states that begin at zero in every window."""
+    dx, dW, dR, db, dh_next = np.zeros_like(x), np.zeros_like(W), np.zeros_like(R), 0.0, np.zeros_like(h0)
+    for t in reversed(range(len(x))):
+        h_prev = h[t - 1] if t > 0 else h0
+        da = (loss(t, len(x)) * dh[t] + dh_next) * (1 - h[t] * h[t])
+        dx[t] = da @ W.T
+        dh_next = float(flows(t, k)) * da @ R.T
+        dW += x[t].T @ da
+        dR += (0 * h_prev if zeros and t % k == 0 else h_prev).T @ da
+        db += da.sum(0)
+    return dx, dW, dR, db
+
+
+WINDOW_MISTAKES = (
+    Wrong(
+        "the cut is one step late: the first step of a window is one with t % k == 0",
+        partial(truncated_with, flows=lambda t, k: (t + 1) % k > 0),
+    ),
+    Wrong("the gradient flows only from the first step of a window; there it must stop", partial(truncated_with, flows=lambda t, k: t % k == 0)),
+    Wrong("dR: at the first step of a window the state that came in counts, too: detached, not zero", partial(truncated_with, zeros=True)),
+    Wrong("dh[t] is missing: the loss looks at every h[t]", partial(truncated_with, loss=lambda t, T: float(t == T - 1))),
+)  # fmt: skip
+
+# ---- ex29: recomputation
+
+
+class OutOfMemory(ValueError):
+    """More is kept, or computed, than the exercise allows."""
+
+
+class Memory:
+    """States of a tanh RNN that an answer may keep, as numbers that stand for them; counts their bytes, and steps."""
+
+    def __init__(self, rng: np.random.Generator, s: Sizes) -> None:
+        self.T = s.T * s.T
+        sizes = Sizes(self.T, s.B, s.I, s.H)
+        self.W, self.R, self.b = weights(rng, sizes)
+        self.x, self.h0 = rng.normal(size=(self.T, s.B, s.I)), rng.normal(size=(s.B, s.H))
+        self.dh = rng.normal(size=(self.T, s.B, s.H))
+        self.size, self.budget = self.h0.nbytes, 2 * s.T * self.h0.nbytes
+        self.states: dict[int, np.ndarray] = {}
+        self.number = self.steps = 0
+
+    def start(self) -> int:
+        """Forget all states, and keep h0. Steps count on."""
+        self.states = {}
+        return self.keep(self.h0)
+
+    def keep(self, state: np.ndarray) -> int:
+        if (len(self.states) + 1) * self.size > self.budget:
+            raise OutOfMemory(
+                f"the budget of {self.budget} bytes is full: {len(self.states)} states of {self.size} bytes are kept"
+            )
+        self.number += 1
+        self.states[self.number] = state
+        return self.number
+
+    def state(self, s: Any) -> np.ndarray:
+        if not isinstance(s, int | np.integer) or int(s) not in self.states:
+            raise OutOfMemory(f"there is no state {s!r}: was it given back?")
+        return self.states[int(s)]
+
+    def step(self, t: int, s: int) -> int:
+        """The state after step t; `s` is that before it, and stays."""
+        state = self.state(s)
+        if self.steps >= 2 * self.T:
+            raise OutOfMemory(f"more than {2 * self.T} steps: each may be computed twice, on average")
+        if not 0 <= int(t) < self.T:
+            raise OutOfMemory(f"there is no step {t}: they count from 0 to {self.T - 1}")
+        self.steps += 1
+        return self.keep(np.tanh(self.x[int(t)] @ self.W + state @ self.R + self.b))
+
+    def back(self, t: int, s: int, dh: Any = None) -> np.ndarray:
+        """The gradient of the state `s` before step t; `dh` is what comes back from step t+1."""
+        before = self.state(s)
+        if not 0 <= int(t) < self.T:
+            raise OutOfMemory(f"there is no step {t}: they count from 0 to {self.T - 1}")
+        h = np.tanh(self.x[int(t)] @ self.W + before @ self.R + self.b)
+        total = self.dh[int(t)] + (0.0 if dh is None else np.asarray(dh, float))
+        gradient: np.ndarray = (total * (1 - h * h)) @ self.R.T
+        return gradient
+
+    def free(self, s: int) -> None:
+        """Give a state back."""
+        self.state(s)
+        del self.states[int(s)]
+
+
+def little_memory(rng: np.random.Generator, s: Sizes) -> Inputs:
+    memory = Memory(rng, s)
+    return dict(T=memory.T, budget=memory.budget, size=memory.size, start=memory.start, step=memory.step,
+                back=memory.back, free=memory.free)  # fmt: skip
+
+
+def recompute_with(
+    T: int, budget: int, size: int, start: Any, step: Any, back: Any, free: Any, *, shift: int = 0, carried: bool = True,
+    backwards: bool = True,
+) -> Any:  # fmt: skip
+    """`recompute_backward` with all states at hand, which costs nothing here; or with something wrong in it."""
+    order = list(range(T))[::-1] if backwards else list(range(T))
+    memory = start.__self__
+    states = run(memory.x, memory.h0, memory.W, memory.R, memory.b)
+    dh = None
+    for t in order:
+        at = min(max(t + shift, 0), T)
+        memory.states[0] = states[at - 1] if at else memory.h0
+        dh = back(t, 0, dh if carried else None)
+    return dh
+
+
+def recompute_backward(T: Any, budget: Any, size: Any, start: Any, step: Any, back: Any, free: Any) -> Any:
+    """What is expected. How it is done within the budget stands in the course's solutions."""
+    return recompute_with(T, budget, size, start, step, back, free)
+
+
+RECOMPUTE_MISTAKES = (
+    Wrong("back(t, s, dh) wants the state before step t; it was given the one after it", partial(recompute_with, shift=1)),
+    Wrong("what back returns is the gradient for the next call of back: it was lost on the way", partial(recompute_with, carried=False)),
+    Wrong("the steps were gone through from the first on: the backward pass begins at the last", partial(recompute_with, backwards=False)),
+)  # fmt: skip
+
+RECOMPUTE_SLIPS = (
+    Slip("all states are kept", (("n = int(np.ceil(np.sqrt(T)))", "n = T"),), "the budget of"),
+    Slip("every state is a checkpoint", (("n = int(np.ceil(np.sqrt(T)))", "n = 1"),), "the budget of"),
+    Slip("nothing is given back on the way forward", (("            if t > first:\n                free(state)\n", ""),), "the budget of"),
+    Slip("nothing is given back on the way back", (("            free(states.pop())", "            states.pop()"),), "the budget of"),
+    Slip("a state is used after it was given back", (("            dh = back(", "            free(states[-1])\n            dh = back("),), "was it given back?"),
+)  # fmt: skip
+
+DOUBLE_STAGES = sample_stages("the way from dx back to da, dh and h, then through tanh to a", "d_W, d_R, d_b")
+
+
+def cell_and_direction(rng: np.random.Generator, s: Sizes) -> Inputs:
+    return {**one_step(rng, s), "v": rng.normal(size=(s.B, s.I))}
+
+
+EXERCISES = (
+    Exercise(
+        "03_rnn/ex34_truncated.py", windows, history.truncated_backward,
+        {name: shape for name, shape in SEQUENCE.items() if name != "dh0"},
+        Formula(history.truncated_backward, {"h_prev": "h[t]", "h[t]": "h_prev"}, ("R",)), wrong=WINDOW_MISTAKES,
+        stages=(
+            Stage("for one window (k = T)", "the backward pass of ex06, without dh0", change=one_window),
+            Stage("for one window and a gradient at the last step", "what goes from step t+1 to t",
+                  change=lambda inputs: keep_last("dh")(one_window(inputs))),
+            Stage("for several windows", "where the gradient stops: t % k == 0 is the first step of a window"),
+        ),
+    ),
+    Exercise(
+        "13_memory/ex29_recompute.py", little_memory, recompute_backward, {"dh0": "(B, H)"},
+        wrong=RECOMPUTE_MISTAKES, slips=RECOMPUTE_SLIPS,
+    ),
+    Exercise(
+        "13_memory/ex30_double_backward.py", cell_and_direction, history.rnn_cell_double_backward,
+        {"d_dh": "(B, H)", "d_x": "(B, I)", "d_h_prev": "(B, H)", "d_W": "(I, H)", "d_R": "(H, H)", "d_b": "(H,)"},
+        Formula(history.rnn_cell_double_backward, {"h_prev": "h"}, ("R",)), stages=DOUBLE_STAGES,
+    ),
+)  # fmt: skip

@@ -1,0 +1,128 @@
+"""More CUDA kernels: a reduction, softmax, a fused backward pass, and a sequence in one launch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minirnn.learn.catalog.cuda import Count, CudaExercise, nans
+from minirnn.learn.exercise import Inputs, Sizes, Slip
+from minirnn.learn.formulas import kernels
+
+# ---- ex37: a reduction over rows
+
+ROWS, COLUMNS = 8, 32
+"""The block of ex37: threads along y share the rows of a column, threads along x have one column each."""
+
+
+def many_rows(rng: np.random.Generator, s: Sizes) -> Inputs:
+    N, H = 40 + s.T, COLUMNS + s.H
+    return dict(N=np.int32(N), H=np.int32(H), dz=rng.normal(size=(N, H)).astype(np.float32), db=nans(H))
+
+
+REDUCTION_SLIPS = (
+    Slip("no barrier after the threads have written their sums", (("part[y][x] = sum;\n    __syncthreads();", "part[y][x] = sum;"),), "race"),
+    Slip("no barrier between the rounds", (("part[y + half][x];\n        __syncthreads();", "part[y + half][x];"),), "race"),
+    Slip("threads without a column leave before the barrier", (("float sum = 0;", "if (k >= H) return;\n    float sum = 0;"),)),
+    Slip("threads without a column read beyond the row", (("if (k < H)\n        for", "for"),)),
+    Slip("the barrier stands where only half of the threads come", (("if (y < half) part[y][x] += part[y + half][x];\n        __syncthreads();", "if (y < half) {\n            part[y][x] += part[y + half][x];\n            __syncthreads();\n        }"),)),
+    Slip("the last round is missing", (("half > 0", "half > 1"),)),
+    Slip("every thread writes the result", (("if (y == 0 && k < H)", "if (k < H)"),)),
+    Slip("one thread adds up a whole column", (("for (int n = y; n < N; n += ROWS) sum += dz[n * H + k];", "for (int n = 0; n < N; ++n) sum += dz[n * H + k] / ROWS;"),), "reads"),
+)  # fmt: skip
+
+# ---- ex38: softmax
+
+
+def big_rows(rng: np.random.Generator, s: Sizes) -> Inputs:
+    B, H = s.B + 1, 70 + s.H
+    x = 3 * rng.normal(size=(B, H)) + 200.0 * (np.arange(B)[:, None] - 1)
+    return dict(H=np.int32(H), x=x.astype(np.float32), y=nans(B, H))
+
+
+SOFTMAX_SLIPS = (
+    Slip("the maximum is not subtracted", (("expf(x[b * H + j] - largest)", "expf(x[b * H + j])"),)),
+    Slip("no barrier between reading the maximum and using the memory again", (("    const float largest = part[0];\n    __syncthreads();", "    const float largest = part[0];"),), "race"),
+    Slip("no barrier in the rounds of the maximum", (("part[k + half]);\n        __syncthreads();", "part[k + half]);"),), "race"),
+    Slip("the maximum begins at zero", (("float most = -INFINITY;", "float most = 0;"),)),
+    Slip("only the first 64 numbers of a row", (("for (int j = k; j < H; j += THREADS) y", "if (k < H) { const int j = k; y"), ("/ sum;", "/ sum; }"))),
+    Slip("it is not divided by the sum", ((" / sum;", ";"),)),
+)  # fmt: skip
+
+# ---- ex39: the backward pass of an LSTM's gates in one kernel
+
+
+def gates(rng: np.random.Generator, s: Sizes) -> Inputs:
+    B, H = 5 + s.B, 11 + s.H
+    cs_prev, dcs, dh, cs = (a.astype(np.float32) for a in rng.normal(size=(4, B, H)))
+    i, f, o = (a.astype(np.float32) for a in rng.uniform(0.1, 0.9, size=(3, B, H)))
+    ci = np.tanh(rng.normal(size=(B, H))).astype(np.float32)
+    return dict(B=np.int32(B), H=np.int32(H), cs_prev=cs_prev, i=i, f=f, o=o, ci=ci, co=np.tanh(cs), dcs=dcs, dh=dh,
+                dz=nans(B, 4 * H), dcs_prev=nans(B, H))  # fmt: skip
+
+
+GATE_SLIPS = (
+    Slip("no guard for threads that have no number", (("if (n >= B * H) return;", ""),)),
+    Slip("the gates in torch's order i, f, ci, o", (("row[H + k] =", "row[HOLD + k] ="), ("row[2 * H + k] =", "row[H + k] ="), ("row[HOLD + k] =", "row[2 * H + k] ="))),
+    Slip("a row of dz has H columns", (("dz + 4 * H * b", "dz + H * b"),)),
+    Slip("the way of dcs from the next step is missing", (("dcs[n] + dhn * on", "dhn * on"),)),
+    Slip("the square in the slope of tanh is missing", (("1 - con * con", "1 - con"),)),
+    Slip("dcs_prev without f", (("dcs_prev[n] = c * fn;", "dcs_prev[n] = c;"),)),
+    Slip("numbers are read again for every use", (("c * cin * in * (1 - in)", "c * cin * i[n] * (1 - i[n])"),), "reads"),
+)  # fmt: skip
+
+# ---- ex40: all steps in one launch
+
+THREADS = 32
+
+
+def steps(rng: np.random.Generator, s: Sizes) -> Inputs:
+    T, B, H = s.T, s.B + 1, 16 + s.H
+    a, R, h0 = rng.normal(size=(T, B, H)), rng.normal(size=(H, H)) / 4, rng.normal(size=(B, H))
+    a, R, h0 = (array.astype(np.float32) for array in (a, R, h0))
+    return dict(T=np.int32(T), B=np.int32(B), H=np.int32(H), a=a, R=R, h0=h0, arrived=np.zeros(1, np.uint32),
+                h=nans(T, B, H))  # fmt: skip
+
+
+SEQUENCE_SLIPS = (
+    Slip("no barrier between the steps", (("        barrier(arrived, t + 1);\n", ""),)),
+    Slip("a barrier of the block alone", (("        barrier(arrived, t + 1);\n", "        __syncthreads();\n"),)),
+    Slip("the barrier waits for the first step only", (("barrier(arrived, t + 1)", "barrier(arrived, 1)"),)),
+    Slip("every thread counts itself, and blocks are waited for", (("if (threadIdx.x == 0) {", "{"),)),
+    Slip("h0 is taken at every step", (("t > 0 ? h + (t - 1) * B * H : h0", "h0"),)),
+    Slip("R is transposed", (("R[j * H + k]", "R[k * H + j]"),)),
+    Slip("threads without a number leave before the barrier", (("    for (int t = 0;", "    if (n >= B * H) return;\n    for (int t = 0;"),)),
+)  # fmt: skip
+
+def blocks(inputs: Inputs, threads: int) -> int:
+    """How many blocks of so many threads have a thread for each of B * H numbers."""
+    return -(-int(inputs["B"]) * int(inputs["H"]) // threads)
+
+
+EXERCISES = (
+    CudaExercise(
+        "09_cuda/ex37_reduction.cu", many_rows, kernels.bias_gradient, {"db": "(H,)"},
+        launch=lambda a: ((-(-int(a["H"]) // COLUMNS),), (COLUMNS, ROWS)),
+        counts=(
+            Count("reads", "reads", lambda a: int(a["N"]) * int(a["H"]),
+                  "each number of dz is read once: the threads along y share the rows of a column"),
+        ),
+        slips=REDUCTION_SLIPS,
+    ),
+    CudaExercise(
+        "09_cuda/ex38_softmax.cu", big_rows, kernels.softmax_rows, {"y": "(B, H)"},
+        launch=lambda a: ((len(a["x"]),), (64,)), slips=SOFTMAX_SLIPS,
+    ),
+    CudaExercise(
+        "09_cuda/ex39_fused_gates.cu", gates, kernels.lstm_gates_gradient, {"dz": "(B, 4H)", "dcs_prev": "(B, H)"},
+        launch=lambda a: ((blocks(a, 64),), (64,)),
+        counts=(
+            Count("reads", "reads", lambda a: 8 * int(a["B"]) * int(a["H"]),
+                  "a fused kernel reads each number once: keep what you use twice in a local variable"),
+        ),
+        slips=GATE_SLIPS,
+    ),
+    CudaExercise(
+        "09_cuda/ex40_sequence.cu", steps, kernels.rnn_sequence, {"h": "(T, B, H)"},
+        launch=lambda a: ((blocks(a, THREADS),), (THREADS,)), slips=SEQUENCE_SLIPS,
+    ),
+)  # fmt: skip

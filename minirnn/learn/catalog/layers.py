@@ -1,0 +1,212 @@
+"""What stands around a recurrent cell: dropout, normalization, attention, projection, a second layer."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.catalog.lstm import CELL_STAGES
+from minirnn.learn.catalog.rnn import run, weights
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Wrong
+from minirnn.learn.formula import Formula
+from minirnn.learn.formulas import layers, rnn
+from minirnn.learn.sandbox.given import lstm_cell_forward
+
+# ---- ex26: dropout
+
+
+def dropped(rng: np.random.Generator, s: Sizes) -> Inputs:
+    x, dy = rng.normal(size=(2, s.T, s.B, s.I))
+    u = rng.uniform(size=(s.B, s.I))
+    u[0, :2] = 0.1, 0.9  # one of each at least
+    return dict(x=x, u=u, rate=0.3, training=s.T % 2 == 0, dy=dy)
+
+
+def dropout_with(
+    x: Any, u: Any, rate: Any, training: Any, dy: Any, *,
+    mask: Any = lambda u, rate: (u >= rate) / (1 - rate), evaluated: Any = lambda rate: 1.0, backward: bool = True,
+) -> Any:  # fmt: skip
+    """`variational_dropout` with another mask, another factor in evaluation, or without dropout of the gradient."""
+    if not training:
+        factor = evaluated(rate) if evaluated is not None else mask(u, rate)
+        return x * factor, dy * factor
+    return x * mask(u, rate), dy * mask(u, rate) if backward else dy
+
+
+DROPOUT_MISTAKES = (
+    Wrong(
+        "what is kept is not divided by 1 - rate: the sum that the next layer sees becomes smaller",
+        partial(dropout_with, mask=lambda u, rate: (u >= rate) * 1.0),
+    ),
+    Wrong(
+        "what is kept is divided by 1 - rate, the share that stays, not by rate",
+        partial(dropout_with, mask=lambda u, rate: (u >= rate) / rate),
+    ),
+    Wrong(
+        "the mask keeps what should go: u >= rate stays",
+        partial(dropout_with, mask=lambda u, rate: (u < rate) / (1 - rate)),
+    ),
+    Wrong("dropout is on in evaluation, too: with training=False nothing changes", partial(dropout_with, evaluated=None)),
+    Wrong(
+        "in evaluation x stays as it is: the factor 1 - rate belongs to another way of dropout",
+        partial(dropout_with, evaluated=lambda rate: 1 - rate),
+    ),
+    Wrong("dx goes through the same mask and the same factor as x", partial(dropout_with, backward=False)),
+    Wrong(
+        "what is kept is multiplied by 1 - rate where it should be divided",
+        partial(dropout_with, mask=lambda u, rate: (u >= rate) * (1 - rate)),
+    ),
+)
+
+# ---- ex27: layer normalization
+
+
+def rows(rng: np.random.Generator, s: Sizes) -> Inputs:
+    x, dy = rng.normal(size=(2, s.B, s.H + 1))
+    return dict(x=2 * x + 1, g=rng.normal(size=s.H + 1), eps=0.1, dy=dy)
+
+
+def normalized_with(x: Any, g: Any, eps: Any, dy: Any, *, scale: Any, axis: int = 1) -> Any:
+    """`layer_norm_backward` with another scale, or along another axis."""
+    mean = x.mean(axis=axis, keepdims=True)
+    s = scale(x - mean, axis, eps)
+    n = (x - mean) * s
+    dn = dy * g
+    dx = s * (dn - dn.mean(axis=axis, keepdims=True) - n * (dn * n).mean(axis=axis, keepdims=True))
+    return dx, (dy * n).sum(0), dy.sum(0)
+
+
+def usual(a: Any, axis: int, eps: float) -> Any:
+    return 1 / np.sqrt((a * a).mean(axis=axis, keepdims=True) + eps)
+
+
+def outside(a: Any, axis: int, eps: float) -> Any:
+    return 1 / (np.sqrt((a * a).mean(axis=axis, keepdims=True)) + eps)
+
+
+def unbiased(a: Any, axis: int, eps: float) -> Any:
+    return 1 / np.sqrt((a * a).sum(axis=axis, keepdims=True) / (a.shape[axis] - 1) + eps)
+
+
+def no_root(a: Any, axis: int, eps: float) -> Any:
+    return 1 / ((a * a).mean(axis=axis, keepdims=True) + eps)
+
+
+NORM_MISTAKES = (
+    Wrong("the mean and the variance are those of a row (axis 1), not of a column", partial(normalized_with, scale=usual, axis=0)),
+    Wrong("eps is added to the variance, inside of the square root", partial(normalized_with, scale=outside)),
+    Wrong("the variance is the mean of the squares: divided by H, not by H - 1", partial(normalized_with, scale=unbiased)),
+    Wrong("the scale is 1 / sqrt(variance + eps): the square root is missing", partial(normalized_with, scale=no_root)),
+)  # fmt: skip
+
+# ---- ex28: attention
+
+
+def attended(rng: np.random.Generator, s: Sizes) -> Inputs:
+    q, k = rng.normal(size=(s.B, s.H)), rng.normal(size=(s.B, s.T, s.H))
+    scores = np.einsum("bh,bth->bt", q, k) / np.sqrt(s.H)
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    return dict(q=q, k=k, v=rng.normal(size=(s.B, s.T, s.I)), p=p, dc=rng.normal(size=(s.B, s.I)))
+
+
+def attention_with(
+    q: Any, k: Any, v: Any, p: Any, dc: Any, *, slope: Any = None, size: Any = None
+) -> Any:  # fmt: skip
+    """`attention_backward` with another slope of softmax, or another size under the root."""
+    dp = np.einsum("bti,bi->bt", v, dc)
+    ds = p * (dp - (p * dp).sum(axis=1, keepdims=True)) if slope is None else slope(p, dp)
+    scale = 1 / np.sqrt(q.shape[1]) if size is None else size(q, k, v)
+    return scale * np.einsum("bt,bth->bh", ds, k), scale * ds[:, :, None] * q[:, None], p[:, :, None] * dc[:, None]
+
+
+ATTENTION_MISTAKES = (
+    Wrong("softmax: its slope was taken for that of a sigmoid, p * (1 - p); every score moves every weight", partial(attention_with, slope=lambda p, dp: dp * p * (1 - p))),
+    Wrong("softmax: the sum is over p * dp, not over dp alone", partial(attention_with, slope=lambda p, dp: p * (dp - dp.sum(axis=1, keepdims=True)))),
+    Wrong("softmax: the mean of dp is not what is subtracted: the sum of p * dp is", partial(attention_with, slope=lambda p, dp: p * (dp - dp.mean(axis=1, keepdims=True)))),
+    Wrong("softmax: the sum runs over the times (axis 1), not over the batch", partial(attention_with, slope=lambda p, dp: p * (dp - (p * dp).sum(axis=0, keepdims=True)))),
+    Wrong("dq, dk: the scores were divided by sqrt(H), so their gradients are, too", partial(attention_with, size=lambda q, k, v: 1.0)),
+    Wrong("dq, dk: they are divided by sqrt(H), not by H", partial(attention_with, size=lambda q, k, v: 1 / q.shape[1])),
+    Wrong("dq, dk: they are divided by the root of H, not of T", partial(attention_with, size=lambda q, k, v: 1 / np.sqrt(k.shape[1]))),
+)  # fmt: skip
+
+# ---- ex31: an LSTM with a projection
+
+
+def projected(rng: np.random.Generator, s: Sizes) -> Inputs:
+    P = s.I + 1
+    x, cs_prev, h_prev = rng.normal(size=(s.B, s.I)), rng.normal(size=(s.B, s.H)), rng.normal(size=(s.B, P))
+    w, wp = 0.5 * rng.normal(size=(s.I + P, 4 * s.H)), rng.normal(size=(s.H, P))
+    i, cs, f, o, ci, co, _ = lstm_cell_forward(x, cs_prev, h_prev, w, rng.normal(size=4 * s.H))
+    dcs, dh = rng.normal(size=(s.B, s.H)), rng.normal(size=(s.B, P))
+    return dict(x=x, cs_prev=cs_prev, h_prev=h_prev, w=w, wp=wp, i=i, cs=cs, f=f, o=o, ci=ci, co=co, dcs=dcs, dh=dh)
+
+
+# ---- ex32: two layers
+
+
+def stacked(rng: np.random.Generator, s: Sizes) -> Inputs:
+    x, h0 = rng.normal(size=(s.T, s.B, s.I)), np.zeros((s.B, s.H))
+    W0, R0, b0 = weights(rng, s)
+    W1, R1, b1 = weights(rng, Sizes(s.T, s.B, s.H, s.H))
+    lower = run(x, h0, W0, R0, b0)
+    h = np.stack([lower, run(lower, h0, W1, R1, b1)])
+    dy, dh_n = rng.normal(size=(s.T, s.B, s.H)), rng.normal(size=(2, s.B, s.H))
+    return dict(x=x, W=[W0, W1], R=np.stack([R0, R1]), h=h, dy=dy, dh_n=dh_n, rnn_backward=rnn.rnn_backward)
+
+
+def layers_with(
+    x: Any, W: Any, R: Any, h: Any, dy: Any, dh_n: Any, rnn_backward: Any, *,
+    last: tuple[Any, Any] = (0, 1), at: int = -1, between: str = "dx", residual: bool = False,
+) -> Any:  # fmt: skip
+    """`two_layers_backward` with `dh_n` at other places, or with another gradient handed to the lower layer."""
+    h0 = np.zeros_like(h[0, 0])
+    dh = dy.copy()
+    if last[1] is not None:
+        dh[at] += dh_n[last[1]]
+    upper = rnn_backward(h[0], h0, W[1], R[1], h[1], dh)
+    dh = (upper[0] if between == "dx" else dy).copy() + (dy if residual else 0)
+    if last[0] is not None:
+        dh[at] += dh_n[last[0]]
+    lower = rnn_backward(x, h0, W[0], R[0], h[0], dh)
+    return lower[0], lower[2], upper[2], np.stack([lower[3], upper[3]]), np.stack([lower[4], upper[4]])
+
+
+LAYER_MISTAKES = (
+    Wrong("the lower layer gets the upper one's dx, not dy: between them stands the upper layer", partial(layers_with, between="dy")),
+    Wrong("dh_n is left out: the last state of each layer has a gradient of its own", partial(layers_with, last=(None, None))),
+    Wrong("dh_n[0] is left out: the lower layer's last state has a gradient of its own, too", partial(layers_with, last=(None, 1))),
+    Wrong("dh_n[1] is left out: it belongs to the last state of the upper layer", partial(layers_with, last=(0, None))),
+    Wrong("the two halves of dh_n are exchanged: dh_n[0] belongs to the lower layer", partial(layers_with, last=(1, 0))),
+    Wrong("dh_n belongs to the last step, not to the first", partial(layers_with, at=0)),
+    Wrong("dy reaches the upper layer only; here the lower one gets it as well", partial(layers_with, residual=True)),
+)  # fmt: skip
+
+CELL = {"dx": "(B, I)", "dcs_prev": "(B, H)", "dh_prev": "(B, P)", "dw": "(I+P, 4H)", "dwp": "(H, P)", "db": "(4H,)"}
+
+EXERCISES = (
+    Exercise(
+        "06_sequence/ex26_dropout.py", dropped, layers.variational_dropout, {"y": "(T, B, I)", "dx": "(T, B, I)"},
+        wrong=DROPOUT_MISTAKES,
+    ),
+    Exercise(
+        "12_layers/ex27_layer_norm.py", rows, layers.layer_norm_backward,
+        {"dx": "(B, K)", "dg": "(K,)", "db": "(K,)"}, Formula(layers.layer_norm_backward), wrong=NORM_MISTAKES,
+    ),
+    Exercise(
+        "12_layers/ex28_attention.py", attended, layers.attention_backward,
+        {"dq": "(B, H)", "dk": "(B, T, H)", "dv": "(B, T, I)"}, Formula(layers.attention_backward),
+        wrong=ATTENTION_MISTAKES,
+    ),
+    Exercise(
+        "04_lstm/ex31_projection.py", projected, layers.lstmp_cell_backward, CELL,
+        Formula(layers.lstmp_cell_backward, {"cs_prev": "cs", "(o * co)": "co"}), stages=CELL_STAGES, gates=4,
+    ),
+    Exercise(
+        "06_sequence/ex32_two_layers.py", stacked, layers.two_layers_backward,
+        {"dx": "(T, B, I)", "dW0": "(I, H)", "dW1": "(H, H)", "dR": "(2, H, H)", "db": "(2, H)"},
+        wrong=LAYER_MISTAKES,
+    ),
+)  # fmt: skip

@@ -1,0 +1,31 @@
+"""Reads values of a course.toml, and says which one makes no sense."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class CourseError(ValueError):
+    """A course or a student's tree that cannot be used: a sentence for whoever keeps it."""
+
+
+MISSING: Any = object()
+
+
+def field(where: object, table: Mapping[str, Any], name: str, kind: type, default: Any = MISSING) -> Any:
+    """A value of a table in course.toml. Raises CourseError if it is missing, or of another kind."""
+    value = table.get(name, default)
+    if value is MISSING:
+        raise CourseError(f"{where}: {name} is missing")
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise CourseError(f"{where}: {name} is {value!r}\n  expected {kind.__name__}")
+    return value
+
+
+def count(where: object, table: Mapping[str, Any], name: str, default: Any, least: int = 0) -> int:
+    """A whole number of a table in course.toml, not below `least`."""
+    value = field(where, table, name, int, default)
+    if not least <= value <= 10**9:
+        raise CourseError(f"{where}: {name} is {value}\n  expected a number from {least}")
+    return int(value)

@@ -1,0 +1,97 @@
+"""Judges a model: its gradients first, then, if they are right, what it predicts after its own training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.calls import function_case, message_of, value_of
+from minirnn.learn.catalog.capstone import BOUND, MOST_UNITS, Capstone, V, texts
+from minirnn.learn.diagnose import Case
+from minirnn.learn.exercise import HIDDEN, PUBLIC, Sizes
+from minirnn.learn.judge import Failed, Part, compare, worst
+from minirnn.learn.sandbox.parent import Child
+
+TRAINED_ON = (PUBLIC, HIDDEN[0])
+"""Training takes long: it runs once for the cases that students see, and once for those that they do not."""
+NAMES = ("W", "R", "b", "U", "c")
+STEPS = 14
+"""The letters before the last one of an echo, from the beginning of the word before."""
+
+
+def model_parts(
+    exercise: Capstone, child: Child, which: Sequence[tuple[Sequence[int], Sizes]], cases: list[Case]
+) -> list[Part]:
+    """Have the gradients computed on the cases `which` and, if all are right, the model trained and tried."""
+    found = [function_case(exercise, child, exercise.case(seed, sizes)) for seed, sizes in which]
+    parts = worst([compare(exercise, case.expected, case.got) for case in found])
+    cases += found
+    if not all(part.ok for part in parts):
+        return [*parts, Part("bits", False, float("inf"))]
+    seeds = [seed for seed, sizes in which if sizes in TRAINED_ON]
+    if not seeds:
+        return [*parts, Part("bits", True, 0.0)]
+    text, validation = texts(seeds[0])
+    model = trained(exercise, child, text, seeds[0])
+    bits = bits_of(exercise, model, validation)
+    flows = [function_case(exercise, child, inputs) for inputs in last_letter(model, validation)]
+    cases += flows
+    parts = worst([parts, *(compare(exercise, case.expected, case.got) for case in flows)])
+    complaint = f"your model needs {bits:.3f} bits a letter on a text it has not seen; it passes below {BOUND}"
+    return [*parts, Part("bits", bits < BOUND, 0.0 if bits < BOUND else bits, "" if bits < BOUND else complaint)]
+
+
+def trained(exercise: Capstone, child: Child, text: np.ndarray, seed: Sequence[int]) -> dict[str, np.ndarray]:
+    """The parameters that the answer's own training returns. It runs in a process of its own."""
+    other = Child(child.folder / child.shown, child.shown, exercise.training, exercise.kind, child.limits)
+    with other:
+        message, served = message_of({"text": text, "V": V}, seed=[41, *seed])
+        try:
+            value = value_of(other.call(message, served), exercise)
+        except Failed as failure:
+            if str(failure).startswith(f"there is no {exercise.function}"):
+                raise Failed(f"there is no {exercise.training}") from None
+            raise
+        finally:
+            child.output += other.output
+    return parameters(exercise, value)
+
+
+def parameters(exercise: Capstone, value: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """What training returned, by name. Raises `Failed` if that is no model."""
+    values, names = list(value.get("values", [])), value.get("names")
+    if names and sorted(names) == sorted(NAMES):
+        values = [values[names.index(name)] for name in NAMES]
+    if len(values) != len(NAMES):
+        raise Failed(f"{exercise.training} returned {len(values) or 'one'} value(s)\n  expected {', '.join(NAMES)}")
+    model = dict(zip(NAMES, values, strict=True))
+    H = len(model["R"]) if isinstance(model["R"], np.ndarray) and model["R"].ndim == 2 else 0
+    if not 1 <= H <= MOST_UNITS:
+        raise Failed(f"{exercise.training} returned an R that is no (H, 4H)\n  expected H from 1 to {MOST_UNITS}")
+    shapes = {"W": (V, 4 * H), "R": (H, 4 * H), "b": (4 * H,), "U": (H, V), "c": (V,)}
+    for name, shape in shapes.items():
+        array = model[name]
+        if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype.kind not in "iuf":
+            got = f"of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+            raise Failed(f"{exercise.training} returned {name} {got}\n  expected {shape}, H = {H}")
+        if not np.isfinite(array).all():
+            raise Failed(f"{exercise.training} returned {name} with NaN or infinity: did the training explode?")
+    return {name: np.asarray(array, float) for name, array in model.items()}
+
+
+def bits_of(exercise: Capstone, model: Mapping[str, np.ndarray], validation: np.ndarray) -> float:
+    """Bits a letter that `model` needs for a text."""
+    T = len(validation) - 1
+    outputs = exercise.expected({**model, "ids": validation, "weights": np.full(T, 1 / T)})
+    return float(outputs["loss"] / np.log(2))
+
+
+def last_letter(model: Mapping[str, np.ndarray], validation: np.ndarray) -> list[dict[str, Any]]:
+    """The inputs that show how far the gradient of one letter flows: with random weights, and in the trained model."""
+    rng = np.random.default_rng(41)
+    random = {name: 0.3 * rng.normal(size=array.shape) for name, array in model.items()}
+    weights = np.zeros(STEPS)
+    weights[-1] = 1.0
+    return [{**one, "ids": validation[: STEPS + 1], "weights": weights} for one in (random, dict(model))]
