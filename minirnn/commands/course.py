@@ -1,8 +1,9 @@
-"""``minirnn course``, for teachers: copy the course to change it, verify it, pack it for a grading platform."""
+"""``minirnn course``: its map, for everybody; for teachers: copy it, add exercises, verify it, export it to a platform."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 from pathlib import Path
 
 from minirnn.user_error import UserError, user_mistakes
@@ -11,20 +12,30 @@ from minirnn.user_error import UserError, user_mistakes
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     action = (
-        "init: copy minirnn's course to DIR; verify: check that solutions pass and mistakes are told apart; "
-        "export: write a grader for a platform to --out"
+        "map: print what the course has and what depends on what; init: copy minirnn's course to DIR; new-exercise: add "
+        "an exercise of your own, NAME, to the course in DIR; verify: check that solutions pass and mistakes are told "
+        "apart; export: write a grader for a platform to --out"
     )
-    add("action", choices=("init", "verify", "export"), help=action)
-    folder = "folder of the course (default for verify and export: minirnn's own)"
+    add("action", choices=("map", "init", "new-exercise", "verify", "export"), help=action)
+    add("name", metavar="NAME", nargs="?", help="with new-exercise: the id of the exercise, such as softsign")
+    folder = "folder of the course (default: minirnn's own; for map the course folder you are in, if you are in one)"
     add("folder", metavar="DIR", nargs="?", type=Path, help=folder)
+    add("--cuda", action="store_true", help="with new-exercise: a CUDA kernel instead of a Python function")
     add("--to", choices=("gradescope", "classroom50"), default="gradescope", help="platform (default gradescope)")
-    add("--out", type=Path, metavar="FILE", help="zip file to write")
+    add("--out", type=Path, metavar="FILE", help="zip file to write; with map: a picture")
 
 
 def run(args: argparse.Namespace) -> int:
     """Exit status 1 if a course does not hold what it promises."""
     from minirnn.learn.course import HERE, load
 
+    if args.action == "new-exercise":
+        return begin(args)
+    if args.folder is not None:
+        raise UserError(f"minirnn course {args.action}: {args.name} and {args.folder}; expected one folder")
+    args.folder = None if args.name is None else Path(args.name)
+    if args.action == "map":
+        return show_map(args)
     if args.action == "init":
         from minirnn.learn.export import copy_course
 
@@ -40,11 +51,12 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "verify":
         from minirnn.learn.verify import verify
 
-        complaints = 0
-        for id, found in verify(course):
-            print(f"{id}  {'ok' if not found else found[0]}", flush=True)
+        complaints, seconds = 0, dict[str, float]()
+        width = max(len(id) for id in course.entries)
+        for id, found in verify(course, seconds):
+            print(f"{id:{width}}  {seconds[id]:5.2f} s  {'ok' if not found else found[0]}", flush=True)
             for further in found[1:]:
-                print(f"      {further}")
+                print(f"{'':{width}}           {further}")
             complaints += len(found)
         found_all = f"{complaints} complaints" if complaints else "all good"
         print(f"{len(course.entries)} exercises, {course.points} points: {found_all}")
@@ -55,4 +67,42 @@ def run(args: argparse.Namespace) -> int:
     with user_mistakes():
         export(course, args.to, out)
     print(f"wrote {out}")
+    return 0
+
+
+def begin(args: argparse.Namespace) -> int:
+    """Add an exercise to a course."""
+    from minirnn.learn.new_exercise import new_exercise
+
+    if args.name is None:
+        raise UserError("minirnn course new-exercise: the name of the exercise is missing")
+    folder = args.folder or Path()
+    with user_mistakes():
+        stub, reference, solution, toml = new_exercise(folder, args.name, args.cuda)
+    print(f"{stub}  what students get")
+    print(f"{reference}  the inputs, and what is expected")
+    print(f"{solution}  the right answer, for you alone")
+    print(f"{toml}  its title, points and hints")
+    print(f"All of it works as it stands. Change it, then: minirnn course verify {folder}")
+    return 0
+
+
+def show_map(args: argparse.Namespace) -> int:
+    """Print the map of a course, or draw it."""
+    from minirnn.learn.course import HERE, CourseError, Tree, find_tree, load
+    from minirnn.learn.course_map import map_picture, map_text
+
+    tree: Tree | None = None
+    with user_mistakes():
+        if args.folder is None:
+            with contextlib.suppress(CourseError):
+                tree = find_tree(Path.cwd())
+        course = tree.course if tree is not None else load(args.folder or HERE)
+        if args.out is not None:
+            from minirnn.viz import save
+
+            save(map_picture(course, tree), args.out)
+            print(args.out)
+            return 0
+    print(map_text(course, tree))
     return 0

@@ -55,10 +55,14 @@ def kernel_parts(
                 cases.append(Case(inputs, expected, got))
             if counted:
                 counts = {c.name: (reply.counts.get(c.measure, -1), c.most(inputs), c.look) for c in exercise.counts}
-    return worst(judged) + [counted_part(name, *numbers) for name, numbers in counts.items()]
+    parts = worst(judged)
+    right = all(part.ok for part in parts)  # who computes nothing reads little: that is no merit
+    return parts + [counted_part(name, *numbers, right) for name, numbers in counts.items()]
 
 
-def counted_part(name: str, number: Any, most: int, look: str) -> Part:
-    """What was counted as an output of its own, right if it is not more than allowed."""
+def counted_part(name: str, number: Any, most: int, look: str, right: bool = True) -> Part:
+    """What was counted as an output of its own, right if it is not more than allowed, and the outputs are right."""
+    if not right:
+        return Part(name, False, float("inf"))
     ok = isinstance(number, int) and 0 <= number <= most
     return Part(name, ok, 0.0 if ok else float("inf"), "" if ok else f"{number} {name}, allowed are {most}: {look}")

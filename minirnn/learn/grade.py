@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 
 from minirnn.learn import text
 from minirnn.learn.check import Result, check
@@ -114,8 +114,10 @@ def collect(submission: Path, course: Course, work: Path) -> dict[str, Path]:
         If the submission is neither a folder nor a zip file that can be read.
     """
     read: dict[str, Callable[[], bytes]]
+    wanted = {Path(entry.file).name for entry in course.entries.values()}
     if submission.is_dir():
-        names = {str(p.relative_to(submission)): p for p in sorted(submission.rglob("ex*")) if is_plain(p)}
+        paths = {p.relative_to(submission): p for p in sorted(submission.rglob("*"))}
+        names = {str(name): p for name, p in paths.items() if is_wanted(name, wanted) and is_plain(p)}
         read = {name: path.read_bytes for name, path in names.items()}
     elif submission.is_file() and zipfile.is_zipfile(submission):
         with zipfile.ZipFile(submission) as archive:
@@ -123,7 +125,7 @@ def collect(submission: Path, course: Course, work: Path) -> dict[str, Path]:
                 texts = {
                     m.filename: archive.read(m)
                     for m in archive.infolist()
-                    if m.file_size <= MOST_FILE and Path(m.filename).name.startswith("ex")
+                    if m.file_size <= MOST_FILE and is_wanted(PurePosixPath(m.filename), wanted)
                 }
             except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError) as error:
                 raise CourseError(f"{submission}: the zip file is damaged or encrypted ({error})") from error
@@ -138,6 +140,11 @@ def collect(submission: Path, course: Course, work: Path) -> dict[str, Path]:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(read[name]())
     return found
+
+
+def is_wanted(path: PurePath, names: set[str]) -> bool:
+    """A file with the name of an exercise; the stubs that minirnn keeps in a student's folder are none."""
+    return path.name in names and ".minirnn" not in path.parts
 
 
 def is_plain(path: Path) -> bool:

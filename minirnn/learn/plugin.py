@@ -49,10 +49,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The exercises of a course folder are test files."""
-    if file_path.suffix in (".py", ".cu") and file_path.name.startswith("ex"):
+    if file_path.suffix in (".py", ".cu") and len(file_path.parents) > 2 and file_path.parents[1].name == "exercises":
         from minirnn.learn.course import STATE
 
-        if len(file_path.parents) > 2 and (file_path.parents[2] / STATE).is_file():
+        if (file_path.parents[2] / STATE).is_file():
             return ExerciseFile.from_parent(parent, path=file_path)
     return None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from minirnn.learn.check import Result
 from minirnn.learn.course import Entry
 from minirnn.learn.exercise import HIDDEN
@@ -48,10 +50,14 @@ def next_step(result: Result, hints: int) -> str:
     return f"  Next: {steps}" if steps else ""
 
 
-def hint(entry: Entry, given: int) -> str:
-    """The hints up to number `given`."""
+def hint(entry: Entry, given: int, width: int = WIDTH) -> str:
+    """The hints up to number `given`, in lines of at most `width` characters, and how many have been used."""
     lines = [f"{entry.id}  {entry.title}", ""]
-    lines += [f"  {k + 1}. {text}" for k, text in enumerate(entry.hints[:given])]
+    for k, words in enumerate(entry.hints[:given]):
+        lines += textwrap.wrap(
+            words, width, initial_indent=f"  {k + 1}. ", subsequent_indent="     ", break_long_words=False
+        )
     left = len(entry.hints) - given
-    lines += ["", f"  {left} more: minirnn hint {entry.id}" if left else "  That was the last hint."]
+    used = f"{given} of {len(entry.hints)} hints used"
+    lines += ["", f"  {used}; {left} more: minirnn hint {entry.id}" if left else f"  {used}: that was the last one."]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Whether a course keeps what it promises: stubs count as not started, solutions pass, mistakes are told apart."""
+"""Whether a course keeps what it promises: stubs earn nothing, solutions everything, mistakes are told apart by name."""
 
 from __future__ import annotations
 
@@ -10,43 +10,75 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.check import check
+from minirnn.learn.check import Result, check
 from minirnn.learn.course import Course, Entry
 from minirnn.learn.diagnose import Case, all_zero, diagnose
 from minirnn.learn.exercise import PUBLIC_CASES, Exercise
 from minirnn.learn.judge import equal
 
 
-def verify(course: Course) -> Iterator[tuple[str, list[str]]]:
-    """The id of each exercise, and complaints about it."""
+def verify(course: Course, seconds: dict[str, float] | None = None) -> Iterator[tuple[str, list[str]]]:
+    """The id of each exercise, and complaints about it; `seconds` takes the time that a check of its solution took."""
     with tempfile.TemporaryDirectory(prefix="minirnn-verify-") as work:
         for entry in course.entries.values():
-            yield entry.id, [*files(course, entry, Path(work)), *worth(entry), *mistakes(entry.exercise)]
+            complaints = [*files(course, entry, Path(work), seconds), *worth(course, entry)]
+            yield entry.id, [*complaints, *mistakes(entry.exercise), *slips(course, entry, Path(work))]
 
 
-def files(course: Course, entry: Entry, work: Path) -> Iterator[str]:
+def files(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | None = None) -> Iterator[str]:
     """Complaints about the stub and the solution, each judged as an answer."""
-    file = work / entry.file
-    file.parent.mkdir(parents=True, exist_ok=True)
+    stub = judged(course, entry, work, course.stub(entry))
+    if stub.status != "not started" or stub.score:
+        yield f"the stub counts as {stub.status} and earns {stub.score} points: {stub.message}"
     cuda = entry.exercise.kind == "cuda"  # a CUDA kernel that does nothing runs, and is wrong
-    file.write_text(course.stub(entry) + ("// begun\n" if cuda else "# begun\n"), encoding="utf-8")
-    stub = check(course, entry, file)
+    stub = judged(course, entry, work, course.stub(entry) + ("// begun\n" if cuda else "# begun\n"))
     if stub.status != ("failed" if cuda else "not started"):
-        yield f"the stub counts as {stub.status}: {stub.message}"
-    file.write_text(course.solution(entry), encoding="utf-8")
-    solution = check(course, entry, file, hidden=True)
+        yield f"the stub, once begun, counts as {stub.status}: {stub.message}"
+    text = course.solution(entry)
+    solution = judged(course, entry, work, text)
+    if seconds is not None:
+        seconds[entry.id] = solution.seconds
+    solution = judged(course, entry, work, text, hidden=True)
     if not solution.passed or solution.hidden != entry.hidden:
         yield f"the solution fails: {solution.message or solution.hidden_message}"
     if solution.score + solution.hidden != entry.points + entry.hidden:
         yield f"the solution earns {solution.score + solution.hidden} of {entry.points + entry.hidden} points"
 
 
-def worth(entry: Entry) -> Iterator[str]:
-    """Complaints about hints and points."""
+def judged(course: Course, entry: Entry, work: Path, text: str, hidden: bool = False) -> Result:
+    """What a check says about `text` as an answer."""
+    file = work / entry.file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return check(course, entry, file, hidden=hidden)
+
+
+def slips(course: Course, entry: Entry, work: Path) -> Iterator[str]:
+    """Complaints about mistakes planted in the solution's text that pass, or are not called by their name."""
+    text = course.solution(entry)
+    for slip in entry.exercise.slips:
+        wrong = text
+        for old, new in slip.changes:
+            if old not in wrong:
+                yield f"cannot be planted, since the solution has no {old!r}: {slip.sentence}"
+            wrong = wrong.replace(old, new)
+        result = judged(course, entry, work, wrong)
+        if result.passed:
+            yield f"passes: {slip.sentence}"
+        elif entry.detail == "full" and slip.said not in result.message:
+            yield f"{slip.sentence} is said to be: {result.message}"
+
+
+def worth(course: Course, entry: Entry) -> Iterator[str]:
+    """Complaints about hints, points, and what is needed before."""
+    before = list(course.entries)[: list(course.entries).index(entry.id)]
+    for need in entry.needs:
+        if need in course.entries and need not in before:
+            yield f"it needs {need}, which comes later"
     if len(entry.hints) != 3:
         yield f"{len(entry.hints)} hints, expected 3"
-    if entry.points < len(entry.exercise.outputs):
-        yield f"{entry.points} points for {len(entry.exercise.outputs)} outputs: some outputs are worth nothing"
+    if entry.points < len(entry.exercise.judged):
+        yield f"{entry.points} points for {len(entry.exercise.judged)} outputs: some outputs are worth nothing"
 
 
 def mistakes(exercise: Exercise) -> Iterator[str]:

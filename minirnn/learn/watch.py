@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +16,7 @@ from minirnn.learn import text
 from minirnn.learn.check import check
 from minirnn.learn.course import CourseError, Entry, Tree, digest
 
-KEYS = "save the file to check it again   h hint   n next   p previous   q quit"
+KEYS = "Save the file to check it again.   h hint   n next   p previous   q quit"
 
 
 def watch(tree: Tree, out: Any = None) -> None:
@@ -36,28 +38,42 @@ def watch(tree: Tree, out: Any = None) -> None:
 
     entries = list(tree.course.entries.values())
     entry = tree.current()
-    while entry is not None:
-        checked = digest(tree.file(entry))
-        run(tree, entry, out)
-        if (deed := wait(tree, entry, checked, changes, out)) == "quit":
-            return
-        if deed in ("next", "previous"):
-            at = entries.index(entry) + (1 if deed == "next" else -1)
-            entry = entries[min(max(at, 0), len(entries) - 1)]
-        elif deed == "saved" and tree.passed(entry):
-            continue
-    print("All exercises are passed.", file=out)
+    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C ends the watch, whatever it is doing, without a word
+        while entry is not None:
+            checked = digest(tree.file(entry))
+            run(tree, entry, out)
+            if (deed := wait(tree, entry, checked, changes, out)) == "quit":
+                return
+            if deed in ("next", "previous"):
+                at = entries.index(entry) + (1 if deed == "next" else -1)
+                entry = entries[min(max(at, 0), len(entries) - 1)]
+        print("All exercises are passed.", file=out)
+
+
+CLEAR = "\033[H\033[2J\033[3J"
+"""To the upper left corner; clear the screen, and what was scrolled out of it."""
+
+
+def width(out: Any) -> int:
+    """How wide the terminal is, up to what is easy to read; as wide as always where there is none."""
+    return min(text.WIDTH, shutil.get_terminal_size((text.WIDTH + 2, 24)).columns - 2) if out.isatty() else text.WIDTH
 
 
 def run(tree: Tree, entry: Entry, out: Any) -> None:
     """Check an exercise and show what is said; note whether it is passed."""
+    if out.isatty():
+        print(f"{CLEAR}{entry.id}  {entry.title}: checking", file=out, flush=True)
     result = check(tree.course, entry, tree.file(entry))
     tree.note_passed(entry, result.passed)
+    if out.isatty():
+        print(CLEAR, end="", file=out)
     done = sum(tree.passed(e) for e in tree.course.entries.values())
     print(f"\n{text.report(result)}", file=out)
     if step := text.next_step(result, tree.state["hints"].get(entry.id, 0)):
         print(step, file=out)
-    print(f"\n{done} of {len(tree.course.entries)} passed.   {KEYS}", file=out, flush=True)
+    used = tree.state["hints"].get(entry.id, 0)
+    hints = f"   {used} of {len(entry.hints)} hints used" if used else ""
+    print(f"\n{done} of {len(tree.course.entries)} passed.{hints}\n{KEYS}", file=out, flush=True)
 
 
 def wait(tree: Tree, entry: Entry, checked: str | None, changes: Any, out: Any) -> str:
@@ -75,7 +91,7 @@ def wait(tree: Tree, entry: Entry, checked: str | None, changes: Any, out: Any) 
                 if key in ("n", "p", "q"):
                     return {"n": "next", "p": "previous", "q": "quit"}[key]
                 if key == "h":
-                    print(f"\n{text.hint(entry, tree.note_hint(entry))}", file=out, flush=True)
+                    print(f"\n{text.hint(entry, tree.note_hint(entry), width(out))}", file=out, flush=True)
     return "quit"  # Ctrl-C
 
 

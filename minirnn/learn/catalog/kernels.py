@@ -20,7 +20,7 @@ def many_rows(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 
 REDUCTION_SLIPS = (
-    Slip("no barrier after the threads have written their sums", (("part[y][x] = sum;\n    __syncthreads();", "part[y][x] = sum;"),), "race"),
+    Slip("no barrier after the threads have written their sums", (("part[y][x] = sum;\n    __syncthreads();", "part[y][x] = sum;"),), "never written"),
     Slip("no barrier between the rounds", (("part[y + half][x];\n        __syncthreads();", "part[y + half][x];"),), "race"),
     Slip("threads without a column leave before the barrier", (("float sum = 0;", "if (k >= H) return;\n    float sum = 0;"),)),
     Slip("threads without a column read beyond the row", (("if (k < H)\n        for", "for"),)),
@@ -67,7 +67,7 @@ GATE_SLIPS = (
     Slip("the way of dcs from the next step is missing", (("dcs[n] + dhn * on", "dhn * on"),)),
     Slip("the square in the slope of tanh is missing", (("1 - con * con", "1 - con"),)),
     Slip("dcs_prev without f", (("dcs_prev[n] = c * fn;", "dcs_prev[n] = c;"),)),
-    Slip("numbers are read again for every use", (("c * cin * in * (1 - in)", "c * cin * i[n] * (1 - i[n])"),), "reads"),
+    Slip("numbers are read again for every use", (("c * in * (1 - cin * cin)", "c * i[n] * (1 - ci[n] * ci[n])"),), "reads"),
 )  # fmt: skip
 
 # ---- ex40: all steps in one launch
