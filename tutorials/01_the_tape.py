@@ -97,4 +97,5 @@ assert np.isclose(w.grad.item(), first + slope_of_second)
 # Change ``h * h`` to ``h * h * h`` and predict what arrives at ``h`` before you run the player. Then read
 # ``minirnn/engine/tape.py`` and ``minirnn/engine/backward.py``: the engine that you just watched.
 #
-# Then write it yourself: :doc:`exercises </exercises>` ``ex01`` (product and sum) and ``ex02`` (the tape, backwards).
+# Then write it yourself: :doc:`exercises </exercises>` ``ex01`` (product and sum), ``ex02`` (the tape, backwards) and
+# ``ex22`` (broadcasting, backwards).

@@ -118,4 +118,5 @@ assert 0.0098 < f[2] * (1 - f[2]) < 0.01 and f[2] ** 60 > 0.5 and f[1] ** 60 < 0
 # Peepholes let the gates see the cell state: ``use_peephole=True`` with ``wci, wcf, wco``. ``cell_paths`` leaves them
 # out; which new paths would you have to add? (The docstring of ``minirnn/ops/lstm_block/cell.py`` has the two terms.)
 #
-# Then write it yourself: :doc:`exercises </exercises>` ``ex07`` (LSTM cell) and ``ex09`` (LSTM through time).
+# Then write it yourself: :doc:`exercises </exercises>` ``ex07`` (LSTM cell), ``ex09`` (LSTM through time) and
+# ``ex31`` (projection).

@@ -116,4 +116,5 @@ assert (heard[past] == 0).all() and (heard[:, 1] == 0).all() and (heard[:, [0, 2
 # Put a loss on the last *valid* output of each sequence (``output[lengths - 1, np.arange(B)]``) and look at ``dx``
 # again. Which steps of the backward direction does that loss see?
 #
-# Then write it yourself: :doc:`exercises </exercises>` ``ex12`` (lengths) and ``ex13`` (two directions).
+# Then write it yourself: :doc:`exercises </exercises>` ``ex13`` (two directions), ``ex32`` (two layers) and ``ex12``
+# (lengths).

@@ -155,5 +155,5 @@ assert np.allclose(on_cpu.h.numpy(), simulated.h.numpy(), atol=1e-14)
 # ------
 # Replace ``__syncthreads()`` by ``__syncwarp()``. With 64 threads the race is back; with 32 it is gone. Why?
 #
-# Then write it yourself: :doc:`exercises </exercises>` ``ex17`` (a pointwise kernel), ``ex19`` (a race) and ``ex20``
-# (coalescing).
+# Then write it yourself: :doc:`exercises </exercises>` ``ex17`` (a pointwise kernel), ``ex39`` (fused gates),
+# ``ex20`` (coalescing), ``ex19`` (a race) and ``ex37`` (a reduction).

@@ -253,4 +253,5 @@ assert all((moved[axis, "cluster"] < moved[axis, "steps"]) == (axis != "B") for 
 # Let one block own 8 units instead of 4. How many blocks are left, and how many bytes of shared memory does each need?
 # From which batch on does the lowest rung move the fewest bytes?
 #
-# Then write it yourself: :doc:`exercise </exercises>` ``ex18`` (a shared tile).
+# Then write it yourself: :doc:`exercises </exercises>` ``ex38`` (softmax of rows), ``ex18`` (a shared tile) and
+# ``ex40`` (a sequence in one launch).

@@ -1,4 +1,4 @@
-"""``minirnn course``: its map, for everybody; for teachers: copy it, add exercises, verify it, export it to a platform."""
+"""``minirnn course``: its map; for teachers: copy it, add exercises, verify it, export it to a platform."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from minirnn.user_error import UserError, user_mistakes
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     action = (
-        "map: print what the course has and what depends on what; init: copy minirnn's course to DIR; new-exercise: add "
-        "an exercise of your own, NAME, to the course in DIR; verify: check that solutions pass and mistakes are told "
-        "apart; export: write a grader for a platform to --out"
+        "map: print what the course has and what depends on what; init: copy minirnn's course to DIR; "
+        "new-exercise: add an exercise of your own, NAME, to the course in DIR; "
+        "verify: check that solutions pass and mistakes are told apart; export: write a grader for a platform to --out"
     )
     add("action", choices=("map", "init", "new-exercise", "verify", "export"), help=action)
     add("name", metavar="NAME", nargs="?", help="with new-exercise: the id of the exercise, such as softsign")

@@ -150,7 +150,7 @@ def load(folder: Path | str = HERE) -> Course:
 def entry_of(
     folder: Path, where: str, row: Mapping[str, Any], table: Mapping[str, Any], before: Mapping[str, Entry]
 ) -> Entry:
-    """The exercise that a row of course.toml describes: one of minirnn's, or, with a `reference`, one of a teacher's."""
+    """The exercise that a row of course.toml describes: one of minirnn's or, with a `reference`, a teacher's own."""
     id = field(where, row, "id", str)
     if id in before:
         raise CourseError(f"{where} has id {id!r}: twice\n  there are: {', '.join(EXERCISES)}")

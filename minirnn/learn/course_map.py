@@ -70,7 +70,7 @@ def map_picture(course: Course, tree: Tree | None = None) -> Picture:
         x, y = place[entry.id]
         boxes[entry.id] = ax.text(
             x, y, f"{entry.id}\n{entry.title}", ha="center", va="center", fontsize=8, zorder=3,
-            bbox=dict(boxstyle="round,pad=0.35", facecolor="white", edgecolor=colors[standing(entry, tree)], linewidth=1.4),
+            bbox=dict(boxstyle="round,pad=0.35", facecolor="white", edgecolor=colors[standing(entry, tree)]),
         )  # fmt: skip
         for need in entry.needs:
             if need in boxes:

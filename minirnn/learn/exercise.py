@@ -44,7 +44,7 @@ class Wrong:
 class Slip:
     """A mistake as a change of the solution's text: its name, the changes, and a piece of what is said about it.
 
-    It is for answers whose mistakes cannot be written as functions: CUDA kernels, and what is judged by more than numbers.
+    It is for mistakes that cannot be written as functions: in CUDA kernels, and where more than numbers is judged.
     """
 
     sentence: str

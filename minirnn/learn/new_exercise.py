@@ -55,13 +55,13 @@ MISTAKES = {{
 }}
 '''
 
-SOLUTION = '''import numpy as np
+SOLUTION = """import numpy as np
 
 
 def {function}(x, w, y, dy):
     da = dy * (1 - y * y)
     return da * w, (da * x).sum(0)
-'''
+"""
 
 CUDA_STUB = """// {id}  {title}.
 //
@@ -143,9 +143,7 @@ def new_exercise(folder: Path, id: str, cuda: bool = False) -> list[Path]:
         id=id, title=id.replace("-", " ").replace("_", " ").capitalize(), function=function,
         file=f"{FOLDER}/{id}.{ending}", points=2,
     )  # fmt: skip
-    stub, reference, solution = (
-        (CUDA_STUB, CUDA_REFERENCE, CUDA_SOLUTION) if cuda else (STUB, REFERENCE, SOLUTION)
-    )
+    stub, reference, solution = (CUDA_STUB, CUDA_REFERENCE, CUDA_SOLUTION) if cuda else (STUB, REFERENCE, SOLUTION)
     texts = {
         folder / "exercises" / FOLDER / f"{id}.{ending}": stub,
         folder / REFERENCES / f"{id}.py": reference,

@@ -116,7 +116,8 @@ def made_of(module: ModuleType, id: str, path: str, function: str) -> Exercise:
 def needed(module: ModuleType, name: str, kind: Any, what: str) -> Any:
     value = getattr(module, name, None)
     if not (callable(value) if kind is Callable else isinstance(value, kind)):
-        raise CourseError(f"{module.__file__}: {name} is {'missing' if value is None else repr(value)}\n  expected {what}")
+        got = "missing" if value is None else repr(value)
+        raise CourseError(f"{module.__file__}: {name} is {got}\n  expected {what}")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Whether a course keeps what it promises: stubs earn nothing, solutions everything, mistakes are told apart by name."""
+"""Whether a course keeps what it promises: stubs earn nothing, solutions all, mistakes are told apart by name."""
 
 from __future__ import annotations
 

@@ -179,9 +179,10 @@ def test_projection(s):
     inputs, expected = case("ex31", s)
     a = {name: inputs[name].copy() for name in ("x", "cs_prev", "h_prev", "w", "wp")} | {"b": np.zeros(4 * s.H)}
     logit = lambda y: np.log(y / (1 - y))  # noqa: E731
-    z = np.concatenate(
-        [logit(inputs["i"]), np.arctanh(inputs["ci"]), logit(inputs["f"]), logit(inputs["o"])], axis=1
-    ) - np.concatenate([inputs["x"], inputs["h_prev"]], axis=1) @ inputs["w"]
+    z = (
+        np.concatenate([logit(inputs["i"]), np.arctanh(inputs["ci"]), logit(inputs["f"]), logit(inputs["o"])], axis=1)
+        - np.concatenate([inputs["x"], inputs["h_prev"]], axis=1) @ inputs["w"]
+    )
 
     def loss():
         zi, zc, zf, zo = np.split(np.concatenate([a["x"], a["h_prev"]], axis=1) @ a["w"] + a["b"] + z, 4, axis=1)
@@ -199,7 +200,7 @@ def test_two_layers(s):
     x, R = inputs["x"].copy(), inputs["R"].copy()
     W0, W1 = (w.copy() for w in inputs["W"])
     h, biases = inputs["h"], np.zeros((2, s.H))
-    first = [np.arctanh(h[0][0]) - inputs["x"][0] @ W0, np.arctanh(h[1][0]) - h[0][0] @ W1]  # the biases, a row a sample
+    first = [np.arctanh(h[0][0]) - inputs["x"][0] @ W0, np.arctanh(h[1][0]) - h[0][0] @ W1]  # biases, by sample
 
     def loss():
         states, total = [np.zeros((s.B, s.H))] * 2, 0.0
@@ -271,7 +272,9 @@ def test_rmsprop(s):
     for _ in range(3):
         p.grad = torch.tensor(a["gradient"])
         optimizer.step()
-        values = EXERCISES["ex36"].reference(values[0], a["gradient"], *values[1:], *(a[k] for k in ("lr", "alpha", "eps", "momentum")))
+        values = EXERCISES["ex36"].reference(
+            values[0], a["gradient"], *values[1:], *(a[k] for k in ("lr", "alpha", "eps", "momentum"))
+        )
     np.testing.assert_allclose(values[0], p.detach().numpy(), rtol=1e-12)
 
 

@@ -31,7 +31,7 @@ class Capstone(Exercise):
 
 
 def language(rng: np.random.Generator, order: np.ndarray, words: int) -> np.ndarray:
-    """Words of the language of echoes, (words, 8): three letters, a mark, the same letters, an end; `order` names them."""
+    """Words of the language of echoes, (words, 8): letters, a mark, the same letters, an end; `order` names them."""
     letters = rng.integers(0, LETTERS, size=(words, LENGTH))
     mark, end = (np.full((words, 1), n) for n in (LETTERS, LETTERS + 1))
     text: np.ndarray = order[np.concatenate([letters, mark, letters, end], axis=1)]
@@ -57,11 +57,20 @@ def window(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 TRAINING_SLIPS = (
     Slip("the step goes along the gradient, not against it", (("parameters[k] - rate", "parameters[k] + rate"),)),
-    Slip("all weights begin at zero", (("rng.normal(size=(H, V)) / np.sqrt(H)", "np.zeros((H, V))"), ("rng.uniform(-limit, limit, size=(V, 4 * H))", "np.zeros((V, 4 * H))"))),
+    Slip(
+        "all weights begin at zero",
+        (
+            ("rng.normal(size=(H, V)) / np.sqrt(H)", "np.zeros((H, V))"),
+            ("rng.uniform(-limit, limit, size=(V, 4 * H))", "np.zeros((V, 4 * H))"),
+        ),
+    ),
     Slip("windows too short to see an echo", (("H, T, B, updates, lr = 32, 24", "H, T, B, updates, lr = 32, 3"),)),
     Slip("training stops much too early", (("1500, 0.01", "60, 0.01"),)),
-    Slip("the letters of a window are not neighbors in the text", (("start + np.arange(T + 1)[:, None]", "rng.integers(0, len(text), size=(T + 1, B))"),)),
-)  # fmt: skip
+    Slip(
+        "the letters of a window are not neighbors in the text",
+        (("start + np.arange(T + 1)[:, None]", "rng.integers(0, len(text), size=(T + 1, B))"),),
+    ),
+)
 
 CAPSTONE = Capstone(
     "14_capstone/ex41_capstone.py", window, capstone.loss_and_gradients,

@@ -25,8 +25,8 @@ def one_window(inputs: Inputs) -> Inputs:
 
 
 def truncated_with(
-    x: Any, h0: Any, W: Any, R: Any, h: Any, dh: Any, k: int, *, flows: Any = lambda t, k: t % k > 0, zeros: bool = False,
-    loss: Any = lambda t, T: 1.0,
+    x: Any, h0: Any, W: Any, R: Any, h: Any, dh: Any, k: int, *, flows: Any = lambda t, k: t % k > 0,
+    zeros: bool = False, loss: Any = lambda t, T: 1.0,
 ) -> Any:  # fmt: skip
     """`truncated_backward` with the cut at other steps, or with states that begin at zero in every window."""
     dx, dW, dR, db, dh_next = np.zeros_like(x), np.zeros_like(W), np.zeros_like(R), 0.0, np.zeros_like(h0)
@@ -46,10 +46,18 @@ WINDOW_MISTAKES = (
         "the cut is one step late: the first step of a window is one with t % k == 0",
         partial(truncated_with, flows=lambda t, k: (t + 1) % k > 0),
     ),
-    Wrong("the gradient flows only from the first step of a window; there it must stop", partial(truncated_with, flows=lambda t, k: t % k == 0)),
-    Wrong("dR: at the first step of a window the state that came in counts, too: detached, not zero", partial(truncated_with, zeros=True)),
-    Wrong("dh[t] is missing: the loss looks at every h[t]", partial(truncated_with, loss=lambda t, T: float(t == T - 1))),
-)  # fmt: skip
+    Wrong(
+        "the gradient flows only from the first step of a window; there it must stop",
+        partial(truncated_with, flows=lambda t, k: t % k == 0),
+    ),
+    Wrong(
+        "dR: at the first step of a window the state that came in counts, too: detached, not zero",
+        partial(truncated_with, zeros=True),
+    ),
+    Wrong(
+        "dh[t] is missing: the loss looks at every h[t]", partial(truncated_with, loss=lambda t, T: float(t == T - 1))
+    ),
+)
 
 # ---- ex29: recomputation
 
@@ -123,8 +131,8 @@ def little_memory(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 
 def recompute_with(
-    T: int, budget: int, size: int, start: Any, step: Any, back: Any, free: Any, *, shift: int = 0, carried: bool = True,
-    backwards: bool = True,
+    T: int, budget: int, size: int, start: Any, step: Any, back: Any, free: Any, *, shift: int = 0,
+    carried: bool = True, backwards: bool = True,
 ) -> Any:  # fmt: skip
     """`recompute_backward` with all states at hand, which costs nothing here; or with something wrong in it."""
     order = list(range(T))[::-1] if backwards else list(range(T))
@@ -144,18 +152,38 @@ def recompute_backward(T: Any, budget: Any, size: Any, start: Any, step: Any, ba
 
 
 RECOMPUTE_MISTAKES = (
-    Wrong("back(t, s, dh) wants the state before step t; it was given the one after it", partial(recompute_with, shift=1)),
-    Wrong("what back returns is the gradient for the next call of back: it was lost on the way", partial(recompute_with, carried=False)),
-    Wrong("the steps were gone through from the first on: the backward pass begins at the last", partial(recompute_with, backwards=False)),
-)  # fmt: skip
+    Wrong(
+        "back(t, s, dh) wants the state before step t; it was given the one after it", partial(recompute_with, shift=1)
+    ),
+    Wrong(
+        "what back returns is the gradient for the next call of back: it was lost on the way",
+        partial(recompute_with, carried=False),
+    ),
+    Wrong(
+        "the steps were gone through from the first on: the backward pass begins at the last",
+        partial(recompute_with, backwards=False),
+    ),
+)
 
 RECOMPUTE_SLIPS = (
     Slip("all states are kept", (("n = int(np.ceil(np.sqrt(T)))", "n = T"),), "the budget of"),
     Slip("every state is a checkpoint", (("n = int(np.ceil(np.sqrt(T)))", "n = 1"),), "the budget of"),
-    Slip("nothing is given back on the way forward", (("            if t > first:\n                free(state)\n", ""),), "the budget of"),
-    Slip("nothing is given back on the way back", (("            free(states.pop())", "            states.pop()"),), "the budget of"),
-    Slip("a state is used after it was given back", (("            dh = back(", "            free(states[-1])\n            dh = back("),), "was it given back?"),
-)  # fmt: skip
+    Slip(
+        "nothing is given back on the way forward",
+        (("            if t > first:\n                free(state)\n", ""),),
+        "the budget of",
+    ),
+    Slip(
+        "nothing is given back on the way back",
+        (("            free(states.pop())", "            states.pop()"),),
+        "the budget of",
+    ),
+    Slip(
+        "a state is used after it was given back",
+        (("            dh = back(", "            free(states[-1])\n            dh = back("),),
+        "was it given back?",
+    ),
+)
 
 DOUBLE_STAGES = sample_stages("the way from dx back to da, dh and h, then through tanh to a", "d_W, d_R, d_b")
 

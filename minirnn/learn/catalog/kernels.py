@@ -20,15 +20,43 @@ def many_rows(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 
 REDUCTION_SLIPS = (
-    Slip("no barrier after the threads have written their sums", (("part[y][x] = sum;\n    __syncthreads();", "part[y][x] = sum;"),), "never written"),
-    Slip("no barrier between the rounds", (("part[y + half][x];\n        __syncthreads();", "part[y + half][x];"),), "race"),
-    Slip("threads without a column leave before the barrier", (("float sum = 0;", "if (k >= H) return;\n    float sum = 0;"),)),
+    Slip(
+        "no barrier after the threads have written their sums",
+        (("part[y][x] = sum;\n    __syncthreads();", "part[y][x] = sum;"),),
+        "never written",
+    ),
+    Slip(
+        "no barrier between the rounds",
+        (("part[y + half][x];\n        __syncthreads();", "part[y + half][x];"),),
+        "race",
+    ),
+    Slip(
+        "threads without a column leave before the barrier",
+        (("float sum = 0;", "if (k >= H) return;\n    float sum = 0;"),),
+    ),
     Slip("threads without a column read beyond the row", (("if (k < H)\n        for", "for"),)),
-    Slip("the barrier stands where only half of the threads come", (("if (y < half) part[y][x] += part[y + half][x];\n        __syncthreads();", "if (y < half) {\n            part[y][x] += part[y + half][x];\n            __syncthreads();\n        }"),)),
+    Slip(
+        "the barrier stands where only half of the threads come",
+        (
+            (
+                "if (y < half) part[y][x] += part[y + half][x];\n        __syncthreads();",
+                "if (y < half) {\n part[y][x] += part[y + half][x];\n __syncthreads();\n }",
+            ),
+        ),
+    ),
     Slip("the last round is missing", (("half > 0", "half > 1"),)),
     Slip("every thread writes the result", (("if (y == 0 && k < H)", "if (k < H)"),)),
-    Slip("one thread adds up a whole column", (("for (int n = y; n < N; n += ROWS) sum += dz[n * H + k];", "for (int n = 0; n < N; ++n) sum += dz[n * H + k] / ROWS;"),), "reads"),
-)  # fmt: skip
+    Slip(
+        "one thread adds up a whole column",
+        (
+            (
+                "for (int n = y; n < N; n += ROWS) sum += dz[n * H + k];",
+                "for (int n = 0; n < N; ++n) sum += dz[n * H + k] / ROWS;",
+            ),
+        ),
+        "reads",
+    ),
+)
 
 # ---- ex38: softmax
 
@@ -41,12 +69,23 @@ def big_rows(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 SOFTMAX_SLIPS = (
     Slip("the maximum is not subtracted", (("expf(x[b * H + j] - largest)", "expf(x[b * H + j])"),)),
-    Slip("no barrier between reading the maximum and using the memory again", (("    const float largest = part[0];\n    __syncthreads();", "    const float largest = part[0];"),), "race"),
-    Slip("no barrier in the rounds of the maximum", (("part[k + half]);\n        __syncthreads();", "part[k + half]);"),), "race"),
+    Slip(
+        "no barrier between reading the maximum and using the memory again",
+        (("    const float largest = part[0];\n    __syncthreads();", "    const float largest = part[0];"),),
+        "race",
+    ),
+    Slip(
+        "no barrier in the rounds of the maximum",
+        (("part[k + half]);\n        __syncthreads();", "part[k + half]);"),),
+        "race",
+    ),
     Slip("the maximum begins at zero", (("float most = -INFINITY;", "float most = 0;"),)),
-    Slip("only the first 64 numbers of a row", (("for (int j = k; j < H; j += THREADS) y", "if (k < H) { const int j = k; y"), ("/ sum;", "/ sum; }"))),
+    Slip(
+        "only the first 64 numbers of a row",
+        (("for (int j = k; j < H; j += THREADS) y", "if (k < H) { const int j = k; y"), ("/ sum;", "/ sum; }")),
+    ),
     Slip("it is not divided by the sum", ((" / sum;", ";"),)),
-)  # fmt: skip
+)
 
 # ---- ex39: the backward pass of an LSTM's gates in one kernel
 
@@ -62,13 +101,24 @@ def gates(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 GATE_SLIPS = (
     Slip("no guard for threads that have no number", (("if (n >= B * H) return;", ""),)),
-    Slip("the gates in torch's order i, f, ci, o", (("row[H + k] =", "row[HOLD + k] ="), ("row[2 * H + k] =", "row[H + k] ="), ("row[HOLD + k] =", "row[2 * H + k] ="))),
+    Slip(
+        "the gates in torch's order i, f, ci, o",
+        (
+            ("row[H + k] =", "row[HOLD + k] ="),
+            ("row[2 * H + k] =", "row[H + k] ="),
+            ("row[HOLD + k] =", "row[2 * H + k] ="),
+        ),
+    ),
     Slip("a row of dz has H columns", (("dz + 4 * H * b", "dz + H * b"),)),
     Slip("the way of dcs from the next step is missing", (("dcs[n] + dhn * on", "dhn * on"),)),
     Slip("the square in the slope of tanh is missing", (("1 - con * con", "1 - con"),)),
     Slip("dcs_prev without f", (("dcs_prev[n] = c * fn;", "dcs_prev[n] = c;"),)),
-    Slip("numbers are read again for every use", (("c * in * (1 - cin * cin)", "c * i[n] * (1 - ci[n] * ci[n])"),), "reads"),
-)  # fmt: skip
+    Slip(
+        "numbers are read again for every use",
+        (("c * in * (1 - cin * cin)", "c * i[n] * (1 - ci[n] * ci[n])"),),
+        "reads",
+    ),
+)
 
 # ---- ex40: all steps in one launch
 
@@ -77,8 +127,8 @@ THREADS = 32
 
 def steps(rng: np.random.Generator, s: Sizes) -> Inputs:
     T, B, H = s.T, s.B + 1, 16 + s.H
-    a, R, h0 = rng.normal(size=(T, B, H)), rng.normal(size=(H, H)) / 4, rng.normal(size=(B, H))
-    a, R, h0 = (array.astype(np.float32) for array in (a, R, h0))
+    a, R, h0 = (scale * rng.normal(size=shape).astype(np.float32)
+                for scale, shape in ((1, (T, B, H)), (0.25, (H, H)), (1, (B, H))))  # fmt: skip
     return dict(T=np.int32(T), B=np.int32(B), H=np.int32(H), a=a, R=R, h0=h0, arrived=np.zeros(1, np.uint32),
                 h=nans(T, B, H))  # fmt: skip
 
@@ -90,8 +140,12 @@ SEQUENCE_SLIPS = (
     Slip("every thread counts itself, and blocks are waited for", (("if (threadIdx.x == 0) {", "{"),)),
     Slip("h0 is taken at every step", (("t > 0 ? h + (t - 1) * B * H : h0", "h0"),)),
     Slip("R is transposed", (("R[j * H + k]", "R[k * H + j]"),)),
-    Slip("threads without a number leave before the barrier", (("    for (int t = 0;", "    if (n >= B * H) return;\n    for (int t = 0;"),)),
-)  # fmt: skip
+    Slip(
+        "threads without a number leave before the barrier",
+        (("    for (int t = 0;", "    if (n >= B * H) return;\n    for (int t = 0;"),),
+    ),
+)
+
 
 def blocks(inputs: Inputs, threads: int) -> int:
     """How many blocks of so many threads have a thread for each of B * H numbers."""

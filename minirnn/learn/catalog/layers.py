@@ -48,7 +48,9 @@ DROPOUT_MISTAKES = (
         "the mask keeps what should go: u >= rate stays",
         partial(dropout_with, mask=lambda u, rate: (u < rate) / (1 - rate)),
     ),
-    Wrong("dropout is on in evaluation, too: with training=False nothing changes", partial(dropout_with, evaluated=None)),
+    Wrong(
+        "dropout is on in evaluation, too: with training=False nothing changes", partial(dropout_with, evaluated=None)
+    ),
     Wrong(
         "in evaluation x stays as it is: the factor 1 - rate belongs to another way of dropout",
         partial(dropout_with, evaluated=lambda rate: 1 - rate),
@@ -95,11 +97,16 @@ def no_root(a: Any, axis: int, eps: float) -> Any:
 
 
 NORM_MISTAKES = (
-    Wrong("the mean and the variance are those of a row (axis 1), not of a column", partial(normalized_with, scale=usual, axis=0)),
+    Wrong(
+        "the mean and the variance are those of a row (axis 1), not of a column",
+        partial(normalized_with, scale=usual, axis=0),
+    ),
     Wrong("eps is added to the variance, inside of the square root", partial(normalized_with, scale=outside)),
-    Wrong("the variance is the mean of the squares: divided by H, not by H - 1", partial(normalized_with, scale=unbiased)),
+    Wrong(
+        "the variance is the mean of the squares: divided by H, not by H - 1", partial(normalized_with, scale=unbiased)
+    ),
     Wrong("the scale is 1 / sqrt(variance + eps): the square root is missing", partial(normalized_with, scale=no_root)),
-)  # fmt: skip
+)
 
 # ---- ex28: attention
 
@@ -123,14 +130,34 @@ def attention_with(
 
 
 ATTENTION_MISTAKES = (
-    Wrong("softmax: its slope was taken for that of a sigmoid, p * (1 - p); every score moves every weight", partial(attention_with, slope=lambda p, dp: dp * p * (1 - p))),
-    Wrong("softmax: the sum is over p * dp, not over dp alone", partial(attention_with, slope=lambda p, dp: p * (dp - dp.sum(axis=1, keepdims=True)))),
-    Wrong("softmax: the mean of dp is not what is subtracted: the sum of p * dp is", partial(attention_with, slope=lambda p, dp: p * (dp - dp.mean(axis=1, keepdims=True)))),
-    Wrong("softmax: the sum runs over the times (axis 1), not over the batch", partial(attention_with, slope=lambda p, dp: p * (dp - (p * dp).sum(axis=0, keepdims=True)))),
-    Wrong("dq, dk: the scores were divided by sqrt(H), so their gradients are, too", partial(attention_with, size=lambda q, k, v: 1.0)),
-    Wrong("dq, dk: they are divided by sqrt(H), not by H", partial(attention_with, size=lambda q, k, v: 1 / q.shape[1])),
-    Wrong("dq, dk: they are divided by the root of H, not of T", partial(attention_with, size=lambda q, k, v: 1 / np.sqrt(k.shape[1]))),
-)  # fmt: skip
+    Wrong(
+        "softmax: its slope was taken for that of a sigmoid, p * (1 - p); every score moves every weight",
+        partial(attention_with, slope=lambda p, dp: dp * p * (1 - p)),
+    ),
+    Wrong(
+        "softmax: the sum is over p * dp, not over dp alone",
+        partial(attention_with, slope=lambda p, dp: p * (dp - dp.sum(axis=1, keepdims=True))),
+    ),
+    Wrong(
+        "softmax: the mean of dp is not what is subtracted: the sum of p * dp is",
+        partial(attention_with, slope=lambda p, dp: p * (dp - dp.mean(axis=1, keepdims=True))),
+    ),
+    Wrong(
+        "softmax: the sum runs over the times (axis 1), not over the batch",
+        partial(attention_with, slope=lambda p, dp: p * (dp - (p * dp).sum(axis=0, keepdims=True))),
+    ),
+    Wrong(
+        "dq, dk: the scores were divided by sqrt(H), so their gradients are, too",
+        partial(attention_with, size=lambda q, k, v: 1.0),
+    ),
+    Wrong(
+        "dq, dk: they are divided by sqrt(H), not by H", partial(attention_with, size=lambda q, k, v: 1 / q.shape[1])
+    ),
+    Wrong(
+        "dq, dk: they are divided by the root of H, not of T",
+        partial(attention_with, size=lambda q, k, v: 1 / np.sqrt(k.shape[1])),
+    ),
+)
 
 # ---- ex31: an LSTM with a projection
 
@@ -175,14 +202,25 @@ def layers_with(
 
 
 LAYER_MISTAKES = (
-    Wrong("the lower layer gets the upper one's dx, not dy: between them stands the upper layer", partial(layers_with, between="dy")),
-    Wrong("dh_n is left out: the last state of each layer has a gradient of its own", partial(layers_with, last=(None, None))),
-    Wrong("dh_n[0] is left out: the lower layer's last state has a gradient of its own, too", partial(layers_with, last=(None, 1))),
+    Wrong(
+        "the lower layer gets the upper one's dx, not dy: between them stands the upper layer",
+        partial(layers_with, between="dy"),
+    ),
+    Wrong(
+        "dh_n is left out: the last state of each layer has a gradient of its own",
+        partial(layers_with, last=(None, None)),
+    ),
+    Wrong(
+        "dh_n[0] is left out: the lower layer's last state has a gradient of its own, too",
+        partial(layers_with, last=(None, 1)),
+    ),
     Wrong("dh_n[1] is left out: it belongs to the last state of the upper layer", partial(layers_with, last=(0, None))),
-    Wrong("the two halves of dh_n are exchanged: dh_n[0] belongs to the lower layer", partial(layers_with, last=(1, 0))),
+    Wrong(
+        "the two halves of dh_n are exchanged: dh_n[0] belongs to the lower layer", partial(layers_with, last=(1, 0))
+    ),
     Wrong("dh_n belongs to the last step, not to the first", partial(layers_with, at=0)),
     Wrong("dy reaches the upper layer only; here the lower one gets it as well", partial(layers_with, residual=True)),
-)  # fmt: skip
+)
 
 CELL = {"dx": "(B, I)", "dcs_prev": "(B, H)", "dh_prev": "(B, P)", "dw": "(I+P, 4H)", "dwp": "(H, P)", "db": "(4H,)"}
 

@@ -220,22 +220,36 @@ LOOK_UP_MISTAKES = (
 
 EXERCISES = (
     Exercise(
-        "01_tape/ex22_unbroadcast.py", broadcast, losses.unbroadcast,
-        {"da": "(H,)", "db": "(B, 1)", "dc": "(T, 1, H)", "dd": "()"}, wrong=BROADCAST_MISTAKES,
+        "01_tape/ex22_unbroadcast.py",
+        broadcast,
+        losses.unbroadcast,
+        {"da": "(H,)", "db": "(B, 1)", "dc": "(T, 1, H)", "dd": "()"},
+        wrong=BROADCAST_MISTAKES,
     ),
     Exercise(
-        "11_losses/ex23_stable.py", far_numbers, losses.stable, {"s": "(B, H)", "log_s": "(B, H)", "lse": "(B,)"},
+        "11_losses/ex23_stable.py",
+        far_numbers,
+        losses.stable,
+        {"s": "(B, H)", "log_s": "(B, H)", "lse": "(B,)"},
         wrong=STABLE_MISTAKES,
     ),
     Exercise(
-        "11_losses/ex24_cross_entropy.py", scores, losses.cross_entropy_backward, {"loss": "()", "dlogits": "(N, V)"},
-        Formula(losses.cross_entropy_backward), wrong=ENTROPY_MISTAKES,
+        "11_losses/ex24_cross_entropy.py",
+        scores,
+        losses.cross_entropy_backward,
+        {"loss": "()", "dlogits": "(N, V)"},
+        Formula(losses.cross_entropy_backward),
+        wrong=ENTROPY_MISTAKES,
         stages=(
             Stage("with dloss = 1", "softmax, the mean over the rows, and p - onehot", change=plain),
             Stage("with any dloss", "dloss, which multiplies every gradient"),
         ),
     ),
     Exercise(
-        "11_losses/ex25_embedding.py", looked_up, losses.embedding_backward, {"dw": "(V, I)"}, wrong=LOOK_UP_MISTAKES,
+        "11_losses/ex25_embedding.py",
+        looked_up,
+        losses.embedding_backward,
+        {"dw": "(V, I)"},
+        wrong=LOOK_UP_MISTAKES,
     ),
-)  # fmt: skip
+)

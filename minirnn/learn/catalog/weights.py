@@ -72,13 +72,21 @@ def matrices_by_column(params: Any, I: int, H: int) -> Any:
 
 
 BUFFER_MISTAKES = (
-    Wrong("the biases do not follow their layer: all matrices of all layers come first", partial(unpack_with, layout=layer_by_layer)),
-    Wrong("in each layer the four matrices for x come before those for h", partial(unpack_with, layout=recurrent_first)),
-    Wrong("W and R do not take turns gate by gate: all four W of a layer come first, then its four R", partial(unpack_with, layout=gate_by_gate)),
+    Wrong(
+        "the biases do not follow their layer: all matrices of all layers come first",
+        partial(unpack_with, layout=layer_by_layer),
+    ),
+    Wrong(
+        "in each layer the four matrices for x come before those for h", partial(unpack_with, layout=recurrent_first)
+    ),
+    Wrong(
+        "W and R do not take turns gate by gate: all four W of a layer come first, then its four R",
+        partial(unpack_with, layout=gate_by_gate),
+    ),
     Wrong("the biases come at the end, after all matrices", partial(unpack_with, layout=biases_first)),
     Wrong("the matrices lie row by row (C order), not column by column", matrices_by_column),
     Wrong("the matrix of each gate lies row by row (C order), not column by column", column_major),
-)  # fmt: skip
+)
 
 # ---- ex35: initial values
 
@@ -88,8 +96,8 @@ def draws(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 
 def initialize_with(
-    uniform: Any, normal: Any, *, limit: Any = None, draw: Any = lambda u: 2 * u - 1, signs: Any = None, forget: int = 2,
-    value: float = 1.0, orthogonal: bool = True,
+    uniform: Any, normal: Any, *, limit: Any = None, draw: Any = lambda u: 2 * u - 1, signs: Any = None,
+    forget: int = 2, value: float = 1.0, orthogonal: bool = True,
 ) -> Any:  # fmt: skip
     """`initialize` with one of its rules changed."""
     I, H = len(uniform), normal.shape[1]
@@ -104,19 +112,40 @@ def initialize_with(
 
 
 START_MISTAKES = (
-    Wrong("R: the signs of the columns are not settled: multiply each column of q by the sign of r's diagonal", partial(initialize_with, signs=lambda q, r: q)),
-    Wrong("R: the signs belong to the columns of q, not to its rows", partial(initialize_with, signs=lambda q, r: q * np.sign(np.diag(r))[:, None])),
+    Wrong(
+        "R: the signs of the columns are not settled: multiply each column of q by the sign of r's diagonal",
+        partial(initialize_with, signs=lambda q, r: q),
+    ),
+    Wrong(
+        "R: the signs belong to the columns of q, not to its rows",
+        partial(initialize_with, signs=lambda q, r: q * np.sign(np.diag(r))[:, None]),
+    ),
     Wrong("R: the blocks are not orthogonal yet: take q of np.linalg.qr", partial(initialize_with, orthogonal=False)),
     Wrong("R: each block is transposed", partial(initialize_with, signs=lambda q, r: (q * np.sign(np.diag(r))).T)),
-    Wrong("W: each gate is a matrix (I, H) of its own: its limit is sqrt(6 / (I + H)), not sqrt(6 / (I + 4H))", partial(initialize_with, limit=lambda I, H: np.sqrt(6 / (I + 4 * H)))),
-    Wrong("W: sqrt(2 / (I + H)) is the standard deviation; a uniform distribution of it reaches to sqrt(6 / (I + H))", partial(initialize_with, limit=lambda I, H: np.sqrt(2 / (I + H)))),
-    Wrong("W: the square root is missing: the limit is sqrt(6 / (I + H))", partial(initialize_with, limit=lambda I, H: 6 / (I + H))),
-    Wrong("W: the numbers lie between 0 and the limit; they should lie on both sides of zero", partial(initialize_with, draw=lambda u: u)),
+    Wrong(
+        "W: each gate is a matrix (I, H) of its own: its limit is sqrt(6 / (I + H)), not sqrt(6 / (I + 4H))",
+        partial(initialize_with, limit=lambda I, H: np.sqrt(6 / (I + 4 * H))),
+    ),
+    Wrong(
+        "W: sqrt(2 / (I + H)) is the standard deviation; a uniform distribution of it reaches to sqrt(6 / (I + H))",
+        partial(initialize_with, limit=lambda I, H: np.sqrt(2 / (I + H))),
+    ),
+    Wrong(
+        "W: the square root is missing: the limit is sqrt(6 / (I + H))",
+        partial(initialize_with, limit=lambda I, H: 6 / (I + H)),
+    ),
+    Wrong(
+        "W: the numbers lie between 0 and the limit; they should lie on both sides of zero",
+        partial(initialize_with, draw=lambda u: u),
+    ),
     Wrong("W: the numbers reach to half of the limit only", partial(initialize_with, draw=lambda u: u - 0.5)),
-    Wrong("b: the gates stand in the order i, ci, f, o: the ones belong into the third quarter", partial(initialize_with, forget=1)),
+    Wrong(
+        "b: the gates stand in the order i, ci, f, o: the ones belong into the third quarter",
+        partial(initialize_with, forget=1),
+    ),
     Wrong("b: the bias of f is 1, not 0", partial(initialize_with, value=0.0)),
     Wrong("b: the ones are those of the output gate: f is the third quarter", partial(initialize_with, forget=3)),
-)  # fmt: skip
+)
 
 # ---- ex36: RMSprop with momentum
 
@@ -130,7 +159,8 @@ def rmsprop(rng: np.random.Generator, s: Sizes) -> Inputs:
 def rmsprop_with(
     parameter: Any, gradient: Any, v: Any, buffer: Any, lr: float, alpha: float, eps: float, momentum: float, *,
     inside: bool = False, old: bool = False, weighted: bool = False, root: bool = True,
-    swapped: bool = False, forgotten: bool = False, rate_inside: bool = False, sign: float = 1.0, nesterov: bool = False,
+    swapped: bool = False, forgotten: bool = False, rate_inside: bool = False, sign: float = 1.0,
+    nesterov: bool = False,
 ) -> Any:  # fmt: skip
     """`rmsprop_step` with one of its rules changed."""
     keep, take = (1 - alpha, alpha) if swapped else (alpha, 1 - alpha)
@@ -150,10 +180,13 @@ STEP_MISTAKES = (
     Wrong("the square root of v is missing", partial(rmsprop_with, root=False)),
     Wrong("v: alpha and 1 - alpha are exchanged", partial(rmsprop_with, swapped=True)),
     Wrong("parameter: the step is lr * buffer, with its momentum", partial(rmsprop_with, forgotten=True)),
-    Wrong("lr belongs to the step, not into the buffer: the buffer stays the same when lr changes", partial(rmsprop_with, rate_inside=True)),
+    Wrong(
+        "lr belongs to the step, not into the buffer: the buffer stays the same when lr changes",
+        partial(rmsprop_with, rate_inside=True),
+    ),
     Wrong("parameter: the step goes against the gradient: subtract it", partial(rmsprop_with, sign=-1.0)),
     Wrong("parameter: this is Nesterov's momentum; here the step is lr * buffer", partial(rmsprop_with, nesterov=True)),
-)  # fmt: skip
+)
 
 EXERCISES = (
     Exercise(

@@ -5,10 +5,10 @@ An LSTM reads letters one by one and predicts the next. Here is the text, in a l
     bda-bda.cab-cab.aad-aad.ddb-ddb.        (as whole numbers below V, in an order that you do not know)
 
 The first three letters of a word are random, 2 bits each; the next three are certain for who remembers. Who does not
-needs 1.5 bits a letter, who does 0.75. Yours passes below 0.9 bits, on a text it has not seen. Nothing that is wrong in
-a backward pass gets there: memory is learned through gradients that travel back over several steps.
+needs 1.5 bits a letter, who does 0.75. Yours passes below 0.9 bits, on a text it has not seen. Memory is learned
+through gradients that travel back over several steps, and only by right ones.
 
-Write two functions. For the first you have written all pieces (ex25, ex09, ex24), for the second too (ex35, ex15, ex16):
+Write two functions. You have written the pieces of the first (ex25, ex09, ex24) and of the second (ex35, ex15, ex16):
 copy them here, and put them together.
 
     z[t] = W[ids[t]] + h[t-1] @ R + b           (B, 4H): the gates i, ci, f, o, as in ex09; a row of W for each letter
@@ -31,5 +31,5 @@ def loss_and_gradients(W, R, b, U, c, ids, weights):
 
 
 def train(text, V, rng):
-    """text (N,) whole numbers below V; rng is a NumPy generator. Return W, R, b, U, c with H up to 64, within a minute."""
+    """text (N,) whole numbers below V; rng is a NumPy generator. Return W, R, b, U, c; H up to 64, a minute at most."""
     raise NotImplementedError("ex41")

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Writes what the docs say about the exercises: the table and the map in docs/exercises.md, and the tutorials' last lines.
+
+    python scripts/exercise_pages.py            # write what has changed
+    python scripts/exercise_pages.py --check    # say what would be written; exit status 1 if that is anything
+
+An exercise names its tutorial in course.toml (`tutorial = 3`). The last paragraph of that tutorial, which begins with
+"Then write it yourself", must name the exercise; if it does, its wording is left alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from minirnn.learn.course import Course, Entry, load
+from minirnn.learn.course_map import map_picture
+from minirnn.viz import save
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "exercises.md"
+MAP = ROOT / "docs" / "images" / "course_map.png"
+BEGIN, END = "<!-- exercises -->\n", "<!-- /exercises -->\n"
+CLOSING = "Then write it yourself"
+
+
+def tutorials() -> dict[int, Path]:
+    """The tutorials by their numbers."""
+    return {int(path.name[:2]): path for path in sorted((ROOT / "tutorials").glob("[0-9][0-9]_*.py"))}
+
+
+def table(course: Course) -> str:
+    """The exercises, chapter by chapter."""
+    files = tutorials()
+    lines = ["| | | you write | points | read before | needs |", "|---|---|---|---|---|---|"]
+    for number, (chapter, entries) in enumerate(course.chapters.items(), 1):
+        lines.append(f"| **{number}** | **{chapter}** | | | | |")
+        lines += [row(entry, files.get(entry.tutorial)) for entry in entries]
+    return "\n".join(lines) + "\n"
+
+
+def row(entry: Entry, tutorial: Path | None) -> str:
+    link = f"[tutorial {entry.tutorial}](tutorials/{tutorial.stem})" if tutorial else ""
+    points = f"{entry.points} + {entry.hidden}"
+    needs = ", ".join(entry.needs)
+    return f"| {entry.id} | {entry.title} | `{entry.exercise.function}` | {points} | {link} | {needs} |"
+
+
+def closing(entries: list[Entry]) -> str:
+    """The last lines of a tutorial, as a comment."""
+    names = [f"``{entry.id}`` ({lowered(entry.title)})" for entry in entries]
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    word = "exercise" if len(names) == 1 else "exercises"
+    text = f"{CLOSING}: :doc:`{word} </exercises>` {listed}."
+    lines = textwrap.wrap(text, 116, break_long_words=False, break_on_hyphens=False)
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def lowered(title: str) -> str:
+    """A title in the middle of a sentence: names of networks stay as they are."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
+
+
+def ended(text: str, entries: list[Entry]) -> str:
+    """A tutorial's text whose last paragraph names `entries`."""
+    found = re.search(rf"^# {CLOSING}.*\n(?:# .*\n)*", text, flags=re.MULTILINE)
+    if found is None:
+        return f"{text.rstrip()}\n#\n{closing(entries)}"
+    if all(f"``{entry.id}``" in found[0] for entry in entries):
+        return text
+    return text[: found.start()] + closing(entries) + text[found.end() :]
+
+
+def changes() -> Iterator[tuple[Path, str]]:
+    """The files that are not as they should be, and how they should be."""
+    course = load()
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    new = before + BEGIN + table(course) + END + rest.partition(END)[2]
+    if new != text:
+        yield PAGE, new
+    for number, path in tutorials().items():
+        entries = [entry for entry in course.entries.values() if entry.tutorial == number]
+        text = path.read_text(encoding="utf-8")
+        if entries and (new := ended(text, entries)) != text:
+            yield path, new
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    args = parser.parse_args()
+    found = list(changes())
+    for path, text in found:
+        print(path.relative_to(ROOT))
+        if not args.check:
+            path.write_text(text, encoding="utf-8")
+    if not args.check:
+        save(map_picture(load()), MAP)
+    return 1 if args.check and found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
