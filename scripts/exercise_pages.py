@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what the docs say about the exercises: the table and the map in docs/exercises.md, and the tutorials' last lines.
+"""Writes what the docs say about the exercises: the table and the map in docs/exercises.md, the tutorials' last lines.
 
     python scripts/exercise_pages.py            # write what has changed
     python scripts/exercise_pages.py --check    # say what would be written; exit status 1 if that is anything

@@ -27,16 +27,18 @@ def run(args: argparse.Namespace) -> int:
     if args.solution:
         if not tree.passed(entry):
             raise UserError(f"{entry.id} is not passed yet as it stands\n  check it first: minirnn check {entry.id}")
-        print(tree.course.solution(entry), end="")
+        with user_mistakes():
+            solution = tree.course.solution(entry)
+        print(solution, end="")
     if args.diff:
         from minirnn.learn.check import check
-        from minirnn.learn.picture import differences
+        from minirnn.learn.picture import picture_of
         from minirnn.viz import save
 
         result = check(tree.course, entry, tree.file(entry))
         target = tree.file(entry).with_suffix(".png")
         with user_mistakes():
-            save(differences(result), target)
+            save(picture_of(result), target)
         print(target)
     if not (args.diff or args.solution):
         print(tree.course.stub(entry), end="")

@@ -19,7 +19,8 @@ from minirnn.learn.catalog import EXERCISES
 from minirnn.learn.course_file import CourseError as CourseError
 from minirnn.learn.course_file import count, field
 from minirnn.learn.exercise import Exercise
-from minirnn.learn.own import REFERENCES, own_exercise
+from minirnn.learn.held_back import Numbers, write_numbers
+from minirnn.learn.own import NUMBERS, REFERENCES, own_exercise
 from minirnn.learn.sandbox.parent import Limits
 
 HERE = Path(__file__).parent / "course"
@@ -43,6 +44,10 @@ class Entry:
     chapter: str = ""
     needs: tuple[str, ...] = ()
     """Ids of exercises to do before."""
+    own: str = ""
+    """The reference of an exercise of a teacher's own: a file in `references/`."""
+    secret: bool = False
+    """Whether that stays with the teacher."""
     tutorial: int = 0
     """The number of the tutorial to read before; 0 for none."""
 
@@ -92,6 +97,8 @@ class Course:
         path = self._file("solutions", entry)
         if path.is_file():
             return path.read_text(encoding="utf-8")
+        if isinstance(entry.exercise, Numbers):
+            raise CourseError(f"the solution of {entry.id} stays with your teacher")
         return "import numpy as np\n\n\n" + inspect.getsource(entry.exercise.reference)
 
     def _file(self, kind: str, entry: Entry) -> Path:
@@ -177,6 +184,7 @@ def entry_of(
         Limits(float(count(where, row, "seconds", table.get("seconds", 20), 1)),
                count(where, row, "megabytes", table.get("megabytes", 2048), 64)),
         "", field(where, row, "chapter", str, exercise.path.partition("/")[0]), tuple(needs),
+        field(where, row, "reference", str, ""), field(where, row, "secret", bool, False),
         count(where, row, "tutorial", 0),
     )  # fmt: skip
 
@@ -278,9 +286,14 @@ def hand_out(course: Course, target: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     (target / "course.toml").write_text(public, encoding="utf-8")
-    for kind in ("exercises", REFERENCES):
-        if (course.folder / kind).is_dir():
-            shutil.copytree(course.folder / kind, target / kind, ignore=shutil.ignore_patterns("__pycache__"))
+    if (course.folder / "exercises").is_dir():
+        shutil.copytree(course.folder / "exercises", target / "exercises")
+    for entry in course.entries.values():
+        if entry.secret:
+            write_numbers(entry.exercise, target / NUMBERS / f"{entry.id}.npz")
+        elif entry.own:
+            (target / REFERENCES).mkdir(exist_ok=True)
+            shutil.copyfile(course.folder / REFERENCES / entry.own, target / REFERENCES / entry.own)
 
 
 def read_state(root: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The error of an answer as a picture: output by output, and over time."""
+"""The error of an answer as a picture, output by output and over time; of a model, how far its gradients flow."""
 
 from __future__ import annotations
 
@@ -6,12 +6,30 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.learn.catalog.capstone import Capstone
 from minirnn.learn.check import Result
 from minirnn.learn.course import CourseError
 from minirnn.learn.diagnose import GATES
+from minirnn.learn.exercise import PUBLIC_CASES
 from minirnn.learn.judge import TOLERANCE, part
+from minirnn.learn.models import STEPS
+from minirnn.viz import gradient_flow
 from minirnn.viz.colors import BLUE, ORANGE
 from minirnn.viz.picture import Picture, new_figure
+
+
+def picture_of(result: Result) -> Picture:
+    """What `minirnn show --diff` draws: the flow of gradients of a model that has been trained, else `differences`."""
+    trained = isinstance(result.entry.exercise, Capstone) and len(result.cases) > len(PUBLIC_CASES)
+    return model_flow(result) if trained else differences(result)
+
+
+def model_flow(result: Result) -> Picture:
+    """Draw how far the gradient of one letter flows back, as the answer itself computed it."""
+    norms = np.stack([np.asarray(case.got["flow"], float) for case in result.cases[-2:]])
+    picture = gradient_flow(norms, layers=["random weights", "your model"], quantity="length of the gradient of h")
+    picture.ax.set_title(f"{result.entry.id}: from the loss of one letter, back through {STEPS} steps")
+    return picture
 
 
 def differences(result: Result) -> Picture:

@@ -43,7 +43,7 @@ def next_step(result: Result, hints: int) -> str:
     """The commands to go on with."""
     entry = result.entry
     if result.passed:
-        return f"  To compare with: minirnn show {entry.id} --solution"
+        return "" if entry.secret else f"  To compare with: minirnn show {entry.id} --solution"
     more = f"minirnn hint {entry.id}" if hints < len(entry.hints) else ""
     picture = f"minirnn show {entry.id} --diff" if result.cases else ""
     steps = "   |   ".join(step for step in (more, picture) if step)
