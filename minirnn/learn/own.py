@@ -151,7 +151,8 @@ def try_out(exercise: Exercise, path: Path) -> None:
         if not isinstance(inputs, dict):
             raise CourseError(f"{path}: inputs returned {type(inputs).__name__}\n  expected a dict: argument -> value")
         value = exercise.reference(**inputs)
-        number = len(value) if len(exercise.outputs) > 1 and isinstance(value, tuple | list) else 1
+        several = isinstance(value, tuple) or (len(exercise.outputs) > 1 and isinstance(value, list))
+        number = len(value) if several else 1
         if number != len(exercise.outputs):
             raise CourseError(
                 f"{path}: {exercise.function} returned {number} values\n"

@@ -1,0 +1,58 @@
+"""The map of a course: every exercise once, what is passed, what is open, what comes later."""
+
+from __future__ import annotations
+
+import re
+
+from minirnn.learn.course import load, new_tree
+from minirnn.learn.course_map import map_picture, map_text, standing
+
+COURSE = load()
+
+
+def test_every_exercise_stands_in_the_map_once_under_its_chapter_with_what_it_needs():
+    lines = map_text(COURSE).splitlines()
+    assert lines[0] == f"{COURSE.title}: 41 exercises, {COURSE.points} points"
+    ids = [found[1] for line in lines if (found := re.match(r"    (ex\d\d)  ", line))]
+    assert ids == list(COURSE.entries)
+    chapters = [found[1] for line in lines if (found := re.match(r" ?\d+  (.*)$", line))]
+    assert chapters == list(COURSE.chapters) and len(chapters) == 13
+    (line,) = [line for line in lines if "ex09  " in line]
+    assert line == "    ex09  LSTM through time                  tutorial 5; after ex06 ex07"
+    assert all(len(line) <= 100 for line in lines)
+
+
+def test_what_an_exercise_needs_comes_before_it_in_the_course_and_nothing_needs_itself_in_the_end():
+    seen: set[str] = set()
+    for entry in COURSE.entries.values():
+        assert set(entry.needs) <= seen, entry.id
+        seen.add(entry.id)
+    assert not any("ex41" in entry.needs for entry in COURSE.entries.values())
+
+
+def test_a_students_map_says_what_is_passed_open_and_later_and_the_hints_used(tmp_path):
+    tree = new_tree(tmp_path / "learn", COURSE)
+    for _ in range(2):
+        tree.note_hint(COURSE.entry("ex05"))
+    text = map_text(COURSE, tree)
+    assert "[ ] ex01" in text and " .  ex02" in text and "[x] ex" not in text
+    assert "Go on with ex01, ex03, ex23: minirnn learn" in text and "passed: 0" in text
+    tree.note_passed(COURSE.entry("ex01"), True)
+    text = map_text(COURSE, tree)
+    assert "[x] ex01" in text and "[ ] ex02" in text and "[ ] ex22" in text and " .  ex06" in text
+    (line,) = [line for line in text.splitlines() if "ex05  " in line]
+    assert line.endswith("after ex01; 2 of 3 hints used") and line.startswith("    [ ] ")
+    for entry in COURSE.entries.values():
+        tree.note_passed(entry, True)
+    assert map_text(COURSE, tree).endswith("All exercises are passed.")
+
+
+def test_the_picture_has_a_box_for_each_exercise_to_the_right_of_what_it_needs(tmp_path):
+    picture = map_picture(COURSE, new_tree(tmp_path / "learn", COURSE))
+    assert set(picture.data) == set(picture.artists) == set(COURSE.entries)
+    for entry in COURSE.entries.values():
+        for need in entry.needs:
+            assert picture.data[need][0] < picture.data[entry.id][0]
+    assert len({tuple(place) for place in picture.data.values()}) == 41
+    tree = new_tree(tmp_path / "other", COURSE)
+    assert {standing(entry, tree) for entry in COURSE.entries.values()} == {"open", "later"}
