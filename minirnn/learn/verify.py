@@ -33,7 +33,7 @@ def files(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | 
     cuda = entry.exercise.kind == "cuda"  # a CUDA kernel that does nothing runs, and is wrong
     stub = judged(course, entry, work, course.stub(entry) + ("// begun\n" if cuda else "# begun\n"))
     if stub.status != ("failed" if cuda else "not started"):
-        yield f"the stub, once begun, counts as {stub.status}: {stub.message}"
+        yield f"the stub counts as {stub.status} once it is begun: {stub.message}"
     text = course.solution(entry)
     solution = judged(course, entry, work, text)
     if seconds is not None:

@@ -71,8 +71,9 @@ def test_all_exercises_are_listed(folder, run):
     (folder / COURSE.entry("ex01").file).write_text("x =")
     status, text = run("check", "--all")
     lines = text.splitlines()
-    assert status == 1 and len(lines) == 23 and lines[-1] == "1 of 41 passed"
-    assert lines[0].endswith("0 / 3 points") and lines[1].endswith("not started") and lines[4].endswith("5 / 5 points")
+    assert status == 1 and len(lines) == 43 and lines[-1] == "1 of 41 passed"
+    assert lines[0].endswith("0 / 3 points") and lines[1].endswith("not started")
+    assert lines[list(COURSE.entries).index("ex05")].endswith("5 / 5 points")
 
 
 def test_the_solution_is_shown_only_after_passing(folder, run):
@@ -126,6 +127,11 @@ def test_reset_keeps_what_was_written(folder, run):
         (["course", "init", "exercises"], "exercises is there already"),
         (["course", "verify", "exercises"], "exercises/course.toml: no such file"),
         (["course", "export", "--out", "none/a.zip"], "the folder none does not exist"),
+        (["course", "map", "nowhere"], "nowhere/course.toml: no such file"),
+        (["course", "map", "--out", "none/a.png"], "none"),
+        (["course", "verify", "a", "b"], "a and b; expected one folder"),
+        (["course", "new-exercise"], "the name of the exercise is missing"),
+        (["course", "new-exercise", "bend"], "course.toml: no such file"),
     ],
 )
 def test_wrong_commands_are_told_in_a_line(folder, run, arguments, said):
@@ -204,6 +210,37 @@ def test_a_course_of_ones_own_is_copied_out_verified_and_graded(tmp_path, short,
     report = json.loads(Path("results.json").read_text())
     assert report["score"] == 4 and report["extra_data"] == {"course": "rnn-2027", "finished": True}
     assert Path("grades.csv").read_text() == "id,ex01,ex17,total,max,finished\nlearn,4,0,4,8,yes\n"
+
+
+def test_a_teacher_adds_an_exercise_and_a_student_of_that_course_solves_it(tmp_path, short, run, monkeypatch):
+    status, text = run("course", "new-exercise", "my-gate", short)
+    assert status == 0 and f"{short}/references/my-gate.py  the inputs, and what is expected" in text
+    status, text = run("course", "new-exercise", "my-gate", short)
+    assert status == 2 and "has an exercise 'my-gate' already" in text
+    status, text = run("course", "verify", short)
+    assert status == 0 and text.endswith("3 exercises, 11 points: all good\n")
+    assert all(line.split()[2:] == ["s", "ok"] and float(line.split()[1]) >= 0 for line in text.splitlines()[:3])
+    assert "    my-gate  My gate" in run("course", "map", short)[1]
+
+    folder = tmp_path / "student"
+    assert run("learn", "init", folder, "--course", short)[0] == 0
+    monkeypatch.chdir(folder)
+    status, text = run("check", "my-gate")
+    assert status == 0 and "Open exercises/own/my-gate.py and begin" in text
+    (folder / "exercises/own/my-gate.py").write_text(
+        "def my_gate_backward(x, w, y, dy):\n    da = dy * (1 - y)\n    return da * w, (da * x).sum(0)\n"
+    )
+    status, text = run("check", "my-gate")
+    assert status == 1 and "0 / 2 points" in text and "the square is missing" in text and "my-gate.py, line 2" in text
+    assert "1. A first hint: where to begin.\n\n  1 of 3 hints used; 2 more" in run("hint", "my-gate")[1]
+    assert run("show", "my-gate", "--diff")[0] == 0 and (folder / "exercises/own/my-gate.png").exists()
+    (folder / "exercises/own/my-gate.py").write_text((short / "solutions/own/my-gate.py").read_text())
+    assert run("check", "my-gate")[0] == 0
+    assert "[x] my-gate  My gate                            1 of 3 hints used" in run("course", "map")[1]
+    assert run("course", "map", "--out", "map.png") == (0, "map.png\n")
+    assert Path("map.png").read_bytes().startswith(b"\x89PNG")
+    assert run("reset", "my-gate")[0] == 0
+    assert Path("exercises/own/my-gate.py").read_text() == (short / "exercises/own/my-gate.py").read_text()
 
 
 def test_a_course_that_does_not_hold_what_it_promises_is_told(short, run):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import select
 import signal
+import struct
 import sys
+import termios
 import time
 
 import pytest
 
 from minirnn.learn.course import find_tree, load, new_tree
+from minirnn.learn.text import hint
 from tests.learn.answers import body, solution
 
 pty = pytest.importorskip("pty", reason="a terminal can only be simulated on Unix")
@@ -90,6 +94,39 @@ def test_a_student_works_through_exercises(tree):
     assert terminal.status() == 0
     state = find_tree(tree.root).state
     assert list(state["passed"]) == ["ex01"] and state["hints"] == {"ex01": 1}
+
+
+def test_the_screen_is_cleared_for_each_check_and_hints_are_wrapped_and_counted(tree):
+    terminal = Terminal(tree.root, "learn")
+    fcntl.ioctl(terminal.descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+    terminal.expect(re.escape("\x1b[H\x1b[2J\x1b[3J"))
+    terminal.expect("0 of 41 passed[.]\n")
+    for used in (1, 2):
+        terminal.press("h")
+        terminal.expect(rf"\n  1[.] dx asks(.*\n)+?  {used} of 3 hints used")
+    save(tree, "ex01", solution("ex01", ("dy * w", "-dy * w")))
+    terminal.expect(re.escape("\x1b[H\x1b[2J\x1b[3J") + "ex01  Product and sum: checking")
+    terminal.expect("0 of 41 passed[.]   2 of 3 hints used\n")
+    terminal.press("h")
+    terminal.expect("  1[.] dx asks")
+    terminal.expect("  3 of 3 hints used: that was the last one")
+    terminal.press("q")
+    assert terminal.status() == 0
+
+
+def test_hints_are_wrapped_to_the_width_of_the_terminal():
+    text = hint(COURSE.entry("ex01"), 3, 38).splitlines()
+    assert all(len(line) <= 38 for line in text[:-1]) and len(text) > 10
+    assert " ".join(" ".join(text).split()).count(" ".join(COURSE.entry("ex01").hints[1].split())) == 1
+
+
+def test_ctrl_c_in_the_middle_of_a_check_ends_the_watch_without_a_word(tree):
+    save(tree, "ex01", body("ex01", "print('here')\nwhile True:\n    pass"))
+    terminal = Terminal(tree.root, "learn")
+    terminal.expect("ex01  Product and sum: checking")
+    terminal.press("\x03")
+    assert terminal.status() == 0
+    assert "Traceback" not in terminal.text and "Interrupt" not in terminal.text
 
 
 def test_an_exception_does_not_end_the_watch_and_ctrl_c_does(tree):
