@@ -44,6 +44,12 @@ def test_every_exercise_stands_in_the_table_with_its_points_and_in_a_tutorial() 
         assert not tutorial or f"``{id}``" in tutorials[tutorial], id
 
 
+def test_the_table_and_the_last_lines_of_the_tutorials_are_those_of_the_course() -> None:
+    script = ROOT / "scripts" / "exercise_pages.py"
+    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, f"python scripts/exercise_pages.py writes:\n{done.stdout}{done.stderr}"
+
+
 def test_every_known_disagreement_names_a_test_that_exists() -> None:
     tests = "\n".join(p.read_text() for p in (ROOT / "tests").rglob("test_*.py"))
     rows = [line for line in (ROOT / "docs" / "disagreements.md").read_text().splitlines() if line.startswith("| ")][1:]

@@ -21,8 +21,13 @@ def verify(course: Course, seconds: dict[str, float] | None = None) -> Iterator[
     """The id of each exercise, and complaints about it; `seconds` takes the time that a check of its solution took."""
     with tempfile.TemporaryDirectory(prefix="minirnn-verify-") as work:
         for entry in course.entries.values():
-            complaints = [*files(course, entry, Path(work), seconds), *worth(course, entry)]
-            yield entry.id, [*complaints, *mistakes(entry.exercise), *slips(course, entry, Path(work))]
+            yield entry.id, complaints(course, entry, Path(work), seconds)
+
+
+def complaints(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | None = None) -> list[str]:
+    """All that is to be said about an exercise; `work` is a folder for its answers."""
+    found = [*files(course, entry, work, seconds), *worth(course, entry)]
+    return [*found, *mistakes(entry.exercise), *slips(course, entry, work)]
 
 
 def files(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | None = None) -> Iterator[str]:
@@ -35,10 +40,9 @@ def files(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | 
     if stub.status != ("failed" if cuda else "not started"):
         yield f"the stub counts as {stub.status} once it is begun: {stub.message}"
     text = course.solution(entry)
-    solution = judged(course, entry, work, text)
-    if seconds is not None:
-        seconds[entry.id] = solution.seconds
     solution = judged(course, entry, work, text, hidden=True)
+    if seconds is not None:  # a CUDA kernel is compiled by now
+        seconds[entry.id] = judged(course, entry, work, text).seconds
     if not solution.passed or solution.hidden != entry.hidden:
         yield f"the solution fails: {solution.message or solution.hidden_message}"
     if solution.score + solution.hidden != entry.points + entry.hidden:

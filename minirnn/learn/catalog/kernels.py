@@ -126,11 +126,10 @@ THREADS = 32
 
 
 def steps(rng: np.random.Generator, s: Sizes) -> Inputs:
-    T, B, H = s.T, s.B + 1, 16 + s.H
-    a, R, h0 = (scale * rng.normal(size=shape).astype(np.float32)
-                for scale, shape in ((1, (T, B, H)), (0.25, (H, H)), (1, (B, H))))  # fmt: skip
-    return dict(T=np.int32(T), B=np.int32(B), H=np.int32(H), a=a, R=R, h0=h0, arrived=np.zeros(1, np.uint32),
-                h=nans(T, B, H))  # fmt: skip
+    T, H = s.T, 64 + s.H
+    a, h0 = (rng.normal(size=shape).astype(np.float32) for shape in ((T, H), H))
+    R = (rng.normal(size=(H, H)) / 8).astype(np.float32)
+    return dict(T=np.int32(T), H=np.int32(H), a=a, R=R, h0=h0, arrived=np.zeros(1, np.uint32), h=nans(T, H))
 
 
 SEQUENCE_SLIPS = (
@@ -138,18 +137,13 @@ SEQUENCE_SLIPS = (
     Slip("a barrier of the block alone", (("        barrier(arrived, t + 1);\n", "        __syncthreads();\n"),)),
     Slip("the barrier waits for the first step only", (("barrier(arrived, t + 1)", "barrier(arrived, 1)"),)),
     Slip("every thread counts itself, and blocks are waited for", (("if (threadIdx.x == 0) {", "{"),)),
-    Slip("h0 is taken at every step", (("t > 0 ? h + (t - 1) * B * H : h0", "h0"),)),
+    Slip("h0 is taken at every step", (("t > 0 ? h + (t - 1) * H : h0", "h0"),)),
     Slip("R is transposed", (("R[j * H + k]", "R[k * H + j]"),)),
     Slip(
         "threads without a number leave before the barrier",
-        (("    for (int t = 0;", "    if (n >= B * H) return;\n    for (int t = 0;"),),
+        (("    for (int t = 0;", "    if (k >= H) return;\n    for (int t = 0;"),),
     ),
 )
-
-
-def blocks(inputs: Inputs, threads: int) -> int:
-    """How many blocks of so many threads have a thread for each of B * H numbers."""
-    return -(-int(inputs["B"]) * int(inputs["H"]) // threads)
 
 
 EXERCISES = (
@@ -168,7 +162,7 @@ EXERCISES = (
     ),
     CudaExercise(
         "09_cuda/ex39_fused_gates.cu", gates, kernels.lstm_gates_gradient, {"dz": "(B, 4H)", "dcs_prev": "(B, H)"},
-        launch=lambda a: ((blocks(a, 64),), (64,)),
+        launch=lambda a: ((-(-int(a["B"]) * int(a["H"]) // 64),), (64,)),
         counts=(
             Count("reads", "reads", lambda a: 8 * int(a["B"]) * int(a["H"]),
                   "a fused kernel reads each number once: keep what you use twice in a local variable"),
@@ -176,7 +170,7 @@ EXERCISES = (
         slips=GATE_SLIPS,
     ),
     CudaExercise(
-        "09_cuda/ex40_sequence.cu", steps, kernels.rnn_sequence, {"h": "(T, B, H)"},
-        launch=lambda a: ((blocks(a, THREADS),), (THREADS,)), slips=SEQUENCE_SLIPS,
+        "09_cuda/ex40_sequence.cu", steps, kernels.rnn_sequence, {"h": "(T, H)"},
+        launch=lambda a: ((-(-int(a["H"]) // THREADS),), (THREADS,)), slips=SEQUENCE_SLIPS,
     ),
 )  # fmt: skip

@@ -21,7 +21,7 @@ def lstm_gates_gradient(B, H, cs_prev, i, f, o, ci, co, dcs, dh, dz, dcs_prev):
     return np.concatenate([dzi, dzc, dzf, dzo], axis=1), dcs_total * f
 
 
-def rnn_sequence(T, B, H, a, R, h0, arrived, h):
+def rnn_sequence(T, H, a, R, h0, arrived, h):
     states, state = [], h0
     for t in range(T):
         state = np.tanh(a[t] + state @ R)

@@ -9,17 +9,16 @@ __device__ void barrier(unsigned *arrived, unsigned round) {
     __syncthreads();
 }
 
-extern "C" __global__ void rnn_sequence(int T, int B, int H, const float *a, const float *R, const float *h0,
+extern "C" __global__ void rnn_sequence(int T, int H, const float *a, const float *R, const float *h0,
                                         unsigned *arrived, float *h) {
-    const int n = blockIdx.x * blockDim.x + threadIdx.x;
-    const int b = n / H, k = n % H;
+    const int k = blockIdx.x * blockDim.x + threadIdx.x;
     for (int t = 0; t < T; ++t) {
-        const float *h_prev = t > 0 ? h + (t - 1) * B * H : h0;
+        const float *h_prev = t > 0 ? h + (t - 1) * H : h0;
         // A thread without a number has nothing to compute, but it must come to the barrier.
-        if (n < B * H) {
-            float sum = a[t * B * H + n];
-            for (int j = 0; j < H; ++j) sum += h_prev[b * H + j] * R[j * H + k];
-            h[t * B * H + n] = tanhf(sum);
+        if (k < H) {
+            float sum = a[t * H + k];
+            for (int j = 0; j < H; ++j) sum += h_prev[j] * R[j * H + k];
+            h[t * H + k] = tanhf(sum);
         }
         barrier(arrived, t + 1);
     }
