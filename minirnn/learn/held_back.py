@@ -6,7 +6,7 @@ With them a check says which outputs are right. Why others are wrong only the re
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -99,7 +99,7 @@ def read_numbers(path: Path, id: str, file: str) -> Exercise:
         told = {name: told_by(case) for name, case in read["cases"].items()}
         common: dict[str, Any] = dict(
             path=file, make=unknown, outputs=read["outputs"],
-            reference=unknown_function(read["function"], read["arguments"]),
+            reference=Unknown(read["function"], read["arguments"]),
             gates=int(read["gates"]), name=id, told=told,
             stages=tuple(Stage(name, look, dict(sizes)) for name, look, sizes in read["stages"]),
         )  # fmt: skip
@@ -123,14 +123,13 @@ def unknown(rng: object, sizes: Sizes) -> NoReturn:
     raise CourseError("the reference of this exercise stays with the teacher")
 
 
-def unknown_function(name: str, arguments: Sequence[str]) -> Callable[..., Any]:
-    """A function with the name and the arguments of the reference that cannot be called."""
+class Unknown:
+    """What stands for a reference that is not here: it has its name and its arguments, and cannot be called."""
 
-    def reference(*args: Any, **kwargs: Any) -> NoReturn:
-        raise CourseError(f"the reference of {name} stays with the teacher")
+    def __init__(self, name: str, arguments: Sequence[str]) -> None:
+        self.__name__ = name
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        self.__signature__ = inspect.Signature([inspect.Parameter(argument, kind) for argument in arguments])
 
-    reference.__name__ = name
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(argument, kind) for argument in arguments]
-    reference.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return reference
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise CourseError(f"the reference of {self.__name__} stays with the teacher")
