@@ -60,6 +60,10 @@ DROPOUT_MISTAKES = (
         "what is kept is multiplied by 1 - rate where it should be divided",
         partial(dropout_with, mask=lambda u, rate: (u >= rate) * (1 - rate)),
     ),
+    Wrong(
+        "the mask keeps the right share, but not the right numbers: u >= rate stays, not u < 1 - rate",
+        partial(dropout_with, mask=lambda u, rate: (u < 1 - rate) / (1 - rate)),
+    ),
 )
 
 # ---- ex27: layer normalization
@@ -70,13 +74,15 @@ def rows(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(x=2 * x + 1, g=rng.normal(size=s.H + 1), eps=0.1, dy=dy)
 
 
-def normalized_with(x: Any, g: Any, eps: Any, dy: Any, *, scale: Any, axis: int = 1) -> Any:
+def normalized_with(
+    x: Any, g: Any, eps: Any, dy: Any, *, scale: Any, axis: int = 1, reduce: Any = np.mean
+) -> Any:  # fmt: skip
     """`layer_norm_backward` with another scale, or along another axis."""
     mean = x.mean(axis=axis, keepdims=True)
     s = scale(x - mean, axis, eps)
     n = (x - mean) * s
     dn = dy * g
-    dx = s * (dn - dn.mean(axis=axis, keepdims=True) - n * (dn * n).mean(axis=axis, keepdims=True))
+    dx = s * (dn - reduce(dn, axis=axis, keepdims=True) - n * reduce(dn * n, axis=axis, keepdims=True))
     return dx, (dy * n).sum(0), dy.sum(0)
 
 
@@ -104,6 +110,9 @@ NORM_MISTAKES = (
     Wrong("eps is added to the variance, inside of the square root", partial(normalized_with, scale=outside)),
     Wrong(
         "the variance is the mean of the squares: divided by H, not by H - 1", partial(normalized_with, scale=unbiased)
+    ),
+    Wrong(
+        "dx: what is subtracted are means over the row, not sums", partial(normalized_with, scale=usual, reduce=np.sum)
     ),
     Wrong("the scale is 1 / sqrt(variance + eps): the square root is missing", partial(normalized_with, scale=no_root)),
 )
