@@ -55,6 +55,10 @@ WINDOW_MISTAKES = (
         partial(truncated_with, zeros=True),
     ),
     Wrong(
+        "the cut is on the wrong side: what step t+1 sends back into the first step of a window belongs there",
+        partial(truncated_with, flows=lambda t, k: t == 0 or (t - 1) % k > 0),
+    ),
+    Wrong(
         "dh[t] is missing: the loss looks at every h[t]", partial(truncated_with, loss=lambda t, T: float(t == T - 1))
     ),
 )
