@@ -40,14 +40,17 @@ def report(result: Result) -> str:
 
 
 def next_step(result: Result, hints: int) -> str:
-    """The commands to go on with."""
+    """The commands to go on with, and how many hints were used."""
     entry = result.entry
+    used = f"  {hints} of {len(entry.hints)} hints used" if hints else ""
     if result.passed:
-        return "" if entry.secret else f"  To compare with: minirnn show {entry.id} --solution"
-    more = f"minirnn hint {entry.id}" if hints < len(entry.hints) else ""
-    picture = f"minirnn show {entry.id} --diff" if result.cases else ""
-    steps = "   |   ".join(step for step in (more, picture) if step)
-    return f"  Next: {steps}" if steps else ""
+        lines = ["" if entry.secret else f"  To compare with: minirnn show {entry.id} --solution", used]
+    else:
+        more = f"minirnn hint {entry.id}" if hints < len(entry.hints) else ""
+        picture = f"minirnn show {entry.id} --diff" if result.cases else ""
+        steps = "   |   ".join(step for step in (more, picture) if step)
+        lines = [f"  Next: {steps}" if steps else "", used]
+    return "\n".join(line for line in lines if line)
 
 
 def hint(entry: Entry, given: int, width: int = WIDTH) -> str:

@@ -16,7 +16,7 @@ from minirnn.learn import text
 from minirnn.learn.check import check
 from minirnn.learn.course import CourseError, Entry, Tree, digest
 
-KEYS = "Save the file to check it again.   h hint   n next   p previous   q quit"
+KEYS = "save the file to check it again   h hint   n next   p previous   q quit"
 
 
 def watch(tree: Tree, out: Any = None) -> None:
@@ -71,9 +71,7 @@ def run(tree: Tree, entry: Entry, out: Any) -> None:
     print(f"\n{text.report(result)}", file=out)
     if step := text.next_step(result, tree.state["hints"].get(entry.id, 0)):
         print(step, file=out)
-    used = tree.state["hints"].get(entry.id, 0)
-    hints = f"   {used} of {len(entry.hints)} hints used" if used else ""
-    print(f"\n{done} of {len(tree.course.entries)} passed.{hints}\n{KEYS}", file=out, flush=True)
+    print(f"\n{done} of {len(tree.course.entries)} passed.   {KEYS}", file=out, flush=True)
 
 
 def wait(tree: Tree, entry: Entry, checked: str | None, changes: Any, out: Any) -> str:

@@ -58,11 +58,12 @@ def test_a_student_passes_an_exercise_with_wrong_answers_first(folder, run):
     (folder / EX05).write_text(solution("ex05", (" * (1 - h * h)", "")))
     status, text = run("check", "ex05")
     assert status == 1 and "0 / 5 points" in text and "(1 - h * h)" in text and "this factor is missing" in text
-    assert "minirnn hint ex05   |   minirnn show ex05 --diff" in text
+    assert "minirnn hint ex05   |   minirnn show ex05 --diff\n  1 of 3 hints used\n" in text
 
     (folder / EX05).write_text(solution("ex05"))
     status, text = run("check", "5")
-    assert status == 0 and "5 / 5 points" in text and "minirnn show ex05 --solution" in text
+    assert status == 0 and "5 / 5 points" in text
+    assert text.endswith("minirnn show ex05 --solution\n  1 of 3 hints used\n")
     assert run("show", "ex05", "--solution") == (0, COURSE.solution(COURSE.entry("ex05")))
 
 
