@@ -191,12 +191,12 @@ STEP_MISTAKES = (
 EXERCISES = (
     Exercise(
         "07_layout/ex33_cudnn_buffer.py", buffer, weights.unpack,
-        {"W0": "(4H, I)", "R0": "(4H, H)", "W1": "(4H, H)", "R1": "(4H, H)", "b0": "(2, 4H)", "b1": "(2, 4H)"},
+        {"W0": "(G, I)", "R0": "(G, H)", "W1": "(G, H)", "R1": "(G, H)", "b0": "(2, G)", "b1": "(2, G)"},
         wrong=BUFFER_MISTAKES,
     ),
     Exercise(
         "08_training/ex35_initialize.py", draws, weights.initialize, {"W": "(I, 4H)", "R": "(H, 4H)", "b": "(4H,)"},
-        wrong=START_MISTAKES,
+        wrong=START_MISTAKES, gates=4,
     ),
     Exercise(
         "08_training/ex36_rmsprop.py", rmsprop, weights.rmsprop_step,

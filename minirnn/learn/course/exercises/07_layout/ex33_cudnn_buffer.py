@@ -7,12 +7,13 @@ cuDNN keeps the weights of a whole LSTM in one array. For two layers, one direct
     layer 0: bW of the four gates, then bR of the four gates, each (H,)
     layer 1: bW of the four gates, then bR of the four gates, each (H,)
 
-All matrices come first, row by row (C order), and all biases after them. Four gates under each other make a (4H, I).
+All matrices come first, row by row (C order), and all biases after them. Four gates under each other make a (G, I),
+with G = 4H.
 """
 
 import numpy as np  # noqa: F401
 
 
 def unpack(params, I, H):
-    """Return W0 (4H, I), R0 (4H, H), W1 (4H, H), R1 (4H, H), and b0, b1 (2, 4H): the rows of each are bW and bR."""
+    """Return W0 (G, I), R0 (G, H), W1 (G, H), R1 (G, H), and b0, b1 (2, G): the rows of each are bW and bR."""
     raise NotImplementedError("ex33")
