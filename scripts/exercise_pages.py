@@ -26,6 +26,7 @@ PAGE = ROOT / "docs" / "exercises.md"
 MAP = ROOT / "docs" / "images" / "course_map.png"
 BEGIN, END = "<!-- exercises -->\n", "<!-- /exercises -->\n"
 CLOSING = "Then write it yourself"
+NAMES = ("Adam",)
 
 
 def tutorials() -> dict[int, Path]:
@@ -61,8 +62,8 @@ def closing(entries: list[Entry]) -> str:
 
 
 def lowered(title: str) -> str:
-    """A title in the middle of a sentence: names of networks stay as they are."""
-    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
+    """A title in the middle of a sentence: names stay as they are."""
+    return title if title[1:2].isupper() or title in NAMES else title[:1].lower() + title[1:]
 
 
 def ended(text: str, entries: list[Entry]) -> str:

@@ -70,3 +70,5 @@ assert list(touched) == list(range(offsets[1], offsets[2]))
 # the gradient of ``(biases[1] ** 2).sum()`` by the buffer?
 #
 # Then go on with :doc:`exercise </exercises>` ``ex14`` (gate orders), after tutorial 16.
+#
+# Then write it yourself: :doc:`exercise </exercises>` ``ex33`` (cuDNN's buffer).

@@ -165,5 +165,4 @@ assert results[30.0][1] < results[0.0][1] / 2 and results[30.0][0] > results[0.0
 # ------
 # Compute ``largest_curvature()`` every ten steps while training with Adam. Does the ground get steeper or flatter?
 #
-# Then write it yourself: :doc:`exercise </exercises>` ``ex04`` (a random direction) is the product ``H v`` one
-# derivative lower: the slope of a loss along one vector.
+# Then write it yourself: :doc:`exercise </exercises>` ``ex30`` (double backward).

@@ -303,4 +303,6 @@ assert different[0.3] < different[0.8] < different[1.5]
 # Leave ``detach()`` out, and see how long a step takes after ten, twenty, thirty batches. Then set the state to None
 # before each batch: what does the validation loss say?
 #
-# Then write it yourself: :doc:`exercises </exercises>` ``ex15`` (clipping) and ``ex16`` (Adam).
+# Then write it yourself: :doc:`exercises </exercises>` ``ex23`` (stable exponentials), ``ex24`` (softmax and
+# cross-entropy), ``ex25`` (embedding), ``ex34`` (truncated in windows), ``ex35`` (initialization), ``ex36`` (RMSprop
+# with momentum), ``ex16`` (Adam) and ``ex41`` (capstone: a character model).

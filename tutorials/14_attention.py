@@ -250,5 +250,4 @@ assert wrong["last state"][5:].max() < 0.3 and wrong["attention"][4] < 0.5 and w
 # Train with the decoder's own symbols in half of the batches (*scheduled sampling*): write them with ``alone`` and
 # hand them to the model in the place of ``before``. What happens to the dashed and dotted lines?
 #
-# Then write it yourself: attention has no exercise yet, but :doc:`exercise </exercises>` ``ex13`` (two directions) is
-# the backward pass of the encoder.
+# Then write it yourself: :doc:`exercise </exercises>` ``ex28`` (attention).

@@ -271,3 +271,5 @@ assert difference < 1e-12
 # added to ``cells``, and where does its line lie in the second figure? Then try ``p = 0.6``.
 #
 # Then look at :doc:`exercise </exercises>` ``ex07`` (LSTM cell): which of its terms would a mask on h appear in?
+#
+# Then write it yourself: :doc:`exercise </exercises>` ``ex26`` (variational dropout).
