@@ -2,15 +2,15 @@
 
 RIGHT = {}
 
-RIGHT["ex01"] = '''import numpy as np
+RIGHT["ex01"] = """import numpy as np
 def mul_add_backward(x, w, dy):
     dx = w * dy
     dw = np.sum(x * dy, axis=0)
     db = np.sum(dy, axis=0)
     return dx, dw, db
-'''
+"""
 
-RIGHT["ex02"] = '''def backward(tape, values):
+RIGHT["ex02"] = """def backward(tape, values):
     grad = [0.0 for _ in values]
     grad[-1] = 1.0
     for name, out, inputs in tape[::-1]:
@@ -24,9 +24,9 @@ RIGHT["ex02"] = '''def backward(tape, values):
             y = values[out]
             grad[inputs[0]] += (1 - y * y) * grad[out]
     return grad
-'''
+"""
 
-RIGHT["ex03"] = '''import numpy as np
+RIGHT["ex03"] = """import numpy as np
 def numerical_gradient(f, x, eps):
     z = x.copy()
     grad = np.zeros(x.shape)
@@ -42,16 +42,16 @@ def numerical_gradient(f, x, eps):
         grad[k] = (up - down) / (2 * eps)
         it.iternext()
     return grad
-'''
+"""
 
-RIGHT["ex04"] = '''import numpy as np
+RIGHT["ex04"] = """import numpy as np
 def slopes(f, gradient, x, v, eps):
     up = f(x + eps * v)
     down = f(x - eps * v)
     return (up - down) / (2 * eps), np.sum(gradient * v)
-'''
+"""
 
-RIGHT["ex05"] = '''import numpy as np
+RIGHT["ex05"] = """import numpy as np
 def rnn_cell_backward(x, h_prev, W, R, h, dh):
     dtanh = (1 - h ** 2) * dh
     dx = np.dot(dtanh, W.T)
@@ -60,9 +60,9 @@ def rnn_cell_backward(x, h_prev, W, R, h, dh):
     dR = np.dot(h_prev.T, dtanh)
     db = np.sum(dtanh, axis=0)
     return dx, dh_prev, dW, dR, db
-'''
+"""
 
-RIGHT["ex06"] = '''import numpy as np
+RIGHT["ex06"] = """import numpy as np
 def rnn_backward(x, h0, W, R, h, dh):
     T, B, I = x.shape
     H = h0.shape[1]
@@ -78,9 +78,9 @@ def rnn_backward(x, h0, W, R, h, dh):
         dR += last.T @ draw
         db += draw.sum(axis=0)
     return dx, dprev, dW, dR, db
-'''
+"""
 
-RIGHT["ex07"] = '''import numpy as np
+RIGHT["ex07"] = """import numpy as np
 def lstm_cell_backward(x, cs_prev, h_prev, w, i, cs, f, o, ci, co, dcs, dh):
     n = x.shape[1]
     do = dh * co
@@ -99,9 +99,9 @@ def lstm_cell_backward(x, cs_prev, h_prev, w, i, cs, f, o, ci, co, dcs, dh):
     db = np.sum(da, axis=0)
     dinputs = np.dot(da, w.T)
     return dinputs[:, :n], dcs_prev, dinputs[:, n:], dw, db
-'''
+"""
 
-RIGHT["ex08"] = '''import numpy as np
+RIGHT["ex08"] = """import numpy as np
 def peephole_cell_backward(x, cs_prev, h_prev, w, wci, wcf, wco, i, cs, f, o, ci, co, dcs, dh):
     n = x.shape[1]
     ao = dh * co * o * (1 - o)
@@ -119,9 +119,9 @@ def peephole_cell_backward(x, cs_prev, h_prev, w, wci, wcf, wco, i, cs, f, o, ci
     dw = np.hstack((x, h_prev)).T @ da
     back = da @ w.T
     return back[:, :n], dcs_prev, back[:, n:], dw, dwci, dwcf, dwco, da.sum(axis=0)
-'''
+"""
 
-RIGHT["ex09"] = '''import numpy as np
+RIGHT["ex09"] = """import numpy as np
 def lstm_backward(x, cs0, h0, w, i, cs, f, o, ci, co, h, dh):
     T, B, n = x.shape
     dx, dw, db = np.zeros(x.shape), np.zeros(w.shape), np.zeros(w.shape[1])
@@ -141,9 +141,9 @@ def lstm_backward(x, cs0, h0, w, i, cs, f, o, ci, co, h, dh):
         dhn = back[:, n:]
         dcn = dc * f[t]
     return dx, dcn, dhn, dw, db
-'''
+"""
 
-RIGHT["ex10"] = '''import numpy as np
+RIGHT["ex10"] = """import numpy as np
 def gru_cell_backward(x, h_prev, w_ru, w_c, r, u, c, d_h):
     n = x.shape[1]
     dc = d_h * (1 - u)
@@ -163,9 +163,9 @@ def gru_cell_backward(x, h_prev, w_ru, w_c, r, u, c, d_h):
     dx = back_c[:, :n] + back[:, :n]
     dh_prev = dh_prev + back[:, n:]
     return dx, dh_prev, dw_ru, dw_c, a.sum(axis=0), ac.sum(axis=0)
-'''
+"""
 
-RIGHT["ex11"] = '''import numpy as np
+RIGHT["ex11"] = """import numpy as np
 def gru_reset_after_backward(x, h_prev, W, R, r, z, n, q, dh):
     dz = dh * (h_prev - n)
     dn = dh * (1 - z)
@@ -179,9 +179,9 @@ def gru_reset_after_backward(x, h_prev, W, R, r, z, n, q, dh):
     dx = a1 @ W
     dh_prev = a2 @ R + z * dh
     return dx, dh_prev, a1.T @ x, a2.T @ h_prev, a1.sum(axis=0), a2.sum(axis=0)
-'''
+"""
 
-RIGHT["ex12"] = '''import numpy as np
+RIGHT["ex12"] = """import numpy as np
 def rnn_lengths_backward(x, h0, W, R, h, lengths, dy, dh_n):
     T, B, I = x.shape
     dx, dW, dR, db = np.zeros_like(x), np.zeros_like(W), np.zeros_like(R), np.zeros(R.shape[0])
@@ -196,9 +196,9 @@ def rnn_lengths_backward(x, h0, W, R, h, lengths, dy, dh_n):
         db += da.sum(axis=0)
         g = np.where(alive, da @ R.T, g)
     return dx, g, dW, dR, db
-'''
+"""
 
-RIGHT["ex13"] = '''import numpy as np
+RIGHT["ex13"] = """import numpy as np
 def bidirectional_backward(x, W, R, h, dy, rnn_backward):
     H = R.shape[-1]
     start = np.zeros((x.shape[1], H))
@@ -206,18 +206,18 @@ def bidirectional_backward(x, W, R, h, dy, rnn_backward):
     bw = rnn_backward(np.flip(x, 0), start, W[1], R[1], np.flip(h[1], 0), np.flip(dy[..., H:], 0))
     dx = fw[0] + np.flip(bw[0], 0)
     return dx, np.array([fw[2], bw[2]]), np.array([fw[3], bw[3]]), np.array([fw[4], bw[4]])
-'''
+"""
 
-RIGHT["ex14"] = '''import numpy as np
+RIGHT["ex14"] = """import numpy as np
 def torch_to_block_cell(weight_ih, weight_hh, bias_ih, bias_hh):
     H = weight_hh.shape[1]
     order = np.r_[0:H, 2 * H:3 * H, H:2 * H, 3 * H:4 * H]
     w = np.vstack([weight_ih[order].T, weight_hh[order].T])
     b = (bias_ih + bias_hh)[order]
     return w, b
-'''
+"""
 
-RIGHT["ex15"] = '''import numpy as np
+RIGHT["ex15"] = """import numpy as np
 def clip_by_global_norm(gradients, max_norm):
     total = 0.0
     for g in gradients:
@@ -225,9 +225,9 @@ def clip_by_global_norm(gradients, max_norm):
     norm = np.sqrt(total)
     scale = max_norm / norm if norm > max_norm else 1.0
     return [scale * g for g in gradients], norm
-'''
+"""
 
-RIGHT["ex16"] = '''import numpy as np
+RIGHT["ex16"] = """import numpy as np
 def adam_step(parameter, gradient, m, v, step, lr, beta1, beta2, eps):
     m = beta1 * m + (1 - beta1) * gradient
     v = beta2 * v + (1 - beta2) * gradient ** 2
@@ -235,9 +235,11 @@ def adam_step(parameter, gradient, m, v, step, lr, beta1, beta2, eps):
     vt = v / (1 - beta2 ** step)
     parameter = parameter - lr * mt / (np.sqrt(vt) + eps)
     return parameter, m, v
-'''
+"""
 
-RIGHT["ex17"] = '''extern "C" __global__ void blend_gradient(int N, const float *dh, const float *h_prev, const float *u, const float *c,
+RIGHT[
+    "ex17"
+] = """extern "C" __global__ void blend_gradient(int N, const float *dh, const float *h_prev, const float *u, const float *c,
                                           float *dh_prev, float *du, float *dc) {
     int i = threadIdx.x + blockDim.x * blockIdx.x;
     if (i < N) {
@@ -247,9 +249,9 @@ RIGHT["ex17"] = '''extern "C" __global__ void blend_gradient(int N, const float 
         dc[i] = g * (1.0f - u[i]);
     }
 }
-'''
+"""
 
-RIGHT["ex18"] = '''#define TILE 8
+RIGHT["ex18"] = """#define TILE 8
 extern "C" __global__ void product(int M, int K, int N, const float *x, const float *w, float *y) {
     __shared__ float xs[TILE][TILE], ws[TILE][TILE];
     int tx = threadIdx.x, ty = threadIdx.y;
@@ -265,9 +267,9 @@ extern "C" __global__ void product(int M, int K, int N, const float *x, const fl
     }
     if (row < M && col < N) y[row * N + col] = sum;
 }
-'''
+"""
 
-RIGHT["ex19"] = '''extern "C" __global__ void row_norms(int H, const float *x, float *norm) {
+RIGHT["ex19"] = """extern "C" __global__ void row_norms(int H, const float *x, float *norm) {
     __shared__ float part[128];
     int tid = threadIdx.x;
     const float *row = x + blockIdx.x * H;
@@ -281,11 +283,11 @@ RIGHT["ex19"] = '''extern "C" __global__ void row_norms(int H, const float *x, f
     }
     if (tid == 0) norm[blockIdx.x] = sqrtf(part[0]);
 }
-'''
+"""
 
-RIGHT["ex20"] = '''extern "C" __global__ void cell_output(int B, int H, const float *o, const float *cs, float *h) {
+RIGHT["ex20"] = """extern "C" __global__ void cell_output(int B, int H, const float *o, const float *cs, float *h) {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
     int b = blockIdx.y * blockDim.y + threadIdx.y;
     if (k < H && b < B) h[b * H + k] = o[b * H + k] * tanhf(cs[b * H + k]);
 }
-'''
+"""

@@ -1,0 +1,49 @@
+"""What can stand in an expression: the values that are there when a statement is reached, and which are alike."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.hypotheses.edits import Site
+
+
+def pool(site: Site) -> dict[str, Any]:
+    """What can stand in an expression at this place: variables, and their elements of the loop's step."""
+    found: dict[str, Any] = {}
+    known = {*site.program.parameters} | {name for s in site.program.every.values() for name in s.target.split(", ")}
+    for name in sorted(known & set(site.env), key=list(site.env).index):
+        value = site.env[name]
+        if isinstance(value, np.ndarray | float | int | np.number) and not isinstance(value, bool):
+            if not (np.ndim(value) and np.isnan(value).any()):  # the outputs of a CUDA kernel hold nothing yet
+                found[name] = value
+    for t in site.step.loops:
+        if isinstance(site.env.get(t), int):
+            for name, value in list(found.items()):
+                if np.ndim(value) > 1 and len(value) > site.env[t]:
+                    found[f"{name}[{t}]"] = value[site.env[t]]
+    return found
+
+
+def kind_of(value: Any) -> Any:
+    """The shape of a number or array, and whether it counts; None if it is neither."""
+    return (np.shape(value), np.asarray(value).dtype.kind in "iub") if value is not None else None
+
+
+def alike(site: Site, node: ast.expr, among: Mapping[str, Any]) -> list[str]:
+    """The names of values that have the shape of `node`, but for samples that share one, and are other than it."""
+    text = ast.unparse(node)
+    kind = kind_of(site.evaluate(text))
+    if kind is None:
+        return []
+    shape, counts = kind
+    found = []
+    for name, value in among.items():
+        other, also = kind_of(value)
+        shorter, longer = sorted((shape, other), key=len)
+        if counts == also and name != text and (other == shape or (shorter and longer[-len(shorter) :] == shorter)):
+            found.append(name)
+    return found
