@@ -20,7 +20,9 @@ from minirnn.learn.sandbox.parent import Limits
 
 HERE = Path(__file__).parent / "course"
 """The course that comes with minirnn."""
-DETAILS = ("full", "gradient", "count")
+DETAILS = ("full", "place", "yes-no")
+"""What a check says about an answer that is wrong: the line of the formula with marks, only the term and the place in
+words, or nothing but that it is wrong. The first is the default while learning, the second for graded work."""
 
 
 class CourseError(ValueError):
@@ -40,6 +42,7 @@ class Entry:
     limits: Limits
     number: str
     """``4.2``: chapter and place in it."""
+    graded_detail: str = "place"
 
     @property
     def id(self) -> str:
@@ -129,7 +132,8 @@ def load(folder: Path | str = HERE) -> Course:
         exercise = EXERCISES[id]
         chapter = exercise.path.partition("_")[0]
         chapters.setdefault(chapter, []).append(id)
-        detail = field(where, row, "detail", str, table.get("detail", "full"))
+        given = row.get("detail", table.get("detail"))
+        detail = field(where, {"detail": given or DETAILS[0]}, "detail", str)
         if detail not in DETAILS:
             raise CourseError(f"{where}: detail is {detail!r}\n  expected one of {', '.join(DETAILS)}")
         hints = field(where, row, "hints", list, [])
@@ -140,7 +144,7 @@ def load(folder: Path | str = HERE) -> Course:
             count(where, row, "hidden", 0), tuple(hints), detail,
             Limits(float(count(where, row, "seconds", table.get("seconds", 20), 1)),
                    count(where, row, "megabytes", table.get("megabytes", 2048), 64)),
-            f"{int(chapter)}.{len(chapters[chapter])}",
+            f"{int(chapter)}.{len(chapters[chapter])}", detail if given else DETAILS[1],
         )  # fmt: skip
     if not entries:
         raise CourseError(f"{path} has no exercise\n  expected at least one [[exercise]]")

@@ -70,6 +70,8 @@ class Exercise:
         From the simplest case to the full one.
     gates : int
         How many gates lie side by side along an axis of the weights, to name a wrong order.
+    tolerance : float
+        The largest relative error of an output; 0 for that of all exercises of the kind (`judge.TOLERANCE`).
     """
 
     path: str
@@ -81,6 +83,7 @@ class Exercise:
     stages: tuple[Stage, ...] = ()
     gates: int = 1
     kind: str = "python"
+    tolerance: float = 0.0
 
     @property
     def id(self) -> str:

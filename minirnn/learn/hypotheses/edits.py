@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
@@ -37,6 +37,10 @@ class Hypothesis:
         What to write under the marked part of the line.
     rank : int
         How far-fetched it is: the lowest of those that give the same numbers is told.
+    shown : path or None
+        The place that is marked; None for that of the first edit.
+    kind : str
+        What the mistake is called without its place, if people make it on all lines alike; else empty.
     """
 
     edits: tuple[Edit, ...]
@@ -45,6 +49,7 @@ class Hypothesis:
     mark: str
     rank: int = 0
     shown: Path | None = None
+    kind: str = ""
 
     @property
     def number(self) -> int:
@@ -81,14 +86,16 @@ class Site:
         inside = path[len(self.path) :]
         return outputs[inside[0][1]] if inside and inside[0][0] == "elts" else ""
 
-    def change(self, path: Path, new: ast.AST, says: str, mark: str, rank: int = 0) -> Hypothesis:
+    def change(self, path: Path, new: ast.AST, says: str, mark: str, rank: int = 0, kind: str = "") -> Hypothesis:
         """One node of this statement exchanged."""
-        return Hypothesis((Edit(self.step.number, path, new),), self.target(path), says, mark, rank)
+        return self.changes({path: new}, says, mark, rank, kind)
 
-    def changes(self, places: Mapping[Path, ast.AST], says: str, mark: str, rank: int = 0) -> Hypothesis:
+    def changes(
+        self, places: Mapping[Path, ast.AST], says: str, mark: str, rank: int = 0, kind: str = ""
+    ) -> Hypothesis:
         """Several nodes of this statement exchanged."""
         edits = tuple(Edit(self.step.number, path, new) for path, new in places.items())
-        return Hypothesis(edits, self.target(edits[0].path), says, mark, rank)
+        return Hypothesis(edits, self.target(edits[0].path), says, mark, rank, kind=kind)
 
     def evaluate(self, code: str) -> Any:
         """The array or number that an expression is at this place; None if it is neither."""
@@ -109,6 +116,21 @@ def sites(program: Program, inputs: Mapping[str, Any]) -> list[Site]:
         for number, step in program.every.items()
         if step.value is not None and number in environments
     ]
+
+
+def alike(hypotheses: Sequence[Hypothesis], program: Program) -> Iterator[Hypothesis]:
+    """The same mistake on every line that allows it: of the whole function, and of one block of lines."""
+    kinds: dict[tuple[str, int], dict[int, Hypothesis]] = {}
+    for hypothesis in hypotheses:
+        if hypothesis.kind:
+            for block in (-1, program.blocks[hypothesis.number]):
+                kinds.setdefault((hypothesis.kind, block), {})[hypothesis.number] = hypothesis
+    seen: set[tuple[str, tuple[int, ...]]] = set()
+    for (kind, _), lines in kinds.items():
+        if len(lines) > 1 and (kind, tuple(lines)) not in seen:
+            seen.add((kind, tuple(lines)))
+            where = ", ".join(dict.fromkeys(h.target for h in lines.values() if h.target))
+            yield Hypothesis(tuple(e for h in lines.values() for e in h.edits), "", f"{where}: {kind}", "", 1)
 
 
 # ---- trees

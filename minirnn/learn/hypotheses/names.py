@@ -54,8 +54,8 @@ def elements(site: Site, atom: Part) -> Iterator[Hypothesis]:
     if isinstance(index, ast.Name) and index.id in site.step.loops and isinstance(site.env.get(index.id), int):
         t = index.id
         if isinstance(site.evaluate(base), np.ndarray):
-            yield instead(site, atom, f"{base}[{t} - 1]", 2)
-            yield instead(site, atom, f"{base}[min({t} + 1, len({base}) - 1)]", 2)
+            yield instead(site, atom, f"{base}[{t} - 1]", 1)
+            yield instead(site, atom, f"{base}[min({t} + 1, len({base}) - 1)]", 1)
             new = f"({base}[{t} + 1] if {t} + 1 < len({base}) else np.zeros_like({base}[0]))"
             yield instead(site, atom, new, 3)
     if isinstance(index, ast.Name):
@@ -157,6 +157,23 @@ def everywhere(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
                 yield Hypothesis(edits, "", f"{a} and {b} are exchanged on every line", f"{a} and {b} exchanged", 3)
     for gate in given:
         yield from complement(all_sites, gate, places[gate])
+
+
+def across_lines(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
+    """Two values of two statements exchanged with each other."""
+    uses = [(site, {atom.text: [a for a in atoms(site.value, site.path) if a.text == atom.text]
+                    for atom in atoms(site.value, site.path)}) for site in all_sites if site.step.target]  # fmt: skip
+    for (one, names_of_one), (two, names_of_two) in itertools.combinations(uses, 2):
+        for a, b in itertools.product(names_of_one, names_of_two):
+            kind = kind_of(one.evaluate(a))
+            if a == b or kind is None or kind[0] == () and kind[1] or kind != kind_of(two.evaluate(b)):
+                continue
+            if b in names_of_one or a in names_of_two:
+                continue
+            edits = [Edit(one.step.number, p.path, expression(b)) for p in names_of_one[a]]
+            edits += [Edit(two.step.number, p.path, expression(a)) for p in names_of_two[b]]
+            says = f"{a} and {b} are exchanged: {b} stands in {one.step.target}, {a} in {two.step.target}"
+            yield Hypothesis(tuple(edits), f"{one.step.target}, {two.step.target}", says, f"{a}, not {b}", 2)
 
 
 def complement(all_sites: Sequence[Site], gate: str, uses: list[tuple[Site, Part]]) -> Iterator[Hypothesis]:

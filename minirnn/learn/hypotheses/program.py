@@ -87,6 +87,12 @@ class Program:
         return {step.number: step for step in _walk(self.steps)}
 
     @cached_property
+    def blocks(self) -> dict[int, int]:
+        """For each statement the number of the first one of the lines that stand together with it."""
+        lists = [self.steps, *(part for step in self.every.values() for part in (step.body, step.orelse) if part)]
+        return {step.number: part[0].number for part in lists for step in part}
+
+    @cached_property
     def parameters(self) -> tuple[str, ...]:
         return tuple(a.arg for a in self.tree.args.args)
 

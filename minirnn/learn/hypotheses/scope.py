@@ -40,10 +40,11 @@ def alike(site: Site, node: ast.expr, among: Mapping[str, Any]) -> list[str]:
     if kind is None:
         return []
     shape, counts = kind
+    whole = np.shape(site.evaluate(ast.unparse(site.value)))
     found = []
     for name, value in among.items():
         other, also = kind_of(value)
-        shorter, longer = sorted((shape, other), key=len)
-        if counts == also and name != text and (other == shape or (shorter and longer[-len(shorter) :] == shorter)):
+        fits = other == shape or (shape and other == whole and whole[-len(shape) :] == shape)
+        if counts == also and name != text and (fits or (other and shape[-len(other) :] == other)):
             found.append(name)
     return found

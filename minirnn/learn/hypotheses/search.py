@@ -16,22 +16,21 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.hypotheses import layout, names, numbers, slopes, terms
-from minirnn.learn.hypotheses import time as steps
-from minirnn.learn.hypotheses.edits import Hypothesis, Site, compiled, sites
+from minirnn.learn.hypotheses import layout, loops, names, operations, slopes, terms
+from minirnn.learn.hypotheses.edits import Hypothesis, Site, alike, compiled, sites
 from minirnn.learn.hypotheses.program import Program
 
 Maker = Callable[[Site], Iterator[Hypothesis]]
 NEAR: tuple[Maker, ...] = (
-    terms.of_terms, terms.of_factors, slopes.of_slopes, steps.of_assignments, steps.of_conditions,
-    steps.of_comparisons, steps.of_loops, layout.of_returns, numbers.of_functions, numbers.of_powers,
-    numbers.of_divisions, layout.of_orders, layout.of_cuts, layout.of_axes, names.of_names,
+    terms.of_terms, terms.of_factors, slopes.of_slopes, loops.of_assignments, loops.of_conditions,
+    loops.of_comparisons, loops.of_loops, layout.of_returns, operations.of_functions, operations.of_powers,
+    operations.of_divisions, layout.of_orders, layout.of_cuts, layout.of_axes, names.of_names,
 )  # fmt: skip
 FAR: tuple[Maker, ...] = (
-    terms.of_inner_terms, names.of_lines, numbers.of_counters, steps.of_places, steps.of_starts, terms.of_inner_factors,
-    numbers.of_constants, names.of_wholes,
+    terms.of_inner_terms, names.of_lines, operations.of_counters, loops.of_places, loops.of_starts, terms.of_inner_factors,
+    operations.of_constants, names.of_wholes,
 )  # fmt: skip
-FARTHEST: tuple[Maker, ...] = (terms.of_extra_terms, terms.of_extra_factors, numbers.of_infinite_precision)
+FARTHEST: tuple[Maker, ...] = (terms.of_extra_terms, terms.of_extra_factors, operations.of_infinite_precision)
 """What people do often, what they do sometimes, and what explains some of the rest."""
 
 
@@ -41,6 +40,7 @@ class Tried:
 
     hypothesis: Hypothesis
     changed: dict[int, CodeType | None]
+    gives: np.ndarray
     misses: np.ndarray
     differs: np.ndarray
 
@@ -90,8 +90,13 @@ class Search:
             all_sites = sites(self.program, self.cases[0][0])
             for makers in (NEAR, FAR, (), FARTHEST):
                 found = [h for site in all_sites for make in makers for h in make(site)]
+                found += alike(found, self.program)
                 if not makers and all_sites:
-                    found = [*names.everywhere(all_sites), *names.of_arguments(all_sites)]
+                    found = [
+                        *names.across_lines(all_sites),
+                        *names.everywhere(all_sites),
+                        *names.of_arguments(all_sites),
+                    ]
                 able = {id(h): wrong <= frozenset().union(*(reach[e.number] for e in h.edits)) for h in found}
                 found.sort(key=lambda h: (h.rank, not able[id(h)]))
                 for _, group in itertools.groupby(found, key=lambda h: (h.rank, able[id(h)])):
@@ -136,7 +141,7 @@ class Search:
         others = (n for n in self.program.outputs if n not in self.names)
         if not differs.any() and all(self.same(outputs[n], expected[n]) for n in others):
             return None
-        self.tried.append(Tried(hypothesis, changed, ~close(theirs, mine, most), differs))
+        self.tried.append(Tried(hypothesis, changed, theirs, ~close(theirs, mine, most), differs))
         return self.tried[-1]
 
     @cached_property
@@ -152,11 +157,11 @@ class Search:
         except (SyntaxError, ValueError, TypeError, AttributeError):  # no tree that Python takes
             return None
 
-    def confirmed(self, changed: Mapping[int, CodeType | None]) -> bool:
-        """Whether the changed program gives every output of every case, its shape too."""
+    def confirmed(self, changed: Mapping[int, CodeType | None], names: set[str] | None = None) -> bool:
+        """Whether the changed program gives every output (or those of `names`) of every case, its shape too."""
         for case, (_, _, got) in enumerate(self.cases):
             outputs = self.gives(changed, case)
-            if outputs is None or not all(self.same(outputs[n], got[n]) for n in self.program.outputs):
+            if outputs is None or not all(self.same(outputs[n], got[n]) for n in names or self.program.outputs):
                 return False
         return True
 
@@ -169,8 +174,11 @@ class Search:
         same = 1 - np.array([t.differs for t in self.tried], np.float32)
         alone = misses @ same.T < 0.5  # [a, b]: what a misses, b makes different
         pairs = np.argwhere(np.triu(alone & alone.T, 1))
+        if not len(pairs):
+            return None
         ranks = np.array([t.hypothesis.rank for t in self.tried])
-        for a, b in pairs[np.argsort(ranks[pairs].sum(1), kind="stable")]:
+        likely = ranks[pairs].sum(1) + 100 * ~self.added_up(pairs)
+        for a, b in pairs[np.argsort(likely, kind="stable")]:
             if time.thread_time() > end:
                 return None
             first, second = self.tried[a].hypothesis, self.tried[b].hypothesis
@@ -179,26 +187,31 @@ class Search:
                 return first, second
         return None
 
-    def each(self) -> list[Hypothesis]:
-        """For every wrong output a change that concerns it alone; empty if one has none."""
-        parts = {n: slice(0, 0) for n in self.names}
-        start = 0
+    def added_up(self, pairs: np.ndarray) -> np.ndarray:
+        """For which pairs the sum of both differences is that of the answer, as it is if neither changes the other."""
+        right, mine, most = self.rows
+        weights = np.random.default_rng(0).normal(size=right.size) / most
+        with np.errstate(all="ignore"):
+            sums = np.array([(t.gives - right) @ weights for t in self.tried])
+            rest: np.ndarray = np.abs(sums[pairs].sum(1) - (mine - right) @ weights)
+        return rest < 30 * np.sqrt(right.size)
+
+    def each(self, explained: set[str]) -> list[Hypothesis]:
+        """For every wrong output that is not `explained` a change that concerns it alone; empty if one has none."""
+        _, expected, got = self.cases[0]
+        width = {n: row([expected[n]]).size for n in self.names}
+        start, found = 0, []
         for n in self.names:
-            width = row([self.cases[0][1][n]]).size
-            parts[n], start = slice(start, start + width), start + width
-        found = []
-        for n in self.names:
-            if n in self.wrong:
-                outside = np.ones(start, bool)
-                outside[parts[n]] = False
-                mine = [t for t in self.tried if not t.differs[outside].any() and not t.misses[parts[n]].any()]
-                if not mine:
+            inside = np.zeros(sum(width.values()), bool)
+            inside[start : start + width[n]] = True
+            start += width[n]
+            if n in self.wrong and n not in explained:
+                mine = [t for t in self.tried if not t.differs[~inside].any() and not t.misses[inside].any()]
+                one = next((t.hypothesis for t in mine if self.confirmed(t.changed, {n})), None)
+                if one is None:
                     return []
-                found.append(mine[0].hypothesis)
-        if len(self.names) < len(self.program.outputs) or not found:
-            return []
-        changed = self.code(*found)
-        return found if changed is not None and self.confirmed(changed) else []
+                found.append(one)
+        return found if self.wrong <= set(self.names) else []
 
 
 def fits(value: Any, like: Any) -> bool:

@@ -56,14 +56,15 @@ def wrong_slopes(site: Site, slope: Slope) -> Iterator[Hypothesis]:
     name = ast.unparse(slope.of)
     right = RIGHT[slope.kind].replace("y", name)
 
-    def instead(new: ast.expr, says: str, rank: int) -> Hypothesis:
+    def instead(new: ast.expr, says: str, rank: int, kind: str = "") -> Hypothesis:
         """The slope exchanged for `new`; of a sigmoid's two factors the first takes it, and the second becomes 1."""
         places = dict.fromkeys(slope.places, expression("1.0"))
         places[slope.places[-1]] = new
-        return site.changes(dict(reversed(places.items())), says, f"the slope of {slope.kind} is {right}", rank)
+        return site.changes(dict(reversed(places.items())), says, f"the slope of {slope.kind} is {right}", rank, kind)
 
     for code, (says, rank) in WRONG[slope.kind].items():
-        yield instead(formed(code, y=slope.of), says.format(right=right, y=name), rank)
+        kind = says.format(right=RIGHT[slope.kind], y="y")
+        yield instead(formed(code, y=slope.of), says.format(right=right, y=name), rank, kind)
     if slope.kind == "tanh":
         says = f"the slope of the sigmoid, {name} * (1 - {name}), stands for that of tanh, {right}"
         yield instead(formed("y * (1 - y)", y=slope.of), says, 0)

@@ -102,7 +102,10 @@ def of_assignments(site: Site) -> Iterator[Hypothesis]:
         target = ast.unparse(tree.target)
         once = ast.Assign([tree.target], tree.value)
         says = f"only the last contribution is kept: = where += belongs ({target})"
-        yield Hypothesis((Edit(number, (), once),), site.step.target, says, "with +=: contributions add up", 0, ())
+        kind = "only the last contribution is kept: = where += belongs"
+        yield Hypothesis(
+            (Edit(number, (), once),), site.step.target, says, "with +=: contributions add up", 0, (), kind
+        )
         text = f"{target} += {ast.unparse(tree.value)}"
         yield Hypothesis((Edit(number, (), None),), site.step.target, f"the line {text} is missing", "missing", 0, ())
     if isinstance(tree, ast.Assign) and site.step.loops and isinstance(tree.targets[0], ast.Name | ast.Tuple):

@@ -45,8 +45,6 @@ def number(value: float) -> str:
 
 def context(site: Site, path: Path) -> str:
     """The smallest expression around a place that says something."""
-    from minirnn.learn.hypotheses.edits import at
-
     for k in range(len(path) - 1, len(site.path) - 1, -1):
         node = at(site.step.tree, path[:k])
         if isinstance(node, ast.BinOp | ast.Call | ast.Subscript):
@@ -119,7 +117,7 @@ def of_widths(site: Site, call: ast.Call, path: Path) -> Iterator[Hypothesis]:
         parts = summands(node, way)
         if len(parts) == 2 and any(part.path == path for part in parts):
             other = next(p for p in parts if p.path != path)
-            new = ast.Call(call.func, [ast.BinOp(call.args[0], ast.Add(), other.node)], [])
+            new: ast.expr = ast.Call(call.func, [ast.BinOp(call.args[0], ast.Add(), other.node)], [])
             says = f"{other.text} stands inside of {name.removeprefix('np.')}; it is added outside: {ast.unparse(node)}"
             yield site.change(way, new, says, f"{other.text} outside", 0)
             yield from of_late_quotients(site, call, other, way)
@@ -152,6 +150,10 @@ def of_sums(site: Site, node: ast.Call, path: Path) -> Iterator[Hypothesis]:
     axis = ast.unparse(node.args[0]) if node.args else ""
     if not axis:
         return
+    for other in range(np.ndim(site.evaluate(ast.unparse(what)))):
+        if str(other) != axis:
+            says = f"the sum is taken over axis {other}, not over axis {axis}"
+            yield site.change(path, formed(f"a.sum({other})", a=what), says, f"over axis {axis}", 0)
     for code, says in (
         (f"a.mean({axis})", f"the mean stands where the sum belongs: {text}"),
         (f"np.zeros_like(a.sum({axis})) + a.sum()", f"all is summed up, not along axis {axis} alone: {text}"),
@@ -162,7 +164,8 @@ def of_sums(site: Site, node: ast.Call, path: Path) -> Iterator[Hypothesis]:
         (f"np.repeat(a.sum(-1, keepdims=True).sum(0)[None], a.shape[-1]) + 0 * a.sum({axis})",
          f"the sum is taken over both axes: {text}"),
     ):  # fmt: skip
-        yield site.change(path, formed(code, a=what), says, says.partition(":")[0], 1)
+        kind = says.partition(":")[0]
+        yield site.change(path, formed(code, a=what), says, kind, 1, kind)
 
 
 def of_divisions(site: Site) -> Iterator[Hypothesis]:
