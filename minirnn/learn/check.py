@@ -15,8 +15,9 @@ from pathlib import Path
 from minirnn.learn.calls import function_case
 from minirnn.learn.catalog.cuda import CudaExercise
 from minirnn.learn.course import Course, Entry
-from minirnn.learn.cuda_kernels import diagnose_kernel, kernel_loaded, kernel_parts
+from minirnn.learn.cuda_kernels import kernel_loaded, kernel_parts
 from minirnn.learn.diagnose import Case, Diagnosis, diagnose, wrong_numbers
+from minirnn.learn.diagnose_cuda import diagnose_kernel
 from minirnn.learn.exercise import HIDDEN, PUBLIC, PUBLIC_CASES, Exercise, Sizes
 from minirnn.learn.judge import Failed, Part, compare, rows, worst
 from minirnn.learn.sandbox.parent import Child
@@ -161,6 +162,8 @@ def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) 
     lines = complaints
     result.diagnosis = complaints[0].strip() if complaints else ""
     found = diagnosis_of(exercise, result)
+    if found is not None and found.exact:  # a number that is none has found its cause
+        lines = complaints = [c for c in complaints if "was it never written?" not in c]
     if found is not None and (found.exact or not complaints):
         result.diagnosis, result.exact = found.sentence if detail == "full" else found.brief, found.exact
         lines = [

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from minirnn.learn.calls import value_of
 from minirnn.learn.catalog.cuda import CudaExercise
-from minirnn.learn.diagnose import Case, Diagnosis
 from minirnn.learn.exercise import Sizes
+from minirnn.learn.diagnose_cuda import KernelCase
 from minirnn.learn.judge import Failed, Part, compare, outputs_of, worst
 from minirnn.learn.sandbox.parent import Child
 
@@ -32,7 +34,7 @@ def kernel_parts(
     exercise: CudaExercise,
     child: Child,
     which: Sequence[tuple[Sequence[int], Sizes]],
-    cases: list[Case],
+    cases: list[KernelCase],
     simulated: bool = True,
 ) -> list[Part]:
     """Run the CUDA kernel on the cases `which`, each in several orders of its threads; accesses are counted once.
@@ -52,17 +54,27 @@ def kernel_parts(
             got = outputs_of(exercise, value_of(reply, exercise))
             judged.append(compare(exercise, expected, got))
             if order == ORDERS[0]:
-                cases.append(Case(inputs, expected, got))
+                primed = outputs_primed(exercise, child, message) if any(map(unwritten, got.values())) else {}
+                cases.append(KernelCase(inputs, expected, got, primed, grid, block))
             if counted:
                 counts = {c.name: (reply.counts.get(c.measure, -1), c.most(inputs), c.look) for c in exercise.counts}
     return worst(judged) + [counted_part(name, *numbers) for name, numbers in counts.items()]
+
+
+def unwritten(value: Any) -> bool:
+    """Whether some numbers are as they were before the launch, or made of what was there."""
+    return isinstance(value, np.ndarray) and bool(np.isnan(value).any())
+
+
+def outputs_primed(exercise: CudaExercise, child: Child, message: dict[str, Any]) -> dict[str, Any]:
+    """What comes out if the outputs hold ones before the launch: shows what is never written, and what is added to it."""
+    arguments = {name: np.ones_like(value) if name in exercise.outputs else value
+                 for name, value in message["arguments"].items()}  # fmt: skip
+    reply = child.call({**message, "arguments": arguments, "counted": False})
+    return {} if reply.fatal or reply.error else outputs_of(exercise, value_of(reply, exercise))
 
 
 def counted_part(name: str, number: Any, most: int, look: str) -> Part:
     """What was counted as an output of its own, right if it is not more than allowed."""
     ok = isinstance(number, int) and 0 <= number <= most
     return Part(name, ok, 0.0 if ok else float("inf"), "" if ok else f"{number} {name}, allowed are {most}: {look}")
-
-
-def diagnose_kernel(exercise: CudaExercise, cases: Sequence[Case]) -> Diagnosis | None:
-    return None

@@ -20,7 +20,7 @@ from minirnn.learn.exercise import Exercise
 from minirnn.learn.formula import Formula, Mutant, joined
 from minirnn.learn.hypotheses.edits import Hypothesis, marked
 from minirnn.learn.hypotheses.program import Program
-from minirnn.learn.hypotheses.search import Search
+from minirnn.learn.hypotheses.search import Maker, Search
 from minirnn.learn.judge import equal, is_single
 from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
 from minirnn.learn.where import GATES, pieces, sizes_of, where
@@ -206,14 +206,16 @@ def marked_mutant(mutant: Mutant) -> Iterator[str]:
 # ---- the hypotheses about the formula's tree, and outputs that are rearranged
 
 
-def from_the_tree(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
-    """One hypothesis, a reason for each output, or two hypotheses together."""
+def from_the_tree(exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, ...] = ()) -> Diagnosis | None:
+    """One hypothesis (`more` makes further ones), a reason for each output, or two hypotheses together."""
+    if any(not np.isfinite(v).any() for c in cases for v in c.got.values() if isinstance(v, np.ndarray) and v.size):
+        return None  # any formula that fails gives that
     tolerance = tolerance_of(exercise, cases)
     digits = f"{tolerance:.0e}".replace("e-0", "e-")
     search = None
     try:
         program = Program(exercise.reference, tuple(exercise.outputs))
-        search = Search(program, [(c.inputs, c.expected, c.got) for c in cases], tolerance, SECONDS)
+        search = Search(program, [(c.inputs, c.expected, c.got) for c in cases], tolerance, SECONDS, more)
         ones = search.try_all()
     except (OSError, TypeError, SyntaxError, AssertionError):  # a reference without a source of its own
         ones = []

@@ -58,7 +58,8 @@ def test_every_typical_mistake_is_named(id):
 
 @pytest.mark.parametrize("id", WITH_FORMULA)
 def test_two_changes_are_explained_by_two_changes_that_give_the_same_numbers(id, rng, monkeypatch):
-    monkeypatch.setattr("minirnn.learn.diagnose.PAIR_SECONDS", 10.0)  # not a matter of speed here
+    monkeypatch.setattr("minirnn.learn.diagnose.SECONDS", 100.0)  # not a matter of speed here
+    monkeypatch.setattr("minirnn.learn.diagnose.PAIR_SECONDS", 100.0)
     exercise = EXERCISES[id]
     pairs = [
         (a, b)
@@ -112,7 +113,8 @@ def test_division_by_the_batch_size_and_reversal_in_time_are_named():
     exercise = EXERCISES["ex06"]
     cases = cases_of(exercise, exercise.expected)
     for change, sentence in (
-        (lambda c: {"db": c.expected["db"] / c.inputs["x"].shape[1]}, "divided by the batch size"),
+        (lambda c: {"db": c.expected["db"] / c.inputs["x"].shape[1]}, "the mean stands where the sum belongs"),
+        (lambda c: {"dR": c.expected["dR"] / c.inputs["x"].shape[1]}, "divided by the batch size"),
         (lambda c: {"dx": c.expected["dx"][::-1]}, "reversed in time"),
         (lambda c: {"dR": c.expected["dR"].T}, "transposed"),
     ):

@@ -121,6 +121,20 @@ def of_widths(site: Site, call: ast.Call, path: Path) -> Iterator[Hypothesis]:
             says = f"{other.text} stands inside of {name.removeprefix('np.')}; it is added outside: {ast.unparse(node)}"
             yield site.change(way, new, says, f"{other.text} outside", 0)
             yield from of_late_quotients(site, call, other, way)
+    for node, way in chains(site.value, site.path, PRODUCT):
+        product = factors(node, way)
+        others = [p.text for p in product if p.path != path]
+        if len(others) == len(product) - 1 > 0 and not any(p.inverse for p in product):
+            inner = formed(f"a * {' * '.join(f'({o})' for o in others)}", a=call.args[0])
+            says = f"{' * '.join(others)} stands inside of {name.removeprefix('np.')}; it is multiplied outside"
+            yield site.change(way, ast.Call(call.func, [inner], []), says, "outside", 1)
+    parts = factors(call.args[0], (*path, ("args", 0)))
+    for part in parts if len(parts) > 1 else ():
+        if not part.inverse:
+            rest = formed("whole / (part)", whole=call.args[0], part=part.node)
+            says = f"{part.text} stands outside of {name.removeprefix('np.')}; it belongs inside"
+            new = formed("f * p", f=ast.Call(call.func, [rest], []), p=part.node)
+            yield site.change(path, new, says, f"{part.text} inside", 1)
     inside = summands(call.args[0], (*path, ("args", 0)))
     for part in inside if len(inside) > 1 else ():
         rest = formed("whole - (part)", whole=call.args[0], part=part.node)

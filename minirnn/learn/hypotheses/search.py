@@ -58,12 +58,15 @@ class Search:
         The largest relative error.
     seconds : float
         Of the processor, for trying all hypotheses.
+    more : tuple of functions
+        Make further hypotheses, tried with the nearest ones.
     """
 
     program: Program
     cases: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]]
     tolerance: float = 1e-9
     seconds: float = 0.3
+    more: tuple[Maker, ...] = ()
     tried: list[Tried] = field(default_factory=list)
 
     @cached_property
@@ -88,7 +91,7 @@ class Search:
         reach, wrong = self.program.reach, self.wrong
         with np.errstate(all="ignore"):
             all_sites = sites(self.program, self.cases[0][0])
-            for makers in (NEAR, FAR, (), FARTHEST):
+            for makers in ((*NEAR, *self.more), FAR, (), FARTHEST):
                 found = [h for site in all_sites for make in makers for h in make(site)]
                 found += alike(found, self.program)
                 if not makers and all_sites:
@@ -231,7 +234,7 @@ def row(values: Any) -> np.ndarray:
 
 def scale(values: Any) -> np.ndarray:
     """For each number of some outputs the largest of its output: errors are relative to it."""
-    parts = [np.full(np.size(a), np.abs(a).max(initial=1e-300)) for a in arrays(values)]
+    parts = [np.full(np.size(a), np.abs(a[np.isfinite(a)]).max(initial=1e-300)) for a in arrays(values)]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
@@ -241,6 +244,7 @@ def arrays(values: Any) -> Iterator[np.ndarray]:
 
 
 def close(a: np.ndarray, b: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """Which numbers differ by no more than rounding; a number that is not finite equals none."""
-    same: np.ndarray = np.abs(a - b) <= most
+    """Which numbers differ by no more than rounding; what is no number equals what is none either."""
+    with np.errstate(all="ignore"):
+        same: np.ndarray = (np.abs(a - b) <= most) | (np.isnan(a) & np.isnan(b))
     return same

@@ -110,6 +110,7 @@ def of_factors(site: Site) -> Iterator[Hypothesis]:
             twice = formed("part * part", part=part.node)
             yield site.change(part.path, twice, f"the factor {text} is there twice", "this factor is there twice", 2)
         for part in product:
+            yield from complements(site, part)
             operands = list(flat(part.node, part.path, SUM))
             if len(operands) == 2 and isinstance(part.node, ast.BinOp) and isinstance(part.node.op, ast.Sub):
                 a, b = operands
@@ -122,6 +123,21 @@ def of_factors(site: Site) -> Iterator[Hypothesis]:
                         yield site.change(
                             other.path, zero, f"the term {other.text} in ({part.text}) is missing", "this is missing", 1
                         )
+
+
+def complements(site: Site, part: Part) -> Iterator[Hypothesis]:
+    """A gate for 1 minus the gate, and the other way round, as a factor."""
+    node, text = part.node, part.text
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and ast.unparse(node.left) == "1":
+        gate = ast.unparse(node.right)
+        if isinstance(node.right, ast.Name | ast.Subscript):
+            says = f"{gate} stands where {text} belongs: the gate and 1 minus it are exchanged"
+            yield site.change(part.path, node.right, says, "1 minus the gate", 0)
+    elif isinstance(node, ast.Name | ast.Subscript):
+        value = site.evaluate(text)
+        if isinstance(value, np.ndarray) and value.size and 0 <= value.min() and value.max() <= 1:
+            says = f"1 - {text} stands where {text} belongs: the gate and 1 minus it are exchanged"
+            yield site.change(part.path, formed("1 - g", g=node), says, "the gate itself", 0)
 
 
 def is_array(site: Site, text: str) -> bool:
