@@ -124,7 +124,7 @@ def parts_of(
     if isinstance(exercise, CudaExercise):
         return kernel_parts(exercise, child, which, cases, simulated)
     if exercise.kind == "tester":
-        return worst([tester_parts(exercise, child, seed) for seed, _ in which])
+        return worst([tester_parts(exercise, child) for _ in which])
     cases += [function_case(exercise, child, exercise.case(seed, sizes)) for seed, sizes in which]
     return worst([compare(exercise, c.expected, c.got) for c in cases])
 

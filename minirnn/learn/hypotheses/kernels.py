@@ -10,8 +10,8 @@ import numpy as np
 from minirnn.learn.hypotheses.edits import Hypothesis, Site, nodes
 from minirnn.learn.hypotheses.trees import Part, atoms, formed
 
-POWERS = (2, 4, 8, 16, 32, 64, 128, 256)
-"""Sizes of tiles and blocks."""
+POWERS = (8, 16, 32, 64, 128, 256, 4, 2)
+"""Sizes of tiles and blocks, the usual ones first."""
 SHIFTS = {
     "np.roll(a, 1)": "the number before is read, k - 1 for k",
     "np.roll(a, -1)": "the number after is read, k + 1 for k",
@@ -50,7 +50,7 @@ def of_rows(site: Site, name: str, length: int) -> dict[str, str]:
     }
     for size, number in site.env.items():
         if isinstance(number, int | np.integer) and 0 < number != length:
-            index = f"np.add.outer(np.arange(a.shape[0]) * {int(number)}, np.arange(a.shape[1]))"
+            index = f"np.add.outer(np.arange(a.shape[0]) * {size}, np.arange(a.shape[1]))"
             forms[f"a.ravel()[{index} % a.size]"] = (
                 f"{name} is read with rows of {size} numbers, not of their own length"
             )
@@ -67,13 +67,14 @@ def of_tiles(site: Site) -> Iterator[Hypothesis]:
             continue
         K = left.shape[1]
         for n in (n for n in POWERS if n < K):
-            whole = K // n * n
-            last = (K - 1) // n * n
+            last = f"(a.shape[1] - 1) // {n} * {n}"
             for code, says in (
                 (f"a[:, :{n}] @ b[:{n}]", f"only the first tile of {n} counts"),
-                (f"a[:, {last}:] @ b[{last}:]", f"only the last tile of {n} counts: is the sum set to zero for each tile?"),
-                (f"a[:, :{whole}] @ b[:{whole}]", f"the last tile, which {K} numbers do not fill, is left out"),
-                (f"{-(-K // n)} * (a[:, :{n}] @ b[:{n}])", f"the first tile of {n} is read in every round"),
+                (f"a[:, {last}:] @ b[{last}:]",
+                 f"only the last tile of {n} counts: is the sum set to zero for each tile?"),
+                (f"a[:, :a.shape[1] // {n} * {n}] @ b[:a.shape[1] // {n} * {n}]",
+                 "the last tile, which the numbers do not fill, is left out"),
+                (f"-(-a.shape[1] // {n}) * (a[:, :{n}] @ b[:{n}])", f"the first tile of {n} is read in every round"),
                 (f"a[:, {n}:] @ b[{n}:]", f"the first tile of {n} is left out"),
                 (f"{padded('a', n, rows=False)} @ {turned('b', n)}[:, :b.shape[1]]",
                  f"the tiles of {ast.unparse(node.right)} are read transposed"),
@@ -113,13 +114,17 @@ def of_partial_sums(site: Site) -> Iterator[Hypothesis]:
         forms = {
             "a[:, ::2].sum(1)": "only every other number counts: does the loop end at 2, or do odd threads get lost?",
             "a[:, 1::2].sum(1)": "only the odd numbers count",
-            "(a * np.arange(1, a.shape[1] + 1)).sum(1)": "numbers are counted several times: each thread must take its own",
             "a[:, :-1].sum(1)": "the last number of a row is left out",
             "a[:, 1:].sum(1)": "the first number of a row is left out",
             "a[:, 0]": "only the first number of a row counts: the shares of the threads are not added up",
         }
         for n in (n for n in POWERS if n < value.shape[1]):
             forms[f"a[:, :{n}].sum(1)"] = f"only the first {n} numbers of a row count"
+            forms[f"a[:, np.arange(a.shape[1]) % {2 * n} < {n}].sum(1)"] = (
+                f"only the shares of the first {n} threads count: does the halving start too low?"
+            )
+            several = "numbers are counted several times: each thread must take its own"
+            forms[f"(a * np.minimum(np.arange(1, a.shape[1] + 1), {n})).sum(1)"] = several
             forms[f"a[:, {n}:].sum(1)"] = f"the first {n} numbers of a row are left out"
             forms.setdefault(f"a[:, ::{n}].sum(1)", f"only one of {n} numbers of a row counts")
             forms[f"a[:, :a.shape[1] // {n} * {n}].sum(1)"] = (
