@@ -20,7 +20,7 @@ from minirnn.learn.exercise import Exercise
 from minirnn.learn.formula import Formula, Mutant, joined
 from minirnn.learn.hypotheses.edits import Hypothesis, marked
 from minirnn.learn.hypotheses.program import Program
-from minirnn.learn.hypotheses.search import Maker, Search
+from minirnn.learn.hypotheses.search import Maker, Search, fits
 from minirnn.learn.judge import equal, is_single
 from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
 from minirnn.learn.where import GATES, pieces, sizes_of, where
@@ -75,7 +75,7 @@ EVERYTHING_ZERO = "every gradient is zero: does anything of what comes in reach 
 def all_zero(outputs: Iterable[Mapping[str, Any]]) -> bool:
     """Whether nothing but zeros came out: then no term can be told from another."""
     flat = (v for one in outputs for value in one.values() for v in (value if isinstance(value, list) else [value]))
-    return not any(np.any(value) for value in flat)
+    return not any(isinstance(value, dict | list) or np.any(value) for value in flat)
 
 
 def known_mistake(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
@@ -216,6 +216,8 @@ def from_the_tree(exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, 
     try:
         program = Program(exercise.reference, tuple(exercise.outputs))
         search = Search(program, [(c.inputs, c.expected, c.got) for c in cases], tolerance, SECONDS, more)
+        if not search.wrong:  # to the digits that float32 has
+            return None
         ones = search.try_all()
     except (OSError, TypeError, SyntaxError, AssertionError):  # a reference without a source of its own
         ones = []
@@ -240,7 +242,7 @@ def from_the_tree(exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, 
 def tolerance_of(exercise: Exercise, cases: Sequence[Case]) -> float:
     """How far numbers of the answer may be from those of a hypothesis: float32 has fewer digits."""
     single = any(is_single(v) for c in cases for v in c.got.values())
-    return max(judge.tolerance_of(exercise), judge.SINGLE if single else 0.0)
+    return max(judge.TOLERANCE[exercise.kind], judge.SINGLE if single else 0.0)
 
 
 def rearranged(reasons: Mapping[str, str]) -> Diagnosis:
@@ -282,9 +284,7 @@ def low_precision(cases: Sequence[Case]) -> Diagnosis | None:
 
 def closest(formula: Formula | None, case: Case) -> Diagnosis | None:
     """The single term whose absence (or excess) explains most of the error: a guess, marked as one."""
-    names = (
-        [] if formula is None else [n for n in formula.outputs if np.shape(case.got[n]) == np.shape(case.expected[n])]
-    )
+    names = [] if formula is None else [n for n in formula.outputs if fits(case.got[n], case.expected[n])]
     flat = lambda outputs: np.concatenate([np.ravel(np.asarray(outputs[n], float)) for n in names])  # noqa: E731
     if not names or formula is None:
         return None

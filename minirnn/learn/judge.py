@@ -208,6 +208,8 @@ def equal(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
     if isinstance(a, dict) or isinstance(b, dict):  # what could not be sent
         return False
     a, b = np.asarray(a), np.asarray(b)
+    if a.dtype.kind not in "biuf" or b.dtype.kind not in "biuf":
+        return False
     if is_single(a) or is_single(b):
         tolerance = max(tolerance, SINGLE)
     return a.shape == b.shape and bool(np.isfinite(b).all()) and worst_error(a, b) <= tolerance

@@ -28,12 +28,14 @@ def of_names(site: Site) -> Iterator[Hypothesis]:
         yield from elements(site, atom)
 
 
-def instead(site: Site, atom: Part, other: str, rank: int = 1) -> Hypothesis:
+def instead(site: Site, atom: Part, other: str, rank: int = 1, code: str = "") -> Hypothesis:
+    """`other` (computed by `code`, if that is longer) in place of a value."""
+    new = expression(code or other)
     if isinstance(site.step.tree, ast.Return) and len(atom.path) <= len(site.path) + 1:
-        return site.change(atom.path, expression(other), f"{other} is returned in its place", f"not {other}", rank)
+        return site.change(atom.path, new, f"{other} is returned in its place", f"not {other}", rank)
     step = step_of(other, atom.text)
     says = f"{other} stands where {atom.text} belongs" + (f": it is taken from the wrong step ({step})" if step else "")
-    return site.change(atom.path, expression(other), says, f"{other} stands here in your numbers", rank)
+    return site.change(atom.path, new, says, f"{other} stands here in your numbers", rank)
 
 
 def step_of(taken: str, right: str) -> str:
@@ -55,9 +57,9 @@ def elements(site: Site, atom: Part) -> Iterator[Hypothesis]:
         t = index.id
         if isinstance(site.evaluate(base), np.ndarray):
             yield instead(site, atom, f"{base}[{t} - 1]", 1)
-            yield instead(site, atom, f"{base}[min({t} + 1, len({base}) - 1)]", 1)
-            new = f"({base}[{t} + 1] if {t} + 1 < len({base}) else np.zeros_like({base}[0]))"
-            yield instead(site, atom, new, 3)
+            after = f"{base}[{t} + 1]"
+            yield instead(site, atom, after, 1, f"{base}[min({t} + 1, len({base}) - 1)]")
+            yield instead(site, atom, after, 3, f"({after} if {t} + 1 < len({base}) else np.zeros_like({base}[0]))")
     if isinstance(index, ast.Name):
         for other, value in site.env.items():
             if isinstance(value, int) and not isinstance(value, bool) and other != index.id and other not in "BTIH":

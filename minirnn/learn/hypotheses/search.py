@@ -221,7 +221,7 @@ def fits(value: Any, like: Any) -> bool:
     """Whether two outputs have the same shape, lists of arrays included."""
     if isinstance(like, list | tuple):
         return isinstance(value, list | tuple) and len(value) == len(like) and all(map(fits, value, like))
-    if isinstance(value, list | tuple | dict) or value is None:
+    if any(isinstance(v, list | tuple | dict) or np.asarray(v).dtype.kind not in "biuf" for v in (value, like)):
         return False
     return np.shape(value) == np.shape(like)
 

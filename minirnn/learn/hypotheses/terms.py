@@ -36,7 +36,8 @@ def of_terms(site: Site) -> Iterator[Hypothesis]:
         parts = summands(node, path)
         if within(path, skip) or not is_numeric(site, node):
             continue
-        rank = 0 if path == site.path or path[:-1] == site.path else 1  # inside of something, others say it better
+        whole = path == site.path or (path[:-1] == site.path and path[-1][0] == "elts")
+        rank = 0 if whole else 1  # inside of something, others say it better
         for part in parts:
             text = part.text
             zero, twice = times(part.node, 0.0), times(part.node, 2.0)

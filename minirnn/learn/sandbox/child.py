@@ -197,7 +197,7 @@ def one(value: Any) -> Any:
         return {"odd": "None"}
     try:
         array = np.asarray(value)
-        if array.dtype.kind == "O":
+        if array.dtype.kind == "O" and not any(v is None for v in array.flat):
             array = array.astype(complex if any(isinstance(v, complex) for v in array.flat) else float)
     except Exception:
         return {"odd": type(value).__name__}
