@@ -26,7 +26,7 @@ from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
 from minirnn.learn.where import GATES, pieces, sizes_of, where
 
 __all__ = ["GATES", "SIMPLE_MISTAKES", "Case", "Diagnosis", "all_zero", "diagnose", "wrong_numbers"]
-SECONDS, PAIR_SECONDS = 0.3, 0.1
+SECONDS, PAIR_SECONDS = 0.28, 0.12
 """Seconds of the processor for all single hypotheses, and for the search for two changes."""
 EXPLAINED = 0.8
 """A guess is told only if it explains so much of the difference."""

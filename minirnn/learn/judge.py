@@ -174,9 +174,8 @@ def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
     if not np.isfinite(value).all():
         index = tuple(int(k) for k in np.argwhere(~np.isfinite(np.atleast_1d(value)))[0])
         where = f"{name}[{', '.join(map(str, index))}]" if value.ndim else name
-        return f"{where} is {np.atleast_1d(value)[index]}" + (
-            ": was it never written?" if np.isnan(value).any() else ""
-        )
+        cause = ": was it never written, or is it a root of something negative?" if np.isnan(value).any() else ""
+        return f"{where} is {np.atleast_1d(value)[index]}{cause}"
     return ""
 
 

@@ -80,6 +80,7 @@ def rearrangements(exercise: Exercise, name: str, pairs: Pairs) -> Iterator[str]
     for scale, text in scales(axes(exercise.outputs[name])):
         if always(lambda w, c, f=scale: w * f(c)):
             yield text
+    yield from same(ratio(*pair[:2]) for pair in pairs)
     yield from same(sum_reasons(exercise, name, *pair) for pair in pairs)
 
 
@@ -122,6 +123,16 @@ def scales(letters: Sequence[str]) -> Iterator[tuple[Callable[[Case], float], st
     yield lambda c: 1.0 / (size(c, 0, 3) * size(c, 1, 3)), "it is divided by the number of steps and the batch size"
 
 
+def ratio(want: np.ndarray, got: np.ndarray) -> list[str]:
+    """That an output is everywhere the same multiple of what is expected."""
+    if want.shape != got.shape or want.size < 2 or not np.abs(want).max() > 0:
+        return []
+    factor = float(np.vdot(got, want) / np.vdot(want, want))
+    if not np.isfinite(factor) or not equal(factor * want, got) or abs(factor) < 1e-12:
+        return []
+    return [f"it is {number(factor)} times what is expected"]
+
+
 def block_reasons(exercise: Exercise, name: str, want: np.ndarray, got: np.ndarray, case: Case) -> list[str]:
     """Blocks of gates, or of the rows of x and h, that stand at other places, or differ by a number."""
     if want.shape != got.shape:
@@ -155,6 +166,7 @@ def block_reasons(exercise: Exercise, name: str, want: np.ndarray, got: np.ndarr
             and (equal(here.T.ravel().reshape(here.shape), mine) or reshaped(here, mine, gate_axis, len(names)))
         ):
             text = "the numbers are reshaped where they must be transposed"
+        text = text or next(iter(ratio(here, mine)), "")
         if not text:
             return found
         moved = True

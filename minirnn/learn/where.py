@@ -85,12 +85,13 @@ def where(wrong: np.ndarray, letters: str, parts: Sequence[Sequence[Piece]] = ()
 def span(indices: np.ndarray, size: int, axis: str) -> str:
     """Some of the indices of an axis in words."""
     first, last = int(indices[0]), int(indices[-1])
+    several = "indices" if axis == "index" else f"{axis}s"
     if len(indices) == 1:
         end = " (the last)" if first == size - 1 else " (the first)" if first == 0 else ""
         return f"{axis} {first}{end}"
     if len(indices) == last - first + 1:
-        return f"all {axis}s from {first} on" if last == size - 1 else f"the {axis}s {first} to {last}"
+        return f"all {several} from {first} on" if last == size - 1 else f"the {several} {first} to {last}"
     left = sorted(set(range(size)) - {int(k) for k in indices})
     if len(left) <= 2:
-        return f"all {axis}s but {' and '.join(map(str, left))}"
-    return f"{len(indices)} of {size} {axis}s"
+        return f"all {several} but {' and '.join(map(str, left))}"
+    return f"{len(indices)} of {size} {several}"

@@ -59,7 +59,8 @@ def of_powers(site: Site) -> Iterator[Hypothesis]:
             text, base, power = ast.unparse(node), ast.unparse(node.left), ast.unparse(node.right)
             yield site.change(path, node.left, f"the power {power} of {base} is missing", "the power is missing", 0)
             says = f"{base} * {power} stands where the power {text} belongs"
-            yield site.change(path, ast.BinOp(node.left, ast.Mult(), node.right), says, "a power", 1)
+            product = ast.BinOp(node.left, ast.Mult(), node.right)
+            yield site.change(path, product, says, "a power", 1, f"a product with {power} stands where a power belongs")
             for shift, code in (("-1", "b ** (p - 1)"), ("+1", "b ** (p + 1)")):
                 new = formed(code, b=node.left, p=node.right)
                 says = f"{text}: the power is counted from another start, by {shift}"
@@ -98,6 +99,9 @@ def of_functions(site: Site) -> Iterator[Hypothesis]:
                 new = formed(f"list(a)[{end}]", a=node.args[0])
                 says = f"only the {which} of the terms counts, not their sum: {text}"
                 yield site.change(path, new, says, "the sum of all", 1)
+        if name == "np.sum" and len(node.args) == 1:
+            says = f"the length, a root of squares, stands where the sum belongs: {text}"
+            yield site.change(path, formed("np.sqrt(np.sum(a ** 2))", a=node.args[0]), says, "the sum", 1)
         if name in TWINS:
             func = expression(TWINS[name])
             says = f"{TWINS[name].removeprefix('np.')} stands where {name.removeprefix('np.')} belongs: {text}"
@@ -174,6 +178,7 @@ def of_sums(site: Site, node: ast.Call, path: Path) -> Iterator[Hypothesis]:
         (f"a.take(0, {axis})", f"only the first sample counts, not the sum over all: {text}"),
         (f"a.take(-1, {axis})", f"only the last sample counts, not the sum over all: {text}"),
         ("a", f"the sum is missing: {text}"),
+        (f"np.ones_like(a).sum({axis})", f"ones are added up, not the numbers: {text}"),
         (f"a.max({axis})", f"the maximum stands where the sum belongs: {text}"),
         (f"np.repeat(a.sum(-1, keepdims=True).sum(0)[None], a.shape[-1]) + 0 * a.sum({axis})",
          f"the sum is taken over both axes: {text}"),
@@ -192,6 +197,10 @@ def of_divisions(site: Site) -> Iterator[Hypothesis]:
         yield site.change(path, turned, f"the quotient is turned over: {text}", "turned over", 1)
         whole = ast.BinOp(node.left, ast.FloorDiv(), node.right)
         yield site.change(path, whole, f"// cuts off the fraction; / divides: {text}", "/ and not //", 1)
+        for small in (1e-6, 1e-8, 1e-12, 1e-7, 1e-5, 1e-10, 1e-9, 1e-3):
+            new = ast.BinOp(node.left, ast.Div(), ast.BinOp(node.right, ast.Add(), ast.Constant(small)))
+            says = f"{small:g} is added to what it is divided by, {ast.unparse(node.right)}"
+            yield site.change(path, new, says, "nothing is added", 2)
         product = factors(node.right, (*path, ("right", -1)))
         if len(product) == 2:
             new = formed("a / b * c", a=node.left, b=product[0].node, c=product[1].node)

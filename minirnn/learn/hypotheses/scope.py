@@ -20,6 +20,10 @@ def pool(site: Site) -> dict[str, Any]:
         if isinstance(value, np.ndarray | float | int | np.number) and not isinstance(value, bool):
             if not (np.ndim(value) and np.isnan(value).any()):  # the outputs of a CUDA kernel hold nothing yet
                 found[name] = value
+    if not site.step.loops:  # before and after a loop over the steps of an array its ends are at hand
+        for name, value in list(found.items()):
+            if np.ndim(value) == 3:
+                found |= {f"{name}[0]": value[0], f"{name}[-1]": value[-1]}
     for t in site.step.loops:
         if isinstance(site.env.get(t), int):
             for name, value in list(found.items()):

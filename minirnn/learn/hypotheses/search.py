@@ -28,7 +28,7 @@ NEAR: tuple[Maker, ...] = (
 )  # fmt: skip
 FAR: tuple[Maker, ...] = (
     terms.of_inner_terms, names.of_lines, operations.of_counters, loops.of_places, loops.of_starts, terms.of_inner_factors,
-    operations.of_constants, names.of_wholes,
+    operations.of_constants, names.of_wholes, terms.of_moved_terms,
 )  # fmt: skip
 FARTHEST: tuple[Maker, ...] = (terms.of_extra_terms, terms.of_extra_factors, operations.of_infinite_precision)
 """What people do often, what they do sometimes, and what explains some of the rest."""
@@ -180,7 +180,9 @@ class Search:
         if not len(pairs):
             return None
         ranks = np.array([t.hypothesis.rank for t in self.tried])
-        likely = ranks[pairs].sum(1) + 100 * ~self.added_up(pairs)
+        numbers = np.array([t.hypothesis.number for t in self.tried])
+        apart = numbers[pairs[:, 0]] != numbers[pairs[:, 1]]
+        likely = ranks[pairs].sum(1) + 0.5 * apart + 100 * ~self.added_up(pairs)
         for a, b in pairs[np.argsort(likely, kind="stable")]:
             if time.thread_time() > end:
                 return None

@@ -25,6 +25,7 @@ WRONG = {
         "(1 - y * y) ** 2": ("the slope {right} is multiplied twice", 1),
         "1 - np.arctanh(y) ** 2": ("the slope {right} takes the output of tanh, not its argument", 1),
         "np.tanh(y)": ("tanh of {y} is taken, not its slope {right}", 2),
+        "np.sqrt(1 - y * y)": ("a root is taken of the slope {right}", 1),
         "1 - y * y * y": ("the slope {right} has a wrong power", 2),
     },
     "sigmoid": {

@@ -173,16 +173,13 @@ def top_terms(site: Site) -> list[Part]:
 
 
 def of_extra_terms(site: Site) -> Iterator[Hypothesis]:
-    """A term too many: a value of the same shape, a term of another line, or one like those that are there."""
+    """A term too many: a value of the same shape, or one like those that are there."""
     if not site.step.target or isinstance(site.step.tree, ast.For):
         return
     own = {part.text for part in top_terms(site)}
     shape = np.shape(site.evaluate(ast.unparse(site.value)))
     around = pool(site)
     extra = dict.fromkeys((name for name, value in around.items() if np.ndim(value)), 3)
-    for step in site.program.every.values():
-        if step.number != site.step.number and isinstance(step.tree, ast.Assign | ast.AugAssign):
-            extra |= {part.text: 3 for part in summands(step.tree.value, ())}
     for part in top_terms(site):
         product = factors(part.node, ())
         if 2 <= len(product) <= 3 and not any(f.inverse for f in product):
@@ -193,10 +190,25 @@ def of_extra_terms(site: Site) -> Iterator[Hypothesis]:
                         extra.setdefault(" * ".join(rest).format(name), 4)
     for text, rank in extra.items():
         if text not in own and np.shape(site.evaluate(text)) == shape and shape:
-            new = formed(f"old + {text}", old=site.value)
-            yield site.change(
-                site.path, new, f"the term {text} is added, which does not belong there", f"no {text}", rank
-            )
+            yield added(site, text, rank)
+
+
+def of_moved_terms(site: Site) -> Iterator[Hypothesis]:
+    """A term too many that belongs to another line."""
+    if not site.step.target or isinstance(site.step.tree, ast.For):
+        return
+    own = {part.text for part in top_terms(site)}
+    shape = np.shape(site.evaluate(ast.unparse(site.value)))
+    texts = [part.text for step in site.program.every.values() if step.number != site.step.number
+             and isinstance(step.tree, ast.Assign | ast.AugAssign) for part in summands(step.tree.value, ())]  # fmt: skip
+    for text in dict.fromkeys(texts):
+        if text not in own and shape and np.shape(site.evaluate(text)) == shape:
+            yield added(site, text, 2)
+
+
+def added(site: Site, text: str, rank: int) -> Hypothesis:
+    new = formed(f"old + {text}", old=site.value)
+    return site.change(site.path, new, f"the term {text} is added, which does not belong there", f"no {text}", rank)
 
 
 def of_inner_factors(site: Site) -> Iterator[Hypothesis]:
