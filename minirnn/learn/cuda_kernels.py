@@ -9,9 +9,10 @@ import numpy as np
 
 from minirnn.learn.calls import value_of
 from minirnn.learn.catalog.cuda import CudaExercise
-from minirnn.learn.exercise import Sizes
 from minirnn.learn.diagnose_cuda import KernelCase
+from minirnn.learn.exercise import Sizes
 from minirnn.learn.judge import Failed, Part, compare, outputs_of, worst
+from minirnn.learn.rearranged import Case
 from minirnn.learn.sandbox.parent import Child
 
 ORDERS = (0, 1, 2)
@@ -34,7 +35,7 @@ def kernel_parts(
     exercise: CudaExercise,
     child: Child,
     which: Sequence[tuple[Sequence[int], Sizes]],
-    cases: list[KernelCase],
+    cases: list[Case],
     simulated: bool = True,
 ) -> list[Part]:
     """Run the CUDA kernel on the cases `which`, each in several orders of its threads; accesses are counted once.
@@ -67,7 +68,7 @@ def unwritten(value: Any) -> bool:
 
 
 def outputs_primed(exercise: CudaExercise, child: Child, message: dict[str, Any]) -> dict[str, Any]:
-    """What comes out if the outputs hold ones before the launch: shows what is never written, and what is added to it."""
+    """What comes out if the outputs hold ones before the launch: it shows what is never written, and what is added."""
     arguments = {name: np.ones_like(value) if name in exercise.outputs else value
                  for name, value in message["arguments"].items()}  # fmt: skip
     reply = child.call({**message, "arguments": arguments, "counted": False})

@@ -12,7 +12,7 @@ from minirnn.learn.diagnose import Diagnosis, from_the_tree
 from minirnn.learn.exercise import Exercise
 from minirnn.learn.hypotheses import kernels
 from minirnn.learn.judge import SINGLE, equal
-from minirnn.learn.rearranged import Case, other_order, rearrangements
+from minirnn.learn.rearranged import Case, other_order
 from minirnn.learn.where import axes, where
 
 MORE = (kernels.of_indices, kernels.of_tiles, kernels.of_partial_sums)
@@ -35,9 +35,9 @@ class KernelCase(Case):
     block: tuple[int, ...] = (1,)
 
 
-def diagnose_kernel(exercise: Exercise, cases: Sequence[KernelCase]) -> Diagnosis | None:
-    """The mistake that gives exactly the numbers of all `cases`, or which numbers are wrong; None if nothing is."""
-    cases = [case for case in cases if case.wrong]
+def diagnose_kernel(exercise: Exercise, results: Sequence[Case]) -> Diagnosis | None:
+    """The mistake that gives exactly the numbers of all results, or which numbers are wrong; None if nothing is."""
+    cases = [case for case in results if case.wrong and isinstance(case, KernelCase)]
     if not cases:
         return None
     if order := other_order(cases):
@@ -98,11 +98,11 @@ def unwritten(written: np.ndarray, case: KernelCase, letters: str) -> str:
     first[tuple(slice(0, n) for n in case.block[: written.ndim][::-1])] = True
     block = " x ".join(map(str, case.block))
     if np.array_equal(written, first) and written.size > first.sum():
-        return f"only the first {first.sum()} elements are written, those of block 0 ({block} threads): the index lacks blockIdx"
-    size = case.block[0]
-    one = np.zeros(written.shape, bool)
-    one[: len(np.atleast_1d(written).ravel()[: case.grid[0]])] = True
-    if written.ndim == 1 and np.array_equal(written, np.arange(written.size) < case.grid[0]) and case.grid[0] < size:
+        return (
+            f"only the first {first.sum()} elements are written, those of block 0 ({block} threads): the index lacks"
+            " blockIdx"
+        )
+    if written.ndim == 1 and np.array_equal(written, np.arange(written.size) < case.grid[0]):
         return f"only {case.grid[0]} elements are written, one a block: the index lacks threadIdx"
     missing = np.flatnonzero(~written)
     if written.ndim == 1 and len(missing) == 1 and missing[0] == written.size - 1:

@@ -183,7 +183,7 @@ def gate_order(want: np.ndarray, got: np.ndarray, axis: int, names: Sequence[str
 
 
 def reshaped(want: np.ndarray, got: np.ndarray, axis: int, count: int) -> bool:
-    """Whether `got` has the numbers of `want` with gates in some order in the order of a transpose that was forgotten."""
+    """Whether `got` holds the numbers of `want`, its gates in some order, as if a transpose was forgotten."""
     return any(
         equal(reordered(want, order, axis).T.ravel().reshape(want.shape), got)
         for order in itertools.permutations(range(count))

@@ -17,7 +17,6 @@ from minirnn.learn.judge import Part
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.wrong_backward import Spoiled, spoiled
 
-
 RIGHTS = 3
 """Right backward passes in a round, among the wrong ones."""
 ROUNDS = 3

@@ -201,8 +201,8 @@ def test_graded_work_is_told_the_place_and_not_the_line(tmp_path):
 
 FORMS = {
     "a generator": "yield from (da @ W.T, da @ R.T, x.T @ da, h_prev.T @ da, da.sum(0))",
-    "a named tuple in another order": "return namedtuple('G', 'db dx dh_prev dW dR')(da.sum(0), da @ W.T, da @ R.T, x.T @ da,"
-    " h_prev.T @ da)",
+    "a named tuple in another order": "return namedtuple('G', 'db dx dh_prev dW dR')(da.sum(0), da @ W.T, da @ R.T,"
+    " x.T @ da, h_prev.T @ da)",
     "a dataclass": "return make_dataclass('G', ['dx', 'dh_prev', 'dW', 'dR', 'db'])(da @ W.T, da @ R.T, x.T @ da,"
     " h_prev.T @ da, da.sum(0))",
     "a dict by order": "return dict(enumerate((da @ W.T, da @ R.T, x.T @ da, h_prev.T @ da, da.sum(0))))",

@@ -63,8 +63,8 @@ def wrong_cells(rng: np.random.Generator, s: Sizes) -> Inputs:
     return cell(rng, s, peephole=False)
 
 
-KINDS = ("right", "missing", "doubled", "sign", "factor", "square", "complement", "step", "batch", "layout", "transposed",
-         "small")  # fmt: skip
+KINDS = ("right", "missing", "doubled", "sign", "factor", "square", "complement", "step", "batch", "layout",
+         "transposed", "small")  # fmt: skip
 """What the points are for: that a right backward pass is accepted, and every mistake of a kind rejected."""
 
 EXERCISES = (

@@ -175,7 +175,7 @@ def at(tree: ast.AST, path: Path) -> ast.AST:
 
 
 def compiled(program: Program, hypotheses: tuple[Hypothesis, ...]) -> dict[int, CodeType | None] | None:
-    """The code of the statements that some hypotheses change together; None if one changes inside of another's place."""
+    """The code of the statements that some hypotheses change together; None if two change the same place."""
     trees: dict[int, ast.stmt] = {}
     changed: dict[int, CodeType | None] = {}
     places: list[tuple[int, Path]] = []

@@ -1,4 +1,4 @@
-"""Rows, columns and axes: blocks in another order, a reshape for a transpose, a reversal left out, outputs exchanged."""
+"""Rows, columns and axes: blocks in another order, a reshape for a transpose, a reversal left out."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def of_orders(site: Site) -> Iterator[Hypothesis]:
     if isinstance(tree, ast.Assign) and isinstance(tree.targets[0], ast.Tuple) and isinstance(tree.value, ast.Call):
         elements = tree.targets[0].elts
         for order in list(itertools.permutations(range(len(elements))))[1:] if len(elements) <= MOST else ():
-            new = ast.Tuple([elements[k] for k in order], ast.Store())
-            taken, names = ", ".join(ast.unparse(elements[k]) for k in order), ast.unparse(tree.targets[0])
-            says = f"the parts are taken as {taken}; they are {names}"
-            yield site.change((("targets", 0),), new, says, f"not {taken}", 2)
+            target = ast.Tuple([elements[k] for k in order], ast.Store())
+            came, right = ", ".join(ast.unparse(elements[k]) for k in order), ast.unparse(tree.targets[0])
+            says = f"the parts are taken as {came}; they are {right}"
+            yield site.change((("targets", 0),), target, says, f"not {came}", 2)
 
 
 def of_cuts(site: Site) -> Iterator[Hypothesis]:

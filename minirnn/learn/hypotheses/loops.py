@@ -146,7 +146,8 @@ def of_places(site: Site) -> Iterator[Hypothesis]:
             t, base = ast.unparse(target.slice), ast.unparse(target.value)
             for code, says in ((f"{t} - 1", f"{base} is stored one step too early, at {t} - 1"),
                                (f"({t} + 1) % len({base})", f"{base} is stored one step too late"),
-                               (f"len({base}) - 1 - {t}", f"{base} comes out in the reversed order of time")):  # fmt: skip
+                               (f"len({base}) - 1 - {t}",
+                                f"{base} comes out in the reversed order of time")):  # fmt: skip
                 inner = (("targets", 0), *((("elts", k),) if len(targets) > 1 else ()), ("slice", -1))
                 yield Hypothesis((Edit(site.step.number, inner, expression(code)),), base, says, f"at {t}", 1)
 

@@ -62,7 +62,7 @@ def elements(site: Site, atom: Part) -> Iterator[Hypothesis]:
             yield instead(site, atom, after, 3, f"({after} if {t} + 1 < len({base}) else np.zeros_like({base}[0]))")
     if isinstance(index, ast.Name):
         for other, value in site.env.items():
-            if isinstance(value, int) and not isinstance(value, bool) and other != index.id and other not in "BTIH":
+            if isinstance(value, int) and not isinstance(value, bool) and other != index.id and other.islower():
                 says = f"{base}[{other}] stands where {atom.text} belongs"
                 yield site.change(atom.path, expression(f"{base}[{other}]"), says, f"not {base}[{other}]", 1)
     if isinstance(index, ast.Constant) and index.value in (0, 1):
@@ -104,7 +104,7 @@ def of_wholes(site: Site) -> Iterator[Hypothesis]:
 
 
 def of_arguments(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
-    """An argument that was changed before it was used: a function applied again, normalized, reversed, counted otherwise."""
+    """An argument that was changed before it was used: a function applied again, its length, its order, its count."""
     program = all_sites[0].program
     uses: dict[str, list[tuple[Site, Part]]] = {}
     for site in all_sites:
@@ -129,8 +129,10 @@ def changed_forms(value: Any) -> list[tuple[str, str]]:
         ]
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
         return []
-    forms = [("np.tanh(a)", "tanh is applied again to {0}"), ("1 / (1 + np.exp(-a))", "the sigmoid is applied again to {0}"),
-             ("a / np.linalg.norm(a)", "{0} is divided by its length before it is used"), ("-a", "the sign of {0} is wrong"),
+    forms = [("np.tanh(a)", "tanh is applied again to {0}"),
+             ("1 / (1 + np.exp(-a))", "the sigmoid is applied again to {0}"),
+             ("a / np.linalg.norm(a)", "{0} is divided by its length before it is used"),
+             ("-a", "the sign of {0} is wrong"),
              ("a[::-1]", "{0} is reversed along its first axis before it is used")]  # fmt: skip
     if np.abs(value).max(initial=0) < 1:
         forms.append(("np.arctanh(a)", "what stands for {0} is the argument of tanh, not its output"))

@@ -198,18 +198,18 @@ def of_divisions(site: Site) -> Iterator[Hypothesis]:
         whole = ast.BinOp(node.left, ast.FloorDiv(), node.right)
         yield site.change(path, whole, f"// cuts off the fraction; / divides: {text}", "/ and not //", 1)
         for small in (1e-6, 1e-8, 1e-12, 1e-7, 1e-5, 1e-10, 1e-9, 1e-3):
-            new = ast.BinOp(node.left, ast.Div(), ast.BinOp(node.right, ast.Add(), ast.Constant(small)))
+            more = ast.BinOp(node.left, ast.Div(), ast.BinOp(node.right, ast.Add(), ast.Constant(small)))
             says = f"{small:g} is added to what it is divided by, {ast.unparse(node.right)}"
-            yield site.change(path, new, says, "nothing is added", 2)
+            yield site.change(path, more, says, "nothing is added", 2)
         product = factors(node.right, (*path, ("right", -1)))
         if len(product) == 2:
             new = formed("a / b * c", a=node.left, b=product[0].node, c=product[1].node)
             says = f"the bracket around {ast.unparse(node.right)} is missing: {product[1].text} multiplies, in {text}"
             yield site.change(path, new, says, "this divides as a whole", 0)
             for kept, lost in (product, product[::-1]):
-                new = ast.BinOp(node.left, ast.Div(), kept.node)
+                less = ast.BinOp(node.left, ast.Div(), kept.node)
                 says = f"{lost.text} is missing in what {text} is divided by"
-                yield site.change(path, new, says, f"{lost.text} is missing", 1)
+                yield site.change(path, less, says, f"{lost.text} is missing", 1)
         yield site.change(path, node.left, f"it is not divided by {ast.unparse(node.right)}: {text}", "not divided", 0)
 
 

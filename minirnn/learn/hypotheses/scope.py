@@ -17,9 +17,9 @@ def pool(site: Site) -> dict[str, Any]:
     known = {*site.program.parameters} | {name for s in site.program.every.values() for name in s.target.split(", ")}
     for name in sorted(known & set(site.env), key=list(site.env).index):
         value = site.env[name]
-        if isinstance(value, np.ndarray | float | int | np.number) and not isinstance(value, bool):
-            if not (np.ndim(value) and np.isnan(value).any()):  # the outputs of a CUDA kernel hold nothing yet
-                found[name] = value
+        is_number = isinstance(value, np.ndarray | float | int | np.number) and not isinstance(value, bool)
+        if is_number and not np.isnan(value).any():  # the outputs of a CUDA kernel hold nothing yet
+            found[name] = value
     if not site.step.loops:  # before and after a loop over the steps of an array its ends are at hand
         for name, value in list(found.items()):
             if np.ndim(value) == 3:

@@ -27,8 +27,8 @@ NEAR: tuple[Maker, ...] = (
     operations.of_divisions, layout.of_orders, layout.of_cuts, layout.of_axes, names.of_names,
 )  # fmt: skip
 FAR: tuple[Maker, ...] = (
-    terms.of_inner_terms, names.of_lines, operations.of_counters, loops.of_places, loops.of_starts, terms.of_inner_factors,
-    operations.of_constants, names.of_wholes, terms.of_moved_terms,
+    terms.of_inner_terms, names.of_lines, operations.of_counters, loops.of_places, loops.of_starts,
+    terms.of_inner_factors, operations.of_constants, names.of_wholes, terms.of_moved_terms,
 )  # fmt: skip
 FARTHEST: tuple[Maker, ...] = (terms.of_extra_terms, terms.of_extra_factors, operations.of_infinite_precision)
 """What people do often, what they do sometimes, and what explains some of the rest."""

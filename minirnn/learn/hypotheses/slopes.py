@@ -41,7 +41,7 @@ WRONG = {
         "(y * (1 - y)) ** 2": ("the slope {right} is multiplied twice", 1),
         "1 / (y * (1 - y))": ("it is divided by the slope {right}, but should be multiplied", 1),
         SIGMOID: ("the sigmoid of {y} is taken, not its slope {right}", 2),
-        "1 - y + 0 * y * y - y * y + y": ("the slope of tanh, 1 - {y} * {y}, stands for that of the sigmoid, {right}", 0),
+        "1 - y * y": ("the slope of tanh, 1 - {y} * {y}, stands for that of the sigmoid, {right}", 0),
     },
 }  # fmt: skip
 

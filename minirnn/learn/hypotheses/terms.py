@@ -136,7 +136,7 @@ def complements(site: Site, part: Part) -> Iterator[Hypothesis]:
             yield site.change(part.path, node.right, says, "1 minus the gate", 0)
     elif isinstance(node, ast.Name | ast.Subscript):
         value = site.evaluate(text)
-        if isinstance(value, np.ndarray) and value.size and 0 <= value.min() and value.max() <= 1:
+        if isinstance(value, np.ndarray) and value.size and value.min() >= 0 and value.max() <= 1:
             says = f"1 - {text} stands where {text} belongs: the gate and 1 minus it are exchanged"
             yield site.change(part.path, formed("1 - g", g=node), says, "the gate itself", 0)
 
@@ -199,8 +199,9 @@ def of_moved_terms(site: Site) -> Iterator[Hypothesis]:
         return
     own = {part.text for part in top_terms(site)}
     shape = np.shape(site.evaluate(ast.unparse(site.value)))
-    texts = [part.text for step in site.program.every.values() if step.number != site.step.number
-             and isinstance(step.tree, ast.Assign | ast.AugAssign) for part in summands(step.tree.value, ())]  # fmt: skip
+    others = [step.tree.value for step in site.program.every.values()
+              if step.number != site.step.number and isinstance(step.tree, ast.Assign | ast.AugAssign)]  # fmt: skip
+    texts = [part.text for value in others for part in summands(value, ())]
     for text in dict.fromkeys(texts):
         if text not in own and shape and np.shape(site.evaluate(text)) == shape:
             yield added(site, text, 2)
@@ -233,7 +234,7 @@ def of_inner_terms(site: Site) -> Iterator[Hypothesis]:
         product = factors(node, path)
         for part in product:
             terms = sum_behind(site, part.node)
-            for k, term in enumerate(terms):
+            for term in terms:
                 rest = formed(f"part - ({term})", part=part.node)
                 says = f"the part {term} of {part.text} is missing here"
                 yield site.change(part.path, rest, says, says, 2)
@@ -241,8 +242,8 @@ def of_inner_terms(site: Site) -> Iterator[Hypothesis]:
                     left = " * ".join(f"({p.text})" for p in kept)
                     lost = " * ".join(bracketed(p.node) for p in product if p is not part and p not in kept)
                     whole = f"({term}) * {left}" if left else f"({term})"
-                    new = formed(f"({ast.unparse(rest)}) * {' * '.join(f'({p.text})' for p in product if p is not part)}"
-                                 f" + {whole}")  # fmt: skip
+                    others = " * ".join(f"({p.text})" for p in product if p is not part)
+                    new = formed(f"({ast.unparse(rest)}) * {others} + {whole}")
                     says = f"only a part of {part.text} is multiplied by {lost}: {term} is not"
                     yield site.change(path, new, says, f"{lost} must multiply {term}, too", 2)
 

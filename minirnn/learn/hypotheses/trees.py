@@ -73,9 +73,11 @@ def atoms(value: ast.expr, path: Path) -> Iterator[Part]:
                 yield from walk(node.func.value, (*way, ("func", -1), ("value", -1)))
             for k, argument in enumerate(node.args):
                 yield from walk(argument, (*way, ("args", k)))
-        elif isinstance(node, ast.Attribute) and is_module(node.value):
-            return
-        elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.Lambda):
+        elif (
+            isinstance(node, ast.ListComp | ast.GeneratorExp | ast.Lambda)
+            or isinstance(node, ast.Attribute)
+            and is_module(node.value)
+        ):  # they have names of their own
             return
         else:
             for name, child in ast.iter_fields(node):

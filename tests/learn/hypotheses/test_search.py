@@ -1,4 +1,4 @@
-"""Hypotheses about a formula's tree: what is made of a formula nobody has written yet, and that nothing is claimed in vain.
+"""Hypotheses about a formula's tree: of one nobody has written yet, too; and nothing is claimed in vain.
 
 Tests `minirnn/learn/hypotheses/search.py`, and with it `program.py`, `edits.py`, `trees.py`, `scope.py`, `terms.py`,
 `slopes.py`, `names.py`, `loops.py`, `layout.py`, `operations.py` and `kernels.py` beside it.

@@ -239,8 +239,8 @@ def adam_step(parameter, gradient, m, v, step, lr, beta1, beta2, eps):
 
 RIGHT[
     "ex17"
-] = """extern "C" __global__ void blend_gradient(int N, const float *dh, const float *h_prev, const float *u, const float *c,
-                                          float *dh_prev, float *du, float *dc) {
+] = """extern "C" __global__ void blend_gradient(int N, const float *dh, const float *h_prev, const float *u,
+                                          const float *c, float *dh_prev, float *du, float *dc) {
     int i = threadIdx.x + blockDim.x * blockIdx.x;
     if (i < N) {
         float g = dh[i];

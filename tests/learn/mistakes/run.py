@@ -21,7 +21,6 @@ from tests.learn.answers import checked
 from tests.learn.mistakes import cells, cuda, sequences
 from tests.learn.mistakes.right import RIGHT
 
-
 PYTHON = [*cells.MISTAKES, *sequences.MISTAKES]
 
 
