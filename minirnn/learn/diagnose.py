@@ -2,8 +2,8 @@
 
 The cheapest explanation is tried first: outputs in another order, a mistake of the catalog, one changed term, one of
 the hypotheses about the formula's tree, an output that is rearranged or scaled, one change an output, two changes.
-A cause is named only if it gives all the numbers of all the cases exactly. Otherwise what is said is where it goes wrong
-(`check.first_wrong_stage`) and, marked as a guess, a term that explains most of the difference.
+A cause is named only if it gives all the numbers of all the cases exactly. Otherwise what is said is where it goes
+wrong (`check.first_wrong_stage`) and, marked as a guess, a term that explains most of the difference.
 """
 
 from __future__ import annotations

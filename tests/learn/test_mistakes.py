@@ -1,7 +1,8 @@
 """Mistakes that people make are named: the term, the factor, the order, the step; none passes, none is called another.
 
-Tests `minirnn/learn/diagnose.py`, `minirnn/learn/diagnose_cuda.py`, `minirnn/learn/rearranged.py` and all of
-`minirnn/learn/hypotheses/` on the collection in `tests/learn/mistakes/`.
+Tests `minirnn/learn/diagnose.py`, `minirnn/learn/diagnose_cuda.py`, `minirnn/learn/rearranged.py`,
+`minirnn/learn/hypotheses/search.py` and `minirnn/learn/hypotheses/kernels.py` on the collection in
+`tests/learn/mistakes/`.
 """
 
 from __future__ import annotations

@@ -73,13 +73,7 @@ def atoms(value: ast.expr, path: Path) -> Iterator[Part]:
                 yield from walk(node.func.value, (*way, ("func", -1), ("value", -1)))
             for k, argument in enumerate(node.args):
                 yield from walk(argument, (*way, ("args", k)))
-        elif (
-            isinstance(node, ast.ListComp | ast.GeneratorExp | ast.Lambda)
-            or isinstance(node, ast.Attribute)
-            and is_module(node.value)
-        ):  # they have names of their own
-            return
-        else:
+        elif not is_closed(node):
             for name, child in ast.iter_fields(node):
                 if isinstance(child, ast.AST):
                     yield from walk(child, (*way, (name, -1)))
@@ -89,6 +83,12 @@ def atoms(value: ast.expr, path: Path) -> Iterator[Part]:
                             yield from walk(item, (*way, (name, k)))
 
     yield from walk(value, path)
+
+
+def is_closed(node: ast.AST) -> bool:
+    """Whether nothing in a node can stand elsewhere: what has names of its own, and ``np.pi``."""
+    own_names = isinstance(node, ast.ListComp | ast.GeneratorExp | ast.Lambda)
+    return own_names or (isinstance(node, ast.Attribute) and is_module(node.value))
 
 
 def is_module(node: ast.AST) -> bool:

@@ -1,7 +1,10 @@
 """Hypotheses about a formula's tree: of one nobody has written yet, too; and nothing is claimed in vain.
 
-Tests `minirnn/learn/hypotheses/search.py`, and with it `program.py`, `edits.py`, `trees.py`, `scope.py`, `terms.py`,
-`slopes.py`, `names.py`, `loops.py`, `layout.py`, `operations.py` and `kernels.py` beside it.
+Tests `minirnn/learn/hypotheses/search.py`, `minirnn/learn/hypotheses/program.py`,
+`minirnn/learn/hypotheses/edits.py`, `minirnn/learn/hypotheses/trees.py`, `minirnn/learn/hypotheses/scope.py`,
+`minirnn/learn/hypotheses/terms.py`, `minirnn/learn/hypotheses/slopes.py`, `minirnn/learn/hypotheses/names.py`,
+`minirnn/learn/hypotheses/loops.py`, `minirnn/learn/hypotheses/layout.py`, `minirnn/learn/hypotheses/operations.py`
+and `minirnn/learn/hypotheses/kernels.py`.
 """
 
 from __future__ import annotations

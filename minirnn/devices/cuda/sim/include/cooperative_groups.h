@@ -9,9 +9,7 @@ namespace cooperative_groups {
 class thread_block {
   public:
     static void sync(CUSIM_HERE) { cusim_syncthreads(file, line); }
-    static unsigned thread_rank() {
-        return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-    }
+    static unsigned thread_rank() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
     static unsigned size() { return blockDim.x * blockDim.y * blockDim.z; }
     static unsigned num_threads() { return size(); }
     static dim3 group_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
