@@ -5,7 +5,6 @@ The same code serves `minirnn check`, plain pytest and `minirnn grade`; grading 
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import time
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from minirnn.learn.diagnose import Case, Diagnosis, diagnose, wrong_numbers
 from minirnn.learn.diagnose_cuda import diagnose_kernel
 from minirnn.learn.exercise import HIDDEN, PUBLIC, PUBLIC_CASES, Exercise, Sizes
 from minirnn.learn.judge import Failed, Part, compare, rows, worst
+from minirnn.learn.own_names import place_of
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.testers import tester_parts
 
@@ -171,9 +171,10 @@ def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) 
             *([""] if lines else []),
             *(f"  {line}" for line in (found.lines if detail == "full" else [found.brief])),
         ]
-        place = assigned(text, found.target)
-        where = f", line {place} (where you assign {found.target})" if place else ""
-        lines += ["", f"  {entry.file}{where}"]
+        place = ""
+        if found.target and exercise.kind == "python":
+            place = place_of(text, found.target, found.value, child, found.inputs)
+        lines += ["", f"  {entry.file}{place}"]
     if not result.exact and not complaints and exercise.kind == "python":
         places, stage = where_wrong(exercise, result.cases), first_wrong_stage(exercise, child)
         lines += [line for text in (places, stage) if text for line in ("", f"  {text}")]
@@ -198,20 +199,6 @@ def where_wrong(exercise: Exercise, cases: Sequence[Case]) -> str:
         if all(places) and len(set(places)) == 1:
             said.append(f"{name} is wrong in {places[0]} only")
     return "; ".join(said)
-
-
-def assigned(text: str, target: str) -> int | None:
-    """The line in which the student's code assigns `target`."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign | ast.AugAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if target in {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}:
-                return node.lineno
-    return None
 
 
 def first_wrong_stage(exercise: Exercise, child: Child) -> str:

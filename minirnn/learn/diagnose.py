@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from minirnn.learn import judge
-from minirnn.learn.exercise import Exercise
+from minirnn.learn.exercise import Exercise, Inputs
 from minirnn.learn.formula import Formula, Mutant, joined
 from minirnn.learn.hypotheses.edits import Hypothesis, marked
-from minirnn.learn.hypotheses.program import Program
+from minirnn.learn.hypotheses.program import Program, code_of
 from minirnn.learn.hypotheses.search import Maker, Search, fits
 from minirnn.learn.judge import equal, is_single
 from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
@@ -37,6 +37,7 @@ class Diagnosis:
     """What is wrong: a sentence, the text to show, the variable to look for; `exact` if it explains every number.
 
     `brief` is the sentence without the whole right-hand side of a line, for those who shall find that by themselves.
+    `value` is what the variable `target` holds with this mistake, for `inputs`.
     """
 
     sentence: str
@@ -44,6 +45,8 @@ class Diagnosis:
     target: str = ""
     exact: bool = True
     short: str = ""
+    value: Any = None
+    inputs: Inputs = field(default_factory=dict)
 
     @property
     def brief(self) -> str:
@@ -61,7 +64,7 @@ def diagnose(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
         return Diagnosis(order, ("All numbers are there, but:", "", f"    {order}"))
     found = known_mistake(exercise, cases)
     if found is None and exercise.formula is not None:
-        found = one_change(exercise.formula, cases)
+        found = one_change(exercise, exercise.formula, cases)
     return found or from_the_tree(exercise, cases) or low_precision(cases) or closest(exercise.formula, cases[0])
 
 
@@ -105,7 +108,7 @@ def matches(outputs: Mapping[str, Any], case: Case) -> bool:
 # ---- one changed term
 
 
-def one_change(formula: Formula, cases: Sequence[Case]) -> Diagnosis | None:
+def one_change(exercise: Exercise, formula: Formula, cases: Sequence[Case]) -> Diagnosis | None:
     """The single changes of the table of terms that give the answer's numbers."""
     wrong, found = cases[0].wrong, []
     for mutant in formula.mutants:
@@ -118,8 +121,22 @@ def one_change(formula: Formula, cases: Sequence[Case]) -> Diagnosis | None:
         return None
     first, others = found[0], [m.sentence() for m in found[1:]]
     text, shown = first.sentence(), list(marked_mutant(first))
-    return told([(text, shown, without(text, joined(first.line.terms)))], others, first.line.name,
-                consequences(formula, first, wrong))  # fmt: skip
+    found_one = told([(text, shown, without(text, joined(first.line.terms)))], others, first.line.name,
+                     consequences(formula, first, wrong))  # fmt: skip
+    program = Program(exercise.reference, tuple(exercise.outputs))
+    right = ast.unparse(ast.parse(first.line.text))
+    number = next((n for n, step in program.every.items() if ast.unparse(step.tree) == right), None)
+    code = {} if number is None else {number: code_of(ast.parse(first.code).body[0])}
+    return with_value(found_one, program, code, cases[0].inputs)
+
+
+def with_value(found: Diagnosis, program: Program, changed: Mapping[int, Any], inputs: Inputs) -> Diagnosis:
+    """A diagnosis with the value of its variable."""
+    try:
+        with np.errstate(all="ignore"):
+            return replace(found, value=program.variables(inputs, changed).get(found.target), inputs=inputs)
+    except Exception:  # it was run before, but a formula may be anything
+        return found
 
 
 def without(sentence: str, right: str) -> str:
@@ -222,7 +239,8 @@ def from_the_tree(exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, 
     except (OSError, TypeError, SyntaxError, AssertionError):  # a reference without a source of its own
         ones = []
     if search is not None and ones:
-        return told([shown(search.program, ones[0])], [h.sentence() for h in ones[1:]], ones[0].target, digits=digits)
+        found = told([shown(search.program, ones[0])], [h.sentence() for h in ones[1:]], ones[0].target, digits=digits)
+        return with_value(found, search.program, search.code(ones[0]) or {}, cases[0].inputs)
     wrong = [n for n in cases[0].expected if any(n in case.wrong for case in cases)]
     reasons = {name: reason(exercise, cases, name) for name in wrong}
     if all(reasons.values()):

@@ -127,6 +127,12 @@ class Program:
         env = {**self.function.__globals__, **inputs}
         return self.named(_run_all(self.steps, env, changed or {}))
 
+    def variables(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None]) -> dict[str, Any]:
+        """All variables as they are at the end of the changed program."""
+        env = {**self.function.__globals__, **inputs}
+        _run_all(self.steps, env, changed)
+        return env
+
     def named(self, value: Any) -> dict[str, Any]:
         return dict(zip(self.outputs, value if len(self.outputs) > 1 else (value,), strict=True))
 
