@@ -166,11 +166,8 @@ def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) 
         lines = complaints = [c for c in complaints if "was it never written" not in c]
     if found is not None and (found.exact or not complaints):
         result.diagnosis, result.exact = found.sentence if detail == "full" else found.brief, found.exact
-        lines = [
-            *lines,
-            *([""] if lines else []),
-            *(f"  {line}" for line in (found.lines if detail == "full" else [found.brief])),
-        ]
+        cause = found.lines if detail == "full" else [found.brief]
+        lines = [*(f"  {line}" for line in cause), *([""] if lines else []), *lines]
         place = ""
         if found.target and exercise.kind == "python":
             place = place_of(text, found.target, found.value, child, found.inputs)

@@ -280,7 +280,9 @@ def shown(program: Program, hypothesis: Hypothesis) -> tuple[str, list[str], str
     step = program.every[hypothesis.number]
     text, start, width = marked(step.tree, hypothesis.path)
     right = ast.unparse(step.value[0]) if step.value is not None else ""
-    lines = [text, " " * start + "^" * width + f" {hypothesis.mark}".rstrip(), "", sentence]
+    lines = [text, " " * start + "^" * width + f" {hypothesis.says}"]
+    if hypothesis.mark and hypothesis.mark not in hypothesis.says and not hypothesis.mark.startswith("this "):
+        lines.append(" " * start + hypothesis.mark)
     return sentence, lines, without(sentence, right)
 
 

@@ -46,7 +46,7 @@ def other_order(cases: Sequence[Case]) -> str:
 def reason(exercise: Exercise, cases: Sequence[Case], name: str) -> str:
     """Why an output is right but for its order, direction or scale; empty if no reason is found."""
     pairs = [(case.expected[name], case.got[name], case) for case in cases]
-    if not all(isinstance(v, np.ndarray) and np.size(v) for w, g, _ in pairs for v in (w, g)):
+    if not all(isinstance(v, np.ndarray) and v.size and v.dtype.kind in "biuf" for w, g, _ in pairs for v in (w, g)):
         return ""
     return next((text for text in rearrangements(exercise, name, pairs)), "")
 

@@ -34,7 +34,7 @@ class Hypothesis:
     says : str
         What is wrong, in words, about the line of `target`.
     mark : str
-        What to write under the marked part of the line.
+        What belongs there, in a few words.
     rank : int
         How far-fetched it is: the lowest of those that give the same numbers is told.
     shown : path or None

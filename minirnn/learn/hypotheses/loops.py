@@ -43,7 +43,8 @@ def of_conditions(site: Site) -> Iterator[Hypothesis]:
             says = (
                 f"at the first step the index {index} is -1, and {body} is the last step's value; {other} belongs there"
             )
-            yield site.change(path, node.body, says, f"{other} at the first step", 0)
+            kind = f"at the first step the index {index} is -1, which is the last step; the start value belongs there"
+            yield site.change(path, node.body, says, f"{other} at the first step", 0, kind)
             says = f"at the first step nothing stands in the place of {other}"
             zero = formed("a if c else 0.0 * b", a=node.body, b=node.orelse, c=node.test)
             yield site.change(path, zero, says, f"{other} at the first step", 1)
