@@ -35,7 +35,7 @@ def instead(site: Site, atom: Part, other: str, rank: int = 1, code: str = "") -
         return site.change(atom.path, new, f"{other} is returned in its place", f"not {other}", rank)
     step = step_of(other, atom.text)
     says = f"{other} stands where {atom.text} belongs" + (f": it is taken from the wrong step ({step})" if step else "")
-    return site.change(atom.path, new, says, f"{other} stands here in your numbers", rank)
+    return site.change(atom.path, new, says, "", rank)
 
 
 def step_of(taken: str, right: str) -> str:
