@@ -33,7 +33,7 @@ def instead(site: Site, atom: Part, other: str, rank: int = 1, code: str = "") -
     new = expression(code or other)
     if isinstance(site.step.tree, ast.Return) and len(atom.path) <= len(site.path) + 1:
         return site.change(atom.path, new, f"{other} is returned in its place", f"not {other}", rank)
-    step = step_of(other, atom.text)
+    step = step_of(other, atom.text) if site.step.loops or "_prev" in atom.text else ""
     says = f"{other} stands where {atom.text} belongs" + (f": it is taken from the wrong step ({step})" if step else "")
     return site.change(atom.path, new, says, "", rank)
 
