@@ -8,7 +8,7 @@ from typing import Any
 
 from minirnn.learn.diagnose import Case
 from minirnn.learn.exercise import Exercise, Inputs
-from minirnn.learn.judge import Failed, outputs_of
+from minirnn.learn.judge import Failed, brought, outputs_of
 from minirnn.learn.sandbox import given
 from minirnn.learn.sandbox.parent import Child, Reply
 
@@ -18,7 +18,8 @@ GIVEN = {given.lstm_cell_forward: ("given.py", "lstm_cell_forward")}
 def function_case(exercise: Exercise, child: Child, inputs: Inputs) -> Case:
     """Call the answer on `inputs`. Raises `Failed` if nothing comparable comes back."""
     value = value_of(child.call(*message_of(inputs)), exercise)
-    return Case(inputs, exercise.expected(inputs), outputs_of(exercise, value))
+    expected = exercise.expected(inputs)
+    return Case(inputs, expected, brought(exercise, outputs_of(exercise, value), expected))
 
 
 def message_of(inputs: Inputs, **more: Any) -> tuple[dict[str, Any], dict[str, Callable[..., Any]]]:
@@ -27,7 +28,7 @@ def message_of(inputs: Inputs, **more: Any) -> tuple[dict[str, Any], dict[str, C
     shown = {name: GIVEN[f] for name, f in functions.items() if f in GIVEN}
     served = {name: f for name, f in functions.items() if name not in shown}
     plain = {name: value for name, value in inputs.items() if name not in functions}
-    return {"arguments": plain, "callbacks": list(served), "given": shown, **more}, served
+    return {"arguments": plain, "callbacks": list(served), "given": shown, "order": list(inputs), **more}, served
 
 
 def value_of(reply: Reply, exercise: Exercise) -> dict[str, Any]:
@@ -65,7 +66,9 @@ def failure_of(error: Mapping[str, Any], exercise: Exercise) -> Failed:
         return Failed(f"this changes an input in place: make a new array instead{code}", line)
     if kind == "TypeError" and line is None and f"{exercise.function}()" in text:
         wanted = ", ".join(inspect.signature(exercise.reference).parameters)
-        return Failed(f"{text}\n  expected the arguments {wanted}: keep their names")
+        return Failed(f"{text}\n  expected the arguments {wanted}, in this order")
     if exercise.kind == "cuda" and kind.endswith("Error"):
         return Failed(text, line)
-    return Failed(f"{kind}: {text}{code}", line)
+    shapes = error.get("shapes")
+    there = f"\n  where {shapes}" if isinstance(shapes, str) and shapes and kind in ("ValueError", "IndexError") else ""
+    return Failed(f"{kind}: {text}{code}{there}", line)

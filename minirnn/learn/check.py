@@ -5,7 +5,6 @@ The same code serves `minirnn check`, plain pytest and `minirnn grade`; grading 
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import time
 from collections.abc import Sequence
@@ -17,10 +16,12 @@ from minirnn.learn.catalog.capstone import Capstone
 from minirnn.learn.catalog.cuda import CudaExercise
 from minirnn.learn.course import Course, Entry
 from minirnn.learn.cuda_kernels import kernel_loaded, kernel_parts
-from minirnn.learn.diagnose import Case, diagnose
+from minirnn.learn.diagnose import Case, Diagnosis, diagnose, wrong_numbers
+from minirnn.learn.diagnose_cuda import diagnose_kernel
 from minirnn.learn.exercise import HIDDEN, PUBLIC, PUBLIC_CASES, Exercise, Sizes
 from minirnn.learn.judge import Failed, Part, compare, rows, worst
 from minirnn.learn.models import model_parts
+from minirnn.learn.own_names import place_of
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.testers import tester_parts
 
@@ -100,7 +101,7 @@ def run(course: Course, entry: Entry, child: Child, result: Result, text: str, h
     if all(part.ok for part in result.parts):
         result.status = "passed"
     else:
-        explain(entry, child, result, text)
+        explain(entry, child, result, text, entry.graded_detail if hidden else entry.detail)
     if hidden and entry.hidden:
         right, total = hidden_cases(course, entry, child)
         result.hidden = entry.hidden if right == total else 0
@@ -127,7 +128,7 @@ def parts_of(
     if isinstance(exercise, Capstone):
         return model_parts(exercise, child, which, cases)
     if exercise.kind == "tester":
-        return worst([tester_parts(exercise, child, seed) for seed, _ in which])
+        return worst([tester_parts(exercise, child) for _ in which])
     cases += [function_case(exercise, child, exercise.case(seed, sizes)) for seed, sizes in which]
     return worst([compare(exercise, c.expected, c.got) for c in cases])
 
@@ -155,45 +156,50 @@ def same_text(a: str, b: str) -> bool:
 # ---- what is said about a failure
 
 
-def explain(entry: Entry, child: Child, result: Result, text: str) -> None:
+def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) -> None:
     """Find the cause and put the message together, as much of it as the course allows."""
     exercise, wrong = entry.exercise, [p for p in result.parts if not p.ok]
     complaints = [f"  {p.complaint}" for p in wrong if p.complaint]
-    lines: list[str] = []
-    if complaints:
-        lines += complaints
-        result.diagnosis = complaints[0].strip()
-    elif exercise.kind == "python":
-        found = diagnose(exercise, result.cases)
-        if found is not None:
-            result.diagnosis, result.exact = found.sentence, found.exact
-            lines += [f"  {line}" for line in found.lines]
-            place = assigned(text, found.target)
-            where = f", line {place} (where you assign {found.target})" if place else ""
-            lines += ["", f"  {entry.file}{where}"]
-        if found is None or not found.exact:
-            stage = first_wrong_stage(exercise, child)
-            lines += ["", f"  {stage}"] if stage else []
-            result.diagnosis = result.diagnosis or stage
-    if entry.detail == "count":
-        result.message = f"{len(wrong)} of {len(result.parts)} are wrong"
+    if detail == "yes-no":
+        result.message = "wrong"
         return
-    table = "\n".join(rows(result.parts))
-    result.message = table if entry.detail == "gradient" else "\n".join([table, "", *lines]).rstrip()
+    lines = complaints
+    result.diagnosis = complaints[0].strip() if complaints else ""
+    found = diagnosis_of(exercise, result)
+    if found is not None and found.exact:  # a number that is none has found its cause
+        lines = complaints = [c for c in complaints if "was it never written" not in c]
+    if found is not None and (found.exact or not complaints):
+        result.diagnosis, result.exact = found.sentence if detail == "full" else found.brief, found.exact
+        cause = found.lines if detail == "full" else [found.brief]
+        lines = [*(f"  {line}" for line in cause), *([""] if lines else []), *lines]
+        place = ""
+        if found.target and exercise.kind == "python":
+            place = place_of(text, found.target, found.value, child, found.inputs)
+        lines += ["", f"  {entry.file}{place}"]
+    if not result.exact and not complaints and exercise.kind == "python":
+        places, stage = where_wrong(exercise, result.cases), first_wrong_stage(exercise, child)
+        lines += [line for text in (places, stage) if text for line in ("", f"  {text}")]
+        result.diagnosis = result.diagnosis or stage or places
+    result.message = "\n".join([*rows(result.parts), "", *lines]).rstrip()
 
 
-def assigned(text: str, target: str) -> int | None:
-    """The line in which the student's code assigns `target`."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
+def diagnosis_of(exercise: Exercise, result: Result) -> Diagnosis | None:
+    """The cause of wrong numbers, if any came back."""
+    if not result.cases or exercise.kind == "tester":
         return None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign | ast.AugAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if target in {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}:
-                return node.lineno
-    return None
+    if isinstance(exercise, CudaExercise):
+        return diagnose_kernel(exercise, result.cases)
+    return diagnose(exercise, result.cases)
+
+
+def where_wrong(exercise: Exercise, cases: Sequence[Case]) -> str:
+    """Which numbers of each wrong output are wrong, if it is not all of them in every case."""
+    said = []
+    for name in (n for n in exercise.outputs if any(n in case.wrong for case in cases)):
+        places = [wrong_numbers(exercise, case, name) for case in cases]
+        if all(places) and len(set(places)) == 1:
+            said.append(f"{name} is wrong in {places[0]} only")
+    return "; ".join(said)
 
 
 def first_wrong_stage(exercise: Exercise, child: Child) -> str:

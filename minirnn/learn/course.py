@@ -25,7 +25,9 @@ from minirnn.learn.sandbox.parent import Limits
 
 HERE = Path(__file__).parent / "course"
 """The course that comes with minirnn."""
-DETAILS = ("full", "gradient", "count")
+DETAILS = ("full", "place", "yes-no")
+"""What a check says about an answer that is wrong: the line of the formula with marks, only the term and the place in
+words, or nothing but that it is wrong. The first is the default while learning, the second for graded work."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Entry:
     """Whether that stays with the teacher."""
     tutorial: int = 0
     """The number of the tutorial to read before; 0 for none."""
+    graded_detail: str = "place"
 
     @property
     def id(self) -> str:
@@ -170,7 +173,8 @@ def entry_of(
             f"{where} has id {id!r}: an exercise that minirnn does not have\n  there are: {', '.join(EXERCISES)}\n"
             f"  one of your own has a reference: minirnn course new-exercise {id} {folder}"
         )
-    detail = field(where, row, "detail", str, table.get("detail", "full"))
+    given = row.get("detail", table.get("detail"))
+    detail = field(where, {"detail": given or DETAILS[0]}, "detail", str)
     if detail not in DETAILS:
         raise CourseError(f"{where}: detail is {detail!r}\n  expected one of {', '.join(DETAILS)}")
     hints, needs = field(where, row, "hints", list, []), field(where, row, "needs", list, [])
@@ -185,7 +189,7 @@ def entry_of(
                count(where, row, "megabytes", table.get("megabytes", 2048), 64)),
         "", field(where, row, "chapter", str, exercise.path.partition("/")[0]), tuple(needs),
         field(where, row, "reference", str, ""), field(where, row, "secret", bool, False),
-        count(where, row, "tutorial", 0),
+        count(where, row, "tutorial", 0), detail if given else DETAILS[1],
     )  # fmt: skip
 
 

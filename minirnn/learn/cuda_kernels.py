@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from minirnn.learn.calls import value_of
 from minirnn.learn.catalog.cuda import CudaExercise
-from minirnn.learn.diagnose import Case
+from minirnn.learn.diagnose_cuda import KernelCase
 from minirnn.learn.exercise import Sizes
 from minirnn.learn.judge import Failed, Part, compare, outputs_of, worst
+from minirnn.learn.rearranged import Case
 from minirnn.learn.sandbox.parent import Child
 
 ORDERS = (0, 1, 2)
@@ -52,12 +55,26 @@ def kernel_parts(
             got = outputs_of(exercise, value_of(reply, exercise))
             judged.append(compare(exercise, expected, got))
             if order == ORDERS[0]:
-                cases.append(Case(inputs, expected, got))
+                primed = outputs_primed(exercise, child, message) if any(map(unwritten, got.values())) else {}
+                cases.append(KernelCase(inputs, expected, got, primed, grid, block))
             if counted:
                 counts = {c.name: (reply.counts.get(c.measure, -1), c.most(inputs), c.look) for c in exercise.counts}
     parts = worst(judged)
     right = all(part.ok for part in parts)  # who computes nothing reads little: that is no merit
     return parts + [counted_part(name, *numbers, right) for name, numbers in counts.items()]
+
+
+def unwritten(value: Any) -> bool:
+    """Whether some numbers are as they were before the launch, or made of what was there."""
+    return isinstance(value, np.ndarray) and bool(np.isnan(value).any())
+
+
+def outputs_primed(exercise: CudaExercise, child: Child, message: dict[str, Any]) -> dict[str, Any]:
+    """What comes out if the outputs hold ones before the launch: it shows what is never written, and what is added."""
+    arguments = {name: np.ones_like(value) if name in exercise.outputs else value
+                 for name, value in message["arguments"].items()}  # fmt: skip
+    reply = child.call({**message, "arguments": arguments, "counted": False})
+    return {} if reply.fatal or reply.error else outputs_of(exercise, value_of(reply, exercise))
 
 
 def counted_part(name: str, number: Any, most: int, look: str, right: bool = True) -> Part:

@@ -1,68 +1,75 @@
 """From wrong numbers to the mistake that makes them.
 
-The cheapest explanation is tried first: a mistake of the catalog, one changed term, outputs in another order or scale,
-two changed terms. A cause is named only if it gives all the numbers of all the cases exactly. Otherwise what is said is
-where it goes wrong (`check.first_wrong_stage`) and which term is closest, marked as a guess.
+The cheapest explanation is tried first: outputs in another order, a mistake of the catalog, one changed term, one of
+the hypotheses about the formula's tree, an output that is rearranged or scaled, one change an output, two changes.
+A cause is named only if it gives all the numbers of all the cases exactly. Otherwise what is said is where it goes
+wrong (`check.first_wrong_stage`) and, marked as a guess, a term that explains most of the difference.
 """
 
 from __future__ import annotations
 
-import itertools
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from minirnn.learn import judge
 from minirnn.learn.exercise import Exercise, Inputs
-from minirnn.learn.formula import KINDS, Formula, Mutant
-from minirnn.learn.judge import equal
+from minirnn.learn.formula import Formula, Mutant, joined
+from minirnn.learn.hypotheses.edits import Hypothesis, marked
+from minirnn.learn.hypotheses.program import Program, code_of
+from minirnn.learn.hypotheses.search import Maker, Search, fits
+from minirnn.learn.judge import equal, is_single
+from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
+from minirnn.learn.where import GATES, pieces, sizes_of, where
 
-GATES = {4: ("i", "ci", "f", "o"), 3: ("r", "z", "n"), 2: ("r", "u")}
-PAIR_SECONDS = 0.15
-"""Seconds of the processor for the search for two changes."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """Inputs, what is expected, and what the answer returned, by the names of the outputs."""
-
-    inputs: Inputs
-    expected: Mapping[str, Any]
-    got: Mapping[str, Any]
-
-    @property
-    def wrong(self) -> frozenset[str]:
-        return frozenset(name for name, want in self.expected.items() if not equal(want, self.got[name]))
+__all__ = ["GATES", "SIMPLE_MISTAKES", "Case", "Diagnosis", "all_zero", "diagnose", "wrong_numbers"]
+SECONDS, PAIR_SECONDS = 0.28, 0.12
+"""Seconds of the processor for all single hypotheses, and for the search for two changes."""
+EXPLAINED = 0.8
+"""A guess is told only if it explains so much of the difference."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What is wrong: a sentence, the text to show, the variable to look for; `exact` if it explains every number."""
+    """What is wrong: a sentence, the text to show, the variable to look for; `exact` if it explains every number.
+
+    `brief` is the sentence without the whole right-hand side of a line, for those who shall find that by themselves.
+    `value` is what the variable `target` holds with this mistake, for `inputs`.
+    """
 
     sentence: str
     lines: tuple[str, ...]
     target: str = ""
     exact: bool = True
+    short: str = ""
+    value: Any = None
+    inputs: Inputs = field(default_factory=dict)
+
+    @property
+    def brief(self) -> str:
+        return self.short or self.sentence
 
 
 def diagnose(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
     """The mistake that gives exactly the numbers of all `cases`, or the closest guess, or None."""
-    cases = [case for case in cases if case.wrong]
-    if not cases:
+    if not any(case.wrong for case in cases):
         return None
-    search = min(cases, key=lambda case: sum(v.size for v in case.expected.values() if isinstance(v, np.ndarray)))
+    cases = sorted(cases, key=lambda case: (not case.wrong, size(case.expected)))
     if all_zero(case.got for case in cases):
         return Diagnosis(EVERYTHING_ZERO, (EVERYTHING_ZERO,))
+    if order := other_order(cases):
+        return Diagnosis(order, ("All numbers are there, but:", "", f"    {order}"))
     found = known_mistake(exercise, cases)
     if found is None and exercise.formula is not None:
-        found = one_change(exercise.formula, search, cases)
-    if found is None:
-        found = rearranged(exercise, cases)
-    if found is None and exercise.formula is not None:
-        found = two_changes(exercise.formula, search, cases) or closest(exercise.formula, search)
-    return found
+        found = one_change(exercise, exercise.formula, cases)
+    return found or from_the_tree(exercise, cases) or low_precision(cases) or closest(exercise.formula, cases[0])
+
+
+def size(outputs: Mapping[str, Any]) -> int:
+    return sum(v.size for v in outputs.values() if isinstance(v, np.ndarray))
 
 
 EVERYTHING_ZERO = "every gradient is zero: does anything of what comes in reach what is returned?"
@@ -71,7 +78,7 @@ EVERYTHING_ZERO = "every gradient is zero: does anything of what comes in reach 
 def all_zero(outputs: Iterable[Mapping[str, Any]]) -> bool:
     """Whether nothing but zeros came out: then no term can be told from another."""
     flat = (v for one in outputs for value in one.values() for v in (value if isinstance(value, list) else [value]))
-    return not any(np.any(value) for value in flat)
+    return not any(isinstance(value, dict | list) or np.any(value) for value in flat)
 
 
 def known_mistake(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
@@ -83,76 +90,96 @@ def known_mistake(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None
     return None
 
 
+def wrong_numbers(exercise: Exercise, case: Case, name: str) -> str:
+    """Which numbers of an output are wrong, in words; empty if there is nothing to say."""
+    want, got = case.expected[name], case.got[name]
+    if not isinstance(want, np.ndarray) or not isinstance(got, np.ndarray) or got.shape != want.shape or not want.ndim:
+        return ""
+    most = tolerance_of(exercise, [case]) * np.abs(want).max(initial=1e-300)
+    letters = exercise.outputs[name]
+    parts = pieces(letters, sizes_of(exercise.outputs, case.expected), GATES.get(exercise.gates, ()))
+    return where(~(np.abs(got - want) <= most), letters, parts)
+
+
 def matches(outputs: Mapping[str, Any], case: Case) -> bool:
     return all(equal(value, case.got[name]) for name, value in outputs.items())
 
 
-# ---- terms
+# ---- one changed term
 
 
-def evaluate(formula: Formula, case: Case, changed: Mapping[int, str]) -> dict[str, Any]:
-    with np.errstate(all="ignore"):
-        return formula.evaluate(case.inputs, changed)
-
-
-def one_change(formula: Formula, search: Case, cases: Sequence[Case]) -> Diagnosis | None:
-    """All single changes that give the answer's numbers."""
-    wrong = search.wrong
-    found = []
+def one_change(exercise: Exercise, formula: Formula, cases: Sequence[Case]) -> Diagnosis | None:
+    """The single changes of the table of terms that give the answer's numbers."""
+    wrong, found = cases[0].wrong, []
     for mutant in formula.mutants:
         if wrong <= formula.reach[mutant.line.number]:
             changed = {mutant.line.number: mutant.code}
-            if all(matches(evaluate(formula, case, changed), case) for case in (search, *cases)):
-                found.append(mutant)
-    return say([found[0]], formula, wrong, found[1:]) if found else None
+            with np.errstate(all="ignore"):
+                if all(matches(formula.evaluate(case.inputs, changed), case) for case in cases):
+                    found.append(mutant)
+    if not found:
+        return None
+    first, others = found[0], [m.sentence() for m in found[1:]]
+    text, shown = first.sentence(), list(marked_mutant(first))
+    found_one = told([(text, shown, without(text, joined(first.line.terms)))], others, first.line.name,
+                     consequences(formula, first, wrong))  # fmt: skip
+    program = Program(exercise.reference, tuple(exercise.outputs))
+    right = ast.unparse(ast.parse(first.line.text))
+    number = next((n for n, step in program.every.items() if ast.unparse(step.tree) == right), None)
+    code = {} if number is None else {number: code_of(ast.parse(first.code).body[0])}
+    return with_value(found_one, program, code, cases[0].inputs)
 
 
-def two_changes(formula: Formula, search: Case, cases: Sequence[Case]) -> Diagnosis | None:
-    """The first pair of changes that gives the answer's numbers, as far as there is time to search.
-
-    An output that the second change does not reach must be explained by the first alone, and the other way round: that
-    leaves few pairs to try.
-    """
-    end = time.thread_time() + PAIR_SECONDS
-    bit = {name: 1 << k for k, name in enumerate(formula.outputs)}
-    every = sum(bit.values())
-    wrong = sum(bit[name] for name in search.wrong)
-    reach = {number: sum(bit[name] for name in names) for number, names in formula.reach.items()}
-    mutants, right = [], []
-    for mutant in sorted(formula.mutants, key=lambda m: list(KINDS).index(m.kind)):
-        outputs = evaluate(formula, search, {mutant.line.number: mutant.code})
-        mutants.append(mutant)
-        right.append(sum(bit[name] for name, value in outputs.items() if equal(value, search.got[name])))
-    for (a, ra), (b, rb) in itertools.combinations(zip(mutants, right, strict=True), 2):
-        reach_a, reach_b = reach[a.line.number], reach[b.line.number]
-        if a.line.number == b.line.number and (a.term == b.term or -1 in (a.term, b.term)):
-            continue
-        if wrong & ~(reach_a | reach_b) or every & ~reach_b & ~ra or every & ~reach_a & ~rb:
-            continue
-        if time.thread_time() > end:
-            return None
-        changed = formula.both(a, b)
-        if all(matches(evaluate(formula, case, changed), case) for case in (search, *cases)):
-            return say([a, b], formula, search.wrong, [])
-    return None
+def with_value(found: Diagnosis, program: Program, changed: Mapping[int, Any], inputs: Inputs) -> Diagnosis:
+    """A diagnosis with the value of its variable."""
+    try:
+        with np.errstate(all="ignore"):
+            return replace(found, value=program.variables(inputs, changed).get(found.target), inputs=inputs)
+    except Exception:  # it was run before, but a formula may be anything
+        return found
 
 
-def say(mutants: Sequence[Mutant], formula: Formula, wrong: frozenset[str], others: Sequence[Mutant]) -> Diagnosis:
-    """The text about changed terms, with the place in the line marked."""
-    count = "One change" if len(mutants) == 1 else "Two changes"
-    lines = [f"{count} to the formula {'gives' if len(mutants) == 1 else 'give'} exactly your numbers (to 1e-9):", ""]
-    for mutant in mutants:
-        lines += [f"    {line}" for line in marked(mutant)] + [""]
+def without(sentence: str, right: str) -> str:
+    """A sentence without the whole right-hand side of a line."""
+    if not any(c in right for c in " (["):
+        return sentence
+    return (
+        sentence.replace(f": {right}", "")
+        .replace(f"({right})", "the term")
+        .replace(right, "the term")
+        .replace("the term the term", "the term")
+    )
+
+
+def consequences(formula: Formula, mutant: Mutant, wrong: frozenset[str]) -> str:
+    """Which outputs are wrong only because they use the line that is."""
+    name = mutant.line.name
+    users = [output for output in formula.outputs if output in wrong and output != name]
+    if users and name not in formula.outputs:
+        return f"{', '.join(users)} {'is' if len(users) == 1 else 'are'} wrong because of {name}. Fix this line."
+    return f"The other gradients are wrong because they use {name}. Fix this line first." if users else ""
+
+
+def told(
+    changes: Sequence[tuple[str, list[str], str]],
+    others: Sequence[str],
+    target: str,
+    last: str = "",
+    digits: str = "1e-9",
+) -> Diagnosis:
+    """The text about one or more changes: sentences, and the lines with marks."""
+    count = {1: "One change", 2: "Two changes"}.get(len(changes), f"{len(changes)} changes")
+    lines = [
+        f"{count} to the formula {'gives' if len(changes) == 1 else 'give'} exactly your numbers (to {digits}):",
+        "",
+    ]
+    for _, text, _ in changes:
+        lines += [f"    {line}" for line in text] + [""]
     if others:
-        lines += ["or, which gives the same numbers: " + "; ".join(m.sentence() for m in others[:3]), ""]
-    first = mutants[0].line
-    users = [name for name in formula.outputs if name in wrong and name != first.name]
-    if len(mutants) == 1 and users and first.name not in formula.outputs:
-        verb = "is" if len(users) == 1 else "are"
-        lines.append(f"{', '.join(users)} {verb} wrong because of {first.name}. Fix this line.")
-    elif len(mutants) == 1 and users:
-        lines.append(f"The other gradients are wrong because they use {first.name}. Fix this line first.")
-    return Diagnosis("; ".join(m.sentence() for m in mutants), tuple(trimmed(lines)), first.name)
+        lines += ["or, which gives the same numbers: " + "; ".join(others[:3]), ""]
+    lines += [last] if last else []
+    sentence, short = "; ".join(c[0] for c in changes), "; ".join(c[2] for c in changes)
+    return Diagnosis(sentence, tuple(trimmed(lines)), target, short=short)
 
 
 def trimmed(lines: list[str]) -> list[str]:
@@ -161,7 +188,20 @@ def trimmed(lines: list[str]) -> list[str]:
     return lines
 
 
-def marked(mutant: Mutant) -> Iterator[str]:
+MARKS = {
+    "missing": "this term is missing",
+    "doubled": "this term is counted twice",
+    "sign": "this term has the wrong sign",
+    "factor": "this factor is missing",
+    "square": "the square is missing here",
+    "complement": "1 minus the gate and the gate are exchanged here",
+    "transpose": "this must be transposed",
+    "step": "this is taken from the wrong step",
+    "overwritten": "contributions of earlier steps are lost: = stands where += belongs",
+}
+
+
+def marked_mutant(mutant: Mutant) -> Iterator[str]:
     """The right line of the formula, and under it marks with what the answer did to that part."""
     line = mutant.line
     yield line.text
@@ -177,123 +217,114 @@ def marked(mutant: Mutant) -> Iterator[str]:
             from_here += lead + len(term.text)
         if mutant.kind in ("factor", "square", "transpose", "step") and (at := line.text.find(mutant.part, start)) >= 0:
             start, width = at, len(mutant.part)
-    what = {
-        "missing": "this term is missing",
-        "doubled": "this term is counted twice",
-        "sign": "this term has the wrong sign",
-        "factor": "this factor is missing",
-        "square": "the square is missing here",
-        "complement": "1 minus the gate and the gate are exchanged here",
-        "transpose": "this must be transposed",
-        "step": "this is taken from the wrong step",
-        "overwritten": "contributions of earlier steps are lost: = stands where += belongs",
-    }[mutant.kind]
-    yield " " * start + "^" * width + f" {what}"
+    yield " " * start + "^" * width + f" {MARKS[mutant.kind]}"
 
 
-def closest(formula: Formula, case: Case) -> Diagnosis | None:
-    """The single term whose absence (or excess) is most like the error: a guess, marked as one."""
-    names = [n for n in formula.outputs if np.shape(case.got[n]) == np.shape(case.expected[n])]
+# ---- the hypotheses about the formula's tree, and outputs that are rearranged
+
+
+def from_the_tree(exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, ...] = ()) -> Diagnosis | None:
+    """One hypothesis (`more` makes further ones), a reason for each output, or two hypotheses together."""
+    if any(not np.isfinite(v).any() for c in cases for v in c.got.values() if isinstance(v, np.ndarray) and v.size):
+        return None  # any formula that fails gives that
+    tolerance = tolerance_of(exercise, cases)
+    digits = f"{tolerance:.0e}".replace("e-0", "e-")
+    search = None
+    try:
+        program = Program(exercise.reference, tuple(exercise.outputs))
+        search = Search(program, [(c.inputs, c.expected, c.got) for c in cases], tolerance, SECONDS, more)
+        if not search.wrong:  # to the digits that float32 has
+            return None
+        ones = search.try_all()
+    except (OSError, TypeError, SyntaxError, AssertionError):  # a reference without a source of its own
+        ones = []
+    if search is not None and ones:
+        found = told([shown(search.program, ones[0])], [h.sentence() for h in ones[1:]], ones[0].target, digits=digits)
+        return with_value(found, search.program, search.code(ones[0]) or {}, cases[0].inputs)
+    wrong = [n for n in cases[0].expected if any(n in case.wrong for case in cases)]
+    reasons = {name: reason(exercise, cases, name) for name in wrong}
+    if all(reasons.values()):
+        return rearranged(reasons)
+    if search is None:
+        return None
+    parts = search.each({name for name, why in reasons.items() if why})
+    if parts:
+        told_ones = [shown(search.program, h) for h in parts]
+        some = {name: why for name, why in reasons.items() if why}
+        texts = [f"{name}: {why}" for name, why in some.items()] if len(parts) < len(wrong) else []
+        return told([*told_ones, *((text, [text], text) for text in texts)], (), parts[0].target, digits=digits)
+    pair = search.twos(PAIR_SECONDS)
+    return None if pair is None else told([shown(search.program, h) for h in pair], (), pair[0].target, digits=digits)
+
+
+def tolerance_of(exercise: Exercise, cases: Sequence[Case]) -> float:
+    """How far numbers of the answer may be from those of a hypothesis: float32 has fewer digits."""
+    single = any(is_single(v) for c in cases for v in c.got.values())
+    return max(judge.TOLERANCE[exercise.kind], judge.SINGLE if single else 0.0)
+
+
+def rearranged(reasons: Mapping[str, str]) -> Diagnosis:
+    """Outputs that are right but for their order or scale, those of one reason together."""
+    together: dict[str, list[str]] = {}
+    for name, why in reasons.items():
+        together.setdefault(why, []).append(name)
+    sentences = [f"{', '.join(names)}: {why}" for why, names in together.items()]
+    return Diagnosis("; ".join(sentences), ("All numbers are there, but:", "", *(f"    {s}" for s in sentences)))
+
+
+def shown(program: Program, hypothesis: Hypothesis) -> tuple[str, list[str], str]:
+    """A hypothesis as a sentence, and the line of the formula with a mark; without a line if it concerns many."""
+    sentence = hypothesis.sentence()
+    if not hypothesis.target and len(hypothesis.edits) > 1:
+        return sentence, [sentence], sentence
+    step = program.every[hypothesis.number]
+    text, start, width = marked(step.tree, hypothesis.path)
+    right = ast.unparse(step.value[0]) if step.value is not None else ""
+    lines = [text, " " * start + "^" * width + f" {hypothesis.says}"]
+    if hypothesis.mark and hypothesis.mark not in hypothesis.says and not hypothesis.mark.startswith("this "):
+        lines.append(" " * start + hypothesis.mark)
+    return sentence, lines, without(sentence, right)
+
+
+# ---- what is not exact
+
+
+def low_precision(cases: Sequence[Case]) -> Diagnosis | None:
+    """Numbers that are right but for their last digits."""
+    pairs = [(c.expected[n], c.got[n]) for c in cases for n in c.expected]
+    if not all(isinstance(g, np.ndarray) and g.dtype.kind == "f" and equal(w, g, 1e-3) for w, g in pairs):
+        return None
+    single = any(is_single(g) for _, g in pairs)
+    cut = all(np.array_equal(g, g.astype(np.float32).astype(g.dtype)) for _, g in pairs)
+    if not (single or cut):
+        return None
+    text = "the numbers are right to a few digits only: they are computed in float32, where float64 is needed"
+    return Diagnosis(text, (text,))
+
+
+def closest(formula: Formula | None, case: Case) -> Diagnosis | None:
+    """The single term whose absence (or excess) explains most of the error: a guess, marked as one."""
+    names = [] if formula is None else [n for n in formula.outputs if fits(case.got[n], case.expected[n])]
     flat = lambda outputs: np.concatenate([np.ravel(np.asarray(outputs[n], float)) for n in names])  # noqa: E731
-    if not names:
+    if not names or formula is None:
         return None
     right = flat(case.expected)
     error = flat(case.got) - right
-    if not np.isfinite(error).all():
+    if not np.isfinite(error).all() or not error.any():
         return None
     best: tuple[float, float, Mutant] | None = None
     for mutant in formula.mutants:
         if mutant.kind == "missing":
-            without = flat(evaluate(formula, case, {mutant.line.number: mutant.code})) - right
+            with np.errstate(all="ignore"):
+                without = flat(formula.evaluate(case.inputs, {mutant.line.number: mutant.code})) - right
             if (length := float(without @ without)) > 0:
                 share = float(error @ without) / length
                 rest = float(np.linalg.norm(error - share * without) / np.linalg.norm(error))
-                if best is None or rest < best[0]:
+                if 0.05 <= abs(share) <= 1.05 and (best is None or rest < best[0]):
                     best = rest, share, mutant
-    if best is None or best[0] > 0.5:
+    if best is None or best[0] > 1 - EXPLAINED:
         return None
     rest, share, mutant = best
     part = f"{abs(share):.0%} of {mutant.part} {'is missing' if share > 0 else 'is too much'} in {mutant.line.name}"
-    text = (
-        f"No single change explains your numbers. Closest (a guess): {part}; {rest:.0%} of the error stays unexplained."
-    )
+    text = f"No change that is known explains your numbers. Closest (a guess): {part}; this explains {1 - rest:.0%}."
     return Diagnosis(f"closest: {part}", (text,), mutant.line.name, exact=False)
-
-
-# ---- outputs in another order or scale
-
-
-def rearranged(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
-    """The reasons why outputs are right but for their order, direction or scale."""
-    wrong = sorted(frozenset.union(*(case.wrong for case in cases)), key=list(cases[0].expected).index)
-    reasons: dict[str, list[str]] = {}
-    for name in wrong:
-        pairs = [(case.expected[name], case.got[name], case) for case in cases]
-        if any(not isinstance(g, np.ndarray) or not isinstance(w, np.ndarray) for w, g, _ in pairs):
-            return None
-        reason = next((text for text in rearrangements(exercise, pairs)), None)
-        if reason is None:
-            return None
-        reasons.setdefault(reason, []).append(name)
-    sentences = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
-    return Diagnosis("; ".join(sentences), ("All numbers are there, but:", "", *(f"    {s}" for s in sentences)))
-
-
-def rearrangements(exercise: Exercise, pairs: Sequence[tuple[Any, Any, Case]]) -> Iterator[str]:
-    """Every change, as a sentence, that makes what was returned out of what is expected, in all cases."""
-    want = pairs[0][0]
-
-    def always(transform: Any) -> bool:
-        try:
-            return all(equal(transform(w, case), g) for w, g, case in pairs)
-        except ValueError:
-            return False
-
-    names = GATES.get(exercise.gates, ())
-    for axis in range(want.ndim):
-        if names and all(w.shape[axis] % len(names) == 0 for w, _, _ in pairs):
-            for order in itertools.permutations(range(len(names))):
-                if list(order) != sorted(order) and always(lambda w, c, o=order, a=axis: reordered(w, o, a)):
-                    came = ", ".join(names[k] for k in order)
-                    yield f"the gates come in the order {came}; expected {', '.join(names)}"
-    for text, change in SIMPLE_MISTAKES.items():
-        if always(lambda w, c, f=change: f(w)):
-            yield f"it {text}"
-    if want.ndim >= 2 and always(lambda w, c: w[:, ::-1]):
-        yield "its second axis is reversed"
-    for scale, text in scales():
-        if always(lambda w, c, f=scale: w * f(c)):
-            yield text
-
-
-def only(ndim: int, change: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
-    """A change that only arrays of `ndim` axes have; of others it makes nothing that could equal an output."""
-    return lambda want: change(want) if want.ndim == ndim else np.full(want.shape, np.nan)
-
-
-SIMPLE_MISTAKES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "is transposed": only(2, np.transpose),
-    "is reversed in time": only(3, lambda want: want[::-1]),
-    "has the wrong sign": lambda want: -want,
-    "is twice too large": lambda want: 2 * want,
-    "is half of what is expected": lambda want: want / 2,
-}
-"""What an output may have become, and how it is made of the right one."""
-
-
-def scales() -> Iterator[tuple[Callable[[Case], float], str]]:
-    """Factors that follow from the sizes of a case."""
-
-    def size(case: Case, axis: int, least: int) -> int:
-        x = np.asarray(case.inputs.get("x", 0))
-        return int(x.shape[axis]) if x.ndim >= least else 1
-
-    mean = "a gradient is the sum over the batch, not the mean"
-    yield lambda c: 1.0 / size(c, -2, 2), f"it is divided by the batch size: {mean}"
-    yield lambda c: 1.0 / size(c, 0, 3), "it is divided by the number of steps"
-    yield lambda c: 0.0, "it is zero"
-
-
-def reordered(a: np.ndarray, order: Sequence[int], axis: int) -> np.ndarray:
-    parts = np.split(a, len(order), axis=axis)
-    return np.concatenate([parts[k] for k in order], axis=axis)

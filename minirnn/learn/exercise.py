@@ -88,6 +88,8 @@ class Exercise:
         Mistakes that `minirnn course verify` makes in the solution: none may pass.
     name : str
         The id of a teacher's own exercise; minirnn's have theirs in the name of the file.
+    tolerance : float
+        The largest relative error of an output; 0 for that of all exercises of the kind (`judge.TOLERANCE`).
     """
 
     path: str
@@ -101,6 +103,7 @@ class Exercise:
     kind: str = "python"
     slips: tuple[Slip, ...] = ()
     name: str = ""
+    tolerance: float = 0.0
 
     @property
     def id(self) -> str:

@@ -56,7 +56,7 @@ def rows_of(entry: Entry, result: Result | None) -> Iterator[Row]:
     """A row for an exercise, and one for its hidden cases."""
     name, message = f"{entry.id} {entry.title}", ""
     if result is not None and not result.passed:
-        message = result.diagnosis if entry.detail == "full" else ""
+        message = result.diagnosis
         message = NOT_STARTED if result.status == "not started" else message
     output = NOT_YET if result is None else text.report(result)
     score, seconds = (0, 0.0) if result is None else (result.score, result.seconds)

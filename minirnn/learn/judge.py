@@ -13,16 +13,20 @@ from minirnn.learn.exercise import Exercise
 TOLERANCE = {"python": 1e-9, "cuda": 1e-5, "tester": 0.0}
 """The largest relative error of an output, by the kind of the exercise: answers in Python add a few hundred numbers in
 float64, those in CUDA in float32."""
+SINGLE = 1e-5
+"""The largest relative error of an output in float32, whatever the exercise."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One output: whether it is right, its worst error relative to the largest expected value, and a complaint."""
+    """One output: whether it is right, its worst error relative to the largest expected value, a complaint, and what
+    is worth a word though it is right."""
 
     name: str
     ok: bool
     error: float
     complaint: str = ""
+    note: str = ""
 
 
 class Failed(Exception):
@@ -50,14 +54,29 @@ def outputs_of(exercise: Exercise, value: Mapping[str, Any]) -> dict[str, Any]:
     else:
         values = list(value.get("values", []))
         if names := value.get("names"):
-            if sorted(names) != sorted(exercise.outputs):
+            if sorted(names) == sorted(exercise.outputs):
+                return {name: values[names.index(name)] for name in exercise.outputs}
+            if len(exercise.outputs) != 1 and len(names) != len(exercise.outputs):  # else: by their order
                 raise Failed(f"{exercise.function} returned a dict with {', '.join(names)}\n  expected {wanted}")
-            return {name: values[names.index(name)] for name in exercise.outputs}
         if len(exercise.outputs) == 1 and is_listed_array(values):
             values = [np.array(values)]
     if len(values) != len(exercise.outputs):
         raise Failed(f"{exercise.function} returned {len(values)} values\n  expected {len(exercise.outputs)}: {wanted}")
     return dict(zip(exercise.outputs, values, strict=True))
+
+
+def brought(exercise: Exercise, got: Mapping[str, Any], expected: Mapping[str, Any]) -> dict[str, Any]:
+    """What an answer returned, brought to the kind and shape of what is expected where only the form differs."""
+    found = {}
+    for name, value in got.items():
+        value, want = plain(value), expected[name]
+        if isinstance(value, list) and not isinstance(want, list) and is_listed_array(value):
+            value = np.array(value)
+        if isinstance(value, list) and isinstance(want, list) and len(value) == len(want):
+            found[name] = [fitted(v, np.shape(w)) for v, w in zip(value, want, strict=True)]
+        else:
+            found[name] = value if isinstance(want, list) else fitted(value, np.shape(want))
+    return found
 
 
 def is_listed_array(values: list[Any]) -> bool:
@@ -71,27 +90,69 @@ def is_odd(value: Any, kind: str | None = None) -> bool:
     return isinstance(value, dict) and "odd" in value and (kind is None or value["odd"] == kind)
 
 
+def plain(value: Any) -> Any:
+    """An output as it is compared: complex numbers without an imaginary part are real ones."""
+    if isinstance(value, list):
+        return [plain(v) for v in value]
+    if isinstance(value, np.ndarray) and value.dtype.kind == "c" and not value.imag.any():
+        return value.real
+    return value
+
+
+def fitted(value: Any, shape: tuple[int, ...]) -> Any:
+    """`value` without leading axes of one element that `shape` does not have: (1, I) counts as (I,)."""
+    if (
+        isinstance(value, np.ndarray)
+        and value.ndim > len(shape)
+        and value.shape == (1,) * (value.ndim - len(shape)) + shape
+    ):
+        return value.reshape(shape)
+    return value
+
+
+def is_single(value: Any) -> bool:
+    """Whether an output has fewer digits than float64."""
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.dtype.itemsize < 8
+
+
+def tolerance_of(exercise: Exercise) -> float:
+    """The largest relative error of the outputs of an exercise."""
+    return exercise.tolerance or TOLERANCE[exercise.kind]
+
+
 def compare(exercise: Exercise, expected: Mapping[str, Any], got: Mapping[str, Any]) -> list[Part]:
     """Compare each output with what is expected."""
-    letters, tolerance = exercise.outputs, TOLERANCE[exercise.kind]
-    return [part(name, want, got[name], letters[name], tolerance) for name, want in expected.items()]
+    letters, tolerance = exercise.outputs, tolerance_of(exercise)
+    return [part(name, want, got[name], letters[name], tolerance, True) for name, want in expected.items()]
 
 
-def part(name: str, want: Any, value: Any, letters: str, tolerance: float) -> Part:
-    """Compare one output, or a list of arrays, with what is expected; `letters` are its shape."""
+def part(name: str, want: Any, value: Any, letters: str, tolerance: float, single: bool = False) -> Part:
+    """Compare one output, or a list of arrays, with what is expected; `letters` are its shape.
+
+    With `single` an output in float32 is judged by the digits that it has.
+    """
     if isinstance(want, list):
         if not isinstance(value, list) or len(value) != len(want):
             return Part(name, False, np.inf, f"{name} should be a list of {len(want)} arrays")
-        each = [part(f"{name}[{k}]", w, v, "", tolerance) for k, (w, v) in enumerate(zip(want, value, strict=True))]
-        complaint = next((p.complaint for p in each if p.complaint), "")
-        return Part(name, all(p.ok for p in each), max(p.error for p in each), complaint)
+        each = [
+            part(f"{name}[{k}]", w, v, "", tolerance, single) for k, (w, v) in enumerate(zip(want, value, strict=True))
+        ]
+        complaint, note = (
+            next((n for n in notes if n), "") for notes in zip(*((p.complaint, p.note) for p in each), strict=True)
+        )
+        return Part(name, all(p.ok for p in each), max(p.error for p in each), complaint, note)
     want = np.asarray(want)
     if isinstance(value, list) and is_listed_array(value):
         value = np.array(value)
     if complaint := unfit(name, want, value, letters):
         return Part(name, False, np.inf, complaint)
-    error = worst_error(want, value)
-    return Part(name, error <= tolerance, error)
+    error, note = worst_error(want, value), ""
+    if single and is_single(value) and tolerance < SINGLE and value.dtype.itemsize == 4:
+        tolerance = SINGLE
+        note = f"{name} is computed in float32: judged to {SINGLE:.0e}, not to 1e-09"
+    if error > tolerance and value.dtype.kind in "biu" and not np.array_equal(want, np.trunc(want)):
+        return Part(name, False, error, f"{name} is of dtype {value.dtype}: whole numbers, whose fractions are cut off")
+    return Part(name, error <= tolerance, error, note=note)
 
 
 def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
@@ -105,7 +166,9 @@ def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
     if value.shape != want.shape:
         cause = ""
         if want.ndim == 2 and value.shape == want.shape[::-1]:
-            cause = "; its transpose would fit"
+            cause = "; its transpose is right" if equal(want, value.T) else "; its transpose would fit"
+        elif (axis := summed(want, value)) is not None:
+            cause = f"; its sum over axis {axis} is right: is the sum over the batch missing?"
         elif value.ndim == want.ndim + 1 and value.shape[-want.ndim :] == want.shape:
             cause = "; is the sum over the batch missing?"
         elif value.ndim == want.ndim == 1:
@@ -116,10 +179,14 @@ def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
     if not np.isfinite(value).all():
         index = tuple(int(k) for k in np.argwhere(~np.isfinite(np.atleast_1d(value)))[0])
         where = f"{name}[{', '.join(map(str, index))}]" if value.ndim else name
-        return f"{where} is {np.atleast_1d(value)[index]}" + (
-            ": was it never written?" if np.isnan(value).any() else ""
-        )
+        cause = ": was it never written, or is it a root of something negative?" if np.isnan(value).any() else ""
+        return f"{where} is {np.atleast_1d(value)[index]}{cause}"
     return ""
+
+
+def summed(want: np.ndarray, value: np.ndarray) -> int | None:
+    """The axis along which the sum of `value` is what is expected; None if there is none."""
+    return next((axis for axis in range(value.ndim) if equal(want, value.sum(axis))), None)
 
 
 def worst(cases: Sequence[Sequence[Part]]) -> list[Part]:
@@ -139,8 +206,16 @@ def worst_error(want: Any, value: Any) -> float:
 def equal(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
     """Whether two outputs, arrays or lists of arrays, are the same numbers up to rounding."""
     if isinstance(a, list) or isinstance(b, list):
-        return isinstance(a, list) and isinstance(b, list) and len(a) == len(b) and all(map(equal, a, b))
+        if not (isinstance(a, list) and isinstance(b, list) and len(a) == len(b)):
+            return False
+        return all(equal(x, y, tolerance) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict) or isinstance(b, dict):  # what could not be sent
+        return False
     a, b = np.asarray(a), np.asarray(b)
+    if a.dtype.kind not in "biuf" or b.dtype.kind not in "biuf":
+        return False
+    if is_single(a) or is_single(b):
+        tolerance = max(tolerance, SINGLE)
     return a.shape == b.shape and bool(np.isfinite(b).all()) and worst_error(a, b) <= tolerance
 
 

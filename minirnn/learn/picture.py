@@ -58,7 +58,7 @@ def differences(result: Result) -> Picture:
     shown: dict[str, tuple[np.ndarray, bool, str]] = {}
     for name, want in case.expected.items():
         for label, w, g in pairs(name, want, case.got[name]):
-            p = part(label, w, g, "", tolerance)
+            p = part(label, w, g, "", tolerance, single=True)
             if p.complaint:
                 shown[label] = np.zeros((0, 0)), False, p.complaint
             else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,44 +15,100 @@ from minirnn.learn.exercise import PUBLIC, Exercise
 from minirnn.learn.formula import Formula
 from minirnn.learn.judge import Part
 from minirnn.learn.sandbox.parent import Child
+from minirnn.learn.wrong_backward import Spoiled, spoiled
+
+RIGHTS = 3
+"""Right backward passes in a round, among the wrong ones."""
+ROUNDS = 3
+"""A wrong one that is accepted comes again: a test may draw a small batch now and then."""
 
 
-def tester_parts(exercise: Exercise, child: Child, seed: Sequence[int]) -> list[Part]:
-    """Try the student's test on a right backward pass and on every wrong one: a part for each kind of mistake."""
+@dataclass(frozen=True)
+class Candidate:
+    """A backward pass that a test is tried on; the kind of a right one is "right"."""
+
+    kind: str
+    sentence: str
+    backward: Callable[..., Any]
+
+
+def tester_parts(exercise: Exercise, child: Child) -> list[Part]:
+    """Try the student's test on right backward passes and on every wrong one: a part for each kind of mistake.
+
+    Right ones and wrong ones come in an order that nobody can foresee, each with a generator that nobody can: a test
+    that counts its calls, or knows the seeds, wins nothing.
+    """
+    chance = secrets.SystemRandom()
+    rights, wrongs = candidates(exercise)
+    left = wrongs
+    for _ in range(ROUNDS):
+        tried = [*left, *(chance.choice(rights) for _ in range(RIGHTS)), *rights]
+        chance.shuffle(tried)
+        accepted = []
+        for candidate in tried:
+            complaint = verdict(exercise, child, candidate.backward, [secrets.randbits(64)])
+            if candidate.kind == "right" and complaint is not None:
+                text = f"your test rejects a right backward pass ({candidate.sentence}): {complaint}"
+                return [Part(n, False, float("inf"), text if n == "right" else "") for n in exercise.outputs]
+            if candidate.kind != "right" and complaint is None:
+                accepted.append(candidate)
+        left = accepted
+        if not left:
+            break
+    return [Part("right", True, 0.0), *(missed(kind, left) for kind in list(exercise.outputs)[1:])]
+
+
+def missed(kind: str, left: Sequence[Candidate]) -> Part:
+    """What the test did not find of one kind of mistakes."""
+    sentences = [c.sentence for c in left if c.kind == kind]
+    more = f", and {len(sentences) - 1} more" if len(sentences) > 1 else ""
+    complaint = f"your test accepts a wrong one: {sentences[0]}{more}" if sentences else ""
+    return Part(kind, not sentences, float(len(sentences)), complaint)
+
+
+def candidates(exercise: Exercise) -> tuple[list[Candidate], list[Candidate]]:
+    """Right backward passes, and wrong ones: a term changed, or outputs that are spoiled."""
     formula = exercise.formula
     assert formula is not None
-    probe = wrong_cells(np.random.default_rng([21, *seed]), PUBLIC)
+    probe = wrong_cells(np.random.default_rng(21), PUBLIC)
     right = formula.evaluate(probe)
-    for name, backward in {"as it stands": backward_of(formula, {}), "written differently": other_way(formula)}.items():
-        complaint = verdict(exercise, child, backward, [*seed, 0])
-        if complaint is not None:
-            text = f"your test rejects a right backward pass ({name}): {complaint}"
-            return [Part(n, False, float("inf"), text if n == "right" else "") for n in exercise.outputs]
-    missed: dict[str, list[str]] = {kind: [] for kind in list(exercise.outputs)[1:]}
-    for number, mutant in enumerate(formula.mutants):
+    rights = [
+        Candidate("right", "as it stands", backward_of(formula, {})),
+        Candidate("right", "written differently", other_way(formula)),
+    ]
+    wrongs = []
+    for mutant in formula.mutants:
+        changed = {mutant.line.number: mutant.code}
         with np.errstate(all="ignore"):
-            outputs = formula.evaluate(probe, {mutant.line.number: mutant.code})
-        if all(np.allclose(outputs[n], right[n]) for n in right):
-            continue  # not wrong at all
-        backward = backward_of(formula, {mutant.line.number: mutant.code})
-        if verdict(exercise, child, backward, [*seed, number + 1]) is None:
-            missed[mutant.kind].append(mutant.sentence())
-    parts = [Part("right", True, 0.0)]
-    for kind, sentences in missed.items():
-        more = f", and {len(sentences) - 1} more" if len(sentences) > 1 else ""
-        complaint = f"your test accepts a wrong one: {sentences[0]}{more}" if sentences else ""
-        parts.append(Part(kind, not sentences, float(len(sentences)), complaint))
-    return parts
+            outputs = formula.evaluate(probe, changed)
+        if not all(np.allclose(outputs[n], right[n]) for n in right):  # else it is not wrong at all
+            wrongs.append(Candidate(mutant.kind, mutant.sentence(), backward_of(formula, changed)))
+    wrongs += [Candidate(s.kind, s.sentence, spoiling(formula, s)) for s in spoiled(exercise, right)]
+    return rights, [w for w in wrongs if w.kind in exercise.outputs]
+
+
+def spoiling(formula: Formula, spoil: Spoiled) -> Callable[..., Any]:
+    """The right backward pass with its outputs spoiled."""
+
+    def backward(*args: Any) -> list[Any]:
+        outputs = formula.evaluate(dict(zip(formula.parameters, arguments(formula, args), strict=True)))
+        return list(spoil.change(outputs).values())
+
+    return backward
+
+
+def arguments(formula: Formula, args: Sequence[Any]) -> Sequence[Any]:
+    if len(args) != len(formula.parameters):
+        raise TypeError(f"backward takes {len(formula.parameters)} arguments: {', '.join(formula.parameters)}")
+    return args
 
 
 def backward_of(formula: Formula, changed: Mapping[int, str]) -> Callable[..., Any]:
     """The formula, with lines changed, as a function that the student's test can call."""
 
     def backward(*args: Any) -> list[Any]:
-        if len(args) != len(formula.parameters):
-            raise TypeError(f"backward takes {len(formula.parameters)} arguments: {', '.join(formula.parameters)}")
         with np.errstate(all="ignore"):
-            outputs = formula.evaluate(dict(zip(formula.parameters, args, strict=True)), changed)
+            outputs = formula.evaluate(dict(zip(formula.parameters, arguments(formula, args), strict=True)), changed)
         return list(outputs.values())
 
     return backward

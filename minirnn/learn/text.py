@@ -31,6 +31,7 @@ def report(result: Result) -> str:
         ]
     elif result.passed:
         lines += ["", "  all right" + (f"; {len(HIDDEN)} hidden checks run when it is graded" if entry.hidden else "")]
+        lines += [f"  {part.note}" for part in result.parts if part.note]
     else:
         lines += ["", *(line if line.startswith(" ") else f"  {line}" for line in result.message.splitlines())]
     if result.prints.strip():

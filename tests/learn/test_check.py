@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from minirnn.learn.catalog import EXERCISES
@@ -45,8 +47,8 @@ FAULTS = {
     "no function": ("ex05", "x = 1\n", None, "there is no rnn_cell_backward"),
     "an empty file": ("ex05", "", None, "there is no rnn_cell_backward"),
     "null bytes": ("ex05", "x = 1\0\n", None, "null bytes"),
-    "another argument": ("ex05", "def rnn_cell_backward(x, hprev, W, R, h, dh):\n    return 1\n", None,
-                         "expected the arguments x, h_prev, W, R, h, dh"),
+    "too few arguments": ("ex05", "def rnn_cell_backward(x, h_prev, W):\n    return 1\n", None,
+                          "expected the arguments x, h_prev, W, R, h, dh, in this order"),
     "an exception at import": ("ex05", "import numpy as np\n\nnp.nothing\n", 3, "AttributeError"),
     "a module that is not there": ("ex05", "import torchy\n", 1, "No module named 'torchy'"),
     "an exception": ("ex05", body("ex05", "\nreturn x @ h"), 5, "ValueError"),
@@ -101,7 +103,8 @@ def test_a_fault_is_told_with_file_and_line(tmp_path, name):
         ("x * 1j", "dx is of dtype complex128"),
         ("x * np.nan", "dx[0, 0] is nan"),
         ("x / np.zeros_like(x)", "dx[0, 0] is"),
-        ("x[None]", "dx has shape (1, 2, 3)"),
+        ("x[:, None]", "dx has shape (2, 1, 3)"),
+        ("x.astype(int)", "dx is of dtype int64: whole numbers, whose fractions are cut off"),
         ("[[1, 2], [3]]", "dx is a list, expected an array"),
         ("np.array([None])", "dx is ndarray"),
     ],
@@ -117,7 +120,7 @@ def test_a_value_that_cannot_be_compared_is_described(tmp_path, value, said):
 
 def test_a_gradient_summed_too_little_or_too_much(tmp_path):
     result = checked(tmp_path, "ex05", body("ex05", EX05.replace("da.sum(0)", "da")))
-    assert "db has shape (2, 5), expected (H,) = (5,); is the sum over the batch missing?" in result.message
+    assert "db has shape (2, 5), expected (H,) = (5,); its sum over axis 0 is right" in result.message
 
 
 def test_other_return_types_are_taken(tmp_path):
@@ -176,13 +179,71 @@ def test_prints_are_shown(tmp_path):
     assert "shape (2, 3)" in report(result)
 
 
-@pytest.mark.parametrize(
-    ("detail", "shown", "hidden"), [("gradient", "dcs_prev", "this term"), ("count", "5 of 5 are wrong", "dcs_prev")]
-)
-def test_a_course_can_say_less(tmp_path, detail, shown, hidden):
-    from dataclasses import replace
+SECRET = "dh * o * (1 - co * co)"
 
+
+@pytest.mark.parametrize(
+    ("detail", "shown", "hidden"),
+    [("full", f"dcs_total = dcs + {SECRET}", "nothing"), ("place", "dcs_total: the term dcs is missing", SECRET),
+     ("yes-no", "wrong", "dcs")],
+)  # fmt: skip
+def test_a_course_can_say_less(tmp_path, detail, shown, hidden):
     entry = replace(COURSE.entry("ex07"), detail=detail)
     course = replace(COURSE, entries={**COURSE.entries, "ex07": entry})
     result = checked(tmp_path, "ex07", solution("ex07", ("dcs + dh * o", "dh * o")), course)
     assert shown in result.message and hidden not in result.message
+
+
+def test_graded_work_is_told_the_place_and_not_the_line(tmp_path):
+    wrong = solution("ex07", ("dcs + dh * o", "dh * o"))
+    result = checked(tmp_path, "ex07", wrong, hidden=True)
+    assert result.diagnosis == "dcs_total: the term dcs is missing" and SECRET not in result.message
+    result = checked(tmp_path, "ex01", solution("ex01", ("(dy * x).sum(0)", "(dy * x).mean(0)")), hidden=True)
+    assert "dw: the mean stands where the sum belongs" in result.message and "(dy * x)" not in result.message
+
+
+# ---- right is right, in whatever form it comes
+
+FORMS = {
+    "a generator": "yield from (da @ W.T, da @ R.T, x.T @ da, h_prev.T @ da, da.sum(0))",
+    "a named tuple in another order": "return namedtuple('G', 'db dx dh_prev dW dR')(da.sum(0), da @ W.T, da @ R.T,"
+    " x.T @ da, h_prev.T @ da)",
+    "a dataclass": "return make_dataclass('G', ['dx', 'dh_prev', 'dW', 'dR', 'db'])(da @ W.T, da @ R.T, x.T @ da,"
+    " h_prev.T @ da, da.sum(0))",
+    "a dict by order": "return dict(enumerate((da @ W.T, da @ R.T, x.T @ da, h_prev.T @ da, da.sum(0))))",
+    "one row": "return da @ W.T, da @ R.T, x.T @ da, h_prev.T @ da, da.sum(0, keepdims=True)",
+    "objects": "return (da @ W.T).astype(object), da @ R.T, x.T @ da, h_prev.T @ da, da.sum(0)",
+    "complex": "return da @ W.T + 0j, da @ R.T, x.T @ da, h_prev.T @ da, da.sum(0)",
+    "float32": "return tuple(v.astype('f') for v in (da @ W.T, da @ R.T, x.T @ da, h_prev.T @ da, da.sum(0)))",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_right_answers_in_other_forms_pass(tmp_path, form):
+    code = "from collections import namedtuple\nfrom dataclasses import make_dataclass\nda = dh * (1 - h * h)\n"
+    result = checked(tmp_path, "ex05", body("ex05", code + FORMS[form]))
+    assert result.passed, result.message
+
+
+def test_arguments_may_have_other_names(tmp_path):
+    text = "def rnn_cell_backward(a, b, c, d, e, f):\n    g = f * (1 - e * e)\n"
+    text += "    return g @ c.T, g @ d.T, a.T @ g, b.T @ g, g.sum(0)\n"
+    assert checked(tmp_path, "ex05", text).passed
+
+
+def test_float32_is_told_and_judged_by_its_digits(tmp_path):
+    from minirnn.learn.text import report
+
+    single = EX05.replace("da =", "x, h_prev, W, R, h, dh = (v.astype('f') for v in (x, h_prev, W, R, h, dh))\nda =")
+    result = checked(tmp_path, "ex05", body("ex05", single))
+    assert result.passed and "dx is computed in float32: judged to 1e-05" in report(result)
+    wrong = single.replace("1 - h * h", "1 - h * h * (1 + 1e-3)")
+    assert not checked(tmp_path, "ex05", body("ex05", wrong)).passed
+    back = single.replace("x.T @ da", "(x.T @ da).astype(float)")
+    result = checked(tmp_path, "ex05", body("ex05", back))
+    assert "computed in float32" in result.message and not result.passed
+
+
+def test_an_exception_tells_the_shapes_of_its_line(tmp_path):
+    result = checked(tmp_path, "ex05", body("ex05", "return x @ h"))
+    assert "where x (2, 3), h (2, 5)" in result.message

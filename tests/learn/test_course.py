@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
         ("points = 3", "points = true", "points is True\n  expected int"),
         ("points = 3", "points = -1", "points is -1\n  expected a number from 0"),
         ("points = 3", "points = 1.5", "points is 1.5\n  expected int"),
-        ('detail = "full"', 'detail = "all"', "detail is 'all'\n  expected one of full, gradient, count"),
+        ("hidden_seed", 'detail = "all"\nhidden_seed', "detail is 'all'\n  expected one of full, place, yes-no"),
         ("hidden = 1", "hidden = []", "hidden is []\n  expected int"),
         ("seconds = 20 ", "seconds = 0 ", "seconds is 0\n  expected a number from 1"),
         ("megabytes = 2048", "megabytes = 1", "megabytes is 1\n  expected a number from 64"),

@@ -1,4 +1,7 @@
-"""Tests written by students: weak ones let mistakes live, and strict ones reject what is right."""
+"""Tests written by students: weak ones let mistakes live, and strict ones reject what is right.
+
+Tests `minirnn/learn/testers.py` and `minirnn/learn/wrong_backward.py`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def test_weak_tests_let_mutants_live(tmp_path, change, missed):
 
 def test_a_test_that_rejects_everything_gets_nothing(tmp_path):
     result = checked(tmp_path, "ex21", body("ex21", "raise AssertionError('no')"))
-    assert result.score == 0 and "rejects a right backward pass (as it stands): no" in result.message
+    assert result.score == 0 and "rejects a right backward pass" in result.message and ": no" in result.message
     result = checked(tmp_path, "ex21", body("ex21", "return None"))
     assert result.score == 1 and result.parts[0].ok
 
@@ -39,3 +42,38 @@ def test_a_test_that_compares_bits_is_told(tmp_path):
     assert (dcs_prev == (h + c * o * (1 - co * co)) * f).all()
     """
     assert "written differently" in checked(tmp_path, "ex21", body("ex21", code)).message
+
+
+@pytest.mark.parametrize(
+    ("change", "missed"),
+    [
+        (("1e-6 * max", "0.1 * max"), ["small"]),
+        (("B, I, H = 2, 3, 5", "B, I, H = 1, 3, 5"), ["batch"]),
+        (("B, I, H = 2, 3, 5", "B, I, H = 1, 1, 1"), ["batch", "layout", "transposed"]),
+    ],
+)
+def test_small_sizes_and_loose_tolerances_see_too_little(tmp_path, change, missed):
+    result = checked(tmp_path, "ex21", solution("ex21", change))
+    assert [p.name for p in result.parts if not p.ok] == missed
+    assert not result.passed
+
+
+CHEATS = {
+    "counting calls": "global n\nn = globals().get('n', -1) + 1\nassert n < 2",
+    "the seed": "assert rng.bit_generator.seed_seq.entropy in (0, [0, 0])",
+    "outputs seen before": """
+        global seen
+        seen = globals().get('seen', set())
+        one = np.full((1, 1), 0.5)
+        key = tuple(float(v.sum()) for v in backward(*[one] * 3, np.full((2, 4), 0.5), *[one] * 8))
+        known = key in seen
+        seen.add(key)
+        assert known
+    """,
+}
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_nothing_is_won_without_looking_at_the_gradients(tmp_path, cheat):
+    result = checked(tmp_path, "ex21", body("ex21", CHEATS[cheat]))
+    assert result.score == 0 and "rejects a right backward pass" in result.message

@@ -189,7 +189,7 @@ EXERCISES = (
     ),
     Exercise(
         "02_check/ex03_finite_difference.py", a_function, formulas.numerical_gradient, {"dx": "(B, I)"},
-        wrong=DIFFERENCE_MISTAKES,
+        wrong=DIFFERENCE_MISTAKES, tolerance=1e-5,
     ),
     Exercise(
         "02_check/ex04_random_direction.py", a_function_and_its_gradient, formulas.slopes,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from minirnn.learn.catalog.lstm import cell
+from minirnn.learn.catalog.lstm import CELL, cell
 from minirnn.learn.exercise import Exercise, Inputs, Sizes
 from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import lstm
@@ -15,9 +16,16 @@ from minirnn.learn.sandbox.given import lstm_cell_forward
 
 @dataclass(frozen=True)
 class Tester(Exercise):
-    """An exercise whose answer is a test: a function of a forward pass, its backward pass and a random generator."""
+    """An exercise whose answer is a test: a function of a forward pass, its backward pass and a random generator.
+
+    Attributes
+    ----------
+    shapes : dict
+        Name -> shape in axis letters of what the backward pass returns.
+    """
 
     kind: str = "tester"
+    shapes: Mapping[str, str] = field(default_factory=dict)
 
 
 def nothing(rng: np.random.Generator, s: Sizes) -> Inputs:
@@ -55,11 +63,13 @@ def wrong_cells(rng: np.random.Generator, s: Sizes) -> Inputs:
     return cell(rng, s, peephole=False)
 
 
-KINDS = ("right", "missing", "doubled", "sign", "factor", "square", "complement", "step")
+KINDS = ("right", "missing", "doubled", "sign", "factor", "square", "complement", "step", "batch", "layout",
+         "transposed", "small")  # fmt: skip
 """What the points are for: that a right backward pass is accepted, and every mistake of a kind rejected."""
 
 EXERCISES = (
     Tester(
         "10_tests/ex21_kill_the_mutants.py", nothing, check_backward, dict.fromkeys(KINDS, ""), formula=FORMULA,
+        shapes={**CELL, "db": "(4H,)"},
     ),
 )  # fmt: skip

@@ -6,15 +6,19 @@ call in it, the limits), then one message a call. It needs NumPy alone; only CUD
 
 from __future__ import annotations
 
+import dataclasses
 import faulthandler
 import importlib.util
+import inspect
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
 import tokenize
 import traceback
+import types
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType
@@ -70,7 +74,19 @@ class Answer:
         text = error.msg if isinstance(error, SyntaxError) else str(error)
         rows = self.source.splitlines()
         code = rows[line - 1].strip() if line and line <= len(rows) else ""
-        return {"type": type(error).__name__, "text": str(text)[:2000], "line": line, "code": code[:200]}
+        return {"type": type(error).__name__, "text": str(text)[:2000], "line": line, "code": code[:200],
+                "shapes": self.shapes_of(error, code)}  # fmt: skip
+
+    def shapes_of(self, error: BaseException, code: str) -> str:
+        """The shapes of the arrays that the line of an exception names: ``x (2, 3), da (2, 5)``."""
+        trace, frame = error.__traceback__, None
+        while trace is not None:
+            frame = trace.tb_frame if trace.tb_frame.f_code.co_filename == self.path else frame
+            trace = trace.tb_next
+        names = re.findall(r"[^\W\d]\w*", code) if frame is not None else []
+        known = {name: frame.f_locals.get(name) for name in names} if frame is not None else {}
+        arrays = [f"{name} {value.shape}" for name, value in known.items() if type(value) is np.ndarray]
+        return ", ".join(arrays)[:300]
 
     def violation(self, what: str) -> None:
         """Report what is forbidden in the middle of it, and end the process, so that nobody can catch it."""
@@ -113,6 +129,8 @@ class Answer:
             arguments[name] = self.proxy(name)
         for name, (file, function) in call.get("given", {}).items():
             arguments[name] = getattr(sibling(file), function)
+        order = [name for name in call.get("order", ()) if name in arguments]
+        arguments = {name: arguments[name] for name in order} | arguments
         if "seed" in call:
             arguments["rng"] = np.random.default_rng(call["seed"])
         return arguments
@@ -135,14 +153,52 @@ class Answer:
     def call(self, function: Callable[..., Any], call: dict[str, Any]) -> None:
         """Call the answer and reply with what it returns or raises."""
         arguments = self.arguments(call)
+        kept: dict[str, Any] = {}
+        if call.get("locals"):
+            sys.setprofile(lambda frame, event, value: self.keep(frame, event, kept))
         try:
-            self.reply(value=returned(function(**arguments)))
+            value = applied(function, arguments)
+            sys.setprofile(None)
+            self.reply(value=returned(value), locals=kept)
         except BaseException as error:
             self.reply(error=self.describe(error))
+
+    def keep(self, frame: types.FrameType, event: str, kept: dict[str, Any]) -> None:
+        """Keep the variables of the answer's function when it returns."""
+        if event == "return" and frame.f_code.co_filename == self.path and frame.f_code.co_name == self.job["function"]:
+            kept.update({name: value for name, value in frame.f_locals.items() if is_variable(value)})
+
+
+def is_variable(value: Any) -> bool:
+    """Whether a local variable is worth sending: numbers, and not too many."""
+    return type(value) is np.ndarray and value.dtype.kind == "f" and value.size <= 10_000
+
+
+def applied(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """Call with arguments by name; by their order if the answer gives them other names."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return function(**arguments)
+    try:
+        signature.bind(**arguments)
+    except TypeError:
+        try:
+            signature.bind(*arguments.values())
+        except TypeError:
+            return function(**arguments)
+        return function(*arguments.values())
+    return function(**arguments)
 
 
 def returned(value: Any) -> Any:
     """What a function returned, as something that can be sent."""
+    if isinstance(value, types.GeneratorType | map | zip | filter):
+        value = list(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    elif isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = dict(value._asdict())
     if isinstance(value, dict):
         return {"names": [str(k) for k in value], "values": [one(v) for v in value.values()]}
     if isinstance(value, list | tuple):
@@ -156,6 +212,8 @@ def one(value: Any) -> Any:
         return {"odd": "None"}
     try:
         array = np.asarray(value)
+        if array.dtype.kind == "O" and not any(v is None for v in array.flat):
+            array = array.astype(complex if any(isinstance(v, complex) for v in array.flat) else float)
     except Exception:
         return {"odd": type(value).__name__}
     return {"odd": type(value).__name__} if array.dtype.kind not in "biufc" else np.array(array)

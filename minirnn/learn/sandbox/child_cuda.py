@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import re
+import shutil
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -52,7 +53,10 @@ def in_simulator(answer: Any, protocol: Any, locks: Any) -> None:
         build.module_library(SimDriver(options).compiler, options, answer.source, name, ())
         # Loading the compiled file may run code of the student's already: the lock comes first.
         learn = Path(__file__).parents[1]
-        locks.landlock(os.getcwd(), str(learn), (str(learn.parent / "devices"), str(build.cache_folder())))
+        readable = [str(learn.parent / "devices"), str(build.cache_folder())]
+        if (finder := shutil.which("addr2line")) is not None:  # it finds the source line of what the simulator stops
+            readable.append(os.path.realpath(finder))
+        locks.landlock(os.getcwd(), str(learn), readable)
         faulthandler.register(signal.SIGUSR1, file=2)  # the judge asks where it is
         answer.reply(ready=True)  # from here on time counts
         answer.reply(kernels=SimDriver(options).module(answer.source, name).kernels)

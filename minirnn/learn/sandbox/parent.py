@@ -58,6 +58,8 @@ class Reply:
         Why the process is gone (time, memory, a forbidden deed); empty if it lives.
     counts : dict
         What the simulator counted.
+    locals : dict
+        The answer's own variables when it returned, by name, if they were asked for.
     """
 
     value: dict[str, Any] | None = None
@@ -65,6 +67,7 @@ class Reply:
     fatal: str = ""
     line: int | None = None
     counts: dict[str, int] = field(default_factory=dict)
+    locals: dict[str, Any] = field(default_factory=dict)
 
 
 class Child:
@@ -160,7 +163,8 @@ class Child:
             wrong, counts = reply.get("error"), reply.get("counts") or {}
             if wrong is not None and not isinstance(wrong, dict):
                 return Reply(fatal="what came back could not be read")
-            return Reply(value=reply.get("value"), error=wrong, counts=counts)
+            own = reply.get("locals")
+            return Reply(reply.get("value"), wrong, counts=counts, locals=own if isinstance(own, dict) else {})
 
     def _send(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(BrokenPipeError):  # it ended; the next wait says how

@@ -32,7 +32,8 @@ MODULE = ["-std=c++17", "-g1", "-gdwarf-4", "-w", "-fvisibility=hidden", "-fno-s
 HINTS = {
     r"<<<": "the simulator knows no <<<grid, block>>>: launch kernels from Python",
     r"\basm\b|__asm": "the simulator knows no inline PTX: keep it behind #ifndef __CUDASIM__",
-    r"cooperative_groups": "the simulator knows no cooperative groups: use __syncthreads and shuffles",
+    r"cooperative_groups": "of cooperative groups the simulator knows this_thread_block, tiled_partition<N>, sync, "
+    "ranks and shuffles",
     r"\bmma\.h\b|\bwmma\b": "the simulator knows no tensor cores: keep them behind #ifndef __CUDASIM__",
     r"\bcub/|\bthrust/|curand": "the simulator has none of NVIDIA's libraries",
 }

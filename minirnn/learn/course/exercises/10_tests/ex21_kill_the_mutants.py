@@ -8,8 +8,8 @@ You get an LSTM step and a backward pass for it, right or wrong:
     x (B, I)    cs_prev, h_prev and all outputs of forward (B, H)    w (I+H, 4H)    b (4H,)    dcs, dh (B, H)
 
 Your function shall raise AssertionError if backward is wrong, and return if it is right. It is tried on a right one
-and on some sixty wrong ones, each with one term missing, doubled, of wrong sign, or otherwise off. rng is a NumPy
-generator.
+and on about a hundred wrong ones, in any order: one term missing, doubled, of wrong sign or otherwise off; samples or
+columns at the wrong place; blocks of dw exchanged or transposed; numbers off by a thousandth. rng is a NumPy generator.
 """
 
 import numpy as np  # noqa: F401

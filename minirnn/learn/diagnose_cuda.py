@@ -1,0 +1,130 @@
+"""From the wrong numbers of a CUDA kernel to the mistake that makes them: which elements are wrong says most of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.diagnose import Diagnosis, from_the_tree
+from minirnn.learn.exercise import Exercise
+from minirnn.learn.hypotheses import kernels
+from minirnn.learn.judge import SINGLE, equal
+from minirnn.learn.rearranged import Case, other_order
+from minirnn.learn.where import axes, where
+
+MORE = (kernels.of_indices, kernels.of_tiles, kernels.of_partial_sums)
+
+
+@dataclass(frozen=True)
+class KernelCase(Case):
+    """A case of a CUDA kernel.
+
+    Attributes
+    ----------
+    primed : dict
+        What came out when the outputs held ones before the launch; empty if that was not tried.
+    grid, block : tuple of int
+        How the CUDA kernel was launched.
+    """
+
+    primed: Mapping[str, Any] = field(default_factory=dict)
+    grid: tuple[int, ...] = (1,)
+    block: tuple[int, ...] = (1,)
+
+
+def diagnose_kernel(exercise: Exercise, results: Sequence[Case]) -> Diagnosis | None:
+    """The mistake that gives exactly the numbers of all results, or which numbers are wrong; None if nothing is."""
+    cases = [case for case in results if case.wrong and isinstance(case, KernelCase)]
+    if not cases:
+        return None
+    if order := other_order(cases):
+        return said([order])
+    stored = {name: storing(case, name, exercise.outputs[name]) for case in cases[:1] for name in case.wrong}
+    if any(stored.values()):
+        together: dict[str, list[str]] = {}
+        for name in exercise.outputs:
+            if stored.get(name):
+                together.setdefault(stored[name], []).append(name)
+        return said([f"{', '.join(names)}: {text}" for text, names in together.items()])
+    found = from_the_tree(exercise, cases, MORE)
+    if found is not None:
+        return found
+    places = [
+        f"{name}: {text}" for name in exercise.outputs if (text := wrong_place(cases[0], name, exercise.outputs[name]))
+    ]
+    return said(places, exact=False) if places else None
+
+
+def said(sentences: Sequence[str], exact: bool = True) -> Diagnosis:
+    return Diagnosis("; ".join(sentences), tuple(sentences), exact=exact)
+
+
+def close(got: np.ndarray, want: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        near: np.ndarray = np.abs(got - want) <= SINGLE * np.abs(want).max(initial=1e-300)
+    return near
+
+
+def storing(case: KernelCase, name: str, letters: str) -> str:
+    """What is wrong about where an output is stored: added to what was there, not everywhere, at other places."""
+    want, got, primed = case.expected[name], case.got[name], case.primed.get(name)
+    if not isinstance(got, np.ndarray) or got.shape != want.shape:
+        return ""
+    if not np.isnan(got).any():
+        if want.ndim == 2 and equal(want.T.ravel().reshape(want.shape), got, SINGLE):
+            return "it is stored column by column: the index must count rows times the length of a row"
+        return ""
+    if isinstance(primed, np.ndarray) and np.isnan(got).all():
+        if close(primed, want + 1).all():
+            return "it is added to what was in memory before, with +=; nobody has set that: store it with ="
+        if (primed == 1).all():
+            return "it is never written"
+    written = ~np.isnan(got) if primed is None else primed != 1
+    text = unwritten(written, case, letters)
+    if close(got, want)[written].all():
+        return f"{text}; what is written is right"
+    shifts = [s for s in (1, -1) if want.ndim == 1 and close(got[written], np.roll(want, s)[written]).all()]
+    if shifts:
+        return f"{text}; the numbers are stored one place too {'late' if shifts[0] > 0 else 'early'}"
+    return ""
+
+
+def unwritten(written: np.ndarray, case: KernelCase, letters: str) -> str:
+    """Which elements no thread writes."""
+    first = np.zeros(written.shape, bool)
+    first[tuple(slice(0, n) for n in case.block[: written.ndim][::-1])] = True
+    block = " x ".join(map(str, case.block))
+    if np.array_equal(written, first) and written.size > first.sum():
+        return (
+            f"only the first {first.sum()} elements are written, those of block 0 ({block} threads): the index lacks"
+            " blockIdx"
+        )
+    if written.ndim == 1 and np.array_equal(written, np.arange(written.size) < case.grid[0]):
+        return f"only {case.grid[0]} elements are written, one a block: the index lacks threadIdx"
+    missing = np.flatnonzero(~written)
+    if written.ndim == 1 and len(missing) == 1 and missing[0] == written.size - 1:
+        return "the last element is never written: a bound is off by one"
+    if written.ndim == 1 and len(missing) == 1 and missing[0] == 0:
+        return "the first element is never written: the index is off by one"
+    place = where(~written, letters)
+    return f"never written: {place or f'{len(missing)} of {written.size} elements'}"
+
+
+def wrong_place(case: KernelCase, name: str, letters: str) -> str:
+    """Which elements are wrong, if it is not all of them."""
+    want, got = case.expected[name], case.got[name]
+    if name not in case.wrong or not isinstance(got, np.ndarray) or got.shape != want.shape:
+        return ""
+    wrong = ~close(got, want)
+    place = where(wrong, letters)
+    if place:
+        return f"wrong in {place} only"
+    tiles = [case.block[k] for k in range(len(axes(letters)))][::-1] if len(case.block) >= len(axes(letters)) else []
+    if tiles and not wrong.all():
+        inside = tuple(slice(0, n) for n in tiles)
+        if not wrong[inside].any():
+            return "right in the first block, wrong beyond it"
+    return f"{int(wrong.sum())} of {wrong.size} elements are wrong" if not wrong.all() else ""

@@ -1,0 +1,220 @@
+"""What a hypothesis is: nodes of a formula's tree exchanged for others, and words for it."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.hypotheses.program import Path, Program, Step, code_of
+
+
+@dataclass(frozen=True, eq=False)
+class Edit:
+    """The node at `path` of statement `number` becomes `new`; None leaves the statement out."""
+
+    number: int
+    path: Path
+    new: ast.AST | None
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis:
+    """Something that a student may have done instead of the formula.
+
+    Attributes
+    ----------
+    edits : tuple of Edit
+        What changes in the formula.
+    says : str
+        What is wrong, in words, about the line of `target`.
+    mark : str
+        What belongs there, in a few words.
+    rank : int
+        How far-fetched it is: the lowest of those that give the same numbers is told.
+    shown : path or None
+        The place that is marked; None for that of the first edit.
+    kind : str
+        What the mistake is called without its place, if people make it on all lines alike; else empty.
+    """
+
+    edits: tuple[Edit, ...]
+    target: str
+    says: str
+    mark: str
+    rank: int = 0
+    shown: Path | None = None
+    kind: str = ""
+
+    @property
+    def number(self) -> int:
+        return self.edits[0].number
+
+    @property
+    def path(self) -> Path:
+        return self.edits[0].path if self.shown is None else self.shown
+
+    def sentence(self) -> str:
+        return f"{self.target}: {self.says}" if self.target else self.says
+
+
+@dataclass(frozen=True)
+class Site:
+    """A statement whose expression can be wrong, with the variables as they are when it is first reached."""
+
+    program: Program
+    step: Step
+    value: ast.expr
+    path: Path
+    env: dict[str, Any] = field(repr=False)
+    known: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def target(self, path: Path = ()) -> str:
+        """The name of what the statement makes; of a return, the output at `path`."""
+        if isinstance(self.step.tree, ast.For | ast.If):
+            return ""
+        if not isinstance(self.step.tree, ast.Return):
+            return self.step.target
+        outputs = self.program.outputs
+        if len(outputs) == 1:
+            return outputs[0]
+        inside = path[len(self.path) :]
+        return outputs[inside[0][1]] if inside and inside[0][0] == "elts" else ""
+
+    def change(self, path: Path, new: ast.AST, says: str, mark: str, rank: int = 0, kind: str = "") -> Hypothesis:
+        """One node of this statement exchanged."""
+        return self.changes({path: new}, says, mark, rank, kind)
+
+    def changes(
+        self, places: Mapping[Path, ast.AST], says: str, mark: str, rank: int = 0, kind: str = ""
+    ) -> Hypothesis:
+        """Several nodes of this statement exchanged."""
+        edits = tuple(Edit(self.step.number, path, new) for path, new in places.items())
+        return Hypothesis(edits, self.target(edits[0].path), says, mark, rank, kind=kind)
+
+    def evaluate(self, code: str) -> Any:
+        """The array or number that an expression is at this place; None if it is neither."""
+        if code not in self.known:
+            try:
+                value = eval(code, self.env)
+            except Exception:  # a name that is not there yet, an index beyond the end: no value
+                value = None
+            self.known[code] = value if isinstance(value, np.ndarray | np.generic | int | float) else None
+        return self.known[code]
+
+
+def sites(program: Program, inputs: Mapping[str, Any]) -> list[Site]:
+    """All statements with an expression, in order."""
+    environments = program.environments(inputs)
+    return [
+        Site(program, step, *step.value, environments[number])
+        for number, step in program.every.items()
+        if step.value is not None and number in environments
+    ]
+
+
+def alike(hypotheses: Sequence[Hypothesis], program: Program) -> Iterator[Hypothesis]:
+    """The same mistake on every line that allows it: of the whole function, and of one block of lines."""
+    Place = tuple[int, Path]
+    kinds: dict[tuple[str, int], dict[Place, Hypothesis]] = {}
+    for hypothesis in hypotheses:
+        if hypothesis.kind:
+            for block in (-1, program.blocks[hypothesis.number]):
+                kinds.setdefault((hypothesis.kind, block), {})[hypothesis.number, hypothesis.path] = hypothesis
+    seen: set[tuple[str, tuple[Place, ...]]] = set()
+    for (kind, _), lines in kinds.items():
+        if len(lines) > 1 and (kind, tuple(lines)) not in seen:
+            seen.add((kind, tuple(lines)))
+            where = ", ".join(dict.fromkeys(h.target for h in lines.values() if h.target))
+            yield Hypothesis(tuple(e for h in lines.values() for e in h.edits), "", f"{where}: {kind}", "", 1)
+
+
+# ---- trees
+
+
+def expression(code: str) -> ast.expr:
+    """The tree of an expression."""
+    return ast.parse(code, mode="eval").body
+
+
+def nodes(node: ast.AST, path: Path = ()) -> Iterator[tuple[ast.AST, Path]]:
+    """A node and all below it, with the ways to them."""
+    yield node, path
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, ast.AST):
+            yield from nodes(value, (*path, (name, -1)))
+        elif isinstance(value, list):
+            for k, item in enumerate(value):
+                if isinstance(item, ast.AST):
+                    yield from nodes(item, (*path, (name, k)))
+
+
+def put(tree: ast.AST, path: Path, new: ast.AST) -> ast.AST:
+    """`tree` with the node at `path` exchanged; only the nodes on the way are copied."""
+    if not path:
+        return new
+    (name, k), rest = path[0], path[1:]
+    fresh = copy.copy(tree)
+    child = getattr(tree, name)
+    if k < 0:
+        setattr(fresh, name, put(child, rest, new))
+    else:
+        setattr(fresh, name, [*child[:k], put(child[k], rest, new), *child[k + 1 :]])
+    return fresh
+
+
+def at(tree: ast.AST, path: Path) -> ast.AST:
+    for name, k in path:
+        tree = getattr(tree, name) if k < 0 else getattr(tree, name)[k]
+    return tree
+
+
+def compiled(program: Program, hypotheses: tuple[Hypothesis, ...]) -> dict[int, CodeType | None] | None:
+    """The code of the statements that some hypotheses change together; None if two change the same place."""
+    trees: dict[int, ast.stmt] = {}
+    changed: dict[int, CodeType | None] = {}
+    places: list[tuple[int, Path]] = []
+    for hypothesis in hypotheses:
+        mine = [(edit.number, edit.path) for edit in hypothesis.edits]
+        if any(n == m and (p[: len(q)] == q or q[: len(p)] == p) for n, p in places for m, q in mine):
+            return None
+        places += mine
+        for edit in hypothesis.edits:
+            if edit.new is None:
+                changed[edit.number] = None
+            else:
+                tree = trees.get(edit.number, program.every[edit.number].tree)
+                fresh = put(tree, edit.path, placed(edit.new))
+                assert isinstance(fresh, ast.stmt)
+                trees[edit.number] = fresh
+    for number, tree in trees.items():
+        if number not in changed:
+            changed[number] = code_of(tree)
+    return changed
+
+
+def placed(tree: ast.AST) -> ast.AST:
+    """`tree` with places in the source, which Python wants, wherever it has none."""
+    for node in ast.walk(tree):
+        if "lineno" in node._attributes and not hasattr(node, "lineno"):
+            node.lineno = node.end_lineno = 1  # type: ignore[attr-defined]
+            node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]
+    return tree
+
+
+def marked(tree: ast.stmt, path: Path) -> tuple[str, int, int]:
+    """The text of a statement (of a loop its first line), and where the node at `path` stands in it, and how wide."""
+    text = ast.unparse(tree).splitlines()[0]
+    try:
+        other = ast.unparse(ast.fix_missing_locations(put(tree, path, ast.Name("\x01", ast.Load()))))
+    except Exception:  # a place that takes no name
+        return text, 0, len(text)
+    before, found, after = other.splitlines()[0].partition("\x01")
+    if not found:
+        return text, 0, len(text)
+    return text, len(before), len(text) - len(before) - len(after)

@@ -1,0 +1,134 @@
+"""What goes wrong in CUDA kernels: indices, row lengths, tiles, types, and sums that leave something out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import numpy as np
+
+from minirnn.learn.hypotheses.edits import Hypothesis, Site, nodes
+from minirnn.learn.hypotheses.trees import Part, atoms, formed
+
+POWERS = (8, 16, 32, 64, 128, 256, 4, 2)
+"""Sizes of tiles and blocks, the usual ones first."""
+SHIFTS = {
+    "np.roll(a, 1)": "the number before is read, k - 1 for k",
+    "np.roll(a, -1)": "the number after is read, k + 1 for k",
+    "a[np.maximum(np.arange(len(a)) - 1, 0)]": "the number before is read, k - 1 for k",
+    "a[np.minimum(np.arange(len(a)) + 1, len(a) - 1)]": "the number after is read, k + 1 for k",
+    "a[0] + 0 * a": "the first number is read by every thread",
+}
+
+
+def of_indices(site: Site) -> Iterator[Hypothesis]:
+    """Neighbors, other row lengths, rows for columns, the first row for all; whole numbers."""
+    places: dict[str, list[Part]] = {}
+    for atom in atoms(site.value, site.path):
+        places.setdefault(atom.text, []).append(atom)
+    for name, uses in places.items():
+        value = site.evaluate(name)
+        if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+            continue
+        forms = {"np.trunc(a)": f"{name} is cut to whole numbers: a variable of type int?"}
+        if value.ndim == 1:
+            forms |= {code: f"{name}: {text}" for code, text in SHIFTS.items()}
+        if value.ndim == 2:
+            forms |= of_rows(site, name, value.shape[1])
+        for code, says in forms.items():
+            yield site.changes({p.path: formed(code, a=p.node) for p in uses}, says, says, 1, says)
+
+
+def of_rows(site: Site, name: str, length: int) -> dict[str, str]:
+    """A matrix that is read with another row length, column by column, or always in its first row."""
+    forms = {
+        "a.ravel().reshape(a.shape[::-1]).T": f"{name} is read column by column; it is stored row by row",
+        "a[:1] + 0 * a": f"the first row of {name} is read for every row",
+        "a[:, :1] + 0 * a": f"the first column of {name} is read for every column",
+        "np.roll(a, 1, 1)": f"{name} is read one column too early",
+        "np.roll(a, -1, 1)": f"{name} is read one column too late",
+    }
+    for size, number in site.env.items():
+        if isinstance(number, int | np.integer) and 0 < number != length:
+            index = f"np.add.outer(np.arange(a.shape[0]) * {size}, np.arange(a.shape[1]))"
+            forms[f"a.ravel()[{index} % a.size]"] = (
+                f"{name} is read with rows of {size} numbers, not of their own length"
+            )
+    return forms
+
+
+def of_tiles(site: Site) -> Iterator[Hypothesis]:
+    """A matrix product by tiles: only some of them, or a tile that is read transposed."""
+    for node, path in nodes(site.value, site.path):
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)):
+            continue
+        left, right = (site.evaluate(ast.unparse(side)) for side in (node.left, node.right))
+        if left is None or right is None or np.ndim(left) != 2 or np.ndim(right) != 2:
+            continue
+        K = left.shape[1]
+        for n in (n for n in POWERS if n < K):
+            last = f"(a.shape[1] - 1) // {n} * {n}"
+            for code, says in (
+                (f"a[:, :{n}] @ b[:{n}]", f"only the first tile of {n} counts"),
+                (f"a[:, {last}:] @ b[{last}:]",
+                 f"only the last tile of {n} counts: is the sum set to zero for each tile?"),
+                (f"a[:, :a.shape[1] // {n} * {n}] @ b[:a.shape[1] // {n} * {n}]",
+                 "the last tile, which the numbers do not fill, is left out"),
+                (f"-(-a.shape[1] // {n}) * (a[:, :{n}] @ b[:{n}])", f"the first tile of {n} is read in every round"),
+                (f"a[:, {n}:] @ b[{n}:]", f"the first tile of {n} is left out"),
+                (f"{padded('a', n, rows=False)} @ {turned('b', n)}[:, :b.shape[1]]",
+                 f"the tiles of {ast.unparse(node.right)} are read transposed"),
+                (f"{turned('a', n)}[:a.shape[0]] @ {padded('b', n, columns=False)}",
+                 f"the tiles of {ast.unparse(node.left)} are read transposed"),
+            ):  # fmt: skip
+                if n > 2 or "tile" not in says:
+                    yield site.change(path, formed(code, a=node.left, b=node.right), says, says, 1)
+
+
+def padded(name: str, n: int, rows: bool = True, columns: bool = True) -> str:
+    """The code of a matrix with zeros up to full tiles."""
+    widths = [f"(0, -{name}.shape[{axis}] % {n})" if wanted else "(0, 0)" for axis, wanted in ((0, rows), (1, columns))]
+    return f"np.pad({name}, ({', '.join(widths)}))"
+
+
+def turned(name: str, n: int) -> str:
+    """The code of a matrix, padded, with every tile of n by n transposed."""
+    tiles = [f"-(-{name}.shape[{axis}] // {n})" for axis in (0, 1)]
+    inner = f"{padded(name, n)}.reshape({tiles[0]}, {n}, {tiles[1]}, {n}).transpose(0, 3, 2, 1)"
+    return f"{inner}.reshape({tiles[0]} * {n}, -1)"
+
+
+def of_partial_sums(site: Site) -> Iterator[Hypothesis]:
+    """A sum along rows that leaves some of the numbers out, or counts some of them again."""
+    for node, path in nodes(site.value, site.path):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "sum"):
+            continue
+        value = site.evaluate(ast.unparse(node.func.value))
+        if (
+            not isinstance(value, np.ndarray)
+            or value.ndim != 2
+            or not node.args
+            or ast.unparse(node.args[0]) not in ("1", "-1")
+        ):
+            continue
+        forms = {
+            "a[:, ::2].sum(1)": "only every other number counts: does the loop end at 2, or do odd threads get lost?",
+            "a[:, 1::2].sum(1)": "only the odd numbers count",
+            "a[:, :-1].sum(1)": "the last number of a row is left out",
+            "a[:, 1:].sum(1)": "the first number of a row is left out",
+            "a[:, 0]": "only the first number of a row counts: the shares of the threads are not added up",
+        }
+        for n in (n for n in POWERS if n < value.shape[1]):
+            forms[f"a[:, :{n}].sum(1)"] = f"only the first {n} numbers of a row count"
+            forms[f"a[:, np.arange(a.shape[1]) % {2 * n} < {n}].sum(1)"] = (
+                f"only the shares of the first {n} threads count: does the halving start too low?"
+            )
+            several = "numbers are counted several times: each thread must take its own"
+            forms[f"(a * np.minimum(np.arange(1, a.shape[1] + 1), {n})).sum(1)"] = several
+            forms[f"a[:, {n}:].sum(1)"] = f"the first {n} numbers of a row are left out"
+            forms.setdefault(f"a[:, ::{n}].sum(1)", f"only one of {n} numbers of a row counts")
+            forms[f"a[:, :a.shape[1] // {n} * {n}].sum(1)"] = (
+                f"the end of a row, which {n} threads do not fill, is left out"
+            )
+        for code, says in forms.items():
+            yield site.change(path, formed(code, a=node.func.value), says, says, 1)

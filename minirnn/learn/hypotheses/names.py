@@ -1,0 +1,210 @@
+"""Variables taken for one another: at one place, on a whole line, or everywhere."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes
+from minirnn.learn.hypotheses.scope import alike, kind_of, pool
+from minirnn.learn.hypotheses.trees import Part, atoms, factors, formed, slope_places, slopes
+
+
+def of_names(site: Site) -> Iterator[Hypothesis]:
+    """Another value of the same shape at one place."""
+    skip, around = slope_places(site.value, site.path), pool(site)
+    own = site.step.target
+    for atom in atoms(site.value, site.path):
+        if any(atom.path[: len(path)] == path and len(atom.path) > len(path) for path in skip):
+            continue
+        for other in alike(site, atom.node, around):
+            if other == own and not isinstance(site.step.tree, ast.Return) and not site.step.loops:
+                continue  # not there yet
+            yield instead(site, atom, other)
+        yield from elements(site, atom)
+
+
+def instead(site: Site, atom: Part, other: str, rank: int = 1, code: str = "") -> Hypothesis:
+    """`other` (computed by `code`, if that is longer) in place of a value."""
+    new = expression(code or other)
+    if isinstance(site.step.tree, ast.Return) and len(atom.path) <= len(site.path) + 1:
+        return site.change(atom.path, new, f"{other} is returned in its place", f"not {other}", rank)
+    step = step_of(other, atom.text) if site.step.loops or "_prev" in atom.text else ""
+    says = f"{other} stands where {atom.text} belongs" + (f": it is taken from the wrong step ({step})" if step else "")
+    return site.change(atom.path, new, says, "", rank)
+
+
+def step_of(taken: str, right: str) -> str:
+    """Words about two elements of one array, or of one quantity of two steps; empty if they are not."""
+    a, b = taken.partition("[")[0], right.partition("[")[0]
+    short = b.removesuffix("_prev")
+    if a != b and a != short and a.removesuffix("_prev") != b:
+        return ""
+    return "this step's, not the one before" if "_prev" in right or "- 1" in right else "another step's"
+
+
+def elements(site: Site, atom: Part) -> Iterator[Hypothesis]:
+    """Another element of the same array: the step before or after, the other input, the other direction."""
+    node = atom.node
+    if not isinstance(node, ast.Subscript):
+        return
+    base, index = ast.unparse(node.value), node.slice
+    if isinstance(index, ast.Name) and index.id in site.step.loops and isinstance(site.env.get(index.id), int):
+        t = index.id
+        if isinstance(site.evaluate(base), np.ndarray):
+            yield instead(site, atom, f"{base}[{t} - 1]", 1)
+            after = f"{base}[{t} + 1]"
+            yield instead(site, atom, after, 1, f"{base}[min({t} + 1, len({base}) - 1)]")
+            yield instead(site, atom, after, 3, f"({after} if {t} + 1 < len({base}) else np.zeros_like({base}[0]))")
+    if isinstance(index, ast.Name):
+        for other, value in site.env.items():
+            if isinstance(value, int) and not isinstance(value, bool) and other != index.id and other.islower():
+                says = f"{base}[{other}] stands where {atom.text} belongs"
+                yield site.change(atom.path, expression(f"{base}[{other}]"), says, f"not {base}[{other}]", 1)
+    if isinstance(index, ast.Constant) and index.value in (0, 1):
+        other = f"{base}[{1 - index.value}]"
+        yield site.change(atom.path, expression(other), f"{other} stands where {atom.text} belongs", f"not {other}", 1)
+
+
+# ---- a whole line, and everywhere
+
+
+def of_lines(site: Site) -> Iterator[Hypothesis]:
+    """Two values of one statement exchanged, and one taken for another at all its places in the statement."""
+    seen: dict[str, list[Part]] = {}
+    for atom in atoms(site.value, site.path):
+        seen.setdefault(atom.text, []).append(atom)
+    kinds = {name: kind_of(site.evaluate(name)) for name in seen}
+    for (a, of_a), (b, of_b) in itertools.combinations(seen.items(), 2):
+        if kinds[a] is not None and kinds[a] == kinds[b]:
+            places: dict[Any, ast.AST] = {p.path: of_b[0].node for p in of_a}
+            places |= {p.path: of_a[0].node for p in of_b}
+            yield site.changes(places, f"{a} and {b} are exchanged", f"{a} and {b} are exchanged", 2)
+    around = pool(site)
+    for name, uses in seen.items():
+        for other in alike(site, uses[0].node, around) if len(uses) > 1 else ():
+            tree = expression(other)
+            says = f"{other} stands where {name} belongs, at every place"
+            yield site.changes({p.path: tree for p in uses}, says, f"{name}, not {other}", 2)
+
+
+def of_wholes(site: Site) -> Iterator[Hypothesis]:
+    """Another variable in place of all that a statement computes."""
+    if isinstance(site.value, ast.Name | ast.Tuple) or not site.step.target:
+        return
+    for other in alike(site, site.value, pool(site)):
+        if np.ndim(site.evaluate(other)):
+            text = ast.unparse(site.value)
+            says = f"{other} itself is taken; expected {text}"
+            yield site.change(site.path, formed("1.0 * a", a=expression(other)), says, f"not {other} itself", 3)
+
+
+def of_arguments(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
+    """An argument that was changed before it was used: a function applied again, its length, its order, its count."""
+    program = all_sites[0].program
+    uses: dict[str, list[tuple[Site, Part]]] = {}
+    for site in all_sites:
+        for atom in atoms(site.value, site.path):
+            uses.setdefault(atom.text, []).append((site, atom))
+    for name, places in uses.items():
+        if name.partition("[")[0] not in program.parameters:
+            continue
+        value = places[0][0].evaluate(name)
+        for code, says in changed_forms(value):
+            new = formed(code, a=expression(name))
+            edits = tuple(Edit(s.step.number, p.path, new) for s, p in places)
+            yield Hypothesis(edits, "", says.format(name), f"{name} as it is", 3)
+
+
+def changed_forms(value: Any) -> list[tuple[str, str]]:
+    """What people make of an argument before they use it."""
+    if isinstance(value, int | np.integer):
+        return [
+            ("a - 1", "{0} - 1 stands where {0} belongs, on every line"),
+            ("a + 1", "{0} + 1 stands for {0}, on every line"),
+        ]
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+        return []
+    forms = [("np.tanh(a)", "tanh is applied again to {0}"),
+             ("1 / (1 + np.exp(-a))", "the sigmoid is applied again to {0}"),
+             ("a / np.linalg.norm(a)", "{0} is divided by its length before it is used"),
+             ("-a", "the sign of {0} is wrong"),
+             ("a[::-1]", "{0} is reversed along its first axis before it is used")]  # fmt: skip
+    if np.abs(value).max(initial=0) < 1:
+        forms.append(("np.arctanh(a)", "what stands for {0} is the argument of tanh, not its output"))
+    return forms
+
+
+def everywhere(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
+    """One argument taken for another on all lines, two exchanged, or a gate and its complement exchanged."""
+    program = all_sites[0].program
+    places: dict[str, list[tuple[Site, Part]]] = {}
+    for site in all_sites:
+        for atom in atoms(site.value, site.path):
+            places.setdefault(atom.text, []).append((site, atom))
+    kinds = {name: kind_of(uses[0][0].evaluate(name)) for name, uses in places.items()}
+    given = [n for n in places if n.partition("[")[0] in program.parameters and kinds[n] is not None]
+
+    def swap(*pairs: tuple[str, ast.expr]) -> tuple[Edit, ...]:
+        return tuple(Edit(s.step.number, p.path, new) for name, new in pairs for s, p in places[name])
+
+    for a, b in itertools.permutations(given, 2):
+        if kinds[a] == kinds[b]:
+            if len(places[a]) > 1:
+                yield Hypothesis(swap((a, expression(b))), "", f"{b} is taken for {a} on every line", f"not {b}", 3)
+            if a < b:
+                edits = swap((a, expression(b)), (b, expression(a)))
+                yield Hypothesis(edits, "", f"{a} and {b} are exchanged on every line", f"{a} and {b} exchanged", 3)
+    for gate in given:
+        yield from complement(all_sites, gate, places[gate])
+
+
+def across_lines(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
+    """Two values of two statements exchanged with each other."""
+    uses = [(site, {atom.text: [a for a in atoms(site.value, site.path) if a.text == atom.text]
+                    for atom in atoms(site.value, site.path)}) for site in all_sites if site.step.target]  # fmt: skip
+    for (one, names_of_one), (two, names_of_two) in itertools.combinations(uses, 2):
+        for a, b in itertools.product(names_of_one, names_of_two):
+            kind = kind_of(one.evaluate(a))
+            if a == b or kind is None or kind[0] == () and kind[1] or kind != kind_of(two.evaluate(b)):
+                continue
+            if b in names_of_one or a in names_of_two:
+                continue
+            edits = [Edit(one.step.number, p.path, expression(b)) for p in names_of_one[a]]
+            edits += [Edit(two.step.number, p.path, expression(a)) for p in names_of_two[b]]
+            says = f"{a} and {b} are exchanged: {b} stands in {one.step.target}, {a} in {two.step.target}"
+            yield Hypothesis(tuple(edits), f"{one.step.target}, {two.step.target}", says, f"{a}, not {b}", 2)
+
+
+def complement(all_sites: Sequence[Site], gate: str, uses: list[tuple[Site, Part]]) -> Iterator[Hypothesis]:
+    """`gate` and 1 minus it exchanged: everywhere, and as in a formula that was written with the other convention."""
+    parents = {(s.step.number, p.path[:-1]) for s, p in uses}
+    minus = [s for s in all_sites for n, path in ((s, p) for p in paths_of_complements(s, gate)) if n]
+    if not minus or not parents:
+        return
+    turned = formed("1 - g", g=expression(gate))
+    edits = tuple(Edit(s.step.number, p.path, turned) for s, p in uses)
+    both = f"{gate} and 1 - {gate} are exchanged"
+    yield Hypothesis(edits, "", f"{both} on every line", f"{gate} and its complement are exchanged", 1)
+    signs = tuple(
+        Edit(s.step.number, product[0].path, ast.UnaryOp(ast.USub(), product[0].node))
+        for s in all_sites
+        for product in [factors(s.value, s.path)]
+        if any(sl.kind == "sigmoid" and ast.unparse(sl.of) == gate for sl in slopes(product))
+    )
+    plain = tuple(e for e in edits if not any(e.number == f.number and e.path[: len(f.path)] == f.path for f in signs))
+    if signs:
+        says = f"this is the other convention of {gate}: {both}, and the sign of its gradient with them"
+        yield Hypothesis(plain + signs, "", says, f"{gate} and its complement are exchanged", 0)
+        only = tuple(e for e in plain if e.number not in {f.number for f in signs})
+        if only:
+            yield Hypothesis(only, "", f"{both}, but for the slope", f"{gate} and its complement are exchanged", 1)
+
+
+def paths_of_complements(site: Site, gate: str) -> list[Any]:
+    return [path for node, path in nodes(site.value, site.path)
+            if isinstance(node, ast.expr) and ast.unparse(node) == f"1 - {gate}"]  # fmt: skip

@@ -1,0 +1,252 @@
+"""Finds the changes to a formula that give an answer's numbers: one, or two together.
+
+Every hypothesis is evaluated once, on one case. For two at a time nothing more is evaluated at first: where only one of
+two changes makes a difference, that one alone must give the answer's numbers, and few pairs pass.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.hypotheses import layout, loops, names, operations, slopes, terms
+from minirnn.learn.hypotheses.edits import Hypothesis, Site, alike, compiled, sites
+from minirnn.learn.hypotheses.program import Program
+
+Maker = Callable[[Site], Iterator[Hypothesis]]
+NEAR: tuple[Maker, ...] = (
+    terms.of_terms, terms.of_factors, slopes.of_slopes, loops.of_assignments, loops.of_conditions,
+    loops.of_comparisons, loops.of_loops, layout.of_returns, operations.of_functions, operations.of_powers,
+    operations.of_divisions, layout.of_orders, layout.of_cuts, layout.of_axes, names.of_names,
+)  # fmt: skip
+FAR: tuple[Maker, ...] = (
+    terms.of_inner_terms, names.of_lines, operations.of_counters, loops.of_places, loops.of_starts,
+    terms.of_inner_factors, operations.of_constants, names.of_wholes, terms.of_moved_terms,
+)  # fmt: skip
+FARTHEST: tuple[Maker, ...] = (terms.of_extra_terms, terms.of_extra_factors, operations.of_infinite_precision)
+"""What people do often, what they do sometimes, and what explains some of the rest."""
+
+
+@dataclass
+class Tried:
+    """A hypothesis with what it gives on the case of the search: all outputs in one row."""
+
+    hypothesis: Hypothesis
+    changed: dict[int, CodeType | None]
+    gives: np.ndarray
+    misses: np.ndarray
+    differs: np.ndarray
+
+
+@dataclass
+class Search:
+    """The hypotheses about a program, tried on one answer.
+
+    Parameters
+    ----------
+    program : Program
+    cases : sequence of (inputs, expected, got)
+        By the names of the outputs; the first one is searched, the others confirm.
+    tolerance : float
+        The largest relative error.
+    seconds : float
+        Of the processor, for trying all hypotheses.
+    more : tuple of functions
+        Make further hypotheses, tried with the nearest ones.
+    """
+
+    program: Program
+    cases: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]]
+    tolerance: float = 1e-9
+    seconds: float = 0.3
+    more: tuple[Maker, ...] = ()
+    tried: list[Tried] = field(default_factory=list)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The outputs that can be compared: those whose shape is right."""
+        _, expected, got = self.cases[0]
+        return [n for n in self.program.outputs if fits(got[n], expected[n])]
+
+    @cached_property
+    def wrong(self) -> frozenset[str]:
+        _, expected, got = self.cases[0]
+        return frozenset(n for n in self.program.outputs if n not in self.names or not self.same(got[n], expected[n]))
+
+    def same(self, value: Any, like: Any) -> bool:
+        return fits(value, like) and bool(np.all(close(row([value]), row([like]), self.tolerance * scale([like]))))
+
+    def groups(self) -> Iterator[list[Hypothesis]]:
+        """The hypotheses about the program, the least far-fetched first; those of a group are as likely as each other.
+
+        Within a rank those come first that can explain all that is wrong by themselves.
+        """
+        reach, wrong = self.program.reach, self.wrong
+        with np.errstate(all="ignore"):
+            all_sites = sites(self.program, self.cases[0][0])
+            for makers in ((*NEAR, *self.more), FAR, (), FARTHEST):
+                found = [h for site in all_sites for make in makers for h in make(site)]
+                found += alike(found, self.program)
+                if not makers and all_sites:
+                    found = [
+                        *names.across_lines(all_sites),
+                        *names.everywhere(all_sites),
+                        *names.of_arguments(all_sites),
+                    ]
+                able = {id(h): wrong <= frozenset().union(*(reach[e.number] for e in h.edits)) for h in found}
+                found.sort(key=lambda h: (h.rank, not able[id(h)]))
+                for _, group in itertools.groupby(found, key=lambda h: (h.rank, able[id(h)])):
+                    yield list(group)
+
+    def gives(self, changed: Mapping[int, CodeType | None], case: int) -> dict[str, Any] | None:
+        """The outputs of the changed program; None if it cannot run."""
+        try:
+            with np.errstate(all="ignore"):
+                return self.program.run(self.cases[case][0], changed)
+        except Exception:  # shapes that do not fit, an index too large: a hypothesis that nobody can have meant
+            return None
+
+    def try_all(self) -> list[Hypothesis]:
+        """Evaluate hypotheses on the first case, as far as there is time; those that alone give the answer's numbers.
+
+        A group that has an explanation is the last.
+        """
+        end = time.thread_time() + self.seconds
+        for group in self.groups():
+            ones = []
+            for hypothesis in group:
+                if time.thread_time() > end:
+                    break
+                tried = self.try_one(hypothesis)
+                if tried is not None and not tried.misses.any() and self.confirmed(tried.changed):
+                    ones.append(hypothesis)
+            if ones or time.thread_time() > end:
+                return sorted(ones, key=lambda h: -h.number)
+        return []
+
+    def try_one(self, hypothesis: Hypothesis) -> Tried | None:
+        """Evaluate one hypothesis; None if it cannot run, or changes nothing."""
+        changed = self.code(hypothesis)
+        outputs = None if changed is None else self.gives(changed, 0)
+        expected = self.cases[0][1]
+        if changed is None or outputs is None or not all(fits(outputs[n], expected[n]) for n in self.names):
+            return None
+        right, mine, most = self.rows
+        theirs = row(outputs[n] for n in self.names)
+        differs = ~close(theirs, right, most)
+        others = (n for n in self.program.outputs if n not in self.names)
+        if not differs.any() and all(self.same(outputs[n], expected[n]) for n in others):
+            return None
+        self.tried.append(Tried(hypothesis, changed, theirs, ~close(theirs, mine, most), differs))
+        return self.tried[-1]
+
+    @cached_property
+    def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What is expected and what came, all outputs in one row, and how far they may differ."""
+        _, expected, got = self.cases[0]
+        most = self.tolerance * scale(expected[n] for n in self.names)
+        return row(expected[n] for n in self.names), row(got[n] for n in self.names), most
+
+    def code(self, *hypotheses: Hypothesis) -> dict[int, CodeType | None] | None:
+        try:
+            return compiled(self.program, hypotheses)
+        except (SyntaxError, ValueError, TypeError, AttributeError):  # no tree that Python takes
+            return None
+
+    def confirmed(self, changed: Mapping[int, CodeType | None], names: set[str] | None = None) -> bool:
+        """Whether the changed program gives every output (or those of `names`) of every case, its shape too."""
+        for case, (_, _, got) in enumerate(self.cases):
+            outputs = self.gives(changed, case)
+            if outputs is None or not all(self.same(outputs[n], got[n]) for n in names or self.program.outputs):
+                return False
+        return True
+
+    def twos(self, seconds: float = 0.15) -> tuple[Hypothesis, Hypothesis] | None:
+        """The first two changes that give the answer's numbers together."""
+        if not self.tried:
+            return None
+        end = time.thread_time() + seconds
+        misses = np.array([t.misses for t in self.tried], np.float32)
+        same = 1 - np.array([t.differs for t in self.tried], np.float32)
+        alone = misses @ same.T < 0.5  # [a, b]: what a misses, b makes different
+        pairs = np.argwhere(np.triu(alone & alone.T, 1))
+        if not len(pairs):
+            return None
+        ranks = np.array([t.hypothesis.rank for t in self.tried])
+        numbers = np.array([t.hypothesis.number for t in self.tried])
+        apart = numbers[pairs[:, 0]] != numbers[pairs[:, 1]]
+        likely = ranks[pairs].sum(1) + 0.5 * apart + 100 * ~self.added_up(pairs)
+        for a, b in pairs[np.argsort(likely, kind="stable")]:
+            if time.thread_time() > end:
+                return None
+            first, second = self.tried[a].hypothesis, self.tried[b].hypothesis
+            changed = self.code(first, second)
+            if changed is not None and self.confirmed(changed):
+                return first, second
+        return None
+
+    def added_up(self, pairs: np.ndarray) -> np.ndarray:
+        """For which pairs the sum of both differences is that of the answer, as it is if neither changes the other."""
+        right, mine, most = self.rows
+        weights = np.random.default_rng(0).normal(size=right.size) / most
+        with np.errstate(all="ignore"):
+            sums = np.array([(t.gives - right) @ weights for t in self.tried])
+            rest: np.ndarray = np.abs(sums[pairs].sum(1) - (mine - right) @ weights)
+        return rest < 30 * np.sqrt(right.size)
+
+    def each(self, explained: set[str]) -> list[Hypothesis]:
+        """For every wrong output that is not `explained` a change that concerns it alone; empty if one has none."""
+        _, expected, got = self.cases[0]
+        width = {n: row([expected[n]]).size for n in self.names}
+        start, found = 0, []
+        for n in self.names:
+            inside = np.zeros(sum(width.values()), bool)
+            inside[start : start + width[n]] = True
+            start += width[n]
+            if n in self.wrong and n not in explained:
+                mine = [t for t in self.tried if not t.differs[~inside].any() and not t.misses[inside].any()]
+                one = next((t.hypothesis for t in mine if self.confirmed(t.changed, {n})), None)
+                if one is None:
+                    return []
+                found.append(one)
+        return found if self.wrong <= set(self.names) else []
+
+
+def fits(value: Any, like: Any) -> bool:
+    """Whether two outputs have the same shape, lists of arrays included."""
+    if isinstance(like, list | tuple):
+        return isinstance(value, list | tuple) and len(value) == len(like) and all(map(fits, value, like))
+    if any(isinstance(v, list | tuple | dict) or np.asarray(v).dtype.kind not in "biuf" for v in (value, like)):
+        return False
+    return np.shape(value) == np.shape(like)
+
+
+def row(values: Any) -> np.ndarray:
+    """All numbers of some outputs, one after the other."""
+    parts = [np.ravel(np.asarray(a, float)) for a in arrays(values)]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def scale(values: Any) -> np.ndarray:
+    """For each number of some outputs the largest of its output: errors are relative to it."""
+    parts = [np.full(np.size(a), np.abs(a[np.isfinite(a)]).max(initial=1e-300)) for a in arrays(values)]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def arrays(values: Any) -> Iterator[np.ndarray]:
+    for value in values:
+        yield from (np.asarray(v) for v in value) if isinstance(value, list | tuple) else [np.asarray(value)]
+
+
+def close(a: np.ndarray, b: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Which numbers differ by no more than rounding; what is no number equals what is none either."""
+    with np.errstate(all="ignore"):
+        same: np.ndarray = (np.abs(a - b) <= most) | (np.isnan(a) & np.isnan(b))
+    return same

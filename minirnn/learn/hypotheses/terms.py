@@ -1,0 +1,275 @@
+"""Summands and factors that are missing, too many, of the wrong sign or in the wrong bracket."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import numpy as np
+
+from minirnn.learn.hypotheses.edits import Hypothesis, Site
+from minirnn.learn.hypotheses.program import Path
+from minirnn.learn.hypotheses.scope import pool
+from minirnn.learn.hypotheses.trees import (
+    PRODUCT,
+    SUM,
+    Part,
+    atoms,
+    chains,
+    factors,
+    flat,
+    formed,
+    slope_places,
+    slopes,
+    summands,
+    times,
+    within,
+)
+
+
+def of_terms(site: Site) -> Iterator[Hypothesis]:
+    """One summand missing, counted twice or of the wrong sign, or multiplied by what belongs to another one."""
+    if isinstance(site.step.tree, ast.For | ast.If):
+        return
+    skip = slope_places(site.value, site.path)
+    for node, path in values(site):
+        parts = summands(node, path)
+        if within(path, skip) or not is_numeric(site, node):
+            continue
+        whole = path == site.path or (path[:-1] == site.path and path[-1][0] == "elts")
+        rank = 0 if whole else 1  # inside of something, others say it better
+        for part in parts:
+            text = part.text
+            zero, twice = times(part.node, 0.0), times(part.node, 2.0)
+            yield site.change(part.path, zero, f"the term {text} is missing", "this term is missing", rank)
+            sign = ast.UnaryOp(ast.USub(), part.node)
+            yield site.change(part.path, sign, f"the sign of {text} is wrong", "this term has the wrong sign", rank)
+            yield site.change(
+                part.path, twice, f"the term {text} is counted twice", "this term is counted twice", rank + 1
+            )
+        yield from brackets(site, parts)
+
+
+def values(site: Site) -> Iterator[tuple[ast.expr, Path]]:
+    """The sums in a statement, and its whole value; of several values each."""
+    if isinstance(site.value, ast.Tuple):
+        for k, element in enumerate(site.value.elts):
+            yield from chains(element, (*site.path, ("elts", k)), SUM)
+    else:
+        yield from chains(site.value, site.path, SUM)
+
+
+def is_numeric(site: Site, node: ast.expr) -> bool:
+    value = site.evaluate(ast.unparse(node))
+    return value is not None and not isinstance(value, bool)
+
+
+def brackets(site: Site, parts: list[Part]) -> Iterator[Hypothesis]:
+    """Factors of one summand that another one gets, too, as from a bracket that closes too late."""
+    if len(parts) < 2:
+        return
+    for other in parts:
+        product = factors(other.node, other.path)
+        if len(product) < 2:
+            continue
+        for start in range(len(product)):
+            for end in range(start + 1, len(product) + 1):
+                some = product[start:end]
+                if len(some) == len(product) or any(f.inverse for f in some):
+                    continue
+                extra = " * ".join(bracketed(f.node) for f in some)
+                for part in parts:
+                    if part is not other:
+                        new = formed(f"term * ({extra})", term=part.node)
+                        says = (
+                            f"the term {part.text} is multiplied by {extra} as well, which belongs to {other.text} only"
+                        )
+                        yield site.change(part.path, new, says, f"this term gets no factor {extra}", 2)
+
+
+def bracketed(node: ast.expr) -> str:
+    text = ast.unparse(node)
+    return f"({text})" if isinstance(node, ast.BinOp) else text
+
+
+def of_factors(site: Site) -> Iterator[Hypothesis]:
+    """One factor missing, dividing instead of multiplying, or squared; a difference the other way round."""
+    skip = slope_places(site.value, site.path)
+    for node, path in chains(site.value, site.path, PRODUCT):
+        if within(path, skip):
+            continue
+        product = factors(node, path)
+        for part in product if len(product) > 1 else ():
+            text, without = part.text, [p for p in product if p is not part]
+            one = (
+                f"np.ones(np.shape({text}))" if is_array(site, text) and not same_shape(site, part, without) else "1.0"
+            )
+            yield site.change(part.path, formed(one), f"the factor {text} is missing", "this factor is missing", 0)
+            turned = formed("1.0 / part", part=part.node)
+            verb = "multiplies, but should divide" if part.inverse else "divides, but should multiply"
+            yield site.change(part.path, turned, f"{text} {verb}", f"this {verb}", 2)
+            twice = formed("part * part", part=part.node)
+            yield site.change(part.path, twice, f"the factor {text} is there twice", "this factor is there twice", 2)
+        for part in product:
+            yield from complements(site, part)
+            operands = list(flat(part.node, part.path, SUM))
+            if len(operands) == 2 and isinstance(part.node, ast.BinOp) and isinstance(part.node.op, ast.Sub):
+                a, b = operands
+                new = ast.BinOp(part.node.right, ast.Sub(), part.node.left)
+                says = f"the sign of ({part.text}) is wrong: {b.text} is subtracted from {a.text}"
+                yield site.change(part.path, new, says, "the sign of this is wrong", 0)
+                for this, other in ((a, b), (b, a)):
+                    if not isinstance(this.node, ast.Constant):
+                        zero = times(other.node, 0.0)
+                        yield site.change(
+                            other.path, zero, f"the term {other.text} in ({part.text}) is missing", "this is missing", 1
+                        )
+
+
+def complements(site: Site, part: Part) -> Iterator[Hypothesis]:
+    """A gate for 1 minus the gate, and the other way round, as a factor."""
+    node, text = part.node, part.text
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and ast.unparse(node.left) == "1":
+        gate = ast.unparse(node.right)
+        if isinstance(node.right, ast.Name | ast.Subscript):
+            says = f"{gate} stands where {text} belongs: the gate and 1 minus it are exchanged"
+            yield site.change(part.path, node.right, says, "1 minus the gate", 0)
+    elif isinstance(node, ast.Name | ast.Subscript):
+        value = site.evaluate(text)
+        if isinstance(value, np.ndarray) and value.size and value.min() >= 0 and value.max() <= 1:
+            says = f"1 - {text} stands where {text} belongs: the gate and 1 minus it are exchanged"
+            yield site.change(part.path, formed("1 - g", g=node), says, "the gate itself", 0)
+
+
+def is_array(site: Site, text: str) -> bool:
+    return isinstance(site.evaluate(text), np.ndarray)
+
+
+def same_shape(site: Site, part: Part, others: list[Part]) -> bool:
+    """Whether what is left of a product without one factor has the shape that it had."""
+    shape = np.shape(site.evaluate(part.text))
+    return any(np.shape(site.evaluate(other.text)) == shape for other in others)
+
+
+def of_extra_factors(site: Site) -> Iterator[Hypothesis]:
+    """A factor too many: any value of the same shape."""
+    for part in top_terms(site):
+        value = site.evaluate(part.text)
+        for name, other in pool(site).items():
+            if np.shape(other) == np.shape(value) and isinstance(other, np.ndarray | float):
+                new = formed(f"term * ({name})", term=part.node)
+                says = f"the term {part.text} is multiplied by {name}, which does not belong there"
+                yield site.change(part.path, new, says, f"this is multiplied by {name} as well", 4)
+
+
+def top_terms(site: Site) -> list[Part]:
+    """The summands of what a statement assigns or returns, if they are numbers."""
+    if isinstance(site.step.tree, ast.For | ast.If):
+        return []
+    parts = values_of.elts if isinstance(values_of := site.value, ast.Tuple) else []
+    whole = [Part(e, (*site.path, ("elts", k))) for k, e in enumerate(parts)] or [Part(site.value, site.path)]
+    terms = [term for part in whole for term in summands(part.node, part.path)]
+    return [term for term in terms if is_numeric(site, term.node)]
+
+
+def of_extra_terms(site: Site) -> Iterator[Hypothesis]:
+    """A term too many: a value of the same shape, or one like those that are there."""
+    if not site.step.target or isinstance(site.step.tree, ast.For):
+        return
+    own = {part.text for part in top_terms(site)}
+    shape = np.shape(site.evaluate(ast.unparse(site.value)))
+    around = pool(site)
+    extra = dict.fromkeys((name for name, value in around.items() if np.ndim(value)), 3)
+    for part in top_terms(site):
+        product = factors(part.node, ())
+        if 2 <= len(product) <= 3 and not any(f.inverse for f in product):
+            for k, old in enumerate(product):
+                rest = [bracketed(f.node) for f in product[:k]] + ["{}"] + [bracketed(f.node) for f in product[k + 1 :]]
+                for name, value in around.items():
+                    if np.ndim(value) and np.shape(value) == np.shape(site.evaluate(old.text)):
+                        extra.setdefault(" * ".join(rest).format(name), 4)
+    for text, rank in extra.items():
+        if text not in own and np.shape(site.evaluate(text)) == shape and shape:
+            yield added(site, text, rank)
+
+
+def of_moved_terms(site: Site) -> Iterator[Hypothesis]:
+    """A term too many that belongs to another line."""
+    if not site.step.target or isinstance(site.step.tree, ast.For):
+        return
+    own = {part.text for part in top_terms(site)}
+    shape = np.shape(site.evaluate(ast.unparse(site.value)))
+    others = [step.tree.value for step in site.program.every.values()
+              if step.number != site.step.number and isinstance(step.tree, ast.Assign | ast.AugAssign)]  # fmt: skip
+    texts = [part.text for value in others for part in summands(value, ())]
+    for text in dict.fromkeys(texts):
+        if text not in own and shape and np.shape(site.evaluate(text)) == shape:
+            yield added(site, text, 2)
+
+
+def added(site: Site, text: str, rank: int) -> Hypothesis:
+    new = formed(f"old + {text}", old=site.value)
+    return site.change(site.path, new, f"the term {text} is added, which does not belong there", f"no {text}", rank)
+
+
+def of_inner_factors(site: Site) -> Iterator[Hypothesis]:
+    """A variable that is a product, used as if one of its factors, or a slope in it, were not there yet."""
+    for atom in atoms(site.value, site.path):
+        made = definition(site, atom.node)
+        product = factors(made, ()) if made is not None else []
+        if len(product) < 2 or any(f.inverse for f in product):
+            continue
+        groups = [(f.path,) for f in product] + [s.places for s in slopes(product) if len(s.places) > 1]
+        for gone in groups:
+            left = [bracketed(f.node) for f in product if f.path not in gone]
+            lost = " * ".join(bracketed(f.node) for f in product if f.path in gone)
+            if left and np.shape(site.evaluate(" * ".join(left))) == np.shape(site.evaluate(atom.text)):
+                says = f"{atom.text} is used here without its factor {lost}"
+                yield site.change(atom.path, formed(f"({' * '.join(left)})"), says, says, 2)
+
+
+def of_inner_terms(site: Site) -> Iterator[Hypothesis]:
+    """A variable that is a sum: only one of its summands is meant by some use, or escapes the factors around it."""
+    for node, path in chains(site.value, site.path, PRODUCT):
+        product = factors(node, path)
+        for part in product:
+            terms = sum_behind(site, part.node)
+            for term in terms:
+                rest = formed(f"part - ({term})", part=part.node)
+                says = f"the part {term} of {part.text} is missing here"
+                yield site.change(part.path, rest, says, says, 2)
+                for kept in without_each(product, part):
+                    left = " * ".join(f"({p.text})" for p in kept)
+                    lost = " * ".join(bracketed(p.node) for p in product if p is not part and p not in kept)
+                    whole = f"({term}) * {left}" if left else f"({term})"
+                    others = " * ".join(f"({p.text})" for p in product if p is not part)
+                    new = formed(f"({ast.unparse(rest)}) * {others} + {whole}")
+                    says = f"only a part of {part.text} is multiplied by {lost}: {term} is not"
+                    yield site.change(path, new, says, f"{lost} must multiply {term}, too", 2)
+
+
+def without_each(product: list[Part], part: Part) -> list[list[Part]]:
+    """The other factors without one of them, and without all."""
+    others = [p for p in product if p is not part and not p.inverse]
+    if len(others) != len(product) - 1 or not others:
+        return []
+    return [[]] + ([[p for p in others if p is not gone] for gone in others] if len(others) > 1 else [])
+
+
+def sum_behind(site: Site, node: ast.expr) -> list[str]:
+    """The signed summands of the variable `node` where it was assigned, if it was once, as a sum."""
+    made = definition(site, node)
+    parts = summands(made, ()) if made is not None else []
+    if len(parts) < 2:
+        return []
+    return [f"-({p.text})" if p.inverse else p.text for p in parts]
+
+
+def definition(site: Site, node: ast.expr) -> ast.expr | None:
+    """What the variable `node` was assigned, if that happens once, and in the same loop."""
+    if not isinstance(node, ast.Name):
+        return None
+    made = [s for s in site.program.every.values() if node.id in s.target.split(", ")]
+    if len(made) != 1 or not isinstance(made[0].tree, ast.Assign) or made[0].loops != site.step.loops:
+        return None
+    return made[0].tree.value if made[0].target == node.id else None

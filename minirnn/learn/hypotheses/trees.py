@@ -1,0 +1,160 @@
+"""Reading expressions: summands, factors, slopes and the values they are made of, each with the way to it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from minirnn.learn.hypotheses.edits import expression, nodes
+from minirnn.learn.hypotheses.program import Path
+
+
+class Part(NamedTuple):
+    """A summand or factor: its tree, the way to it, and whether it is subtracted or divides."""
+
+    node: ast.expr
+    path: Path
+    inverse: bool = False
+
+    @property
+    def text(self) -> str:
+        return ast.unparse(self.node)
+
+
+SUM, PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
+
+
+def is_operation(node: ast.AST, kinds: tuple[type, ...]) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, kinds)
+
+
+def flat(node: ast.expr, path: Path, kinds: tuple[type, ...], inverse: bool = False) -> Iterator[Part]:
+    """The operands of a chain of sums and differences, or of products and quotients."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, kinds):
+        turned = inverse ^ isinstance(node.op, ast.Sub | ast.Div)
+        yield from flat(node.left, (*path, ("left", -1)), kinds, inverse)
+        yield from flat(node.right, (*path, ("right", -1)), kinds, turned)
+    else:
+        yield Part(node, path, inverse)
+
+
+def summands(node: ast.expr, path: Path) -> list[Part]:
+    return list(flat(node, path, SUM))
+
+
+def factors(node: ast.expr, path: Path) -> list[Part]:
+    return list(flat(node, path, PRODUCT))
+
+
+def chains(value: ast.expr, path: Path, kinds: tuple[type, ...]) -> Iterator[tuple[ast.expr, Path]]:
+    """The largest sums (or products) in an expression; the expression itself is always the first."""
+    inside: set[Path] = set()
+    yield value, path
+    if is_operation(value, kinds):
+        inside |= {part.path[:k] for part in flat(value, path, kinds) for k in range(len(path), len(part.path))}
+    for node, way in nodes(value, path):
+        if is_operation(node, kinds) and way not in inside and isinstance(node, ast.expr):
+            inside |= {part.path[:k] for part in flat(node, way, kinds) for k in range(len(way), len(part.path))}
+            yield node, way
+
+
+def atoms(value: ast.expr, path: Path) -> Iterator[Part]:
+    """The values that an expression is made of: names, and elements of them such as ``h[t - 1]``; no functions."""
+
+    def walk(node: ast.AST, way: Path) -> Iterator[Part]:
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                yield Part(node, way)
+        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            yield Part(node, way)
+        elif isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute) and not is_module(node.func.value):
+                yield from walk(node.func.value, (*way, ("func", -1), ("value", -1)))
+            for k, argument in enumerate(node.args):
+                yield from walk(argument, (*way, ("args", k)))
+        elif not is_closed(node):
+            for name, child in ast.iter_fields(node):
+                if isinstance(child, ast.AST):
+                    yield from walk(child, (*way, (name, -1)))
+                elif isinstance(child, list):
+                    for k, item in enumerate(child):
+                        if isinstance(item, ast.AST):
+                            yield from walk(item, (*way, (name, k)))
+
+    yield from walk(value, path)
+
+
+def is_closed(node: ast.AST) -> bool:
+    """Whether nothing in a node can stand elsewhere: what has names of its own, and ``np.pi``."""
+    own_names = isinstance(node, ast.ListComp | ast.GeneratorExp | ast.Lambda)
+    return own_names or (isinstance(node, ast.Attribute) and is_module(node.value))
+
+
+def is_module(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("np", "math")
+
+
+class Slope(NamedTuple):
+    """``1 - y * y`` of tanh or ``s * (1 - s)`` of a sigmoid: the value, and the places it stands at."""
+
+    kind: str
+    of: ast.expr
+    places: tuple[Path, ...]
+
+
+def slopes(product: list[Part]) -> Iterator[Slope]:
+    """The slopes of tanh and sigmoid among the factors of a product."""
+    for part in product:
+        if part.inverse or not is_operation(part.node, (ast.Sub,)):
+            continue
+        left, right = part.node.left, part.node.right  # type: ignore[attr-defined]
+        if not (isinstance(left, ast.Constant) and left.value == 1):
+            continue
+        if (y := squared(right)) is not None:
+            yield Slope("tanh", y, (part.path,))
+        for other in product:
+            if other.text == ast.unparse(right) and not other.inverse:
+                yield Slope("sigmoid", right, (other.path, part.path))
+                break
+
+
+def slope_places(value: ast.expr, path: Path) -> set[Path]:
+    """Where the factors of slopes stand in an expression."""
+    found: set[Path] = set()
+    for node, way in chains(value, path, PRODUCT):
+        for slope in slopes(factors(node, way)):
+            found |= set(slope.places)
+    return found
+
+
+def within(path: Path, places: set[Path]) -> bool:
+    """Whether a place is one of `places` or lies inside of one."""
+    return any(path[: len(place)] == place for place in places)
+
+
+def squared(node: ast.expr) -> ast.expr | None:
+    """``y`` of ``y * y`` and ``y ** 2``."""
+    if isinstance(node, ast.BinOp):
+        if isinstance(node.op, ast.Mult) and ast.unparse(node.left) == ast.unparse(node.right):
+            return node.left
+        if isinstance(node.op, ast.Pow) and ast.unparse(node.right) == "2":
+            return node.left
+    return None
+
+
+def times(node: ast.expr, number: float) -> ast.expr:
+    """A number times an expression."""
+    return ast.BinOp(ast.Constant(number), ast.Mult(), node)
+
+
+def formed(code: str, **parts: ast.expr) -> ast.expr:
+    """The tree of `code` with expressions put where their names stand."""
+
+    class Put(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return parts.get(node.id, node)
+
+    tree = Put().visit(expression(code))
+    assert isinstance(tree, ast.expr)
+    return tree

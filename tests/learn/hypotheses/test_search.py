@@ -1,0 +1,148 @@
+"""Hypotheses about a formula's tree: of one nobody has written yet, too; and nothing is claimed in vain.
+
+Tests `minirnn/learn/hypotheses/search.py`, `minirnn/learn/hypotheses/program.py`,
+`minirnn/learn/hypotheses/edits.py`, `minirnn/learn/hypotheses/trees.py`, `minirnn/learn/hypotheses/scope.py`,
+`minirnn/learn/hypotheses/terms.py`, `minirnn/learn/hypotheses/slopes.py`, `minirnn/learn/hypotheses/names.py`,
+`minirnn/learn/hypotheses/loops.py`, `minirnn/learn/hypotheses/layout.py`, `minirnn/learn/hypotheses/operations.py`
+and `minirnn/learn/hypotheses/kernels.py`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from minirnn.learn.catalog import EXERCISES
+from minirnn.learn.exercise import PUBLIC_CASES
+from minirnn.learn.hypotheses.program import Program
+from minirnn.learn.hypotheses.search import Search
+
+
+def highway(x, g, c, W, dy):
+    """A formula that no exercise has: y = g * c + (1 - g) * x with c = tanh(x @ W)."""
+    dc = dy * g * (1 - c * c)
+    dg = dy * (c - x) * g * (1 - g)
+    dx = dc @ W.T + dy * (1 - g)
+    dW = x.T @ dc
+    db = dc.sum(0)
+    return dx, dg, dW, db
+
+
+def leaky(x, a, dy):
+    dh = np.zeros_like(a)
+    ds = np.zeros_like(x)
+    for t in reversed(range(len(x))):
+        dh_t = dy[t] + dh
+        ds[t] = dh_t * (1 - a)
+        dh = dh_t * a
+    dh0 = dh
+    return ds, dh0
+
+
+def inputs_of(function, seed):
+    rng = np.random.default_rng(seed)
+    if function is leaky:
+        return dict(x=rng.normal(size=(4, 2, 3)), a=rng.uniform(0.2, 0.8, (2, 3)), dy=rng.normal(size=(4, 2, 3)))
+    x, g = rng.normal(size=(2, 5)), rng.uniform(0.2, 0.8, (2, 5))
+    W, dy = rng.normal(size=(5, 5)), rng.normal(size=(2, 5))
+    return dict(x=x, g=g, c=np.tanh(x @ W), W=W, dy=dy)
+
+
+def found(function, outputs, changes):
+    """What is found if the source of a function has pieces exchanged."""
+    import inspect
+
+    source = inspect.getsource(function)
+    for old, new in changes:
+        assert old in source, old
+        source = source.replace(old, new)
+    namespace = {"np": np}
+    exec(source, namespace)
+    program, cases = Program(function, outputs), []
+    for seed in (0, 1):
+        inputs = inputs_of(function, seed)
+        with np.errstate(all="ignore"):
+            got = namespace[function.__name__](**inputs)
+        cases.append((inputs, program.run(inputs), dict(zip(outputs, got, strict=True))))
+    search = Search(program, cases, seconds=60.0)
+    ones = search.try_all()
+    return ones or search.each(set()) or list(search.twos(20.0) or ())
+
+
+NEW = [
+    (highway, "db: the mean stands where the sum belongs", ("dc.sum(0)", "dc.mean(0)")),
+    (highway, "dc: tanh is applied again: c is already the output", ("1 - c * c", "1 - np.tanh(c) ** 2")),
+    (highway, "dc: the slope of the sigmoid", ("(1 - c * c)", "c * (1 - c)")),
+    (highway, "dx: W is not transposed", ("W.T", "W")),
+    (highway, "this is the other convention of g", ("dy * g * (1 - c * c)", "dy * (1 - g) * (1 - c * c)"),
+     ("(c - x)", "(x - c)"), ("dy * (1 - g)\n", "dy * g\n")),
+    (highway, "dx: the term dy * (1 - g) is missing", (" + dy * (1 - g)", "")),
+    (highway, "dW: dy stands where dc belongs", ("x.T @ dc", "x.T @ dy")),
+    (leaky, "the loop goes from the first to the last", ("reversed(range(len(x)))", "range(len(x))")),
+    (leaky, "ds: dy[t] stands where dh_t belongs", ("dh_t * (1 - a)", "dy[t] * (1 - a)")),
+    (leaky, "dh0: the term dh is missing", ("dh0 = dh", "dh0 = 0 * dh")),
+    (leaky, "the last of the steps is left out", ("range(len(x))", "range(len(x) - 1)")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", NEW, ids=lambda row: row[1])
+def test_a_new_formula_is_diagnosed_without_any_help(row):
+    function, says, *changes = row
+    outputs = ("ds", "dh0") if function is leaky else ("dx", "dg", "dW", "db")
+    hypotheses = found(function, outputs, changes)
+    assert any(says in h.sentence() for h in hypotheses), [h.sentence() for h in hypotheses]
+
+
+@pytest.mark.parametrize("id", [id for id, e in EXERCISES.items() if e.kind == "python"])
+def test_every_reference_can_be_read_and_run_statement_by_statement(id):
+    """The program gives what the function gives, and each hypothesis changes only what it can reach."""
+    exercise = EXERCISES[id]
+    program = Program(exercise.reference, tuple(exercise.outputs))
+    for seed, sizes in PUBLIC_CASES:
+        inputs = exercise.case([seed], sizes)
+        expected, got = exercise.expected(inputs), program.run(inputs)
+        for name in exercise.outputs:
+            for a, b in zip(*(v if isinstance(v, list) else [v] for v in (expected[name], got[name])), strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("id", ["ex02", "ex05", "ex07", "ex09", "ex12", "ex16"])
+def test_what_is_said_to_give_the_numbers_gives_them(id, rng):
+    """A random hypothesis is answered by itself, or by another one with the same numbers."""
+    exercise = EXERCISES[id]
+    program = Program(exercise.reference, tuple(exercise.outputs))
+    inputs = [exercise.case([seed], sizes) for seed, sizes in PUBLIC_CASES][::-1]
+    expected = [exercise.expected(i) for i in inputs]
+    plain = Search(program, [(i, e, e) for i, e in zip(inputs, expected, strict=True)])
+    hypotheses = [h for group in plain.groups() for h in group]
+    tried = 0
+    for k in rng.permutation(len(hypotheses))[:25]:
+        changed = plain.code(hypotheses[k])
+        got = [None if changed is None else plain.gives(changed, case) for case in range(len(inputs))]
+        if any(g is None for g in got) or all(
+            plain.same(g[n], e[n]) for g, e in zip(got, expected, strict=True) for n in e
+        ):
+            continue  # cannot run, or changes nothing
+        if not all(np.isfinite(np.asarray(v, float)).all() for g in got for v in g.values()):
+            continue
+        search = Search(program, list(zip(inputs, expected, got, strict=True)), seconds=60.0)
+        ones = search.try_all()
+        assert ones, hypotheses[k].sentence()
+        assert ones[0].rank <= hypotheses[k].rank
+        tried += 1
+    assert tried >= 5
+
+
+@pytest.mark.parametrize("id", ["ex05", "ex07", "ex12", "ex16"])
+def test_numbers_that_come_from_nowhere_are_explained_by_nothing(id, rng):
+    exercise = EXERCISES[id]
+    program = Program(exercise.reference, tuple(exercise.outputs))
+    for scale in (1e-4, 1.0):
+        cases = []
+        for seed, sizes in PUBLIC_CASES:
+            inputs = exercise.case([seed], sizes)
+            expected = exercise.expected(inputs)
+            got = {n: v + scale * rng.normal(size=np.shape(v)) for n, v in expected.items()}
+            cases.append((inputs, expected, got))
+        search = Search(program, cases, seconds=60.0)
+        assert search.try_all() == [] and search.each(set()) == [] and search.twos(5.0) is None

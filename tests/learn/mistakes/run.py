@@ -1,0 +1,72 @@
+"""What is said to the mistakes of this folder.
+
+python -m tests.learn.mistakes.run              # all
+python -m tests.learn.mistakes.run ex05 ex17    # of some exercises
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from minirnn.learn.catalog import EXERCISES
+from minirnn.learn.diagnose import Case, diagnose
+from minirnn.learn.exercise import PUBLIC_CASES
+from minirnn.learn.judge import brought, compare, outputs_of, worst
+from minirnn.learn.sandbox.child import returned
+from tests.learn.answers import checked
+from tests.learn.mistakes import cells, cuda, sequences
+from tests.learn.mistakes.right import RIGHT
+
+PYTHON = [*cells.MISTAKES, *sequences.MISTAKES]
+
+
+def changed(exercise, changes):
+    """The right answer with pieces exchanged; each must be there."""
+    text = RIGHT[exercise]
+    for old, new in changes:
+        assert old in text, (exercise, old)
+        text = text.replace(old, new)
+    return text
+
+
+def said_to(exercise, changes):
+    """Whether a mistake in NumPy is explained exactly, and what is said; it is run in this process."""
+    of, namespace, cases = EXERCISES[exercise], {}, []
+    exec(compile(changed(exercise, changes), exercise, "exec"), namespace)
+    for seed, sizes in PUBLIC_CASES:
+        inputs = of.case([seed], sizes)
+        expected = of.expected(inputs)
+        with np.errstate(all="ignore"):
+            value = returned(namespace[of.function](**inputs))
+        cases.append(Case(inputs, expected, brought(of, outputs_of(of, value), expected)))
+    parts = worst([compare(of, case.expected, case.got) for case in cases])
+    assert not all(part.ok for part in parts), f"{exercise}: a wrong answer passes"
+    found = diagnose(of, cases)
+    return (False, "") if found is None else (found.exact, found.sentence)
+
+
+def kernel_said_to(folder, exercise, changes):
+    """What is said to a mistake in a CUDA kernel, run in its own process as any answer."""
+    result = checked(folder, exercise, changed(exercise, changes))
+    assert not result.passed, f"{exercise}: a wrong answer passes"
+    return result.diagnosis + "\n" + result.message
+
+
+def main(wanted):
+    for exercise, what, _, changes in PYTHON:
+        if not wanted or exercise in wanted:
+            exact, text = said_to(exercise, changes)
+            print(f"{exercise}  {what:48} {'' if exact else '(not exact) '}{text}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for exercise, what, _, changes in cuda.MISTAKES:
+            if not wanted or exercise in wanted:
+                text = kernel_said_to(Path(folder), exercise, changes)
+                print(f"{exercise}  {what:48} {text.splitlines()[0]}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

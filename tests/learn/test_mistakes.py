@@ -1,0 +1,42 @@
+"""Mistakes that people make are named: the term, the factor, the order, the step; none passes, none is called another.
+
+Tests `minirnn/learn/diagnose.py`, `minirnn/learn/diagnose_cuda.py`, `minirnn/learn/rearranged.py`,
+`minirnn/learn/hypotheses/search.py` and `minirnn/learn/hypotheses/kernels.py` on the collection in
+`tests/learn/mistakes/`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.learn.mistakes import cuda
+from tests.learn.mistakes.run import PYTHON, kernel_said_to, said_to
+
+NAMED = Counter(exercise for exercise, _, says, _ in PYTHON if says)
+
+
+@pytest.fixture(autouse=True)
+def time_enough(monkeypatch):
+    """What is found does not depend on how busy the machine is."""
+    monkeypatch.setattr("minirnn.learn.diagnose.SECONDS", 60.0)
+    monkeypatch.setattr("minirnn.learn.diagnose.PAIR_SECONDS", 5.0)
+
+
+@pytest.mark.parametrize(("exercise", "what", "says", "changes"), PYTHON, ids=lambda v: v if isinstance(v, str) else "")
+def test_a_mistake_in_numpy_is_named(exercise, what, says, changes):
+    exact, text = said_to(exercise, changes)
+    assert exact == bool(says), text
+    assert says in text
+
+
+def test_nearly_all_of_them_are_named():
+    assert sum(NAMED.values()) >= 0.95 * len(PYTHON)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "what", "says", "changes"), cuda.MISTAKES, ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_a_mistake_in_a_kernel_is_named(tmp_path, exercise, what, says, changes):
+    assert says in kernel_said_to(tmp_path, exercise, changes)

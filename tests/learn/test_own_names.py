@@ -1,0 +1,39 @@
+"""The place of a mistake is told in the student's own names.
+
+Tests `minirnn/learn/own_names.py`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minirnn.learn.own_names import first_line, same_value
+from tests.learn.answers import body, checked
+
+OTHER_NAMES = """
+slope = 1 - h * h
+back = dh * {}
+return back @ W.T, back @ R.T, x.T @ back, h_prev.T @ back, back.sum(0)
+"""
+
+
+def test_the_variable_that_is_wrong_is_named_as_the_student_calls_it(tmp_path):
+    result = checked(tmp_path, "ex05", body("ex05", OTHER_NAMES.format("h * slope")))
+    assert "line 6 (your back is da in the formula)" in result.message
+    result = checked(tmp_path, "ex05", body("ex05", OTHER_NAMES.format("slope").replace("back.sum(0)", "dh.sum(0)")))
+    assert result.diagnosis == "db: dh stands where da belongs" and "(your" not in result.message  # it has no name
+
+
+def test_a_transposed_variable_is_the_same_one():
+    value = np.arange(6.0).reshape(2, 3)
+    assert same_value({"a": value + 1, "b": value.T, "c": 2.0}, value) == ["b"]
+
+
+def test_the_line_of_an_assignment_is_found_in_tuples_and_elements():
+    text = "def f():\n    a, b = 1, 2\n    c[0] = 3\n"
+    assert (first_line(text, "b"), first_line(text, "c"), first_line(text, "d"), first_line("def", "a")) == (
+        2,
+        3,
+        None,
+        None,
+    )
