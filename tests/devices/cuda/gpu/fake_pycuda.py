@@ -306,6 +306,7 @@ def make(machine: Machine) -> dict[str, ModuleType]:
         "device_attribute": Names(),
         "function_attribute": Names(),
         "event_flags": Names(),
+        "get_driver_version": lambda: 13000,
         "mem_get_info": lambda: (machine.memory - machine.used, machine.memory),
     }
 
