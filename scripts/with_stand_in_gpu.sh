@@ -63,5 +63,5 @@ exec 9>&-
 [ "$1" = --setup ] && exit 0
 mkdir -p "$cache/pycuda"
 export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} PATH=$root/tests/stand_in_gpu/bin:$PATH
-export PYCUDA_CACHE_DIR=$cache/pycuda
+export PYCUDA_CACHE_DIR=$cache/pycuda STAND_IN_GPU_CACHE=$cache/compiled
 exec "$@"
