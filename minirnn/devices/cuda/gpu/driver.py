@@ -156,14 +156,16 @@ class PyCudaDriver:
 
     def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
         with self._current:
-            if self._cublas is None:
-                with self._lock:
-                    if self._cublas is None:
-                        self._cublas = Cublas(self.stream_handle, self.alloc, self.limits.compute_capability)
             self.launches += 1
-            cublas = self._cublas_aside if self._here.recording else self._cublas
+            cublas = self._cublas_aside if self._here.recording else self._cublas or self._new_cublas()
             assert cublas is not None
             cublas.gemm(a, b, c, beta, batch, self.tf32)
+
+    def _new_cublas(self) -> Cublas:
+        with self._lock:
+            if self._cublas is None:
+                self._cublas = Cublas(self.stream_handle, self.alloc, self.limits.compute_capability)
+            return self._cublas
 
     def record(self, work: Callable[[], None]) -> _Recording:
         here = self._here
