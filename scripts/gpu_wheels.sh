@@ -4,8 +4,9 @@
 # minirnn and the tests import. cuBLAS is too large for this and must be there, as must the driver, nvcc and g++.
 #   scripts/gpu_wheels.sh [FOLDER]            with --pycuda: only PyCUDA and what it imports beside NumPy
 # PYTHON names the Python to build for (default python3.12). Needs it, gcc, g++ and CUDA's headers: those of nvcc's toolkit,
-# or of wheels. On the GPU machine then:
+# or of wheels. PYCUDA_WHEEL names a wheel of PyCUDA that is there already. On the GPU machine then:
 #   python3 -m pip install -q --no-index --find-links .whl --no-compile --target site .whl/*.whl && export PYTHONPATH=$PWD/site
+# scripts/prove_gpu_wheels.sh shows that these wheels are enough.
 set -euo pipefail
 
 only_pycuda= out=.whl
@@ -20,29 +21,34 @@ trap 'rm -rf "$work"' EXIT
 "$python" -m venv "$work/venv"
 pip=$work/venv/bin/pip
 quiet() { "$@" >"$work/log" 2>&1 || { grep -iE "error|fatal" "$work/log" | tail -n 5 >&2; exit 1; }; }
-quiet "$pip" install -q "setuptools<81" wheel "numpy>=2"
 
-# CUDA's headers: of the toolkit that is installed, else of NVIDIA's wheels.
-include=
-if nvcc=$(command -v nvcc); then
-    toolkit=$(nvcc --dryrun -x cu /dev/null 2>&1 | sed -n 's/^#\$ TOP=//p' | head -n 1)
-    include=$(cd "${toolkit:-$(dirname "$nvcc")/..}" && pwd)/include
-fi
-if [ ! -f "$include/cudaProfiler.h" ]; then
-    quiet "$pip" install -q --target "$work/cuda" "cuda-toolkit[cudart,crt,profiler]==13.*"
-    include=$(dirname "$(find "$work/cuda" -name cudaProfiler.h | head -n 1)")
-fi
+build() {
+    quiet "$pip" install -q "setuptools<81" wheel "numpy>=2"
 
-mkdir "$work/stub"
-echo 'void minirnn_stub(void) {}' >"$work/stub/stub.c"
-gcc -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$work/stub/libcuda.so" "$work/stub/stub.c"
+    # CUDA's headers: of the toolkit that is installed, else of NVIDIA's wheels.
+    include=
+    if nvcc=$(command -v nvcc); then
+        toolkit=$(nvcc --dryrun -x cu /dev/null 2>&1 | sed -n 's/^#\$ TOP=//p' | head -n 1)
+        include=$(cd "${toolkit:-$(dirname "$nvcc")/..}" && pwd)/include
+    fi
+    if [ ! -f "$include/cudaProfiler.h" ]; then
+        quiet "$pip" install -q --target "$work/cuda" "cuda-toolkit[cudart,crt,profiler]==13.*"
+        include=$(dirname "$(find "$work/cuda" -name cudaProfiler.h | head -n 1)")
+    fi
 
-quiet "$pip" download -q --no-deps --no-build-isolation --no-binary :all: -d "$work" "pycuda${PYCUDA_VERSION:+==$PYCUDA_VERSION}"
-tar -xzf "$work"/pycuda-*.tar.gz -C "$work"
-cd "$work"/pycuda-*/
-printf "CUDA_ENABLE_CURAND=False\nCUDA_INC_DIR=['%s']\nCUDADRV_LIB_DIR=['%s']\n" "$include" "$work/stub" >siteconf.py
-# The stub defines nothing that PyCUDA uses, so a linker that drops unneeded libraries would drop libcuda.so.1.
-LDFLAGS="-Wl,--no-as-needed" quiet "$pip" wheel -q --no-deps --no-build-isolation -w "$out" .
+    mkdir "$work/stub"
+    echo 'void minirnn_stub(void) {}' >"$work/stub/stub.c"
+    gcc -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$work/stub/libcuda.so" "$work/stub/stub.c"
+
+    quiet "$pip" download -q --no-deps --no-build-isolation --no-binary :all: -d "$work" "pycuda${PYCUDA_VERSION:+==$PYCUDA_VERSION}"
+    tar -xzf "$work"/pycuda-*.tar.gz -C "$work"
+    cd "$work"/pycuda-*/
+    printf "CUDA_ENABLE_CURAND=False\nCUDA_INC_DIR=['%s']\nCUDADRV_LIB_DIR=['%s']\n" "$include" "$work/stub" >siteconf.py
+    # The stub defines nothing that PyCUDA uses, so a linker that drops unneeded libraries would drop libcuda.so.1.
+    LDFLAGS="-Wl,--no-as-needed" quiet "$pip" wheel -q --no-deps --no-build-isolation -w "$out" .
+}
+
+if [ -n "${PYCUDA_WHEEL:-}" ]; then cp "$PYCUDA_WHEEL" "$out"; else build; fi
 quiet "$pip" download -q --no-deps --only-binary=:all: -d "$out" \
     cuda-pathfinder mako markupsafe platformdirs pytools siphash24 typing-extensions
 [ -n "$only_pycuda" ] ||

@@ -29,7 +29,9 @@ build() {
     # From these wheels alone: so it is known that they are all that is needed.
     "$PYTHON" -m pip install -q --no-index --find-links "$work" --no-compile --target "$work/site" --no-deps "$work"/*.whl 2>"$work/log" ||
         { tail -n 3 "$work/log" >&2; unavailable "PyCUDA cannot be installed"; }
-    rm -rf "$cache/site"
+    rm -rf "$cache/site" "$cache/wheels"
+    mkdir "$cache/wheels"
+    mv "$work"/*.whl "$cache/wheels"
     mv "$work/site" "$cache/site"
     rm -rf "$work"
     echo "with_stand_in_gpu: built in $((SECONDS - start)) s" >&2
@@ -53,7 +55,7 @@ PY
 
 exec 9>"$cache/lock"
 flock 9
-[ -d "$cache/site/pycuda" ] || build
+[ -d "$cache/site/pycuda" ] && [ -d "$cache/wheels" ] || build
 with=$cache/python-$(printf '%s %s' "$PYTHON" "$root" | cksum | cut -d ' ' -f 1)
 [ -x "$with/bin/python" ] || overlay "$PYTHON" "$with"
 [ "$PYTHON" = "$(command -v -- "$1" || true)" ] && set -- "$with/bin/python" "${@:2}"
@@ -63,5 +65,5 @@ exec 9>&-
 [ "$1" = --setup ] && exit 0
 mkdir -p "$cache/pycuda"
 export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} PATH=$root/tests/stand_in_gpu/bin:$PATH
-export PYCUDA_CACHE_DIR=$cache/pycuda
+export PYCUDA_CACHE_DIR=$cache/pycuda STAND_IN_GPU_CACHE=$cache/compiled STAND_IN_GPU_WHEELS=$cache/wheels
 exec "$@"

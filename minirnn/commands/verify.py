@@ -20,7 +20,7 @@ from minirnn.terminal import styled
 from minirnn.user_error import UserError, user_mistakes
 from minirnn.verify import stored, table
 from minirnn.verify.against import compare
-from minirnn.verify.comparisons import all_comparisons, compute, head
+from minirnn.verify.comparisons import all_comparisons, compute, head, labels_of, relabelled
 from minirnn.verify.report import text
 from minirnn.verify.table import FAILED, OPS
 
@@ -48,13 +48,14 @@ def run(args: argparse.Namespace) -> int:
         try_file("--out", args.out)
     baseline = table.read(Path(args.against))[1] if args.against else []
 
-    listed = [one for one in all_comparisons(devices, golden) if one.cell.op in ops]
+    labels = labels_of(devices)
+    listed = [one for one in relabelled(all_comparisons(devices, golden), labels) if one.cell.op in ops]
     results = compute([one for one in listed if one.quick or not args.quick])
     said = head(devices, args.quick)
     print(re.sub(rf"(?<!\b0 ){FAILED}", styled(FAILED, "red"), text(results, said["devices"])))
     if args.out:
         table.write(Path(args.out), said, results)
-    worse, notes = compare(baseline, table.count_cases(listed), results, devices, ops)
+    worse, notes = compare(baseline, table.count_cases(listed), results, labels.values(), ops)
     if args.against:
         print("\n".join(f"not compared: {note}" for note in notes))
         print("\n".join([*(f"WORSE {line}" for line in worse), f"{len(worse)} cells are worse than in {args.against}"]))

@@ -206,6 +206,12 @@ class Device:
     def synchronize(self) -> None:
         """Wait until all work handed to the device is done. Devices that compute at once do nothing."""
 
+    def end_of_backward(self) -> None:
+        """Called at the end of each backward pass over this device's arrays.
+
+        A device that learns late of what failed looks now, and raises it before the gradients are used.
+        """
+
     def __eq__(self, other: object) -> bool:
         return self.name == other if isinstance(other, str) else self is other
 

@@ -191,6 +191,8 @@ def run_backward(
         for n in nodes:
             n.op = FREED
             n.parents = ()
+    for device in {r.device for r in roots}:
+        device.end_of_backward()
     return results
 
 

@@ -9,13 +9,15 @@ import numpy as np
 
 from minirnn.devices.base import Device
 from minirnn.devices.cuda.driver import Limits
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import AUTO, H200, RUNGS, VARIABLE, choose
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import AUTO, H200, RUNGS, VARIABLE, Choice, choose
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
+from minirnn.devices.cuda.launch.cudnn_rnn.tuner import VARIABLE as TUNE
 from minirnn.devices.cuda.recordings import VARIABLE as GRAPHS
 from minirnn.ops.cudnn_rnn.network import Call, kernel_layout, reserve_layout
 from minirnn.ops.cudnn_rnn.params import Network
 
 Row = dict[str, Any]
+PASSES = (("forward", False), ("backward", True))
 
 
 def memory_tables(device: Device, call: Call, dtype: str) -> dict[str, list[Row]]:
@@ -58,19 +60,46 @@ def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str, zoneout: b
     if driver is None:
         yield f"{device} has no rungs: one function for each mode"
     else:
-        wanted = getattr(device, "cudnn_rnn_rung", None)
+        wanted = device.cudnn_rnn_rung
         yield f"{device}{f', asked for {wanted}' if wanted else ''}"
-        yield from _choices(sizes, driver.limits, wanted, zoneout)
+        if zoneout:
+            yield from _choices(sizes, driver.limits, wanted, zoneout)
+        else:
+            yield from _of_the_tuner(device, sizes)
     if driver is None or driver.limits.simulated:
         yield f"with {VARIABLE}={AUTO}, on a GPU such as {H200.name} ({H200.multiprocessors} multiprocessors)"
         yield from _choices(sizes, H200, None, zoneout)
     yield f"to choose: {VARIABLE}={'|'.join((AUTO, *RUNGS))}, or device.cudnn_rnn_rung = ..."
-    yield f"the loop of {RUNGS[0]} as one launch, where it comes again: {GRAPHS}=1, or device.recordings.enabled = True"
+    yield f"loops as one launch, where they come again: {GRAPHS}=1|0, or device.recordings.enabled = ..."
+
+
+def _of_the_tuner(device: Any, sizes: Sizes) -> Iterator[str]:
+    """What a device would take now, and what was timed on it."""
+    tuner = device.tuner
+    for name, backward in PASSES:
+        choice, timing = tuner.choice(sizes, backward, may_time=False), tuner.timing(sizes, backward)
+        yield from _line(name, choice, sizes)
+        if timing is not None:
+            shown = ", ".join(f"{rung} {1e6 * s:,.1f} us" for rung, s in sorted(timing.seconds.items(), key=_by_time))
+            yield f"  {'':21} timed with {timing.steps} steps: {shown}"
+            for rung, reason in timing.dropped.items():
+                yield f"  {'':21} not used: {rung}: {reason}".replace("\n", " ")
+        elif device.cudnn_rnn_rung is None and tuner.enabled and tuner.timings is not None:
+            yield f"  {'':21} not timed yet: the first such layer times the rungs ({TUNE}=0 forbids it)"
+    if tuner.timings is not None:
+        yield f"timings are kept in {tuner.timings.path}"
+
+
+def _by_time(item: tuple[str, float]) -> float:
+    return item[1]
 
 
 def _choices(sizes: Sizes, limits: Limits, wanted: str | None, zoneout: bool) -> Iterator[str]:
-    for name, backward in (("forward", False), ("backward", True)):
-        choice = choose(sizes, limits, backward, wanted, zoneout)
-        yield f"  {name:9} {choice.rung:11} {choice.reason}"
-        if choice.plan is not None:
-            yield f"  {'':21} {choice.plan.describe(sizes.D)}"
+    for name, backward in PASSES:
+        yield from _line(name, choose(sizes, limits, backward, wanted, zoneout), sizes)
+
+
+def _line(name: str, choice: Choice, sizes: Sizes) -> Iterator[str]:
+    yield f"  {name:9} {choice.rung:11} {choice.reason}"
+    if choice.plan is not None:
+        yield f"  {'':21} {choice.plan.describe(sizes.D)}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ from minirnn.verify import (
 )
 from minirnn.verify.table import FAILED, OPS, Comparison, Result, compare_all, without_folders
 
+STAND_IN = "stand-in GPU"
+"""What the GPU of ``scripts/with_stand_in_gpu.sh`` calls itself."""
+
 
 def all_comparisons(devices: dict[str, str | None], golden: Path | None) -> list[Comparison]:
     """The whole table, all ways of one case together.
@@ -46,6 +50,25 @@ def all_comparisons(devices: dict[str, str | None], golden: Path | None) -> list
     return [*listed, *rungs.comparisons(devices)]
 
 
+def labels_of(devices: Mapping[str, str | None]) -> dict[str, str]:
+    """Name of a device -> what the table calls it: a GPU that is acted out is ``cuda (stand-in)``, never ``cuda``."""
+    return {
+        name: f"{name} (stand-in)" if absent is None and gpu_name(name) == STAND_IN else name
+        for name, absent in devices.items()
+    }
+
+
+def relabelled(comparisons: Sequence[Comparison], labels: Mapping[str, str]) -> list[Comparison]:
+    """The same comparisons in cells whose devices bear these labels."""
+    return [replace(one, cell=replace(one.cell, device=labels[one.cell.device])) for one in comparisons]
+
+
+def gpu_name(name: str) -> str | None:
+    """What the GPU, or the simulator, of a device calls itself; None for a device without a driver."""
+    driver = getattr(mr.devices.get(name), "driver", None)
+    return None if driver is None else driver.limits.name
+
+
 def compute(comparisons: Sequence[Comparison]) -> list[Result]:
     """Make the comparisons, with a progress bar; the results in the order of the table's rows."""
     results: list[Result] = []
@@ -62,7 +85,8 @@ def compute(comparisons: Sequence[Comparison]) -> list[Result]:
 def head(devices: dict[str, str | None], quick: bool) -> dict[str, Any]:
     """What the file says before the table: versions, and what was computed on."""
     versions = {"minirnn": __version__, "numpy": np.__version__, "torch": installed_version("torch")}
-    return {**versions, "quick": quick, "devices": {name: describe(name, devices[name]) for name in devices}}
+    labels = labels_of(devices)
+    return {**versions, "quick": quick, "devices": {labels[name]: describe(name, devices[name]) for name in devices}}
 
 
 def describe(name: str, absent: str | None) -> str:
@@ -71,5 +95,7 @@ def describe(name: str, absent: str | None) -> str:
         return f"not at hand: {one_line(without_folders(absent))}"
     if name == "cpu":
         return f"NumPy {np.__version__}, {blas()}"
-    driver = getattr(mr.devices.get(name), "driver", None)
-    return driver.limits.name if driver is not None else "a device of its own"
+    found = gpu_name(name)
+    if found == STAND_IN:
+        return "no GPU: the real PyCUDA on a stand-in that acts out NVIDIA's driver and cuBLAS on the simulator"
+    return found or "a device of its own"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
+import minirnn as mr
 from minirnn.bench import rungs
 from minirnn.bench.calls import torch_rounding
+from tests.devices.cuda.launch.cudnn_rnn.priced import priced_device
 
 
 class Driver:
@@ -58,6 +61,23 @@ def test_without_torch_there_are_rows_too() -> None:
     rows = rungs.in_turns(device, device.call, None, False, quick=True)
     assert len(rows) == 4 and not any("torch_seconds" in row for row in rows)
     assert list(rungs.ladder(object(), quick=True)) == []
+
+
+def test_the_choices_of_a_gpu_are_listed_with_what_was_timed(tmp_path: Path) -> None:
+    reason = mr.devices.available()["cuda-sim"]
+    if reason is not None:
+        pytest.skip(f"cuda-sim: {reason}")
+    device = priced_device(tmp_path, step=1.0, graph=50.0, persistent=0.5, cluster=30.0)
+    device.cudnn_rnn_rung = "steps"
+    rows = list(rungs.choices(device, quick=True))
+    assert [(row["op"], row["pass"], row["rung"]) for row in rows] == [
+        (op, way, "persistent") for op in ("lstm", "gru") for way in ("forward", "backward")
+    ]
+    for row in rows:
+        assert len(row["seconds"]) == 4 and row["dropped"] == {} and row["steps"] == 4
+    assert device.cudnn_rnn_rung == "steps"
+    assert list(rungs.choices(mr.devices.get("cpu"), quick=True)) == []
+    assert list(rungs.choices(mr.devices.get("cuda-sim"), quick=True)) == []
 
 
 @pytest.mark.parametrize("tf32", [False, True])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,10 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from minirnn.cli import main
+from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
+from minirnn.explain.network import rung_lines
+from minirnn.ops.cudnn_rnn.params import Network
+from tests.devices.cuda.launch.cudnn_rnn.priced import priced_device
 
 
 @pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh"])
@@ -71,3 +76,30 @@ def test_the_rung_of_the_simulator_can_be_asked_for(
     assert main(["explain", "cudnn_rnn", "--device", "cuda-sim"]) == 0
     out = capsys.readouterr().out
     assert "cuda-sim, asked for persistent\n  forward   persistent  asked for\n" in out
+
+
+def test_what_was_timed_on_a_gpu_is_shown_and_nothing_is_timed_for_it(tmp_path: Path) -> None:
+    reason = mr.devices.available()["cuda-sim"]
+    if reason is not None:
+        pytest.skip(f"cuda-sim: {reason}")
+    device = priced_device(tmp_path, step=1.0, graph=50.0, persistent=2.0, cluster=30.0)
+    net = Network("lstm", 1, 8, 5, "bidirectional")
+    before = "\n".join(rung_lines(device, net, 4, 3, "float32"))
+    assert "  forward   cluster     its weights fit into 8 blocks" in before
+    assert before.count("not timed yet: the first such layer times the rungs (MINIRNN_TUNE=0 forbids it)") == 2
+    assert device.driver.timed == 0
+    sizes = Sizes("lstm", 4, 3, 8, 8, 2, 4)
+    device.tuner.choice(sizes, False)
+    after = list(rung_lines(device, net, 4, 3, "float32"))
+    assert "  forward   persistent  the fastest of 4 that were timed on this GPU" in after
+    shown = (
+        "timed with 4 steps: persistent 2,000,000.0 us, steps 8,000,000.0 us, cluster 30,000,000.0 us, steps as a graph"
+    )
+    assert any(shown in line for line in after)
+    assert f"timings are kept in {device.tuner.timings.path}" in after
+    assert sum("not timed yet" in line for line in after) == 1
+    timing = device.tuner._known[device.tuner.class_of(sizes, False)]
+    timing.dropped["cluster"] = "its results\n  differ"
+    assert any("not used: cluster: its results   differ" in line for line in rung_lines(device, net, 4, 3, "float32"))
+    device.tuner.enabled = False
+    assert not any("not timed yet" in line for line in rung_lines(device, net, 4, 3, "float32"))

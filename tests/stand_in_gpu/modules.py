@@ -15,7 +15,7 @@ from tests.stand_in_gpu.streams import enqueue
 
 MAX_DYNAMIC_SHARED_SIZE = 8  # CUfunction_attribute
 POINTER, SIZE = 1, 2  # CU_LAUNCH_PARAM_BUFFER_...
-ALIGNMENT = {"P": 8, "?": 1, "i": 4, "I": 4, "q": 8, "Q": 8, "e": 2, "f": 4, "d": 8, "s": 8}
+ALIGNMENT = {"P": 8, "?": 1, "i": 4, "I": 4, "q": 8, "Q": 8, "e": 2, "f": 4, "d": 8}
 
 
 class Module:
@@ -86,7 +86,7 @@ def parameters_of(kernel: Any, extra: int) -> list[Any]:
     values: list[Any] = []
     at = 0
     for letter, nbytes in zip(kernel.signature, kernel._sizes, strict=True):
-        at += -at % ALIGNMENT[letter]
+        at += -at % (ALIGNMENT[letter] if letter != "s" else min(nbytes & -nbytes, 8))  # of a struct: as its size lets
         raw = buffer[at : at + nbytes]
         at += nbytes
         if len(raw) == nbytes:

@@ -5,6 +5,7 @@ With ``STAND_IN_GPU_NVCC=/path/to/nvcc`` the real nvcc compiles too, and where i
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+HERE = Path(__file__).resolve().parent
 MAGIC = b"STANDIN\0"
 SAID = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 13.0, V13.0.88\n"
 
@@ -31,6 +33,21 @@ def packed(told: dict[str, Any]) -> bytes:
     return MAGIC + len(body).to_bytes(8, "little") + body + b"\0"
 
 
+def compiled_before(told: dict[str, Any]) -> Path | None:
+    """The file that tells that this simulator has compiled this kernel; without a folder for such files None.
+
+    It saves the import of the simulator, which takes longer than all else here. Whoever loads the module has it
+    compiled all the same, if it is not in the simulator's own cache.
+    """
+    folder = os.environ.get("STAND_IN_GPU_CACHE")
+    if not folder:
+        return None
+    simulator = HERE.parents[1] / "minirnn" / "devices" / "cuda"
+    texts = [path.read_bytes() for path in sorted(simulator.glob("sim/**/*.*")) if path.suffix != ".pyc"]
+    texts += [path.read_bytes() for path in sorted(simulator.glob("kernels/**/*.cuh"))]
+    return Path(folder) / hashlib.sha256(b"\0".join([json.dumps(told).encode(), *texts])).hexdigest()[:32]
+
+
 def main(arguments: list[str]) -> int:
     if "--version" in arguments:
         sys.stdout.write(SAID)
@@ -45,14 +62,19 @@ def main(arguments: list[str]) -> int:
         "defines": [a for a in arguments if a.startswith("-D")],
         "arch": arguments[arguments.index("-arch") + 1],
     }
-    from minirnn.devices.cuda.driver import CompileError
-    from minirnn.devices.cuda.sim.driver import SimDriver
+    mark = compiled_before(told)
+    if mark is None or not mark.exists():
+        from minirnn.devices.cuda.driver import CompileError
+        from minirnn.devices.cuda.sim.driver import SimDriver
 
-    try:
-        SimDriver().module(*sim_arguments(told))
-    except CompileError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
+        try:
+            SimDriver().module(*sim_arguments(told))
+        except CompileError as error:
+            sys.stderr.write(f"{error}\n")
+            return 1
+        if mark is not None:
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.touch()
     source.with_suffix(".cubin").write_bytes(packed(told))
     return 0
 

@@ -18,6 +18,8 @@ ROOT = Path(__file__).parents[2]
 
 BASELINE = ROOT / "docs" / "data" / "verify" / "cpu_cuda-sim.json"
 
+STAND_IN = BASELINE.with_name("cuda_stand-in.json")
+
 GOLDEN = ROOT / "tests" / "golden"
 
 SIMULATOR = mr.devices.available()["cuda-sim"]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from minirnn import nn, ops
-from minirnn.verify import table
+from minirnn.verify import comparisons, table
 from minirnn.verify.comparisons import all_comparisons
 from minirnn.verify.table import OPS, PASSED
 from tests.verify.runs import (
     BASELINE,
     GOLDEN,
     ROOT,
+    STAND_IN,
 )
 
 
@@ -79,3 +82,34 @@ def test_networks_are_proven_in_all_combinations_of_their_attributes() -> None:
 
 def test_the_stored_table_names_no_place_of_a_machine() -> None:
     assert not re.search(r'[" (](/|[A-Z]:\\)\w', BASELINE.read_text(encoding="utf-8"))
+
+
+def test_a_gpu_that_is_acted_out_has_a_column_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"cuda": comparisons.STAND_IN, "cuda-sim": "simulated on the CPU", "cpu": None}
+    monkeypatch.setattr(comparisons, "gpu_name", names.get)
+    devices = dict.fromkeys(names)
+    labels = comparisons.labels_of(devices)
+    assert labels == {"cuda": "cuda (stand-in)", "cuda-sim": "cuda-sim", "cpu": "cpu"}
+    listed = all_comparisons(devices, GOLDEN)
+    cells = {one.cell for one in comparisons.relabelled(listed, labels)}
+    assert {cell.device for cell in cells} == set(labels.values()) and len(cells) == len({one.cell for one in listed})
+    said = comparisons.head(devices, quick=True)["devices"]
+    assert set(said) == set(labels.values()) and said["cuda (stand-in)"].startswith("no GPU")
+    names["cuda"] = "NVIDIA H200"
+    assert comparisons.labels_of(devices)["cuda"] == "cuda"
+    assert comparisons.labels_of({"cuda": "no driver"}) == {"cuda": "cuda"}  # nobody is asked who is not there
+
+
+@pytest.mark.skipif(not STAND_IN.exists(), reason="the table of the stand-in is made with PyCUDA")
+def test_the_table_of_the_stand_in_says_what_it_is_and_passed() -> None:
+    head, results = table.read(STAND_IN)
+    assert list(head["devices"]) == ["cuda (stand-in)"] and head["devices"]["cuda (stand-in)"].startswith("no GPU")
+    assert not head["quick"]
+    devices = {"cuda": None}
+    listed = comparisons.relabelled(all_comparisons(devices, GOLDEN), {"cuda": "cuda (stand-in)"})
+    again = (
+        "scripts/with_stand_in_gpu.sh python -m minirnn verify --device cuda --out docs/data/verify/cuda_stand-in.json"
+    )
+    assert {r.cell: r.cases for r in results} == table.count_cases(listed), again
+    for r in results:
+        assert r.cell.device == "cuda (stand-in)" and r.status == PASSED and r.cell.way != "check mode", r.cell

@@ -122,6 +122,9 @@ class Counting(_Forwarded, Device):
     def synchronize(self) -> None:
         self.inner.synchronize()
 
+    def end_of_backward(self) -> None:
+        self.inner.end_of_backward()
+
     def reset(self) -> None:
         """Forget all counts."""
         self._counts.clear()

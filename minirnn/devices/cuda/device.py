@@ -20,6 +20,7 @@ from minirnn.devices.cuda.interface import taken_over
 from minirnn.devices.cuda.launch import adam, gru_block, losses
 from minirnn.devices.cuda.launch.cudnn_rnn import sequence as cudnn_rnn_sequence
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import rung_from_environment
+from minirnn.devices.cuda.launch.cudnn_rnn.tuner import Tuner
 from minirnn.devices.cuda.launch.lstm_block import cell
 from minirnn.devices.cuda.launch.lstm_block import sequence as lstm_sequence
 from minirnn.devices.cuda.launch.primitives import along, products
@@ -27,6 +28,7 @@ from minirnn.devices.cuda.launch.primitives import index as indexing
 from minirnn.devices.cuda.launch.primitives.elementwise import broadcast_strides, copy, elementwise, fill
 from minirnn.devices.cuda.launch.primitives.reduce import reduce, softmax
 from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, text
+from minirnn.devices.cuda.missed import MissedMessages
 from minirnn.devices.cuda.recordings import Recordings
 
 _CONSTANTS_KEPT = 256
@@ -46,11 +48,13 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
     ----------
     cudnn_rnn_rung : str or None
         The rung of the CudnnRNN ladder to take where it can be had (`launch/cudnn_rnn/choice.py`); at first what
-        ``MINIRNN_CUDNN_RNN`` says. None: as sizes and device suggest.
+        ``MINIRNN_CUDNN_RNN`` says. None: on a GPU the fastest one.
+    tuner : Tuner
+        Chooses it, by timing the rungs where a GPU meets a layer for the first time (`launch/cudnn_rnn/tuner.py`).
     rungs : collections.Counter
         How often a layer was computed by which rung: ``"steps forward"``, ``"persistent backward"``, ...
     recordings : Recordings
-        Loops over time that came again, as single launches, if ``recordings.enabled`` (``MINIRNN_CUDA_GRAPHS=1``).
+        Loops over time that came again, as single launches, if ``recordings.enabled`` (``MINIRNN_CUDA_GRAPHS``).
     """
 
     name = "cuda"
@@ -61,9 +65,11 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         super().__init__()
         self.driver = driver
         self.name = name or driver.name  # type: ignore[misc]
-        self.cudnn_rnn_rung = rung_from_environment(driver.limits.simulated)
+        self.cudnn_rnn_rung = rung_from_environment()
         self.rungs: Counter[str] = Counter()
         self.recordings = Recordings(driver)
+        self.missed = MissedMessages(self)
+        self.tuner = Tuner(self)
         self._constants: dict[tuple[np.dtype, bytes], CudaArray] = {}
         self._compiled: dict[tuple[Any, ...], Kernel] = {}
 
@@ -88,6 +94,10 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
 
     def synchronize(self) -> None:
         self.driver.synchronize()
+        self.missed.look()
+
+    def end_of_backward(self) -> None:
+        self.missed.look()
 
     # ---- memory
 
@@ -121,6 +131,7 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         host = np.empty(a.shape, a.dtype)
         if host.size:
             self.driver.d2h(host, a.ptr)
+            self.missed.look()
         return host
 
     def cast(self, a: CudaArray, dtype: Any) -> CudaArray:

@@ -74,8 +74,17 @@ class Driver(Protocol):
     name: str
     """The name of the device: "cuda" or "cuda-sim"."""
     limits: Limits
+    about: dict[str, Any]
+    """Which GPU, driver and compiler these are: what was timed holds for them alone."""
     launches: int
     """Kernels launched so far, products included; a recording that is run counts once."""
+    seconds: Callable[[Callable[[], None]], float] | None
+    """The time the device takes for what the given function hands to it, by its own clock; None if it has no clock
+    that says anything."""
+
+    @property
+    def recording(self) -> bool:
+        """Whether this thread is inside `record`."""
 
     def alloc(self, nbytes: int) -> Buffer:
         """Memory of arbitrary contents. Raises `OutOfDeviceMemory`."""

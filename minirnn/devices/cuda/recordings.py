@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
@@ -31,14 +32,16 @@ class Recordings:
     Attributes
     ----------
     enabled : bool
-        Whether loops are recorded at all; at first what ``MINIRNN_CUDA_GRAPHS`` says: 1 or 0, by default 0.
+        Whether loops are recorded at all; at first what ``MINIRNN_CUDA_GRAPHS`` says: 1 or 0. Where it says nothing, a
+        GPU records, until a loop turns out not to be recordable; the simulator, which would gain nothing, does not.
     counts : collections.Counter
         How often a loop ran launch by launch ("plain"), was "recorded", and was run from its recording ("replayed").
     """
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, enabled: bool | None = None) -> None:
         self.driver = driver
-        self.enabled = from_environment()
+        self.enabled = from_environment(driver.limits.simulated) if enabled is None else enabled
+        self._asked_for = bool(os.environ.get(VARIABLE))
         self.counts: Counter[str] = Counter()
         self._known: OrderedDict[Hashable, Recording | str] = OrderedDict()
         self._lock = threading.Lock()
@@ -89,6 +92,10 @@ class Recordings:
         except NotRecordable:
             return NEVER
         except LaunchError as error:
+            if not self._asked_for:  # nobody shall lose a program that works without
+                self.enabled = False
+                warnings.warn(f"CUDA graphs are off from here on: {name} cannot be recorded: {error}", stacklevel=2)
+                return NEVER
             raise LaunchError(f"{name} cannot be recorded: {error}\n  launch by launch: {VARIABLE}=0") from error
         self.counts["recorded"] += 1
         return recording
@@ -105,9 +112,9 @@ class Recordings:
                 self._forget(self._known.popitem()[1])
 
 
-def from_environment() -> bool:
+def from_environment(simulated: bool) -> bool:
     """Raises ValueError if ``MINIRNN_CUDA_GRAPHS`` is neither 1 nor 0."""
-    said = os.environ.get(VARIABLE) or "0"
+    said = os.environ.get(VARIABLE) or ("0" if simulated else "1")
     if said not in ("0", "1"):
         raise ValueError(f"{VARIABLE} is {said!r}\n  expected 1 or 0")
     return said == "1"

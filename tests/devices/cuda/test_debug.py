@@ -25,6 +25,7 @@ class HostDriver:
     """Memory at made-up addresses; a launch calls `run`; what it raises shows when someone waits, as on a GPU."""
 
     limits = Limits("host", (9, 0), 1, 1024, 49152, 1 << 20, True)
+    about: dict[str, Any] = {}
 
     def __init__(self, run: Run, base: int = 0x1000, name: str = "cuda") -> None:
         self.name, self.run, self.launches = name, run, 0

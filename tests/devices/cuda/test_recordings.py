@@ -128,8 +128,7 @@ def test_the_oldest_goes_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch
 
             return Recording()
 
-    kept = Recordings(Recorder())  # type: ignore[arg-type]
-    kept.enabled = True
+    kept = Recordings(Recorder(), enabled=True)  # type: ignore[arg-type]
     for number in [0, 0, 1, 1, 0, *range(2, KEPT + 1)]:  # 1 is unused for longest
         kept.run("loop", (number,), (), lambda number=number: number)  # type: ignore[misc]
     assert closed == [1]
@@ -157,25 +156,40 @@ def test_with_debug_nothing_is_recorded(rng: np.random.Generator) -> None:
     assert set(device.recordings.counts) == {"plain"}
 
 
-def test_a_driver_that_refuses_is_an_error_that_says_how_to_do_without() -> None:
-    class Refusing:
-        def record(self, work: Any) -> Any:
-            raise LaunchError("cuStreamEndCapture failed: no (error 900)")
+class Refusing:
+    """A driver that cannot record."""
 
-    loops = Recordings(Refusing())  # type: ignore[arg-type]
-    loops.enabled = True
+    def record(self, work: Any) -> Any:
+        raise LaunchError("cuStreamEndCapture failed: no (error 900)")
+
+
+def test_a_driver_that_refuses_is_an_error_that_says_how_to_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(recordings.VARIABLE, "1")
+    loops = Recordings(Refusing(), enabled=True)  # type: ignore[arg-type]
     loops.run("loop", (), (), lambda: None)
     with pytest.raises(LaunchError, match=r"loop cannot be recorded: .*no .*\n.*MINIRNN_CUDA_GRAPHS=0"):
         loops.run("loop", (), (), lambda: None)
 
 
-def test_the_variable_turns_them_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    for text, expected in (("1", True), ("0", False), ("", False)):
+def test_where_nobody_asked_a_refusal_turns_recordings_off_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(recordings.VARIABLE, raising=False)
+    loops, done = Recordings(Refusing(), enabled=True), []  # type: ignore[arg-type]
+    loops.run("loop", (), (), lambda: done.append(1))
+    with pytest.warns(UserWarning, match="CUDA graphs are off from here on: loop cannot be recorded: .*no"):
+        loops.run("loop", (), (), lambda: done.append(2))
+    for k in (3, 4):
+        loops.run("loop", (), (), lambda k=k: done.append(k))  # type: ignore[misc]
+    assert done == [1, 2, 3, 4] and not loops.enabled
+
+
+def test_they_are_on_where_they_are_safe_and_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, gpu, simulator in (("1", True, True), ("0", False, False), ("", True, False)):
         monkeypatch.setenv(recordings.VARIABLE, text)
-        assert from_environment() is expected
+        assert from_environment(simulated=False) is gpu
+        assert from_environment(simulated=True) is simulator
     monkeypatch.setenv(recordings.VARIABLE, "yes")
     with pytest.raises(ValueError, match=r"MINIRNN_CUDA_GRAPHS is 'yes'\n  expected 1 or 0"):
-        from_environment()
+        from_environment(simulated=False)
 
 
 def test_an_error_in_a_recorded_kernel_is_reported_as_in_a_launched_one() -> None:

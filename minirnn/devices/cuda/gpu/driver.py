@@ -20,8 +20,9 @@ import numpy as np
 from minirnn import toolchain
 from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.cuda.arguments import Packer
-from minirnn.devices.cuda.driver import LaunchError, Limits, Matrix, NotRecordable
+from minirnn.devices.cuda.driver import LaunchError, Matrix, NotRecordable
 from minirnn.devices.cuda.gpu import libcuda
+from minirnn.devices.cuda.gpu.about import described, limits_of, refuse_too_old
 from minirnn.devices.cuda.gpu.compiler import Compiler
 from minirnn.devices.cuda.gpu.cublas import Cublas
 from minirnn.devices.cuda.gpu.graph import Graph
@@ -44,6 +45,8 @@ class PyCudaDriver:
     ----------
     stream_handle : int
         The CUDA stream on which everything runs, in order. It waits for, and is waited for by, the default stream.
+    about : dict
+        Which GPU, driver and compiler these are: what was timed holds for them alone.
     tf32 : bool
         Whether float32 matrices are multiplied with 10 bits of mantissa (faster); at first: ``MINIRNN_TF32=1``.
 
@@ -64,6 +67,7 @@ class PyCudaDriver:
             self._current = _Current(drv, device.retain_primary_context())
             self.limits = limits_of(drv, device)
             refuse_too_old(self.limits)
+            self.about = described(drv, self.limits)
             self._compiler = Compiler(drv, compiler, self.limits.compute_capability)
             with self._current:
                 self._stream = drv.Stream()
@@ -152,14 +156,16 @@ class PyCudaDriver:
 
     def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
         with self._current:
-            if self._cublas is None:
-                with self._lock:
-                    if self._cublas is None:
-                        self._cublas = Cublas(self.stream_handle, self.alloc, self.limits.compute_capability)
             self.launches += 1
-            cublas = self._cublas_aside if self._here.recording else self._cublas
+            cublas = self._cublas_aside if self._here.recording else self._cublas or self._new_cublas()
             assert cublas is not None
             cublas.gemm(a, b, c, beta, batch, self.tf32)
+
+    def _new_cublas(self) -> Cublas:
+        with self._lock:
+            if self._cublas is None:
+                self._cublas = Cublas(self.stream_handle, self.alloc, self.limits.compute_capability)
+            return self._cublas
 
     def record(self, work: Callable[[], None]) -> _Recording:
         here = self._here
@@ -174,6 +180,11 @@ class PyCudaDriver:
             finally:
                 here.stream, here.recording = self._stream, False
                 self.launches = before
+
+    @property
+    def recording(self) -> bool:
+        """Whether this thread records a graph."""
+        return self._here.recording
 
     def synchronize(self) -> None:
         self._here.must_not_record("to wait")
@@ -346,33 +357,6 @@ def _import_pycuda() -> tuple[Any, Any]:
             f" anew: {toolchain.pip()} install --force-reinstall --no-cache-dir --no-deps pycuda"
         ) from error
     return drv, compiler
-
-
-def limits_of(drv: Any, device: Any) -> Limits:
-    """What a PyCUDA device can do."""
-    ask, names = device.get_attribute, drv.device_attribute
-    return Limits(
-        name=device.name(),
-        compute_capability=tuple(device.compute_capability()),
-        multiprocessors=ask(names.MULTIPROCESSOR_COUNT),
-        threads_per_block=ask(names.MAX_THREADS_PER_BLOCK),
-        shared_bytes_per_block=ask(names.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
-        memory_bytes=device.total_memory(),
-        simulated=False,
-        warp=ask(names.WARP_SIZE),
-    )
-
-
-def refuse_too_old(limits: Limits) -> None:
-    """Raises `DeviceUnavailable` for a GPU for which the installed nvcc no longer compiles."""
-    version = (toolchain.find_nvcc().found or "").partition(".")[0]
-    if version.isdigit() and int(version) >= 13 and limits.compute_capability < (7, 5):
-        raise DeviceUnavailable(
-            "cuda: {} has compute capability {}.{}, and nvcc {} compiles for 7.5 and newer\n"
-            "  to use it: CUDA 12, and the extra minirnn[cuda12]".format(
-                limits.name, *limits.compute_capability, version
-            )
-        )
 
 
 def _check_contiguous(host: np.ndarray) -> None:

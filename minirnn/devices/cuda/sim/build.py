@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
+from minirnn.devices.cuda import cache_folder as places
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.sim import rewrite
 from minirnn.devices.cuda.sim.compiler import Compiler
@@ -42,14 +43,7 @@ HINTS = {
 @cache
 def cache_folder() -> Path:
     """The folder of compiled kernels: ``MINIRNN_CACHE``, or the user's cache folder; a temporary one if need be."""
-    named = os.environ.get("MINIRNN_CACHE")
-    if named:
-        folder = Path(named)
-    elif sys.platform == "darwin":
-        folder = Path.home() / "Library" / "Caches" / "minirnn"
-    else:
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minirnn"
-    folder = folder / "cuda-sim"
+    folder = places.cache_folder("cuda-sim")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

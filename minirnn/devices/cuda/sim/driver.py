@@ -35,6 +35,7 @@ class SimDriver:
     """
 
     name = "cuda-sim"
+    seconds: Callable[[Callable[[], None]], float] | None = None  # the simulator's say nothing about a GPU
 
     def __init__(self, options: SimOptions | None = None) -> None:
         self.options = options_of(options)
@@ -50,6 +51,7 @@ class SimDriver:
             memory_bytes=self.options.memory_mb << 20,
             simulated=True,
         )
+        self.about: dict[str, Any] = {}
         self.launches = 0
         self.noting = _Noting()
         self.stats = library.Stats()
@@ -119,6 +121,11 @@ class SimDriver:
         finally:
             self.noting.work = None
         return SimRecording(self, noted)
+
+    @property
+    def recording(self) -> bool:
+        """Whether this thread notes its work instead of doing it."""
+        return self.noting.work is not None
 
     def now_or_later(self, do: Callable[[], Any]) -> None:
         """Do it, or note it if this thread records."""

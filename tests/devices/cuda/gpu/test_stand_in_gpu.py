@@ -364,13 +364,22 @@ def test_errors_have_words(api: Api) -> None:
     assert text.value == b"device not ready"
 
 
-def test_nvcc_says_what_is_wrong_with_a_kernel(tmp_path: Any, capfd: pytest.CaptureFixture[str]) -> None:
+def test_nvcc_says_what_is_wrong_with_a_kernel(
+    tmp_path: Any, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STAND_IN_GPU_CACHE", str(tmp_path / "marks"))
     (tmp_path / "kernel.cu").write_text('extern "C" __global__ void k(float* y) { y[0] = nothing; }')
     assert nvcc.main(["-arch", "sm_90", str(tmp_path / "kernel.cu")]) == 1
     assert "nothing" in capfd.readouterr().err
     (tmp_path / "kernel.cu").write_text(SOURCE)
     assert nvcc.main(["-arch", "sm_90", str(tmp_path / "kernel.cu")]) == 0
     assert (tmp_path / "kernel.cubin").read_bytes().startswith(nvcc.MAGIC)
+    marks = list((tmp_path / "marks").iterdir())  # what does not compile has none
+    assert len(marks) == 1
+    (tmp_path / "kernel.cubin").unlink()
+    monkeypatch.setattr("minirnn.devices.cuda.sim.driver.SimDriver", None)  # not asked again
+    assert nvcc.main(["-arch", "sm_90", str(tmp_path / "kernel.cu")]) == 0
+    assert (tmp_path / "kernel.cubin").exists()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the stand-in GPU is for Linux")

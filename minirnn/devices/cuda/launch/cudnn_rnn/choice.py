@@ -1,4 +1,6 @@
-"""Which rung of the CudnnRNN ladder computes a layer: a pure function of its sizes and the device's limits.
+"""Which rung of the CudnnRNN ladder computes a layer, by rule: a pure function of its sizes and the device's limits.
+
+On a GPU the rule is for whoever forbids to time the rungs (`tuner.py`).
 
 The rungs, from the one that always works to the one that asks for most:
 
@@ -21,10 +23,7 @@ RUNGS = ("steps", "persistent", "cluster")
 """The rungs from the lowest to the highest."""
 VARIABLE = "MINIRNN_CUDNN_RNN"
 AUTO = "auto"
-"""What ``MINIRNN_CUDNN_RNN`` says to leave the choice to `choose`."""
-UNTIMED = "steps"
-"""The rung that a GPU takes where nothing is said, until somebody has timed those above on one
-(docs/cudnn_ladder.md)."""
+"""What ``MINIRNN_CUDNN_RNN`` says, if anything, to leave the choice to minirnn."""
 ZONEOUT = "zoneout needs masks at each step, which the kernels of one launch do not read"
 """Why a layer with zoneout takes the lowest rung."""
 LARGE_BATCH = 128
@@ -44,11 +43,15 @@ H200 = Limits(
 
 @dataclass(frozen=True)
 class Choice:
-    """A rung, the reason for it, and its plan (`plan.py`); ``steps`` needs none."""
+    """A rung, the reason for it, and its plan (`plan.py`); ``steps`` needs none.
+
+    `recorded`: whether the loop may be recorded as a graph where it comes again.
+    """
 
     rung: str
     reason: str
     plan: Plan | None = None
+    recorded: bool = True
 
 
 def choose(
@@ -115,10 +118,7 @@ def check_rung(name: str) -> str:
     return name
 
 
-def rung_from_environment(simulated: bool) -> str | None:
-    """What ``MINIRNN_CUDNN_RNN`` asks for, None for "auto". Raises ValueError for a word that is no rung.
-
-    Where it is not set, a GPU takes `UNTIMED`, and the simulator chooses.
-    """
-    name = os.environ.get(VARIABLE) or (AUTO if simulated else UNTIMED)
+def rung_from_environment() -> str | None:
+    """What ``MINIRNN_CUDNN_RNN`` asks for, None for "auto" or nothing. Raises ValueError for a word that is no rung."""
+    name = os.environ.get(VARIABLE) or AUTO
     return None if name == AUTO else check_rung(name)

@@ -5,7 +5,7 @@ The formulas are those of `minirnn/ops/cudnn_rnn`; shapes are explained in `mini
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from minirnn.devices.cuda.launch.primitives.elementwise import cells
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
+    from minirnn.devices.cuda.recordings import Recordings
 
 VALUES = {"rnn_relu": (), "rnn_tanh": (), "gru": ("r", "z", "n", "q", "h_prev"), "lstm": ("i", "f", "n", "o", "c_prev")}
 """What a step keeps for the way back, (B, H) each, besides y."""
@@ -39,11 +40,26 @@ class Layer:
     ends: np.ndarray
     """The lengths in host memory."""
     weights: tuple[Any, ...]
+    recordings: Recordings | None = None
+    """Where its loops are recorded; None: they are run launch by launch."""
 
     @property
     def y_stride(self) -> int:
         """How far apart the rows of y are: D*P."""
         return self.sizes.D * self.sizes.P
+
+    def run(
+        self,
+        name: str,
+        numbers: tuple[Any, ...],
+        arrays: tuple[CudaArray | None, ...],
+        work: Callable[[], None],
+    ) -> None:
+        """Do `work()`, which depends on these numbers and arrays alone; from a recording if there is one."""
+        if self.recordings is None:
+            work()
+        else:
+            self.recordings.run(name, (self.sizes, *numbers), (self.lengths, *arrays), work)
 
     def forward_steps(self) -> Iterable[int]:
         """The steps in the order in which the forward pass takes them."""
@@ -67,7 +83,7 @@ def directions(device: Cuda, rnn_mode: str, x: CudaArray, h0: CudaArray, weights
     ends = np.full(B, T) if lengths is None else np.asarray(lengths).astype(np.int64)
     on_device = None if (ends == T).all() else device.asarray(ends.astype(np.int32))
     in_order = [tuple(None if w is None else device.contiguous(w) for w in parts) for parts in weights]
-    return [Layer(device, sizes, d, on_device, ends, in_order[d]) for d in range(D)]
+    return [Layer(device, sizes, d, on_device, ends, in_order[d], device.recordings) for d in range(D)]
 
 
 @dataclass

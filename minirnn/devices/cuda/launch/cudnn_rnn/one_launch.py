@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.driver import Kernel, LaunchError
+from minirnn.devices.cuda.driver import Kernel
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import all_input_parts
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import BackwardPlan, ForwardPlan, Plan
@@ -97,35 +97,28 @@ def launch(
 ) -> None:
     """Run the kernel on these arrays; it gets memory for messages of these shapes, twice for each direction.
 
-    Raises `LaunchError` if a block gave up waiting for a message.
+    Whether a block gave up waiting for a message shows later: `minirnn/devices/cuda/missed.py`.
     """
-    device, sizes, lengths = layers[0].device, layers[0].sizes, layers[0].lengths
+    layer, device, sizes, lengths = layers[0], layers[0].device, layers[0].sizes, layers[0].lengths
     numbers = map(np.int32, (sizes.T, sizes.B, sizes.H, *plan.numbers))
     run = partial(
         kernel, *numbers, lengths, *arrays, grid=(plan.blocks, sizes.D), block=plan.threads, shared=plan.shared
     )
     if not messages:
-        run()
+        layer.run(kernel.name, (plan,), arrays, run)
         return
-    error = zeros(device, (1,), np.uint32)
     words = sizes.itemsize // 4  # a word for each four bytes of a number
-    slots = [zeros(device, (sizes.D, 2, *shape, words), np.uint64) for shape in messages]
+    slots = [device.empty((sizes.D, 2, *shape, words), np.uint64) for shape in messages]
     polls = PATIENCE_SIMULATED if device.driver.limits.simulated else PATIENCE
-    run(*slots, np.uint32(polls), error)
-    missed = int(device.to_numpy(error)[0])
-    if missed:
-        raise LaunchError(
-            f"{kernel.name}: a block gave up waiting for the messages of step {missed} (of {plan.blocks} blocks,"
-            f" {sizes.D} directions)\n  the results are worth nothing; not all blocks ran at the same time, or one of"
-            " them failed\n  the lowest rung needs no messages: MINIRNN_CUDNN_RNN=steps"
-        )
+    missed = device.missed.word_of(f"{kernel.name} of {plan.blocks} blocks, {sizes.D} directions")
 
+    def clear_and_run() -> None:
+        for slot in slots:
+            device.driver.memset(slot.ptr, 0, slot.nbytes)
+        run(*slots, np.uint32(polls), missed)
 
-def zeros(device: Cuda, shape: tuple[int, ...], dtype: type) -> CudaArray:
-    """Memory of which every byte is zero."""
-    a = device.empty(shape, np.dtype(dtype))
-    device.driver.memset(a.ptr, 0, a.nbytes)
-    return a
+    layer.run(kernel.name, (plan, polls), (*arrays, *slots), clear_and_run)
+    device.missed.launched()
 
 
 def recurrent_weights(layers: list[Layer]) -> CudaArray:

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.cudnn_rnn import one_launch, steps
+from minirnn.devices.cuda.launch.cudnn_rnn import passes
 from minirnn.devices.cuda.launch.cudnn_rnn import zoneout as zoned
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import sums_over_steps
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS, choose
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import (
     VALUES,
-    GateGradients,
     Layer,
     Weights,
     directions,
@@ -81,11 +80,7 @@ def rnn_sequence(
         zoned.all_directions(layers, zoneout, x, h_n, c_n, reserve if training else None, y)
         return y, h_n, c_n
     kept = values_of(reserve if training else None, sizes)
-    h_n = by_one_launch(layers, "forward", lambda plan: one_launch.forward(layers, x, h0, c_n, kept, y, plan))
-    if h_n is None:
-        h_n = device.contiguous(h0, always=True)
-        for d, layer in enumerate(layers):
-            steps.forward(layer, x, h_n[d], None if c_n is None else c_n[d], None if kept is None else kept[d], y)
+    h_n = by_a_rung(layers, "forward", lambda plan: passes.forward(layers, x, h0, c_n, kept, y, plan))
     return y, h_n, c_n
 
 
@@ -124,7 +119,8 @@ def rnn_sequence_grad(
     dh0 = device.contiguous(dh_n, always=True)
     dc0 = None if dc_n is None else device.contiguous(dc_n, always=True)
     if zoneout is None:
-        gradients = gate_gradients(layers, values_of(reserve, layers[0].sizes), y, dy, dh0, dc0)
+        kept = values_of(reserve, layers[0].sizes)
+        gradients = by_a_rung(layers, "backward", lambda plan: passes.backward(layers, kept, y, dy, dh0, dc0, plan))
     else:
         gradients = zoned.gate_gradients(layers, zoneout, reserve, dy, dh0, dc0)
     for d, layer in enumerate(layers):
@@ -132,29 +128,15 @@ def rnn_sequence_grad(
     return dx, dh0, dc0
 
 
-def gate_gradients(
-    layers: list[Layer], kept: CudaArray | None, y: CudaArray, dy: CudaArray, dh: CudaArray, dc: CudaArray | None
-) -> list[GateGradients]:
-    """What goes from step to step, by one of the rungs; dh, dc go from the last state's gradients to the first's."""
-    found = by_one_launch(layers, "backward", lambda plan: one_launch.backward(layers, kept, y, dy, dh, dc, plan))
-    return found or [
-        steps.backward(layer, None if kept is None else kept[d], y, dy, dh[d], None if dc is None else dc[d])
-        for d, layer in enumerate(layers)
-    ]
-
-
-def by_one_launch(layers: list[Layer], way: str, run: Callable[[Plan], Any]) -> Any:
-    """What the highest rung that can be had gives; None where that is the lowest one, which takes a launch each step.
-
-    Tried first is `device.cudnn_rnn_rung`, or else what suits the sizes.
-    """
-    device, sizes = layers[0].device, layers[0].sizes
-    choice = choose(sizes, device.driver.limits, way == "backward", device.cudnn_rnn_rung)
-    found = None
-    while choice.plan is not None and found is None:
+def by_a_rung(layers: list[Layer], way: str, run: Callable[[Plan | None], Any]) -> Any:
+    """What `run` gives with the plan of the rung that is chosen; if the device refuses it, of the next lower one."""
+    device, sizes, backward = layers[0].device, layers[0].sizes, way == "backward"
+    choice = device.tuner.choice(sizes, backward)
+    while True:
+        for layer in layers:
+            layer.recordings = device.recordings if choice.recorded else None
         found = run(choice.plan)
-        if found is None:  # the device itself refused
-            wanted = RUNGS[RUNGS.index(choice.rung) - 1]
-            choice = choose(sizes, device.driver.limits, way == "backward", wanted)
-    device.rungs[f"{choice.rung} {way}"] += 1
-    return found
+        if found is not None:
+            device.rungs[f"{choice.rung} {way}"] += 1
+            return found
+        choice = choose(sizes, device.driver.limits, backward, RUNGS[RUNGS.index(choice.rung) - 1])

@@ -8,7 +8,6 @@ A loop that comes again can be recorded and started as one (`recordings.py`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -24,12 +23,6 @@ def step_launch(layer: Layer, kernel: str, units: int, file: str = "cudnn_rnn/st
     run = layer.device.kernel_of(file, kernel, layer.weights[1].dtype)
     sizes, threads = tuple(map(np.int32, (layer.sizes.B, units, layer.y_stride))), cells(layer.sizes.B, units)
     return lambda t, *arrays: run(np.int32(t), *sizes, layer.lengths, *arrays, **threads)
-
-
-def run_loop(layer: Layer, name: str, arrays: tuple[CudaArray | None, ...], steps: Callable[[], None]) -> None:
-    """Run all steps, which use these arrays; from a recording if there is one."""
-    numbers: tuple[Any, ...] = layer.sizes, layer.direction
-    layer.device.recordings.run(name, numbers, (layer.lengths, *arrays), steps)
 
 
 def forward(
@@ -58,7 +51,7 @@ def forward(
                 product(device, m, device.transpose(Wp, (1, 0)), projected)
                 projected_step(t, projected, h, here)
 
-    run_loop(layer, "cudnn_rnn forward", (A, R, Wp, bW, bR, h, c, kept, y, A2, m, projected), steps)
+    layer.run("cudnn_rnn forward", (layer.direction,), (A, R, Wp, bW, bR, h, c, kept, y, A2, m, projected), steps)
 
 
 def backward(
@@ -92,5 +85,5 @@ def backward(
             step(t, values, here, there, dm, dh, dc, da[t], m)
             product(device, da2[t], R, dh, beta=1.0)
 
-    run_loop(layer, "cudnn_rnn backward", (R, Wp, kept, y, dy, dh, dc, da, ds, ms, dm), steps)
+    layer.run("cudnn_rnn backward", (layer.direction,), (R, Wp, kept, y, dy, dh, dc, da, ds, ms, dm), steps)
     return GateGradients(da, ds, ms)

@@ -18,7 +18,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import input_part
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import choose
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import VALUES, GateGradients, Layer
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
-from minirnn.devices.cuda.launch.cudnn_rnn.steps import run_loop, step_launch
+from minirnn.devices.cuda.launch.cudnn_rnn.steps import step_launch
 from minirnn.devices.cuda.launch.primitives.products import product
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def forward(
                 projected_step(t, projected, h, here, *zh.arguments(t))
 
     used = (A, R, Wp, bW, bR, h, c, kept, y, A2, m, projected, zh.array, zc.array)
-    run_loop(layer, "cudnn_rnn zoneout forward", used, steps)
+    layer.run("cudnn_rnn zoneout forward", (layer.direction,), used, steps)
 
 
 def backward(
@@ -186,5 +186,5 @@ def backward(
             product(device, da2[t], R, dh, beta=1.0)
 
     used = (R, Wp, kept, dy, dh, dc, da, ds, ms, dm, zh.array, zc.array)
-    run_loop(layer, "cudnn_rnn zoneout backward", used, steps)
+    layer.run("cudnn_rnn zoneout backward", (layer.direction,), used, steps)
     return GateGradients(da, ds, ms)

@@ -110,17 +110,17 @@ def test_zoneout_takes_the_lowest_rung_and_says_why() -> None:
 def test_the_variable_names_a_rung(monkeypatch: pytest.MonkeyPatch) -> None:
     for text, expected in (("auto", None), ("steps", "steps"), ("cluster", "cluster")):
         monkeypatch.setenv("MINIRNN_CUDNN_RNN", text)
-        assert rung_from_environment(simulated=False) == rung_from_environment(simulated=True) == expected
+        assert rung_from_environment() == expected
     monkeypatch.setenv("MINIRNN_CUDNN_RNN", "quick")
     with pytest.raises(ValueError, match="no rung 'quick'"):
-        rung_from_environment(simulated=True)
+        rung_from_environment()
 
 
-def test_a_gpu_takes_no_rung_that_nobody_timed_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    for text in ("", None):
-        monkeypatch.setenv("MINIRNN_CUDNN_RNN", text) if text is not None else monkeypatch.delenv("MINIRNN_CUDNN_RNN")
-        assert rung_from_environment(simulated=False) == "steps"
-        assert rung_from_environment(simulated=True) is None
+def test_without_the_variable_no_rung_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MINIRNN_CUDNN_RNN", raising=False)
+    assert rung_from_environment() is None
+    monkeypatch.setenv("MINIRNN_CUDNN_RNN", "")
+    assert rung_from_environment() is None
 
 
 MANY = [

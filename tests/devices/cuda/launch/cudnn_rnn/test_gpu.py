@@ -5,6 +5,7 @@ Tests `minirnn/devices/cuda/launch/cudnn_rnn/` and `minirnn/devices/cuda/kernels
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,11 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
+from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
+from minirnn.devices.cuda.launch.cudnn_rnn.timings import Timings
+from minirnn.devices.cuda.launch.cudnn_rnn.trial import CANDIDATES, RECORDED
+from minirnn.devices.cuda.launch.cudnn_rnn.tuner import Tuner
+from minirnn.devices.cuda.sim import build
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import MODES, assert_close, random_case, stored_outputs
 from tests.ops.cudnn_rnn.cudnn_cases import FILES, load
 
@@ -27,10 +33,6 @@ pytestmark = [
 FOLDER = Path(__file__).parents[5]
 
 
-RECORDED = "steps, recorded"
-"""The lowest rung with its loops as CUDA graphs, where they come again."""
-
-
 @pytest.fixture(params=[*RUNGS, RECORDED])
 def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The GPU, on one rung after the other; before the first, a run in a process that can be ended."""
@@ -39,7 +41,7 @@ def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
         code = (
             "import numpy as np, minirnn as mr;"
             "from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import random_case;"
-            f"device = mr.devices.get('cuda'); device.cudnn_rnn_rung = '{rung.split(',')[0]}';"
+            f"device = mr.devices.get('cuda'); device.cudnn_rnn_rung = '{rung.split()[0]}';"
             f"device.recordings.enabled = {rung == RECORDED};"
             "case = random_case(np.random.default_rng(0), 'lstm', 4, 3, 5, 64, 2, 'f4');"
             "[case.run(device) for _ in range(4)]"
@@ -48,7 +50,7 @@ def gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
         _tried[rung] = done.stderr if done.returncode else ""
     assert not _tried[rung], _tried[rung]
     device = mr.devices.get("cuda")
-    monkeypatch.setattr(device, "cudnn_rnn_rung", rung.split(",")[0])
+    monkeypatch.setattr(device, "cudnn_rnn_rung", rung.split()[0])
     monkeypatch.setattr(device.recordings, "enabled", rung == RECORDED)
     device.rungs.clear()
     yield device
@@ -120,3 +122,126 @@ def test_a_missing_block_is_an_error_and_no_hang() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=FOLDER, capture_output=True, text=True, timeout=120)
     assert done.returncode != 0 and "gave up waiting for the messages of step" in done.stderr
+
+
+# ---- the choice that measures itself
+
+
+@pytest.fixture
+def choosing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """The GPU with a tuner that knows nothing yet."""
+    device: Any = mr.devices.get("cuda")
+    monkeypatch.setattr(device, "cudnn_rnn_rung", None)
+    monkeypatch.setattr(device.recordings, "enabled", True)
+    monkeypatch.setattr(device, "tuner", Tuner(device))
+    device.tuner.enabled = True
+    device.tuner.timings = Timings(device.driver.about, tmp_path)
+    device.rungs.clear()
+    yield device
+
+
+def stand_in() -> Any:
+    """The stand-in GPU if this is it, else None."""
+    found = sys.modules.get("tests.stand_in_gpu.machine")
+    return None if found is None else found.machine
+
+
+@pytest.mark.parametrize("mode", ["lstm", "rnn_relu"])
+def test_every_rung_is_right_and_is_timed_and_the_fastest_is_taken(mode: str, choosing: Any) -> None:
+    case = random_case(np.random.default_rng(1), mode, 6, 3, 5, 40, 2, "f4")
+    expected = case.run(mr.devices.get("cpu"))
+    for _ in range(5):
+        assert_close(case.run(choosing), expected, 5e-4)
+    sizes = Sizes(mode, 6, 3, 40, 40, 2, 4)
+    used = set()
+    for way, backward in (("forward", False), ("backward", True)):
+        timing = choosing.tuner.timing(sizes, backward)
+        assert set(timing.seconds) == set(CANDIDATES) and timing.dropped == {}
+        assert all(seconds > 0 for seconds in timing.seconds.values())
+        chosen = choosing.tuner.choice(sizes, backward)
+        used.add(f"{chosen.rung} {way}")
+        name = RECORDED if chosen.rung == "steps" and chosen.recorded else chosen.rung
+        assert timing.seconds[name] <= 1.1 * min(timing.seconds.values())
+    assert set(choosing.rungs) == used
+    again = Tuner(choosing)
+    again.timings = choosing.tuner.timings
+    assert again.choice(sizes, True, may_time=False) == choosing.tuner.choice(sizes, True)
+
+
+@pytest.mark.parametrize("pieces", [1.0, -1.0])
+def test_the_clock_of_the_gpu_decides(pieces: float, choosing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the stand-in each piece of work takes a tick: so one launch is faster. Or the other way round."""
+    machine = stand_in()
+    if machine is None:
+        pytest.skip("the clock of a GPU cannot be set; only that of the stand-in")
+    from tests.stand_in_gpu import streams
+
+    done, run_next = [0], machine.queues.run_next
+
+    def counted(stream: Any) -> None:
+        done[0] += 1
+        run_next(stream)
+
+    monkeypatch.setattr(machine.queues, "run_next", counted)
+    # ticks that grow, or that shrink with the number of pieces since the clock was last read
+    last = [0.0, 0]
+
+    def clock() -> float:
+        since = done[0] - last[1]
+        last[0] += 1e-3 * (since if pieces > 0 else 1e4 / max(since, 1))
+        last[1] = done[0]
+        return last[0]
+
+    monkeypatch.setattr(streams, "clock", clock)
+    case = random_case(np.random.default_rng(1), "lstm", 9, 3, 5, 40, 2, "f4")
+    assert_close(case.run(choosing), case.run(mr.devices.get("cpu")), 5e-4)
+    rungs = {name.split()[0] for name in choosing.rungs}
+    assert rungs <= {"persistent", "cluster"} if pieces > 0 else rungs == {"steps"}, choosing.rungs
+
+
+FAULTY = """
+import sys
+import numpy as np
+import minirnn as mr
+from minirnn.devices.cuda.launch.cudnn_rnn import one_launch
+from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import random_case
+
+class Stray:
+    ptr = 64
+
+class Faulty:
+    def __init__(self, kernel):
+        self.kernel, self.name, self.max_resident_blocks = kernel, kernel.name, kernel.max_resident_blocks
+    def __call__(self, *args, **sizes):
+        self.kernel(*[Stray() if hasattr(a, "ptr") else a for a in args], **sizes)
+
+kernel_of = one_launch.kernel_of
+if sys.argv[1] == "faulty":
+    one_launch.kernel_of = lambda device, file, *more: (
+        (Faulty if "cluster" in file else lambda kernel: kernel)(kernel_of(device, file, *more))
+    )
+device = mr.devices.get("cuda")
+device.cudnn_rnn_rung, device.tuner.enabled = None, True
+random_case(np.random.default_rng(0), "lstm", 4, 3, 5, 16, 1, "f4").run(device, backward=False)
+"""
+
+
+def test_a_rung_that_faults_is_noted_and_the_next_process_leaves_it_alone(tmp_path: Path) -> None:
+    """In processes of their own: the context is lost."""
+    environment = {**os.environ, "MINIRNN_CACHE": str(tmp_path)}
+    (tmp_path / "cuda-sim").symlink_to(build.cache_folder())  # what the stand-in has compiled
+    ways = []
+    for how in ("faulty", "sound"):
+        ways.append(
+            subprocess.run(
+                [sys.executable, "-c", FAULTY, how],
+                cwd=FOLDER,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=300,
+            )
+        )
+    assert ways[0].returncode != 0 and "context is lost" in ways[0].stderr and "start Python anew" in ways[0].stderr
+    assert ways[1].returncode == 0, ways[1].stderr
+    assert "'cluster' of CudnnRNN is not used" in ways[1].stderr and "did not survive" in ways[1].stderr

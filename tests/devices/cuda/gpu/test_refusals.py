@@ -1,0 +1,284 @@
+"""PyCudaDriver against made-up PyCUDA and cuBLAS: what no stand-in for a GPU can show, and what needs no PyCUDA.
+
+These are tools that are missing or refuse, the order of calls, what is waited for, and a GPU with 1 MiB of memory. How
+the driver works is tested with the real PyCUDA, in `test_driver.py`.
+
+Tests `minirnn/devices/cuda/gpu/driver.py` and `minirnn/devices/cuda/gpu/cublas.py`.
+"""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minirnn import toolchain
+from minirnn.devices import DeviceUnavailable
+from minirnn.devices.cuda.driver import CompileError, LaunchError, Matrix, OutOfDeviceMemory
+from minirnn.devices.cuda.gpu import compiler, libcublas, libcuda
+from minirnn.devices.cuda.gpu import driver as pycuda_driver
+from minirnn.devices.cuda.gpu import memory as pycuda_memory
+from minirnn.devices.cuda.gpu.driver import PyCudaDriver
+from minirnn.toolchain import Tool
+from tests.devices.cuda.gpu import fake_cublas, fake_pycuda
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> fake_pycuda.Machine:
+    """A GPU with 1 MiB of memory, and PyCUDA to talk to it."""
+    machine = fake_pycuda.Machine()
+    for name, module in fake_pycuda.make(machine).items():
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(toolchain, "for_a_gpu", lambda: iter([Tool("PyCUDA", "2026.1")]))
+    monkeypatch.delenv("MINIRNN_TF32", raising=False)
+    return machine
+
+
+@pytest.fixture
+def cublas(monkeypatch: pytest.MonkeyPatch) -> fake_cublas.Cublas:
+    cublas = fake_cublas.Cublas()
+    monkeypatch.setattr(libcublas, "library", lambda: cublas)
+    monkeypatch.setattr("minirnn.devices.cuda.gpu.cublas.WORKSPACE", {9: 4096})
+    return cublas
+
+
+@pytest.fixture
+def driver(machine: fake_pycuda.Machine) -> Iterator[PyCudaDriver]:
+    driver = PyCudaDriver()
+    yield driver
+    machine.late = None
+    driver.close()
+    assert machine.stacks.contexts == []
+    assert machine.lost == []
+
+
+def put(driver: PyCudaDriver, array: np.ndarray) -> Any:
+    buffer = driver.alloc(array.nbytes)
+    driver.h2d(buffer.ptr, array)
+    return buffer
+
+
+# What is missing, and how to get it
+
+
+def test_the_module_can_be_imported_without_pycuda() -> None:
+    code = "import sys; sys.modules['pycuda'] = sys.modules['cuda'] = None; import minirnn.devices.cuda.gpu.driver"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_the_first_missing_tool_is_named_with_one_command(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    names = ["NVIDIA driver", "nvcc", "PyCUDA", "cuBLAS binding"]
+    tools = [Tool(n, "1.0" if k < number else None, f"bring {n}") for k, n in enumerate(names)]
+    monkeypatch.setattr(toolchain, "for_a_gpu", lambda: iter(tools))
+    with pytest.raises(DeviceUnavailable) as caught:
+        PyCudaDriver()
+    assert str(caught.value) == f"cuda: {names[number]} missing. To get it: bring {names[number]}"
+
+
+def test_a_pycuda_that_cannot_be_imported_is_a_reason_with_a_command(
+    monkeypatch: pytest.MonkeyPatch, machine: fake_pycuda.Machine
+) -> None:
+    monkeypatch.setitem(sys.modules, "pycuda.driver", None)
+    with pytest.raises(DeviceUnavailable, match=r"(?s)cannot be imported.*pip install .*pycuda"):
+        PyCudaDriver()
+
+
+def test_an_error_of_cuinit_is_a_reason(monkeypatch: pytest.MonkeyPatch, machine: fake_pycuda.Machine) -> None:
+    def init() -> None:
+        raise fake_pycuda.LogicError("cuInit failed: unknown error")
+
+    monkeypatch.setattr(sys.modules["pycuda.driver"], "init", init)
+    with pytest.raises(DeviceUnavailable, match="cuInit failed: unknown error"):
+        PyCudaDriver()
+
+
+def test_limits_are_those_of_the_gpu(driver: PyCudaDriver) -> None:
+    limits = driver.limits
+    assert (limits.name, limits.compute_capability, limits.multiprocessors) == ("Fake GPU", (9, 0), 132)
+    assert (limits.threads_per_block, limits.shared_bytes_per_block, limits.warp) == (1024, 232448, 32)
+    assert not limits.simulated
+
+
+# Memory
+
+
+def test_a_small_h2d_does_not_wait_and_what_it_keeps_is_dropped(driver: PyCudaDriver) -> None:
+    buffer, stream = driver.alloc(64), driver._stream
+    for _ in range(5):
+        driver.h2d(buffer.ptr, np.ones(8))
+    assert stream.synchronized == 0
+    assert len(driver._flying) == 1  # the others have arrived
+    driver.synchronize()
+    assert len(driver._flying) == 0
+
+
+def test_a_large_h2d_waits_instead_of_copying(monkeypatch: pytest.MonkeyPatch, driver: PyCudaDriver) -> None:
+    monkeypatch.setattr(pycuda_driver, "COPIED", 63)
+    put(driver, np.ones(8))
+    assert driver._stream.synchronized == 1 and not driver._flying  # type: ignore[attr-defined]
+
+
+def test_blocks_are_at_most_an_eighth_larger_than_what_they_are_for() -> None:
+    for nbytes in [0, 1, 255, 256, 257, *range(1000, 70_000, 333), 2**30 + 1]:
+        size = pycuda_memory.rounded_up(nbytes)
+        assert size % 256 == 0 and nbytes <= size <= max(256, nbytes + 255, nbytes * 9 / 8)
+
+
+def test_held_memory_is_given_up_before_memory_runs_out(driver: PyCudaDriver) -> None:
+    del [driver.alloc(500_000)][:]
+    gc.collect()
+    assert driver.held_bytes >= 500_000
+    kept = driver.alloc(900_000)
+    assert 900_000 <= driver.held_bytes < 1_000_000
+    del kept
+    driver.free_held()
+    assert driver.held_bytes == 0
+
+
+def test_running_out_of_memory_tells_asked_held_and_free(driver: PyCudaDriver) -> None:
+    kept = driver.alloc(512 * 1024)
+    with pytest.raises(OutOfDeviceMemory) as caught:
+        driver.alloc(600 * 1024)
+    error = caught.value
+    assert (error.asked, error.held, error.free) == (600 * 1024, kept.nbytes, 512 * 1024)
+    assert isinstance(error, MemoryError)
+    driver.alloc(400 * 1024)  # the driver still works
+
+
+# Modules
+
+
+def test_a_changed_header_is_another_entry_of_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setattr(compiler, "KERNELS", tmp_path)
+    (tmp_path / "a.cuh").write_text("int x;")
+    before = compiler.for_nvcc("", "a.cu", ())
+    (tmp_path / "a.cuh").write_text("int y;")
+    assert compiler.for_nvcc("", "a.cu", ()) != before
+
+
+def test_an_nvcc_that_went_away_is_an_error_of_compiling(driver: PyCudaDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compile(*args: Any, **more: Any) -> bytes:
+        raise FileNotFoundError(2, "No such file or directory", "nvcc")
+
+    monkeypatch.setattr(sys.modules["pycuda.compiler"], "compile", compile)
+    with pytest.raises(CompileError, match=r"a\.cu: nvcc cannot be run.*\n  try: minirnn doctor"):
+        driver.module("int x;", "a.cu")
+
+
+# Errors
+
+
+def test_an_error_that_shows_late_is_a_launch_error_with_advice(
+    driver: PyCudaDriver, machine: fake_pycuda.Machine
+) -> None:
+    machine.late = fake_pycuda.LogicError("cuStreamSynchronize failed: an illegal memory access was encountered")
+    with pytest.raises(LaunchError, match=r"(?s)illegal memory access.*MINIRNN_DEBUG=1"):
+        driver.synchronize()
+    with pytest.raises(LaunchError, match="illegal memory access"):
+        driver.d2h(np.empty(1), driver.alloc(8).ptr)
+
+
+# Products
+
+
+def test_the_handle_is_bound_to_the_drivers_stream_before_it_gets_a_workspace(
+    driver: PyCudaDriver, cublas: fake_cublas.Cublas
+) -> None:
+    f4 = np.dtype("f4")
+    x = put(driver, np.ones(1, f4))
+    one = Matrix(x.ptr, 1, 1, 1, f4)
+    driver.gemm(one, one, one)
+    driver.gemm(one, one, one)
+    assert cublas.asked == [f"stream {driver.stream_handle}", "workspace 4096", "math 16"]
+    assert driver.stream_handle == 4711
+    driver.close()
+    assert cublas.destroyed == 1
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tf32", "compute"),
+    [("f4", False, 68), ("f4", True, 77), ("f2", False, 68), ("f2", True, 68), ("f8", False, 70), ("f8", True, 70)],
+)
+def test_tf32_is_used_for_float32_alone_and_only_when_asked_for(
+    machine: fake_pycuda.Machine,
+    cublas: fake_cublas.Cublas,
+    monkeypatch: pytest.MonkeyPatch,
+    dtype: str,
+    tf32: bool,
+    compute: int,
+) -> None:
+    monkeypatch.setenv("MINIRNN_TF32", "1" if tf32 else "0")
+    driver = PyCudaDriver()
+    x = put(driver, np.ones(1, dtype))
+    one = Matrix(x.ptr, 1, 1, 1, np.dtype(dtype))
+    driver.gemm(one, one, one)
+    driver.tf32 = not tf32
+    driver.gemm(one, one, one)
+    assert cublas.compute[0] == compute
+    assert (cublas.compute[1] == compute) == (dtype != "f4")
+    driver.close()
+
+
+def test_matrices_that_do_not_fit_are_refused(driver: PyCudaDriver, cublas: fake_cublas.Cublas) -> None:
+    f4, f8, i4 = np.dtype("f4"), np.dtype("f8"), np.dtype("i4")
+    x = put(driver, np.ones(100, f8)).ptr
+    with pytest.raises(ValueError, match=r"\(2, 3\) and \(4, 5\) into \(2, 5\)\n  expected"):
+        driver.gemm(Matrix(x, 2, 3, 3, f4), Matrix(x, 4, 5, 5, f4), Matrix(x, 2, 5, 5, f4))
+    with pytest.raises(TypeError, match="float32 and float32 into float64"):
+        driver.gemm(Matrix(x, 2, 3, 3, f4), Matrix(x, 3, 5, 5, f4), Matrix(x, 2, 5, 5, f8))
+    with pytest.raises(TypeError, match="int32 and int32"):
+        driver.gemm(Matrix(x, 2, 3, 3, i4), Matrix(x, 3, 5, 5, i4), Matrix(x, 2, 5, 5, i4))
+    with pytest.raises(ValueError, match=r"matrix \(2, 3\) with ld 2"):
+        driver.gemm(Matrix(x, 2, 3, 2, f4), Matrix(x, 3, 5, 5, f4), Matrix(x, 2, 5, 5, f4))
+
+
+def test_without_cublas_the_extra_is_named(driver: PyCudaDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    libcublas.library.cache_clear()
+    monkeypatch.setitem(sys.modules, "cuda.pathfinder", None)
+    monkeypatch.setattr(toolchain, "extra", lambda: "cuda12")
+    one = Matrix(0, 1, 1, 1, np.dtype("f4"))
+    with pytest.raises(DeviceUnavailable, match=r"(?s)cuBLAS cannot be used.*pip install .*cuda12"):
+        driver.gemm(one, one, one)
+
+
+# Recordings
+
+
+@pytest.fixture
+def library(
+    monkeypatch: pytest.MonkeyPatch, machine: fake_pycuda.Machine, cublas: fake_cublas.Cublas
+) -> fake_pycuda.Libcuda:
+    library = fake_pycuda.Libcuda(machine)
+    monkeypatch.setattr(libcuda, "library", lambda: library)
+    return library
+
+
+@pytest.mark.parametrize("name", ["cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"])
+def test_a_driver_that_refuses_to_record_says_why(
+    name: str, driver: PyCudaDriver, machine: fake_pycuda.Machine, library: fake_pycuda.Libcuda
+) -> None:
+    library.refused = name
+    with pytest.raises(LaunchError, match=rf"{name} failed: operation not permitted .* \(error 900\)"):
+        driver.record(lambda: None)
+    assert library.graphs == {}
+    machine.captured.clear()
+
+
+def test_both_handles_of_the_library_are_given_back(
+    machine: fake_pycuda.Machine, cublas: fake_cublas.Cublas, library: fake_pycuda.Libcuda
+) -> None:
+    driver = PyCudaDriver()
+    one = driver.alloc(4)
+    driver.gemm(*[Matrix(one.ptr, 1, 1, 1, np.dtype("f4"))] * 3)
+    driver.record(lambda: None)
+    assert [asked for asked in cublas.asked if asked.startswith("stream")] == ["stream 4711", "stream 4712"]
+    assert driver._aside.flags == 1, "the stream waits for the default stream"
+    driver.close()
+    assert cublas.destroyed == 2

@@ -1,0 +1,110 @@
+"""scripts/gpu_check.sh does its steps in order, each to its end or to its limit, and goes on where it was cut off.
+
+Tests `scripts/gpu_check.sh`, with a stand-in for Python that writes down what it was asked. CI rehearses the steps
+themselves on the stand-in GPU.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "scripts" / "gpu_check.sh"
+pytestmark = [
+    pytest.mark.skipif(not SCRIPT.exists(), reason="the scripts are in the repository alone"),
+    pytest.mark.skipif(sys.platform != "linux", reason="the stand-in GPU is for Linux"),
+]
+STEPS = ["rungs", "ladder", "choices", "values", "verify", "tests", "times"]
+PYTHON = """#!/usr/bin/env bash
+echo "${MINIRNN_CUDNN_RNN:-auto} $*" >>"$LOG"
+case "$*" in *$FAILS*) echo "it went wrong"; exit 3 ;; esac
+case "$*" in *$HANGS*) exec sleep 100 ;; esac
+"""
+
+
+@dataclass
+class Machine:
+    """A folder for results, and what Python was asked for."""
+
+    folder: Path
+
+    def run(self, *steps: str, fails: str = "nothing", hangs: str = "nothing", quick: bool = True) -> tuple[int, str]:
+        """Exit status and output."""
+        (self.folder / "log").write_text("")
+        stand_in = self.folder / "python"
+        stand_in.write_text(PYTHON)
+        stand_in.chmod(0o755)
+        environment = {"PATH": f"{self.folder}:/usr/bin:/bin", "PYTHON": str(stand_in), "LOG": str(self.folder / "log")}
+        environment |= {"FAILS": fails, "HANGS": hangs} | ({"QUICK": "1"} if quick else {})
+        command = ["bash", str(SCRIPT), str(self.folder / "out"), *steps]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+
+    @property
+    def asked(self) -> list[str]:
+        """What Python was asked for, `doctor` at first."""
+        lines = (self.folder / "log").read_text().splitlines()
+        assert not lines or lines[0].endswith("-m minirnn doctor")
+        return lines[1:]
+
+    def passed(self) -> set[str]:
+        return {path.stem for path in (self.folder / "out").glob("*.passed")}
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_all_steps_are_done_in_order_and_not_again(machine: Machine) -> None:
+    status, said = machine.run()
+    assert status == 0
+    assert [line.split()[1].rstrip(":") for line in said.splitlines() if line.startswith("==")] == STEPS
+    assert len(machine.asked) == len(STEPS) and machine.passed() == set(STEPS)
+    assert sum("--quick" in line for line in machine.asked) == 5 and sum(" -k " in line for line in machine.asked) == 2
+    assert [line.split()[0] for line in machine.asked] == ["auto"] * 3 + ["steps"] * 3 + ["auto"]
+    status, said = machine.run()
+    assert status == 0 and machine.asked == []
+    assert said.count("has passed before") == len(STEPS)
+
+
+def test_without_quick_nothing_is_left_out(machine: Machine) -> None:
+    machine.run(quick=False)
+    assert not any("--quick" in line or " -k " in line for line in machine.asked)
+    assert machine.asked[5].endswith("tests/devices tests/ops tests/nn")
+
+
+def test_what_failed_or_was_cut_off_is_done_again_and_nothing_else(machine: Machine) -> None:
+    status, said = machine.run(fails="--part ladder")
+    assert status == 1
+    assert "== ladder: status 3" in said and "it went wrong" in said
+    assert machine.passed() == set(STEPS) - {"ladder"}
+    (machine.folder / "out" / "verify.passed").unlink()  # as if the machine had gone away meanwhile
+    status, said = machine.run()
+    assert status == 0 and len(machine.asked) == 2
+    assert "--part ladder" in machine.asked[0] and " verify " in machine.asked[1]
+    assert machine.passed() == set(STEPS)
+
+
+def test_a_step_that_hangs_is_ended_and_the_others_follow(machine: Machine) -> None:
+    (machine.folder / "timeout").write_text('#!/usr/bin/env bash\nshift 2\nexec /usr/bin/timeout 1 "$@"\n')
+    (machine.folder / "timeout").chmod(0o755)
+    status, said = machine.run(hangs="--part values")
+    assert status == 1 and "== values: status 124" in said
+    assert machine.passed() == set(STEPS) - {"values"}
+
+
+def test_steps_can_be_chosen_by_name_and_a_wrong_name_is_refused(machine: Machine) -> None:
+    assert machine.run("times", "rungs")[0] == 0
+    assert machine.passed() == {"times", "rungs"} and "test_gpu.py" in machine.asked[0]
+    status, said = machine.run("rung")
+    assert status == 2 and "there is no step rung; expected: rungs ladder" in said and machine.asked == []
+
+
+def test_no_step_may_take_longer_than_one_call_allows() -> None:
+    limits = [int(line.split()[2]) for line in SCRIPT.read_text().splitlines() if line.startswith("step ")]
+    assert len(limits) == len(STEPS) and max(limits) <= 480
