@@ -122,6 +122,7 @@ extern volatile sig_atomic_t running;
 
 // Kernels read these as threadIdx, blockIdx, blockDim, gridDim.
 CUSIM_API Uint3 cusim_thread_index, cusim_block_index, cusim_block_size, cusim_grid_size;
+CUSIM_API void *cusim_dynamic_shared;  // dynamic shared memory of the running block
 extern "C" void cusim_switch(void **from, void *to);
 
 [[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

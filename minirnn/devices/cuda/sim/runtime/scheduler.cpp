@@ -12,6 +12,7 @@
 namespace sim {
 
 Uint3 cusim_thread_index, cusim_block_index, cusim_block_size, cusim_grid_size;
+void *cusim_dynamic_shared;
 Thread *thread;
 Block *block;
 void *scheduler;
@@ -74,6 +75,7 @@ enum Outcome { FINISHED, SPINS, MEETS };  // MEETS: it waits for other blocks of
 static Outcome run_block(Block *b) {
     block = b;
     cusim_block_index = b->index;
+    cusim_dynamic_shared = b->arena;
     for (;;) {
         b->position = -1;
         b->spinning = b->moved = b->preempted = 0;
