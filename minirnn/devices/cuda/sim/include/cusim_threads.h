@@ -30,10 +30,15 @@ CUSIM_API long long cusim_clock();
 #define __syncthreads_and(predicate) cusim_syncthreads_vote(!!(predicate), CUSIM_AND, __FILE__, __LINE__)
 #define __syncthreads_or(predicate) cusim_syncthreads_vote(!!(predicate), CUSIM_OR, __FILE__, __LINE__)
 
-// One processor runs all threads, and a switch is a call, so memory is in order anyway.
-CUSIM_INLINE void __threadfence() { __asm__ volatile("" ::: "memory"); }
+// One processor runs all threads, and a switch is a call, so memory is in order anyway; check mode asks who made a fence.
+#ifdef CUSIM_CHECK
+CUSIM_API void cusim_fence();
+#else
+CUSIM_INLINE void cusim_fence() { __asm__ volatile("" ::: "memory"); }
+#endif
+CUSIM_INLINE void __threadfence() { cusim_fence(); }
+CUSIM_INLINE void __threadfence_system() { cusim_fence(); }
 CUSIM_INLINE void __threadfence_block() { __asm__ volatile("" ::: "memory"); }
-CUSIM_INLINE void __threadfence_system() { __asm__ volatile("" ::: "memory"); }
 
 // -------------------------------------------------------------------------------------------------- clusters
 

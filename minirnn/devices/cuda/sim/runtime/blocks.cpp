@@ -124,12 +124,16 @@ Block *take_block(uint32_t number) {
         b->arrived[w] = 0;
         b->warp_phase[w] = now;
     }
+    if (launch.options.check) {
+        for (uint32_t i = 0; i < b->size; i++) b->threads[i].heard_of = b->threads[i].heard_until = 0;
+    }
     b->prepared = 0;
     if (launch.dynamic_shared) prepare_shared(b, launch.dynamic_shared);
     return b;
 }
 
 void give_block_back(Block *b) {
+    settle_write();
     b->next = idle;
     idle = b;
 }

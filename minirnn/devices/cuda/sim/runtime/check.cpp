@@ -2,9 +2,9 @@
 // before? Is there a race?
 //
 // The kernel is compiled with -fsanitize=thread but linked without its library: the compiler's calls end up here. A
-// race is two accesses of the same memory by two threads of a block, one of them a write, with no barrier between them:
-// neither __syncthreads nor, inside a warp, a warp operation. Blocks are not compared with each other, since a
-// hand-made grid barrier cannot be told from none; but those of a cluster are, which have a barrier of their own.
+// race is two accesses of the same memory by two threads, one of them a plain write, that nothing orders. Threads of a
+// block are ordered by __syncthreads, those of a warp by a warp operation, blocks of a cluster by its barrier, and any
+// blocks by fences and words that tell of them (order.cpp).
 #include "internal.h"
 
 #include <dlfcn.h>
@@ -17,23 +17,41 @@ static const uint32_t WHO = 0x7fffffff, MARK = 0x80000000;  // of Access::who: t
 static const int CACHE = 256;
 
 static Allocation *allocation_of_page[CACHE];
-static uintptr_t image_pages[CACHE];  // of constants and __device__ variables
+
+// A plain write that met another one. Whether both write the same is known once it is done: at the next access of any
+// thread, since nothing else changes memory.
+static struct {
+    const char *p;  // null: there is none
+    uint32_t bytes;
+    char before[16];
+    Pcs pcs;
+    Text text;
+} met;
+
+struct ImagePage {
+    uintptr_t page;
+    Cell *cells;
+};
+static ImagePage image_pages[CACHE];  // of constants and __device__ variables
 
 void sim::prepare_check() {
     memset(allocation_of_page, 0, sizeof allocation_of_page);
     memset(image_pages, 0, sizeof image_pages);
+    prepare_order();
 }
 
 static const char *verb_of(int kind) { return kind & WRITE ? "write" : "read"; }
 
 // ----------------------------------------------------------------------------------------------------- races
 
-struct Place {                     // where an access goes
-    const Allocation *allocation;  // null: shared memory
+struct Place {  // where an access goes
+    const Allocation *allocation;
     uint64_t offset;
+    const char *variable;  // a __device__ variable; if neither: shared memory
 };
 
 static Text describe(const Place &place) {
+    if (place.variable) return describe_variable(place.variable);
     if (!place.allocation) return describe_shared((uint32_t)place.offset);
     Text t;
     snprintf(t.text, sizeof t.text, "byte %llu of device allocation #%lld (%zu bytes)",
@@ -44,11 +62,41 @@ static Text describe(const Place &place) {
 static int32_t distance_of(void *pc) { return (int32_t)((char *)pc - (char *)launch.call); }
 static void *pc_at(int32_t distance) { return distance ? (char *)launch.call + distance : nullptr; }
 
+// The name of a thread of the grid, which may have returned.
+static Text name_of(uint32_t who) {
+    const uint32_t b = (who - 1) / launch.threads, t = (who - 1) % launch.threads;
+    const Uint3 grid = launch.grid, shape = launch.block;
+    Text name;
+    snprintf(name.text, sizeof name.text, "thread (%u,%u,%u) of block (%u,%u,%u)", t % shape.x, t / shape.x % shape.y,
+             t / shape.x / shape.y, b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y);
+    return name;
+}
+
+static const char *missing_between(uint32_t who) {
+    const uint32_t other = (who - 1) / launch.threads;
+    if (other == block->number) return "no barrier between them";
+    if (other / launch.cluster == block->number / launch.cluster) return "no barrier between them of their cluster";
+    return "and blocks run in any order: use an atomic, or tell the other block by __threadfence() and a flag";
+}
+
+static Text describe_race(const Place &place, uint32_t who) {
+    Text t;
+    snprintf(t.text, sizeof t.text, "%s: %s after %s, %s", describe(place).text, name_of(thread, block).text,
+             name_of(who).text, missing_between(who));
+    return t;
+}
+
 [[noreturn]] static void fail_race(const char *kind, uint32_t other, int32_t other_pc, const Place &place, void *pc) {
-    const uint32_t size = block->size, number = ((other & WHO) - 1) % size;
-    const Block *b = block->cluster[((other & WHO) - 1) / size % launch.cluster];
-    fail_at({pc, pc_at(other_pc)}, "race: %s, %s: %s after %s, no barrier between them", kind, describe(place).text,
-            name_of(thread, block).text, name_of(b->threads + number, b).text);
+    fail_at({pc, pc_at(other_pc)}, "race: %s, %s", kind, describe_race(place, other & WHO).text);
+}
+
+void sim::forget_write() { met.p = nullptr; }
+
+void sim::settle_write() {
+    if (!met.p) return;
+    const bool same = met.bytes <= sizeof met.before && !memcmp(met.p, met.before, met.bytes);
+    met.p = nullptr;
+    fail_at(met.pcs, "race: two writes%s, %s", same ? " of the same value" : "", met.text.text);
 }
 
 // The current thread, as race detection sees it.
@@ -74,18 +122,24 @@ struct Me {
     // Whether the access that `who` made at the time `when` may run at the same time as what this thread does now.
     bool meets(uint32_t who, uint32_t when) const {
         const uint32_t other = (who & WHO) - first;
-        if (other >= size) return (who & WHO) - cluster_first < cluster_threads && when >= cluster_phase;
+        if (other >= size) return who && when >= launch.met && meets_block(who & WHO, when);
         if (other == number || when < phase) return false;
-        return other / 32 != number / 32 || when >= warp_phase;
+        if (other / 32 == number / 32 && when < warp_phase) return false;
+        return when > thread->heard_until || (who & WHO) != thread->heard_of;
+    }
+
+    bool meets_block(uint32_t who, uint32_t when) const {
+        if (who - cluster_first < cluster_threads && when < cluster_phase) return false;
+        return !is_behind(who, when);
     }
 };
 
-// Two readers are remembered, so that a thread that reads and then writes still meets the other one.
-static inline void remember_read(Cell *c, const Me &me, int32_t pc) {
+// Two readers are remembered, so that a thread that reads and then writes still meets the other one. mark: an atomic
+static inline void remember_read(Cell *c, const Me &me, int32_t pc, uint32_t mark = 0) {
     if (!me.meets(c->read.who, c->read.when)) {
         if (!me.meets(c->second_who, c->second_when)) c->second_who = 0;
         else if (pc != c->read.pc) c->second_who &= WHO;
-        c->read = {me.who(), now, pc};
+        c->read = {me.who() | mark, now, pc};
     } else if (me.warp_of(me.who()) != me.warp_of(c->read.who) || !me.meets(c->second_who, c->second_when) ||
                me.warp_of(c->second_who) == me.warp_of(c->read.who)) {
         // One of another warp stays: then whoever writes meets one of the two.
@@ -100,14 +154,25 @@ static inline void check_read(Cell *c, const Me &me, int32_t here, const Place &
     remember_read(c, me, here);
 }
 
-static inline void check_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
+static void met_write(const Access &w, const Place &place, const char *p, uint32_t bytes, void *pc) {
+    met.p = p;
+    met.bytes = bytes;
+    if (bytes <= sizeof met.before) memcpy(met.before, p, bytes);
+    met.pcs = {pc, pc_at(w.pc)};
+    met.text = describe_race(place, w.who & WHO);
+}
+
+static inline void check_write(Cell *c, const Me &me, int32_t here, const Place &place, const char *p, uint32_t bytes,
+                               void *pc) {
     const Access &w = c->written, &r = c->read;
-    if (me.meets(w.who, w.when)) {
-        fail_race(w.who & MARK ? "write after atomic" : "two writes", w.who, w.pc, place, pc);
-    }
-    if (me.meets(r.who, r.when)) fail_race("write after read", r.who, r.pc, place, pc);
+    if (me.meets(r.who, r.when))
+        fail_race(r.who & MARK ? "write after atomic" : "write after read", r.who, r.pc, place, pc);
     if (me.meets(c->second_who, c->second_when)) {
         fail_race("write after read", c->second_who, c->second_who & MARK ? r.pc : 0, place, pc);
+    }
+    if (me.meets(w.who, w.when)) {
+        if (w.who & MARK) fail_race("write after atomic", w.who, w.pc, place, pc);
+        if (!met.p) met_write(w, place, p, bytes, pc);
     }
     c->written = {me.who(), now, here};
 }
@@ -115,23 +180,34 @@ static inline void check_write(Cell *c, const Me &me, int32_t here, const Place 
 // Atomic and volatile accesses race only with plain writes: loops that wait for another thread read what it changes.
 static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
     const Access &w = c->written;
-    if (me.meets(w.who, w.when) && !(w.who & MARK)) fail_race("atomic after write", w.who, w.pc, place, pc);
-    const bool own_plain_write = w.who == me.who() && w.when >= me.phase;  // which others must not meet, either
-    if (!own_plain_write) c->written = {me.who() | MARK, now, here};
+    const bool plain = w.who && !(w.who & MARK);
+    if (plain && me.meets(w.who, w.when)) fail_race("atomic after write", w.who, w.pc, place, pc);
+    // A plain write that others must not meet, either, is not forgotten.
+    const bool others_may_meet = w.who == me.who() ? w.when >= me.phase : false;
+    const bool blocks_may_meet = w.when >= launch.met && (place.allocation || place.variable);
+    if (plain && (others_may_meet || blocks_may_meet)) remember_read(c, me, here, MARK);
+    else c->written = {me.who() | MARK, now, here};
 }
 
-static void check_cells(Cell *c, uint32_t bytes, int kind, const Place &place, void *pc) {
+static void check_cells(Cell *c, const char *p, uint32_t bytes, int kind, const Place &place, void *pc) {
     const Me me;
     const int32_t here = distance_of(pc);
+    if (kind & ATOMIC && kind & READ) {
+        const Access &w = c->written;
+        if (bytes > 1 && w.who && !(w.who & MARK) && w.when >= launch.met && w.who - me.first >= me.size)
+            hear_from(w.who, w.when);
+        hear(p);
+    }
     for (const Cell *end = c + bytes / 2; c < end; c++) {
-        if (kind & READ && !c->written.who && !place.allocation) {
+        if (kind & READ && !c->written.who && !place.allocation && !place.variable) {
             fail_at({pc}, "read of shared memory that was never written, %s, %s", describe(place).text,
                     name_of(thread, block).text);
         }
         if (kind == READ) check_read(c, me, here, place, pc);
-        else if (kind == WRITE) check_write(c, me, here, place, pc);
+        else if (kind == WRITE) check_write(c, me, here, place, p, bytes, pc);
         else if (kind & WRITE) check_atomic_write(c, me, here, place, pc);
     }
+    if (kind & ATOMIC && kind & WRITE) tell(p);
 }
 
 // ---------------------------------------------------------------------------------------------------- bounds
@@ -169,7 +245,7 @@ static void check_shared(const Block *of, const char *p, uint32_t bytes, int kin
                 describe_shared(offset).text, of->index.x, of->index.y, of->index.z, name_of(thread, block).text);
     }
     record(offset, -1, bytes, kind, pc);
-    check_cells(of->cells + offset / 2, bytes, kind, {nullptr, offset}, pc);
+    check_cells(of->cells + offset / 2, p, bytes, kind, {nullptr, offset, nullptr}, pc);
 }
 
 static void check_global(const char *p, uint32_t bytes, int kind, void *pc) {
@@ -191,28 +267,36 @@ static void check_global(const char *p, uint32_t bytes, int kind, void *pc) {
         if (!a->cells) fail("out of memory for what check mode knows of %zu bytes of device memory", a->bytes);
     }
     const uint64_t offset = (uint64_t)(p - a->data);
-    check_cells(a->cells + offset / 2, bytes, kind, {a, offset}, pc);
+    check_cells(a->cells + offset / 2, p, bytes, kind, {a, offset, nullptr}, pc);
 }
 
-static void check_elsewhere(const char *p, int kind, void *pc) {
-    const uintptr_t page = (uintptr_t)p / 4096;
-    if (image_pages[page % CACHE] == page) return;
-    Dl_info image;
-    bool known;
-    {
+// Constants and __device__ variables.
+static void check_variable(const char *p, uint32_t bytes, int kind, void *pc) {
+    const uintptr_t page = (uintptr_t)p / PAGE;
+    ImagePage &cached = image_pages[page % CACHE];
+    if (!cached.cells || cached.page != page) {
         Busy while_the_loader_is_locked;
-        known = dladdr(p, &image) != 0;
+        Dl_info image;
+        if (!dladdr(p, &image)) {
+            char what[256];
+            describe_address(what, sizeof what, p, verb_of(kind));
+            fail_at({pc}, "%s, %s", what, name_of(thread, block).text);
+        }
+        cached = {page, cells_of_variables(page)};
     }
-    if (!known) {
-        char what[256];
-        describe_address(what, sizeof what, p, verb_of(kind));
-        fail_at({pc}, "%s, %s", what, name_of(thread, block).text);
-    }
-    image_pages[page % CACHE] = page;
+    if ((uintptr_t)p % PAGE + bytes > PAGE) return;  // across two pages: not watched
+    check_cells(cached.cells + (uintptr_t)p % PAGE / 2, p, bytes, kind, {nullptr, 0, p}, pc);
 }
 
 void sim::check_access(const void *address, uint32_t bytes, int kind, void *pc) {
     if (!in_kernel()) return;
+    settle_write();
+    // Before the access is looked at: between that and the access itself nobody else may run.
+    if (launch.options.preempt && random_number() % launch.options.preempt == 0) {
+        block->preempted++;
+        leave();
+        settle_write();
+    }
     const char *p = (const char *)address;
     if (p >= block->arena && p < block->arena + launch.arena_bytes) {
         check_shared(block, p, bytes, kind, pc);
@@ -223,24 +307,21 @@ void sim::check_access(const void *address, uint32_t bytes, int kind, void *pc) 
     } else if (in_stacks(p) || (p >= (char *)launch.args && p < launch.args_end)) {
         return;
     } else {
-        check_elsewhere(p, kind, pc);
-    }
-    if (launch.options.preempt && random_number() % launch.options.preempt == 0) {
-        block->preempted++;
-        leave();
+        check_variable(p, bytes, kind, pc);
     }
 }
 
 // A thread that reads the same volatile again and again waits for another one.
 static void check_volatile_read(const void *p, uint32_t bytes, void *pc) {
     if (!in_kernel()) return;
-    check_access(p, bytes, READ | ATOMIC, pc);
     if (thread->polled != p) {
         thread->polled = p;
         thread->spin = 0;
     } else if (++thread->spin > 4) {
+        settle_write();
         give_way();
     }
+    check_access(p, bytes, READ | ATOMIC, pc);
 }
 
 // ------------------------------------------------------------ what -fsanitize=thread makes the compiler call

@@ -49,6 +49,7 @@ bool sim::release_cluster(Block *b) {
         one->at_cluster = 0;
         one->phase = one->cluster_phase = now;
     }
+    if (launch.options.check) order_cluster(b);
     progress++;
     launch.stats.cluster_barriers++;
     return true;

@@ -6,7 +6,8 @@
 //   barriers.cpp   __syncthreads and its relatives  warp.cpp      shuffles, votes, __syncwarp
 //   clusters.cpp   clusters of blocks               language.cpp  __nanosleep, atomics, printf
 //   shared.cpp     shared memory of a block         check.cpp     check mode: every access
-//   memory.cpp     device memory
+//   memory.cpp     device memory                    order.cpp     check mode: fences, and blocks that tell others
+//                                                   variables.cpp check mode: __device__ variables
 //
 // One operating system thread runs all simulated threads of a launch, and gives way only inside calls into this
 // library: that is why nothing here needs an atomic, and why an atomicAdd is a plain addition.
@@ -52,6 +53,7 @@ struct Thread {
     uint64_t value, result;
     uint32_t spin;       // how often it looked at memory without doing anything else: a spin loop
     const void *polled;  // where it looked last
+    uint32_t heard_of, heard_until;  // check mode: a thread of its block that told it something, and up to which time
 };
 
 // An access of a thread, remembered until another thread touches the same memory.
@@ -109,6 +111,7 @@ struct Launch {
     uint32_t cluster;          // blocks of one
     uint32_t dynamic_shared;
     uint32_t arena_bytes;
+    uint32_t met;  // what came before this time is in order for all: an earlier launch, or a barrier of the grid
 };
 
 extern Launch launch;
@@ -134,7 +137,7 @@ struct Pcs {  // return addresses
 [[noreturn]] void fail_at(Pcs where, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 struct Text {
-    char text[128];
+    char text[384];
 };
 void clear_error();
 void refuse(const char *why);
@@ -221,6 +224,20 @@ extern std::mutex the_lock;  // held by a launch, and by whatever changes what a
 enum { READ = 1, WRITE = 2, ATOMIC = 4 };  // kinds of access; ATOMIC: or volatile
 void check_access(const void *p, uint32_t bytes, int kind, void *pc);
 void prepare_check();
+void forget_write();
+void settle_write();  // decides about a write that met another one, now that it is done
+
+static const uintptr_t PAGE = 4096;
+Cell *cells_of_variables(uintptr_t page);  // of a page of a module's constants and __device__ variables
+Text describe_variable(const char *p);
+void forget_variables();
+
+void prepare_order();
+void tell(const void *word);                   // the running thread changes a word that others may wait for
+void hear(const void *word);                   // it has looked at one
+void hear_from(uint32_t who, uint32_t when);   // at one that a plain write changed
+bool is_behind(uint32_t who, uint32_t when);   // an access of another block: it is known to have come before
+void order_cluster(const Block *b);
 void flush_prints();
 
 // ----------------------------------------------------------------------------------------------- hot inlines
