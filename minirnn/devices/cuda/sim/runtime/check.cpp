@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <unordered_map>
+
 using namespace sim;
 
 static const uint32_t WHO = 0x7fffffff, MARK = 0x80000000;  // of Access::who: the thread, and the mark
@@ -28,6 +30,9 @@ static struct {
     Text text;
 } met;
 
+// What accesses of single bytes know, in this launch. Others know two bytes at a time.
+static std::unordered_map<const char *, Cell> single_bytes;
+
 struct ImagePage {
     uintptr_t page;
     Cell *cells;
@@ -37,6 +42,7 @@ static ImagePage image_pages[CACHE];  // of constants and __device__ variables
 void sim::prepare_check() {
     memset(allocation_of_page, 0, sizeof allocation_of_page);
     memset(image_pages, 0, sizeof image_pages);
+    single_bytes.clear();
     prepare_order();
 }
 
@@ -105,8 +111,9 @@ struct Me {
         number;                        // `who` of the block's first thread, threads of the block, number in the block
     const uint32_t phase, warp_phase;  // when this block, this warp last met
     const uint32_t cluster_first, cluster_threads, cluster_phase;  // the same of its cluster
+    const bool shared;                                             // the memory: other blocks have their own
 
-    Me()
+    explicit Me(bool shared)
         : first(1 + block->number * block->size),
           size(block->size),
           number(thread->number),
@@ -114,7 +121,8 @@ struct Me {
           warp_phase(block->warp_phase[thread->number / 32]),
           cluster_first(1 + block->cluster[0]->number * block->size),
           cluster_threads(launch.cluster * block->size),
-          cluster_phase(block->cluster_phase) {}
+          cluster_phase(block->cluster_phase),
+          shared(shared) {}
 
     uint32_t who() const { return first + number; }
     uint32_t warp_of(uint32_t who) const { return ((who & WHO) - first) / 32; }
@@ -129,7 +137,8 @@ struct Me {
     }
 
     bool meets_block(uint32_t who, uint32_t when) const {
-        if (who - cluster_first < cluster_threads && when < cluster_phase) return false;
+        const bool neighbor = who - cluster_first < cluster_threads;
+        if (neighbor ? when < cluster_phase : shared) return false;
         return !is_behind(who, when);
     }
 };
@@ -150,7 +159,10 @@ static inline void remember_read(Cell *c, const Me &me, int32_t pc, uint32_t mar
 
 static inline void check_read(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
     const Access &w = c->written;
-    if (me.meets(w.who, w.when) && !(w.who & MARK)) fail_race("read after write", w.who, w.pc, place, pc);
+    if (me.meets(w.who, w.when)) {
+        if (!(w.who & MARK)) fail_race("read after write", w.who, w.pc, place, pc);
+        if (me.shared) fail_race("read after atomic", w.who, w.pc, place, pc);
+    }
     remember_read(c, me, here);
 }
 
@@ -177,29 +189,36 @@ static inline void check_write(Cell *c, const Me &me, int32_t here, const Place 
     c->written = {me.who(), now, here};
 }
 
-// Atomic and volatile accesses race only with plain writes: loops that wait for another thread read what it changes.
+// Atomic and volatile accesses of global memory race only with plain writes: who waits for another block, or asks
+// whether an atomic is worth while, reads what it changes.
 static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
-    const Access &w = c->written;
+    const Access &w = c->written, &r = c->read;
     const bool plain = w.who && !(w.who & MARK);
     if (plain && me.meets(w.who, w.when)) fail_race("atomic after write", w.who, w.pc, place, pc);
+    if (me.shared && !(r.who & MARK) && me.meets(r.who, r.when))
+        fail_race("atomic after read", r.who, r.pc, place, pc);
     // A plain write that others must not meet, either, is not forgotten.
-    const bool others_may_meet = w.who == me.who() ? w.when >= me.phase : false;
-    const bool blocks_may_meet = w.when >= launch.met && (place.allocation || place.variable);
-    if (plain && (others_may_meet || blocks_may_meet)) remember_read(c, me, here, MARK);
+    const bool own = w.who == me.who() && w.when >= me.phase;
+    if (plain && (own || (!me.shared && w.when >= launch.met))) remember_read(c, me, here, MARK);
     else c->written = {me.who() | MARK, now, here};
 }
 
 static void check_cells(Cell *c, const char *p, uint32_t bytes, int kind, const Place &place, void *pc) {
-    const Me me;
+    const Me me(!place.allocation && !place.variable);
     const int32_t here = distance_of(pc);
+    const Cell *end = c + bytes / 2;
+    if (bytes == 1) {
+        Busy while_it_grows;
+        c = &single_bytes[p];
+        end = c + 1;
+    }
     if (kind & ATOMIC && kind & READ) {
         const Access &w = c->written;
-        if (bytes > 1 && w.who && !(w.who & MARK) && w.when >= launch.met && w.who - me.first >= me.size)
-            hear_from(w.who, w.when);
+        if (w.who && !(w.who & MARK) && w.when >= launch.met && w.who - me.first >= me.size) hear_from(w.who, w.when);
         hear(p);
     }
-    for (const Cell *end = c + bytes / 2; c < end; c++) {
-        if (kind & READ && !c->written.who && !place.allocation && !place.variable) {
+    for (; c < end; c++) {
+        if (kind & READ && !c->written.who && me.shared && bytes > 1) {
             fail_at({pc}, "read of shared memory that was never written, %s, %s", describe(place).text,
                     name_of(thread, block).text);
         }

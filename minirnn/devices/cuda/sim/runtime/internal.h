@@ -63,7 +63,7 @@ struct Access {
     int32_t pc;     // distance from the entry of the kernel; 0: unknown
 };
 
-// What is known of two bytes of memory. Single bytes are not watched.
+// What is known of two bytes of memory.
 struct Cell {
     Access written, read;
     uint32_t second_who;  // another thread that read it; the top bit: by the same instruction as `read`

@@ -232,7 +232,7 @@ void sim::forget_times() {
     now = launch.met = 1;
     forget_block_times();
     forget_variables();
-    prepare_order();
+    prepare_check();
     for (auto &entry : live) {
         Allocation &a = entry.second;
         if (a.cells) memset(a.cells, 0, (a.bytes / 2 + 1) * sizeof(Cell));
