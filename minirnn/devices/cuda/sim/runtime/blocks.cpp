@@ -47,7 +47,7 @@ void reclaim_blocks() {
 
 void forget_block_times() {
     for (Block *b = all; b; b = b->next_all) {
-        b->phase = b->cluster_phase = now;
+        b->phase = now;
         for (uint32_t w = 0; w * 32 < pool_threads; w++) b->warp_phase[w] = now;
         if (!b->cells) continue;
         for (uint32_t i = 0; i < b->prepared / 2; i++) {
@@ -88,6 +88,8 @@ static void fill_threads(Block *b) {
         t->index = index;
         t->number = i;
         t->lane = i & 31;
+        t->waits = 0;
+        t->open = false;
         if (++index.x == shape.x) {
             index.x = 0;
             if (++index.y == shape.y) {
@@ -106,11 +108,10 @@ Block *take_block(uint32_t number) {
     b->size = b->live = launch.threads;
     b->number = number;
     b->index = {number % launch.grid.x, number / launch.grid.x % launch.grid.y, number / launch.grid.x / launch.grid.y};
-    b->waiting = b->at_cluster = b->spinning = b->moved = b->preempted = 0;
+    b->waiting = b->spinning = b->moved = b->preempted = 0;
     b->votes = false;
     tick();
-    b->phase = b->cluster_phase = now;
-    b->cluster[0] = b;
+    b->phase = now;
     if (memcmp(&b->shape, &launch.block, sizeof b->shape)) fill_threads(b);
     for (uint32_t i = 0; i < b->size; i++) {
         Thread *t = b->threads + i;

@@ -110,8 +110,8 @@ struct Me {
     const uint32_t first, size,
         number;                        // `who` of the block's first thread, threads of the block, number in the block
     const uint32_t phase, warp_phase;  // when this block, this warp last met
-    const uint32_t cluster_first, cluster_threads, cluster_phase;  // the same of its cluster
-    const bool shared;                                             // the memory: other blocks have their own
+    const uint32_t cluster_first, cluster_threads;  // the same of its cluster
+    const bool shared;                              // the memory: other blocks have their own
 
     explicit Me(bool shared)
         : first(1 + block->number * block->size),
@@ -121,7 +121,6 @@ struct Me {
           warp_phase(block->warp_phase[thread->number / 32]),
           cluster_first(1 + block->cluster[0]->number * block->size),
           cluster_threads(launch.cluster * block->size),
-          cluster_phase(block->cluster_phase),
           shared(shared) {}
 
     uint32_t who() const { return first + number; }
@@ -133,13 +132,15 @@ struct Me {
         if (other >= size) return who && when >= launch.met && meets_block(who & WHO, when);
         if (other == number || when < phase) return false;
         if (other / 32 == number / 32 && when < warp_phase) return false;
+        if (is_before_cluster_barrier(block->threads + other, when)) return false;
         return when > thread->heard_until || (who & WHO) != thread->heard_of;
     }
 
     bool meets_block(uint32_t who, uint32_t when) const {
-        const bool neighbor = who - cluster_first < cluster_threads;
-        if (neighbor ? when < cluster_phase : shared) return false;
-        return !is_behind(who, when);
+        const uint32_t place = who - cluster_first;
+        if (place >= cluster_threads) return !shared && !is_behind(who, when);
+        return !is_before_cluster_barrier(block->cluster[place / size]->threads + place % size, when) &&
+               !is_behind(who, when);
     }
 };
 
@@ -253,7 +254,7 @@ static void record(uint64_t address, int64_t allocation, uint32_t bytes, int kin
 }
 
 // `of`: the block whose shared memory it is, the running one or a neighbor in its cluster.
-static void check_shared(const Block *of, const char *p, uint32_t bytes, int kind, void *pc) {
+static void check_shared(Block *of, const char *p, uint32_t bytes, int kind, void *pc) {
     const uint32_t offset = (uint32_t)(p - of->arena);
     if (!find_shared(offset, bytes)) {
         fail_at({pc}, "%s outside of shared memory: %s, %s", verb_of(kind), describe_shared(offset).text,
@@ -263,6 +264,7 @@ static void check_shared(const Block *of, const char *p, uint32_t bytes, int kin
         fail_at({pc}, "%s in the shared memory of a block that has returned: %s of block (%u,%u,%u), %s", verb_of(kind),
                 describe_shared(offset).text, of->index.x, of->index.y, of->index.z, name_of(thread, block).text);
     }
+    if (of != block) check_reach(of, pc);
     record(offset, -1, bytes, kind, pc);
     check_cells(of->cells + offset / 2, p, bytes, kind, {nullptr, offset, nullptr}, pc);
 }
@@ -321,7 +323,7 @@ void sim::check_access(const void *address, uint32_t bytes, int kind, void *pc) 
         check_shared(block, p, bytes, kind, pc);
     } else if (p >= heap_begin && p < heap_end) {
         check_global(p, bytes, kind, pc);
-    } else if (const Block *neighbor = launch.cluster > 1 ? neighbor_with(p) : nullptr) {
+    } else if (Block *neighbor = launch.cluster > 1 ? neighbor_with(p) : nullptr) {
         check_shared(neighbor, p, bytes, kind, pc);
     } else if (in_stacks(p) || (p >= (char *)launch.args && p < launch.args_end)) {
         return;

@@ -53,6 +53,12 @@ struct Thread {
     uint64_t value, result;
     uint32_t spin;       // how often it looked at memory without doing anything else: a spin loop
     const void *polled;  // where it looked last
+    // The barrier of the cluster: how often it waited there, whether it has arrived once more, and where and when.
+    uint32_t waits;
+    bool open;
+    int arrive_line;
+    const char *arrive_file;
+    uint32_t arrival[2];  // by `waits`: what it did before this time is in order for all that waited
     uint32_t heard_of, heard_until;  // check mode: a thread of its block that told it something, and up to which time
 };
 
@@ -72,19 +78,28 @@ struct Cell {
 
 static const uint32_t LARGEST_CLUSTER = 16;
 
+struct Reach {  // a use of another block's shared memory: that block must not return before it has met `round` times
+    uint32_t round, block, thread;
+    void *pc;
+};
+
 struct Block {
     Uint3 index;  // blockIdx
     uint32_t number;
     uint32_t size, live;              // threads, and those that have not returned
     uint32_t waiting;                 // at the barrier
-    uint32_t at_cluster;              // at the barrier of the cluster
+    uint32_t at_cluster;              // threads that wait at the barrier of the cluster
+    uint32_t arrived_at_cluster;      // that have arrived there
+    uint32_t open;                    // that have arrived and not waited yet
+    uint32_t rounds;                  // how often the cluster has met
+    bool met_cluster;                 // threads have been at that barrier
     uint32_t spinning;                // in this round: threads that gave way in a spin loop
     uint32_t moved;                   // in this round: whether anything happened
     uint32_t preempted;               // in this round: threads that were made to give way
     bool votes;                       // the barrier is a __syncthreads_count, _and or _or
     uint32_t phase;                   // when its threads last met at a barrier
-    uint32_t cluster_phase;           // when those of its cluster did
     Block *cluster[LARGEST_CLUSTER];  // its blocks, this one too
+    Reach reached;                    // by a neighbor: the last use of its shared memory
     int position;                     // in `order`
     uint32_t *order;
     Thread *threads;
@@ -188,6 +203,9 @@ void run_grid();
 void release_barrier(Block *b);
 void form_cluster(Block **members);
 bool release_cluster(Block *b);
+bool is_before_cluster_barrier(const Thread *other, uint32_t when);
+void check_reach(Block *owner, void *pc);
+void check_end(const Block *b);
 bool is_over(const Block *b);         // all blocks of its cluster have returned
 Block *neighbor_with(const char *p);  // of the running block's cluster: whose shared memory holds p, or null
 bool finish_warp_operation(Block *b, uint32_t warp, uint32_t mask, bool without_returned);
@@ -238,6 +256,7 @@ void hear(const void *word);                   // it has looked at one
 void hear_from(uint32_t who, uint32_t when);   // at one that a plain write changed
 bool is_behind(uint32_t who, uint32_t when);   // an access of another block: it is known to have come before
 void order_cluster(const Block *b);
+uint32_t last_fence();  // of the running thread; 0: none
 void flush_prints();
 
 // ----------------------------------------------------------------------------------------------- hot inlines

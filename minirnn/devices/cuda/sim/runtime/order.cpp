@@ -103,11 +103,15 @@ CUSIM_API void cusim_fence() {
     tick();
 }
 
+uint32_t sim::last_fence() {
+    const auto own = fences.find(block->number);
+    return own == fences.end() ? 0 : fence_before(own->second);
+}
+
 void sim::tell(const void *word) {
     if (fences.empty()) return;
     Busy while_it_grows;
-    const auto own = fences.find(block->number);
-    const uint32_t fence = own == fences.end() ? 0 : fence_before(own->second);
+    const uint32_t fence = last_fence();
     if (!fence) return;
     Word &w = words[word];
     const auto known = heard.find(block->number);

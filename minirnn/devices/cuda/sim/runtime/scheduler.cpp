@@ -70,7 +70,7 @@ static void shuffle(uint32_t *order, uint32_t n) {
          name_of(in_warp, b).text, in_warp->file, in_warp->line, in_warp->mask, others);
 }
 
-enum Outcome { FINISHED, SPINS, MEETS };  // MEETS: it waits for other blocks of its cluster, at their barrier
+enum Outcome { FINISHED, SPINS, MEETS };  // MEETS: it waits for other blocks, at the barrier of the cluster
 
 static Outcome run_block(Block *b) {
     block = b;
@@ -85,15 +85,15 @@ static Outcome run_block(Block *b) {
             launch.stats.switches++;
             cusim_switch(&scheduler, t->fiber->stack_pointer);
         }
-        if (!b->live) return FINISHED;
+        if (!b->live) {
+            if (b->open || b->reached.round) check_end(b);
+            return FINISHED;
+        }
         if (b->waiting == b->live) {
             release_barrier(b);
             continue;
         }
-        if (b->at_cluster == b->live) {
-            if (release_cluster(b)) continue;
-            return MEETS;
-        }
+        if (b->at_cluster && release_cluster(b)) continue;
         if (b->moved) continue;
         if (b->spinning) return SPINS;
         if (b->preempted) continue;
@@ -104,7 +104,9 @@ static Outcome run_block(Block *b) {
             const Thread *first = b->threads + w * 32 + __builtin_ctz(arrived);
             finish_warp_operation(b, w, first->mask, true);
         }
-        if (!b->moved) fail_stuck(b);
+        if (b->moved) continue;
+        if (b->at_cluster && b->arrived_at_cluster >= b->live) return MEETS;
+        fail_stuck(b);
     }
 }
 
