@@ -14,7 +14,7 @@ CUSIM_API void cusim_syncthreads(const char *file, int line);
 CUSIM_API int cusim_syncthreads_vote(int predicate, int operation, const char *file, int line);
 CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int argument, int width, const char *file,
                               int line);
-CUSIM_API unsigned cusim_activemask();
+CUSIM_API unsigned cusim_gather(const char *file, int line);
 CUSIM_API void cusim_cluster_arrive(int relaxed, const char *file, int line);
 CUSIM_API void cusim_cluster_wait(const char *file, int line);
 CUSIM_API void *cusim_cluster_map(const void *p, unsigned rank);
@@ -115,7 +115,7 @@ struct Syncwarp {  // an object, because the mask may be left out
 #define __reduce_and_sync(mask, value) cusim::reduce(CUSIM_REDUCE_AND, __FILE__, __LINE__, mask, value)
 #define __reduce_or_sync(mask, value) cusim::reduce(CUSIM_REDUCE_OR, __FILE__, __LINE__, mask, value)
 #define __reduce_xor_sync(mask, value) cusim::reduce(CUSIM_REDUCE_XOR, __FILE__, __LINE__, mask, value)
-#define __activemask() cusim_activemask()
+#define __activemask() cusim_gather(__FILE__, __LINE__)
 
 // ----------------------------------------------------------------------------------- waiting, output, errors
 

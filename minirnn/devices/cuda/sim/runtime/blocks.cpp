@@ -108,7 +108,7 @@ Block *take_block(uint32_t number) {
     b->size = b->live = launch.threads;
     b->number = number;
     b->index = {number % launch.grid.x, number / launch.grid.x % launch.grid.y, number / launch.grid.x / launch.grid.y};
-    b->waiting = b->spinning = b->moved = b->preempted = 0;
+    b->waiting = b->at_grid = b->gathering = b->spinning = b->moved = b->preempted = 0;
     b->votes = false;
     tick();
     b->phase = now;

@@ -37,7 +37,7 @@ struct Fiber {
     Fiber *next;  // in the list of idle ones
 };
 
-enum State : uint8_t { FRESH, READY, AT_BARRIER, AT_CLUSTER, IN_WARP, DONE };  // the first two can run
+enum State : uint8_t { FRESH, READY, AT_BARRIER, AT_CLUSTER, AT_GRID, IN_WARP, GATHERING, DONE };  // the first two can run
 
 struct Thread {
     Fiber *fiber;     // null before it first runs and after its end
@@ -90,6 +90,8 @@ struct Block {
     uint32_t waiting;                 // at the barrier
     uint32_t at_cluster;              // threads that wait at the barrier of the cluster
     uint32_t arrived_at_cluster;      // that have arrived there
+    uint32_t at_grid;                 // that wait at the barrier of the grid
+    uint32_t gathering;               // that wait for the lanes that come to the same place
     uint32_t open;                    // that have arrived and not waited yet
     uint32_t rounds;                  // how often the cluster has met
     bool met_cluster;                 // threads have been at that barrier
@@ -206,6 +208,7 @@ bool release_cluster(Block *b);
 bool is_before_cluster_barrier(const Thread *other, uint32_t when);
 void check_reach(Block *owner, void *pc);
 void check_end(const Block *b);
+void gather(Block *b);
 bool is_over(const Block *b);         // all blocks of its cluster have returned
 Block *neighbor_with(const char *p);  // of the running block's cluster: whose shared memory holds p, or null
 bool finish_warp_operation(Block *b, uint32_t warp, uint32_t mask, bool without_returned);

@@ -53,24 +53,30 @@ static void shuffle(uint32_t *order, uint32_t n) {
 }
 
 [[noreturn]] static void fail_stuck(Block *b) {
-    Thread *in_warp = nullptr, *at_barrier = nullptr, *at_cluster = nullptr;
+    Thread *in_warp = nullptr, *at_barrier = nullptr, *at_cluster = nullptr, *at_grid = nullptr;
     for (uint32_t i = 0; i < b->size; i++) {
         Thread *t = b->threads + i;
         if (t->state == IN_WARP && !in_warp) in_warp = t;
         if (t->state == AT_BARRIER && !at_barrier) at_barrier = t;
         if (t->state == AT_CLUSTER && !at_cluster) at_cluster = t;
+        if (t->state == AT_GRID && !at_grid) at_grid = t;
     }
     if (at_barrier && at_cluster && !in_warp)
         fail("divergent barrier: %s waits for its block at %s:%d, %s for its cluster at %s:%d",
              name_of(at_barrier, b).text, at_barrier->file, at_barrier->line, name_of(at_cluster, b).text,
              at_cluster->file, at_cluster->line);
+    if (at_barrier && at_grid && !in_warp)
+        fail("divergent barrier: %s waits for its block at %s:%d, %s for the grid at %s:%d",
+             name_of(at_barrier, b).text, at_barrier->file, at_barrier->line, name_of(at_grid, b).text, at_grid->file,
+             at_grid->line);
     const char *others = at_barrier ? " (others wait at __syncthreads)" : "";
     if (!in_warp) fail("deadlock in block (%u,%u,%u)", b->index.x, b->index.y, b->index.z);
     fail("deadlock: %s waits in a warp operation at %s:%d (mask %08x) for lanes that never come%s",
          name_of(in_warp, b).text, in_warp->file, in_warp->line, in_warp->mask, others);
 }
 
-enum Outcome { FINISHED, SPINS, MEETS };  // MEETS: it waits for other blocks, at the barrier of the cluster
+// How a turn of a block ends. MEETS: it waits for other blocks of its cluster, at their barrier
+enum Outcome { FINISHED, SPINS, MEETS, AT_GRID_BARRIER };
 
 static Outcome run_block(Block *b) {
     block = b;
@@ -94,6 +100,10 @@ static Outcome run_block(Block *b) {
             continue;
         }
         if (b->at_cluster && release_cluster(b)) continue;
+        if (b->gathering) {
+            gather(b);
+            continue;
+        }
         if (b->moved) continue;
         if (b->spinning) return SPINS;
         if (b->preempted) continue;
@@ -106,6 +116,7 @@ static Outcome run_block(Block *b) {
         }
         if (b->moved) continue;
         if (b->at_cluster && b->arrived_at_cluster >= b->live) return MEETS;
+        if (b->at_grid == b->live) return AT_GRID_BARRIER;
         fail_stuck(b);
     }
 }
@@ -173,6 +184,43 @@ static void put_away(Block *b) {
     for (uint32_t i = 0; i < launch.cluster; i++) give_block_back(members[i]);
 }
 
+CUSIM_API void cusim_grid_barrier(const char *file, int line) {
+    if (launch.blocks > launch.options.resident) {
+        fail("%s waits for the grid at %s:%d: it has %u blocks, of which only %u fit on the device",
+             name_of(thread, block).text, file, line, launch.blocks, launch.options.resident);
+    }
+    wait_in(AT_GRID, file, line);
+    block->at_grid++;
+    leave();
+}
+
+// All threads of all blocks that have not returned wait at the barrier of the grid.
+static void release_grid(const std::vector<Block *> &resident) {
+    const Thread *first = nullptr;
+    const Block *of = nullptr;
+    for (Block *b : resident) {
+        for (uint32_t i = 0; i < b->size; i++) {
+            Thread *t = b->threads + i;
+            if (t->state != AT_GRID) continue;
+            if (!first) first = t, of = b;
+            if (t->line != first->line || t->file != first->file) {
+                fail("divergent barrier: %s waits at %s:%d, %s at %s:%d; all threads of the grid must meet at the same one",
+                     name_of(first, of).text, first->file, first->line, name_of(t, b).text, t->file, t->line);
+            }
+            t->state = READY;
+        }
+        b->at_grid = 0;
+    }
+    if (resident.size() < launch.blocks) {
+        fail("%s waits for the grid at %s:%d, but %u of its %u blocks have already returned", name_of(first, of).text,
+             first->file, first->line, launch.blocks - (uint32_t)resident.size(), launch.blocks);
+    }
+    tick();
+    launch.met = now;
+    for (Block *b : resident) b->phase = now;
+    progress++;
+}
+
 void run_grid() {
     static std::vector<Block *> resident;  // blocks that were started, and wait or spin
     {
@@ -187,9 +235,11 @@ void run_grid() {
     double idle_since = 0;
     while (!resident.empty() || order.left) {
         bool changed = false, spins = false;
+        size_t at_grid = 0;
         for (size_t i = 0; i < resident.size();) {
             const Outcome outcome = run_block(resident[i]);
             spins = spins || outcome == SPINS;
+            at_grid += outcome == AT_GRID_BARRIER;
             if (outcome == FINISHED) {
                 put_away(resident[i]);
                 resident[i] = resident.back();
@@ -210,7 +260,11 @@ void run_grid() {
                 resident.pop_back();
             }
         }
-        if (!changed && spins && order.left && resident.size() + launch.cluster <= launch.options.resident) {
+        if (at_grid && at_grid == resident.size() && !order.left) {
+            release_grid(resident);
+            changed = true;
+        }
+        if (!changed && (spins || at_grid) && order.left && resident.size() + launch.cluster <= launch.options.resident) {
             admit(order.next(), resident);
             changed = true;
         }

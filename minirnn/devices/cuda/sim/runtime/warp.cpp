@@ -18,9 +18,33 @@ static uint32_t returned_lanes(const Block *b, uint32_t warp) {
     return returned;
 }
 
-CUSIM_API unsigned cusim_activemask() {
-    const uint32_t warp = thread->number / 32;
-    return lanes_of(block, warp) & ~returned_lanes(block, warp);
+// The lanes that come to the same place in the same round of the scheduler: a GPU has no rule for it either.
+CUSIM_API unsigned cusim_gather(const char *file, int line) {
+    wait_in(GATHERING, file, line);
+    block->gathering++;
+    leave();
+    return (unsigned)thread->result;
+}
+
+// All threads of the block have run until they had to wait.
+void sim::gather(Block *b) {
+    for (uint32_t first = 0; first < b->size; first++) {
+        Thread *t = b->threads + first;
+        if (t->state != GATHERING) continue;
+        const uint32_t warp = first / 32 * 32, end = warp + 32 < b->size ? warp + 32 : b->size;
+        uint32_t together = 0;
+        for (uint32_t i = warp; i < end; i++) {
+            const Thread *other = b->threads + i;
+            if (other->state == GATHERING && other->line == t->line && other->file == t->file) together |= 1u << (i - warp);
+        }
+        for (uint32_t i = warp; i < end; i++) {
+            if (!(together >> (i - warp) & 1)) continue;
+            b->threads[i].result = together;
+            b->threads[i].state = READY;
+        }
+    }
+    b->gathering = 0;
+    progress++;
 }
 
 // The lane whose value a shuffle brings to `lane`; segments of `width` lanes keep to themselves.
