@@ -15,8 +15,8 @@ HEADERS = {
     r"mma\.h": "tensor cores by nvcuda::wmma are not simulated: mma.cuh has mma.sync and ldmatrix, here and on a GPU",
     r"cuda/(std/)?atomic": "cuda::atomic is not simulated: use atomicAdd and its family, with __threadfence",
     r"cuda/(std/)?(barrier|semaphore|latch)": "cuda::barrier and its kin are not simulated: use __syncthreads,"
-    " cooperative groups, or the mbarrier of mma.cuh",
-    r"cuda/pipeline|cuda_pipeline.*": "cuda::pipeline is not simulated: mma.cuh has copy_async,"
+    " cooperative groups, or the Meeting of async.cuh",
+    r"cuda/pipeline|cuda_pipeline.*": "cuda::pipeline is not simulated: async.cuh has copy_async,"
     " copy_commit and copy_wait",
     r"cuda/.*": "libcu++ (cuda::, cuda::std::) is not simulated: use plain C++ and CUDA's own functions",
     r"curand.*": "cuRAND is not simulated: draw random numbers on the host, or compute them from a counter",
@@ -36,7 +36,7 @@ WORDS: list[tuple[str, str]] = [
     (r"<<<", LAUNCH),
     (
         r"\b(?:asm|__asm__|__asm)\b",
-        "inline PTX is not simulated: mma.cuh has tensor cores, cp.async and mbarrier; keep the rest behind"
+        "inline PTX is not simulated: mma.cuh has tensor cores, async.cuh cp.async and mbarrier; keep the rest behind"
         " #ifndef __CUDASIM__",
     ),
     (

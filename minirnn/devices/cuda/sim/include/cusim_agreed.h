@@ -25,5 +25,6 @@ enum {  // operations of a warp
     CUSIM_REDUCE_MAX,
     CUSIM_REDUCE_AND,
     CUSIM_REDUCE_OR,
-    CUSIM_REDUCE_XOR
+    CUSIM_REDUCE_XOR,
+    CUSIM_TOGETHER  // all 32 lanes bring an object, and one function works on them
 };

@@ -126,7 +126,10 @@ Block *take_block(uint32_t number) {
         b->warp_phase[w] = now;
     }
     if (launch.options.check) {
-        for (uint32_t i = 0; i < b->size; i++) b->threads[i].heard_of = b->threads[i].heard_until = 0;
+        for (uint32_t i = 0; i < b->size; i++) {
+            Thread *t = b->threads + i;
+            t->heard_of = t->heard_until = t->passed = 0;
+        }
     }
     b->prepared = 0;
     if (launch.dynamic_shared) prepare_shared(b, launch.dynamic_shared);
@@ -135,6 +138,7 @@ Block *take_block(uint32_t number) {
 
 void give_block_back(Block *b) {
     settle_write();
+    forget_copies(b);
     b->next = idle;
     idle = b;
 }

@@ -43,6 +43,7 @@ void sim::prepare_check() {
     memset(allocation_of_page, 0, sizeof allocation_of_page);
     memset(image_pages, 0, sizeof image_pages);
     single_bytes.clear();
+    forget_meetings();
     prepare_order();
 }
 
@@ -132,14 +133,14 @@ struct Me {
         if (other >= size) return who && when >= launch.met && meets_block(who & WHO, when);
         if (other == number || when < phase) return false;
         if (other / 32 == number / 32 && when < warp_phase) return false;
-        if (is_before_cluster_barrier(block->threads + other, when)) return false;
+        if (when < thread->passed || is_before_cluster_barrier(block->threads + other, when)) return false;
         return when > thread->heard_until || (who & WHO) != thread->heard_of;
     }
 
     bool meets_block(uint32_t who, uint32_t when) const {
         const uint32_t place = who - cluster_first;
         if (place >= cluster_threads) return !shared && !is_behind(who, when);
-        return !is_before_cluster_barrier(block->cluster[place / size]->threads + place % size, when) &&
+        return when >= thread->passed && !is_before_cluster_barrier(block->cluster[place / size]->threads + place % size, when) &&
                !is_behind(who, when);
     }
 };
@@ -264,7 +265,8 @@ static void check_shared(Block *of, const char *p, uint32_t bytes, int kind, voi
         fail_at({pc}, "%s in the shared memory of a block that has returned: %s of block (%u,%u,%u), %s", verb_of(kind),
                 describe_shared(offset).text, of->index.x, of->index.y, of->index.z, name_of(thread, block).text);
     }
-    if (of != block) check_reach(of, pc);
+    if (of != block) check_reach(of, kind & ASYNC, pc);
+    kind &= ~ASYNC;
     record(offset, -1, bytes, kind, pc);
     check_cells(of->cells + offset / 2, p, bytes, kind, {nullptr, offset, nullptr}, pc);
 }
@@ -307,6 +309,10 @@ static void check_variable(const char *p, uint32_t bytes, int kind, void *pc) {
     }
     if ((uintptr_t)p % PAGE + bytes > PAGE) return;  // across two pages: not watched
     check_cells(cached.cells + (uintptr_t)p % PAGE / 2, p, bytes, kind, {nullptr, 0, p}, pc);
+}
+
+CUSIM_API void cusim_touch(const void *p, unsigned bytes, int writes, void *pc) {
+    if (launch.options.check) check_access(p, bytes, writes ? WRITE : READ, pc);
 }
 
 void sim::check_access(const void *address, uint32_t bytes, int kind, void *pc) {

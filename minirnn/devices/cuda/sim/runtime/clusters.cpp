@@ -116,13 +116,14 @@ bool sim::is_before_cluster_barrier(const Thread *other, uint32_t when) {
 // ------------------------------------------------------------------------------------------- blocks that end
 
 // The running thread uses shared memory of `owner`, which must neither begin later nor end earlier.
-void sim::check_reach(Block *owner, void *pc) {
+void sim::check_reach(Block *owner, bool asynchronous, void *pc) {
     if (!thread->waits) {
         fail_at({pc},
                 "%s uses the shared memory of block (%u,%u,%u), which may not have started yet: the cluster must have"
                 " met at its barrier before",
                 name_of(thread, block).text, owner->index.x, owner->index.y, owner->index.z);
     }
+    if (asynchronous) return;  // the owner itself waits for it
     const uint32_t round = thread->waits + 1 + (thread->open ? 1 : 0);  // at which the owner may end, at the earliest
     if (round < owner->reached.round) return;
     owner->reached = {round, block->number, thread->number, pc};

@@ -7,7 +7,7 @@
 //   clusters.cpp   clusters of blocks               language.cpp  __nanosleep, atomics, printf
 //   shared.cpp     shared memory of a block         check.cpp     check mode: every access
 //   memory.cpp     device memory                    order.cpp     check mode: fences, and blocks that tell others
-//                                                   variables.cpp check mode: __device__ variables
+//   async.cpp      cp.async, mbarrier, st.async     variables.cpp check mode: __device__ variables
 //
 // One operating system thread runs all simulated threads of a launch, and gives way only inside calls into this
 // library: that is why nothing here needs an atomic, and why an atomicAdd is a plain addition.
@@ -51,6 +51,7 @@ struct Thread {
     uint32_t mask;
     int argument, width;
     uint64_t value, result;
+    const char *together;  // the name of what all lanes of its warp do together
     uint32_t spin;       // how often it looked at memory without doing anything else: a spin loop
     const void *polled;  // where it looked last
     // The barrier of the cluster: how often it waited there, whether it has arrived once more, and where and when.
@@ -59,6 +60,7 @@ struct Thread {
     int arrive_line;
     const char *arrive_file;
     uint32_t arrival[2];  // by `waits`: what it did before this time is in order for all that waited
+    uint32_t passed;      // check mode: what came before, in its block and its cluster, is in order for it (async.cpp)
     uint32_t heard_of, heard_until;  // check mode: a thread of its block that told it something, and up to which time
 };
 
@@ -143,6 +145,7 @@ extern volatile sig_atomic_t running;
 // Kernels read these as threadIdx, blockIdx, blockDim, gridDim.
 CUSIM_API Uint3 cusim_thread_index, cusim_block_index, cusim_block_size, cusim_grid_size;
 CUSIM_API void *cusim_dynamic_shared;  // dynamic shared memory of the running block
+CUSIM_API void *cusim_cluster_map(const void *p, unsigned rank);
 extern "C" void cusim_switch(void **from, void *to);
 
 [[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -206,7 +209,7 @@ void release_barrier(Block *b);
 void form_cluster(Block **members);
 bool release_cluster(Block *b);
 bool is_before_cluster_barrier(const Thread *other, uint32_t when);
-void check_reach(Block *owner, void *pc);
+void check_reach(Block *owner, bool asynchronous, void *pc);
 void check_end(const Block *b);
 void gather(Block *b);
 bool is_over(const Block *b);         // all blocks of its cluster have returned
@@ -242,10 +245,13 @@ double processor_seconds();  // of this operating system thread
 extern bool launched;        // whether something was, since the red zones were last looked at
 extern std::mutex the_lock;  // held by a launch, and by whatever changes what a launch reads
 
-enum { READ = 1, WRITE = 2, ATOMIC = 4 };  // kinds of access; ATOMIC: or volatile
+// Kinds of access. ATOMIC: or volatile. ASYNC: of a neighbor's shared memory, which its own barrier waits for
+enum { READ = 1, WRITE = 2, ATOMIC = 4, ASYNC = 8 };
 void check_access(const void *p, uint32_t bytes, int kind, void *pc);
 void prepare_check();
 void forget_write();
+void forget_copies(const Block *b);  // that its threads did not wait for; null: of all
+void forget_meetings();
 void settle_write();  // decides about a write that met another one, now that it is done
 
 static const uintptr_t PAGE = 4096;

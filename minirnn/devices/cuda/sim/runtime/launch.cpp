@@ -55,6 +55,7 @@ static int run_until_the_end() {
     running = 0;
     if (end) {
         forget_write();
+        forget_copies(nullptr);
         reclaim_fibers();
         reclaim_blocks();
     }

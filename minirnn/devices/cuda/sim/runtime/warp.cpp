@@ -102,6 +102,24 @@ static uint64_t shuffled(const Block *b, const Thread *lanes, int lane, uint32_t
     return t->value;
 }
 
+// Every lane brought the address of an object that begins with the function for all of them.
+static void work_together(const Block *b, Thread *lanes, uint32_t awaited) {
+    const Thread *first = lanes + __builtin_ctz(awaited);
+    if (awaited != ~0u) {
+        fail("%s at %s:%d needs all 32 lanes of a warp, of which %d are here, %s", first->together, first->file,
+             first->line, __builtin_popcount(awaited), name_of(first, b).text);
+    }
+    typedef void (*Work)(void **);
+    void *objects[32];
+    for (int i = 0; i < 32; i++) {
+        objects[i] = (void *)lanes[i].value;
+        if (*(Work *)objects[i] == *(Work *)objects[0]) continue;
+        fail("divergent warp operation: %s is at %s at %s:%d, %s at %s", name_of(first, b).text, first->together,
+             first->file, first->line, name_of(lanes + i, b).text, lanes[i].together);
+    }
+    (*(Work *)objects[0])(objects);
+}
+
 // If all lanes of `mask` have arrived, they get their results and go on. Lanes that returned from the kernel are waited
 // for, unless it is known that nobody else can come.
 bool sim::finish_warp_operation(Block *b, uint32_t warp, uint32_t mask, bool without_returned) {
@@ -118,7 +136,8 @@ bool sim::finish_warp_operation(Block *b, uint32_t warp, uint32_t mask, bool wit
         ballot |= (uint32_t)(lanes[i].value & 1) << i;
     }
     const int operation = first->operation;
-    const uint64_t common = operation < CUSIM_REDUCE_ADD ? ballot : reduce(lanes, awaited, operation);
+    if (operation == CUSIM_TOGETHER) work_together(b, lanes, awaited);
+    const uint64_t common = operation < CUSIM_REDUCE_ADD || operation == CUSIM_TOGETHER ? ballot : reduce(lanes, awaited, operation);
     for (int i = first->lane; i < 32; i++) {
         if (!(awaited >> i & 1)) continue;
         Thread *t = lanes + i;
@@ -158,4 +177,9 @@ CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int 
     block->arrived[warp] |= 1u << t->lane;
     if (!finish_warp_operation(block, warp, mask, false)) leave();
     return t->result;
+}
+
+CUSIM_API void cusim_together(void *mine, const char *name, const char *file, int line) {
+    thread->together = name;
+    cusim_warp(~0u, CUSIM_TOGETHER, (uint64_t)mine, 0, 32, file, line);
 }
