@@ -32,7 +32,10 @@ template <int BYTES>
 __device__ inline void copy_async(void *shared, const void *global) {
     static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
     if constexpr (BYTES == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(shared_address(shared)), "l"(global) : "memory");
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                     :
+                     : "r"(shared_address(shared)), "l"(global)
+                     : "memory");
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
                      :
@@ -77,9 +80,7 @@ __device__ inline bool meeting_over(Meeting *m, unsigned parity) {
         : "memory");
     return over;
 }
-__device__ inline void meeting_wait(Meeting *m, unsigned parity) {
-    while (!meeting_over(m, parity));
-}
+__device__ inline void meeting_wait(Meeting *m, unsigned parity) { while (!meeting_over(m, parity)); }
 
 template <class T>
 __device__ inline void store_async(T *to, T value, Meeting *m, unsigned rank) {

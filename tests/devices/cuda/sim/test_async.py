@@ -93,7 +93,9 @@ def test_blocks_store_into_each_other_without_a_barrier_of_the_cluster(module: S
 def test_a_store_that_is_not_waited_for_is_found() -> None:
     for options in CHECKED:
         module = SimDriver(options).module(SOURCE, "async.cu", ("-DARRIVED=",))
-        with pytest.raises(LaunchError, match=r"race: .* of shared memory `hand`|never written|nobody expects|too many"):
+        with pytest.raises(
+            LaunchError, match=r"race: .* of shared memory `hand`|never written|nobody expects|too many"
+        ):
             ring(module, 5)
 
 
@@ -112,7 +114,10 @@ def test_stores_of_8_and_16_bytes(module: SimModule) -> None:
         ("meeting_init(&m, 1); meeting_arrive(&m); meeting_arrive(&m, 0); meeting_init(&m, 0);", r"meeting_init for 0"),
         ("s[0] = s[1] = 0; meeting_arrive((Meeting *)s);", r"a Meeting that meeting_init has not made"),
         ("meeting_init(&m, 1); meeting_wait(&m, 0);", r"deadlock"),
-        ("meeting_init(&m, 1); meeting_expect(&m, 4); meeting_arrive(&m);", r"an arrival too many: all 1 of this phase"),
+        (
+            "meeting_init(&m, 1); meeting_expect(&m, 4); meeting_arrive(&m);",
+            r"an arrival too many: all 1 of this phase",
+        ),
     ],
 )
 def test_wrong_calls_are_named(body: str, says: str) -> None:

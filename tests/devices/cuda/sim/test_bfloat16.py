@@ -50,7 +50,9 @@ def nearest(x: np.ndarray) -> np.ndarray:
     return (bits | np.where(np.signbit(x), 0x8000, 0)).astype("u2")
 
 
-def run(module: SimModule, kernel: str, inputs: list[np.ndarray], shape: tuple[int, ...], dtype: str = "u2") -> np.ndarray:
+def run(
+    module: SimModule, kernel: str, inputs: list[np.ndarray], shape: tuple[int, ...], dtype: str = "u2"
+) -> np.ndarray:
     n, driver = len(inputs[0]), module.driver
     y = driver.alloc(int(np.prod(shape)) * np.dtype(dtype).itemsize)
     arguments: list[Any] = [put(driver, a) for a in inputs]
@@ -120,7 +122,9 @@ def test_arithmetic_is_rounded_once(module: SimModule, rng: np.random.Generator)
 
 def test_fma_is_rounded_once(module: SimModule, rng: np.random.Generator) -> None:
     n = 3000
-    a, b = (rng.integers(0x3800, 0x4800, (2, n), dtype="u2") | rng.integers(0, 2, (2, n), dtype="u2") << 15).astype("u2")
+    a, b = (rng.integers(0x3800, 0x4800, (2, n), dtype="u2") | rng.integers(0, 2, (2, n), dtype="u2") << 15).astype(
+        "u2"
+    )
     c = rng.integers(0x2000, 0x5800, n, dtype="u2")
     y = run(module, "arithmetic", [a, b, c], (7, n))[4]
     ladder = [Fraction(v) for v in LADDER]

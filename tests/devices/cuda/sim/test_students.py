@@ -91,7 +91,8 @@ CASES = {
         lambda d: [d["row"][:90], np.zeros(90, "f4"), *i4(90)], lambda d: np.cumsum(d["row"][:90]), 1, (1,), (96,), 768
     ),
     "histogram": Case(
-        lambda d: [d["numbers"], np.zeros(10, "i4"), *i4(300, 10)], lambda d: np.bincount(d["numbers"]), 1, (5,), (64,), 40
+        lambda d: [d["numbers"], np.zeros(10, "i4"), *i4(300, 10)],
+        lambda d: np.bincount(d["numbers"]), 1, (5,), (64,), 40,
     ),
     "global_histogram": Case(
         lambda d: [d["numbers"], np.zeros(10, "i4"), *i4(300)], lambda d: np.bincount(d["numbers"]), 1, (300,), (1,)
@@ -99,7 +100,9 @@ CASES = {
     "transpose": Case(
         lambda d: [d["wide"], np.zeros((41, 37), "f4"), *i4(37, 41)], lambda d: d["wide"].T, 1, (3, 3), (16, 16)
     ),
-    "softmax": Case(lambda d: [d["rows"], np.zeros((3, 100), "f4"), *i4(100)], lambda d: softmax(d["rows"]), 1, (3,), (64,)),
+    "softmax": Case(
+        lambda d: [d["rows"], np.zeros((3, 100), "f4"), *i4(100)], lambda d: softmax(d["rows"]), 1, (3,), (64,)
+    ),
     "layer_norm": Case(
         lambda d: [d["rows"], np.zeros((3, 100), "f4"), *i4(100)], lambda d: normalized(d["rows"]), 1, (3,), (64,)
     ),

@@ -12,9 +12,7 @@ namespace cooperative_groups {
 namespace details {
 
 CUSIM_INLINE unsigned below(unsigned lane) { return (1u << lane) - 1; }
-CUSIM_INLINE unsigned thread_number() {
-    return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-}
+CUSIM_INLINE unsigned thread_number() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
 CUSIM_INLINE unsigned lane_number() { return thread_number() % 32; }
 CUSIM_INLINE dim3 as_dim3(uint3 u) { return dim3(u); }
 
@@ -57,7 +55,7 @@ CUSIM_OWN T from_lane(unsigned mask, const T &value, int lane, const char *file,
 // Some lanes of a warp: what a tile and a group of lanes that are together have in common. Base: lane of a rank
 template <class Group>
 class lanes {
-   public:
+  public:
     CUSIM_INLINE void sync(CUSIM_HERE) const { cusim_warp(mask(), CUSIM_SYNC, 0, 0, 32, file, line); }
 
     template <class T>
@@ -72,7 +70,8 @@ class lanes {
     template <class T>
     CUSIM_INLINE T shfl_down(T value, unsigned delta, CUSIM_HERE) const {
         const unsigned own = self().thread_rank(), other = own + delta;
-        return details::from_lane(mask(), value, self().lane_of(other < self().num_threads() ? other : own), file, line);
+        return details::from_lane(mask(), value, self().lane_of(other < self().num_threads() ? other : own), file,
+                                  line);
     }
 
     CUSIM_INLINE unsigned ballot(int predicate, CUSIM_HERE) const {
@@ -89,7 +88,7 @@ class lanes {
         return details::packed(cusim::match(CUSIM_MATCH_ALL, file, line, mask(), value, &same), mask());
     }
 
-   private:
+  private:
     CUSIM_INLINE const Group &self() const { return *(const Group *)this; }
     CUSIM_INLINE unsigned mask() const { return self().get_mask(); }
 };
@@ -97,7 +96,7 @@ class lanes {
 // --------------------------------------------------------------------------------------------------- the block
 
 class thread_block {
-   public:
+  public:
     struct arrival_token {};
     static CUSIM_INLINE void sync(CUSIM_HERE) { cusim_syncthreads(file, line); }
     static CUSIM_INLINE arrival_token barrier_arrive() { return {}; }  // whoever waits has arrived, too
@@ -123,7 +122,7 @@ class thread_block_tile : public lanes<thread_block_tile<SIZE, Parent>> {
 
     unsigned number, count;
 
-   public:
+  public:
     CUSIM_INLINE thread_block_tile(unsigned number, unsigned count) : number(number), count(count) {}
     template <class Other>
     CUSIM_INLINE thread_block_tile(const thread_block_tile<SIZE, Other> &other)
@@ -164,7 +163,7 @@ CUSIM_INLINE thread_block_tile<1, void> this_thread() { return {0, 1}; }
 class coalesced_group : public lanes<coalesced_group> {
     unsigned mask, number, count;
 
-   public:
+  public:
     CUSIM_INLINE explicit coalesced_group(unsigned mask, unsigned number = 0, unsigned count = 1)
         : mask(mask), number(number), count(count) {}
     CUSIM_INLINE unsigned get_mask() const { return mask; }
@@ -197,7 +196,7 @@ CUSIM_INLINE coalesced_group labeled_partition(const Group &group, T label, CUSI
 class thread_group {
     unsigned mask;  // 0: the whole block
 
-   public:
+  public:
     CUSIM_INLINE thread_group(const thread_block &) : mask(0) {}
     template <class Group>
     CUSIM_INLINE thread_group(const lanes<Group> &group) : mask(((const Group &)group).get_mask()) {}
@@ -229,7 +228,7 @@ CUSIM_INLINE coalesced_group tiled_partition(const coalesced_group &parent, unsi
 // --------------------------------------------------------------------------------------------------- the cluster
 
 class cluster_group {
-   public:
+  public:
     struct arrival_token {};
     static CUSIM_INLINE void sync(CUSIM_HERE) {
         cusim_cluster_arrive(0, file, line);
@@ -266,7 +265,7 @@ CUSIM_INLINE cluster_group this_cluster() { return {}; }
 // ------------------------------------------------------------------------------------------------------ the grid
 
 class grid_group {
-   public:
+  public:
     struct arrival_token {};
     static CUSIM_INLINE bool is_valid() { return true; }
     static CUSIM_INLINE void sync(CUSIM_HERE) { cusim_grid_barrier(file, line); }
@@ -275,7 +274,9 @@ class grid_group {
     static CUSIM_INLINE dim3 dim_blocks() { return gridDim; }
     static CUSIM_INLINE dim3 group_dim() { return gridDim; }
     static CUSIM_INLINE dim3 block_index() { return details::as_dim3(blockIdx); }
-    static CUSIM_INLINE unsigned long long num_blocks() { return (unsigned long long)gridDim.x * gridDim.y * gridDim.z; }
+    static CUSIM_INLINE unsigned long long num_blocks() {
+        return (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
+    }
     static CUSIM_INLINE unsigned long long block_rank() {
         return blockIdx.x + (unsigned long long)gridDim.x * (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z);
     }

@@ -83,15 +83,19 @@ struct Letter<__nv_bfloat16> {
 
 #define CUSIM_BF16 static CUSIM_INLINE
 
-#define CUSIM_BF16_OPERATOR(op)                                                                                        \
-    CUSIM_BF16 __nv_bfloat16 operator op(const __nv_bfloat16 &a, const __nv_bfloat16 &b) { return float(a) op float(b); } \
+#define CUSIM_BF16_OPERATOR(op)                                                            \
+    CUSIM_BF16 __nv_bfloat16 operator op(const __nv_bfloat16 &a, const __nv_bfloat16 &b) { \
+        return float(a) op float(b);                                                       \
+    }                                                                                      \
     CUSIM_BF16 __nv_bfloat16 &operator op## = (__nv_bfloat16 & a, const __nv_bfloat16 &b) { return a = a op b; }
 CUSIM_BF16_OPERATOR(+)
 CUSIM_BF16_OPERATOR(-)
 CUSIM_BF16_OPERATOR(*)
 CUSIM_BF16_OPERATOR(/)
 CUSIM_BF16 __nv_bfloat16 operator+(const __nv_bfloat16 &a) { return a; }
-CUSIM_BF16 __nv_bfloat16 operator-(const __nv_bfloat16 &a) { return __nv_bfloat16_raw{(unsigned short)(a.bits ^ 0x8000)}; }
+CUSIM_BF16 __nv_bfloat16 operator-(const __nv_bfloat16 &a) {
+    return __nv_bfloat16_raw{(unsigned short)(a.bits ^ 0x8000)};
+}
 CUSIM_BF16 __nv_bfloat16 &operator++(__nv_bfloat16 &a) { return a = a + __nv_bfloat16(1); }
 CUSIM_BF16 __nv_bfloat16 &operator--(__nv_bfloat16 &a) { return a = a - __nv_bfloat16(1); }
 CUSIM_BF16 __nv_bfloat16 operator++(__nv_bfloat16 &a, int) {
@@ -226,10 +230,10 @@ CUSIM_BF16 __nv_bfloat162 __lows2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b) {
 CUSIM_BF16 __nv_bfloat162 __highs2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b) { return {a.y, b.y}; }
 CUSIM_BF16 __nv_bfloat162 __lowhigh2highlow(__nv_bfloat162 a) { return {a.y, a.x}; }
 
-#define CUSIM_BF162_OPERATOR(op, name)                                                              \
-    CUSIM_BF16 __nv_bfloat162 operator op(const __nv_bfloat162 &a, const __nv_bfloat162 &b) {       \
-        return {a.x op b.x, a.y op b.y};                                                            \
-    }                                                                                               \
+#define CUSIM_BF162_OPERATOR(op, name)                                                                              \
+    CUSIM_BF16 __nv_bfloat162 operator op(const __nv_bfloat162 &a, const __nv_bfloat162 &b) {                       \
+        return {a.x op b.x, a.y op b.y};                                                                            \
+    }                                                                                                               \
     CUSIM_BF16 __nv_bfloat162 &operator op## = (__nv_bfloat162 & a, const __nv_bfloat162 &b) { return a = a op b; } \
     CUSIM_BF16 __nv_bfloat162 name(__nv_bfloat162 a, __nv_bfloat162 b) { return a op b; }
 CUSIM_BF162_OPERATOR(+, __hadd2)

@@ -84,11 +84,11 @@ CUSIM_OWN void deal_out(Rows **lanes) {
 
 }  // namespace cusim
 
-#define CUSIM_MMA(name, Kind)                                                                            \
-    CUSIM_OWN void name(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2],                   \
-                        const char *file = __builtin_FILE(), int line = __builtin_LINE()) {              \
-        cusim::Fragments mine = {cusim::multiply<cusim::Kind>, a, b, d};                                 \
-        cusim_together(&mine, #name, file, line);                                                        \
+#define CUSIM_MMA(name, Kind)                                                               \
+    CUSIM_OWN void name(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2],      \
+                        const char *file = __builtin_FILE(), int line = __builtin_LINE()) { \
+        cusim::Fragments mine = {cusim::multiply<cusim::Kind>, a, b, d};                    \
+        cusim_together(&mine, #name, file, line);                                           \
     }
 CUSIM_MMA(mma_f16, Half)
 CUSIM_MMA(mma_bf16, Bfloat16)

@@ -32,7 +32,8 @@ static bool in_shared_memory(const void *p) {
 }
 
 CUSIM_API void cusim_copy_async(void *to, const void *from, unsigned bytes, void *pc) {
-    if (!in_shared_memory(to)) fail_at({pc}, "copy_async to an address that is not in shared memory, %s", name_of(thread, block).text);
+    if (!in_shared_memory(to))
+        fail_at({pc}, "copy_async to an address that is not in shared memory, %s", name_of(thread, block).text);
     if ((uintptr_t)to % bytes || (uintptr_t)from % bytes) {
         fail_at({pc}, "copy_async<%u> of addresses that are no multiples of %u bytes, %s", bytes, bytes,
                 name_of(thread, block).text);
@@ -88,7 +89,8 @@ static Meeting *meeting_at(void *p, void *pc) {
     Meeting *m = (Meeting *)p;
     if ((uintptr_t)p % 8) fail_at({pc}, "a Meeting at no multiple of 8 bytes, %s", name_of(thread, block).text);
     if (m->valid != VALID) {
-        fail_at({pc}, "a Meeting that meeting_init has not made, or that was written over, %s", name_of(thread, block).text);
+        fail_at({pc}, "a Meeting that meeting_init has not made, or that was written over, %s",
+                name_of(thread, block).text);
     }
     return m;
 }
@@ -98,7 +100,8 @@ static void touch(void *p, int kind, void *pc) {
 }
 
 CUSIM_API void cusim_meeting_init(void *p, unsigned count, void *pc) {
-    if (!in_shared_memory(p)) fail_at({pc}, "meeting_init of an address that is not in shared memory, %s", name_of(thread, block).text);
+    if (!in_shared_memory(p))
+        fail_at({pc}, "meeting_init of an address that is not in shared memory, %s", name_of(thread, block).text);
     if (!count || count > MOST) fail_at({pc}, "meeting_init for %u arrivals, %s", count, name_of(thread, block).text);
     touch(p, WRITE, pc);
     Meeting m = {};
@@ -127,7 +130,8 @@ static void arrive(void *p, uint32_t bytes, int remote, void *pc) {
         fail_at({pc}, "an arrival too many: all %u of this phase have come, %s", (unsigned)m->count,
                 name_of(thread, block).text);
     }
-    if (bytes > MOST) fail_at({pc}, "meeting_expect: %u bytes, at most %u, %s", bytes, MOST, name_of(thread, block).text);
+    if (bytes > MOST)
+        fail_at({pc}, "meeting_expect: %u bytes, at most %u, %s", bytes, MOST, name_of(thread, block).text);
     m->bytes += bytes;
     m->missing--;
     end_phase_if_complete(m);
@@ -153,7 +157,7 @@ CUSIM_API void cusim_meeting_wait(void *p, unsigned parity, int until_over, int 
     }
     // What came before the end of that phase is in order now.
     const auto found = over_since.find(p);
-    if (found != over_since.end() && found->second > thread->passed) thread->passed = found->second;
+    if (found != over_since.end() && found->second > past().passed) past().passed = found->second;
 }
 
 CUSIM_API void cusim_store_async(void *to, const void *value, unsigned bytes, void *p, unsigned rank, void *pc) {
@@ -165,7 +169,8 @@ CUSIM_API void cusim_store_async(void *to, const void *value, unsigned bytes, vo
     memcpy(there, value, bytes);
     touch(meeting, READ | WRITE | ATOMIC | ASYNC, pc);
     Meeting *m = meeting_at(meeting, pc);
-    if (m->bytes - (int64_t)bytes < -(int64_t)MOST) fail_at({pc}, "store_async: bytes that nobody expects, %s", name_of(thread, block).text);
+    if (m->bytes - (int64_t)bytes < -(int64_t)MOST)
+        fail_at({pc}, "store_async: bytes that nobody expects, %s", name_of(thread, block).text);
     m->bytes -= bytes;
     end_phase_if_complete(m);
 }

@@ -25,6 +25,7 @@ void prepare_blocks() {
         if (b->arena) munmap(b->arena, pool_arena);
         if (b->cells) munmap(b->cells, cells_bytes());
         free(b->threads);
+        free(b->past);
         free(b->order);
         free(b->arrived);
         free(b->warp_phase);
@@ -67,6 +68,7 @@ static void make_block() {
     b->next = idle;
     idle = b;
     b->threads = (Thread *)calloc(n, sizeof(Thread));
+    b->past = (Past *)calloc(n, sizeof(Past));
     b->order = (uint32_t *)calloc(n, sizeof(uint32_t));
     b->arrived = (uint32_t *)calloc(warps, sizeof(uint32_t));
     b->warp_phase = (uint32_t *)calloc(warps, sizeof(uint32_t));
@@ -90,6 +92,7 @@ static void fill_threads(Block *b) {
         t->lane = i & 31;
         t->waits = 0;
         t->open = false;
+        b->past[i].together = nullptr;
         if (++index.x == shape.x) {
             index.x = 0;
             if (++index.y == shape.y) {
@@ -127,8 +130,8 @@ Block *take_block(uint32_t number) {
     }
     if (launch.options.check) {
         for (uint32_t i = 0; i < b->size; i++) {
-            Thread *t = b->threads + i;
-            t->heard_of = t->heard_until = t->passed = 0;
+            Past &p = b->past[i];
+            p.heard_of = p.heard_until = p.passed = 0;
         }
     }
     b->prepared = 0;

@@ -27,7 +27,7 @@ static struct {
     uint32_t bytes;
     char before[16];
     Pcs pcs;
-    Text text;
+    char text[512];
 } met;
 
 // What accesses of single bytes know, in this launch. Others know two bytes at a time.
@@ -86,8 +86,12 @@ static const char *missing_between(uint32_t who) {
     return "and blocks run in any order: use an atomic, or tell the other block by __threadfence() and a flag";
 }
 
-static Text describe_race(const Place &place, uint32_t who) {
-    Text t;
+struct LongText {
+    char text[512];
+};
+
+static LongText describe_race(const Place &place, uint32_t who) {
+    LongText t;
     snprintf(t.text, sizeof t.text, "%s: %s after %s, %s", describe(place).text, name_of(thread, block).text,
              name_of(who).text, missing_between(who));
     return t;
@@ -103,7 +107,7 @@ void sim::settle_write() {
     if (!met.p) return;
     const bool same = met.bytes <= sizeof met.before && !memcmp(met.p, met.before, met.bytes);
     met.p = nullptr;
-    fail_at(met.pcs, "race: two writes%s, %s", same ? " of the same value" : "", met.text.text);
+    fail_at(met.pcs, "race: two writes%s, %s", same ? " of the same value" : "", met.text);
 }
 
 // The current thread, as race detection sees it.
@@ -111,6 +115,7 @@ struct Me {
     const uint32_t first, size,
         number;                        // `who` of the block's first thread, threads of the block, number in the block
     const uint32_t phase, warp_phase;  // when this block, this warp last met
+    const uint32_t passed;             // what came before is in order for it
     const uint32_t cluster_first, cluster_threads;  // the same of its cluster
     const bool shared;                              // the memory: other blocks have their own
 
@@ -120,6 +125,7 @@ struct Me {
           number(thread->number),
           phase(block->phase),
           warp_phase(block->warp_phase[thread->number / 32]),
+          passed(past().passed),
           cluster_first(1 + block->cluster[0]->number * block->size),
           cluster_threads(launch.cluster * block->size),
           shared(shared) {}
@@ -133,14 +139,14 @@ struct Me {
         if (other >= size) return who && when >= launch.met && meets_block(who & WHO, when);
         if (other == number || when < phase) return false;
         if (other / 32 == number / 32 && when < warp_phase) return false;
-        if (when < thread->passed || is_before_cluster_barrier(block->threads + other, when)) return false;
-        return when > thread->heard_until || (who & WHO) != thread->heard_of;
+        if (when < passed || is_before_cluster_barrier(block, other, when)) return false;
+        return when > past().heard_until || (who & WHO) != past().heard_of;
     }
 
     bool meets_block(uint32_t who, uint32_t when) const {
         const uint32_t place = who - cluster_first;
         if (place >= cluster_threads) return !shared && !is_behind(who, when);
-        return when >= thread->passed && !is_before_cluster_barrier(block->cluster[place / size]->threads + place % size, when) &&
+        return when >= passed && !is_before_cluster_barrier(block->cluster[place / size], place % size, when) &&
                !is_behind(who, when);
     }
 };
@@ -173,7 +179,7 @@ static void met_write(const Access &w, const Place &place, const char *p, uint32
     met.bytes = bytes;
     if (bytes <= sizeof met.before) memcpy(met.before, p, bytes);
     met.pcs = {pc, pc_at(w.pc)};
-    met.text = describe_race(place, w.who & WHO);
+    memcpy(met.text, describe_race(place, w.who & WHO).text, sizeof met.text);
 }
 
 static inline void check_write(Cell *c, const Me &me, int32_t here, const Place &place, const char *p, uint32_t bytes,
@@ -197,8 +203,7 @@ static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const
     const Access &w = c->written, &r = c->read;
     const bool plain = w.who && !(w.who & MARK);
     if (plain && me.meets(w.who, w.when)) fail_race("atomic after write", w.who, w.pc, place, pc);
-    if (me.shared && !(r.who & MARK) && me.meets(r.who, r.when))
-        fail_race("atomic after read", r.who, r.pc, place, pc);
+    if (me.shared && !(r.who & MARK) && me.meets(r.who, r.when)) fail_race("atomic after read", r.who, r.pc, place, pc);
     // A plain write that others must not meet, either, is not forgotten.
     const bool own = w.who == me.who() && w.when >= me.phase;
     if (plain && (own || (!me.shared && w.when >= launch.met))) remember_read(c, me, here, MARK);

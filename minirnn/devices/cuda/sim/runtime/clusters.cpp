@@ -4,13 +4,15 @@
 // thread keeps when it arrived: what it did before that is in order for those that have waited.
 #include "internal.h"
 
+#include <stdio.h>
+
 using namespace sim;
 
 void sim::form_cluster(Block **members) {
     for (uint32_t i = 0; i < launch.cluster; i++) {
         Block *b = members[i];
         memcpy(b->cluster, members, launch.cluster * sizeof *members);
-        b->at_cluster = b->arrived_at_cluster = b->open = b->rounds = 0;
+        b->at_cluster = b->arrived_at_cluster = b->rounds = 0;
         b->reached = {};
         if (!b->met_cluster) continue;
         b->met_cluster = false;
@@ -30,22 +32,37 @@ bool sim::is_over(const Block *b) {
 
 // ----------------------------------------------------------------------------------------------- the barrier
 
+static Text arrived_where(const Thread *t, const Block *b) {
+    Text text = {};
+    const Past &p = b->past[t->number];
+    if (launch.options.check) snprintf(text.text, sizeof text.text, " at %s:%d", p.arrive_file, p.arrive_line);
+    return text;
+}
+
+// Out of line: what they say would make the frame of whoever waits larger.
+[[noreturn]] __attribute__((noinline)) static void fail_twice(const char *file, int line) {
+    fail("%s arrives at the barrier of its cluster%s and again at %s:%d, without waiting in between",
+         name_of(thread, block).text, arrived_where(thread, block).text, file, line);
+}
+
+[[noreturn]] __attribute__((noinline)) static void fail_unarrived(const char *file, int line) {
+    fail("%s waits for its cluster at %s:%d without having arrived there: __cluster_barrier_arrive() comes first",
+         name_of(thread, block).text, file, line);
+}
+
 CUSIM_API void cusim_cluster_arrive(int relaxed, const char *file, int line) {
     Thread *t = thread;
-    if (t->open) {
-        fail("%s arrives at the barrier of its cluster at %s:%d, and again at %s:%d, without waiting in between",
-             name_of(t, block).text, t->arrive_file, t->arrive_line, file, line);
-    }
+    if (t->open) fail_twice(file, line);
     t->open = true;
-    t->arrive_file = file;
-    t->arrive_line = line;
     block->met_cluster = true;
-    block->open++;
     block->arrived_at_cluster++;
     if (!launch.options.check) return;
-    uint32_t &arrival = t->arrival[(t->waits + 1) % 2];
+    Past &p = past();
+    p.arrive_file = file;
+    p.arrive_line = line;
+    uint32_t &arrival = p.arrival[(t->waits + 1) % 2];
     if (relaxed) {  // only what is behind a fence is in order
-        const uint32_t fence = last_fence(), before = t->waits ? t->arrival[t->waits % 2] : 0;
+        const uint32_t fence = last_fence(), before = t->waits ? p.arrival[t->waits % 2] : 0;
         arrival = fence && fence >= before ? fence + 1 : before;
     } else {
         tick();
@@ -53,15 +70,20 @@ CUSIM_API void cusim_cluster_arrive(int relaxed, const char *file, int line) {
     }
 }
 
-static void fail_open(const Thread *t, const Block *b) {
-    fail("%s returns after it has arrived at the barrier of its cluster at %s:%d, without waiting there",
-         name_of(t, b).text, t->arrive_file, t->arrive_line);
+[[noreturn]] __attribute__((noinline)) static void fail_open(const Thread *t, const Block *b) {
+    fail("%s returns after it has arrived at the barrier of its cluster%s, without waiting there", name_of(t, b).text,
+         arrived_where(t, b).text);
 }
 
-static void check_same_place(const Thread *first, const Block *of, const Thread *t, const Block *b) {
-    if (t->line == first->line && t->file == first->file) return;
+[[noreturn]] __attribute__((noinline)) static void fail_divergent(const Thread *first, const Block *of, const Thread *t,
+                                                                  const Block *b) {
     fail("divergent barrier: %s waits at %s:%d, %s at %s:%d; all threads of a cluster must meet at the same one",
          name_of(first, of).text, first->file, first->line, name_of(t, b).text, t->file, t->line);
+}
+
+static inline void pass(Thread *t) {
+    t->open = false;
+    t->waits++;
 }
 
 // If all threads of the cluster that have not returned have arrived, those that wait go on.
@@ -75,10 +97,13 @@ bool sim::release_cluster(Block *b) {
         Block *one = b->cluster[i];
         for (uint32_t k = 0; k < one->size; k++) {
             Thread *t = one->threads + k;
-            if (t->state == DONE && t->open) fail_open(t, one);
-            if (t->state != AT_CLUSTER) continue;
+            if (t->state != AT_CLUSTER) {
+                if (t->state == DONE && t->open) fail_open(t, one);
+                continue;
+            }
             if (!first) first = t, of = one;
-            check_same_place(first, of, t, one);
+            if (t->line != first->line || t->file != first->file) fail_divergent(first, of, t, one);
+            pass(t);
             t->state = READY;
         }
         one->at_cluster = one->arrived_at_cluster = 0;
@@ -93,24 +118,21 @@ bool sim::release_cluster(Block *b) {
 
 CUSIM_API void cusim_cluster_wait(const char *file, int line) {
     Thread *t = thread;
-    if (!t->open) {
-        fail("%s waits for its cluster at %s:%d without having arrived there: __cluster_barrier_arrive() comes first",
-             name_of(t, block).text, file, line);
+    if (!t->open) fail_unarrived(file, line);
+    if (block->rounds != t->waits) {
+        pass(t);
+        return;
     }
-    if (block->rounds == t->waits) {
-        wait_in(AT_CLUSTER, file, line);
-        block->at_cluster++;
-        leave();
-    }
-    t->open = false;
-    t->waits++;
-    block->open--;
+    wait_in(AT_CLUSTER, file, line);
+    block->at_cluster++;
+    leave();
 }
 
-// Whether what `other` did at the time `when` is in order for the running thread, by the barrier of the cluster.
-bool sim::is_before_cluster_barrier(const Thread *other, uint32_t when) {
+// Whether what a thread of block b did at the time `when` is in order for the running one, by the cluster's barrier.
+bool sim::is_before_cluster_barrier(const Block *b, uint32_t number, uint32_t when) {
     if (!thread->waits) return false;
-    return other->waits + other->open < thread->waits || when < other->arrival[thread->waits % 2];
+    const Thread &other = b->threads[number];
+    return other.waits + other.open < thread->waits || when < b->past[number].arrival[thread->waits % 2];
 }
 
 // ------------------------------------------------------------------------------------------- blocks that end
@@ -123,7 +145,7 @@ void sim::check_reach(Block *owner, bool asynchronous, void *pc) {
                 " met at its barrier before",
                 name_of(thread, block).text, owner->index.x, owner->index.y, owner->index.z);
     }
-    if (asynchronous) return;  // the owner itself waits for it
+    if (asynchronous) return;                                           // the owner itself waits for it
     const uint32_t round = thread->waits + 1 + (thread->open ? 1 : 0);  // at which the owner may end, at the earliest
     if (round < owner->reached.round) return;
     owner->reached = {round, block->number, thread->number, pc};
@@ -131,7 +153,7 @@ void sim::check_reach(Block *owner, bool asynchronous, void *pc) {
 
 // All threads of the block have returned.
 void sim::check_end(const Block *b) {
-    for (uint32_t k = 0; b->open && k < b->size; k++) {
+    for (uint32_t k = 0; k < b->size; k++) {
         if (b->threads[k].open) fail_open(b->threads + k, b);
     }
     if (!b->reached.round) return;

@@ -37,7 +37,16 @@ struct Fiber {
     Fiber *next;  // in the list of idle ones
 };
 
-enum State : uint8_t { FRESH, READY, AT_BARRIER, AT_CLUSTER, AT_GRID, IN_WARP, GATHERING, DONE };  // the first two can run
+enum State : uint8_t {
+    FRESH,
+    READY,
+    AT_BARRIER,
+    AT_CLUSTER,
+    AT_GRID,
+    IN_WARP,
+    GATHERING,
+    DONE
+};  // the first two can run
 
 struct Thread {
     Fiber *fiber;     // null before it first runs and after its end
@@ -46,22 +55,25 @@ struct Thread {
     State state;
     uint8_t lane;
     uint8_t operation;  // the barrier or warp operation it waits in; the rest is what it brings and gets there
+    bool open;          // it has arrived at the barrier of the cluster, and not waited yet
     int line;
     const char *file;
     uint32_t mask;
     int argument, width;
+    uint32_t waits;  // how often it has waited at the barrier of the cluster
     uint64_t value, result;
-    const char *together;  // the name of what all lanes of its warp do together
     uint32_t spin;       // how often it looked at memory without doing anything else: a spin loop
     const void *polled;  // where it looked last
-    // The barrier of the cluster: how often it waited there, whether it has arrived once more, and where and when.
-    uint32_t waits;
-    bool open;
+};
+
+// More of a thread, apart from it: what is seldom needed must not make the rest slow.
+struct Past {
+    const char *arrive_file;  // where it has arrived at the barrier of the cluster
     int arrive_line;
-    const char *arrive_file;
-    uint32_t arrival[2];  // by `waits`: what it did before this time is in order for all that waited
+    uint32_t arrival[2];  // and when, by `waits`: what it did before that is in order for all that waited
     uint32_t passed;      // check mode: what came before, in its block and its cluster, is in order for it (async.cpp)
-    uint32_t heard_of, heard_until;  // check mode: a thread of its block that told it something, and up to which time
+    uint32_t heard_of, heard_until;  // a thread of its block that told it something, and up to which time
+    const char *together;            // the name of what all lanes of its warp do
 };
 
 // An access of a thread, remembered until another thread touches the same memory.
@@ -94,7 +106,6 @@ struct Block {
     uint32_t arrived_at_cluster;      // that have arrived there
     uint32_t at_grid;                 // that wait at the barrier of the grid
     uint32_t gathering;               // that wait for the lanes that come to the same place
-    uint32_t open;                    // that have arrived and not waited yet
     uint32_t rounds;                  // how often the cluster has met
     bool met_cluster;                 // threads have been at that barrier
     uint32_t spinning;                // in this round: threads that gave way in a spin loop
@@ -107,6 +118,7 @@ struct Block {
     int position;                     // in `order`
     uint32_t *order;
     Thread *threads;
+    Past *past;            // by thread
     uint32_t *arrived;     // by warp: the lanes that wait in a warp operation
     uint32_t *warp_phase;  // by warp: when its lanes last met
     char *arena;           // shared memory
@@ -156,8 +168,8 @@ struct Pcs {  // return addresses
 };
 [[noreturn]] void fail_at(Pcs where, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-struct Text {
-    char text[384];
+struct Text {  // small, since a large frame would make the stack of a waiting thread reach further
+    char text[128];
 };
 void clear_error();
 void refuse(const char *why);
@@ -208,7 +220,7 @@ void run_grid();
 void release_barrier(Block *b);
 void form_cluster(Block **members);
 bool release_cluster(Block *b);
-bool is_before_cluster_barrier(const Thread *other, uint32_t when);
+bool is_before_cluster_barrier(const Block *b, uint32_t number, uint32_t when);
 void check_reach(Block *owner, bool asynchronous, void *pc);
 void check_end(const Block *b);
 void gather(Block *b);
@@ -260,10 +272,10 @@ Text describe_variable(const char *p);
 void forget_variables();
 
 void prepare_order();
-void tell(const void *word);                   // the running thread changes a word that others may wait for
-void hear(const void *word);                   // it has looked at one
-void hear_from(uint32_t who, uint32_t when);   // at one that a plain write changed
-bool is_behind(uint32_t who, uint32_t when);   // an access of another block: it is known to have come before
+void tell(const void *word);                  // the running thread changes a word that others may wait for
+void hear(const void *word);                  // it has looked at one
+void hear_from(uint32_t who, uint32_t when);  // at one that a plain write changed
+bool is_behind(uint32_t who, uint32_t when);  // an access of another block: it is known to have come before
 void order_cluster(const Block *b);
 uint32_t last_fence();  // of the running thread; 0: none
 void flush_prints();
@@ -318,6 +330,8 @@ inline void wait_in(State state, const char *file, int line) {
     thread->line = line;
     thread->spin = 0;
 }
+
+inline Past &past() { return block->past[thread->number]; }
 
 inline void give_way() {
     block->spinning++;

@@ -129,8 +129,8 @@ void sim::hear(const void *word) {
     if (found == words.end()) return;
     const Word &w = found->second;
     if (block_of(w.teller) == block->number) {  // one thread of the block to another: a lock, or a flag
-        thread->heard_of = w.teller;
-        thread->heard_until = w.fence;
+        past().heard_of = w.teller;
+        past().heard_until = w.fence;
     }
     Heard &own = heard[block->number];
     if (own.word == word && own.version == w.version) return;
@@ -156,7 +156,8 @@ bool sim::is_behind(uint32_t who, uint32_t when) {
     const auto other = fences.find(block_of(who));
     if (other == fences.end()) return false;
     const Fences &f = other->second;
-    return when < f.phase || when <= Fences::at(f.made, thread_of(who)) || when < Fences::at(f.warp, thread_of(who) / 32);
+    return when < f.phase || when <= Fences::at(f.made, thread_of(who)) ||
+           when < Fences::at(f.warp, thread_of(who) / 32);
 }
 
 // The blocks of a cluster have met: each knows all that the others did and know.

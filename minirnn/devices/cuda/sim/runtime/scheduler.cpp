@@ -92,7 +92,7 @@ static Outcome run_block(Block *b) {
             cusim_switch(&scheduler, t->fiber->stack_pointer);
         }
         if (!b->live) {
-            if (b->open || b->reached.round) check_end(b);
+            if (b->met_cluster || b->reached.round) check_end(b);
             return FINISHED;
         }
         if (b->waiting == b->live) {
@@ -204,8 +204,9 @@ static void release_grid(const std::vector<Block *> &resident) {
             if (t->state != AT_GRID) continue;
             if (!first) first = t, of = b;
             if (t->line != first->line || t->file != first->file) {
-                fail("divergent barrier: %s waits at %s:%d, %s at %s:%d; all threads of the grid must meet at the same one",
-                     name_of(first, of).text, first->file, first->line, name_of(t, b).text, t->file, t->line);
+                fail(
+                    "divergent barrier: %s waits at %s:%d, %s at %s:%d; all threads of the grid must meet at the same one",
+                    name_of(first, of).text, first->file, first->line, name_of(t, b).text, t->file, t->line);
             }
             t->state = READY;
         }
@@ -264,7 +265,8 @@ void run_grid() {
             release_grid(resident);
             changed = true;
         }
-        if (!changed && (spins || at_grid) && order.left && resident.size() + launch.cluster <= launch.options.resident) {
+        if (!changed && (spins || at_grid) && order.left &&
+            resident.size() + launch.cluster <= launch.options.resident) {
             admit(order.next(), resident);
             changed = true;
         }

@@ -9,7 +9,8 @@ static uint32_t lanes_of(const Block *b, uint32_t warp) {
     return n >= 32 ? ~0u : (1u << n) - 1;
 }
 
-static uint32_t returned_lanes(const Block *b, uint32_t warp) {
+// Seldom needed: inlined, it would slow down every warp operation.
+__attribute__((noinline)) static uint32_t returned_lanes(const Block *b, uint32_t warp) {
     const uint32_t lanes = lanes_of(b, warp);
     uint32_t returned = 0;
     for (int i = 0; i < 32; i++) {
@@ -35,7 +36,8 @@ void sim::gather(Block *b) {
         uint32_t together = 0;
         for (uint32_t i = warp; i < end; i++) {
             const Thread *other = b->threads + i;
-            if (other->state == GATHERING && other->line == t->line && other->file == t->file) together |= 1u << (i - warp);
+            if (other->state == GATHERING && other->line == t->line && other->file == t->file)
+                together |= 1u << (i - warp);
         }
         for (uint32_t i = warp; i < end; i++) {
             if (!(together >> (i - warp) & 1)) continue;
@@ -102,24 +104,6 @@ static uint64_t shuffled(const Block *b, const Thread *lanes, int lane, uint32_t
     return t->value;
 }
 
-// Every lane brought the address of an object that begins with the function for all of them.
-static void work_together(const Block *b, Thread *lanes, uint32_t awaited) {
-    const Thread *first = lanes + __builtin_ctz(awaited);
-    if (awaited != ~0u) {
-        fail("%s at %s:%d needs all 32 lanes of a warp, of which %d are here, %s", first->together, first->file,
-             first->line, __builtin_popcount(awaited), name_of(first, b).text);
-    }
-    typedef void (*Work)(void **);
-    void *objects[32];
-    for (int i = 0; i < 32; i++) {
-        objects[i] = (void *)lanes[i].value;
-        if (*(Work *)objects[i] == *(Work *)objects[0]) continue;
-        fail("divergent warp operation: %s is at %s at %s:%d, %s at %s", name_of(first, b).text, first->together,
-             first->file, first->line, name_of(lanes + i, b).text, lanes[i].together);
-    }
-    (*(Work *)objects[0])(objects);
-}
-
 // If all lanes of `mask` have arrived, they get their results and go on. Lanes that returned from the kernel are waited
 // for, unless it is known that nobody else can come.
 bool sim::finish_warp_operation(Block *b, uint32_t warp, uint32_t mask, bool without_returned) {
@@ -136,8 +120,7 @@ bool sim::finish_warp_operation(Block *b, uint32_t warp, uint32_t mask, bool wit
         ballot |= (uint32_t)(lanes[i].value & 1) << i;
     }
     const int operation = first->operation;
-    if (operation == CUSIM_TOGETHER) work_together(b, lanes, awaited);
-    const uint64_t common = operation < CUSIM_REDUCE_ADD || operation == CUSIM_TOGETHER ? ballot : reduce(lanes, awaited, operation);
+    const uint64_t common = operation < CUSIM_REDUCE_ADD ? ballot : reduce(lanes, awaited, operation);
     for (int i = first->lane; i < 32; i++) {
         if (!(awaited >> i & 1)) continue;
         Thread *t = lanes + i;
@@ -179,7 +162,31 @@ CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int 
     return t->result;
 }
 
+// Every lane has brought the address of an object that begins with the function for all of them.
+__attribute__((noinline)) static void work_together(const char *file, int line) {
+    const uint32_t first = thread->number / 32 * 32;
+    typedef void (*Work)(void **);
+    void *objects[32];
+    uint32_t count = 0;
+    for (uint32_t i = first; i < first + 32 && i < block->size; i++) count += block->past[i].together != nullptr;
+    if (count < 32) {
+        fail("%s at %s:%d needs all 32 lanes of a warp, of which %u are here, %s", past().together, file, line, count,
+             name_of(thread, block).text);
+    }
+    for (int i = 0; i < 32; i++) {
+        objects[i] = (void *)block->threads[first + i].value;
+        block->past[first + i].together = nullptr;
+        if (*(Work *)objects[i] != *(Work *)objects[0]) {
+            fail("divergent warp operation at %s:%d: lanes 0 and %d do not do the same, %s", file, line, i,
+                 name_of(thread, block).text);
+        }
+    }
+    (*(Work *)objects[0])(objects);
+}
+
+// The first lane that goes on works for all; the others have not touched anything yet.
 CUSIM_API void cusim_together(void *mine, const char *name, const char *file, int line) {
-    thread->together = name;
+    past().together = name;
     cusim_warp(~0u, CUSIM_TOGETHER, (uint64_t)mine, 0, 32, file, line);
+    if (past().together) work_together(file, line);
 }

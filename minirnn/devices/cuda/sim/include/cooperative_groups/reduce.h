@@ -4,12 +4,10 @@
 
 namespace cooperative_groups {
 
-#define CUSIM_OPERATION(name, result)                        \
-    template <class T>                                       \
-    struct name {                                            \
-        CUSIM_INLINE T operator()(const T &a, const T &b) const { \
-            return result;                                   \
-        }                                                    \
+#define CUSIM_OPERATION(name, result)                                              \
+    template <class T>                                                             \
+    struct name {                                                                  \
+        CUSIM_INLINE T operator()(const T &a, const T &b) const { return result; } \
     };
 CUSIM_OPERATION(plus, a + b)
 CUSIM_OPERATION(less, b < a ? b : a)
