@@ -1,4 +1,4 @@
-"""bfloat16 in the simulator, bit for bit: what is expected follows from the bits alone, in NumPy's integers and float64.
+"""bfloat16 in the simulator, bit for bit; what is expected is found in the list of all its numbers, in float64.
 
 Tests `minirnn/devices/cuda/sim/include/cuda_bf16.h`.
 """

@@ -1,6 +1,8 @@
 """mma.cuh in the simulator against NumPy, for the layout of every fragment; nvcc takes the same text.
 
-The layouts stand here once more, as the PTX manual has them. Tests `minirnn/devices/cuda/sim/include/cusim_mma.h` and
+The layouts stand here once more, as the PTX manual has them.
+
+Tests `minirnn/devices/cuda/sim/include/cusim_mma.h` and
 `minirnn/devices/cuda/kernels/mma.cuh`.
 """
 
