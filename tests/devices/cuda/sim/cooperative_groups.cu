@@ -1,5 +1,6 @@
 // Kernels with cooperative groups, for test_cooperative_groups.py; nvcc compiles them, too.
 #include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
 
@@ -124,6 +125,18 @@ __global__ void any_group(const int *x, int *y) {
     const int part = sum_of(four, memory + t / 4 * 4, x[t]);
     if (t == 0) y[0] = whole;
     if (four.thread_rank() == 0) y[1 + t / 4] = part;
+}
+
+// y = x turned around, two tiles under way at a time. x: (2, threads)
+__global__ void copied(const int *x, int *y) {
+    __shared__ int tile[2][64];
+    auto block = cg::this_thread_block();
+    const int t = block.thread_rank();
+    for (int k = 0; k < 2; k++) cg::memcpy_async(block, tile[k], x + k * 64, 64 * sizeof(int));
+    cg::wait_prior<1>(block);
+    y[t] = tile[0][63 - t];
+    cg::wait(block);
+    y[64 + t] = tile[1][63 - t];
 }
 
 // x: (steps + 1, blocks * threads): each step adds the neighbor's number of the step before

@@ -258,3 +258,72 @@ KERNEL any_negative(const float *x, int *found, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n && x[i] < 0) atomicExch(found, 1);  // BUG: if (i < n && x[i] < 0) *found = 1;
 }
+
+// ---- look_back
+KERNEL look_back(const int *x, int *y, volatile int *ready, int *sums) {  // running totals over all blocks
+    __shared__ int before;
+    __shared__ int s[32];
+    const int b = blockIdx.x, t = threadIdx.x;
+    s[t] = x[b * 32 + t];
+    __syncthreads();  // BUG:
+    if (t == 0) {
+        for (int k = 1; k < 32; k++) s[k] += s[k - 1];
+        before = 0;
+        if (b > 0) {
+            while (ready[b - 1] == 0) __nanosleep(10);  // BUG: while (ready[b] != 0) __nanosleep(10);
+            before = sums[b - 1];
+        }
+        sums[b] = before + s[31];
+        __threadfence();  // BUG:
+        ready[b] = 1;
+    }
+    __syncthreads();  // BUG:
+    y[b * 32 + t] = before + s[t];
+}
+
+// ---- sense_reversing
+__device__ volatile int sense;
+__device__ unsigned arrived;
+
+__device__ void meet(int *own) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        *own ^= 1;
+        __threadfence();  // BUG:
+        if (atomicAdd(&arrived, 1u) == gridDim.x - 1) {
+            arrived = 0;
+            __threadfence();
+            sense = *own;
+        } else {
+            while (sense != *own) __nanosleep(5);
+        }
+    }
+    __syncthreads();
+}
+
+KERNEL sense_reversing(float *x, int steps) {
+    int own = sense;
+    const int n = gridDim.x * blockDim.x, i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int step = 0; step < steps; step++) {
+        const float left = x[(i + n - 1) % n];
+        meet(&own);
+        x[i] += left;
+        meet(&own);  // BUG:
+    }
+}
+
+// ---- fence_of_a_warp
+KERNEL fence_of_a_warp(int *data, unsigned *count, int *total) {
+    data[blockIdx.x * 32 + threadIdx.x] = 1;
+    __syncwarp();  // BUG:
+    unsigned n = 0;
+    if (threadIdx.x == 0) {
+        __threadfence();  // BUG:
+        n = atomicAdd(count, 1u);
+    }
+    n = __shfl_sync(~0u, n, 0);
+    if (n < gridDim.x - 1) return;
+    int sum = 0;
+    for (int k = threadIdx.x; k < gridDim.x * 32; k += 32) sum += data[k];
+    atomicAdd(total, sum);
+}

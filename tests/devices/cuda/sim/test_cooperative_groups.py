@@ -111,6 +111,18 @@ def test_a_group_whose_kind_is_known_only_when_it_runs(module: SimModule, x: np.
     np.testing.assert_array_equal(y[1:17], x.reshape(16, 4).sum(1))
 
 
+def test_copies_of_a_group(module: SimModule, x: np.ndarray) -> None:
+    y = rows(module, "copied", np.r_[x, 2 * x], 2)
+    np.testing.assert_array_equal(y, np.stack([x, 2 * x])[:, ::-1])
+
+
+def test_a_copy_that_a_group_does_not_wait_for_is_found(x: np.ndarray) -> None:
+    source = SOURCE.replace("cg::wait(block);", "")
+    for options in (o for o in ORDERS.values() if o.check):
+        with pytest.raises(LaunchError, match=r"never written.*`tile`|race: .*`tile`"):
+            rows(SimDriver(options).module(source, "missing.cu"), "copied", np.r_[x, x], 2)
+
+
 def test_the_grid_meets(module: SimModule, x: np.ndarray) -> None:
     expected, steps, driver = [x], 5, module.driver
     for _ in range(steps):

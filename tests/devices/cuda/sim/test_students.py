@@ -121,6 +121,16 @@ CASES = {
     "grid_barrier": Case(
         lambda d: [d["row"][:192], np.zeros(1, "u4"), *i4(3)], lambda d: left_sums(d["row"][:192], 3), 0, (3,), (64,)
     ),
+    "look_back": Case(
+        lambda d: [d["numbers"][:256], *(np.zeros(n, "i4") for n in (256, 8, 8))],
+        lambda d: np.cumsum(d["numbers"][:256]), 1, (8,), (32,),
+    ),
+    "sense_reversing": Case(
+        lambda d: [d["row"][:192], *i4(3)], lambda d: left_sums(d["row"][:192], 3), 0, (3,), (64,)
+    ),
+    "fence_of_a_warp": Case(
+        lambda d: [np.zeros(160, "i4"), np.zeros(1, "u4"), np.zeros(1, "i4")], lambda d: np.array([160]), 2, (5,), (32,)
+    ),
     "lock": Case(
         lambda d: [np.zeros(1, "i4"), np.zeros(4, "f4"), *i4(4)], lambda d: 5 * np.arange(4) + 10, 1, (5,), (32,)
     ),

@@ -136,28 +136,28 @@ struct Me {
     // Whether the access that `who` made at the time `when` may run at the same time as what this thread does now.
     bool meets(uint32_t who, uint32_t when) const {
         const uint32_t other = (who & WHO) - first;
-        if (other >= size) return who && when >= launch.met && meets_block(who & WHO, when);
+        if (other >= size) return who && when >= launch.met && meets_block(who & WHO, when, who & MARK);
         if (other == number || when < phase) return false;
         if (other / 32 == number / 32 && when < warp_phase) return false;
         if (when < passed || is_before_cluster_barrier(block, other, when)) return false;
         return when > past().heard_until || (who & WHO) != past().heard_of;
     }
 
-    bool meets_block(uint32_t who, uint32_t when) const {
+    bool meets_block(uint32_t who, uint32_t when, bool atomic) const {
         const uint32_t place = who - cluster_first;
-        if (place >= cluster_threads) return !shared && !is_behind(who, when);
+        if (place >= cluster_threads) return !shared && !is_behind(who, when, atomic);
         return when >= passed && !is_before_cluster_barrier(block->cluster[place / size], place % size, when) &&
-               !is_behind(who, when);
+               !is_behind(who, when, atomic);
     }
 };
 
 // Two readers are remembered, so that a thread that reads and then writes still meets the other one. mark: an atomic
 static inline void remember_read(Cell *c, const Me &me, int32_t pc, uint32_t mark = 0) {
     if (!me.meets(c->read.who, c->read.when)) {
-        if (!me.meets(c->second_who, c->second_when)) c->second_who = 0;
+        if (!me.meets(c->second_who & WHO, c->second_when)) c->second_who = 0;
         else if (pc != c->read.pc) c->second_who &= WHO;
         c->read = {me.who() | mark, now, pc};
-    } else if (me.warp_of(me.who()) != me.warp_of(c->read.who) || !me.meets(c->second_who, c->second_when) ||
+    } else if (me.warp_of(me.who()) != me.warp_of(c->read.who) || !me.meets(c->second_who & WHO, c->second_when) ||
                me.warp_of(c->second_who) == me.warp_of(c->read.who)) {
         // One of another warp stays: then whoever writes meets one of the two.
         c->second_who = me.who() | (pc == c->read.pc ? MARK : 0);
@@ -187,7 +187,7 @@ static inline void check_write(Cell *c, const Me &me, int32_t here, const Place 
     const Access &w = c->written, &r = c->read;
     if (me.meets(r.who, r.when))
         fail_race(r.who & MARK ? "write after atomic" : "write after read", r.who, r.pc, place, pc);
-    if (me.meets(c->second_who, c->second_when)) {
+    if (me.meets(c->second_who & WHO, c->second_when)) {
         fail_race("write after read", c->second_who, c->second_who & MARK ? r.pc : 0, place, pc);
     }
     if (me.meets(w.who, w.when)) {

@@ -275,7 +275,8 @@ void prepare_order();
 void tell(const void *word);                  // the running thread changes a word that others may wait for
 void hear(const void *word);                  // it has looked at one
 void hear_from(uint32_t who, uint32_t when);  // at one that a plain write changed
-bool is_behind(uint32_t who, uint32_t when);  // an access of another block: it is known to have come before
+// Whether an access of another block is known to have come before.
+bool is_behind(uint32_t who, uint32_t when, bool atomic);
 void order_cluster(const Block *b);
 uint32_t last_fence();  // of the running thread; 0: none
 void flush_prints();

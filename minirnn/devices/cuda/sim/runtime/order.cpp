@@ -20,6 +20,7 @@ struct Fences {                  // of a block
     uint32_t phase = 0;          // what all of its threads did before this time is behind one
     uint32_t last = 0;           // when the last one was made
     std::vector<uint32_t> made;  // by thread: when it made its last one
+    std::vector<uint32_t> old;   // and the one before
     std::vector<uint32_t> warp;  // by warp: what its lanes did before this time is behind one
 
     static void raise(std::vector<uint32_t> &times, uint32_t i, uint32_t when) {
@@ -98,6 +99,7 @@ CUSIM_API void cusim_fence() {
     const uint32_t number = thread->number;
     if (block->phase > f.phase) f.phase = block->phase;
     if (block->warp_phase[number / 32] > f.phase) Fences::raise(f.warp, number / 32, block->warp_phase[number / 32]);
+    Fences::raise(f.old, number, Fences::at(f.made, number));
     Fences::raise(f.made, number, now);
     f.last = now;
     tick();
@@ -149,15 +151,20 @@ void sim::hear_from(uint32_t who, uint32_t when) {
     join(heard[block->number].clock, {{block_of(who), fence < when ? fence : when}});
 }
 
-bool sim::is_behind(uint32_t who, uint32_t when) {
+bool sim::is_behind(uint32_t who, uint32_t when, bool atomic) {
     if (heard.empty()) return false;
     const auto own = heard.find(block->number);
-    if (own == heard.end() || time_of(own->second.clock, block_of(who)) < when) return false;
+    const uint32_t known = own == heard.end() ? 0 : time_of(own->second.clock, block_of(who));
     const auto other = fences.find(block_of(who));
-    if (other == fences.end()) return false;
+    if (!known || other == fences.end()) return false;
     const Fences &f = other->second;
-    return when < f.phase || when <= Fences::at(f.made, thread_of(who)) ||
-           when < Fences::at(f.warp, thread_of(who) / 32);
+    const uint32_t made = Fences::at(f.made, thread_of(who));
+    if (atomic) {  // which told of the fence before it: whoever has heard of that fence has heard of the atomic
+        const uint32_t before = made <= when ? made : Fences::at(f.old, thread_of(who));
+        if (before && known >= before) return true;
+    }
+    if (known < when) return false;
+    return when < f.phase || when <= made || when < Fences::at(f.warp, thread_of(who) / 32);
 }
 
 // The blocks of a cluster have met: each knows all that the others did and know.
