@@ -6,6 +6,7 @@
 //   barriers.cpp   __syncthreads and its relatives  warp.cpp      shuffles, votes, __syncwarp
 //   clusters.cpp   clusters of blocks               language.cpp  __nanosleep, atomics, printf
 //   shared.cpp     shared memory of a block         check.cpp     check mode: every access
+//                                                   races.cpp     check mode: races
 //   memory.cpp     device memory                    order.cpp     check mode: fences, and blocks that tell others
 //   async.cpp      cp.async, mbarrier, st.async     variables.cpp check mode: __device__ variables
 //
@@ -261,6 +262,14 @@ extern std::mutex the_lock;  // held by a launch, and by whatever changes what a
 enum { READ = 1, WRITE = 2, ATOMIC = 4, ASYNC = 8 };
 void check_access(const void *p, uint32_t bytes, int kind, void *pc);
 void prepare_check();
+
+struct Place {  // where an access goes
+    const Allocation *allocation;
+    uint64_t offset;
+    const char *variable;  // a __device__ variable; if neither: shared memory
+};
+void check_cells(Cell *c, const char *p, uint32_t bytes, int kind, const Place &place, void *pc);
+void forget_races();
 void forget_write();
 void forget_copies(const Block *b);  // that its threads did not wait for; null: of all
 void forget_meetings();
