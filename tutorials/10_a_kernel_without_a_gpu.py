@@ -149,7 +149,6 @@ assert np.allclose(on_cpu.h.numpy(), simulated.h.numpy(), atol=1e-14)
 # What the simulator cannot tell
 # ------------------------------
 # Nothing about time, nothing about banks and caches. It does find races between blocks, and memory that one block
-# Nothing about time, nothing about banks and caches. It does find races between blocks, and memory that one block
 # writes and another one reads without a fence. A kernel that passes here may still fail on a GPU. :doc:`/cuda` lists
 # what the simulator finds.
 #
