@@ -148,8 +148,9 @@ assert np.allclose(on_cpu.h.numpy(), simulated.h.numpy(), atol=1e-14)
 # %%
 # What the simulator cannot tell
 # ------------------------------
-# Nothing about time, nothing about races between blocks, nothing about memory that one block writes and another reads
-# without a fence. A kernel that passes here may still fail on a GPU. :doc:`/cuda` lists what the simulator finds.
+# Nothing about time, nothing about banks and caches. It does find races between blocks, and memory that one block
+# writes and another one reads without a fence. A kernel that passes here may still fail on a GPU. :doc:`/cuda` lists
+# what the simulator finds.
 #
 # Try it
 # ------

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from minirnn.devices.cuda import cache_folder as places
 from minirnn.devices.cuda.driver import CompileError
-from minirnn.devices.cuda.sim import rewrite
+from minirnn.devices.cuda.sim import refused, rewrite
 from minirnn.devices.cuda.sim.compiler import Compiler
 from minirnn.devices.cuda.sim.options import SimOptions
 
@@ -28,16 +28,6 @@ ERRORS_SHOWN = 3
 
 SHARED_LIBRARY = ["-fPIC", "-shared", *(["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else [])]
 MODULE = ["-std=c++17", "-g1", "-gdwarf-4", "-w", "-fvisibility=hidden", "-fno-strict-aliasing", "-ffp-contract=off"]
-
-# What the simulator does not understand -> what to write instead.
-HINTS = {
-    r"<<<": "the simulator knows no <<<grid, block>>>: launch kernels from Python",
-    r"\basm\b|__asm": "the simulator knows no inline PTX: keep it behind #ifndef __CUDASIM__",
-    r"cooperative_groups": "of cooperative groups the simulator knows this_thread_block, tiled_partition<N>, sync, "
-    "ranks and shuffles",
-    r"\bmma\.h\b|\bwmma\b": "the simulator knows no tensor cores: keep them behind #ifndef __CUDASIM__",
-    r"\bcub/|\bthrust/|curand": "the simulator has none of NVIDIA's libraries",
-}
 
 
 @cache
@@ -137,7 +127,12 @@ def name_of(library: Path) -> str:
 def module_library(compiler: Compiler, options: SimOptions, source: str, name: str, defines: Sequence[str]) -> Path:
     """Compile a .cu text into a library. Raises `CompileError` with file and line."""
     before, flags = flags_of(compiler, options)
-    own = [_texts(INCLUDE, "*.h"), _texts(KERNELS, "*.cuh"), _texts(HERE, "rewrite.py"), _texts(RUNTIME, "api.h")]
+    own = [
+        _texts(INCLUDE, "*.h"),
+        _texts(KERNELS, "*.cuh"),
+        *(_texts(HERE, f"{name}.py") for name in ("rewrite", "refused", "markers")),
+        _texts(RUNTIME, "api.h"),
+    ]
     key = f"{stem_of(name)}-{fingerprint(compiler, source, name, list(defines), before, flags, own)}"
 
     def make(path: Path) -> None:
@@ -145,8 +140,11 @@ def module_library(compiler: Compiler, options: SimOptions, source: str, name: s
         cu.write_text(f'#line 1 "{name}"\n{source}', encoding="utf-8")
         try:
             include = ["-include", "cusim.h", "-I", str(INCLUDE), "-I", str(KERNELS)]
-            text = compiler.run("-E", "-x", "c++", "-std=c++17", *include, *before, *defines, str(cu))
-            done = rewrite.rewrite(text)
+            try:
+                text = compiler.run("-E", "-x", "c++", "-std=c++17", *include, *before, *defines, str(cu))
+            except CompileError as error:
+                raise refused.missing_header(str(error)) or error from None
+            done = rewrite.rewrite(text, str(INCLUDE))
             exports = " ".join(done.kernels) + "|" + " ".join(done.variables)
             cpp.write_text(
                 done.text + f'{rewrite.EXPORT} const char cusim_exports[] = "{exports}";\n', encoding="utf-8"
@@ -161,7 +159,7 @@ def module_library(compiler: Compiler, options: SimOptions, source: str, name: s
 
 
 def explain(complaint: str, name: str, source: str, folder: str) -> str:
-    """The compiler's complaint: the first errors, with the lines of the .cu file, and what may be the cause."""
+    """The compiler's complaint: the first errors, with the lines of the .cu file."""
     lines = complaint.replace(f"{folder}{os.sep}", "").splitlines()
     errors = [line for line in lines if re.search(r"\berror\b", line)] or lines
     shown = list(dict.fromkeys(errors))[:ERRORS_SHOWN]
@@ -172,5 +170,4 @@ def explain(complaint: str, name: str, source: str, folder: str) -> str:
             shown[shown.index(line)] = f"{line}\n    {texts[int(found.group(1)) - 1].strip()}"
     if len(errors) > ERRORS_SHOWN:
         shown.append(f"... and {len(errors) - ERRORS_SHOWN} more errors")
-    shown += [f"  {hint}" for pattern, hint in HINTS.items() if re.search(pattern, source)]
     return "\n".join([f"{name} does not compile:", *shown])

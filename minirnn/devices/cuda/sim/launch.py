@@ -46,6 +46,8 @@ class SimModule:
             self.library = _private_copy(path)
         _loaded.add(path)
         self._functions: dict[str, SimKernel] = {}
+        for variable in self.variables:
+            driver.library.cusim_name_variable(*self.variable(variable), variable.encode())
 
     def function(self, name: str) -> SimKernel:
         """The kernel `name`. Raises `CudaError` if there is none."""

@@ -23,8 +23,8 @@ class SimOptions:
     Attributes
     ----------
     check : bool
-        Check every access to memory (bounds, use after free, races within a block, shared memory never written) and
-        every barrier. About ten times slower.
+        Check every access to memory (bounds, use after free, races within a block and between blocks, shared memory
+        never written) and every barrier. About ten times slower.
     seed : int
         0: threads run in index order. Else they take turns in a random order that this number decides.
     preempt : int

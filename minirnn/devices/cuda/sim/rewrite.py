@@ -2,7 +2,7 @@
 
 ``__global__ void k(..)``         a function ``cusim_k_k``, exported with its signature and its cluster's size
 ``__shared__ T a[N], b;``         a struct of the block's own memory, and references ``a`` and ``b`` into it
-``extern __shared__ T s[];``      a pointer to the block's dynamic shared memory
+``extern __shared__ T s[];``      a pointer to the block's dynamic shared memory; at file scope that of the running one
 ``__device__``, ``__constant__``  dropped; variables at file scope are exported
 
 Line numbers stay what they were, so that the compiler and the simulator report the lines of the .cu file. The text is
@@ -15,6 +15,8 @@ import re
 from dataclasses import dataclass
 
 from minirnn.devices.cuda.driver import CompileError
+from minirnn.devices.cuda.sim.markers import Markers
+from minirnn.devices.cuda.sim.refused import refuse
 
 TOKEN = re.compile(
     r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|^\#[^\n]*|[{};]|\b__(?:shared|global|constant|device)__\b', re.MULTILINE
@@ -24,7 +26,7 @@ KERNEL_NAME = re.compile(rf"(?:{ATTRIBUTE}|[^;{{}}()])*?(?!__attribute__)\b(\w+)
 DECLARATION = re.compile(rf"\s*((?:[^;{{}}()=]|{ATTRIBUTE})*)([;=({{])")
 CLUSTER = re.compile(r"cusim_cluster\s*\(([^(),]*)(,\s*1\s*){0,2}\)")
 FILE_SCOPE = re.compile(r'(\bnamespace\b[^;()]*|extern\s*"C"\s*)$')
-DYNAMIC = re.compile(r"(.*?)(\w+)\s*\[\s*\]$", re.DOTALL)
+DYNAMIC = re.compile(r"(.*?)(\w+)\s*\[\s*\]((?:\s*\[[^\[\]]+\])*)$", re.DOTALL)
 EXPORT = 'extern "C" __attribute__((visibility("default")))'
 
 
@@ -38,28 +40,37 @@ class Rewritten:
 
 
 class _Rewriter:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, headers: str) -> None:
         self.text = text
+        self.markers = Markers(text, headers)
         self.edits: list[tuple[int, int, str]] = []  # from, to, replacement
         self.kernels: list[str] = []
         self.clusters: dict[str, str] = {}  # kernel -> how many blocks make a cluster
         self.variables: list[str] = []
         self.shared_declarations = 0
+        self.dynamic_names: set[str] = set()  # declared at file scope
+        self.functions: list[tuple[int, int]] = []  # from, to: the bodies of functions of the device
 
     def run(self) -> Rewritten:
         at_file_scope: list[bool] = []  # for each open brace: namespace or extern "C"?
         statement = 0  # where the current statement began
+        body = -1  # where the function of the device began that this is in
         for token in TOKEN.finditer(self.text):
             word = token.group()
             if word[0] == "#":
                 statement = max(statement, token.end())
             elif word == "{":
                 head = self.text[statement : token.start()].strip()
+                if all(at_file_scope) and re.search(r"__(global|device)__", head):
+                    body = token.start()
                 at_file_scope.append(bool(FILE_SCOPE.search(head)))
                 statement = token.end()
             elif word == "}":
                 if at_file_scope:
                     at_file_scope.pop()
+                if body >= 0 and all(at_file_scope):
+                    self.functions.append((body, token.end()))
+                    body = -1
                 statement = token.end()
             elif word == ";":
                 statement = token.end()
@@ -70,12 +81,8 @@ class _Rewriter:
                 if all(at_file_scope):
                     self.variable(token, statement)
             elif word == "__shared__":
-                if all(at_file_scope):
-                    raise CompileError(
-                        f"{self.line(token.start())}: __shared__ outside a kernel\n"
-                        "  expected inside the kernel that uses it: the simulator gives each block its own"
-                    )
-                self.shared(token, statement)
+                self.shared(token, statement, all(at_file_scope))
+        refuse(self.text, self.markers, self.functions)
         return Rewritten(self.result(), _unique(self.kernels), _unique(self.variables))
 
     def kernel(self, token: re.Match[str], statement: int) -> None:
@@ -83,16 +90,26 @@ class _Rewriter:
         named = KERNEL_NAME.match(self.text, token.end())
         if named and "template" not in self.text[statement : token.start()]:
             self.kernels.append(named.group(1))
-            if "cusim_cluster" in named.group():
-                size = CLUSTER.search(named.group())
-                if size is None:
-                    raise CompileError(
-                        f"{self.line(token.start())}: __cluster_dims__ of more than one axis\n"
-                        "  expected __cluster_dims__(n, 1, 1): the simulator's clusters lie along x"
-                    )
-                self.clusters[named.group(1)] = size.group(1)
+            head = self.text[statement : named.end()]
+            if "cusim_cluster" in head:
+                self.clusters[named.group(1)] = self.cluster(head, token.start())
             # A kernel called div or read must not clash with the C library's.
             self.edits.append((named.start(1), named.start(1), "cusim_k_"))
+
+    def cluster(self, head: str, position: int) -> str:
+        """How many blocks make a cluster of the kernel that `head` declares."""
+        size = CLUSTER.search(head)
+        if size is None:
+            raise CompileError(
+                f"{self.markers.line(position)}: __cluster_dims__ of more than one axis\n"
+                "  expected __cluster_dims__(n, 1, 1): the simulator's clusters lie along x"
+            )
+        if re.search(r'extern\s*"C"', head[size.end() :]):
+            raise CompileError(
+                f'{self.markers.line(position)}: __cluster_dims__ before extern "C", which nvcc refuses, too\n'
+                '  expected extern "C" __global__ void __cluster_dims__(n, 1, 1) name(...)'
+            )
+        return size.group(1)
 
     def variable(self, token: re.Match[str], statement: int) -> None:
         found = DECLARATION.match(self.text, token.end())
@@ -100,26 +117,45 @@ class _Rewriter:
             declared = self.text[token.end() : self.text.index(";", token.end())]
             self.variables += [declared_name(d) for d in declarators(declared)]
 
-    def shared(self, token: re.Match[str], statement: int) -> None:
+    def shared(self, token: re.Match[str], statement: int, at_file_scope: bool) -> None:
         end = self.text.index(";", token.end())
         declaration = self.text[statement : token.start()] + " " + self.text[token.end() : end]
         declaration = re.sub(r"^#[^\n]*$", "", declaration, flags=re.MULTILINE)
         lines = self.text[statement:end].count("\n")
         space = re.match(r"\s*", self.text[statement:])
         lead = space.group() if space else ""
-        replacement = self.dynamic(declaration, token) if "extern" in declaration else self.static(declaration)
+        if "extern" in declaration:
+            replacement = self.dynamic(declaration, token, at_file_scope)
+        elif at_file_scope:
+            raise CompileError(
+                f"{self.markers.line(token.start())}: __shared__ outside a kernel\n"
+                "  expected inside the kernel that uses it: the simulator gives each block its own"
+            )
+        else:
+            replacement = self.static(declaration)
         self.edits = [edit for edit in self.edits if edit[0] < statement]
         self.edits.append((statement, end, lead + replacement + "\n" * (lines - lead.count("\n"))))
 
-    def dynamic(self, declaration: str, token: re.Match[str]) -> str:
-        plain = re.sub(rf"\bextern\b|{ATTRIBUTE}|alignas\s*\([^()]*\)", " ", declaration).strip()
+    def dynamic(self, declaration: str, token: re.Match[str], at_file_scope: bool) -> str:
+        plain = re.sub(rf"\bextern\b|{ATTRIBUTE}|alignas\s*\([^()]*\)", " ", declaration)
+        plain = re.sub(r"\s+", " ", re.sub(r'"C(?:\+\+)?"', " ", plain)).strip()
         found = DYNAMIC.match(plain)
         if found is None:
             raise CompileError(
-                f"{self.line(token.start())}: extern __shared__ {plain}\n"
+                f"{self.markers.line(token.start())}: extern __shared__ {plain}\n"
                 "  expected an array of unknown size: extern __shared__ float s[];"
             )
-        kind, name = found.groups()
+        kind, name, rest = found.groups()
+        if at_file_scope:  # the memory of the block that runs: the runtime sets the pointer
+            if name in self.dynamic_names:
+                return ""
+            self.dynamic_names.add(name)
+            return (
+                f"typedef {kind.strip()} cusim_{name}_t{rest}; "
+                f"static cusim_{name}_t *const &{name} = (cusim_{name}_t *const &)cusim_dynamic_shared"
+            )
+        if rest:
+            return f"{kind}(*{name}){rest} = ({kind}(*){rest})cusim_dynshared()"
         return f"{kind}*{name} = ({kind}*)cusim_dynshared()"
 
     def static(self, declaration: str) -> str:
@@ -130,15 +166,6 @@ class _Rewriter:
         references = "".join(f"; auto &{name} = cusim_r{n}.{name}" for name in names)
         quoted = ", ".join(names)
         return f'struct cusim_s{n} {{ {plain}; }}; auto &cusim_r{n} = cusim::shared<cusim_s{n}>("{quoted}"){references}'
-
-    def line(self, position: int) -> str:
-        """``file:line`` of a place in the text, by the markers of the preprocessor."""
-        before = self.text[:position]
-        markers = list(re.finditer(r'^# (\d+) "([^"]*)"[^\n]*\n', before, re.MULTILINE))
-        if not markers:
-            return f"line {before.count(chr(10)) + 1}"
-        last = markers[-1]
-        return f"{last.group(2)}:{int(last.group(1)) + before[last.end() :].count(chr(10))}"
 
     def result(self) -> str:
         pieces, position = [], 0
@@ -161,9 +188,12 @@ class _Rewriter:
         return "".join(pieces)
 
 
-def rewrite(text: str) -> Rewritten:
-    """Preprocessed CUDA C++ as C++. Raises `CompileError` for shared memory outside a kernel."""
-    return _Rewriter(text).run()
+def rewrite(text: str, headers: str = "") -> Rewritten:
+    """Preprocessed CUDA C++ as C++.
+
+    Raises `CompileError` for what the simulator does not take. `headers`: the folder of its own headers.
+    """
+    return _Rewriter(text, headers).run()
 
 
 def declarators(text: str) -> list[str]:

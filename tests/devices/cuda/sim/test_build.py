@@ -204,11 +204,6 @@ def test_of_many_errors_the_first_are_shown() -> None:
 @pytest.mark.parametrize(
     "text, says",
     [
-        ("k<<<1, 1>>>(x);", "the simulator knows no <<<grid, block>>>: launch kernels from Python"),
-        ('asm volatile("mov.u32 %0, %%laneid;" : "=r"(x[0]));', "no inline PTX: keep it behind #ifndef __CUDASIM__"),
-        ("#include <cooperative_groups.h>\n", "the simulator knows no cooperative groups"),
-        ("#include <mma.h>\n", "the simulator knows no tensor cores"),
-        ("#include <cub/cub.cuh>\n", "the simulator has none of NVIDIA's libraries"),
         ('#include "missing.cuh"\n', "wrong.cu:2:"),
         (
             "extern __shared__ int s;",
@@ -216,7 +211,7 @@ def test_of_many_errors_the_first_are_shown() -> None:
         ),
     ],
 )
-def test_what_the_simulator_does_not_know_gets_a_hint(text: str, says: str) -> None:
+def test_an_error_before_the_compiler_has_its_line_too(text: str, says: str) -> None:
     source = 'extern "C" __global__ void k(int *x) {\n' + text + "\n}\n"
     with pytest.raises(CompileError) as error:
         SimDriver(SimOptions()).module(source, "wrong.cu")

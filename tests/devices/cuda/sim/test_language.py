@@ -198,3 +198,10 @@ def test_lambdas(module: SimModule) -> None:
     x = put(module.driver, np.arange(32, dtype="f4"))
     module.function("square_of_each")(x, grid=(1,), block=(32,))
     np.testing.assert_array_equal(take(module.driver, x, 32, "f4"), np.arange(32) ** 2)
+
+
+def test_dynamic_shared_memory_at_file_scope(module: SimModule) -> None:
+    x = put(module.driver, np.arange(96, dtype="f4"))
+    module.function("turned")(x, grid=(3,), block=(32,), shared=128)
+    blocks = np.arange(96, dtype="f4").reshape(3, 32)
+    np.testing.assert_array_equal(take(module.driver, x, (3, 32), "f4"), blocks[:, ::-1] + blocks[:, 1:2])

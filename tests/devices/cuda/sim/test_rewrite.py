@@ -108,6 +108,36 @@ def test_dynamic_shared_memory_becomes_a_pointer(declaration: str, pointer: str)
     assert " ".join(pointer.replace("*", " * ").split()) in words
 
 
+@pytest.mark.parametrize(
+    "declaration, words",
+    [
+        ("extern __shared__ float s[];", "typedef float cusim_s_t; static cusim_s_t *const &s = "),
+        ("extern __shared__ __attribute__((aligned(16))) float s[][8];", "typedef float cusim_s_t[8]; static"),
+        ("namespace n { extern volatile __shared__ int s[]; }", "typedef volatile int cusim_s_t; static"),
+        ('extern "C" { extern __shared__ float s[]; }', "typedef float cusim_s_t; static"),
+    ],
+)
+def test_dynamic_shared_memory_at_file_scope_is_a_pointer_that_the_runtime_sets(declaration: str, words: str) -> None:
+    assert words in rewrite(declaration).text
+    twice = rewrite(declaration + "\n" + declaration).text
+    assert twice.count("typedef") == 1  # declared once more: a header and the file that includes it
+
+
+def test_rows_of_dynamic_shared_memory() -> None:
+    assert "float (*s)[8] = (float (*)[8])cusim_dynshared();" in body("void k() { extern __shared__ float s[][8]; }")
+
+
+@pytest.mark.parametrize("head", ["__global__ void {} k(int *)", "{} __global__ void k(int *)"])
+def test_the_size_of_a_cluster_is_found_before_and_after_the_word(head: str) -> None:
+    text = 'extern "C" ' + head.format("__attribute__((cusim_cluster(4, 1, 1)))") + " { }"
+    assert "const unsigned cusim_cluster_k = 4;" in rewrite(text).text
+
+
+def test_cluster_dims_before_extern_c_is_refused_as_by_nvcc() -> None:
+    with pytest.raises(CompileError, match=r'line 1: __cluster_dims__ before extern "C", which nvcc refuses'):
+        rewrite('__attribute__((cusim_cluster(2, 1, 1))) extern "C" __global__ void k(int *) { }')
+
+
 def test_comments_and_strings_are_left_alone() -> None:
     text = "void f() { print(\"{ __shared__ int a; } \\\" __global__\"); char c = '{', d = '\\''; }\n__device__ int v;"
     assert body(text).splitlines()[0] == text.splitlines()[0]
@@ -131,7 +161,6 @@ def test_a_line_marker_inside_a_declaration() -> None:
     "text, place",
     [
         ("int x;\n__shared__ float s[3];", "line 2: "),
-        ("extern __shared__ float s[];", "line 1: "),
         ('# 1 "a.cu"\nint x;\n# 5 "b.cuh" 1\n\nnamespace n {\n__shared__ float s[3]; }', "b.cuh:7: "),
     ],
 )

@@ -85,7 +85,11 @@ CUSIM_LOAD(__ldcg)
 CUSIM_LOAD(__ldca)
 CUSIM_LOAD(__ldcs)
 CUSIM_LOAD(__ldlu)
-CUSIM_LOAD(__ldcv)
+template <class T>
+CUSIM_INLINE T __ldcv(const T *p) {  // "volatile": it looks at memory each time
+    if constexpr (std::is_arithmetic<T>::value) return *(const volatile T *)p;
+    else return *p;
+}
 CUSIM_STORE(__stcg)
 CUSIM_STORE(__stcs)
 CUSIM_STORE(__stwb)

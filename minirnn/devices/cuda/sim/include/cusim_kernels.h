@@ -3,6 +3,7 @@
 
 CUSIM_API void *cusim_shared(cusim::Slot *slot, unsigned bytes, unsigned align, const char *names);
 CUSIM_API void *cusim_dynshared();
+CUSIM_API void *cusim_dynamic_shared;  // that of the running block
 
 namespace cusim {
 

@@ -14,9 +14,11 @@ CUSIM_API void cusim_syncthreads(const char *file, int line);
 CUSIM_API int cusim_syncthreads_vote(int predicate, int operation, const char *file, int line);
 CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int argument, int width, const char *file,
                               int line);
-CUSIM_API unsigned cusim_activemask();
-CUSIM_API void cusim_cluster_barrier(const char *file, int line);
+CUSIM_API unsigned cusim_gather(const char *file, int line);
+CUSIM_API void cusim_cluster_arrive(int relaxed, const char *file, int line);
+CUSIM_API void cusim_cluster_wait(const char *file, int line);
 CUSIM_API void *cusim_cluster_map(const void *p, unsigned rank);
+CUSIM_API unsigned cusim_cluster_rank_of(const void *p);
 CUSIM_API unsigned cusim_cluster_size();
 CUSIM_API void cusim_yield();
 CUSIM_API void cusim_trap(const char *what, const char *file, int line);
@@ -30,19 +32,31 @@ CUSIM_API long long cusim_clock();
 #define __syncthreads_and(predicate) cusim_syncthreads_vote(!!(predicate), CUSIM_AND, __FILE__, __LINE__)
 #define __syncthreads_or(predicate) cusim_syncthreads_vote(!!(predicate), CUSIM_OR, __FILE__, __LINE__)
 
-// One processor runs all threads, and a switch is a call, so memory is in order anyway.
-CUSIM_INLINE void __threadfence() { __asm__ volatile("" ::: "memory"); }
+// One processor runs all threads, and a switch is a call, so memory is in order anyway; check mode asks who made a fence.
+#ifdef CUSIM_CHECK
+CUSIM_API void cusim_fence();
+#else
+CUSIM_INLINE void cusim_fence() { __asm__ volatile("" ::: "memory"); }
+#endif
+CUSIM_INLINE void __threadfence() { cusim_fence(); }
+CUSIM_INLINE void __threadfence_system() { cusim_fence(); }
 CUSIM_INLINE void __threadfence_block() { __asm__ volatile("" ::: "memory"); }
-CUSIM_INLINE void __threadfence_system() { __asm__ volatile("" ::: "memory"); }
 
 // -------------------------------------------------------------------------------------------------- clusters
 
-// Whoever waits has arrived, too: the work between the two is done before anybody goes on. A GPU may do so as well.
-#define __cluster_barrier_arrive() ((void)0)
-#define __cluster_barrier_wait() cusim_cluster_barrier(__FILE__, __LINE__)
+#define __cluster_barrier_arrive() cusim_cluster_arrive(0, __FILE__, __LINE__)
+#define __cluster_barrier_arrive_relaxed() cusim_cluster_arrive(1, __FILE__, __LINE__)
+#define __cluster_barrier_wait() cusim_cluster_wait(__FILE__, __LINE__)
 #define __cluster_map_shared_rank(p, rank) cusim_cluster_map(p, rank)
+#define __cluster_query_shared_rank(p) cusim_cluster_rank_of(p)
 #define __clusterRelativeBlockRank() (blockIdx.x % cusim_cluster_size())
 #define __clusterSizeInBlocks() cusim_cluster_size()
+CUSIM_INLINE unsigned __clusterDimIsSpecified() { return cusim_cluster_size() > 1; }
+CUSIM_INLINE dim3 __clusterDim() { return {cusim_cluster_size(), 1, 1}; }
+CUSIM_INLINE dim3 __clusterRelativeBlockIdx() { return {blockIdx.x % cusim_cluster_size(), 0, 0}; }
+CUSIM_INLINE dim3 __clusterIdx() { return {blockIdx.x / cusim_cluster_size(), blockIdx.y, blockIdx.z}; }
+CUSIM_INLINE dim3 __clusterGridDimInClusters() { return {gridDim.x / cusim_cluster_size(), gridDim.y, gridDim.z}; }
+CUSIM_INLINE void __threadfence_cluster() { cusim_fence(); }
 
 // ------------------------------------------------------------------------------------------- warp operations
 
@@ -101,7 +115,7 @@ struct Syncwarp {  // an object, because the mask may be left out
 #define __reduce_and_sync(mask, value) cusim::reduce(CUSIM_REDUCE_AND, __FILE__, __LINE__, mask, value)
 #define __reduce_or_sync(mask, value) cusim::reduce(CUSIM_REDUCE_OR, __FILE__, __LINE__, mask, value)
 #define __reduce_xor_sync(mask, value) cusim::reduce(CUSIM_REDUCE_XOR, __FILE__, __LINE__, mask, value)
-#define __activemask() cusim_activemask()
+#define __activemask() cusim_gather(__FILE__, __LINE__)
 
 // ----------------------------------------------------------------------------------- waiting, output, errors
 

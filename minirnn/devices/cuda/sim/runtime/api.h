@@ -49,6 +49,9 @@ CUSIM_API int64_t cusim_damaged(size_t *bytes);
 // Number of the allocation that holds p; -1: none.
 CUSIM_API int64_t cusim_allocation(const void *p);
 
+// A `__device__` or `__constant__` variable of a module: check mode tells its name.
+CUSIM_API void cusim_name_variable(const void *p, size_t bytes, const char *name);
+
 // Run a kernel: `call` is its cusim_call_NAME, args[i] points to argument i, which lies in the same buffer of
 // `args_bytes` bytes. `cluster`: how many blocks, neighbors along x, make a cluster; 1: none. One launch at a time:
 // others wait.

@@ -25,6 +25,7 @@ void prepare_blocks() {
         if (b->arena) munmap(b->arena, pool_arena);
         if (b->cells) munmap(b->cells, cells_bytes());
         free(b->threads);
+        free(b->past);
         free(b->order);
         free(b->arrived);
         free(b->warp_phase);
@@ -47,7 +48,7 @@ void reclaim_blocks() {
 
 void forget_block_times() {
     for (Block *b = all; b; b = b->next_all) {
-        b->phase = b->cluster_phase = now;
+        b->phase = now;
         for (uint32_t w = 0; w * 32 < pool_threads; w++) b->warp_phase[w] = now;
         if (!b->cells) continue;
         for (uint32_t i = 0; i < b->prepared / 2; i++) {
@@ -67,6 +68,7 @@ static void make_block() {
     b->next = idle;
     idle = b;
     b->threads = (Thread *)calloc(n, sizeof(Thread));
+    b->past = (Past *)calloc(n, sizeof(Past));
     b->order = (uint32_t *)calloc(n, sizeof(uint32_t));
     b->arrived = (uint32_t *)calloc(warps, sizeof(uint32_t));
     b->warp_phase = (uint32_t *)calloc(warps, sizeof(uint32_t));
@@ -88,6 +90,9 @@ static void fill_threads(Block *b) {
         t->index = index;
         t->number = i;
         t->lane = i & 31;
+        t->waits = 0;
+        t->open = false;
+        b->past[i].together = nullptr;
         if (++index.x == shape.x) {
             index.x = 0;
             if (++index.y == shape.y) {
@@ -106,11 +111,10 @@ Block *take_block(uint32_t number) {
     b->size = b->live = launch.threads;
     b->number = number;
     b->index = {number % launch.grid.x, number / launch.grid.x % launch.grid.y, number / launch.grid.x / launch.grid.y};
-    b->waiting = b->at_cluster = b->spinning = b->moved = b->preempted = 0;
+    b->waiting = b->at_grid = b->gathering = b->spinning = b->moved = b->preempted = 0;
     b->votes = false;
     tick();
-    b->phase = b->cluster_phase = now;
-    b->cluster[0] = b;
+    b->phase = now;
     if (memcmp(&b->shape, &launch.block, sizeof b->shape)) fill_threads(b);
     for (uint32_t i = 0; i < b->size; i++) {
         Thread *t = b->threads + i;
@@ -124,12 +128,20 @@ Block *take_block(uint32_t number) {
         b->arrived[w] = 0;
         b->warp_phase[w] = now;
     }
+    if (launch.options.check) {
+        for (uint32_t i = 0; i < b->size; i++) {
+            Past &p = b->past[i];
+            p.heard_of = p.heard_until = p.passed = 0;
+        }
+    }
     b->prepared = 0;
     if (launch.dynamic_shared) prepare_shared(b, launch.dynamic_shared);
     return b;
 }
 
 void give_block_back(Block *b) {
+    settle_write();
+    forget_copies(b);
     b->next = idle;
     idle = b;
 }

@@ -1,10 +1,7 @@
 // Check mode looks at every access of a kernel. Does it lie inside an allocation? Was that shared memory written
-// before? Is there a race?
+// before? Is there a race (races.cpp)?
 //
-// The kernel is compiled with -fsanitize=thread but linked without its library: the compiler's calls end up here. A
-// race is two accesses of the same memory by two threads of a block, one of them a write, with no barrier between them:
-// neither __syncthreads nor, inside a warp, a warp operation. Blocks are not compared with each other, since a
-// hand-made grid barrier cannot be told from none; but those of a cluster are, which have a barrier of their own.
+// The kernel is compiled with -fsanitize=thread but linked without its library: the compiler's calls end up here.
 #include "internal.h"
 
 #include <dlfcn.h>
@@ -13,126 +10,23 @@
 
 using namespace sim;
 
-static const uint32_t WHO = 0x7fffffff, MARK = 0x80000000;  // of Access::who: the thread, and the mark
 static const int CACHE = 256;
 
 static Allocation *allocation_of_page[CACHE];
-static uintptr_t image_pages[CACHE];  // of constants and __device__ variables
+
+struct ImagePage {
+    uintptr_t page;
+    Cell *cells;
+};
+static ImagePage image_pages[CACHE];  // of constants and __device__ variables
 
 void sim::prepare_check() {
     memset(allocation_of_page, 0, sizeof allocation_of_page);
     memset(image_pages, 0, sizeof image_pages);
+    forget_races();
 }
 
 static const char *verb_of(int kind) { return kind & WRITE ? "write" : "read"; }
-
-// ----------------------------------------------------------------------------------------------------- races
-
-struct Place {                     // where an access goes
-    const Allocation *allocation;  // null: shared memory
-    uint64_t offset;
-};
-
-static Text describe(const Place &place) {
-    if (!place.allocation) return describe_shared((uint32_t)place.offset);
-    Text t;
-    snprintf(t.text, sizeof t.text, "byte %llu of device allocation #%lld (%zu bytes)",
-             (unsigned long long)place.offset, (long long)place.allocation->number, place.allocation->bytes);
-    return t;
-}
-
-static int32_t distance_of(void *pc) { return (int32_t)((char *)pc - (char *)launch.call); }
-static void *pc_at(int32_t distance) { return distance ? (char *)launch.call + distance : nullptr; }
-
-[[noreturn]] static void fail_race(const char *kind, uint32_t other, int32_t other_pc, const Place &place, void *pc) {
-    const uint32_t size = block->size, number = ((other & WHO) - 1) % size;
-    const Block *b = block->cluster[((other & WHO) - 1) / size % launch.cluster];
-    fail_at({pc, pc_at(other_pc)}, "race: %s, %s: %s after %s, no barrier between them", kind, describe(place).text,
-            name_of(thread, block).text, name_of(b->threads + number, b).text);
-}
-
-// The current thread, as race detection sees it.
-struct Me {
-    const uint32_t first, size,
-        number;                        // `who` of the block's first thread, threads of the block, number in the block
-    const uint32_t phase, warp_phase;  // when this block, this warp last met
-    const uint32_t cluster_first, cluster_threads, cluster_phase;  // the same of its cluster
-
-    Me()
-        : first(1 + block->number * block->size),
-          size(block->size),
-          number(thread->number),
-          phase(block->phase),
-          warp_phase(block->warp_phase[thread->number / 32]),
-          cluster_first(1 + block->cluster[0]->number * block->size),
-          cluster_threads(launch.cluster * block->size),
-          cluster_phase(block->cluster_phase) {}
-
-    uint32_t who() const { return first + number; }
-    uint32_t warp_of(uint32_t who) const { return ((who & WHO) - first) / 32; }
-
-    // Whether the access that `who` made at the time `when` may run at the same time as what this thread does now.
-    bool meets(uint32_t who, uint32_t when) const {
-        const uint32_t other = (who & WHO) - first;
-        if (other >= size) return (who & WHO) - cluster_first < cluster_threads && when >= cluster_phase;
-        if (other == number || when < phase) return false;
-        return other / 32 != number / 32 || when >= warp_phase;
-    }
-};
-
-// Two readers are remembered, so that a thread that reads and then writes still meets the other one.
-static inline void remember_read(Cell *c, const Me &me, int32_t pc) {
-    if (!me.meets(c->read.who, c->read.when)) {
-        if (!me.meets(c->second_who, c->second_when)) c->second_who = 0;
-        else if (pc != c->read.pc) c->second_who &= WHO;
-        c->read = {me.who(), now, pc};
-    } else if (me.warp_of(me.who()) != me.warp_of(c->read.who) || !me.meets(c->second_who, c->second_when) ||
-               me.warp_of(c->second_who) == me.warp_of(c->read.who)) {
-        // One of another warp stays: then whoever writes meets one of the two.
-        c->second_who = me.who() | (pc == c->read.pc ? MARK : 0);
-        c->second_when = now;
-    }
-}
-
-static inline void check_read(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
-    const Access &w = c->written;
-    if (me.meets(w.who, w.when) && !(w.who & MARK)) fail_race("read after write", w.who, w.pc, place, pc);
-    remember_read(c, me, here);
-}
-
-static inline void check_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
-    const Access &w = c->written, &r = c->read;
-    if (me.meets(w.who, w.when)) {
-        fail_race(w.who & MARK ? "write after atomic" : "two writes", w.who, w.pc, place, pc);
-    }
-    if (me.meets(r.who, r.when)) fail_race("write after read", r.who, r.pc, place, pc);
-    if (me.meets(c->second_who, c->second_when)) {
-        fail_race("write after read", c->second_who, c->second_who & MARK ? r.pc : 0, place, pc);
-    }
-    c->written = {me.who(), now, here};
-}
-
-// Atomic and volatile accesses race only with plain writes: loops that wait for another thread read what it changes.
-static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
-    const Access &w = c->written;
-    if (me.meets(w.who, w.when) && !(w.who & MARK)) fail_race("atomic after write", w.who, w.pc, place, pc);
-    const bool own_plain_write = w.who == me.who() && w.when >= me.phase;  // which others must not meet, either
-    if (!own_plain_write) c->written = {me.who() | MARK, now, here};
-}
-
-static void check_cells(Cell *c, uint32_t bytes, int kind, const Place &place, void *pc) {
-    const Me me;
-    const int32_t here = distance_of(pc);
-    for (const Cell *end = c + bytes / 2; c < end; c++) {
-        if (kind & READ && !c->written.who && !place.allocation) {
-            fail_at({pc}, "read of shared memory that was never written, %s, %s", describe(place).text,
-                    name_of(thread, block).text);
-        }
-        if (kind == READ) check_read(c, me, here, place, pc);
-        else if (kind == WRITE) check_write(c, me, here, place, pc);
-        else if (kind & WRITE) check_atomic_write(c, me, here, place, pc);
-    }
-}
 
 // ---------------------------------------------------------------------------------------------------- bounds
 
@@ -158,7 +52,7 @@ static void record(uint64_t address, int64_t allocation, uint32_t bytes, int kin
 }
 
 // `of`: the block whose shared memory it is, the running one or a neighbor in its cluster.
-static void check_shared(const Block *of, const char *p, uint32_t bytes, int kind, void *pc) {
+static void check_shared(Block *of, const char *p, uint32_t bytes, int kind, void *pc) {
     const uint32_t offset = (uint32_t)(p - of->arena);
     if (!find_shared(offset, bytes)) {
         fail_at({pc}, "%s outside of shared memory: %s, %s", verb_of(kind), describe_shared(offset).text,
@@ -168,8 +62,10 @@ static void check_shared(const Block *of, const char *p, uint32_t bytes, int kin
         fail_at({pc}, "%s in the shared memory of a block that has returned: %s of block (%u,%u,%u), %s", verb_of(kind),
                 describe_shared(offset).text, of->index.x, of->index.y, of->index.z, name_of(thread, block).text);
     }
+    if (of != block) check_reach(of, kind & ASYNC, pc);
+    kind &= ~ASYNC;
     record(offset, -1, bytes, kind, pc);
-    check_cells(of->cells + offset / 2, bytes, kind, {nullptr, offset}, pc);
+    check_cells(of->cells + offset / 2, p, bytes, kind, {nullptr, offset, nullptr}, pc);
 }
 
 static void check_global(const char *p, uint32_t bytes, int kind, void *pc) {
@@ -191,56 +87,65 @@ static void check_global(const char *p, uint32_t bytes, int kind, void *pc) {
         if (!a->cells) fail("out of memory for what check mode knows of %zu bytes of device memory", a->bytes);
     }
     const uint64_t offset = (uint64_t)(p - a->data);
-    check_cells(a->cells + offset / 2, bytes, kind, {a, offset}, pc);
+    check_cells(a->cells + offset / 2, p, bytes, kind, {a, offset, nullptr}, pc);
 }
 
-static void check_elsewhere(const char *p, int kind, void *pc) {
-    const uintptr_t page = (uintptr_t)p / 4096;
-    if (image_pages[page % CACHE] == page) return;
-    Dl_info image;
-    bool known;
-    {
+// Constants and __device__ variables.
+static void check_variable(const char *p, uint32_t bytes, int kind, void *pc) {
+    const uintptr_t page = (uintptr_t)p / PAGE;
+    ImagePage &cached = image_pages[page % CACHE];
+    if (!cached.cells || cached.page != page) {
         Busy while_the_loader_is_locked;
-        known = dladdr(p, &image) != 0;
+        Dl_info image;
+        if (!dladdr(p, &image)) {
+            char what[256];
+            describe_address(what, sizeof what, p, verb_of(kind));
+            fail_at({pc}, "%s, %s", what, name_of(thread, block).text);
+        }
+        cached = {page, cells_of_variables(page)};
     }
-    if (!known) {
-        char what[256];
-        describe_address(what, sizeof what, p, verb_of(kind));
-        fail_at({pc}, "%s, %s", what, name_of(thread, block).text);
-    }
-    image_pages[page % CACHE] = page;
+    if ((uintptr_t)p % PAGE + bytes > PAGE) return;  // across two pages: not watched
+    check_cells(cached.cells + (uintptr_t)p % PAGE / 2, p, bytes, kind, {nullptr, 0, p}, pc);
+}
+
+CUSIM_API void cusim_touch(const void *p, unsigned bytes, int writes, void *pc) {
+    if (launch.options.check) check_access(p, bytes, writes ? WRITE : READ, pc);
 }
 
 void sim::check_access(const void *address, uint32_t bytes, int kind, void *pc) {
     if (!in_kernel()) return;
+    settle_write();
+    // Before the access is looked at: between that and the access itself nobody else may run.
+    if (launch.options.preempt && random_number() % launch.options.preempt == 0) {
+        block->preempted++;
+        leave();
+        settle_write();
+    }
     const char *p = (const char *)address;
     if (p >= block->arena && p < block->arena + launch.arena_bytes) {
         check_shared(block, p, bytes, kind, pc);
     } else if (p >= heap_begin && p < heap_end) {
         check_global(p, bytes, kind, pc);
-    } else if (const Block *neighbor = launch.cluster > 1 ? neighbor_with(p) : nullptr) {
+    } else if (Block *neighbor = launch.cluster > 1 ? neighbor_with(p) : nullptr) {
         check_shared(neighbor, p, bytes, kind, pc);
     } else if (in_stacks(p) || (p >= (char *)launch.args && p < launch.args_end)) {
         return;
     } else {
-        check_elsewhere(p, kind, pc);
-    }
-    if (launch.options.preempt && random_number() % launch.options.preempt == 0) {
-        block->preempted++;
-        leave();
+        check_variable(p, bytes, kind, pc);
     }
 }
 
 // A thread that reads the same volatile again and again waits for another one.
 static void check_volatile_read(const void *p, uint32_t bytes, void *pc) {
     if (!in_kernel()) return;
-    check_access(p, bytes, READ | ATOMIC, pc);
     if (thread->polled != p) {
         thread->polled = p;
         thread->spin = 0;
     } else if (++thread->spin > 4) {
+        settle_write();
         give_way();
     }
+    check_access(p, bytes, READ | ATOMIC, pc);
 }
 
 // ------------------------------------------------------------ what -fsanitize=thread makes the compiler call

@@ -176,7 +176,9 @@ static void make_stacks() {
         Fiber *f = made.back() + i;
         if (guards++ < MOST_GUARDS) mprotect(stacks_end, page, PROT_NONE);
         f->stack = stacks_end + page;
-        f->bytes = stack_bytes - page;
+        // Stacks lie whole pages apart, and caches tell addresses apart by their place in a page: not all of those that
+        // are in use at once may begin at the same one.
+        f->bytes = stack_bytes - page - i % 32 * 128;
         stacks_end += stack_bytes;
         recycle_fiber(f);
     }

@@ -14,10 +14,18 @@ static bool printed;
 
 CUSIM_API void cusim_yield() { give_way(); }
 
+__attribute__((noinline)) static void checked_atomic(const void *p, unsigned bytes, int reads, void *pc) {
+    if (++thread->spin > ATOMICS_IN_A_ROW) give_way();  // first: after the check nobody else may run before the atomic
+    check_access(p, bytes, WRITE | ATOMIC | (reads ? READ : 0), pc);
+}
+
 // Called before every atomic. One operating system thread runs all simulated ones, so the operation itself is plain.
 CUSIM_API void cusim_atomic(const void *p, unsigned bytes, int reads, void *pc) {
     launch.stats.atomics++;
-    if (launch.options.check) check_access(p, bytes, WRITE | ATOMIC | (reads ? READ : 0), pc);
+    if (__builtin_expect(launch.options.check, 0)) {
+        checked_atomic(p, bytes, reads, pc);
+        return;
+    }
     if (++thread->spin > ATOMICS_IN_A_ROW) give_way();
 }
 

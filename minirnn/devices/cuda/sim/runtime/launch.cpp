@@ -50,9 +50,12 @@ static int run_until_the_end() {
         prepare_fibers();
         prepare_blocks();
         run_grid();
+        settle_write();
     }
     running = 0;
     if (end) {
+        forget_write();
+        forget_copies(nullptr);
         reclaim_fibers();
         reclaim_blocks();
     }
@@ -93,6 +96,8 @@ CUSIM_API int cusim_launch(void (*call)(void **), void **args, size_t args_bytes
     Busy::wanted = Busy::NOTHING;
     thread = nullptr;
     reset_shared();
+    tick();
+    launch.met = now;
     if (options->check) prepare_check();
     launched = true;
 

@@ -229,8 +229,10 @@ CUSIM_API int64_t cusim_allocation(const void *p) {
 }
 
 void sim::forget_times() {
-    now = 1;
+    now = launch.met = 1;
     forget_block_times();
+    forget_variables();
+    prepare_check();
     for (auto &entry : live) {
         Allocation &a = entry.second;
         if (a.cells) memset(a.cells, 0, (a.bytes / 2 + 1) * sizeof(Cell));

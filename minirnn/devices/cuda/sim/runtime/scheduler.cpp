@@ -12,6 +12,7 @@
 namespace sim {
 
 Uint3 cusim_thread_index, cusim_block_index, cusim_block_size, cusim_grid_size;
+void *cusim_dynamic_shared;
 Thread *thread;
 Block *block;
 void *scheduler;
@@ -52,28 +53,35 @@ static void shuffle(uint32_t *order, uint32_t n) {
 }
 
 [[noreturn]] static void fail_stuck(Block *b) {
-    Thread *in_warp = nullptr, *at_barrier = nullptr, *at_cluster = nullptr;
+    Thread *in_warp = nullptr, *at_barrier = nullptr, *at_cluster = nullptr, *at_grid = nullptr;
     for (uint32_t i = 0; i < b->size; i++) {
         Thread *t = b->threads + i;
         if (t->state == IN_WARP && !in_warp) in_warp = t;
         if (t->state == AT_BARRIER && !at_barrier) at_barrier = t;
         if (t->state == AT_CLUSTER && !at_cluster) at_cluster = t;
+        if (t->state == AT_GRID && !at_grid) at_grid = t;
     }
     if (at_barrier && at_cluster && !in_warp)
         fail("divergent barrier: %s waits for its block at %s:%d, %s for its cluster at %s:%d",
              name_of(at_barrier, b).text, at_barrier->file, at_barrier->line, name_of(at_cluster, b).text,
              at_cluster->file, at_cluster->line);
+    if (at_barrier && at_grid && !in_warp)
+        fail("divergent barrier: %s waits for its block at %s:%d, %s for the grid at %s:%d",
+             name_of(at_barrier, b).text, at_barrier->file, at_barrier->line, name_of(at_grid, b).text, at_grid->file,
+             at_grid->line);
     const char *others = at_barrier ? " (others wait at __syncthreads)" : "";
     if (!in_warp) fail("deadlock in block (%u,%u,%u)", b->index.x, b->index.y, b->index.z);
     fail("deadlock: %s waits in a warp operation at %s:%d (mask %08x) for lanes that never come%s",
          name_of(in_warp, b).text, in_warp->file, in_warp->line, in_warp->mask, others);
 }
 
-enum Outcome { FINISHED, SPINS, MEETS };  // MEETS: it waits for other blocks of its cluster, at their barrier
+// How a turn of a block ends. MEETS: it waits for other blocks of its cluster, at their barrier
+enum Outcome { FINISHED, SPINS, MEETS, AT_GRID_BARRIER };
 
 static Outcome run_block(Block *b) {
     block = b;
     cusim_block_index = b->index;
+    cusim_dynamic_shared = b->arena;
     for (;;) {
         b->position = -1;
         b->spinning = b->moved = b->preempted = 0;
@@ -83,14 +91,18 @@ static Outcome run_block(Block *b) {
             launch.stats.switches++;
             cusim_switch(&scheduler, t->fiber->stack_pointer);
         }
-        if (!b->live) return FINISHED;
+        if (!b->live) {
+            if (b->met_cluster || b->reached.round) check_end(b);
+            return FINISHED;
+        }
         if (b->waiting == b->live) {
             release_barrier(b);
             continue;
         }
-        if (b->at_cluster == b->live) {
-            if (release_cluster(b)) continue;
-            return MEETS;
+        if (b->at_cluster && release_cluster(b)) continue;
+        if (b->gathering) {
+            gather(b);
+            continue;
         }
         if (b->moved) continue;
         if (b->spinning) return SPINS;
@@ -102,7 +114,10 @@ static Outcome run_block(Block *b) {
             const Thread *first = b->threads + w * 32 + __builtin_ctz(arrived);
             finish_warp_operation(b, w, first->mask, true);
         }
-        if (!b->moved) fail_stuck(b);
+        if (b->moved) continue;
+        if (b->at_cluster && b->arrived_at_cluster >= b->live) return MEETS;
+        if (b->at_grid == b->live) return AT_GRID_BARRIER;
+        fail_stuck(b);
     }
 }
 
@@ -169,6 +184,44 @@ static void put_away(Block *b) {
     for (uint32_t i = 0; i < launch.cluster; i++) give_block_back(members[i]);
 }
 
+CUSIM_API void cusim_grid_barrier(const char *file, int line) {
+    if (launch.blocks > launch.options.resident) {
+        fail("%s waits for the grid at %s:%d: it has %u blocks, of which only %u fit on the device",
+             name_of(thread, block).text, file, line, launch.blocks, launch.options.resident);
+    }
+    wait_in(AT_GRID, file, line);
+    block->at_grid++;
+    leave();
+}
+
+// All threads of all blocks that have not returned wait at the barrier of the grid.
+static void release_grid(const std::vector<Block *> &resident) {
+    const Thread *first = nullptr;
+    const Block *of = nullptr;
+    for (Block *b : resident) {
+        for (uint32_t i = 0; i < b->size; i++) {
+            Thread *t = b->threads + i;
+            if (t->state != AT_GRID) continue;
+            if (!first) first = t, of = b;
+            if (t->line != first->line || t->file != first->file) {
+                fail(
+                    "divergent barrier: %s waits at %s:%d, %s at %s:%d; all threads of the grid must meet at the same one",
+                    name_of(first, of).text, first->file, first->line, name_of(t, b).text, t->file, t->line);
+            }
+            t->state = READY;
+        }
+        b->at_grid = 0;
+    }
+    if (resident.size() < launch.blocks) {
+        fail("%s waits for the grid at %s:%d, but %u of its %u blocks have already returned", name_of(first, of).text,
+             first->file, first->line, launch.blocks - (uint32_t)resident.size(), launch.blocks);
+    }
+    tick();
+    launch.met = now;
+    for (Block *b : resident) b->phase = now;
+    progress++;
+}
+
 void run_grid() {
     static std::vector<Block *> resident;  // blocks that were started, and wait or spin
     {
@@ -183,9 +236,11 @@ void run_grid() {
     double idle_since = 0;
     while (!resident.empty() || order.left) {
         bool changed = false, spins = false;
+        size_t at_grid = 0;
         for (size_t i = 0; i < resident.size();) {
             const Outcome outcome = run_block(resident[i]);
             spins = spins || outcome == SPINS;
+            at_grid += outcome == AT_GRID_BARRIER;
             if (outcome == FINISHED) {
                 put_away(resident[i]);
                 resident[i] = resident.back();
@@ -206,7 +261,12 @@ void run_grid() {
                 resident.pop_back();
             }
         }
-        if (!changed && spins && order.left && resident.size() + launch.cluster <= launch.options.resident) {
+        if (at_grid && at_grid == resident.size() && !order.left) {
+            release_grid(resident);
+            changed = true;
+        }
+        if (!changed && (spins || at_grid) && order.left &&
+            resident.size() + launch.cluster <= launch.options.resident) {
             admit(order.next(), resident);
             changed = true;
         }

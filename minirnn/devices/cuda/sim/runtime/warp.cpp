@@ -9,7 +9,8 @@ static uint32_t lanes_of(const Block *b, uint32_t warp) {
     return n >= 32 ? ~0u : (1u << n) - 1;
 }
 
-static uint32_t returned_lanes(const Block *b, uint32_t warp) {
+// Seldom needed: inlined, it would slow down every warp operation.
+__attribute__((noinline)) static uint32_t returned_lanes(const Block *b, uint32_t warp) {
     const uint32_t lanes = lanes_of(b, warp);
     uint32_t returned = 0;
     for (int i = 0; i < 32; i++) {
@@ -18,9 +19,34 @@ static uint32_t returned_lanes(const Block *b, uint32_t warp) {
     return returned;
 }
 
-CUSIM_API unsigned cusim_activemask() {
-    const uint32_t warp = thread->number / 32;
-    return lanes_of(block, warp) & ~returned_lanes(block, warp);
+// The lanes that come to the same place in the same round of the scheduler: a GPU has no rule for it either.
+CUSIM_API unsigned cusim_gather(const char *file, int line) {
+    wait_in(GATHERING, file, line);
+    block->gathering++;
+    leave();
+    return (unsigned)thread->result;
+}
+
+// All threads of the block have run until they had to wait.
+void sim::gather(Block *b) {
+    for (uint32_t first = 0; first < b->size; first++) {
+        Thread *t = b->threads + first;
+        if (t->state != GATHERING) continue;
+        const uint32_t warp = first / 32 * 32, end = warp + 32 < b->size ? warp + 32 : b->size;
+        uint32_t together = 0;
+        for (uint32_t i = warp; i < end; i++) {
+            const Thread *other = b->threads + i;
+            if (other->state == GATHERING && other->line == t->line && other->file == t->file)
+                together |= 1u << (i - warp);
+        }
+        for (uint32_t i = warp; i < end; i++) {
+            if (!(together >> (i - warp) & 1)) continue;
+            b->threads[i].result = together;
+            b->threads[i].state = READY;
+        }
+    }
+    b->gathering = 0;
+    progress++;
 }
 
 // The lane whose value a shuffle brings to `lane`; segments of `width` lanes keep to themselves.
@@ -134,4 +160,33 @@ CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int 
     block->arrived[warp] |= 1u << t->lane;
     if (!finish_warp_operation(block, warp, mask, false)) leave();
     return t->result;
+}
+
+// Every lane has brought the address of an object that begins with the function for all of them.
+__attribute__((noinline)) static void work_together(const char *file, int line) {
+    const uint32_t first = thread->number / 32 * 32;
+    typedef void (*Work)(void **);
+    void *objects[32];
+    uint32_t count = 0;
+    for (uint32_t i = first; i < first + 32 && i < block->size; i++) count += block->past[i].together != nullptr;
+    if (count < 32) {
+        fail("%s at %s:%d needs all 32 lanes of a warp, of which %u are here, %s", past().together, file, line, count,
+             name_of(thread, block).text);
+    }
+    for (int i = 0; i < 32; i++) {
+        objects[i] = (void *)block->threads[first + i].value;
+        block->past[first + i].together = nullptr;
+        if (*(Work *)objects[i] != *(Work *)objects[0]) {
+            fail("divergent warp operation at %s:%d: lanes 0 and %d do not do the same, %s", file, line, i,
+                 name_of(thread, block).text);
+        }
+    }
+    (*(Work *)objects[0])(objects);
+}
+
+// The first lane that goes on works for all; the others have not touched anything yet.
+CUSIM_API void cusim_together(void *mine, const char *name, const char *file, int line) {
+    past().together = name;
+    cusim_warp(~0u, CUSIM_TOGETHER, (uint64_t)mine, 0, 32, file, line);
+    if (past().together) work_together(file, line);
 }

@@ -1,0 +1,44 @@
+"""Which file and line a place in preprocessed text came from, by the markers that the preprocessor leaves there."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+MARKER = re.compile(r'^# (\d+) "([^"]*)"([ \d]*)\n', re.MULTILINE)
+
+
+class Markers:
+    """The line markers of a text.
+
+    Parameters
+    ----------
+    text : str
+        What ``c++ -E`` printed.
+    own : str
+        A folder whose files are not the user's: the simulator's headers.
+    """
+
+    def __init__(self, text: str, own: str = "") -> None:
+        self.text, self.own = text, own
+        self.found = list(MARKER.finditer(text))
+        self.starts = [marker.start() for marker in self.found]
+
+    def before(self, position: int) -> re.Match[str] | None:
+        """The last marker before a position."""
+        number = bisect_right(self.starts, position)
+        return self.found[number - 1] if number else None
+
+    def line(self, position: int) -> str:
+        """``file:line`` of a position."""
+        marker = self.before(position)
+        if marker is None:
+            return f"line {self.text.count(chr(10), 0, position) + 1}"
+        return f"{marker.group(2)}:{int(marker.group(1)) + self.text.count(chr(10), marker.end(), position)}"
+
+    def is_users(self, position: int) -> bool:
+        """Whether a position lies in a file of the user's: in no header of the system's or the simulator's."""
+        marker = self.before(position)
+        if marker is None:
+            return True
+        return "3" not in marker.group(3).split() and not (self.own and marker.group(2).startswith(self.own))

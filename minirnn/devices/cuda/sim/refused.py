@@ -1,0 +1,94 @@
+"""What CUDA has and the simulator has not, or what no compiler takes any more: a sentence for each, with its line.
+
+Headers are missed by the preprocessor; words are looked for in the preprocessed text, so what stands behind
+``#ifndef __CUDASIM__`` is not refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+from minirnn.devices.cuda.driver import CompileError
+from minirnn.devices.cuda.sim.markers import Markers
+
+HEADERS = {
+    r"mma\.h": "tensor cores by nvcuda::wmma are not simulated: mma.cuh has mma.sync and ldmatrix, here and on a GPU",
+    r"cuda/(std/)?atomic": "cuda::atomic is not simulated: use atomicAdd and its family, with __threadfence",
+    r"cuda/(std/)?(barrier|semaphore|latch)": "cuda::barrier and its kin are not simulated: use __syncthreads,"
+    " cooperative groups, or the Meeting of async.cuh",
+    r"cuda/pipeline|cuda_pipeline.*": "cuda::pipeline is not simulated: async.cuh has copy_async,"
+    " copy_commit and copy_wait",
+    r"cuda/.*": "libcu++ (cuda::, cuda::std::) is not simulated: use plain C++ and CUDA's own functions",
+    r"curand.*": "cuRAND is not simulated: draw random numbers on the host, or compute them from a counter",
+    r"cub/.*": "CUB is not simulated: write the reduction, scan or sort out, as minirnn's kernels do",
+    r"thrust/.*": "Thrust is host code: launch kernels from Python",
+    r"(cublas|cusparse|cusolver|cufft|cudnn|nccl|nvshmem|cutlass|cute)[\w/.]*": "NVIDIA's libraries are not simulated:"
+    " call them from Python, or write the kernel out",
+}
+"""A header -> what to do without it."""
+
+LAUNCH = (
+    'kernels are launched from Python here: module.function("name")(..., grid=(8,), block=(256,)), not by <<<...>>>'
+)
+NESTED = "a kernel that launches kernels (dynamic parallelism) is not simulated: launch both from Python"
+HOST = "{word} is a call of host code, which is Python here: driver.alloc, driver.h2d, driver.d2h"
+WORDS: list[tuple[str, str]] = [
+    (r"<<<", LAUNCH),
+    (
+        r"\b(?:asm|__asm__|__asm)\b",
+        "inline PTX is not simulated: mma.cuh has tensor cores, async.cuh cp.async and mbarrier; keep the rest behind"
+        " #ifndef __CUDASIM__",
+    ),
+    (
+        r"\b(?:__shfl|__shfl_up|__shfl_down|__shfl_xor|__any|__all|__ballot)(?=\s*\()",
+        "CUDA has no {word} any more: write {word}_sync(0xffffffff, ...), "
+        " whose first argument is the lanes that take part",
+    ),
+    (
+        r"\b(?:tex[123]D|texCubemap|surf[123]D|surfCubemap)\w*(?=\s*[(<])|\btexture(?=\s*<)|\bcuda(?:Texture|Surface)Object_t",
+        "textures and surfaces are not simulated: read the array through a pointer",
+    ),
+    (r"\b(?:nvcuda::)?wmma::", HEADERS[r"mma\.h"]),
+    (r"\bcuda[A-Z]\w*(?=\s*\()", HOST),
+]
+"""A word of the text -> the sentence about it."""
+
+STRING = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^\#[^\n]*'
+STRING_OR_WORD = re.compile(
+    "|".join([STRING, *(rf"(?P<w{n}>{pattern})" for n, (pattern, _) in enumerate(WORDS))]), re.MULTILINE
+)
+MISSING = re.compile(r"^(.*?:\d+):\d+: fatal error: '?([^':]+)'?(?:: No such file| file not found)", re.MULTILINE)
+
+
+def missing_header(complaint: str) -> CompileError | None:
+    """The error for a header of CUDA that the simulator lacks, if that is what the preprocessor complains about."""
+    found = MISSING.search(complaint)
+    if found is None:
+        return None
+    place, header = found.groups()
+    for pattern, sentence in HEADERS.items():
+        if re.fullmatch(pattern, header.strip()):
+            return CompileError(f"{place}: {sentence}")
+    return None
+
+
+def refuse(text: str, markers: Markers, functions: list[tuple[int, int]]) -> None:
+    """Raise `CompileError` at the first word that the simulator does not take.
+
+    Parameters
+    ----------
+    text : str
+        Preprocessed CUDA C++.
+    markers : Markers
+        Where it came from: only words in the user's own files count.
+    functions : list of (int, int)
+        Where the functions of the device begin and end.
+    """
+    for found in STRING_OR_WORD.finditer(text):
+        position = found.start()
+        if found.lastgroup is None or not markers.is_users(position):
+            continue
+        sentence = WORDS[int(found.lastgroup[1:])][1]
+        if sentence in (LAUNCH, HOST) and any(start < position < end for start, end in functions):
+            sentence = NESTED
+        raise CompileError(f"{markers.line(position)}: {sentence.format(word=found.group())}")

@@ -1,0 +1,224 @@
+// Races, for check mode: two accesses of the same memory by two threads, one of them a plain write, that nothing orders.
+//
+// Threads of a block are ordered by __syncthreads, those of a warp by a warp operation, blocks of a cluster by its
+// barrier, and any blocks by fences and words that tell of them (order.cpp).
+#include "internal.h"
+
+#include <stdio.h>
+
+#include <unordered_map>
+
+using namespace sim;
+
+static const uint32_t WHO = 0x7fffffff, MARK = 0x80000000;  // of Access::who: the thread, and the mark
+
+// A plain write that met another one. Whether both write the same is known once it is done: at the next access of any
+// thread, since nothing else changes memory.
+static struct {
+    const char *p;  // null: there is none
+    uint32_t bytes;
+    char before[16];
+    Pcs pcs;
+    char text[512];
+} met;
+
+// What accesses of single bytes know, in this launch. Others know two bytes at a time.
+static std::unordered_map<const char *, Cell> single_bytes;
+
+static Text describe(const Place &place) {
+    if (place.variable) return describe_variable(place.variable);
+    if (!place.allocation) return describe_shared((uint32_t)place.offset);
+    Text t;
+    snprintf(t.text, sizeof t.text, "byte %llu of device allocation #%lld (%zu bytes)",
+             (unsigned long long)place.offset, (long long)place.allocation->number, place.allocation->bytes);
+    return t;
+}
+
+static int32_t distance_of(void *pc) { return (int32_t)((char *)pc - (char *)launch.call); }
+static void *pc_at(int32_t distance) { return distance ? (char *)launch.call + distance : nullptr; }
+
+// The name of a thread of the grid, which may have returned.
+static Text name_of(uint32_t who) {
+    const uint32_t b = (who - 1) / launch.threads, t = (who - 1) % launch.threads;
+    const Uint3 grid = launch.grid, shape = launch.block;
+    Text name;
+    snprintf(name.text, sizeof name.text, "thread (%u,%u,%u) of block (%u,%u,%u)", t % shape.x, t / shape.x % shape.y,
+             t / shape.x / shape.y, b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y);
+    return name;
+}
+
+static const char *missing_between(uint32_t who) {
+    const uint32_t other = (who - 1) / launch.threads;
+    if (other == block->number) return "no barrier between them";
+    if (other / launch.cluster == block->number / launch.cluster) return "no barrier between them of their cluster";
+    return "and blocks run in any order: use an atomic, or tell the other block by __threadfence() and a flag";
+}
+
+struct LongText {
+    char text[512];
+};
+
+static LongText describe_race(const Place &place, uint32_t who) {
+    LongText t;
+    snprintf(t.text, sizeof t.text, "%s: %s after %s, %s", describe(place).text, name_of(thread, block).text,
+             name_of(who).text, missing_between(who));
+    return t;
+}
+
+[[noreturn]] static void fail_race(const char *kind, uint32_t other, int32_t other_pc, const Place &place, void *pc) {
+    fail_at({pc, pc_at(other_pc)}, "race: %s, %s", kind, describe_race(place, other & WHO).text);
+}
+
+void sim::forget_write() { met.p = nullptr; }
+
+void sim::forget_races() {
+    single_bytes.clear();
+    forget_meetings();
+    prepare_order();
+}
+
+void sim::settle_write() {
+    if (!met.p) return;
+    const bool same = met.bytes <= sizeof met.before && !memcmp(met.p, met.before, met.bytes);
+    met.p = nullptr;
+    fail_at(met.pcs, "race: two writes%s, %s", same ? " of the same value" : "", met.text);
+}
+
+// The current thread, as race detection sees it.
+struct Me {
+    const uint32_t first, size,
+        number;                        // `who` of the block's first thread, threads of the block, number in the block
+    const uint32_t phase, warp_phase;  // when this block, this warp last met
+    const uint32_t passed;             // what came before is in order for it
+    const uint32_t cluster_first, cluster_threads;  // the same of its cluster
+    const bool shared;                              // the memory: other blocks have their own
+
+    explicit Me(bool shared)
+        : first(1 + block->number * block->size),
+          size(block->size),
+          number(thread->number),
+          phase(block->phase),
+          warp_phase(block->warp_phase[thread->number / 32]),
+          passed(past().passed),
+          cluster_first(1 + block->cluster[0]->number * block->size),
+          cluster_threads(launch.cluster * block->size),
+          shared(shared) {}
+
+    uint32_t who() const { return first + number; }
+    uint32_t warp_of(uint32_t who) const { return ((who & WHO) - first) / 32; }
+
+    // Whether the access that `who` made at the time `when` may run at the same time as what this thread does now.
+    bool meets(uint32_t who, uint32_t when) const {
+        const uint32_t other = (who & WHO) - first;
+        if (other >= size) return who && when >= launch.met && meets_block(who & WHO, when, who & MARK);
+        if (other == number || when < phase) return false;
+        if (other / 32 == number / 32 && when < warp_phase) return false;
+        if (when < passed || is_before_cluster_barrier(block, other, when)) return false;
+        return when > past().heard_until || (who & WHO) != past().heard_of;
+    }
+
+    bool meets_block(uint32_t who, uint32_t when, bool atomic) const {
+        const uint32_t place = who - cluster_first;
+        if (place >= cluster_threads) return !shared && !is_behind(who, when, atomic);
+        return when >= passed && !is_before_cluster_barrier(block->cluster[place / size], place % size, when) &&
+               !is_behind(who, when, atomic);
+    }
+};
+
+// Two readers are remembered, so that a thread that reads and then writes still meets the other one. mark: an atomic
+static inline void remember_read(Cell *c, const Me &me, int32_t pc, uint32_t mark = 0) {
+    if (!me.meets(c->read.who, c->read.when)) {
+        if (!me.meets(c->second_who & WHO, c->second_when)) c->second_who = 0;
+        else if (pc != c->read.pc) c->second_who &= WHO;
+        c->read = {me.who() | mark, now, pc};
+    } else if (me.warp_of(me.who()) != me.warp_of(c->read.who) || !me.meets(c->second_who & WHO, c->second_when) ||
+               me.warp_of(c->second_who) == me.warp_of(c->read.who)) {
+        // One of another warp stays: then whoever writes meets one of the two.
+        c->second_who = me.who() | (pc == c->read.pc ? MARK : 0);
+        c->second_when = now;
+    }
+}
+
+static inline void check_read(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
+    const Access &w = c->written;
+    if (me.meets(w.who, w.when)) {
+        if (!(w.who & MARK)) fail_race("read after write", w.who, w.pc, place, pc);
+        if (me.shared) fail_race("read after atomic", w.who, w.pc, place, pc);
+    }
+    remember_read(c, me, here);
+}
+
+static void met_write(const Access &w, const Place &place, const char *p, uint32_t bytes, void *pc) {
+    met.p = p;
+    met.bytes = bytes;
+    if (bytes <= sizeof met.before) memcpy(met.before, p, bytes);
+    met.pcs = {pc, pc_at(w.pc)};
+    memcpy(met.text, describe_race(place, w.who & WHO).text, sizeof met.text);
+}
+
+static inline void check_write(Cell *c, const Me &me, int32_t here, const Place &place, const char *p, uint32_t bytes,
+                               void *pc) {
+    const Access &w = c->written, &r = c->read;
+    if (me.meets(r.who, r.when))
+        fail_race(r.who & MARK ? "write after atomic" : "write after read", r.who, r.pc, place, pc);
+    if (me.meets(c->second_who & WHO, c->second_when)) {
+        fail_race("write after read", c->second_who, c->second_who & MARK ? r.pc : 0, place, pc);
+    }
+    if (me.meets(w.who, w.when)) {
+        if (w.who & MARK) fail_race("write after atomic", w.who, w.pc, place, pc);
+        if (!met.p) met_write(w, place, p, bytes, pc);
+    }
+    c->written = {me.who(), now, here};
+}
+
+// Atomic and volatile accesses of global memory race only with plain writes: who waits for another block, or asks
+// whether an atomic is worth while, reads what it changes.
+static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
+    const Access &w = c->written, &r = c->read;
+    const bool plain = w.who && !(w.who & MARK);
+    if (plain && me.meets(w.who, w.when)) fail_race("atomic after write", w.who, w.pc, place, pc);
+    if (me.shared && !(r.who & MARK) && me.meets(r.who, r.when)) fail_race("atomic after read", r.who, r.pc, place, pc);
+    // A plain write that others must not meet, either, is not forgotten.
+    const bool own = w.who == me.who() && w.when >= me.phase;
+    if (plain && (own || (!me.shared && w.when >= launch.met))) remember_read(c, me, here, MARK);
+    else c->written = {me.who() | MARK, now, here};
+}
+
+// Nobody was here in this launch, or since the grid has met.
+static inline bool is_new(const Cell &c) {
+    return c.written.when < launch.met && c.read.when < launch.met && c.second_when < launch.met;
+}
+
+void sim::check_cells(Cell *c, const char *p, uint32_t bytes, int kind, const Place &place, void *pc) {
+    const int32_t here = distance_of(pc);
+    const Cell *end = c + bytes / 2;
+    if (place.allocation && !(kind & ATOMIC)) {  // most accesses are the first ones of this launch
+        const uint32_t who = 1 + block->number * block->size + thread->number;
+        for (; c < end && is_new(*c); c++) {
+            if (kind & READ) c->read = {who, now, here};
+            if (kind & WRITE) c->written = {who, now, here};
+        }
+        if (c == end && bytes > 1) return;
+    }
+    const Me me(!place.allocation && !place.variable);
+    if (bytes == 1) {
+        Busy while_it_grows;
+        c = &single_bytes[p];
+        end = c + 1;
+    }
+    if (kind & ATOMIC && kind & READ) {
+        const Access &w = c->written;
+        if (w.who && !(w.who & MARK) && w.when >= launch.met && w.who - me.first >= me.size) hear_from(w.who, w.when);
+        hear(p);
+    }
+    for (; c < end; c++) {
+        if (kind & READ && !c->written.who && me.shared && bytes > 1) {
+            fail_at({pc}, "read of shared memory that was never written, %s, %s", describe(place).text,
+                    name_of(thread, block).text);
+        }
+        if (kind == READ) check_read(c, me, here, place, pc);
+        else if (kind == WRITE) check_write(c, me, here, place, p, bytes, pc);
+        else if (kind & WRITE) check_atomic_write(c, me, here, place, pc);
+    }
+    if (kind & ATOMIC && kind & WRITE) tell(p);
+}

@@ -1,0 +1,40 @@
+"""Files and lines by the preprocessor's markers."""
+
+from __future__ import annotations
+
+import pytest
+
+from minirnn.devices.cuda.sim.markers import Markers
+
+TEXT = """# 1 "a.cu"
+one
+# 1 "/usr/include/math.h" 1 3 4
+two
+# 7 "/sim/include/cusim.h" 2
+
+three
+# 40 "a.cu" 2
+four
+five
+"""
+
+
+@pytest.mark.parametrize(
+    "word, line, users",
+    [
+        ("one", "a.cu:1", True),
+        ("two", "/usr/include/math.h:1", False),
+        ("three", "/sim/include/cusim.h:8", False),
+        ("four", "a.cu:40", True),
+        ("five", "a.cu:41", True),
+    ],
+)
+def test_a_place_and_whose_it_is(word: str, line: str, users: bool) -> None:
+    markers = Markers(TEXT, "/sim/include")
+    assert markers.line(TEXT.index(word)) == line
+    assert markers.is_users(TEXT.index(word)) == users
+
+
+def test_without_markers_lines_are_counted() -> None:
+    assert Markers("a\nb\nc").line(4) == "line 3"
+    assert Markers("a\nb").is_users(2)

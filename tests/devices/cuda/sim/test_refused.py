@@ -1,0 +1,81 @@
+"""What the simulator does not take: one sentence each, with the line; and what is none of that passes."""
+
+from __future__ import annotations
+
+import pytest
+
+from minirnn.devices.cuda.driver import CompileError
+from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.devices.cuda.sim.options import SimOptions
+
+OUTSIDE = "int x;\n{}\n"
+INSIDE = 'extern "C" __global__ void k(float *x) {{\n{}\n}}\n'
+
+
+def complaint(source: str) -> list[str]:
+    with pytest.raises(CompileError) as error:
+        SimDriver(SimOptions()).module(source, "wrong.cu")
+    return str(error.value).splitlines()
+
+
+@pytest.mark.parametrize(
+    "form, line, sentence",
+    [
+        (INSIDE, "x[0] = __shfl_down(x[1], 1);", "CUDA has no __shfl_down any more: write __shfl_down_sync(0xffffffff"),
+        (INSIDE, "x[0] = __shfl(x[1], 1);", "CUDA has no __shfl any more: write __shfl_sync("),
+        (INSIDE, "x[0] = __shfl_xor (x[1], 1);", "CUDA has no __shfl_xor any more: write __shfl_xor_sync("),
+        (INSIDE, "x[0] = __shfl_up(x[1], 1);", "CUDA has no __shfl_up any more: write __shfl_up_sync("),
+        (INSIDE, "x[0] = __any(x[1] > 0);", "CUDA has no __any any more: write __any_sync("),
+        (INSIDE, "x[0] = __all(x[1] > 0);", "CUDA has no __all any more: write __all_sync("),
+        (INSIDE, "x[0] = __ballot(x[1] > 0);", "CUDA has no __ballot any more: write __ballot_sync("),
+        (INSIDE, 'asm volatile("bar.sync 0;");', "inline PTX is not simulated: mma.cuh has tensor cores"),
+        (INSIDE, "x[0] = tex2D<float>(t, 1, 2);", "textures and surfaces are not simulated: read the array through"),
+        (OUTSIDE, "texture<float, 2> t;", "textures and surfaces are not simulated"),
+        (OUTSIDE, "void f(cudaTextureObject_t t);", "textures and surfaces are not simulated"),
+        (OUTSIDE, "void f() { k<<<1, 1>>>(x); }", "kernels are launched from Python here"),
+        (INSIDE, "k<<<1, 1>>>(x);", "a kernel that launches kernels (dynamic parallelism) is not simulated"),
+        (INSIDE, "cudaDeviceSynchronize();", "a kernel that launches kernels (dynamic parallelism) is not simulated"),
+        (OUTSIDE, "int main() { cudaMalloc(&x, 4); }", "cudaMalloc is a call of host code, which is Python here"),
+        (INSIDE, "nvcuda::wmma::fill_fragment(x, 0);", "tensor cores by nvcuda::wmma are not simulated"),
+        (OUTSIDE, "#include <mma.h>", "tensor cores by nvcuda::wmma are not simulated: mma.cuh has mma.sync"),
+        (OUTSIDE, "#include <cuda/atomic>", "cuda::atomic is not simulated: use atomicAdd"),
+        (OUTSIDE, "#include <cuda/std/atomic>", "cuda::atomic is not simulated: use atomicAdd"),
+        (OUTSIDE, "#include <cuda/barrier>", "cuda::barrier and its kin are not simulated: use __syncthreads"),
+        (OUTSIDE, "#include <cuda/pipeline>", "cuda::pipeline is not simulated: async.cuh has copy_async"),
+        (OUTSIDE, "#include <cuda_pipeline.h>", "cuda::pipeline is not simulated: async.cuh has copy_async"),
+        (OUTSIDE, "#include <cuda/std/complex>", "libcu++ (cuda::, cuda::std::) is not simulated"),
+        (OUTSIDE, "#include <curand_kernel.h>", "cuRAND is not simulated: draw random numbers on the host"),
+        (OUTSIDE, "#include <cub/cub.cuh>", "CUB is not simulated"),
+        (OUTSIDE, "#include <thrust/device_vector.h>", "Thrust is host code: launch kernels from Python"),
+        (OUTSIDE, "#include <cublas_v2.h>", "NVIDIA's libraries are not simulated"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "{" not in value else "",
+)
+def test_it_is_named_in_one_sentence_with_its_line(form: str, line: str, sentence: str) -> None:
+    first, second, third, *rest = complaint(form.format(line))
+    assert first == "wrong.cu does not compile:"
+    assert second.startswith(f"wrong.cu:2: {sentence}")
+    assert third == f"    {line}"
+    assert not rest
+
+
+def test_words_in_strings_comments_and_other_names_pass() -> None:
+    SimDriver(SimOptions()).module(
+        """
+        // asm, tex2D<float>(x), k<<<1, 1>>>(x)
+        #ifndef __CUDASIM__
+        __device__ void ptx() { asm volatile("bar.sync 0;"); }
+        #endif
+        __device__ int my__shfl(int a) { return a; }
+        struct Texture { int texture, asm_; };
+        extern "C" __global__ void k(int *x) {
+            if (x[0] == 12345) printf("asm <<< tex2D( __shfl( %d", my__shfl(1));
+            x[0] = (x[1] << 2) << 1;
+        }
+        """,
+        "passes.cu",
+    )
+
+
+def test_a_header_of_ones_own_that_is_missing_keeps_the_compilers_words() -> None:
+    assert "missing.cuh" in "".join(complaint('#include "missing.cuh"\n'))
