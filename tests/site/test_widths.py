@@ -1,0 +1,69 @@
+"""No line of any page is cut off: on a phone, on a tablet, on a laptop. Tests `docs/_static/minirnn.css`, `wide.js`.
+
+The pages are looked at a folder at a time, each loaded once and shown at three widths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BUILT = Path(__file__).parents[2] / "docs" / "_build" / "html"
+FOLDERS = sorted({path.parent.relative_to(BUILT).as_posix() for path in BUILT.rglob("*.html")})
+WIDTHS = (390, 768, 1280)
+
+CUT_OFF = """() => {
+  const hidden = "mjx-assistive-mml, .sr-only, .visually-hidden, dialog, .headerlink, .copybtn, [hidden], pre *";
+  const said = (e) => `${e.tagName.toLowerCase()}.${e.className}: ${e.textContent.trim().slice(0, 60)}`;
+  const found = [];
+  for (const e of document.querySelectorAll("main *")) {
+    if (e.closest(hidden) || !e.checkVisibility()) continue;
+    const box = e.getBoundingClientRect(), style = getComputedStyle(e);
+    if (!box.width || style.position === "fixed") continue;
+    if (box.right > innerWidth + 1 || box.left < -1) found.push(`beyond the window: ${said(e)}`);
+    if (e.tagName === "PRE" && e.scrollWidth > e.clientWidth + 1) found.push(`wider than its box: ${said(e)}`);
+    const cuts = style.overflowX !== "visible" && style.display !== "inline";
+    if (cuts && e.scrollWidth > e.clientWidth + 1) found.push(`more than its box: ${said(e)}`);
+  }
+  if (document.documentElement.scrollWidth > innerWidth) found.push("the page is wider than the window");
+  return found;
+}"""
+
+SETTLED = """async () => {
+  await Promise.all(document.getAnimations().map((one) => one.finished.catch(() => null)));
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+}"""
+
+BROKEN = """() => {
+  const found = [];
+  for (const pre of document.querySelectorAll("main pre")) {
+    if (pre.closest(".op-columns") || !pre.checkVisibility()) continue;
+    pre.style.whiteSpace = "pre";
+    const longest = [...pre.textContent.split("\\n")].sort((a, b) => b.length - a.length)[0];
+    if (pre.scrollWidth > pre.clientWidth + 1) found.push(`${longest.length} letters: ${longest.slice(0, 70)}`);
+    pre.style.whiteSpace = "";
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_line_is_cut_off(opened: Callable[[int], Any], site: str, folder: str) -> None:
+    page = opened(WIDTHS[0])
+    trouble: dict[str, list[str]] = {}
+    for path in sorted((BUILT / folder).glob("*.html")):
+        name = path.relative_to(BUILT).as_posix()
+        page.goto(f"{site}{name}", wait_until="load")
+        page.evaluate("() => window.MathJax?.startup?.promise")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.evaluate(SETTLED)
+            found = page.evaluate(CUT_OFF)
+            if width == 1280:
+                found += [f"code does not fit: {line}" for line in page.evaluate(BROKEN)]
+            if found:
+                trouble[f"{name} at {width}"] = found[:4]
+    assert trouble == {}
