@@ -1,0 +1,66 @@
+"""Every fused op has its parts, and every place of a part is in the sources and sets what the formulas set.
+
+Tests `minirnn/explain/parts.py` and `minirnn/explain/places.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minirnn.explain import places, statements
+from minirnn.explain.ops import explained
+from minirnn.explain.parts import PARTS, parts_of
+
+ADDED_BY_THE_NODE = {
+    "lstm_block_cell_grad": {"x_grad", "h_prev_grad", "w_grad", "b_grad"},
+    "gru_block_cell_grad": {"d_w_ru", "d_w_c", "d_b_ru", "d_b_c"},
+}
+NOT_IN_CUDA = {"lstm_grad": {"da2"}, "block_lstm_grad": {"hp"}}  # one array; the product over all steps needs no hp
+
+
+def wanted(key: str) -> set[str]:
+    return {name for s in statements.of_formula(PARTS[key].formulas().text) for name in s.names}
+
+
+@pytest.mark.parametrize("key", PARTS)
+def test_each_column_sets_every_name_of_the_formulas(key: str) -> None:
+    names, part = wanted(key), PARTS[key]
+    assert names
+    for column, found in part.columns().items():
+        missing = names - {name for place in found for name in place.names()}
+        if column == "Node":
+            assert not missing & ADDED_BY_THE_NODE[key]
+        else:
+            allowed = ADDED_BY_THE_NODE.get(key, set()) | (NOT_IN_CUDA.get(key, set()) if column == "CUDA" else set())
+            assert missing == allowed, column
+
+
+def test_every_op_but_those_of_the_buffer_has_parts() -> None:
+    for op in explained():
+        assert bool(parts_of(op)) == ("params" not in op), op
+    assert {key for op in explained() for key in parts_of(op)} == set(PARTS)
+
+
+def test_the_native_device_has_a_column_as_soon_as_it_has_the_function(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "lstm.cpp"
+    source.write_text(
+        "static void unrelated(float *x) { x[0] = 1; }\n"
+        "// One step back\n"
+        "void lstm_back(int H, float *dicfo) {\n"
+        "    for (int k = 0; k < H; k++) {\n"
+        "        const float dzo = h_grad * co; float dcs = a; const float dzc = 1, dzi = 2, dzf = 3;\n"
+        "        dicfo[k] = dzi; cs_prev_grad[k] = dcs * f; wci_grad[k] += dzi;\n"
+        "    }\n"
+        "}\n"
+    )
+    assert "C++" not in PARTS["gru_block_cell"].columns() or places.NATIVE.exists()
+    both = (str(source), "unrelated"), (str(source), "lstm_back")
+    monkeypatch.setattr(places, "native_functions", lambda: both)
+    columns = PARTS["lstm_block_cell_grad"].columns()
+    [place] = columns["C++"]
+    assert place.name == "lstm_back" and place.cut().line == 2
+    assert "C++" not in PARTS["gru"].columns()
