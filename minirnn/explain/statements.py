@@ -116,7 +116,7 @@ def of_cuda(text: str) -> list[Statement]:
         if sides is None or left is None or sides[1].count("(") > sides[1].count(")"):
             continue
         start += len(piece) - len(piece.lstrip())
-        condition = re.match(r"if \([^;]*?\)\s+(?=\w+(\[[^\]]*\])? [+]?=)", code[start:end])
+        condition = re.match(r"(if \([^;]*?\)|[\w+]*\+\+\w*\))\s+(?=\w+(\[[^\]]*\])? [+]?=)", code[start:end])
         start += condition.end() if condition else 0
         found.append(Statement(start, end, (left[1].removesuffix("_") + re.sub(r"\s+", "", left[2]),)))
     return found
