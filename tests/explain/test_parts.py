@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from minirnn.explain import places, statements
-from minirnn.explain.ops import explained
+from minirnn.explain.names import explained
 from minirnn.explain.parts import PARTS, parts_of
 
 ADDED_BY_THE_NODE = {
