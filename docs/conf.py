@@ -82,6 +82,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "api/backreferences",
     "doc_module": ("minirnn",),
     "inspect_global_variables": False,
+    "first_notebook_cell": (HERE / "install_cell.py").read_text(encoding="utf-8").rstrip(),
     "write_computation_times": False,  # its page fetches scripts from elsewhere
     "reset_modules": (),
     "plot_gallery": "True",
