@@ -2,6 +2,7 @@
 try:
     import minirnn
 except ImportError:
+    import importlib
     import pathlib
     import subprocess
     import sys
@@ -10,6 +11,7 @@ except ImportError:
     clone = next((f for f in (here, *here.parents) if (f / "minirnn" / "__init__.py").exists()), None)
     what = ["minirnn"] if clone is None else ["-e", str(clone)]
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", *what], check=True)
+    importlib.invalidate_caches()
     if clone is not None:  # a Python that runs already does not see an editable installation
         sys.path.insert(0, str(clone))
     import minirnn

@@ -18,8 +18,8 @@ BUILT = ROOT / "docs" / "tutorials"
 CELL = ROOT / "docs" / "install_cell.py"
 NOTEBOOKS = sorted(BUILT.glob("[0-9]*.ipynb"))
 
-# What pip installs is not the point: it is told to take the wheel at hand, or the clone, and no dependencies. (pip reads
-# the variable about isolation as the value of its opposite.)
+# What pip installs is not the point: it takes the wheel at hand and no dependencies. (It reads the variable about
+# isolation the other way round.)
 ALONE = {"PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
@@ -63,13 +63,13 @@ def test_the_first_cell_installs_the_clone_that_it_lies_in(tmp_path: Path) -> No
     (clone / "minirnn").mkdir(parents=True)
     (clone / "docs" / "tutorials").mkdir(parents=True)
     (clone / "minirnn" / "__init__.py").write_text('__version__ = "0"\n')
-    pytest.importorskip("hatchling", reason="pip install hatchling")
-    (clone / "pyproject.toml").write_text(
-        '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
-        '[project]\nname = "minirnn"\nversion = "0"\n'
-    )
-    out = run_cell(clone / "docs" / "tutorials", tmp_path / "installed", PIP_DRY_RUN="1")  # pip does all but write
-    assert out.splitlines()[-1] == str(clone / "minirnn" / "__init__.py")
+    recorder = tmp_path / "recorder" / "pip"
+    recorder.mkdir(parents=True)
+    (recorder / "__main__.py").write_text("import sys; print(sys.argv[1:], flush=True)")
+    out = run_cell(clone / "docs" / "tutorials", recorder.parent)
+    asked, version, file = out.splitlines()
+    assert asked == str(["install", "-q", "-e", str(clone)])
+    assert (version, file) == ("minirnn 0", str(clone / "minirnn" / "__init__.py"))
 
 
 def test_where_minirnn_is_nothing_is_installed() -> None:
