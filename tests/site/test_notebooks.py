@@ -65,6 +65,7 @@ def test_the_first_cell_installs_the_clone_that_it_lies_in(tmp_path: Path) -> No
     (clone / "minirnn" / "__init__.py").write_text('__version__ = "0"\n')
     recorder = tmp_path / "recorder" / "pip"
     recorder.mkdir(parents=True)
+    (recorder / "__init__.py").touch()
     (recorder / "__main__.py").write_text("import sys; print(sys.argv[1:], flush=True)")
     out = run_cell(clone / "docs" / "tutorials", recorder.parent)
     asked, version, file = out.splitlines()
