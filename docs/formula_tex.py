@@ -53,7 +53,7 @@ def pieces(formula: str) -> list[str]:
 
 def _tex(kind: str, text: str, following: str, before: str) -> str:
     if kind == "words":
-        return rf"\text{{{text}}}".replace("_", r"\_") + r"\;"
+        return rf"\;\text{{{text}}}".replace("_", r"\_") + r"\;"
     if kind == "name":
         return name(text, called=following == "(")
     if kind == "transpose":

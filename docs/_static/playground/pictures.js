@@ -112,9 +112,11 @@
     const path = losses.map((v, k) => `${k ? "L" : "M"}${x_of(offsets[k])} ${y_of(Number.isFinite(v) ? v : high)}`);
     body += `<path class="pg-line pg-line-0" d="${path.join("")}" />`;
     // the tangent, as long as it stays in the picture
-    const reach = Math.min(0.5, (0.4 * (high - low)) / Math.max(Math.abs(dw), 1e-300));
-    body += `<path class="pg-line pg-line-1" d="M${x_of(-reach)} ${y_of(loss - reach * dw)}` +
-      `L${x_of(reach)} ${y_of(loss + reach * dw)}" />`;
+    const slope = Math.max(Math.abs(dw), 1e-300);
+    const [up, down] = [(high - loss) / slope, (loss - low) / slope].map((room) => Math.min(0.5, room));
+    const [before, after] = dw > 0 ? [-down, up] : [-up, down];
+    body += `<path class="pg-line pg-line-1" d="M${x_of(before)} ${y_of(loss + before * dw)}` +
+      `L${x_of(after)} ${y_of(loss + after * dw)}" />`;
     body += `<circle class="pg-point" cx="${x_of(0)}" cy="${y_of(loss)}" r="4" />`;
     const said = `The loss as a function of one weight. Here the weight is ${w.toFixed(3)}, the loss ` +
       `${loss.toPrecision(3)}, the slope ${dw.toExponential(1)}`;
