@@ -43,6 +43,7 @@ templates_path = ["_templates"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
+mathjax3_config = {"chtml": {"scale": 0.9}}  # as large as the text around it
 suppress_warnings = ["config.cache"]
 
 # ---- API

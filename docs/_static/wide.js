@@ -6,7 +6,10 @@ const tables = [...document.querySelectorAll(".bd-article table")];
 for (const table of tables.filter((one) => one.tHead && one.tBodies.length)) {
   const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
   for (const row of table.tBodies[0].rows) {
-    [...row.cells].forEach((cell, k) => { if (k && names[k]) cell.dataset.column = names[k]; });
+    [...row.cells].forEach((cell, k) => {
+      if (k && names[k]) cell.dataset.column = names[k];
+      cell.classList.toggle("blank", cell.textContent.trim() === "");
+    });
   }
 }
 
