@@ -12,12 +12,16 @@ NAMES = {
     "04_vanish_and_explode": "Vanishing, exploding",
     "05_the_lstms_highway": "The LSTM",
     "06_two_grus": "Two GRUs",
-    "07_one_node_or_forty": "Fused ops",
+    "07_one_node_or_many": "Fused ops",
     "08_real_batches": "Batches and lengths",
     "09_the_opaque_buffer": "The parameter buffer",
     "10_a_kernel_without_a_gpu": "A CUDA kernel",
     "11_one_launch_for_all_steps": "Persistent kernels",
     "12_gradients_of_gradients": "Second derivatives",
+    "13_from_beginning_to_end": "A whole model",
+    "14_attention": "Attention",
+    "15_what_dropout_may_touch": "Dropout, zoneout",
+    "16_whose_gates": "Orders of gates",
 }
 
 
