@@ -161,3 +161,23 @@ def test_a_column_can_be_put_away(opened: Callable[[int], Any], site: str) -> No
     assert not place.locator('.op-column[data-column="NumPy"]').is_visible()
     place.get_by_role("button", name="NumPy", exact=True).click()
     assert place.locator('.op-column[data-column="NumPy"]').is_visible()
+
+
+LINES = """() => [...document.querySelectorAll("table")]
+  .filter((table) => ["argument", "array", "gradient"].includes(table.tHead?.rows[0].cells[0].textContent.trim()))
+  .flatMap((table) => [...table.tBodies[0].rows])
+  .flatMap((row) => [row.cells[0], row.cells[1]])
+  .filter((cell) => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    const tops = [...range.getClientRects()].map((box) => (box.top + box.bottom) / 2);
+    return Math.max(...tops) - Math.min(...tops) > 8;
+  })
+  .map((cell) => cell.textContent.trim())"""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_arguments_and_shapes_fit_a_line_each(opened: Callable[[int], Any], site: str, name: str) -> None:
+    page = opened(1280)
+    page.goto(f"{site}ops/{name}.html")
+    assert page.evaluate(LINES) == []

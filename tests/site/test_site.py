@@ -5,6 +5,8 @@ Tests `docs/`.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -47,3 +49,40 @@ def test_searching_for_a_tensorflow_name_finds_its_page(page: Any, site: str) ->
 def test_pages_fit_the_window(page: Any, site: str, path: str) -> None:
     page.goto(f"{site}{path}")
     assert broken_images(page) == [] and overflow(page) <= 0
+
+
+def test_the_sidebar_names_things(opened: Callable[[int], Any], site: str) -> None:
+    page = opened(1280)
+    for path in ("tutorials/index.html", "performance.html"):
+        page.goto(f"{site}{path}")
+        names = [link.inner_text() for link in page.locator(".bd-sidebar-primary nav a").all()]
+        assert names and all(name and len(name) <= 24 and not name.endswith(("?", ".")) for name in names), names
+
+
+def test_nothing_is_lost_in_the_dark(browser: Any, site: str) -> None:
+    """Pictures keep a light ground, and what lights up is told from the ground."""
+    page = browser.new_page(color_scheme="dark")
+    page.goto(f"{site}performance.html")
+    grounds = page.evaluate(
+        "[...document.querySelectorAll('article img')].map((i) => getComputedStyle(i).backgroundColor)"
+    )
+    assert grounds and set(grounds) == {"rgb(255, 255, 255)"}
+    page.goto(f"{site}ops/gru_block_cell.html")
+    page.locator(".op-statement").first.hover()
+    lit, text = page.evaluate(
+        "[document.querySelector('.op-lit')].map(getComputedStyle).flatMap((s) => [s.backgroundColor, s.color])"
+    )
+    assert contrast(lit, text) > 4.5 and contrast(lit, "rgb(20, 24, 30)") > 1.5
+    page.close()
+
+
+def contrast(one: str, other: str) -> float:
+    """The ratio of luminances of two colors, as the accessibility guidelines count it."""
+
+    def luminance(color: str) -> float:
+        parts = [int(n) / 255 for n in re.findall(r"\d+", color)[:3]]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
