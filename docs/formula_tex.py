@@ -19,12 +19,22 @@ TOKEN = re.compile(
     r"|(?P<space>\s+)"
 )
 SIGNS = {"*": r"\odot", "@": r"\,", "|": r"\;|\;", "+=": r"\mathrel{+}="}
-FUNCTIONS = {"sigmoid": r"\sigma", "s": r"\sigma", "tanh": r"\tanh", "max": r"\max", "min": r"\min"}
+FUNCTIONS = {
+    "sigmoid": r"\sigma",
+    "s": r"\sigma",
+    "tanh": r"\tanh",
+    "max": r"\max",
+    "min": r"\min",
+    "exp": r"\exp",
+    "log": r"\log",
+}
 SPECIAL = {
     "d_r_bar_u_bar": r"d_{\bar r\bar u}",
     "d_x_h_prevr": r"d_{[x\,|\,r h_{\mathrm{prev}}]}",
     "d_x_h_prev": r"d_{[x\,|\,h_{\mathrm{prev}}]}",
     "d_h_prev": r"d_{h_{\mathrm{prev}}}",
+    "softmax": r"\mathrm{softmax}",
+    "onehot": r"\mathrm{onehot}",
     "exchange_f_and_ci": r"\mathrm{exchange}_{f,ci}",
 }
 WORDS = {"prev", "grad", "new"}  # upright indices

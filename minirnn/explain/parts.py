@@ -6,6 +6,7 @@ from minirnn.explain.places import Part, Place
 from minirnn.explain.statements import Aliases
 
 LSTM, SEQUENCE, GRU = "ops/lstm_block/cell.py", "ops/lstm_block/sequence.py", "ops/gru_block.py"
+LOSSES = "ops/losses.py"
 CUDNN, ZONEOUT = "ops/cudnn_rnn/__init__.py", "ops/cudnn_rnn/zoneout.py"
 CPU, KERNELS, LAUNCH = "devices/cpu", "devices/cuda/kernels", "devices/cuda/launch"
 
@@ -154,6 +155,32 @@ PARTS: dict[str, Part] = {
             "Node": (Place(GRU, "GRUBlockCell.backward"),),
         },
     ),
+    "cross_entropy": Part(
+        "forward",
+        (LOSSES, 0, ""),
+        {
+            "NumPy": (
+                Place(f"{CPU}/losses.py", "cross_entropy", {"a": "m"}),
+                Place(f"{CPU}/losses.py", "_shifted", {"return": "m"}),
+            ),
+            "CUDA": (
+                Place(f"{KERNELS}/losses.cu", "cross_entropy"),
+                Place(f"{KERNELS}/row_sums.cuh", "row_sums"),
+                Place(f"{LAUNCH}/losses.py", "cross_entropy"),
+            ),
+        },
+    ),
+    "cross_entropy_grad": Part(
+        "backward",
+        (LOSSES, 1, ""),
+        {
+            "NumPy": (Place(f"{CPU}/losses.py", "cross_entropy_grad"),),
+            "CUDA": (
+                Place(f"{KERNELS}/losses.cu", "cross_entropy_grad"),
+                Place(f"{LAUNCH}/losses.py", "cross_entropy_grad"),
+            ),
+        },
+    ),
     **_mode(
         "lstm",
         "lstm",
@@ -207,7 +234,7 @@ def parts_of(op: str) -> dict[str, Part]:
     """The parts of an op and of its gradient, which is explained with it; none for the ops of the parameter buffer."""
     if "params" in op:
         return {}
-    stems = ("lstm_block_cell", "block_lstm", "gru_block_cell")
+    stems = ("lstm_block_cell", "block_lstm", "gru_block_cell", "cross_entropy")
     stem = next((stem for stem in stems if op.startswith(stem)), "")
     chosen = {key: part for key, part in PARTS.items() if stem and key.startswith(stem)}
     if stem == "block_lstm":  # a sequence is made of steps

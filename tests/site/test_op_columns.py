@@ -16,6 +16,7 @@ PAGES = {
     "lstm_block_cell": ["lstm_block_cell", "lstm_block_cell_grad"],
     "block_lstm": ["block_lstm", "block_lstm_grad", "block_lstm_v2"],
     "gru_block_cell": ["gru_block_cell", "gru_block_cell_grad"],
+    "cross_entropy": ["cross_entropy", "cross_entropy_grad"],
     "cudnn_rnn": [
         *(f"{mode}{way}" for mode in ("lstm", "gru", "rnn_tanh", "rnn_relu") for way in ("", "_grad")),
         *("weights_grad", "zoneout", "zoneout_grad"),
@@ -30,6 +31,8 @@ MATCHES = {
     "block_lstm_grad": (7, 7, 7),
     "gru_block_cell": (5, 5, 5),
     "gru_block_cell_grad": (12, 8, 8),  # the node adds the gradients of weights and biases
+    "cross_entropy": (2, 2, 2),
+    "cross_entropy_grad": (1, 1, 1),
     "lstm": (8, 8, 8),
     "lstm_grad": (8, 8, 7),  # da2 = da: one array
     "gru": (5, 5, 5),
