@@ -9,10 +9,13 @@ LSTM, SEQUENCE, GRU = "ops/lstm_block/cell.py", "ops/lstm_block/sequence.py", "o
 LOSSES = "ops/losses.py"
 CUDNN, ZONEOUT = "ops/cudnn_rnn/__init__.py", "ops/cudnn_rnn/zoneout.py"
 CPU, KERNELS, LAUNCH = "devices/cpu", "devices/cuda/kernels", "devices/cuda/launch"
+NATIVE = "devices/native/kernels"
 
 
 def _mode(mode: str, stem: str, cell: str, forward: Aliases, backward: Aliases) -> dict[str, Part]:
     """Forward and backward of one mode of CudnnRNN."""
+    native = f"{NATIVE}/{cell.lower()}.h"
+    forward_native = {"a": "a_g", "return": "h m"} if mode == "lstm" else {"return": "h"}
     around = {"a": "", "c": "", "h": "", "return": ""}
     launch = {"A": "a_g" if mode == "lstm" else "r z" if mode == "gru" else "h", "A2": "q r z", "m": ""}
     numpy, cuda = f"{CPU}/cudnn_rnn/reference.py", f"{KERNELS}/cudnn_rnn/cell.cuh"
@@ -31,6 +34,7 @@ def _mode(mode: str, stem: str, cell: str, forward: Aliases, backward: Aliases) 
                         {**launch, "projected": "h" if mode == "lstm" else ""},
                     ),
                 ),
+                "C++": (Place(native, f"{cell}.step", forward_native),),
             },
         ),
         f"{mode}_grad": Part(
@@ -43,10 +47,18 @@ def _mode(mode: str, stem: str, cell: str, forward: Aliases, backward: Aliases) 
                     Place(f"{KERNELS}/cudnn_rnn/steps.cu", "step_grad", {"dh": "", "dc": "", "return": ""}),
                     Place(f"{LAUNCH}/cudnn_rnn/steps.py", "backward", {"da": "", "da2": "", "return": ""}),
                 ),
+                "C++": (Place(native, f"{cell}.step_grad", {"dc_prev": "dc'", "da": "da da2", "return": ""}),),
             },
         ),
     }
 
+
+# CudnnRNN's names, which the native device's LSTM has, in the words of the block ops
+BLOCK_NAMES = {"a[0]": "zi", "a[1]": "zf", "a[3]": "zo", "n": "ci", "c": "cs", "return": "h"}
+BLOCK_GRADS = {
+    **{"da_i": "dzi", "da_n": "dzc", "da_f": "dzf", "da_o": "dzo", "da": "dicfo"},
+    **{"dc": "dcs", "dc_prev": "cs_prev_grad"},
+}
 
 PARTS: dict[str, Part] = {
     "lstm_block_cell": Part(
@@ -58,6 +70,7 @@ PARTS: dict[str, Part] = {
                 Place(f"{KERNELS}/lstm_block/cell.cu", "lstm_block_cell", {"z": ""}),
                 Place(f"{LAUNCH}/lstm_block/cell.py", "lstm_block_cell", {"z": "zi zc zf zo"}),
             ),
+            "C++": (Place(f"{NATIVE}/lstm.h", "Lstm.step", BLOCK_NAMES),),
         },
     ),
     "lstm_block_cell_grad": Part(
@@ -74,6 +87,7 @@ PARTS: dict[str, Part] = {
                 ),
                 Place(f"{LAUNCH}/lstm_block/cell.py", "lstm_block_cell_grad", {"cs_prev_grad": "", "dicfo": ""}),
             ),
+            "C++": (Place(f"{NATIVE}/lstm.h", "Lstm.step_grad", BLOCK_GRADS),),
             "Node": (Place(LSTM, "LSTMBlockCell.backward"),),
         },
     ),
@@ -128,6 +142,7 @@ PARTS: dict[str, Part] = {
                     {"z_ru": "zr zu", "z_c": "c", "r": "", "u": "", "c": "", "h": ""},
                 ),
             ),
+            "C++": (Place(f"{NATIVE}/gru_block.cpp", "forward", {"r": "r zr", "u": "u zu"}),),
         },
     ),
     "gru_block_cell_grad": Part(
@@ -152,6 +167,7 @@ PARTS: dict[str, Part] = {
                     {"d_x": "d_x_h_prev d_x", "d_h_prev": "d_x_h_prev d_h_prev"},
                 ),
             ),
+            "C++": (Place(f"{NATIVE}/gru_block.cpp", "backward", {"d_r_bar_u_bar": "d_r_bar d_u_bar d_r_bar_u_bar"}),),
             "Node": (Place(GRU, "GRUBlockCell.backward"),),
         },
     ),

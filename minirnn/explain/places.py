@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 
 from minirnn.explain import cuts, statements
 from minirnn.explain.cuts import ROOT, Cut
 from minirnn.explain.statements import Aliases, Statement
-
-NATIVE = ROOT / "devices" / "native"
 
 
 @dataclass(frozen=True)
@@ -51,23 +48,8 @@ class Part:
         return cuts.formulas(*self.formula)
 
     def columns(self) -> dict[str, tuple[Place, ...]]:
-        """The places by what they are written in; in C++, too, where the native device has the op."""
-        native = self.native() if "CUDA" in self.written else ()
-        return {**self.written, **({"C++": native} if native else {})}
-
-    def native(self) -> tuple[Place, ...]:
-        """The function of the native device that sets most of the formulas' names, if it sets at least half of them."""
-        wanted = {name for s in statements.of_formula(self.formulas().text) for name in s.names}
-        found = [Place(path, name, self.written["CUDA"][0].aliases) for path, name in native_functions()]
-        best = max(found, key=lambda place: len(wanted & place.names()), default=None)
-        return (best,) if best and 2 * len(wanted & best.names()) >= len(wanted) else ()
-
-
-@cache
-def native_functions() -> tuple[tuple[str, str], ...]:
-    """File and name of every function that the C++ of the native device defines."""
-    found = []
-    for path in sorted(p for suffix in ("cpp", "h", "hpp") for p in NATIVE.rglob(f"*.{suffix}")):
-        for name, *_ in cuts.definitions(path.read_text(encoding="utf-8")):
-            found.append((path.relative_to(ROOT).as_posix(), name))
-    return tuple(dict.fromkeys(found))
+        """The places by what they are written in, as far as their files are there."""
+        found = {
+            column: tuple(p for p in places if (ROOT / p.path).exists()) for column, places in self.written.items()
+        }
+        return {column: places for column, places in found.items() if places}

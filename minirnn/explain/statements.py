@@ -111,6 +111,10 @@ def of_cuda(text: str) -> list[Statement]:
             start += len(piece) - len(piece.lstrip())
             found.append(Statement(start, end, ("return",)))
             continue
+        if stored := re.match(r"\s*(?:if \([^;]*?\)\s+)?store\(\s*(?:\w+\.)?(\w+)", piece):  # store(where, what, ...)
+            start += len(piece) - len(piece.lstrip())
+            found.append(Statement(start, end, (stored[1],)))
+            continue
         sides = re.match(r"(.*?[^=!<>+\-*/|&])([+\-*]?=)(?!=)", piece, re.S)
         left = re.search(r"([A-Za-z_]\w*)((?:\s*\[[^\]]*\])?)\s*$", sides[1]) if sides else None
         if sides is None or left is None or sides[1].count("(") > sides[1].count(")"):
