@@ -167,7 +167,13 @@ PARTS: dict[str, Part] = {
                     {"d_x": "d_x_h_prev d_x", "d_h_prev": "d_x_h_prev d_h_prev"},
                 ),
             ),
-            "C++": (Place(f"{NATIVE}/gru_block.cpp", "backward", {"d_r_bar_u_bar": "d_r_bar d_u_bar d_r_bar_u_bar"}),),
+            "C++": (
+                Place(
+                    f"{NATIVE}/gru_block.cpp",
+                    "backward",
+                    {"d_r_bar_u_bar": "d_r_bar d_u_bar d_r_bar_u_bar", "d_hr": "d_x_h_prevr"},
+                ),
+            ),
             "Node": (Place(GRU, "GRUBlockCell.backward"),),
         },
     ),

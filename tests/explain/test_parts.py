@@ -31,7 +31,7 @@ def test_each_column_sets_every_name_of_the_formulas(key: str) -> None:
     for column, found in part.columns().items():
         missing = names - {name for place in found for name in place.names()}
         if column == "C++":  # its matrix products and peepholes are elsewhere
-            assert len(missing) <= len(names) // 2, missing
+            assert len(missing - ADDED_BY_THE_NODE.get(key, set())) <= len(names) // 4, missing
         elif column == "Node":
             assert not missing & ADDED_BY_THE_NODE[key]
         else:
