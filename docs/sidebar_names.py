@@ -22,6 +22,8 @@ NAMES = {
     "14_attention": "Attention",
     "15_what_dropout_may_touch": "Dropout, zoneout",
     "16_whose_gates": "Orders of gates",
+    "17_many_hands": "Many ranks",
+    "18_addition_is_not_associative": "Sums and their order",
 }
 
 
