@@ -18,7 +18,8 @@ WIDTHS = (390, 768, 1280)
 
 CUT_OFF = """() => {
   const unseen = "mjx-assistive-mml, .sr-only, .visually-hidden, dialog, [hidden]";
-  const hidden = `${unseen}, .headerlink, .copybtn, pre *, .bd-sidebar, .bd-sidebar-secondary`;  // drawers lie beside a small window
+  // drawers lie beside a small window
+  const hidden = `${unseen}, .headerlink, .copybtn, pre *, .bd-sidebar, .bd-sidebar-secondary`;
   const said = (e) => `${e.tagName.toLowerCase()}.${e.className}: ${e.textContent.trim().slice(0, 60)}`;
   const found = [];
   for (const e of document.querySelectorAll("main *")) {
