@@ -7,6 +7,8 @@ import inspect
 import shutil
 from pathlib import Path
 
+from minirnn.explain.names import explained
+
 # page -> (title, sentence, [(heading, module, names or None for all of __all__)])
 PAGES = {
     "tensor": (
@@ -36,7 +38,11 @@ PAGES = {
     "ops": (
         "Ops",
         "Every op is a node of the tape; the fused ones have [a page with their formulas](../ops/README.md).",
-        [("RNN ops", "minirnn.ops", "fused"), ("Primitives", "minirnn.ops", "primitives")],
+        [
+            ("RNN ops", "minirnn.ops", "rnn"),
+            ("Losses", "minirnn.ops", "losses"),
+            ("Primitives", "minirnn.ops", "primitives"),
+        ],
     ),
     "nn": (
         "Modules",
@@ -81,8 +87,11 @@ def names_of(module_name: str, which: object) -> list[str]:
     ]
     names = [n for n in public if not inspect.ismodule(getattr(module, n))]
     primitives = set(importlib.import_module("minirnn.ops.primitives").__all__)
-    if which == "fused":
-        names = [n for n in names if n not in primitives]
+    rnn = set(explained())
+    if which == "rnn":
+        names = [n for n in names if n in rnn]
+    elif which == "losses":
+        names = [n for n in names if n not in primitives | rnn]
     elif which == "primitives":
         names = [n for n in names if n in primitives]
     return sorted(names, key=str.lower)

@@ -12,6 +12,7 @@ os.environ["MPLBACKEND"] = "Agg"
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the tutorials' products are small, and a builder may be busy
 
 import api_pages  # noqa: E402
+import playground_weights  # noqa: E402
 import verification_table  # noqa: E402
 
 import minirnn  # noqa: E402
@@ -32,13 +33,17 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "op_columns",
+    "sidebar_names",
+    "source_pages",
 ]
 root_doc = "index"
-exclude_patterns = ["_build", "_templates", "examples", "**/GALLERY_HEADER.rst", "data"]
+exclude_patterns = ["_build", "_templates", "examples", "**/GALLERY_HEADER.rst", "**/sg_execution_times.rst", "data"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
+mathjax3_config = {"chtml": {"scale": 0.9}}  # as large as the text around it
 suppress_warnings = ["config.cache"]
 
 # ---- API
@@ -78,6 +83,8 @@ sphinx_gallery_conf = {
     "backreferences_dir": "api/backreferences",
     "doc_module": ("minirnn",),
     "inspect_global_variables": False,
+    "first_notebook_cell": (HERE / "install_cell.py").read_text(encoding="utf-8").rstrip(),
+    "write_computation_times": False,  # its page fetches scripts from elsewhere
     "reset_modules": (),
     "plot_gallery": "True",
     "copyfile_regex": r".*\.rst",
@@ -87,21 +94,24 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "minirnn"
-html_static_path = ["_static"]
+html_static_path = ["_static", "images/gradient_flow.png"]
 html_css_files = ["minirnn.css"]
+html_js_files = [("op_columns.js", {"defer": "defer"}), ("wide.js", {"defer": "defer"})]
 html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": [], "glossary": [], "teach": []}
+WIDE = ("index", "glossary", "playground", "teach", "ops/*", "source/**")
+html_sidebars = {page: [] for page in WIDE}
 html_theme_options = {
     "show_toc_level": 2,
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 6,
+    "article_header_end": ["on-this-page"],
+    "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "tango",
-    "secondary_sidebar_items": {"**": ["page-toc", "sg_download_links"], "index": []},
+    "secondary_sidebar_items": {"**": ["page-toc", "sg_download_links"], "index": [], "playground": []},
 }
 copybutton_exclude = ".linenos, .gp, .go"
 
@@ -109,4 +119,5 @@ copybutton_exclude = ".linenos, .gp, .go"
 def setup(app: object) -> None:
     """Write the pages that follow from the code before Sphinx reads the folder."""
     api_pages.write(HERE / "api")
+    playground_weights.write(HERE / "_static" / "playground" / "weights.js")
     verification_table.write(HERE / "api" / "verification.txt")

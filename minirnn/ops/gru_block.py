@@ -12,16 +12,16 @@ general no weights make the two equal. u = 1 keeps the old state.
 
 Backward, for the gradient ``d_h`` of h; ``*_bar`` are gradients of the pre-activations::
 
-    d_c_bar = d_h * (1 - u) * (1 - c*c)
+    d_c_bar = d_h * (1 - u) * (1 - c * c)
     d_u_bar = d_h * (h_prev - c) * u * (1 - u)
     d_x_h_prevr = d_c_bar @ w_c^T                                   # (B, I+H), of [x | r * h_prev]
     d_r_bar = d_x_h_prevr[:, I:] * h_prev * r * (1 - r)
     d_r_bar_u_bar = [d_r_bar | d_u_bar]
     d_x_h_prev = d_r_bar_u_bar @ w_ru^T                             # (B, I+H), of [x | h_prev]
-    d_x      = d_x_h_prev[:, :I] + d_x_h_prevr[:, :I]
+    d_x = d_x_h_prev[:, :I] + d_x_h_prevr[:, :I]
     d_h_prev = d_x_h_prev[:, I:] + d_x_h_prevr[:, I:] * r + d_h * u
     d_w_ru = [x | h_prev]^T @ d_r_bar_u_bar         d_b_ru = sum of d_r_bar_u_bar over B
-    d_w_c  = [x | r * h_prev]^T @ d_c_bar           d_b_c  = sum of d_c_bar over B
+    d_w_c = [x | r * h_prev]^T @ d_c_bar            d_b_c = sum of d_c_bar over B
 
 The arithmetic is in `devices/cpu/gru_block.py`, and in CUDA in `devices/cuda/kernels/gru_block.cu`. Source:
 TensorFlow's GRUBlockCell and GRUBlockCellGrad; Cho et al. 2014.

@@ -1,6 +1,11 @@
 """The cross-entropy of class scores, one node of the tape. Of each row of scores x, with the right class k::
 
-y = -log_softmax(x)[k]          dx = dy * (softmax(x) - onehot(k))
+    m = max(x)
+    y = log(sum of exp(x - m)) - (x[k] - m)                         # = -log_softmax(x)[k]; no exp overflows
+
+Backward, for the gradient dy of y::
+
+    dx = dy * (softmax(x) - onehot(k))
 """
 
 from __future__ import annotations

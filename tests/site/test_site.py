@@ -1,77 +1,15 @@
 """The built documentation in a real browser: it opens, leads on, finds things, and nothing is missing.
 
-Runs when ``docs/_build/html`` exists (``python -m sphinx -W -b html docs docs/_build/html``) and Chromium is installed.
+Tests `docs/`.
 """
 
 from __future__ import annotations
 
-import functools
-import http.server
-import shutil
-import threading
-from collections.abc import Iterator
-from pathlib import Path
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-BUILT = Path(__file__).parents[2] / "docs" / "_build" / "html"
-PATIENCE = 200_000  # milliseconds; a machine may be busy with other things
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-pytestmark = [
-    pytest.mark.skipif(not (BUILT / "index.html").exists(), reason="the site is not built"),
-    pytest.mark.skipif(BROWSER is None, reason="no Chromium: sudo apt-get install chromium"),
-    # The browser's own connections are closed when Python collects them.
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *args: Any) -> None:
-        pass
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(BUILT)))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/"
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-    with playwright.sync_playwright() as running:
-        arguments = ["--no-sandbox", "--disable-gpu"]
-        chromium = running.chromium.launch(executable_path=BROWSER, args=arguments, timeout=PATIENCE)
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture(params=[1280, 390], ids=["wide", "phone"])
-def page(request: pytest.FixtureRequest, browser: Any, site: str) -> Iterator[Any]:
-    page = browser.new_page(viewport={"width": request.param, "height": 900})
-    page.set_default_timeout(PATIENCE)
-    # Nothing may be fetched from elsewhere for the page to work; MathJax, which is, is not needed for that.
-    page.route(lambda url: not url.startswith(site), lambda route: route.abort())
-    trouble: list[str] = []
-
-    def complaint(message: Any) -> None:
-        elsewhere = "ERR_FAILED" in message.text or not message.location.get("url", site).startswith(site)
-        if message.type == "error" and not elsewhere:
-            trouble.append(f"console: {message.text}")
-
-    page.on("console", complaint)
-    page.on("pageerror", lambda error: trouble.append(f"script: {error}"))
-    page.on("response", lambda r: trouble.append(f"{r.status} {r.url}") if r.status >= 400 else None)
-    page.goto(site)
-    yield page
-    page.close()
-    assert trouble == []
 
 
 def broken_images(page: Any) -> list[str]:
@@ -111,3 +49,40 @@ def test_searching_for_a_tensorflow_name_finds_its_page(page: Any, site: str) ->
 def test_pages_fit_the_window(page: Any, site: str, path: str) -> None:
     page.goto(f"{site}{path}")
     assert broken_images(page) == [] and overflow(page) <= 0
+
+
+def test_the_sidebar_names_things(opened: Callable[[int], Any], site: str) -> None:
+    page = opened(1280)
+    for path in ("tutorials/index.html", "performance.html"):
+        page.goto(f"{site}{path}")
+        names = [link.inner_text() for link in page.locator(".bd-sidebar-primary nav a").all()]
+        assert names and all(name and len(name) <= 24 and not name.endswith(("?", ".")) for name in names), names
+
+
+def test_nothing_is_lost_in_the_dark(browser: Any, site: str) -> None:
+    """Pictures keep a light ground, and what lights up is told from the ground."""
+    page = browser.new_page(color_scheme="dark")
+    page.goto(f"{site}performance.html")
+    grounds = page.evaluate(
+        "[...document.querySelectorAll('article img')].map((i) => getComputedStyle(i).backgroundColor)"
+    )
+    assert grounds and set(grounds) == {"rgb(255, 255, 255)"}
+    page.goto(f"{site}ops/gru_block_cell.html")
+    page.locator(".op-statement").first.hover()
+    lit, text = page.evaluate(
+        "[document.querySelector('.op-lit')].map(getComputedStyle).flatMap((s) => [s.backgroundColor, s.color])"
+    )
+    assert contrast(lit, text) > 4.5 and contrast(lit, "rgb(20, 24, 30)") > 1.5
+    page.close()
+
+
+def contrast(one: str, other: str) -> float:
+    """The ratio of luminances of two colors, as the accessibility guidelines count it."""
+
+    def luminance(color: str) -> float:
+        parts = [int(n) / 255 for n in re.findall(r"\d+", color)[:3]]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)

@@ -2,13 +2,14 @@
 
 ``x`` is a layer's input at step t, ``h', c'`` the state before the step, W' means W transposed; s = sigmoid::
 
-    rnn_tanh, rnn_relu   h = f(x W' + bW + h' R' + bR)                            f = tanh or max(., 0)
+    rnn_tanh             h = tanh(x W' + bW + h' R' + bR)
+    rnn_relu             h = max(x W' + bW + h' R' + bR, 0)
 
-    lstm                 a_g = x W_g' + bW_g + h' R_g' + bR_g                     for the gates g = i, f, n, o
+    lstm                 a_g = x W_g' + bW_g + h' R_g' + bR_g                     # for each gate g = i, f, n, o
                          i = s(a_i)   f = s(a_f)   n = tanh(a_n)   o = s(a_o)
                          c = f * c' + i * n
                          m = o * tanh(c)
-                         h = m Wp' with a projection, else m
+                         h = m Wp' with a projection, else m                      # c is never projected
 
     gru                  r = s(x W_r' + bW_r + h' R_r' + bR_r)
                          z = s(x W_z' + bW_z + h' R_z' + bR_z)
@@ -19,18 +20,26 @@
 Backward through one step, for the gradient dh of h (from the output at t and from the step that used h) and dc of c;
 da and da2 are the gradients of the pre-activations on the input and on the recurrent side::
 
-    rnn_tanh             da = da2 = dh * (1 - h^2)                                rnn_relu: dh * [h > 0]
-    lstm                 dm = dh Wp, dWp += (dh)' m with a projection, else dm = dh
+    rnn_tanh             da = da2 = dh * (1 - h^2)
+    rnn_relu             da = da2 = dh * [h > 0]                                  # 0 at 0
+
+    lstm                 dm = dh Wp with a projection, else dh                    # and dWp = (dh)' m
                          dc = dc + dm * o * (1 - tanh(c)^2)
-                         da_i = dc * n * i (1 - i)         da_f = dc * c' * f (1 - f)
-                         da_n = dc * i * (1 - n^2)         da_o = dm * tanh(c) * o (1 - o)
-                         da2 = da                          gradient of c' = dc * f
+                         da_i = dc * n * i * (1 - i)
+                         da_f = dc * c' * f * (1 - f)
+                         da_n = dc * i * (1 - n^2)
+                         da_o = dm * tanh(c) * o * (1 - o)
+                         da2 = da
+                         gradient of c' = dc * f
+
     gru                  da_n = dh * (1 - z) * (1 - n^2)
-                         da_z = dh * (h' - n) * z (1 - z)
-                         da_r = da_n * q * r (1 - r)
-                         da2 = [da_r, da_z, da_n * r]
-    all                  gradient of h' = da2 R  (gru: + dh * z)
-                         dx = da W,  dW = (da)' x,  dR = (da2)' h',  dbW = da,  dbR = da2      # summed over T and B
+                         da_z = dh * (h' - n) * z * (1 - z)
+                         da_r = da_n * q * r * (1 - r)
+                         da2 = [da_r | da_z | da_n * r]
+
+    all                  gradient of h' = da2 R                                   # gru: + dh * z
+                         dx = da W   dW = (da)' x   dR = (da2)' h'                # dW, ..., dbR: summed over T and B
+                         dbW = da    dbR = da2
 
 A layer's output puts the two directions side by side; it is multiplied by the dropout mask and feeds both directions
 of the next layer. Past the length of a sequence its state stays, its output is 0, and no gradient arises. With zoneout

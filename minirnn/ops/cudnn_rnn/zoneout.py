@@ -3,7 +3,7 @@
 ``h_new, c_new`` are what the lines of the cell make of ``x, h', c'`` (`minirnn.ops.cudnn_rnn`), after a projection if
 there is one. The cell itself stays as it is; around it stands::
 
-    c = zc * c' + (1 - zc) * c_new            lstm only
+    c = zc * c' + (1 - zc) * c_new            # lstm only
     h = zh * h' + (1 - zh) * h_new
 
 and around its backward lines, for the gradients dh of h and dc of c::

@@ -1,8 +1,31 @@
 """BlockLSTM and BlockLSTMV2: a whole LSTM sequence as one node, and its gradient.
 
-The step and its formulas are in `cell`. A sequence runs the step for t = 0 .. seq_len_max - 1. Backward it goes from
-the last step to the first: what a step returns for cs_prev and h_prev is added to ``cs_grad`` and ``h_grad`` of the
-step before, and the gradients of the weights add up over the steps (backpropagation through time, Werbos 1990).
+The step and its formulas are in `cell`. A sequence runs the step for t = 0 .. seq_len_max - 1::
+
+    c, h = cs_prev, h_prev
+    for t = 0 .. seq_len_max - 1:
+        i[t], cs[t], f[t], o[t], ci[t], co[t], h[t] = one step of x[t], c, h
+        c, h = cs[t], h[t]
+    # all outputs are 0 past seq_len_max
+
+Backward it goes from the last step to the first: what a step returns for cs_prev and h_prev is added to ``cs_grad`` and
+``h_grad`` of the step before, and the gradients of the weights add up over the steps (backpropagation through time,
+Werbos 1990)::
+
+    dcs = dh = 0
+    for t = seq_len_max - 1 .. 0:
+        cp, hp = cs[t-1], h[t-1]                                    # for t = 0: cs_prev, h_prev
+        dcs, dicfo = the backward step of cs_grad[t] + dcs, h_grad[t] + dh
+        [x_grad[t] | dh] = dicfo @ w^T
+        w_grad += [x[t] | hp]^T @ dicfo
+        b_grad += sum of dicfo over B                               # the peephole gradients add up likewise
+    x_grad[seq_len_max:] = 0                                        # cs_prev_grad = dcs, h_prev_grad = dh
+
+BlockLSTMV2 has the columns of w and b in the order i, f, ci, o. They are exchanged first, and those of ``w_grad`` and
+``b_grad`` exchanged back last::
+
+    w, b = exchange_f_and_ci(w), exchange_f_and_ci(b)
+    w_grad, b_grad = exchange_f_and_ci(w_grad), exchange_f_and_ci(b_grad)
 """
 
 from __future__ import annotations

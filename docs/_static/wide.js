@@ -1,0 +1,33 @@
+// What is wider than its place. A table becomes a list: one block a row, each value under the name of its column.
+// A formula becomes smaller.
+"use strict";
+
+const tables = [...document.querySelectorAll(".bd-article table")];
+for (const table of tables.filter((one) => one.tHead && one.tBodies.length)) {
+  const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
+  for (const row of table.tBodies[0].rows) {
+    [...row.cells].forEach((cell, k) => {
+      if (k && names[k]) cell.dataset.column = names[k];
+      cell.classList.toggle("blank", cell.textContent.trim() === "");
+    });
+  }
+}
+
+function fit() {
+  for (const table of tables) table.classList.remove("stacked");
+  const wide = tables.filter((table) => table.getBoundingClientRect().width > table.parentElement.clientWidth + 1);
+  for (const table of wide) table.classList.add("stacked");
+  for (const place of document.querySelectorAll(".bd-article div.math")) {
+    place.style.fontSize = "";
+    const formula = place.querySelector("mjx-math");
+    if (!formula) continue;
+    const part = place.clientWidth / formula.getBoundingClientRect().width;
+    if (part < 1) place.style.fontSize = `${Math.floor(98 * part)}%`;
+  }
+}
+
+fit();
+window.addEventListener("resize", fit);
+window.addEventListener("load", () => {
+  Promise.all([document.fonts.ready, window.MathJax?.startup?.promise]).then(fit);
+});

@@ -1,0 +1,264 @@
+"""The parts of every fused op: where its formulas stand, and the functions that compute them. See `places`."""
+
+from __future__ import annotations
+
+from minirnn.explain.places import Part, Place
+from minirnn.explain.statements import Aliases
+
+LSTM, SEQUENCE, GRU = "ops/lstm_block/cell.py", "ops/lstm_block/sequence.py", "ops/gru_block.py"
+LOSSES = "ops/losses.py"
+CUDNN, ZONEOUT = "ops/cudnn_rnn/__init__.py", "ops/cudnn_rnn/zoneout.py"
+CPU, KERNELS, LAUNCH = "devices/cpu", "devices/cuda/kernels", "devices/cuda/launch"
+NATIVE = "devices/native/kernels"
+
+
+def _mode(mode: str, stem: str, cell: str, forward: Aliases, backward: Aliases) -> dict[str, Part]:
+    """Forward and backward of one mode of CudnnRNN."""
+    native = f"{NATIVE}/{cell.lower()}.h"
+    forward_native = {"a": "a_g", "return": "h m"} if mode == "lstm" else {"return": "h"}
+    around = {"a": "", "c": "", "h": "", "return": ""}
+    launch = {"A": "a_g" if mode == "lstm" else "r z" if mode == "gru" else "h", "A2": "q r z", "m": ""}
+    numpy, cuda = f"{CPU}/cudnn_rnn/reference.py", f"{KERNELS}/cudnn_rnn/cell.cuh"
+    return {
+        mode: Part(
+            f"{mode}, forward",
+            (CUDNN, 0, mode),
+            {
+                "NumPy": (Place(numpy, f"{stem}_step", forward),),
+                "CUDA": (
+                    Place(cuda, f"{cell}.step", forward),
+                    Place(f"{KERNELS}/cudnn_rnn/steps.cu", "step", around),
+                    Place(
+                        f"{LAUNCH}/cudnn_rnn/steps.py",
+                        "forward",
+                        {**launch, "projected": "h" if mode == "lstm" else ""},
+                    ),
+                ),
+                "C++": (Place(native, f"{cell}.step", forward_native),),
+            },
+        ),
+        f"{mode}_grad": Part(
+            f"{mode}, backward",
+            (CUDNN, 1, mode),
+            {
+                "NumPy": (Place(numpy, f"{stem}_step_grad", backward),),
+                "CUDA": (
+                    Place(cuda, f"{cell}.grad", {**backward, "return": ""}),
+                    Place(f"{KERNELS}/cudnn_rnn/steps.cu", "step_grad", {"dh": "", "dc": "", "return": ""}),
+                    Place(f"{LAUNCH}/cudnn_rnn/steps.py", "backward", {"da": "", "da2": "", "return": ""}),
+                ),
+                "C++": (Place(native, f"{cell}.step_grad", {"dc_prev": "dc'", "da": "da da2", "return": ""}),),
+            },
+        ),
+    }
+
+
+# CudnnRNN's names, which the native device's LSTM has, in the words of the block ops
+BLOCK_NAMES = {"a[0]": "zi", "a[1]": "zf", "a[3]": "zo", "n": "ci", "c": "cs", "return": "h"}
+BLOCK_GRADS = {
+    **{"da_i": "dzi", "da_n": "dzc", "da_f": "dzf", "da_o": "dzo", "da": "dicfo"},
+    **{"dc": "dcs", "dc_prev": "cs_prev_grad"},
+}
+
+PARTS: dict[str, Part] = {
+    "lstm_block_cell": Part(
+        "one step forward",
+        (LSTM, 0, ""),
+        {
+            "NumPy": (Place(f"{CPU}/lstm_block/cell.py", "lstm_block_cell", {"z": "zi zc zf zo"}),),
+            "CUDA": (
+                Place(f"{KERNELS}/lstm_block/cell.cu", "lstm_block_cell", {"z": ""}),
+                Place(f"{LAUNCH}/lstm_block/cell.py", "lstm_block_cell", {"z": "zi zc zf zo"}),
+            ),
+            "C++": (Place(f"{NATIVE}/lstm.h", "Lstm.step", BLOCK_NAMES),),
+        },
+    ),
+    "lstm_block_cell_grad": Part(
+        "one step backward",
+        (LSTM, 1, ""),
+        {
+            "NumPy": (Place(f"{CPU}/lstm_block/cell.py", "lstm_block_cell_grad"),),
+            "CUDA": (
+                Place(f"{KERNELS}/lstm_block/cell.cu", "lstm_block_cell_grad"),
+                Place(
+                    f"{KERNELS}/lstm_block/cell.cu",
+                    "lstm_peephole_grad",
+                    {"dwci": "wci_grad", "dwcf": "wcf_grad", "dwco": "wco_grad"},
+                ),
+                Place(f"{LAUNCH}/lstm_block/cell.py", "lstm_block_cell_grad", {"cs_prev_grad": "", "dicfo": ""}),
+            ),
+            "C++": (Place(f"{NATIVE}/lstm.h", "Lstm.step_grad", BLOCK_GRADS),),
+            "Node": (Place(LSTM, "LSTMBlockCell.backward"),),
+        },
+    ),
+    "block_lstm": Part(
+        "all steps forward",
+        (SEQUENCE, 0, ""),
+        {
+            "NumPy": (
+                Place(f"{CPU}/lstm_block/reference.py", "block_lstm_reference", {"cs_prev": "c", "h_prev": "h"}),
+            ),
+            "CUDA": (
+                Place(
+                    f"{LAUNCH}/lstm_block/sequence.py", "block_lstm", {"cp": "c", "hp": "h", "now": "i cs f o ci co h"}
+                ),
+                Place(f"{KERNELS}/lstm_block/cell.cu", "lstm_block_cell"),
+            ),
+        },
+    ),
+    "block_lstm_grad": Part(
+        "all steps backward",
+        (SEQUENCE, 1, ""),
+        {
+            "NumPy": (Place(f"{CPU}/lstm_block/reference.py", "block_lstm_grad_reference", {"xh_grad": "x_grad dh"}),),
+            "CUDA": (
+                Place(f"{LAUNCH}/lstm_block/sequence.py", "block_lstm_grad"),
+                Place(f"{KERNELS}/lstm_block/cell.cu", "lstm_block_cell_grad", {"dcs": "", "cs_prev_grad": "dcs"}),
+            ),
+        },
+    ),
+    "block_lstm_v2": Part(
+        "the order of the gates",
+        (SEQUENCE, 2, ""),
+        {
+            "Python": (
+                Place(SEQUENCE, "_in_gate_order", {"return": "w b"}),
+                Place(SEQUENCE, "_sequence_grad", {"grads": "w_grad b_grad"}),
+                Place(SEQUENCE, "exchange_f_and_ci"),
+            ),
+        },
+    ),
+    "gru_block_cell": Part(
+        "one step forward",
+        (GRU, 0, ""),
+        {
+            "NumPy": (Place(f"{CPU}/gru_block.py", "gru_block_cell", {"r": "zr r", "u": "zu u", "x_h_prevr": "c"}),),
+            "CUDA": (
+                Place(f"{KERNELS}/gru_block.cu", "gru_block_cell_gates"),
+                Place(f"{KERNELS}/gru_block.cu", "gru_block_cell", {"u": ""}),
+                Place(
+                    f"{LAUNCH}/gru_block.py",
+                    "gru_block_cell",
+                    {"z_ru": "zr zu", "z_c": "c", "r": "", "u": "", "c": "", "h": ""},
+                ),
+            ),
+            "C++": (Place(f"{NATIVE}/gru_block.cpp", "forward", {"r": "r zr", "u": "u zu"}),),
+        },
+    ),
+    "gru_block_cell_grad": Part(
+        "one step backward",
+        (GRU, 1, ""),
+        {
+            "NumPy": (Place(f"{CPU}/gru_block.py", "gru_block_cell_grad", {"d_h_prevr": "d_x_h_prevr"}),),
+            "CUDA": (
+                Place(
+                    f"{KERNELS}/gru_block.cu",
+                    "gru_block_cell_grad_candidate",
+                    {"d_r_bar_u_bar": "d_u_bar d_r_bar_u_bar"},
+                ),
+                Place(
+                    f"{KERNELS}/gru_block.cu",
+                    "gru_block_cell_grad",
+                    {"d_h_prevr": "d_x_h_prevr", "d_r_bar_u_bar": "d_r_bar d_r_bar_u_bar"},
+                ),
+                Place(
+                    f"{LAUNCH}/gru_block.py",
+                    "gru_block_cell_grad",
+                    {"d_x": "d_x_h_prev d_x", "d_h_prev": "d_x_h_prev d_h_prev"},
+                ),
+            ),
+            "C++": (
+                Place(
+                    f"{NATIVE}/gru_block.cpp",
+                    "backward",
+                    {"d_r_bar_u_bar": "d_r_bar d_u_bar d_r_bar_u_bar", "d_hr": "d_x_h_prevr"},
+                ),
+            ),
+            "Node": (Place(GRU, "GRUBlockCell.backward"),),
+        },
+    ),
+    "cross_entropy": Part(
+        "forward",
+        (LOSSES, 0, ""),
+        {
+            "NumPy": (
+                Place(f"{CPU}/losses.py", "cross_entropy", {"a": "m"}),
+                Place(f"{CPU}/losses.py", "_shifted", {"return": "m"}),
+            ),
+            "CUDA": (
+                Place(f"{KERNELS}/losses.cu", "cross_entropy"),
+                Place(f"{KERNELS}/row_sums.cuh", "row_sums"),
+                Place(f"{LAUNCH}/losses.py", "cross_entropy"),
+            ),
+        },
+    ),
+    "cross_entropy_grad": Part(
+        "backward",
+        (LOSSES, 1, ""),
+        {
+            "NumPy": (Place(f"{CPU}/losses.py", "cross_entropy_grad"),),
+            "CUDA": (
+                Place(f"{KERNELS}/losses.cu", "cross_entropy_grad"),
+                Place(f"{LAUNCH}/losses.py", "cross_entropy_grad"),
+            ),
+        },
+    ),
+    **_mode(
+        "lstm",
+        "lstm",
+        "Lstm",
+        {"a_i": "a_g", "a_f": "a_g", "a_n": "a_g", "a_o": "a_g", "return": "h m", "values": ""},
+        {"da[0]": "da_i", "da[1]": "da_f", "da[2]": "da_n", "da[3]": "da_o", "dc = dc * f": "dc'", "return": "da2 dc'"},
+    ),
+    **_mode("gru", "gru", "Gru", {"return": "h", "values": ""}, {"da": "da2", "dh": "", "return": "da2"}),
+    **_mode("rnn_tanh", "rnn", "Simple", {"a": "h", "return": "h"}, {"return": "da da2", "da": "da da2"}),
+    **_mode("rnn_relu", "rnn", "Simple", {"a": "h", "return": "h"}, {"return": "da da2", "da": "da da2"}),
+    "weights_grad": Part(
+        "all modes, what is summed over the steps",
+        (CUDNN, 1, "all"),
+        {
+            "NumPy": (
+                Place(
+                    f"{CPU}/cudnn_rnn/reference.py",
+                    "rnn_sequence_grad_reference",
+                    {"dh": "dh'", "dweights": "dW dR dbW dbR", "dh0": "", "return": ""},
+                ),
+            ),
+            "CUDA": (
+                Place(f"{LAUNCH}/cudnn_rnn/all_steps.py", "sums_over_steps", {"return": ""}),
+                Place(f"{LAUNCH}/cudnn_rnn/steps.py", "backward", {"dh": "dh'", "return": ""}),
+            ),
+        },
+    ),
+    "zoneout": Part(
+        "zoneout, forward",
+        (ZONEOUT, 0, ""),
+        {
+            "NumPy": (Place(f"{CPU}/cudnn_rnn/reference.py", "zoned", {"return": "c h"}),),
+            "CUDA": (
+                Place(f"{KERNELS}/cudnn_rnn/zoneout.cu", "zoned", {"return": "c h"}),
+                Place(f"{KERNELS}/cudnn_rnn/zoneout.cu", "step"),
+            ),
+        },
+    ),
+    "zoneout_grad": Part(
+        "zoneout, backward",
+        (ZONEOUT, 1, ""),
+        {
+            "NumPy": (Place(f"{CPU}/cudnn_rnn/reference.py", "zoned_grad", {"return": "dh_new dh' dc_new dc'"}),),
+            "CUDA": (Place(f"{KERNELS}/cudnn_rnn/zoneout.cu", "step_grad", {"dh_prev": "", "dh": "dh'", "dc": "dc'"}),),
+        },
+    ),
+}
+
+
+def parts_of(op: str) -> dict[str, Part]:
+    """The parts of an op and of its gradient, which is explained with it; none for the ops of the parameter buffer."""
+    if "params" in op:
+        return {}
+    stems = ("lstm_block_cell", "block_lstm", "gru_block_cell", "cross_entropy")
+    stem = next((stem for stem in stems if op.startswith(stem)), "")
+    chosen = {key: part for key, part in PARTS.items() if stem and key.startswith(stem)}
+    if stem == "block_lstm":  # a sequence is made of steps
+        chosen |= parts_of("lstm_block_cell")
+    return chosen or {key: part for key, part in PARTS.items() if not key.startswith(stems)}

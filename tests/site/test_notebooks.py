@@ -1,0 +1,101 @@
+"""The notebooks of the tutorials run from their first cell to the last and show pictures.
+
+Tests `docs/install_cell.py` and the notebooks that the site offers. They run when the site is built.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BUILT = ROOT / "docs" / "tutorials"
+CELL = ROOT / "docs" / "install_cell.py"
+NOTEBOOKS = sorted(BUILT.glob("[0-9]*.ipynb"))
+
+# What pip installs is not the point: it takes the wheel at hand and no dependencies. (It reads the variable about
+# isolation the other way round.)
+ALONE = {"PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+
+def run_cell(folder: Path, target: Path, **variables: str) -> str:
+    """Run the cell as a notebook in `folder` does, in a Python that knows no minirnn but what lies in `target`."""
+    environment = {**os.environ, **ALONE, "PYTHONPATH": str(target), **variables}
+    code = f"""
+import pathlib, sys
+has = lambda p: (pathlib.Path(p) / "minirnn" / "__init__.py").exists()
+sys.path[:] = [p for p in sys.path if p and not has(p)]
+sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in getattr(f, "__module__", "")]
+exec(compile(open({str(CELL)!r}).read(), "cell", "exec"))
+print(minirnn.__file__)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, timeout=500
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a wheel of minirnn, in the place of an index."""
+    pytest.importorskip("hatchling", reason="pip install hatchling")
+    folder = tmp_path_factory.mktemp("index")
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder)]
+    subprocess.run([*command, str(ROOT)], check=True)
+    return folder
+
+
+def test_the_first_cell_installs_from_an_index(wheel: Path, tmp_path: Path) -> None:
+    here, target = tmp_path / "downloads", tmp_path / "installed"
+    here.mkdir()
+    out = run_cell(here, target, PIP_FIND_LINKS=str(wheel), PIP_TARGET=str(target))
+    assert out.splitlines()[-1] == str(target / "minirnn" / "__init__.py")
+
+
+def test_the_first_cell_installs_the_clone_that_it_lies_in(tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    (clone / "minirnn").mkdir(parents=True)
+    (clone / "docs" / "tutorials").mkdir(parents=True)
+    (clone / "minirnn" / "__init__.py").write_text('__version__ = "0"\n')
+    recorder = tmp_path / "recorder" / "pip"
+    recorder.mkdir(parents=True)
+    (recorder / "__init__.py").touch()
+    (recorder / "__main__.py").write_text("import sys; print(sys.argv[1:], flush=True)")
+    out = run_cell(clone / "docs" / "tutorials", recorder.parent)
+    asked, version, file = out.splitlines()
+    assert asked == str(["install", "-q", "-e", str(clone)])
+    assert (version, file) == ("minirnn 0", str(clone / "minirnn" / "__init__.py"))
+
+
+def test_where_minirnn_is_nothing_is_installed() -> None:
+    done = subprocess.run([sys.executable, str(CELL)], cwd=ROOT, capture_output=True, text=True, check=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT), "PIP_NO_INDEX": "1"})  # fmt: skip
+    assert done.stdout.startswith("minirnn ")
+
+
+@pytest.mark.skipif(not NOTEBOOKS, reason="the site is not built")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_a_notebook_begins_with_the_installation_runs_and_shows_pictures(path: Path, tmp_path: Path) -> None:
+    nbclient = pytest.importorskip("nbclient", reason='pip install -e ".[docs]"')
+    nbformat = pytest.importorskip("nbformat", reason='pip install -e ".[docs]"')
+    notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert code[0].source == CELL.read_text(encoding="utf-8").rstrip()
+    resources = {"metadata": {"path": str(tmp_path)}}
+    nbclient.NotebookClient(notebook, timeout=500, resources=resources).execute(
+        env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    outputs = [output for cell in code for output in cell.outputs]
+    images = [o for o in outputs if any(kind.startswith("image/") for kind in o.get("data", {}))]
+    assert images, json.dumps([o.get("text", "") for o in outputs])[:500]
+
+
+@pytest.mark.skipif(not NOTEBOOKS, reason="the site is not built")
+def test_every_tutorial_has_a_notebook() -> None:
+    assert [p.stem for p in NOTEBOOKS] == sorted(p.stem for p in (ROOT / "tutorials").glob("[0-9]*.py"))
