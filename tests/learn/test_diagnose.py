@@ -28,7 +28,8 @@ def cases_of(exercise, answer):
     for seed, sizes in PUBLIC_CASES:
         inputs = exercise.case([seed], sizes)
         with np.errstate(all="ignore"):
-            found.append(Case(inputs, exercise.expected(inputs), answer(inputs)))
+            got = {name: np.asarray(value) for name, value in answer(inputs).items()}  # as an answer's process sends it
+            found.append(Case(inputs, exercise.expected(inputs), got))
     return found
 
 
@@ -219,7 +220,7 @@ def rewritten(function, rng):
 
 def test_2000_correct_rewrites_are_all_accepted(rng):
     """Reordered sums, other but equal formulas: nobody is accused of anything."""
-    ids = [id for id in PYTHON if id not in ("ex02", "ex03", "ex04", "ex13", "ex14", "ex15")]  # no sums to reorder
+    ids = [id for id in PYTHON if id not in ("ex02", "ex03", "ex04", "ex13", "ex14", "ex15", "ex41")]  # no sums to reorder, or a whole model
     count = changes = 0
     while count < 2000:
         exercise = EXERCISES[ids[count % len(ids)]]

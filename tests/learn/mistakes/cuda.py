@@ -17,7 +17,7 @@ mistake(
 mistake(
     "ex17",
     "gridDim for blockDim",
-    "dh_prev, du, dc: never written: all elements from 70 on; what is written",
+    "race: two writes of the same value",
     ("blockDim.x * blockIdx.x", "gridDim.x * blockIdx.x"),
 )
 mistake(
@@ -159,7 +159,7 @@ mistake(
     "h: o stands inside of tanh; it is multiplied outside",
     ("o[b * H + k] * tanhf(cs[b * H + k])", "tanhf(o[b * H + k] * cs[b * H + k])"),
 )
-mistake("ex20", "no guard for k", "cell_output: read past the end of", ("k < H && b < B", "b < B"))
+mistake("ex20", "no guard for k", "cell_output: race: two writes of the same value", ("k < H && b < B", "b < B"))
 mistake(
     "ex20",
     "stride B",
