@@ -57,24 +57,28 @@ def test_every_typical_mistake_is_named(id):
         assert found is not None and found.sentence == wrong.sentence
 
 
-@pytest.mark.parametrize("id", WITH_FORMULA)
-def test_two_changes_are_explained_by_two_changes_that_give_the_same_numbers(id, rng, monkeypatch):
+def test_two_changes_are_explained_by_two_changes_that_give_the_same_numbers(rng, monkeypatch):
+    """Six pairs of each exercise: nearly all, and of every exercise at least half (some pairs are no two hypotheses)."""
     monkeypatch.setattr("minirnn.learn.diagnose.SECONDS", 2.0)  # not a matter of speed here
     monkeypatch.setattr("minirnn.learn.diagnose.PAIR_SECONDS", 2.0)
-    exercise = EXERCISES[id]
-    pairs = [
-        (a, b)
-        for a, b in itertools.combinations(exercise.formula.mutants, 2)
-        if a.line.number != b.line.number or (a.term != b.term and -1 not in (a.term, b.term))
-    ]
-    explained = tried = 0
-    for k in rng.choice(len(pairs), size=6, replace=False):
-        changed = exercise.formula.both(*pairs[k])
-        cases = cases_of(exercise, lambda a, c=changed: exercise.formula.evaluate(a, c))
-        if any(c.wrong for c in cases) and not all_zero(c.got for c in cases):
-            found = diagnose(exercise, cases)
-            tried, explained = tried + 1, explained + (found is not None and found.exact)
-    assert explained >= tried - 2
+    all_tried = all_explained = 0
+    for id in WITH_FORMULA:
+        exercise = EXERCISES[id]
+        pairs = [
+            (a, b)
+            for a, b in itertools.combinations(exercise.formula.mutants, 2)
+            if a.line.number != b.line.number or (a.term != b.term and -1 not in (a.term, b.term))
+        ]
+        explained = tried = 0
+        for k in rng.choice(len(pairs), size=6, replace=False):
+            changed = exercise.formula.both(*pairs[k])
+            cases = cases_of(exercise, lambda a, e=exercise, c=changed: e.formula.evaluate(a, c))
+            if any(c.wrong for c in cases) and not all_zero(c.got for c in cases):
+                found = diagnose(exercise, cases)
+                tried, explained = tried + 1, explained + (found is not None and found.exact)
+        assert explained >= tried / 2, id
+        all_tried, all_explained = all_tried + tried, all_explained + explained
+    assert all_explained >= 0.9 * all_tried
 
 
 def test_the_changed_term_is_marked_under_the_line():
@@ -220,7 +224,9 @@ def rewritten(function, rng):
 
 def test_2000_correct_rewrites_are_all_accepted(rng):
     """Reordered sums, other but equal formulas: nobody is accused of anything."""
-    ids = [id for id in PYTHON if id not in ("ex02", "ex03", "ex04", "ex13", "ex14", "ex15", "ex41")]  # no sums to reorder, or a whole model
+    ids = [
+        id for id in PYTHON if id not in ("ex02", "ex03", "ex04", "ex13", "ex14", "ex15", "ex41")
+    ]  # no sums to reorder, or a whole model
     count = changes = 0
     while count < 2000:
         exercise = EXERCISES[ids[count % len(ids)]]
