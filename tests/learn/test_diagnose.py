@@ -58,7 +58,7 @@ def test_every_typical_mistake_is_named(id):
 
 
 def test_two_changes_are_explained_by_two_changes_that_give_the_same_numbers(rng, monkeypatch):
-    """Six pairs of each exercise: nearly all, and of every exercise at least half (some pairs are no two hypotheses)."""
+    """Six pairs of each exercise: nearly all, and of each at least half (some pairs are no two hypotheses)."""
     monkeypatch.setattr("minirnn.learn.diagnose.SECONDS", 2.0)  # not a matter of speed here
     monkeypatch.setattr("minirnn.learn.diagnose.PAIR_SECONDS", 2.0)
     all_tried = all_explained = 0
