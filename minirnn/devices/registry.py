@@ -19,6 +19,10 @@ def _cpu() -> Device:
     return importlib.import_module("minirnn.devices.cpu.device").CPU()
 
 
+def _native() -> Device:
+    return importlib.import_module("minirnn.devices.native.device").Native()
+
+
 def _cuda() -> Device:
     driver = importlib.import_module("minirnn.devices.cuda.gpu.driver").PyCudaDriver()
     return _on(driver)
@@ -40,7 +44,7 @@ OTHER_WORDS = {
     **dict.fromkeys(("numpy", "host"), "cpu"),
 }
 """What devices are called elsewhere, for error messages."""
-_factories: dict[str, Factory] = {"cpu": _cpu, "cuda": _cuda, "cuda-sim": _cuda_sim}
+_factories: dict[str, Factory] = {"cpu": _cpu, "native": _native, "cuda": _cuda, "cuda-sim": _cuda_sim}
 _made: dict[str, Device] = {}
 _lock = threading.RLock()
 _entry_points_read = False
