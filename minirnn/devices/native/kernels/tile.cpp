@@ -42,9 +42,9 @@ void product(Index K, const real *a, Index a_row, const real *w, real *sums) {
         for (int n = 0; n < N; n++) b[n] = load(w + n * lanes);
 #pragma GCC unroll 6
         for (int m = 0; m < M; m++) {
-            const Vector<real> spread = Vector<real>{} + a[m * a_row];
+            const real one = a[m * a_row];
 #pragma GCC unroll 4
-            for (int n = 0; n < N; n++) sum[m][n] += b[n] * spread;
+            for (int n = 0; n < N; n++) sum[m][n] += b[n] * one;
         }
     }
 #pragma GCC unroll 6
