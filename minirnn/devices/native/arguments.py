@@ -12,8 +12,8 @@ from minirnn.devices.native import threads
 INDEX, ADDRESS, INT = ctypes.c_int64, ctypes.c_void_p, ctypes.c_int
 DONE, INTERRUPTED, NO_MEMORY = range(3)
 
-VALUES = 6
-
+NOTHING = (None, 0)
+"""Rows that are not there."""
 
 def _fields(text: str) -> list[tuple[str, Any]]:
     """Fields of a struct from words: `name` is a number, `name*` an address, `name%` Rows, `name[]` a Matrix."""
@@ -42,8 +42,22 @@ class Gradients(ctypes.Structure):
     """`Gradients` of the header."""
 
     _fields_ = _fields(
-        "dy% dc_each% dh_n% dc_n% da% dh0% dc0% dx% add_dx dW* dR* dWp* dbW* dbR* dwci* dwcf* dwco*"
+        "dy% dc_each% dh_n% dc_n% da% dh0% dc0% dx% add_dx transposed dW* dR* dWp* dbW* dbR* dwci* dwcf* dwco*"
     )
+
+
+class GruBlock(ctypes.Structure):
+    """`GruBlock` of `gru_block.cpp`."""
+
+    _fields_ = _fields(
+        "B I H x% h_prev% w_ru* w_c* b_ru* b_c* r% u% c% h% d_h% d_x% d_h_prev% d_c_bar% d_r_bar_u_bar%"
+    )
+
+
+class Product(ctypes.Structure):
+    """`Product` of `gemm.h`."""
+
+    _fields_ = _fields("M N K A[] B[] C% add")
 
 
 def declare(library: ctypes.CDLL) -> None:
@@ -51,6 +65,9 @@ def declare(library: ctypes.CDLL) -> None:
     signatures = {
         "layer_forward": [INT, ctypes.POINTER(Layer), INT, INT],
         "layer_backward": [INT, ctypes.POINTER(Layer), ctypes.POINTER(Gradients), INT, INT],
+        "lstm_cell_grad": [ctypes.POINTER(Layer), ctypes.POINTER(Gradients), INT, INT],
+        "gru_block": [INT, ctypes.POINTER(GruBlock), INT, INT],
+        "product": [ctypes.POINTER(Product), INT, INT],
     }
     for name, types in signatures.items():
         for kind in ("float", "double"):

@@ -19,7 +19,7 @@ import numpy as np
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.cudnn_rnn import half
 from minirnn.devices.cpu.cudnn_rnn import layer as on_cpu
-from minirnn.devices.native.arguments import Gradients, Layer, address, call, matrix, regular, rows
+from minirnn.devices.native.arguments import NOTHING, Gradients, Layer, address, call, matrix, regular, rows
 
 Array = np.ndarray
 Zoneout = tuple[Any, Any]
@@ -28,7 +28,6 @@ MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 VALUES = {"lstm": ("i", "f", "n", "o", "c"), "gru": ("q", "r", "z", "n")}
 """What the reserve holds of each step and sample, side by side; of rnn_relu and rnn_tanh nothing."""
-NOTHING = (None, 0)
 CANDIDATE = 2
 """The place of n among the gates i f n o."""
 
@@ -120,7 +119,7 @@ def rnn_sequence_grad(
         sums = [None if a is None else a if a.flags.c_contiguous else np.empty(a.shape, a.dtype) for a in dweights[k]]
         part = dy[:, :, k * P : (k + 1) * P]
         g = Gradients(
-            *rows(part), *NOTHING, *rows(dh_n[k]), *of(dc_n, k), *rows(da), *rows(dh0[k]), *of(dc0, k), *rows(dx), k > 0,
+            *rows(part), *NOTHING, *rows(dh_n[k]), *of(dc_n, k), *rows(da), *rows(dh0[k]), *of(dc0, k), *rows(dx), k > 0, 0,
             *(address(a) for a in sums), None, None, None,
         )  # fmt: skip
         function = device.function("layer_backward", x.dtype)

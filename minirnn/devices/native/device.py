@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cpu.device import CPU
-from minirnn.devices.native import cudnn_rnn, library
+from minirnn.devices.native import cudnn_rnn, gru_block, library, lstm_block
 
 
-class Native(CPU, kernels_in=(cudnn_rnn,)):
+class Native(CPU, kernels_in=(cudnn_rnn, lstm_block, gru_block)):
     """The device `cpu` with the recurrent kernels compiled for this processor.
 
     Everything that is not worth it stays as the cpu device has it: elementwise primitives, reductions, zoneout, Adam.

@@ -40,6 +40,18 @@ class Backward {
         }
     }
 
+    // One step alone, and nothing that comes out of a product.
+    void cell_alone(Member me) {
+        for (Index b = me.begin(d.B); b < me.end(d.B); b++) {
+            std::memcpy(g.dc0.at(b), g.dc_n.at(b), d.H * sizeof(real));
+            for (Index u = 0; u < d.H; u += lanes) cell.step_grad(g, place(0, b, u), load(g.dy.at(b) + u, d.H - u));
+        }
+        me.wait();
+        if constexpr (IS_LSTM) {
+            if (d.wci) peepholes(me);
+        }
+    }
+
     // What is summed over the steps.
     void sums(Member me) {
         const Index steps = d.T * d.B, S = Cell::DA * d.H;
@@ -59,7 +71,7 @@ class Backward {
         me.wait();
 
         const real *da_x = da + (IS_GRU ? d.H : 0);  // rows r z n
-        if (g.dW) gemm<real>({K, d.I, steps, {da_x, 1, S}, {d.x.p, d.x.ld, 1}, g.dW, d.I, false}, own, me);
+        if (g.dW) weights({K, d.I, steps, {da_x, 1, S}, {d.x.p, d.x.ld, 1}, g.dW, d.I, false}, me);
         if (IS_GRU) {
             recurrent(da + d.H, 2 * d.H, g.dR, me);            // r z
             recurrent(da, d.H, g.dR + 2 * d.H * d.P, me);  // q
@@ -68,7 +80,7 @@ class Backward {
         }
         if (d.Wp.p) gemm<real>({d.P, d.H, steps, {dh_all, 1, d.P}, {m, d.H, 1}, g.dWp, d.H, false}, own, me);
         if (g.dx.p && d.W.p) {
-            gemm<real>({steps, d.I, K, {da_x, S, 1}, d.W, g.dx.p, g.dx.ld, bool(g.add_dx)}, own, me);
+            gemm<real>({steps, d.I, K, {da_x, S, 1}, d.W, g.dx.p, g.dx.ld, g.add_dx}, own, me);
         }
         if (g.dx.p && !d.W.p) {
             each(me, d.H, [&](const Place &at) {
@@ -160,9 +172,21 @@ class Backward {
     void recurrent(const real *da, Index rows, real *dR, Member me) {
         const Index S = Cell::DA * d.H, later = d.reverse ? 0 : d.B * S, before = d.reverse ? d.B * d.y.ld : 0;
         const Matrix<const real> h{d.y.p + before, d.y.ld, 1};
-        gemm<real>({rows, d.P, (d.T - 1) * d.B, {da + later, 1, S}, h, dR, d.P, false}, blocks, me);
+        weights({rows, d.P, (d.T - 1) * d.B, {da + later, 1, S}, h, dR, d.P, false}, me);
         const real *first = gathers ? da_first + (da - g.da.p) : da + (d.reverse ? (d.T - 1) * d.B * S : 0);
-        gemm<real>({rows, d.P, d.B, {first, 1, S}, {d.h0.p, d.h0.ld, 1}, dR, d.P, d.T > 1}, blocks, me);
+        weights({rows, d.P, d.B, {first, 1, S}, {d.h0.p, d.h0.ld, 1}, dR, d.P, d.T > 1}, me);
+    }
+
+    // A product that is the gradient of a weight; BlockLSTM's are transposed.
+    void weights(Product<real> p, Member me) {
+        if (g.transposed) {
+            const Matrix<const real> A = p.A;
+            p.A = {p.B.p, p.B.column, p.B.row};
+            p.B = {A.p, A.column, A.row};
+            std::swap(p.M, p.N);
+            p.C_row = p.N;
+        }
+        gemm(p, (real *)blocks, me);
     }
 
     // Sums over all rows: everyone has a stretch of the units, and takes a few vectors of them at once.

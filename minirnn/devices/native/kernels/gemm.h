@@ -15,7 +15,7 @@ struct Product {
     Matrix<const real> A, B;
     real *C;
     Index C_row;  // from one row of C to the next
-    bool add;
+    Index add;
 };
 
 // Numbers that one thread needs to pack its blocks.

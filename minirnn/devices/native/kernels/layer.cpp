@@ -40,6 +40,16 @@ int run_backward(const Layer<real> &d, const Gradients<real> &g, int threads, bo
 }
 
 template <class real>
+int run_cell_grad(const Layer<real> &d, const Gradients<real> &g, int threads, bool watch) {
+    try {
+        Backward<real, Lstm<real>> pass(d, g, 0);
+        return together(threads_for(8. * d.B * d.H, threads), watch, [&](Member me) { pass.cell_alone(me); });
+    } catch (const std::bad_alloc &) {
+        return NO_MEMORY;
+    }
+}
+
+template <class real>
 int forward(int mode, const Layer<real> &d, int threads, bool watch) {
     switch (mode) {
         case RNN_RELU: return run_forward<real, Simple<real, true>>(d, threads, watch);
@@ -81,5 +91,11 @@ int layer_backward_float(int mode, const Layer<float> *d, const Gradients<float>
 }
 int layer_backward_double(int mode, const Layer<double> *d, const Gradients<double> *g, int threads, int watch) {
     return backward(mode, *d, *g, threads, watch);
+}
+int lstm_cell_grad_float(const Layer<float> *d, const Gradients<float> *g, int threads, int watch) {
+    return run_cell_grad(*d, *g, threads, watch);
+}
+int lstm_cell_grad_double(const Layer<double> *d, const Gradients<double> *g, int threads, int watch) {
+    return run_cell_grad(*d, *g, threads, watch);
 }
 }

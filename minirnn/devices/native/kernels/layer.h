@@ -38,7 +38,7 @@ struct Gradients {
     Rows<const real> dy, dc_each, dh_n, dc_n;
     Rows<real> da;  // scratch: the gradients of the pre-activations, (T, B, 4H) or, for rnn, (T, B, H)
     Rows<real> dh0, dc0, dx;  // dx may be null
-    Index add_dx;
+    Index add_dx, transposed;  // dW and dR are (I, G*H) and (P, G*H)
     real *dW, *dR, *dWp, *dbW, *dbR, *dwci, *dwcf, *dwco;
 };
 
