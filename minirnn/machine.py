@@ -40,7 +40,7 @@ def processor() -> str:
 
 
 def instructions() -> str:
-    """What this processor can do beyond its family, as the system tells it; the same on machines that can do the same."""
+    """What this processor can do beyond its family, by what the system says; equal where machines can do the same."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         known = [text for text in lines if text.startswith(("flags", "Features"))]

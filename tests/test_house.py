@@ -69,6 +69,7 @@ LONGEST = 400  # lines of a file
 FLOORS_OF_A_FAMILY = (
     "minirnn/ops",
     "minirnn/devices/cpu",
+    "minirnn/devices/native",
     "minirnn/devices/cuda/launch",
     "minirnn/devices/cuda/kernels",
 )

@@ -151,7 +151,7 @@ class use_device:
     def __init__(self, name: str | Device) -> None:
         self.device = get(name)
         self._before = _default.device
-        _default.device = self.device
+        _make_default(self.device)
 
     def __enter__(self) -> Device:
         return self.device
@@ -159,7 +159,16 @@ class use_device:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _default.device = self._before
+        _make_default(self._before)
+
+
+def _make_default(device: Device | None) -> None:
+    before, _default.device = _default.device, device
+    if device is not before:
+        if device is not None:
+            device.put_to_use()
+        if before is not None:
+            before.put_away()
 
 
 def _reduce(device: Device) -> tuple[Any, ...]:

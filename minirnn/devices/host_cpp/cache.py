@@ -17,7 +17,7 @@ CACHE_BYTES = 200 << 20
 
 
 def folder(device: str) -> Path:
-    """The folder of a device's compiled kernels: in ``MINIRNN_CACHE``, or the user's cache folder, or a temporary one."""
+    """The folder of a device's compiled kernels: ``MINIRNN_CACHE``, or the user's cache folder, or a temporary one."""
     named = os.environ.get("MINIRNN_CACHE")
     if named:
         found = Path(named)
@@ -37,10 +37,10 @@ def folder(device: str) -> Path:
 
 
 def kept(folder: Path, key: str, make: Callable[[Path], None], stamp: Callable[[Path], str] | None = None) -> Path:
-    """The library called `key` in `folder`, made by ``make(path)`` unless it is there. Two processes may do so at once.
+    """The library called `key` in `folder`, made by ``make(path)`` unless it is there. Two processes may do so.
 
-    The file's name ends with its `stamp`, by default its size: one cut short, as a crash of the machine may leave it, is
-    made anew. (To load it would end the process.)
+    The file's name ends with its `stamp`, by default its size: one cut short, as a crash of the machine may leave it,
+    is made anew. (To load it would end the process.)
     """
     stamp = stamp or size_of
     for path in folder.glob(f"{glob.escape(key)}.*.so"):

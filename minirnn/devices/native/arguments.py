@@ -15,6 +15,7 @@ DONE, INTERRUPTED, NO_MEMORY = range(3)
 NOTHING = (None, 0)
 """Rows that are not there."""
 
+
 def _fields(text: str) -> list[tuple[str, Any]]:
     """Fields of a struct from words: `name` is a number, `name*` an address, `name%` Rows, `name[]` a Matrix."""
     found: list[tuple[str, Any]] = []
@@ -49,9 +50,7 @@ class Gradients(ctypes.Structure):
 class GruBlock(ctypes.Structure):
     """`GruBlock` of `gru_block.cpp`."""
 
-    _fields_ = _fields(
-        "B I H x% h_prev% w_ru* w_c* b_ru* b_c* r% u% c% h% d_h% d_x% d_h_prev% d_c_bar% d_r_bar_u_bar%"
-    )
+    _fields_ = _fields("B I H x% h_prev% w_ru* w_c* b_ru* b_c* r% u% c% h% d_h% d_x% d_h_prev% d_c_bar% d_r_bar_u_bar%")
 
 
 class Product(ctypes.Structure):

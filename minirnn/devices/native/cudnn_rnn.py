@@ -1,9 +1,9 @@
 """A whole recurrent layer (CudnnRNN's modes) and its gradient in C++.
 
-Formulas and their explanation: `minirnn/ops/cudnn_rnn/__init__.py`; arguments: `minirnn/devices/cpu/cudnn_rnn/layer.py`.
-Here arrays become addresses. The steps are in `kernels/forward.h` and `kernels/backward.h`, the cells in
-`kernels/lstm.h`, `kernels/gru.h` and `kernels/simple.h`. Zoneout stays with the cpu device: its masks cost more than
-the products that C++ would save.
+Formulas and their explanation: `minirnn/ops/cudnn_rnn/__init__.py`. Arguments: those of the cpu device,
+`minirnn/devices/cpu/cudnn_rnn/layer.py`. Here arrays become addresses. The steps are in `kernels/forward.h` and
+`kernels/backward.h`, the cells in `kernels/lstm.h`, `kernels/gru.h` and `kernels/simple.h`. Zoneout stays with the cpu
+device: its masks cost more than the products that C++ would save.
 
 Samples come to the kernels in the order of falling lengths, so those that are alive at a step are the first ones.
 """
@@ -19,6 +19,7 @@ import numpy as np
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.cudnn_rnn import half
 from minirnn.devices.cpu.cudnn_rnn import layer as on_cpu
+from minirnn.devices.native import blas
 from minirnn.devices.native.arguments import NOTHING, Gradients, Layer, address, call, matrix, regular, rows
 
 Array = np.ndarray
@@ -57,8 +58,10 @@ def rnn_sequence(
 ) -> tuple[Array, Array, Array | None]:
     """Run one recurrent layer over a whole sequence. Returns y (T, B, D*P), h_n (D, B, P), c_n (D, B, H) or None."""
     if zoneout is not None:
-        options = {"rnn_mode": rnn_mode, "lengths": lengths, "training": training, "zoneout": zoneout}
-        return on_cpu.rnn_sequence(x, h0, c0, weights, reserve, **options)
+        with blas.one_thread():
+            return on_cpu.rnn_sequence(
+                x, h0, c0, weights, reserve, rnn_mode=rnn_mode, lengths=lengths, training=training, zoneout=zoneout
+            )
     if x.dtype == np.float16:
         options = {"rnn_mode": rnn_mode, "lengths": lengths, "training": training}
         return half.forward(partial(rnn_sequence, device), x, h0, c0, weights, reserve, options, None)
@@ -99,7 +102,8 @@ def rnn_sequence_grad(
     arrays = x, h0, c0, weights, reserve, y, dy, dh_n, dc_n, dweights
     options = {"rnn_mode": rnn_mode, "lengths": lengths, "need_dx": need_dx}
     if zoneout is not None:
-        return on_cpu.rnn_sequence_grad(*arrays, **options, zoneout=zoneout)  # type: ignore[arg-type]
+        with blas.one_thread():
+            return on_cpu.rnn_sequence_grad(*arrays, **options, zoneout=zoneout)  # type: ignore[arg-type]
     if x.dtype == np.float16:
         return half.backward(partial(rnn_sequence_grad, device), *arrays, options, None)
 
@@ -119,8 +123,8 @@ def rnn_sequence_grad(
         sums = [None if a is None else a if a.flags.c_contiguous else np.empty(a.shape, a.dtype) for a in dweights[k]]
         part = dy[:, :, k * P : (k + 1) * P]
         g = Gradients(
-            *rows(part), *NOTHING, *rows(dh_n[k]), *of(dc_n, k), *rows(da), *rows(dh0[k]), *of(dc0, k), *rows(dx), k > 0, 0,
-            *(address(a) for a in sums), None, None, None,
+            *rows(part), *NOTHING, *rows(dh_n[k]), *of(dc_n, k), *rows(da), *rows(dh0[k]), *of(dc0, k), *rows(dx),
+            k > 0, 0, *(address(a) for a in sums), None, None, None,
         )  # fmt: skip
         function = device.function("layer_backward", x.dtype)
         call(function, MODES[rnn_mode], d, g, work=2 * T * work_of_a_step(d, rnn_mode))
@@ -150,13 +154,13 @@ def direction(
     H = len(R) // GATES[rnn_mode]
     values = [*NOTHING] * 6
     if saved is not None:
-        start, count = address(saved), saved.shape[-1] // H
-        for n in range(count):
-            values[2 * n : 2 * n + 2] = start + n * H * x.itemsize, count * H
+        for n in range(saved.shape[-1] // H):
+            values[2 * n : 2 * n + 2] = rows(saved[:, :, n * H :])
     part = y[:, :, k * P : (k + 1) * P]
     return Layer(
-        T, B, width, H, P, k == 1, ragged.address, CANDIDATE, *matrix(W), *matrix(R), *matrix(Wp), address(bW), address(bR),
-        None, None, None, np.inf, *rows(x), *rows(h0[k]), *of(c0, k), *values, *rows(part), *of(h_n, k), *of(c_n, k),
+        T, B, width, H, P, k == 1, ragged.address, CANDIDATE, *matrix(W), *matrix(R), *matrix(Wp), address(bW),
+        address(bR), None, None, None, np.inf, *rows(x), *rows(h0[k]), *of(c0, k), *values, *rows(part), *of(h_n, k),
+        *of(c_n, k),
     )  # fmt: skip
 
 

@@ -1,8 +1,7 @@
 """The kernels of `kernels/`, compiled by the host's C++ compiler when first wanted, and called by ctypes.
 
-A library belongs to one text of the sources, one compiler and one processor (its vectors are as wide as the processor's),
-so the name in the cache folder has a fingerprint of all three. ctypes releases the lock of Python's threads while C++
-computes.
+A library belongs to one text of the sources, one compiler and one processor, whose vectors it uses; so its name in the
+cache folder has a fingerprint of all three. ctypes releases the lock of Python's threads while C++ computes.
 """
 
 from __future__ import annotations

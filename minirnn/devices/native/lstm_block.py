@@ -27,7 +27,7 @@ def lstm_block_cell(
 ) -> Arrays:
     """One step from the arrays of `LSTMBlockInputs`. Returns i, cs, f, o, ci, co, h, each (B, H)."""
     x, *others = inputs
-    attributes = {"forget_bias": forget_bias, "cell_clip": cell_clip, "use_peephole": use_peephole}
+    attributes: dict[str, Any] = {"forget_bias": forget_bias, "cell_clip": cell_clip, "use_peephole": use_peephole}
     return tuple(a[0] for a in block_lstm(device, x[None], *others, seq_len_max=1, **attributes))
 
 
@@ -107,8 +107,9 @@ def block_lstm_grad(device: Any, *arrays: np.ndarray, seq_len_max: int, use_peep
     d, keep = sequence(x[:L], h_prev, cs_prev, w, (wci, wcf, wco) if use_peephole else None, b)
     values = [part for a in (i, f, ci, o, cs, co) for part in rows(a)]
     g = Gradients(
-        *rows(h_grad), *rows(cs_grad), *rows(nothing), *rows(nothing), *rows(da), *rows(h_prev_grad), *rows(cs_prev_grad),
-        *rows(x_grad), 0, 1, address(w_grad), address(w_grad[I:]), None, address(b_grad[0]), address(b_grad[1]),
+        *rows(h_grad), *rows(cs_grad), *rows(nothing), *rows(nothing), *rows(da), *rows(h_prev_grad),
+        *rows(cs_prev_grad), *rows(x_grad), 0, 1, address(w_grad), address(w_grad[I:]), None,
+        address(b_grad[0]), address(b_grad[1]),
         *(address(a) for a in peephole_grads),
     )  # fmt: skip
     call(
@@ -143,7 +144,7 @@ def sequence(
     x, h_prev, cs_prev = regular(x), regular(h_prev), regular(cs_prev)
     b, zeros = np.ascontiguousarray(b), np.zeros_like(b)
     seeing = [None, None, None] if peepholes is None else [np.ascontiguousarray(a) for a in peepholes]
-    kept = Kept(x, h_prev, cs_prev, w, b, zeros, *seeing)  # type: ignore[arg-type]
+    kept = Kept(x, h_prev, cs_prev, w, b, zeros, *seeing)
     numbers = (
         T, B, I, H, H, 0, None, CANDIDATE, *matrix(w[:I].T), *matrix(w[I:].T), None, 0, 0, address(b), address(zeros),
         *map(address, seeing),

@@ -35,9 +35,9 @@ struct Exponential<double> {
     static constexpr double LOWEST = -708, HIGHEST = 710, SATURATED = 80;
 };
 
-constexpr double INVERSE_FACTORIAL[] = {1,           1,            1. / 2,        1. / 6,         1. / 24,
-                                        1. / 120,    1. / 720,     1. / 5040,     1. / 40320,     1. / 362880,
-                                        1. / 3628800, 1. / 39916800, 1. / 479001600, 1. / 6227020800.};
+constexpr double INVERSE_FACTORIAL[] = {
+    1,         1,          1. / 2,      1. / 6,       1. / 24,       1. / 120,       1. / 720,
+    1. / 5040, 1. / 40320, 1. / 362880, 1. / 3628800, 1. / 39916800, 1. / 479001600, 1. / 6227020800.};
 
 // e^y = scale * (1 + q)
 template <class real>

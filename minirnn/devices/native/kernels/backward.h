@@ -15,10 +15,18 @@ class Backward {
 
   public:
     Backward(const Layer<real> &d, const Gradients<real> &g, int threads)
-        : d(d), g(g), cell(d), visit(d), K(Cell::GATES * d.H), gathers(d.lengths && d.reverse),
-          R(K * packed_width<real>(d.P)), Wp(d.Wp.p ? d.P * packed_width<real>(d.H) : 0),
-          dh_all(d.Wp.p ? d.T * d.B * d.P : 0), m(d.Wp.p ? d.T * d.B * d.H : 0),
-          da_first(gathers ? d.B * Cell::DA * d.H : 0), blocks(threads * GEMM_SCRATCH) {}
+        : d(d),
+          g(g),
+          cell(d),
+          visit(d),
+          K(Cell::GATES * d.H),
+          gathers(d.lengths && d.reverse),
+          R(K * packed_width<real>(d.P)),
+          Wp(d.Wp.p ? d.P * packed_width<real>(d.H) : 0),
+          dh_all(d.Wp.p ? d.T * d.B * d.P : 0),
+          m(d.Wp.p ? d.T * d.B * d.H : 0),
+          da_first(gathers ? d.B * Cell::DA * d.H : 0),
+          blocks(threads * GEMM_SCRATCH) {}
 
     // The steps.
     void run(Member me) {
@@ -63,17 +71,18 @@ class Backward {
             }
         }
         if constexpr (IS_LSTM) {
-            if (d.Wp.p) each(me, d.H, [&](const Place &at) {
-                const V values = visit.has(at.row / d.B, at.b) ? cell.projected(at) : V{};
-                store(m + at.row * d.H + at.u, values, at.count);
-            });
+            if (d.Wp.p)
+                each(me, d.H, [&](const Place &at) {
+                    const V values = visit.has(at.row / d.B, at.b) ? cell.projected(at) : V{};
+                    store(m + at.row * d.H + at.u, values, at.count);
+                });
         }
         me.wait();
 
         const real *da_x = da + (IS_GRU ? d.H : 0);  // rows r z n
         if (g.dW) weights({K, d.I, steps, {da_x, 1, S}, {d.x.p, d.x.ld, 1}, g.dW, d.I, false}, me);
         if (IS_GRU) {
-            recurrent(da + d.H, 2 * d.H, g.dR, me);            // r z
+            recurrent(da + d.H, 2 * d.H, g.dR, me);        // r z
             recurrent(da, d.H, g.dR + 2 * d.H * d.P, me);  // q
         } else {
             recurrent(da, K, g.dR, me);
@@ -96,7 +105,8 @@ class Backward {
 
   private:
     void step(Index k, Member me) {
-        const Index later = visit.samples(k + 1), now = visit.samples(k);  // none after the last step, none before the first
+        const Index later = visit.samples(k + 1),
+                    now = visit.samples(k);  // none after the last step, none before the first
         const Index strips = (d.P + PANEL<real> - 1) / PANEL<real>;
         const Blocks blocks(std::max(later, now), ROWS);
         for (Index tile = me.begin(strips * blocks.count); tile < me.end(strips * blocks.count); tile++) {

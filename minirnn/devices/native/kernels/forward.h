@@ -16,9 +16,17 @@ class Forward {
 
   public:
     explicit Forward(const Layer<real> &d)
-        : d(d), cell(d), visit(d), panels((d.H + UNITS - 1) / UNITS), width(packed_width<real>(d.H)),
-          W(d.W.p ? G * width * d.I : 0), R(G * width * d.P), Wp(d.Wp.p ? packed_width<real>(d.P) * d.H : 0),
-          bias(SUMS * width), state(2 * d.B * d.P), m(d.Wp.p ? d.B * d.H : 0) {}
+        : d(d),
+          cell(d),
+          visit(d),
+          panels((d.H + UNITS - 1) / UNITS),
+          width(packed_width<real>(d.H)),
+          W(d.W.p ? G * width * d.I : 0),
+          R(G * width * d.P),
+          Wp(d.Wp.p ? packed_width<real>(d.P) * d.H : 0),
+          bias(SUMS * width),
+          state(2 * d.B * d.P),
+          m(d.Wp.p ? d.B * d.H : 0) {}
 
     void run(Member me) {
         pack(me);

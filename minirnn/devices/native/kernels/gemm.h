@@ -1,13 +1,14 @@
 // C (M, N) = A (M, K) @ B (K, N), or added to C, for any strides of A and B.
 //
 // A, B and C are cut so that what is used again and again stays near: a block of B (K_BLOCK x N_BLOCK) in the L2 cache, a
-// slice of A (ROWS x K_BLOCK) in L1, the sums of a tile in registers. Both blocks are packed: the tile then reads two
-// streams of memory. The cuts depend on the sizes alone, so each sum has one order whoever computes it.
+// slice of A (ROWS x K_BLOCK) in L1, the sums of a tile in registers. The block of B is packed, and that of A where its
+// rows are not contiguous. The cuts depend on the sizes alone, so each sum has one order whoever computes it.
 #pragma once
 #include "team.h"
 #include "tile.h"
 
 constexpr Index K_BLOCK = 192, N_BLOCK = 512, M_BLOCK = 96;  // M_BLOCK is a multiple of ROWS
+constexpr Index PACKED_FROM = 256;  // columns of B for which contiguous rows of A are packed, too
 
 template <class real>
 struct Product {
@@ -21,21 +22,24 @@ struct Product {
 // Numbers that one thread needs to pack its blocks.
 constexpr Index GEMM_SCRATCH = K_BLOCK * (N_BLOCK + M_BLOCK);
 
-// Rows of A, ROWS at a time: packed[(i * depth + k * ROWS) + m] = A[i + m, k]; missing rows are 0.
+// Rows of A, ROWS at a time: packed[(i * depth + k * ROWS) + m] = A[i + m, k]; missing rows are 0. The loops go through A
+// as it lies in memory: its rows may be a power of two apart, and then lines read in turns push each other out.
 template <class real>
 void pack_rows(Matrix<const real> A, Index rows, Index depth, real *packed) {
-    for (Index i = 0; i < rows; i += ROWS, packed += depth * ROWS) {
+    if (A.row == 1) {
+        for (Index k = 0; k < depth; k++) {
+            const real *from = A.p + k * A.column;
+            for (Index i = 0; i + ROWS <= rows; i += ROWS) {
+                std::memcpy(packed + i * depth + k * ROWS, from + i, ROWS * sizeof(real));
+            }
+        }
+    }
+    for (Index i = A.row == 1 ? rows - rows % ROWS : 0; i < rows; i += ROWS) {
         const real *from = A.p + i * A.row;
         const Index height = std::min<Index>(ROWS, rows - i);
-        if (height == ROWS && A.row == 1) {
-            for (Index k = 0; k < depth; k++) {
-                for (int m = 0; m < ROWS; m++) packed[k * ROWS + m] = from[m + k * A.column];
-            }
-        } else {
+        for (Index k = 0; k < depth; k++) {
             for (Index m = 0; m < ROWS; m++) {
-                for (Index k = 0; k < depth; k++) {
-                    packed[k * ROWS + m] = m < height ? from[m * A.row + k * A.column] : real(0);
-                }
+                packed[i * depth + k * ROWS + m] = m < height ? from[m * A.row + k * A.column] : real(0);
             }
         }
     }
@@ -43,11 +47,14 @@ void pack_rows(Matrix<const real> A, Index rows, Index depth, real *packed) {
 
 // A tile: its sums are computed in registers, and set or added to C.
 template <class real>
-void gemm_tile(Index N, Index depth, const real *a, const real *b, real *c, Index c_row, Index height, Index width,
-               bool add) {
+void gemm_tile(Index N, Index depth, const real *a, Index a_row, const real *b, real *c, Index c_row, Index height,
+               Index width, bool add) {
     constexpr int lanes = LANES<real>;
+    for (Index m = 0; m < height; m++) {  // C is on its way while the sums are computed
+        for (Index n = 0; n < N; n++) __builtin_prefetch(c + m * c_row + n * lanes, 1);
+    }
     Sums<real> sums = {};
-    multiply<real>(ROWS, N, depth, a, 0, b, sums.at);
+    multiply<real>(height, N, depth, a, a_row, b, sums.at);
     for (Index m = 0; m < height; m++) {
         for (Index n = 0; n < N; n++) {
             real *to = c + m * c_row + n * lanes;
@@ -74,13 +81,16 @@ void gemm_part(const Product<real> &p, real *scratch, Member me) {
             for (Index m0 = 0; m0 < p.M; m0 += M_BLOCK) {
                 const Index rows = std::min(M_BLOCK, p.M - m0);
                 const Matrix<const real> A{p.A.p + m0 * p.A.row + k0 * p.A.column, p.A.row, p.A.column};
-                pack_rows<real>(A, rows, depth, A_packed);
+                const bool contiguous = A.column == 1 && columns <= PACKED_FROM;
+                if (!contiguous) pack_rows<real>(A, rows, depth, A_packed);
                 for (Index j = 0; j < columns; j += PANEL<real>) {
                     const Index width = std::min<Index>(PANEL<real>, columns - j);
                     for (Index i = 0; i < rows; i += ROWS) {
-                        gemm_tile<real>((width + LANES<real> - 1) / LANES<real>, depth, A_packed + i * depth,
-                                        B_packed + j * depth, p.C + (m0 + i) * p.C_row + n0 + j, p.C_row,
-                                        std::min<Index>(ROWS, rows - i), width, p.add || k0 > 0);
+                        const Index N = (width + LANES<real> - 1) / LANES<real>;
+                        const real *a = contiguous ? A.p + i * A.row : A_packed + i * depth;
+                        gemm_tile<real>(N, depth, a, contiguous ? A.row : 0, B_packed + j * depth,
+                                        p.C + (m0 + i) * p.C_row + n0 + j, p.C_row, std::min<Index>(ROWS, rows - i),
+                                        width, p.add || k0 > 0);
                     }
                 }
             }

@@ -53,7 +53,5 @@ struct Gru {
         for (int k = 0; k < 4; k++) store(to + k * d.H, da[k], at.count);
     }
 
-    INLINE V h_prev(const Place &at) const {
-        return at.before < 0 ? load(d.h0, at.b, at) : load(d.y, at.before, at);
-    }
+    INLINE V h_prev(const Place &at) const { return at.before < 0 ? load(d.h0, at.b, at) : load(d.y, at.before, at); }
 };

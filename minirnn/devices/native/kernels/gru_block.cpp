@@ -41,7 +41,8 @@ void forward(const GruBlock<real> &d, real *ru, real *r_h, real *blocks, Member 
     const Index B = d.B, I = d.I, H = d.H;
     const Matrix<const real> x{d.x.p, d.x.ld, 1};
     gemm<real>({B, 2 * H, I, x, {d.w_ru, 2 * H, 1}, ru, 2 * H, false}, blocks, me);
-    gemm<real>({B, 2 * H, H, {d.h_prev.p, d.h_prev.ld, 1}, {d.w_ru + I * 2 * H, 2 * H, 1}, ru, 2 * H, true}, blocks, me);
+    gemm<real>({B, 2 * H, H, {d.h_prev.p, d.h_prev.ld, 1}, {d.w_ru + I * 2 * H, 2 * H, 1}, ru, 2 * H, true}, blocks,
+               me);
     me.wait();
     each(d, me, [&](Index b, Index j, Index count) {
         const real *z = ru + b * 2 * H + j;

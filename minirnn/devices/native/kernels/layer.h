@@ -18,12 +18,12 @@ template <class real>
 struct Layer {
     Index T, B, I, H, P;  // I is the width of x
     Index reverse;
-    const Index *lengths;  // (B,)
-    Index candidate;       // the place of n among the gates of an lstm in the weights: i f n o or i n f o
-    Matrix<const real> W;  // (G*H, I), or null: x enters every gate as it is
-    Matrix<const real> R;  // (G*H, P)
-    Matrix<const real> Wp;  // (P, H), or null
-    const real *bW, *bR;    // (G*H,)
+    const Index *lengths;         // (B,)
+    Index candidate;              // the place of n among the gates of an lstm in the weights: i f n o or i n f o
+    Matrix<const real> W;         // (G*H, I), or null: x enters every gate as it is
+    Matrix<const real> R;         // (G*H, P)
+    Matrix<const real> Wp;        // (P, H), or null
+    const real *bW, *bR;          // (G*H,)
     const real *wci, *wcf, *wco;  // (H,), peepholes, or null
     double clip;                  // of c
     Rows<const real> x, h0, c0;
@@ -36,8 +36,8 @@ struct Layer {
 template <class real>
 struct Gradients {
     Rows<const real> dy, dc_each, dh_n, dc_n;
-    Rows<real> da;  // scratch: the gradients of the pre-activations, (T, B, 4H) or, for rnn, (T, B, H)
-    Rows<real> dh0, dc0, dx;  // dx may be null
+    Rows<real> da;             // scratch: the gradients of the pre-activations, (T, B, 4H) or, for rnn, (T, B, H)
+    Rows<real> dh0, dc0, dx;   // dx may be null
     Index add_dx, transposed;  // dW and dR are (I, G*H) and (P, G*H)
     real *dW, *dR, *dWp, *dbW, *dbR, *dwci, *dwcf, *dwco;
 };
@@ -50,7 +50,8 @@ class Visit {
         alive[0] = alive[T + 1] = 0;
         if (d.lengths) {
             for (Index t = 0; t < T; t++) {
-                alive[t + 1] = std::partition_point(d.lengths, d.lengths + d.B, [=](Index n) { return n > t; }) - d.lengths;
+                alive[t + 1] =
+                    std::partition_point(d.lengths, d.lengths + d.B, [=](Index n) { return n > t; }) - d.lengths;
             }
         }
     }

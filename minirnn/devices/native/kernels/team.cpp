@@ -91,8 +91,7 @@ struct Pool {
         pthread_sigmask(SIG_SETMASK, &all, &before);
         try {
             while (workers.size() < wanted) workers.push_back(new Worker(int(workers.size()) + 1));
-        } catch (const std::system_error &) {
-        }
+        } catch (const std::system_error &) {}
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
 };
