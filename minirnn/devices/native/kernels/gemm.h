@@ -54,7 +54,7 @@ void gemm_tile(Index N, Index depth, const real *a, Index a_row, const real *b, 
         for (Index n = 0; n < N; n++) __builtin_prefetch(c + m * c_row + n * lanes, 1);
     }
     Sums<real> sums = {};
-    multiply<real>(height, N, depth, a, a_row, b, sums.at);
+    multiply_in_order<real>(height, N, depth, a, a_row, b, sums.at);
     for (Index m = 0; m < height; m++) {
         for (Index n = 0; n < N; n++) {
             real *to = c + m * c_row + n * lanes;

@@ -3,7 +3,7 @@
 
 namespace {
 
-template <class real, int M, int N, bool packed>
+template <class real, int M, int N, bool packed, bool in_order>
 void product(Index K, const real *a, Index a_row, const real *w, real *sums) {
     constexpr int lanes = LANES<real>;
     Vector<real> sum[M][N];
@@ -15,7 +15,7 @@ void product(Index K, const real *a, Index a_row, const real *w, real *sums) {
     const Index step = packed ? ROWS : 1;  // from one k to the next
     if (packed) a_row = 1;
     Index k = 0;
-    if constexpr (M * N < 8) {  // few sums: four of each, or every addition waits for the one before
+    if constexpr (M * N < 8 && !in_order) {  // few sums: four of each, or every addition waits for the one before
         Vector<real> other[3][M][N] = {};
         for (; k + 4 <= K; k += 4, a += 4 * step, w += 4 * N * lanes) {
 #pragma GCC unroll 6
@@ -54,23 +54,33 @@ void product(Index K, const real *a, Index a_row, const real *w, real *sums) {
     }
 }
 
-template <class real, int N>
+template <class real, int N, bool in_order>
 void with_columns(Index M, Index K, const real *a, Index a_row, const real *w, real *sums) {
     if (a_row == 0) {
-        if constexpr (N <= COLUMNS) product<real, ROWS, N, true>(K, a, a_row, w, sums);
+        if constexpr (N <= COLUMNS) product<real, ROWS, N, true, in_order>(K, a, a_row, w, sums);
         return;
     }
     switch (M) {
-        case 1: return product<real, 1, N, false>(K, a, a_row, w, sums);
-        case 2: return product<real, 2, N, false>(K, a, a_row, w, sums);
-        case 3: return product<real, 3, N, false>(K, a, a_row, w, sums);
+        case 1: return product<real, 1, N, false, in_order>(K, a, a_row, w, sums);
+        case 2: return product<real, 2, N, false, in_order>(K, a, a_row, w, sums);
+        case 3: return product<real, 3, N, false, in_order>(K, a, a_row, w, sums);
     }
     if constexpr (N <= COLUMNS || GATE_ROWS == ROWS) {
         switch (M) {
-            case 4: return product<real, 4, N, false>(K, a, a_row, w, sums);
-            case 5: return product<real, 5, N, false>(K, a, a_row, w, sums);
-            case 6: return product<real, 6, N, false>(K, a, a_row, w, sums);
+            case 4: return product<real, 4, N, false, in_order>(K, a, a_row, w, sums);
+            case 5: return product<real, 5, N, false, in_order>(K, a, a_row, w, sums);
+            case 6: return product<real, 6, N, false, in_order>(K, a, a_row, w, sums);
         }
+    }
+}
+
+template <class real, bool in_order>
+void choose(Index M, Index N, Index K, const real *a, Index a_row, const real *w, real *sums) {
+    switch (N) {
+        case 1: return with_columns<real, 1, in_order>(M, K, a, a_row, w, sums);
+        case 2: return with_columns<real, 2, in_order>(M, K, a, a_row, w, sums);
+        case 3: return with_columns<real, 3, in_order>(M, K, a, a_row, w, sums);
+        case 4: return with_columns<real, 4, in_order>(M, K, a, a_row, w, sums);
     }
 }
 
@@ -78,13 +88,15 @@ void with_columns(Index M, Index K, const real *a, Index a_row, const real *w, r
 
 template <class real>
 void multiply(Index M, Index N, Index K, const real *a, Index a_row, const real *w, real *sums) {
-    switch (N) {
-        case 1: return with_columns<real, 1>(M, K, a, a_row, w, sums);
-        case 2: return with_columns<real, 2>(M, K, a, a_row, w, sums);
-        case 3: return with_columns<real, 3>(M, K, a, a_row, w, sums);
-        case 4: return with_columns<real, 4>(M, K, a, a_row, w, sums);
-    }
+    choose<real, false>(M, N, K, a, a_row, w, sums);
+}
+
+template <class real>
+void multiply_in_order(Index M, Index N, Index K, const real *a, Index a_row, const real *w, real *sums) {
+    choose<real, true>(M, N, K, a, a_row, w, sums);
 }
 
 template void multiply(Index, Index, Index, const float *, Index, const float *, float *);
 template void multiply(Index, Index, Index, const double *, Index, const double *, double *);
+template void multiply_in_order(Index, Index, Index, const float *, Index, const float *, float *);
+template void multiply_in_order(Index, Index, Index, const double *, Index, const double *, double *);

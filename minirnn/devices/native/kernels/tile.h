@@ -42,6 +42,10 @@ struct Matrix {
 template <class real>
 void multiply(Index M, Index N, Index K, const real *a, Index a_row, const real *w, real *sums);
 
+// The same, each sum in the order of k whatever the size of the tile: where that depends on the number of threads.
+template <class real>
+void multiply_in_order(Index M, Index N, Index K, const real *a, Index a_row, const real *w, real *sums);
+
 // The sums of a tile.
 template <class real>
 struct alignas(64) Sums {
