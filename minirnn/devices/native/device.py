@@ -43,6 +43,11 @@ class Native(CPU, kernels_in=(cudnn_rnn, lstm_block, gru_block)):
     def matmul(self, a: Any, b: Any) -> Any:  # type: ignore[override]
         return products.matmul(self, a, b)
 
+    @property
+    def vector_bits(self) -> int:
+        """The width of the vectors that the kernels compute with."""
+        return 8 * library.about(self.library)["vector_bytes"]
+
     def put_to_use(self) -> None:
         blas.hold()
 
