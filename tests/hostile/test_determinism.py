@@ -112,7 +112,7 @@ def test_a_digest_notices_the_last_bit_of_one_number() -> None:
     assert digest(a.tobytes()) != digest(b.tobytes())
 
 
-@pytest.mark.parametrize("where", ["cpu", "cpu-composed", "cuda-sim"])
+@pytest.mark.parametrize("where", ["cpu", "cpu-composed", "native", "cuda-sim"])
 def test_a_run_repeats_after_other_work(where: str) -> None:
     if (reason := mr.devices.available()[where]) is not None:
         pytest.skip(f"{where}: {reason}")
@@ -126,7 +126,7 @@ def test_a_run_repeats_after_other_work(where: str) -> None:
 
 
 def test_one_seed_gives_the_same_weights_and_masks_on_every_device() -> None:
-    names = [name for name in ("cpu", "cpu-composed", "cuda-sim", "cuda") if mr.devices.available()[name] is None]
+    names = [name for name in ("cpu", "cpu-composed", "native", "cuda-sim", "cuda") if mr.devices.available()[name] is None]
     found = []
     for name in names:
         mr.manual_seed(11)
