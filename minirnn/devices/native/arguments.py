@@ -81,7 +81,10 @@ def address(a: np.ndarray | None) -> int | None:
 
 def rows(a: np.ndarray | None) -> tuple[int | None, int]:
     """Address and distance of the rows of an array whose rows `regular` holds."""
-    return (None, 0) if a is None else (a.__array_interface__["data"][0], a.strides[-2] // a.itemsize)
+    if a is None:
+        return None, 0
+    # Along an axis of one element NumPy may have any stride, so strides say nothing of a contiguous array.
+    return address(a), a.shape[-1] if a.flags.c_contiguous else a.strides[-2] // a.itemsize
 
 
 def regular(a: np.ndarray) -> np.ndarray:
@@ -96,7 +99,11 @@ def regular(a: np.ndarray) -> np.ndarray:
 
 def matrix(a: np.ndarray | None) -> tuple[int | None, int, int]:
     """Address and distances of a matrix's rows and columns."""
-    return (None, 0, 0) if a is None else (address(a), a.strides[0] // a.itemsize, a.strides[1] // a.itemsize)
+    if a is None:
+        return None, 0, 0
+    if a.flags.c_contiguous:
+        return address(a), a.shape[1], 1
+    return address(a), a.strides[0] // a.itemsize, a.strides[1] // a.itemsize
 
 
 def call(function: Any, *arguments: Any, work: float) -> None:

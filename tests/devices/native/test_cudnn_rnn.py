@@ -125,6 +125,26 @@ def test_arrays_that_are_views_give_what_their_copies_give(rnn_mode: str) -> Non
         np.testing.assert_array_equal(value, expected[name], err_msg=name)
 
 
+@pytest.mark.parametrize("size", [(2, 1, 1, 1), (1, 2, 1, 1), (3, 1, 2, 1), (2, 3, 1, 1)])
+@pytest.mark.parametrize("rnn_mode", MODES)
+def test_axes_of_one_element_may_have_any_stride(rnn_mode: str, size: tuple[int, ...]) -> None:
+    T, B, I, H = size
+
+    def odd(a: Any) -> Any:
+        """The array with strides that NumPy never looks at."""
+        if a is None:
+            return None
+        strides = [s if n > 1 else 1000 for s, n in zip(a.strides, a.shape, strict=True)]
+        return np.lib.stride_tricks.as_strided(a, a.shape, strides)
+
+    layer = random_layer(rnn_mode, T=T, B=B, I=I, H=H)
+    arrays = {name: odd(getattr(layer, name)) for name in ("x", "h0", "c0", "dy", "dh_n", "dc_n")}
+    moved = layer._replace(**arrays, weights=[tuple(map(odd, parts)) for parts in layer.weights])
+    expected = native_layer(layer)
+    for name, value in native_layer(moved).items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name)
+
+
 @pytest.mark.parametrize("rnn_mode", MODES)
 def test_inference_equals_training_and_float16_is_float32_rounded(rnn_mode: str) -> None:
     device: Any = mr.devices.get("native")
