@@ -69,7 +69,6 @@ LONGEST = 400  # lines of a file
 FLOORS_OF_A_FAMILY = (
     "minirnn/ops",
     "minirnn/devices/cpu",
-    "minirnn/devices/native",
     "minirnn/devices/cuda/launch",
     "minirnn/devices/cuda/kernels",
 )

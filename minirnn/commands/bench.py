@@ -64,16 +64,18 @@ def run(args: argparse.Namespace) -> int:
     for option in ("quick", "golden", "part"):
         if getattr(args, option):
             raise UserError(f"--{option} is for --check\n  try: minirnn bench --check")
-    device = args.device or "cpu"
+    where = args.device or "cpu"
     with user_mistakes():
-        mr.devices.get(device)
+        mr.devices.get(where)
     present = peers.present()
     if "torch" not in present:
         print("torch is not installed: comparing with the matrix products alone", file=sys.stderr)
-    options = args.samples, args.threads, device, args.dtype
+    options = args.samples, args.threads, where, args.dtype
     measured = peers.compare(present, args.mode or peers.MODES, sizes, *options)
     rows = shown(peers.header(present), measured, peers.line)
-    report.write(args.json, {"machine": machine.describe(args.threads), "device": device, "dtype": args.dtype, "results": rows})
+    report.write(
+        args.json, {"machine": machine.describe(args.threads), "device": where, "dtype": args.dtype, "results": rows}
+    )
     return 0
 
 

@@ -126,7 +126,9 @@ def test_a_run_repeats_after_other_work(where: str) -> None:
 
 
 def test_one_seed_gives_the_same_weights_and_masks_on_every_device() -> None:
-    names = [name for name in ("cpu", "cpu-composed", "native", "cuda-sim", "cuda") if mr.devices.available()[name] is None]
+    names = [
+        name for name in ("cpu", "cpu-composed", "native", "cuda-sim", "cuda") if mr.devices.available()[name] is None
+    ]
     found = []
     for name in names:
         mr.manual_seed(11)

@@ -1,6 +1,8 @@
 """The kernels under the compiler's sanitizers: every access inside its array, no race, nothing undefined.
 
-Tests `minirnn/devices/native/kernels/`. What is compiled is `driver.cpp`, which calls them without Python.
+What is compiled is driver.cpp, which calls them without Python.
+
+Tests `minirnn/devices/native/kernels/tile.cpp` and all that lies beside it.
 """
 
 from __future__ import annotations
