@@ -27,6 +27,8 @@ SIZES = [  # T, B, I, H
     (9, 6, 8, 64),
     (2, 5, 70, 66),
     (3, 25, 9, 130),
+    (70, 2, 3, 5),  # W x is computed ahead, in several pieces: few samples
+    (20, 7, 300, 260),  # and large weights
 ]
 SIZE_NAMES = [",".join(map(str, size)) for size in SIZES]
 

@@ -124,15 +124,7 @@ class Backward {
 
     void dh_tile(Index k, Index b, Index j, Index M, Index later, Index now) {
         const Index N = (std::min<Index>(PANEL<real>, d.P - j) + lanes - 1) / lanes;
-        Sums<real> sums;
-        for (Index i = 0; i < M; i++) {
-            for (Index n = 0; n < N; n++) {
-                const Index u = j + n * lanes;
-                const bool starts = Cell::CARRIES || b + i >= later;
-                const V dh = starts ? load(const_cast<const real *>(g.dh0.at(b + i)) + u, d.P - u) : V{};
-                store(sums.at + (i * N + n) * lanes, dh);
-            }
-        }
+        Sums<real> sums = {};
         if (later) {
             const real *da = g.da.at(visit.step(k + 1) * d.B + b);
             multiply<real>(M, N, K, da, g.da.ld, R + K * j, sums.at);
@@ -141,6 +133,8 @@ class Backward {
             for (Index n = 0; n < N; n++) {
                 const Index u = j + n * lanes, row = visit.step(k) * d.B + b + i;
                 V dh = load<real>(sums.at + (i * N + n) * lanes);
+                // Added at the end: it may be large beside each of the products' many terms.
+                if (Cell::CARRIES || b + i >= later) dh += load(const_cast<const real *>(g.dh0.at(b + i)) + u, d.P - u);
                 if (b + i >= now) {
                     store(g.dh0.at(b + i) + u, dh, d.P - u);
                     continue;

@@ -2,6 +2,9 @@
 //
 // The weights are packed once. Then a step is one pass over tiles of samples and units: bias, W x, R h' and the cell, all
 // in registers. Threads share the tiles of a step, each always the same panels of the weights, and meet after it.
+//
+// Where the weights are more than the caches hold, or a step has too few samples for a tile, W x of some steps is computed
+// ahead, so that W goes by once for all of them.
 #pragma once
 #include "layer.h"
 #include "team.h"
@@ -13,6 +16,7 @@ class Forward {
     // A tile has the gates of one vector of units or, of a cell without gates, several vectors of units.
     static constexpr int TILE_ROWS = G > 1 ? GATE_ROWS : ROWS;
     static constexpr Index UNITS = G > 1 ? lanes : PANEL<real>;
+    static constexpr Index CACHED_BYTES = 1 << 21, ROWS_AHEAD = 64, LEAST_AHEAD = 4;
 
   public:
     explicit Forward(const Layer<real> &d)
@@ -26,12 +30,18 @@ class Forward {
           Wp(d.Wp.p ? packed_width<real>(d.P) * d.H : 0),
           bias(SUMS * width),
           state(2 * d.B * d.P),
-          m(d.Wp.p ? d.B * d.H : 0) {}
+          m(d.Wp.p ? d.B * d.H : 0),
+          ahead(steps_ahead()),
+          inputs(ahead * d.B * G * width) {}
 
     void run(Member me) {
         pack(me);
         me.wait();
         for (Index k = 0; k < d.T; k++) {
+            if (ahead && k % ahead == 0) {
+                if (!me.stopped()) look_ahead(k, me);
+                me.wait();
+            }
             if (!me.stopped()) step(k, me);
             me.wait();
             if (d.Wp.p) {
@@ -46,6 +56,12 @@ class Forward {
     }
 
   private:
+    Index steps_ahead() const {
+        const Index bytes = G * width * (d.I + d.P) * Index(sizeof(real));
+        if (!d.W.p || (d.B >= TILE_ROWS && bytes <= CACHED_BYTES)) return 0;
+        return std::min(d.T, std::max(LEAST_AHEAD, ROWS_AHEAD / std::max<Index>(1, d.B)));
+    }
+
     void pack(Member me) {
         int rows[4];
         cell.order(rows);
@@ -94,8 +110,7 @@ class Forward {
     void gates(Index k, Index b, Index u, Index M) {
         const Index row = visit.step(k) * d.B + b;
         Sums<real> sums, x_n;
-        begin(sums, row, u, M, G, width);
-        if (d.W.p) multiply<real>(M, G, d.I, d.x.at(row), d.x.ld, W + u * d.I * G, sums.at);
+        from_x(sums.at, k, row, u, M, G);
         if constexpr (SUMS > G) {  // a GRU keeps apart what comes from x and from h' for its last gate
             for (Index i = 0; i < M; i++) {
                 real *last = sums.at + (i * G + G - 1) * lanes;
@@ -119,8 +134,7 @@ class Forward {
     void units(Index k, Index b, Index u, Index M) {
         const Index row = visit.step(k) * d.B + b, N = (std::min(UNITS, d.H - u) + lanes - 1) / lanes;
         Sums<real> sums;
-        begin(sums, row, u, M, N, lanes);
-        if (d.W.p) multiply<real>(M, N, d.I, d.x.at(row), d.x.ld, W + u * d.I, sums.at);
+        from_x(sums.at, k, row, u, M, N);
         multiply<real>(M, N, d.P, state + ((k & 1) * d.B + b) * d.P, d.P, R + u * d.P, sums.at);
         for (Index i = 0; i < M; i++) {
             for (Index n = 0; n < N; n++) {
@@ -130,16 +144,46 @@ class Forward {
         }
     }
 
-    // The sums begin with the bias and, without W, with x. Their vectors stand `apart` in the biases.
-    void begin(Sums<real> &sums, Index row, Index u, Index M, Index N, Index apart) {
+    // Bias and W x of a tile: computed now, or fetched.
+    INLINE void from_x(real *sums, Index k, Index row, Index u, Index M, Index N) {
+        if (ahead) {
+            std::memcpy(sums, input(k, row, u, N), M * N * lanes * sizeof(real));
+        } else {
+            begin(sums, row, u, M, N);
+            if (d.W.p) multiply<real>(M, N, d.I, d.x.at(row), d.x.ld, W + u * d.I * G, sums);
+        }
+    }
+
+    // The sums begin with the bias and, without W, with x.
+    void begin(real *sums, Index row, Index u, Index M, Index N) {
         for (Index n = 0; n < N; n++) {
-            const V b = load<real>(bias + n * apart + u);
+            const V b = load<real>(bias + (G > 1 ? n * width + u : u + n * lanes));
             const Index at = G > 1 ? u : u + n * lanes;
             for (Index i = 0; i < M; i++) {
-                store(sums.at + (i * N + n) * lanes, d.W.p ? b : b + load(d.x.at(row + i) + at, d.H - at));
+                store(sums + (i * N + n) * lanes, d.W.p ? b : b + load(d.x.at(row + i) + at, d.H - at));
             }
         }
     }
+
+    // Bias and W x of the steps from k on, in blocks of rows that need not end where a step ends.
+    void look_ahead(Index k, Member me) {
+        const Index row = first_row(k);
+        const Blocks blocks(std::min(ahead, d.T - k) * d.B, TILE_ROWS);
+        for (Index tile = me.begin(panels * blocks.count); tile < me.end(panels * blocks.count); tile++) {
+            const Index r = blocks.start(tile % blocks.count), u = tile / blocks.count * UNITS;
+            const Index M = blocks.start(tile % blocks.count + 1) - r;
+            const Index N = G > 1 ? G : (std::min(UNITS, d.H - u) + lanes - 1) / lanes;
+            real *sums = input(k, row + r, u, N);
+            begin(sums, row + r, u, M, N);
+            multiply<real>(M, N, d.I, d.x.at(row + r), d.x.ld, W + u * d.I * G, sums);
+        }
+    }
+
+    // Where the sums of a row are that was computed ahead, and the first row of all that were so together.
+    real *input(Index k, Index row, Index u, Index N) {
+        return inputs + u * G * ahead * d.B + (row - first_row(k - k % ahead)) * N * lanes;
+    }
+    Index first_row(Index k) const { return (d.reverse ? std::max<Index>(0, d.T - k - ahead) : k) * d.B; }
 
     // The cell of one sample and one vector of units; its h goes where the next step reads it, and to y.
     INLINE void leave(Index k, Index b, Index u, V (&a)[SUMS]) {
@@ -181,4 +225,6 @@ class Forward {
     const Visit visit;
     const Index panels, width;
     Scratch<real> W, R, Wp, bias, state, m;
+    const Index ahead;  // steps whose W x is computed at once; 0: each with its step
+    Scratch<real> inputs;
 };
