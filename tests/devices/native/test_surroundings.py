@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -124,6 +125,20 @@ def test_a_processor_that_can_do_less_gets_a_library_of_its_own(monkeypatch: pyt
     monkeypatch.setenv("MINIRNN_NATIVE_FLAGS", "-O1")
     library.library(used)
     assert len(set(asked)) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="vectors of several widths are x86's")
+@pytest.mark.parametrize("flags", ["-march=x86-64-v3", "-march=x86-64"])
+def test_narrower_vectors_compute_the_same_within_rounding(flags: str) -> None:
+    if flags.endswith("v3") and " avx2 " not in library.machine.instructions():
+        pytest.skip("this processor has no AVX2")
+    files = [str(Path(__file__).with_name(f"test_{name}.py")) for name in ("cudnn_rnn", "lstm_block", "gru_block")]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *files]
+    done = subprocess.run(
+        command, env=os.environ | {"MINIRNN_NATIVE_FLAGS": flags}, capture_output=True, text=True, timeout=550
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
 
 
 def test_the_structs_are_those_of_the_headers() -> None:
