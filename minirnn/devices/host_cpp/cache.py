@@ -8,24 +8,18 @@ import glob
 import hashlib
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+
+from minirnn.devices.cuda.cache_folder import cache_folder
 
 CACHE_BYTES = 200 << 20
 
 
 def folder(device: str) -> Path:
     """The folder of a device's compiled kernels: ``MINIRNN_CACHE``, or the user's cache folder, or a temporary one."""
-    named = os.environ.get("MINIRNN_CACHE")
-    if named:
-        found = Path(named)
-    elif sys.platform == "darwin":
-        found = Path.home() / "Library" / "Caches" / "minirnn"
-    else:
-        found = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minirnn"
-    found = found / device
+    found = cache_folder(device)
     try:
         found.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=found):
