@@ -33,9 +33,7 @@ SIZES = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = "an op by its name here or in TensorFlow, such as block_lstm, LSTMBlockCell or tanh (default: list all)"
     parser.add_argument("op", metavar="OP", nargs="?", help=names)
-    parser.add_argument(
-        "--source", action="store_true", help="print the NumPy and CUDA source as well (--device native: C++)"
-    )
+    parser.add_argument("--source", action="store_true", help="print the NumPy, CUDA and C++ source as well")
     parser.add_argument("--json", action="store_true", help="print the memory table of a cudnn_rnn op as JSON")
     parser.add_argument("--device", help="whose kernels and memory (default: the default device)")
     sizes = parser.add_argument_group("for the cudnn_rnn ops: the network whose memory is listed")
@@ -74,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
             )
         print(json.dumps(tables, indent=1))
         return 0
-    lines: list[str] = [*formulas(args.op, args.source, device.name)]
+    lines: list[str] = [*formulas(args.op, args.source)]
     if family is CUDNN:
         lines.append(heading("which rung of the ladder computes a layer, forward and backward (docs: cudnn_ladder)"))
         lines += rung_lines(device, call.net, args.T, args.B, args.dtype, args.zoneout)

@@ -17,10 +17,6 @@ from minirnn.explain.signatures import signature_lines
 
 LSTM, GRU, CUDNN, PARAMS = "lstm_block.cell", "gru_block", "cudnn_rnn", "cudnn_rnn.params"
 """The module of `minirnn.ops` whose docstring explains the formulas of a family."""
-STEPS = "forward.h", "backward.h", "tile.h", "tile.cpp"  # what the cells of sequences share
-NATIVE = {LSTM: ("lstm.h", *STEPS), GRU: ("gru_block.cpp",), CUDNN: ("lstm.h", "gru.h", "simple.h", *STEPS)}
-"""The files of the C++ kernels, the cells first."""
-NATIVE_FOLDER = ROOT / "devices" / "native" / "kernels"
 
 
 def family_of(op: str) -> str:
@@ -30,8 +26,8 @@ def family_of(op: str) -> str:
     return GRU if op.startswith("gru") else LSTM
 
 
-def formulas(op: str, source: bool = False, device: str = "cpu") -> Iterator[str]:
-    """The lines that explain an op; with `source`, the NumPy and CUDA (on native: C++) that compute it as well."""
+def formulas(op: str, source: bool = False) -> Iterator[str]:
+    """The lines that explain an op; with `source`, the NumPy and CUDA that compute it as well."""
     module = importlib.import_module(f"minirnn.ops.{family_of(op)}")
     file = Path(str(module.__file__)).relative_to(ROOT)
     yield heading(f"{op}: formulas (minirnn/{file}); TensorFlow: {tensorflow_name(op)}")
@@ -52,19 +48,11 @@ def formulas(op: str, source: bool = False, device: str = "cpu") -> Iterator[str
     yield heading("where it is computed")
     for (key, column), cut in zip(places.items(), cuts.values(), strict=True):
         yield f"{column:6} minirnn/{cut.path}:{cut.line}  {key[1]}"
-    native = [NATIVE_FOLDER / name for name in NATIVE.get(family_of(op), ())]
-    for path in native:
-        yield f"{'C++':6} minirnn/{path.relative_to(ROOT)}"
     yield "a device without the kernel computes the composition from primitives, in minirnn/ops/"
     if source:
-        for (key, column), cut in zip(places.items(), cuts.values(), strict=True):
-            if device == "native" and column == "CUDA":
-                continue
-            yield heading(f"minirnn/{cut.path}:{cut.line}  {key[1]}")
+        for (_, name), cut in cuts.items():
+            yield heading(f"minirnn/{cut.path}:{cut.line}  {name}")
             yield cut.text
-        for path in native if device == "native" else ():
-            yield heading(f"minirnn/{path.relative_to(ROOT)}")
-            yield path.read_text(encoding="utf-8").rstrip()
 
 
 def heading(text: str) -> str:
