@@ -10,7 +10,6 @@ import ctypes
 import os
 import platform
 import shlex
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
@@ -96,8 +95,3 @@ def about(loaded: ctypes.CDLL) -> dict[str, Any]:
     """What the kernels were compiled for: bytes of a vector, and rows and vectors of a tile."""
     numbers = [loaded.native_about(k) for k in range(4)]
     return dict(zip(("vector_bytes", "gate_rows", "rows", "columns"), numbers, strict=True))
-
-
-def supported() -> bool:
-    """Whether the kernels can be compiled for this system at all."""
-    return sys.platform in ("linux", "darwin")
