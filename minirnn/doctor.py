@@ -33,6 +33,7 @@ def examine() -> dict[str, Any]:
         "blas": blas(),
         "cuda_tools": [asdict(tool) for tool in toolchain.find_all()],
         "devices": devices,
+        "native": about_native() if devices.get("native", "unknown") is None else None,
         "default_device": default_device(),
         "warnings": warnings(devices),
         "next": next_command(devices),
@@ -57,6 +58,14 @@ def try_device(name: str) -> str | None:
     except Exception as error:  # whatever it is, it is what the report has to say
         return f"{type(error).__name__}: {error}"
     return None if np.array_equal(gradient, 2 * data) else f"computes wrong gradients: {gradient} instead of {2 * data}"
+
+
+def about_native() -> dict[str, Any]:
+    """How the device `native` computes here."""
+    from minirnn.devices.native import threads
+
+    bits = getattr(mr.devices.get("native"), "vector_bits")  # noqa: B009
+    return {"threads": threads.count(), "vector_bits": bits, "threadpoolctl": installed_version("threadpoolctl")}
 
 
 def default_device() -> str:
@@ -97,7 +106,7 @@ def render(report: dict[str, Any]) -> str:
         ("platform", f"{system['system']}, {system['cores']} cores"),
         *((name, package_line(name, version, report["blas"])) for name, version in packages.items()),
         "",
-        "What the CUDA devices need (cuda-sim: only the C++ compiler)",
+        "What the CUDA devices need (cuda-sim and native: only the C++ compiler)",
         *((tool["name"], tool_line(tool)) for tool in report["cuda_tools"]),
         "",
         "Devices",
@@ -127,4 +136,12 @@ def tool_line(tool: dict[str, Any]) -> str:
 def device_line(name: str, reason: str | None, report: dict[str, Any]) -> str:
     if reason is not None:
         return one_line("\n".join(reason.removeprefix(f"{name}: ").splitlines()[:LINES]))
-    return "works (default)" if name == report["default_device"] else "works"
+    works = "works (default)" if name == report["default_device"] else "works"
+    return f"{works}: {native_line(report['native'])}" if name == "native" and report["native"] else works
+
+
+def native_line(native: dict[str, Any]) -> str:
+    said = f"C++ for vectors of {native['vector_bits']} bits, threads: {native['threads']}"
+    if native["threadpoolctl"]:
+        return said
+    return f"{said}. NumPy's own threads may disturb it; to hold them: {toolchain.pip_install('native')}"

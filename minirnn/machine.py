@@ -39,6 +39,16 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
+def instructions() -> str:
+    """What this processor can do beyond its family, by what the system says; equal where machines can do the same."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        known = [text for text in lines if text.startswith(("flags", "Features"))]
+    except OSError:
+        known = []
+    return f"{platform.machine()} {known[0] if known else platform.processor() + platform.version()}"
+
+
 def blas() -> str:
     """The library with which NumPy multiplies matrices."""
     config: Any = np.show_config(mode="dicts")

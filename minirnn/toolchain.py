@@ -1,4 +1,4 @@
-"""What the CUDA devices need: what was found on this machine, and the one command that brings each missing tool."""
+"""What the compiled devices need: what was found on this machine, and the one command that brings each missing tool."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Tool:
 
 
 def find_all() -> list[Tool]:
-    """What the devices `cuda-sim` (the compiler) and `cuda` (everything) need, in the order in which to install it."""
+    """What `cuda-sim` and `native` (the compiler) and `cuda` (everything) need, in the order in which to install it."""
     return [host_compiler(), *for_a_gpu()]
 
 

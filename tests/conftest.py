@@ -27,7 +27,7 @@ from tests.run import (  # noqa: E402, F401
 )
 
 # Every test with the fixture `device` runs once for each of these; `--devices` names others, such as your own.
-DEVICES = ("cpu", "cuda-sim", "cuda")
+DEVICES = ("cpu", "native", "cuda-sim", "cuda")
 
 # The variables that minirnn looks at, besides those that begin with its name.
 READ = {

@@ -77,14 +77,14 @@ def torch_calls(name: str, op: str, size: Size, dtype: str) -> dict[str, Call]:
     return {"forward": forward, "forward+backward": both, "wait": wait}
 
 
-def product_calls(op: str, size: Size) -> dict[str, Call]:
+def product_calls(op: str, size: Size, dtype: str) -> dict[str, Call]:
     """The matrix products of the op alone, arranged as the cpu device does them: the floor."""
     T, B, I, H = size
     rng, GH = np.random.default_rng(0), GATES[op] * H
-    draw = lambda *shape: np.asarray(rng.standard_normal(shape), np.float32)  # noqa: E731
+    draw = lambda *shape: np.asarray(rng.standard_normal(shape), dtype)  # noqa: E731
     W, R, x, h, d = draw(GH, I), draw(GH, H), draw(T * B, I), draw(H, B), draw(GH, B)
     all_d, all_h = draw(GH, T * B), draw(T * B, H)
-    a, dh, Z = np.empty((GH, B), np.float32), np.empty((H, B), np.float32), np.empty((GH, T * B), np.float32)
+    a, dh, Z = np.empty((GH, B), dtype), np.empty((H, B), dtype), np.empty((GH, T * B), dtype)
 
     def forward() -> None:
         np.dot(W, x.T, Z)

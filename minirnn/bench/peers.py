@@ -22,7 +22,16 @@ from typing import Any
 
 from minirnn.bench.calls import Size
 
-SIZES = ((50, 1, 64, 64), (50, 32, 64, 128), (100, 32, 128, 256), (100, 64, 512, 512), (100, 64, 1024, 1024))
+SIZES = (
+    (50, 1, 64, 64),
+    (50, 32, 64, 128),
+    (100, 32, 128, 256),
+    (1000, 8, 64, 128),
+    (20, 256, 128, 128),
+    (100, 64, 512, 512),
+    (100, 64, 1024, 1024),
+)
+DTYPES = ("float32", "float64")
 MODES = ("lstm", "gru")
 PASSES = ("forward", "forward+backward")
 PEERS = ("minirnn", "torch", "gemm")
@@ -38,10 +47,16 @@ def present() -> list[str]:
 
 
 def compare(
-    peers: Sequence[str], modes: Sequence[str], sizes: Sequence[Size], samples: int, threads: int
+    peers: Sequence[str],
+    modes: Sequence[str],
+    sizes: Sequence[Size],
+    samples: int,
+    threads: int,
+    device: str = "cpu",
+    dtype: str = "float32",
 ) -> Iterator[dict[str, Any]]:
     """A row for each mode, size and pass, as soon as it is measured; every peer computes in `threads` threads."""
-    with Workers(peers, threads) as workers:
+    with Workers(peers, threads, device, dtype) as workers:
         for mode, size, what in product(modes, sizes, PASSES):
             yield measure(workers, mode, size, what, samples)
 
@@ -74,10 +89,11 @@ def line(result: dict[str, Any]) -> str:
     return f"{name:28}{numbers}{ratios}"
 
 
-def environment(threads: int) -> dict[str, str]:
-    """The environment of a peer: so many threads for every library, and no choice of OpenBLAS' kernels."""
+def environment(threads: int, device: str = "cpu") -> dict[str, str]:
+    """The environment of a peer: its device, so many threads for every library, no choice of OpenBLAS' kernels."""
     found = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
-    return found | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
+    numbers = "MINIRNN_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
+    return found | dict.fromkeys(numbers, str(threads)) | {"MINIRNN_DEVICE": device}
 
 
 def wait_until_idle(processes: Iterable[subprocess.Popen[str]]) -> None:
@@ -105,14 +121,14 @@ def cpu_ticks(pids: Iterable[int]) -> int | None:
 class Workers:
     """One process for each peer; they are asked one after the other."""
 
-    def __init__(self, peers: Sequence[str], threads: int) -> None:
+    def __init__(self, peers: Sequence[str], threads: int, device: str = "cpu", dtype: str = "float32") -> None:
         self.processes = {
             peer: subprocess.Popen(
-                [sys.executable, "-m", "minirnn.bench.worker", peer],
+                [sys.executable, "-m", "minirnn.bench.worker", peer, dtype],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
-                env=environment(threads),
+                env=environment(threads, device),
             )
             for peer in peers
         }

@@ -16,11 +16,11 @@ SAMPLE = 0.12
 
 
 @lru_cache(maxsize=1)
-def calls(peer: str, mode: str, size: Size) -> dict[str, Call]:
-    """The passes that are timed; float32, random weights of the size that keeps the state alive."""
+def calls(peer: str, mode: str, size: Size, dtype: str) -> dict[str, Call]:
+    """The passes that are timed; random weights of the size that keeps the state alive."""
     if peer == "minirnn":
-        return our_calls(mr.devices.get(), mode, size, "float32")
-    return torch_calls("cpu", mode, size, "float32") if peer == "torch" else product_calls(mode, size)
+        return our_calls(mr.devices.get(), mode, size, dtype)
+    return torch_calls("cpu", mode, size, dtype) if peer == "torch" else product_calls(mode, size, dtype)
 
 
 def milliseconds(function: Call) -> float:
@@ -36,10 +36,10 @@ def milliseconds(function: Call) -> float:
 
 
 def main() -> None:
-    peer = sys.argv[1]
+    peer, dtype = sys.argv[1:]
     for line in sys.stdin:
         mode, size, what = json.loads(line)
-        print(milliseconds(calls(peer, mode, tuple(size))[what]), flush=True)
+        print(milliseconds(calls(peer, mode, tuple(size), dtype)[what]), flush=True)
 
 
 if __name__ == "__main__":

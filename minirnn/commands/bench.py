@@ -24,13 +24,14 @@ from minirnn.verify import stored
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--mode", choices=peers.MODES, action="append", help="only this one (may be repeated)")
-    add("--size", action="append", metavar="T,B,I,H", help="only this size (may be repeated); default: five sizes")
+    add("--size", action="append", metavar="T,B,I,H", help="only this size (may be repeated); default: seven sizes")
     add("--samples", type=int, default=7, help="samples of each number (default 7)")
     add("--threads", type=int, default=os.cpu_count(), help="threads of each peer (default: all cores)")
+    add("--device", help="whose ops: cpu (default), native, ...; with --check: cuda (default), ...")
+    add("--dtype", choices=peers.DTYPES, default="float32", help="(default float32)")
     add("--json", metavar="FILE", help="write all numbers, versions and the machine to FILE")
     add = parser.add_argument_group("checking a device").add_argument
     add("--check", action="store_true", help="check all ops on a device, then measure it")
-    add("--device", default="cuda", help="which one --check is for (default cuda)")
     add("--golden", metavar="DIR", help="stored values of other libraries (default: tests/golden)")
     add("--part", choices=report.PARTS, action="append", help="only this part of it (may be repeated)")
     add("--quick", action="store_true", help="fewer checks and tiny sizes: does --check run at all?")
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.check:
         with user_mistakes():
-            device = mr.devices.get(args.device)
+            device = mr.devices.get(args.device or "cuda")
         golden = stored.find(args.golden, [stored.HERE])
         if golden is None:
             print("no folder tests/golden here: stored values are left out (--golden DIR, of a clone)", file=sys.stderr)
@@ -63,12 +64,18 @@ def run(args: argparse.Namespace) -> int:
     for option in ("quick", "golden", "part"):
         if getattr(args, option):
             raise UserError(f"--{option} is for --check\n  try: minirnn bench --check")
+    where = args.device or "cpu"
+    with user_mistakes():
+        mr.devices.get(where)
     present = peers.present()
     if "torch" not in present:
         print("torch is not installed: comparing with the matrix products alone", file=sys.stderr)
-    measured = peers.compare(present, args.mode or peers.MODES, sizes, args.samples, args.threads)
+    options = args.samples, args.threads, where, args.dtype
+    measured = peers.compare(present, args.mode or peers.MODES, sizes, *options)
     rows = shown(peers.header(present), measured, peers.line)
-    report.write(args.json, {"machine": machine.describe(args.threads), "results": rows})
+    report.write(
+        args.json, {"machine": machine.describe(args.threads), "device": where, "dtype": args.dtype, "results": rows}
+    )
     return 0
 
 

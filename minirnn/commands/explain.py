@@ -33,7 +33,7 @@ SIZES = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = "an op by its name here or in TensorFlow, such as block_lstm, LSTMBlockCell or tanh (default: list all)"
     parser.add_argument("op", metavar="OP", nargs="?", help=names)
-    parser.add_argument("--source", action="store_true", help="print the NumPy (and CUDA) source as well")
+    parser.add_argument("--source", action="store_true", help="print the NumPy, CUDA and C++ source as well")
     parser.add_argument("--json", action="store_true", help="print the memory table of a cudnn_rnn op as JSON")
     parser.add_argument("--device", help="whose kernels and memory (default: the default device)")
     sizes = parser.add_argument_group("for the cudnn_rnn ops: the network whose memory is listed")

@@ -24,12 +24,12 @@ from minirnn.verify.comparisons import all_comparisons, compute, head, labels_of
 from minirnn.verify.report import text
 from minirnn.verify.table import FAILED, OPS
 
-DEVICES = ("cpu", "cuda-sim", "cuda")
+DEVICES = ("cpu", "native", "cuda-sim", "cuda")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    devices = "only on these (default: cpu, cuda-sim and cuda)"
+    devices = "only on these (default: cpu, native, cuda-sim and cuda)"
     add("--device", nargs="+", action="extend", metavar="NAME", help=devices)
     rows = "only these rows, such as gru_block_cell or primitives"
     add("--op", nargs="+", action="extend", metavar="OP", help=rows)

@@ -212,6 +212,12 @@ class Device:
         A device that learns late of what failed looks now, and raises it before the gradients are used.
         """
 
+    def put_to_use(self) -> None:
+        """The device becomes the default one of a thread. Most devices do nothing."""
+
+    def put_away(self) -> None:
+        """Another device becomes the default one: the end of what `put_to_use` began."""
+
     def __eq__(self, other: object) -> bool:
         return self.name == other if isinstance(other, str) else self is other
 

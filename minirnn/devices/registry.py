@@ -19,6 +19,10 @@ def _cpu() -> Device:
     return importlib.import_module("minirnn.devices.cpu.device").CPU()
 
 
+def _native() -> Device:
+    return importlib.import_module("minirnn.devices.native.device").Native()
+
+
 def _cuda() -> Device:
     driver = importlib.import_module("minirnn.devices.cuda.gpu.driver").PyCudaDriver()
     return _on(driver)
@@ -40,7 +44,7 @@ OTHER_WORDS = {
     **dict.fromkeys(("numpy", "host"), "cpu"),
 }
 """What devices are called elsewhere, for error messages."""
-_factories: dict[str, Factory] = {"cpu": _cpu, "cuda": _cuda, "cuda-sim": _cuda_sim}
+_factories: dict[str, Factory] = {"cpu": _cpu, "native": _native, "cuda": _cuda, "cuda-sim": _cuda_sim}
 _made: dict[str, Device] = {}
 _lock = threading.RLock()
 _entry_points_read = False
@@ -147,7 +151,7 @@ class use_device:
     def __init__(self, name: str | Device) -> None:
         self.device = get(name)
         self._before = _default.device
-        _default.device = self.device
+        _make_default(self.device)
 
     def __enter__(self) -> Device:
         return self.device
@@ -155,7 +159,16 @@ class use_device:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _default.device = self._before
+        _make_default(self._before)
+
+
+def _make_default(device: Device | None) -> None:
+    before, _default.device = _default.device, device
+    if device is not before:
+        if device is not None:
+            device.put_to_use()
+        if before is not None:
+            before.put_away()
 
 
 def _reduce(device: Device) -> tuple[Any, ...]:

@@ -95,6 +95,8 @@ def describe(name: str, absent: str | None) -> str:
         return f"not at hand: {one_line(without_folders(absent))}"
     if name == "cpu":
         return f"NumPy {np.__version__}, {blas()}"
+    if name == "native":
+        return f"C++, vectors of {mr.devices.get(name).vector_bits} bits; NumPy {np.__version__} for the rest"
     found = gpu_name(name)
     if found == STAND_IN:
         return "no GPU: the real PyCUDA on a stand-in that acts out NVIDIA's driver and cuBLAS on the simulator"

@@ -18,7 +18,7 @@ ORDERS = (0, 1, 2)
 """Thread orders of check mode: 0 is index order, the others are random; threads also give way at accesses."""
 DIRECTIONS = 3
 """Random directions through each input, for central differences."""
-WITH_KERNELS = ("cpu", "cuda", "cuda-sim")
+WITH_KERNELS = ("cpu", "native", "cuda", "cuda-sim")
 """Devices that have a kernel for every fused op. Others may compute some of them by the composition."""
 SLOW = (("check mode", "float64"), ("check mode", "float16"))
 """What a quick run leaves out."""

@@ -25,6 +25,17 @@ def test_an_op_that_is_a_package_too_is_explained_by_its_function(capsys: pytest
     assert "minirnn/devices/cuda/kernels/cudnn_rnn/steps.cu" in arguments
 
 
+def test_source_has_the_cpp_of_the_device_native(capsys: pytest.CaptureFixture[str]) -> None:
+    for op, line in (
+        ("cudnn_rnn", "const V n = tanh_of<real>(a[2] + r * q);"),
+        ("block_lstm", "V c = f * c_prev + i * n;"),
+        ("gru_block_cell", "const V u = sigmoid<real>("),
+    ):
+        assert main(["explain", op, "--source"]) == 0
+        out = capsys.readouterr().out
+        assert line in out and "C++    minirnn/devices/native/kernels/" in out
+
+
 def test_source_prints_the_numpy_lines_of_the_formula(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "lstm_block_cell", "--source"]) == 0
     out = capsys.readouterr().out

@@ -112,7 +112,7 @@ def test_a_digest_notices_the_last_bit_of_one_number() -> None:
     assert digest(a.tobytes()) != digest(b.tobytes())
 
 
-@pytest.mark.parametrize("where", ["cpu", "cpu-composed", "cuda-sim"])
+@pytest.mark.parametrize("where", ["cpu", "cpu-composed", "native", "cuda-sim"])
 def test_a_run_repeats_after_other_work(where: str) -> None:
     if (reason := mr.devices.available()[where]) is not None:
         pytest.skip(f"{where}: {reason}")
@@ -125,8 +125,26 @@ def test_a_run_repeats_after_other_work(where: str) -> None:
     assert train(5, where, 1) != first, "the seed makes no difference: this shows nothing"
 
 
+def test_the_number_of_natives_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    if (reason := mr.devices.available()["native"]) is not None:
+        pytest.skip(f"native: {reason}")
+    found = []
+    for count in ("1", "2", "5"):
+        monkeypatch.setenv("MINIRNN_NUM_THREADS", count)
+        mr.manual_seed(3)
+        model = nn.Sequential(nn.Linear(90, 110, device="native"), nn.Linear(110, 70, device="native"))
+        layer = nn.LSTM(70, 130, device="native")  # large enough for several threads
+        x = mr.tensor(np.random.default_rng(3).standard_normal((9, 40, 90)).astype("f4"), device="native")
+        (layer(model(x))[0] ** 2).sum().backward()
+        gradients = [p.grad.numpy() for p in (*model.parameters(), *layer.parameters()) if p.grad is not None]
+        found.append(digest(*(a.tobytes() for a in gradients)))
+    assert len(set(found)) == 1
+
+
 def test_one_seed_gives_the_same_weights_and_masks_on_every_device() -> None:
-    names = [name for name in ("cpu", "cpu-composed", "cuda-sim", "cuda") if mr.devices.available()[name] is None]
+    names = [
+        name for name in ("cpu", "cpu-composed", "native", "cuda-sim", "cuda") if mr.devices.available()[name] is None
+    ]
     found = []
     for name in names:
         mr.manual_seed(11)

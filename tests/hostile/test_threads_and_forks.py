@@ -84,7 +84,8 @@ def in_threads(work: list[Callable[[], Any]]) -> list[Any]:
 
 
 def test_threads_with_their_own_tapes_and_devices_compute_the_same_bits_as_one_after_the_other() -> None:
-    jobs = [(seed, ("cpu", "cpu-composed")[seed % 2]) for seed in range(6)]
+    places = [name for name in ("cpu", "cpu-composed", "native") if mr.devices.available()[name] is None]
+    jobs = [(seed, places[seed % len(places)]) for seed in range(6)]
     alone = [train(*job) for job in jobs]
     together = in_threads([lambda job=job: train(*job) for job in jobs])  # type: ignore[misc]
     assert [a == b for a, b in zip(alone, together, strict=True)] == [True] * len(jobs)
@@ -216,7 +217,7 @@ for ours in children:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.parametrize("where", ["cpu", "cuda-sim"])
+@pytest.mark.parametrize("where", ["cpu", "native", "cuda-sim"])
 def test_forked_children_compute_the_same_bits_and_leave_the_parent_alone(where: str) -> None:
     reason = mr.devices.available()[where]
     if reason is not None:

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from minirnn.devices.host_cpp.compiler import CompileError as CompileError
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -144,10 +146,6 @@ class Matrix:
 
 class CudaError(RuntimeError):
     """Something a CUDA driver or the simulator reports."""
-
-
-class CompileError(CudaError):
-    """The compiler refused a .cu file; the text is what it said, with file and line."""
 
 
 class LaunchError(CudaError):

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.arithmetic import narrow, widen
 from minirnn.devices.cpu.columns import lstm
 from minirnn.devices.cpu.columns.direction import Direction, Gradients, Weights
 from minirnn.devices.cpu.columns.visit import Visit
-from minirnn.devices.cpu.cudnn_rnn import gru, simple
+from minirnn.devices.cpu.cudnn_rnn import gru, half, simple
 from minirnn.devices.cpu.cudnn_rnn import zoneout as zoned
 
 Array = np.ndarray
@@ -108,14 +107,8 @@ def rnn_sequence(
     and for gru and rnn always; T*B*in more with unequal lengths. float16 copies everything to float32.
     """
     if x.dtype == np.float16:
-        wide = None if reserve is None else np.zeros(reserve.shape, np.float32)
-        x, h0, c0 = widen(x, h0, c0)
-        weights = [widen(*parts) for parts in weights]
-        more = wide_option(zoneout)
-        results = rnn_sequence(x, h0, c0, weights, wide, rnn_mode=rnn_mode, lengths=lengths, training=training, **more)
-        if reserve is not None and wide is not None:
-            reserve[...] = wide
-        return narrow(np.float16, *results)
+        options = {"rnn_mode": rnn_mode, "lengths": lengths, "training": training}
+        return half.forward(rnn_sequence, x, h0, c0, weights, reserve, options, zoneout)
 
     T, B, _ = x.shape
     D, _, P = h0.shape
@@ -185,18 +178,9 @@ def rnn_sequence_grad(
     x and dy with unequal lengths. float16 copies everything to float32.
     """
     if x.dtype == np.float16:
-        x, h0, c0, reserve, y, dy, dh_n, dc_n = widen(x, h0, c0, reserve, y, dy, dh_n, dc_n)
-        weights = [widen(*parts) for parts in weights]
-        sums: Any = [tuple(None if a is None else np.empty(a.shape, np.float32) for a in parts) for parts in dweights]
-        wide = rnn_sequence_grad(
-            x, h0, c0, weights, reserve, y, dy, dh_n, dc_n, sums,
-            rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx, **wide_option(zoneout),
-        )  # fmt: skip
-        for target, source in zip(dweights, sums, strict=True):
-            for a, b in zip(target, source, strict=True):
-                if a is not None:
-                    a[...] = b
-        return narrow(np.float16, *wide)
+        options = {"rnn_mode": rnn_mode, "lengths": lengths, "need_dx": need_dx}
+        arrays = x, h0, c0, weights, reserve, y, dy, dh_n, dc_n
+        return half.backward(rnn_sequence_grad, *arrays, dweights, options, zoneout)
 
     T, B, _ = x.shape
     D, _, P = h0.shape
@@ -220,11 +204,6 @@ def rnn_sequence_grad(
         if dc0 is not None:
             dc0[k] = dc
     return dx, dh0, dc0
-
-
-def wide_option(zoneout: Zoneout | None) -> dict[str, Any]:
-    """The keyword `zoneout` for a computation in float32."""
-    return {} if zoneout is None else {"zoneout": tuple(z if isinstance(z, float) else widen(z)[0] for z in zoneout)}
 
 
 def keep_of(zoneout: Zoneout, k: int, d: Direction) -> zoned.Keep:

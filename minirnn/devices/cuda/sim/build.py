@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import glob
-import hashlib
 import os
 import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
-from minirnn.devices.cuda import cache_folder as places
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.sim import refused, rewrite
 from minirnn.devices.cuda.sim.compiler import Compiler
 from minirnn.devices.cuda.sim.options import SimOptions
+from minirnn.devices.host_cpp import cache as libraries
+from minirnn.devices.host_cpp.cache import fingerprint
 
 HERE = Path(__file__).parent
 INCLUDE, RUNTIME, KERNELS = HERE / "include", HERE / "runtime", HERE.parent / "kernels"
-CACHE_BYTES = 200 << 20
 ERRORS_SHOWN = 3
 
 SHARED_LIBRARY = ["-fPIC", "-shared", *(["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else [])]
@@ -32,53 +26,13 @@ MODULE = ["-std=c++17", "-g1", "-gdwarf-4", "-w", "-fvisibility=hidden", "-fno-s
 
 @cache
 def cache_folder() -> Path:
-    """The folder of compiled kernels: ``MINIRNN_CACHE``, or the user's cache folder; a temporary one if need be."""
-    folder = places.cache_folder("cuda-sim")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:
-        temporary = Path(tempfile.mkdtemp(prefix="minirnn-"))
-        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-        return temporary
+    """The folder of compiled kernels, `minirnn.devices.host_cpp.cache.folder`."""
+    return libraries.folder("cuda-sim")
 
 
 def kept(key: str, make: Callable[[Path], None]) -> Path:
-    """The library called `key`, made by ``make(path)`` unless it is there. Two processes may do so at once.
-
-    The file's name ends with its size: one cut short, as a crash of the machine may leave it, is made anew. (To load it
-    would end the process.)
-    """
-    for path in cache_folder().glob(f"{glob.escape(key)}.*.so"):
-        with contextlib.suppress(OSError):  # another process may have pruned it
-            if path.name == f"{key}.{path.stat().st_size}.so":
-                os.utime(path)  # recently used: pruned last
-                return path
-    with tempfile.TemporaryDirectory(dir=cache_folder()) as work:
-        made = Path(work) / f"{key}.so"
-        make(made)
-        path = cache_folder() / f"{key}.{made.stat().st_size}.so"
-        os.replace(made, path)
-    _prune()
-    return path
-
-
-def _prune() -> None:
-    """Delete the libraries that were not used for longest until the rest is small enough."""
-    found = []
-    for path in cache_folder().glob("*.so"):
-        with contextlib.suppress(OSError):  # another process may prune too
-            found.append((path.stat().st_mtime, path.stat().st_size, path))
-    total = 0
-    for _, size, path in sorted(found, reverse=True):
-        total += size
-        if total > CACHE_BYTES:
-            path.unlink(missing_ok=True)
-
-
-def fingerprint(*parts: object) -> str:
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
+    """The library called `key`, made by ``make(path)`` unless it is there."""
+    return libraries.kept(cache_folder(), key, make)
 
 
 @lru_cache(maxsize=64)

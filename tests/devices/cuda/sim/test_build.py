@@ -18,6 +18,7 @@ from minirnn.devices.cuda.sim import build, compiler
 from minirnn.devices.cuda.sim.compiler import Compiler
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
+from minirnn.devices.host_cpp import cache as libraries
 from tests.devices.cuda.sim.run import put, take
 
 SOURCE = """#include "real.cuh"
@@ -120,7 +121,7 @@ def test_the_libraries_not_used_for_longest_are_deleted(cache: Path, monkeypatch
     def make(path: Path) -> None:
         path.write_bytes(bytes(1000))
 
-    monkeypatch.setattr(build, "CACHE_BYTES", 3500)
+    monkeypatch.setattr(libraries, "CACHE_BYTES", 3500)
     for age, name in enumerate(["new", "middle", "old", "oldest"]):
         path = build.kept(name, make)
         os.utime(path, (1e9 - age, 1e9 - age))
@@ -139,6 +140,7 @@ def test_two_processes_build_at_the_same_time(cache: Path) -> None:
     code = f"""
 from minirnn.devices.cuda.sim import build, compiler
 from minirnn.devices.cuda.sim.options import SimOptions
+from minirnn.devices.host_cpp import cache as libraries
 print(build.module_library(compiler.find(), SimOptions(), {SOURCE!r}, "count.cu", {REAL!r}))
 """
     both = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]

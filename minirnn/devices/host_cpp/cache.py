@@ -1,0 +1,77 @@
+"""Compiled libraries, kept on disk for the next process."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import glob
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from minirnn.devices.cuda.cache_folder import cache_folder
+
+CACHE_BYTES = 200 << 20
+
+
+def folder(device: str) -> Path:
+    """The folder of a device's compiled kernels: ``MINIRNN_CACHE``, or the user's cache folder, or a temporary one."""
+    found = cache_folder(device)
+    try:
+        found.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=found):
+            return found
+    except OSError:
+        temporary = Path(tempfile.mkdtemp(prefix="minirnn-"))
+        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+        return temporary
+
+
+def kept(folder: Path, key: str, make: Callable[[Path], None], stamp: Callable[[Path], str] | None = None) -> Path:
+    """The library called `key` in `folder`, made by ``make(path)`` unless it is there. Two processes may do so.
+
+    The file's name ends with its `stamp`, by default its size: one cut short, as a crash of the machine may leave it,
+    is made anew. (To load it would end the process.)
+    """
+    stamp = stamp or size_of
+    for path in folder.glob(f"{glob.escape(key)}.*.so"):
+        with contextlib.suppress(OSError):  # another process may have pruned it
+            if path.name == f"{key}.{stamp(path)}.so":
+                os.utime(path)  # recently used: pruned last
+                return path
+    with tempfile.TemporaryDirectory(dir=folder) as work:
+        made = Path(work) / f"{key}.so"
+        make(made)
+        path = folder / f"{key}.{stamp(made)}.so"
+        os.replace(made, path)
+    _prune(folder)
+    return path
+
+
+def size_of(path: Path) -> str:
+    return str(path.stat().st_size)
+
+
+def checksum(path: Path) -> str:
+    """A stamp that also tells of contents that changed."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def _prune(folder: Path) -> None:
+    """Delete the libraries that were not used for longest until the rest is small enough."""
+    found = []
+    for path in folder.glob("*.so"):
+        with contextlib.suppress(OSError):  # another process may prune too
+            found.append((path.stat().st_mtime, path.stat().st_size, path))
+    total = 0
+    for _, size, path in sorted(found, reverse=True):
+        total += size
+        if total > CACHE_BYTES:
+            path.unlink(missing_ok=True)
+
+
+def fingerprint(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:24]

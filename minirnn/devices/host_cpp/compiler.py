@@ -1,0 +1,67 @@
+"""The host's C++ compiler: finding it, asking its version, running it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+
+from minirnn import toolchain
+from minirnn.devices.base import DeviceUnavailable
+
+
+class CompileError(RuntimeError):
+    """The compiler refused a source file; the text is what it said, with file and line."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A command that compiles C++, and what it says about its version."""
+
+    command: tuple[str, ...]
+    version: str
+
+    @property
+    def is_clang(self) -> bool:
+        return "clang" in self.version.lower()
+
+    @property
+    def name(self) -> str:
+        """The program and its version, such as ``g++ 12.2.0``."""
+        numbers = [word for word in self.version.split() if word[:1].isdigit()]
+        programs = [word for word in self.command if not word.startswith("-")]
+        return " ".join([os.path.basename(programs[-1]), *numbers[-1:]])
+
+    def run(self, *arguments: str) -> str:
+        """What the compiler prints. Raises `CompileError` with what it complains about."""
+        try:
+            done = subprocess.run([*self.command, *arguments], capture_output=True, text=True, errors="replace")
+        except OSError as error:
+            raise CompileError(f"cannot run {shlex.join(self.command)}: {error}") from None
+        if done.returncode:
+            raise CompileError(done.stderr.strip() or f"{self.name} failed with status {done.returncode}")
+        return done.stdout
+
+
+def find(device: str) -> Compiler:
+    """The compiler to use for a device. Raises `DeviceUnavailable`, with the command that installs one."""
+    if sys.platform == "win32":
+        raise DeviceUnavailable(
+            f"{device} runs on Linux and macOS, not on Windows itself\n  install the Linux subsystem: wsl --install"
+        )
+    return _find(device, os.environ.get("CXX", ""), os.environ.get("PATH", ""))
+
+
+@lru_cache(maxsize=8)
+def _find(device: str, named: str, path: str) -> Compiler:
+    tool = toolchain.host_compiler()
+    if tool.found is None:
+        raise DeviceUnavailable(
+            f"{device} needs a C++ compiler (g++ or clang++) and found none; the cpu device needs none\n"
+            f"  to get it: {tool.fix}"
+        )
+    command, _, version = tool.found.partition(": ")
+    return Compiler(tuple(shlex.split(command)), version)

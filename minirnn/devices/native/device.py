@@ -1,0 +1,55 @@
+"""The `native` device: NumPy arrays, and kernels in C++ where they are faster than NumPy's."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from minirnn.devices.cpu.device import CPU
+from minirnn.devices.native import blas, cudnn_rnn, gru_block, library, lstm_block, products, threads
+
+
+class Native(CPU, kernels_in=(cudnn_rnn, lstm_block, gru_block)):
+    """The device `cpu` with the recurrent kernels and large products compiled for this processor.
+
+    Everything else stays as the cpu device has it: primitives are NumPy's own loops, which are compiled already;
+    cross-entropy and Adam go through memory once, as C++ would; zoneout is rare.
+
+    While the device is the default one, BLAS computes in one thread: see `minirnn.devices.native.blas`.
+
+    Raises
+    ------
+    DeviceUnavailable
+        If there is no C++ compiler, or it does not compile the kernels; the text says what to do.
+    ValueError
+        If ``MINIRNN_NUM_THREADS`` is not a number of threads.
+    """
+
+    name = "native"
+
+    def __init__(self) -> None:
+        super().__init__()
+        threads.count()
+        self.library = library.load(os.environ.get("MINIRNN_NATIVE_FLAGS", ""))
+        if os.environ.get("MINIRNN_DEVICE") == self.name:
+            blas.hold()  # for as long as the process lives
+
+    def function(self, name: str, dtype: np.dtype) -> Any:
+        """The kernel `name` for arrays of `dtype`, float32 or float64."""
+        return getattr(self.library, f"{name}_{'float' if dtype == np.float32 else 'double'}")
+
+    def matmul(self, a: Any, b: Any) -> Any:  # type: ignore[override]
+        return products.matmul(self, a, b)
+
+    @property
+    def vector_bits(self) -> int:
+        """The width of the vectors that the kernels compute with."""
+        return 8 * library.about(self.library)["vector_bytes"]
+
+    def put_to_use(self) -> None:
+        blas.hold()
+
+    def put_away(self) -> None:
+        blas.release()

@@ -1,0 +1,81 @@
+// sigmoid and tanh of a vector, right to two units in the last place.
+//
+// Both come from e^y. With n the whole number nearest to y / ln 2, and r = y - n ln 2 (so |r| <= ln 2 / 2),
+//
+//     e^y = 2^n (1 + q),        q = e^r - 1 = r + r^2/2! + r^3/3! + ...
+//
+// The series ends where the next term no longer changes the sum: after 7 terms in float, 13 in double. Then
+//
+//     sigmoid(x) = 1 / (1 + e^-x)        tanh(x) = (e^2x - 1) / (e^2x - 1 + 2)
+//
+// where e^2x - 1 = 2^n q + (2^n - 1) is exact for small x, too. Far out they are exactly 0, 1 and -1. NaN stays NaN:
+// a comparison with it is false, so the limits let it pass.
+#pragma once
+#include "vector.h"
+
+template <class real>
+struct Exponential;
+
+template <>
+struct Exponential<float> {
+    using Bits = std::int32_t;
+    static constexpr int TERMS = 7, MANTISSA = 23, BIAS = 127;
+    static constexpr float ROUND = 0x1.8p23f;  // v + ROUND has no place for what is behind the point of v
+    static constexpr float LN2_HIGH = 0.693359375f, LN2_LOW = -2.12194440e-4f;  // n * LN2_HIGH is exact
+    static constexpr float LOWEST = -87, HIGHEST = 89;  // e^-87 is a normal number; 2^128 is infinite
+    static constexpr float SATURATED = 40;              // e^40 + 2 = e^40
+};
+
+template <>
+struct Exponential<double> {
+    using Bits = std::int64_t;
+    static constexpr int TERMS = 13, MANTISSA = 52, BIAS = 1023;
+    static constexpr double ROUND = 0x1.8p52;
+    static constexpr double LN2_HIGH = 6.93145751953125e-1, LN2_LOW = 1.42860682030941723212e-6;
+    static constexpr double LOWEST = -708, HIGHEST = 710, SATURATED = 80;
+};
+
+constexpr double INVERSE_FACTORIAL[] = {
+    1,         1,          1. / 2,      1. / 6,       1. / 24,       1. / 120,       1. / 720,
+    1. / 5040, 1. / 40320, 1. / 362880, 1. / 3628800, 1. / 39916800, 1. / 479001600, 1. / 6227020800.};
+
+// e^y = scale * (1 + q)
+template <class real>
+INLINE void exponential(Vector<real> y, Vector<real> &scale, Vector<real> &q) {
+    using E = Exponential<real>;
+    typedef typename E::Bits Whole __attribute__((vector_size(VECTOR_BYTES)));
+    const Vector<real> rounded = y * real(1.44269504088896340736) + E::ROUND;
+    const Vector<real> n = rounded - E::ROUND;
+    const Vector<real> r = (y - n * E::LN2_HIGH) - n * E::LN2_LOW;
+    Vector<real> p = Vector<real>{} + real(INVERSE_FACTORIAL[E::TERMS]);
+#pragma GCC unroll 16
+    for (int k = E::TERMS - 1; k >= 2; k--) p = p * r + real(INVERSE_FACTORIAL[k]);
+    q = p * (r * r) + r;
+    Whole bits;  // n stands in the lowest bits of `rounded`; an exponent with 0 behind it is a power of 2
+    std::memcpy(&bits, &rounded, sizeof bits);
+    bits = (bits + E::BIAS) << E::MANTISSA;
+    std::memcpy(&scale, &bits, sizeof bits);
+}
+
+template <class real>
+INLINE Vector<real> between(real low, Vector<real> y, real high) {
+    y = y > high ? Vector<real>{} + high : y;
+    return y < low ? Vector<real>{} + low : y;
+}
+
+template <class real>
+INLINE Vector<real> sigmoid(Vector<real> x) {
+    using E = Exponential<real>;
+    Vector<real> scale, q;
+    exponential<real>(between<real>(E::LOWEST, -x, E::HIGHEST), scale, q);
+    return real(1) / (scale * (q + real(1)) + real(1));
+}
+
+template <class real>
+INLINE Vector<real> tanh_of(Vector<real> x) {
+    using E = Exponential<real>;
+    Vector<real> scale, q;
+    exponential<real>(between<real>(-E::SATURATED, x + x, E::SATURATED), scale, q);
+    const Vector<real> e = scale * q + (scale - real(1));
+    return e / (e + real(2));
+}

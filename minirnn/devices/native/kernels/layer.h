@@ -1,0 +1,84 @@
+// One direction of a layer: its arrays, and the order in which its steps are visited.
+//
+// An array (T, B, width) is Rows: that of step t and sample b is row t * B + b. Arrays that are not there are null. The
+// samples come in the order of falling lengths, so that those that are alive at a step are the first ones.
+#pragma once
+#include <vector>
+
+#include "tile.h"
+
+template <class real>
+struct Rows {
+    real *p;
+    Index ld;  // numbers from one row to the next
+    real *at(Index row) const { return p + row * ld; }
+};
+
+template <class real>
+struct Layer {
+    Index T, B, I, H, P;  // I is the width of x
+    Index reverse;
+    const Index *lengths;         // (B,)
+    Index candidate;              // the place of n among the gates of an lstm in the weights: i f n o or i n f o
+    Matrix<const real> W;         // (G*H, I), or null: x enters every gate as it is
+    Matrix<const real> R;         // (G*H, P)
+    Matrix<const real> Wp;        // (P, H), or null
+    const real *bW, *bR;          // (G*H,)
+    const real *wci, *wcf, *wco;  // (H,), peepholes, or null
+    double clip;                  // of c
+    Rows<const real> x, h0, c0;
+    // What a step computes, and its gradient reads: lstm i f n o c and, for BlockLSTM, tanh(c); gru q r z n.
+    Rows<real> values[6];
+    Rows<real> y, h_n, c_n;
+};
+
+// What a backward pass reads besides, and what it sets.
+template <class real>
+struct Gradients {
+    Rows<const real> dy, dc_each, dh_n, dc_n;
+    Rows<real> da;             // scratch: the gradients of the pre-activations, (T, B, 4H) or, for rnn, (T, B, H)
+    Rows<real> dh0, dc0, dx;   // dx may be null
+    Index add_dx, transposed;  // dW and dR are (I, G*H) and (P, G*H)
+    real *dW, *dR, *dWp, *dbW, *dbR, *dwci, *dwcf, *dwco;
+};
+
+// The k-th step that is visited, and who is there.
+class Visit {
+  public:
+    template <class real>
+    explicit Visit(const Layer<real> &d) : T(d.T), reverse(d.reverse), alive(d.T + 2, d.B) {
+        alive[0] = alive[T + 1] = 0;
+        if (d.lengths) {
+            for (Index t = 0; t < T; t++) {
+                alive[t + 1] =
+                    std::partition_point(d.lengths, d.lengths + d.B, [=](Index n) { return n > t; }) - d.lengths;
+            }
+        }
+    }
+
+    Index step(Index k) const { return reverse ? T - 1 - k : k; }
+    Index samples(Index k) const { return alive[step(k) + 1]; }  // before the first visit and after the last: 0
+    bool has(Index t, Index b) const { return b < alive[t + 1]; }
+
+  private:
+    Index T;
+    bool reverse;
+    std::vector<Index> alive;  // alive[t + 1]: how many samples have step t
+};
+
+// Where in its arrays a vector of units stands.
+struct Place {
+    Index row, before;  // of this step, and of the step visited before; -1: there is none
+    Index b, u;
+    Index count;  // units that are there
+};
+
+template <class real>
+INLINE Vector<real> load(const Rows<real> &a, Index row, const Place &at) {
+    return load(const_cast<const real *>(a.at(row)) + at.u, at.count);
+}
+
+template <class real>
+INLINE void store(const Rows<real> &a, Index row, const Place &at, Vector<real> v) {
+    store(a.at(row) + at.u, v, at.count);
+}

@@ -1,0 +1,172 @@
+// The threads behind `together`: started when first wanted, asleep between calls, made anew after a fork.
+#include "team.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int SPINS = 1000;  // looks before a waiter lets others have the core: some 30 microseconds
+
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+// Look a while, then give way between looks: on a busy machine the one that is waited for may need this core.
+template <class F>
+void wait_until(F done) {
+    for (int spins = 0; !done(); spins++) {
+        if (spins < SPINS) {
+            pause();
+        } else {
+            sched_yield();
+        }
+    }
+}
+
+struct Job {
+    const std::function<void(Member)> &work;
+    Barrier *barrier;
+    const std::atomic<bool> *interrupted;
+    int members;
+    std::atomic<int> left;  // workers that are not done
+};
+
+// A thread and the place where it finds its next job.
+class Worker {
+  public:
+    explicit Worker(int id) : id(id) {
+        std::thread(&Worker::live, this).detach();  // at the end of the process it just ends
+    }
+
+    void give(Job *job) {
+        {
+            std::lock_guard<std::mutex> lock(mutex);
+            next.store(job, std::memory_order_release);
+        }
+        wake.notify_one();
+    }
+
+  private:
+    [[noreturn]] void live() {
+        for (;;) {
+            for (int spins = 0; spins < SPINS && !next.load(std::memory_order_acquire); spins++) pause();
+            if (!next.load(std::memory_order_acquire)) {
+                std::unique_lock<std::mutex> lock(mutex);
+                wake.wait(lock, [&] { return next.load(std::memory_order_acquire) != nullptr; });
+            }
+            Job *job = next.exchange(nullptr, std::memory_order_acq_rel);
+            job->work({id, job->members, job->barrier, job->interrupted});
+            job->left.fetch_sub(1, std::memory_order_release);  // the last use: the job lies on the caller's stack
+        }
+    }
+
+    const int id;
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::atomic<Job *> next{nullptr};
+};
+
+struct Pool {
+    std::mutex busy;  // held by the call that has the workers
+    std::vector<Worker *> workers;
+
+    // At least `wanted` workers, or as many as the system allows. They take no signals: those are for Python's threads.
+    void grow(size_t wanted) {
+        if (workers.size() >= wanted) return;
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        try {
+            while (workers.size() < wanted) workers.push_back(new Worker(int(workers.size()) + 1));
+        } catch (const std::system_error &) {}
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+};
+
+const std::atomic<bool> never{false};
+std::atomic<bool> interrupted{false};
+struct sigaction before_watching;
+bool watching = false;
+
+void on_interrupt(int) { interrupted.store(true, std::memory_order_relaxed); }
+
+// While it lives, Ctrl-C sets `interrupted`, and nothing else.
+struct Watch {
+    explicit Watch(bool wanted) : wanted(wanted) {
+        if (!wanted) return;
+        interrupted.store(false, std::memory_order_relaxed);
+        struct sigaction action = {};
+        action.sa_handler = on_interrupt;
+        action.sa_flags = SA_RESTART;
+        sigaction(SIGINT, &action, &before_watching);
+        watching = true;
+    }
+    ~Watch() {
+        if (!wanted) return;
+        watching = false;
+        sigaction(SIGINT, &before_watching, nullptr);
+    }
+    bool wanted;
+};
+
+Pool *pool();
+
+// A child has none of its parent's threads, and their locks may be held for ever: it starts with a new pool.
+Pool *the_pool = nullptr;
+void after_fork() {
+    the_pool = new Pool;
+    if (watching) sigaction(SIGINT, &before_watching, nullptr);
+    watching = false;
+}
+
+Pool *pool() {
+    static const int registered = (the_pool = new Pool, pthread_atfork(nullptr, nullptr, after_fork));
+    (void)registered;
+    return the_pool;
+}
+
+}  // namespace
+
+void Barrier::wait(int members) {
+    const unsigned now = round.load(std::memory_order_acquire);
+    if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
+        arrived.store(0, std::memory_order_relaxed);
+        round.store(now + 1, std::memory_order_release);
+    } else {
+        wait_until([&] { return round.load(std::memory_order_acquire) != now; });
+    }
+}
+
+Status together(int threads, bool watch, const std::function<void(Member)> &work) {
+    Watch watched(watch);
+    const std::atomic<bool> *stop = watch ? &interrupted : &never;
+    Barrier barrier;
+    std::unique_lock<std::mutex> lock;
+    if (threads > 1) {
+        Pool *shared = pool();
+        lock = std::unique_lock<std::mutex>(shared->busy, std::try_to_lock);
+        if (lock.owns_lock()) shared->grow(threads - 1);
+        const int workers = lock.owns_lock() ? int(shared->workers.size()) : 0;
+        if (threads > workers + 1) threads = workers + 1;
+        Job job{work, &barrier, stop, threads, {threads - 1}};
+        for (int k = 0; k < threads - 1; k++) shared->workers[k]->give(&job);
+        work({0, threads, &barrier, stop});
+        wait_until([&] { return job.left.load(std::memory_order_acquire) == 0; });
+    } else {
+        work({0, 1, &barrier, stop});
+    }
+    return stop->load(std::memory_order_relaxed) ? INTERRUPTED : DONE;
+}

@@ -1,0 +1,61 @@
+// Threads that do one call together.
+//
+// Everyone runs the same function and takes a share that depends on nothing but how many there are. No sum is split
+// between them, so the result has the same bits with any number of threads.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <new>
+
+#include "vector.h"
+
+enum Status { DONE, INTERRUPTED, NO_MEMORY };
+
+// Everyone waits here until all have come.
+class Barrier {
+  public:
+    void wait(int members);
+
+  private:
+    std::atomic<int> arrived{0};
+    std::atomic<unsigned> round{0};
+};
+
+// One of those that do a call.
+struct Member {
+    int id, count;
+    Barrier *barrier;
+    const std::atomic<bool> *interrupted;  // then what is left is skipped, but every barrier is passed
+
+    void wait() const {
+        if (count > 1) barrier->wait(count);
+    }
+    bool stopped() const { return interrupted->load(std::memory_order_relaxed); }
+    Index begin(Index things) const { return things * id / count; }  // this member's share of so many things
+    Index end(Index things) const { return things * (id + 1) / count; }
+};
+
+// Run `work` as a team of `threads`, the caller among them; alone if another call has the threads. With `watch`, which
+// is for the main thread alone, Ctrl-C ends the call early.
+Status together(int threads, bool watch, const std::function<void(Member)> &work);
+
+// How many of `most` threads have enough to do, between two barriers, to be worth waking.
+inline int threads_for(double multiply_adds, int most) {
+    const double worth = 1e5;
+    return multiply_adds < 2 * worth ? 1 : int(multiply_adds / worth < most ? multiply_adds / worth : most);
+}
+
+// Memory of a call, which begins on a line of the cache.
+template <class real>
+class Scratch {
+  public:
+    explicit Scratch(Index count) : p(static_cast<real *>(::operator new(count * sizeof(real), ALIGNMENT))) {}
+    ~Scratch() { ::operator delete(p, ALIGNMENT); }
+    Scratch(const Scratch &) = delete;
+    Scratch &operator=(const Scratch &) = delete;
+    operator real *() { return p; }
+
+  private:
+    static constexpr std::align_val_t ALIGNMENT{64};
+    real *p;
+};

@@ -1,0 +1,97 @@
+"""The kernels of `kernels/`, compiled by the host's C++ compiler when first wanted, and called by ctypes.
+
+A library belongs to one text of the sources, one compiler and one processor, whose vectors it uses; so its name in the
+cache folder has a fingerprint of all three. ctypes releases the lock of Python's threads while C++ computes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import shlex
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from minirnn import machine
+from minirnn.devices.base import DeviceUnavailable
+from minirnn.devices.host_cpp import cache, compiler
+from minirnn.devices.host_cpp.compiler import CompileError, Compiler
+from minirnn.devices.native import arguments
+
+KERNELS = Path(__file__).parent / "kernels"
+# Not -ffast-math: it computes with NaN as if there were none, and a library linked with it may switch the whole process
+# to flushing small numbers to 0.
+FLAGS = ("-std=c++17", "-O3", "-ffp-contract=fast", "-fPIC", "-fvisibility=hidden", "-Wno-psabi", "-pthread")
+SHARED = ("-shared", "-pthread")
+
+
+def flags() -> tuple[str, ...]:
+    """Flags of the compiler: `FLAGS`, this processor, and what ``MINIRNN_NATIVE_FLAGS`` adds."""
+    mine = "-mcpu=native" if platform.machine() in ("arm64", "aarch64") else "-march=native"
+    return (*FLAGS, mine, *shlex.split(os.environ.get("MINIRNN_NATIVE_FLAGS", "")))
+
+
+@lru_cache(maxsize=4)
+def load(more_flags: str | None = None) -> ctypes.CDLL:
+    """The library, its functions typed. `more_flags` is what ``MINIRNN_NATIVE_FLAGS`` holds.
+
+    Raises
+    ------
+    DeviceUnavailable
+        If there is no compiler, or it refuses the sources, or what it made cannot be loaded.
+    """
+    used = compiler.find("native")
+    try:
+        path = library(used)
+        try:
+            loaded = ctypes.CDLL(str(path))
+        except OSError:  # damaged since it was written
+            path.unlink(missing_ok=True)
+            loaded = ctypes.CDLL(str(library(used)))
+    except CompileError as error:
+        raise DeviceUnavailable(
+            f"native: {used.name} does not compile the kernels; the cpu device needs no compiler\n"
+            f"  it says: {first_error(str(error))}\n"
+            f"  to try another one: CXX=clang++ (now {shlex.join(used.command)})"
+        ) from None
+    except OSError as error:
+        raise DeviceUnavailable(
+            f"native: cannot load the compiled kernels; the cpu device needs none\n  {error}"
+        ) from None
+    arguments.declare(loaded)
+    return loaded
+
+
+def library(used: Compiler) -> Path:
+    """The library's file; compiled unless the cache has it."""
+    sources = sorted(KERNELS.rglob("*.cpp"))
+    texts = [(path.name, path.read_bytes()) for path in sorted(KERNELS.rglob("*")) if path.is_file()]
+    key = f"native-{cache.fingerprint(used, flags(), machine.instructions(), texts)}"
+
+    def make(path: Path) -> None:
+        objects = [str(path.with_name(f"{source.stem}.o")) for source in sources]
+
+        def compile_one(source: Path, made: str) -> None:
+            used.run(*flags(), "-I", str(KERNELS), "-c", str(source), "-o", made)
+
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            for done in [pool.submit(compile_one, *one) for one in zip(sources, objects, strict=True)]:
+                done.result()
+        used.run(*flags(), *SHARED, *objects, "-o", str(path))
+
+    return cache.kept(cache.folder("native"), key, make, cache.checksum)
+
+
+def first_error(complaint: str) -> str:
+    """The line of a compiler's complaint that says most."""
+    lines = complaint.splitlines() or ["nothing"]
+    return next((line for line in lines if "error" in line), lines[0])
+
+
+def about(loaded: ctypes.CDLL) -> dict[str, Any]:
+    """What the kernels were compiled for: bytes of a vector, and rows and vectors of a tile."""
+    numbers = [loaded.native_about(k) for k in range(4)]
+    return dict(zip(("vector_bytes", "gate_rows", "rows", "columns"), numbers, strict=True))

@@ -1,0 +1,75 @@
+"""Compiled libraries on disk.
+
+Tests `minirnn/devices/host_cpp/cache.py` and `minirnn/devices/host_cpp/compiler.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minirnn.devices import DeviceUnavailable
+from minirnn.devices.host_cpp import cache, compiler
+
+
+def test_a_library_is_made_once(tmp_path: Path) -> None:
+    calls = []
+
+    def make(path: Path) -> None:
+        calls.append(path)
+        path.write_text("made")
+
+    first = cache.kept(tmp_path, "key", make)
+    assert cache.kept(tmp_path, "key", make) == first and len(calls) == 1
+    assert first.name == "key.4.so" and first.read_text() == "made"
+    assert cache.kept(tmp_path, "other", make) != first and len(calls) == 2
+    assert {path.suffix for path in tmp_path.iterdir()} == {".so"}, "nothing else is left"
+
+
+@pytest.mark.parametrize(
+    ("stamp", "damage"), [(cache.size_of, "cut"), (cache.checksum, "cut"), (cache.checksum, "MADE")]
+)
+def test_a_library_that_is_not_what_was_made_is_made_anew(tmp_path: Path, stamp: object, damage: str) -> None:
+    def make(path: Path) -> None:
+        path.write_text("made")
+
+    made = cache.kept(tmp_path, "key", make, stamp)  # type: ignore[arg-type]
+    made.write_text(damage)
+    assert cache.kept(tmp_path, "key", make, stamp).read_text() == "made"  # type: ignore[arg-type]
+
+
+def test_a_maker_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    def fail(path: Path) -> None:
+        path.write_text("half")
+        raise compiler.CompileError("no")
+
+    with pytest.raises(compiler.CompileError):
+        cache.kept(tmp_path, "key", fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_replaced_by_a_temporary_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path / "file"))
+    found = cache.folder("native")
+    assert found.is_dir() and tmp_path not in found.parents
+    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path / "cache"))
+    assert cache.folder("native") == tmp_path / "cache" / "native"
+
+
+def test_a_device_without_a_compiler_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    with pytest.raises(DeviceUnavailable, match="native needs a C"):
+        compiler.find("native")
+
+
+def test_a_compiler_says_what_it_complains_about(tmp_path: Path) -> None:
+    used = compiler.find("native")
+    bad = tmp_path / "bad.cpp"
+    bad.write_text("int f( {")
+    with pytest.raises(compiler.CompileError, match="bad.cpp:1"):
+        used.run("-c", str(bad), "-o", str(tmp_path / "bad.o"))

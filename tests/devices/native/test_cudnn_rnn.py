@@ -1,0 +1,202 @@
+"""Whole layers in C++ against the plain loops in NumPy, at sizes that leave the last vector of a row half empty.
+
+Tests `minirnn/devices/native/cudnn_rnn.py` and the kernels `minirnn/devices/native/kernels/forward.h` and
+`minirnn/devices/native/kernels/backward.h` with their cells.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.native import cudnn_rnn, threads
+from tests.devices.cpu.cudnn_rnn import layer_cases
+from tests.devices.cpu.cudnn_rnn.layer_cases import GATES, MODES, Layer, plain, random_layer
+from tests.devices.native.layers import native_layer
+
+TOLERANCE = {"float32": 2e-6, "float64": 1e-14}  # of the largest value, as in the verification table
+SIZES = [  # T, B, I, H
+    (1, 1, 1, 1),
+    (5, 1, 3, 7),
+    (4, 2, 16, 15),
+    (6, 7, 20, 17),
+    (1, 13, 5, 33),
+    (9, 6, 8, 64),
+    (2, 5, 70, 66),
+    (3, 25, 9, 130),
+    (70, 2, 3, 5),  # W x is computed ahead, in several pieces: few samples
+    (20, 7, 300, 260),  # and large weights
+]
+SIZE_NAMES = [",".join(map(str, size)) for size in SIZES]
+
+
+def scaled(layer: Layer, dtype: Any) -> Layer:
+    """The layer with weights of the size that networks have, so that errors do not grow from step to step."""
+    scale = 0.6 * len(layer.weights[0][3]) ** -0.5
+    weights = [tuple(None if w is None else (scale * w).astype(dtype) for w in parts) for parts in layer.weights]
+    return layer._replace(weights=weights)
+
+
+def in_float64(layer: Layer) -> Layer:
+    """The same numbers in float64; NaN in the padding is 0."""
+
+    def wide(a: Any) -> Any:
+        return np.nan_to_num(a.astype(np.float64)) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a
+
+    arrays = {name: wide(getattr(layer, name)) for name in ("x", "h0", "c0", "dy", "dh_n", "dc_n")}
+    return layer._replace(**arrays, weights=[tuple(map(wide, parts)) for parts in layer.weights])
+
+
+def assert_right(layer: Layer) -> None:
+    """Every output and gradient is that of the plain loops in float64."""
+    tolerance = TOLERANCE[layer.x.dtype.name]
+    expected = plain(in_float64(layer))
+    for name, value in native_layer(layer).items():
+        if expected[name] is None:
+            assert value is None
+            continue
+        largest = max(np.abs(expected[name]).max(), 1e-3)
+        error = np.abs(value - expected[name]).max() / largest
+        assert error <= tolerance, f"{name}: {error:.1e}, allowed are {tolerance:.0e}"
+
+
+def with_nan_in_the_padding(layer: Layer) -> Layer:
+    T, B, _ = layer.x.shape
+    padding = np.arange(T)[:, None] >= np.broadcast_to(layer.lengths, B)
+    layer.x[padding] = layer.dy[padding] = np.nan
+    return layer
+
+
+@pytest.mark.parametrize("size", SIZES, ids=SIZE_NAMES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("D", [1, 2])
+@pytest.mark.parametrize("rnn_mode", MODES)
+def test_a_layer_equals_the_plain_loops(rnn_mode: str, D: int, dtype: str, size: tuple[int, ...], rng: Any) -> None:
+    T, B, I, H = size
+    kinds: list[dict[str, Any]] = [{}, {"skip": True}]
+    kinds += [{"projection": max(1, H // 2)}] * (rnn_mode == "lstm")
+    for options in kinds:
+        for lengths in (None, rng.integers(1, T + 1, B), np.full(B, max(1, T - 1))):
+            layer = random_layer(rnn_mode, T=T, B=B, I=I, H=H, D=D, lengths=lengths, dtype=dtype, **options)
+            layer = scaled(layer, dtype)
+            assert_right(layer if lengths is None else with_nan_in_the_padding(layer))
+
+
+@pytest.mark.parametrize("number", ["2", "3", "7"])
+@pytest.mark.parametrize("rnn_mode", MODES)
+def test_any_number_of_threads_gives_the_same_bits(rnn_mode: str, number: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths = [4, 9, 9, 1, 7, 2, 9, 9, 5, 6, 8, 3, 9, 9, 9, 9, 9]
+    layer = random_layer(rnn_mode, T=9, B=17, I=90, H=130, D=2, lengths=lengths, dtype="float32")
+    monkeypatch.setenv("MINIRNN_NUM_THREADS", "1")
+    alone = native_layer(layer)
+    monkeypatch.setenv("MINIRNN_NUM_THREADS", number)
+    assert threads.count() == int(number)
+    for name, value in native_layer(layer).items():
+        np.testing.assert_array_equal(value, alone[name], err_msg=name)
+
+
+def test_a_projection_in_several_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = random_layer("lstm", T=6, B=40, I=64, H=130, D=1, projection=70, dtype="float32")
+    monkeypatch.setenv("MINIRNN_NUM_THREADS", "1")
+    alone = native_layer(layer)
+    monkeypatch.setenv("MINIRNN_NUM_THREADS", "4")
+    for name, value in native_layer(layer).items():
+        np.testing.assert_array_equal(value, alone[name], err_msg=name)
+
+
+@pytest.mark.parametrize("rnn_mode", MODES)
+def test_arrays_that_are_views_give_what_their_copies_give(rnn_mode: str) -> None:
+    layer = random_layer(rnn_mode, T=4, B=3, I=5, H=6, D=2)
+
+    def spread(a: Any) -> Any:
+        """The same numbers with a gap after each, and the first two axes exchanged in memory."""
+        if a is None:
+            return None
+        b = np.zeros((a.shape[1], a.shape[0], *a.shape[2:], 2))
+        b[..., 0] = a.swapaxes(0, 1)
+        return b[..., 0].swapaxes(0, 1)
+
+    arrays = {name: spread(getattr(layer, name)) for name in ("x", "h0", "c0", "dy", "dh_n", "dc_n")}
+    moved = layer._replace(**arrays, weights=[tuple(np.asfortranarray(w) if w is not None and w.ndim == 2 else w
+                                                    for w in parts) for parts in layer.weights])  # fmt: skip
+    expected = native_layer(layer)
+    for name, value in native_layer(moved).items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name)
+
+
+@pytest.mark.parametrize("size", [(2, 1, 1, 1), (1, 2, 1, 1), (3, 1, 2, 1), (2, 3, 1, 1)])
+@pytest.mark.parametrize("rnn_mode", MODES)
+def test_axes_of_one_element_may_have_any_stride(rnn_mode: str, size: tuple[int, ...]) -> None:
+    T, B, I, H = size
+
+    def odd(a: Any) -> Any:
+        """The array with strides that NumPy never looks at."""
+        if a is None:
+            return None
+        strides = [s if n > 1 else 1000 for s, n in zip(a.strides, a.shape, strict=True)]
+        return np.lib.stride_tricks.as_strided(a, a.shape, strides)
+
+    layer = random_layer(rnn_mode, T=T, B=B, I=I, H=H)
+    arrays = {name: odd(getattr(layer, name)) for name in ("x", "h0", "c0", "dy", "dh_n", "dc_n")}
+    moved = layer._replace(**arrays, weights=[tuple(map(odd, parts)) for parts in layer.weights])
+    expected = native_layer(layer)
+    for name, value in native_layer(moved).items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name)
+
+
+@pytest.mark.parametrize("rnn_mode", MODES)
+def test_inference_equals_training_and_float16_is_float32_rounded(rnn_mode: str) -> None:
+    device: Any = mr.devices.get("native")
+    layer = random_layer(rnn_mode, T=5, B=3, I=4, H=17, dtype="float16")
+    arrays = layer.x, layer.h0, layer.c0
+    y, *_ = device.rnn_sequence(*arrays, layer.weights, None, rnn_mode=rnn_mode, lengths=None, training=False)
+    assert y.dtype == np.float16
+    wide = [None if a is None else a.astype("f4") for a in arrays]
+    weights = [tuple(None if w is None else w.astype("f4") for w in parts) for parts in layer.weights]
+    same, *_ = device.rnn_sequence(*wide, weights, None, rnn_mode=rnn_mode, lengths=None, training=False)
+    np.testing.assert_array_equal(y, same.astype("f2"))
+    trained = native_layer(layer)
+    np.testing.assert_array_equal(trained["y"], y)
+    assert all(a is None or a.dtype == np.float16 for a in trained.values())
+
+
+@pytest.mark.parametrize("rnn_mode", MODES)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_nan_and_infinity_stay_with_their_sample(rnn_mode: str, value: float) -> None:
+    layer = random_layer(rnn_mode, T=4, B=3, I=5, H=18, dtype="float32")
+    clean = native_layer(layer)["y"]
+    layer.x[1, 1, 2] = value
+    y = native_layer(layer)["y"]
+    np.testing.assert_array_equal(y[:, [0, 2]], clean[:, [0, 2]])
+    np.testing.assert_array_equal(y[0], clean[0])
+    if np.isnan(value):
+        assert np.isnan(y[1, 1]).all()
+    else:
+        assert not np.array_equal(y[1, 1], clean[1, 1])
+        if rnn_mode == "rnn_tanh":
+            assert (np.abs(y[1, 1]) == 1).all()
+
+
+def test_saturated_gates_are_exact() -> None:
+    """As NumPy's tanh: far out a sigmoid is 0 or 1, and tanh is 1 or -1, to the last bit."""
+    device: Any = mr.devices.get("native")
+    H = 17
+    for dtype, far in (("float32", 100.0), ("float64", 800.0)):
+        weights = [(np.zeros((4 * H, 2), dtype), np.zeros((4 * H, H), dtype), None,
+                    np.repeat([far, -far, -far, far], H).astype(dtype), np.zeros(4 * H, dtype))]  # fmt: skip
+        x, h0, c0 = np.zeros((1, 3, 2), dtype), np.zeros((1, 3, H), dtype), np.full((1, 3, H), 7, dtype)
+        _, _, c_n = device.rnn_sequence(x, h0, c0, weights, None, rnn_mode="lstm", lengths=None, training=False)
+        np.testing.assert_array_equal(c_n, np.full((1, 3, H), -1, dtype))
+
+
+def test_the_reserve_has_no_gaps_and_zoneouts_is_that_of_cpu() -> None:
+    sizes = 7, 3, 4, 5, 5, 2, False, False
+    assert cudnn_rnn.rnn_sequence_reserve_layout("lstm", *sizes) == [("gates", (2, 7, 3, 5, 5))]
+    assert cudnn_rnn.rnn_sequence_reserve_layout("gru", *sizes) == [("gates", (2, 7, 3, 4, 5))]
+    assert cudnn_rnn.rnn_sequence_reserve_layout("rnn_tanh", *sizes) == []
+    assert cudnn_rnn.rnn_sequence_reserve_layout("rnn_tanh", *sizes, zoneout=True) == [("h_new", (2, 7, 1, 5, 3))]
+    assert GATES == cudnn_rnn.GATES
+    assert tuple(cudnn_rnn.MODES) == layer_cases.MODES

@@ -1,0 +1,34 @@
+"""GRUBlockCell in C++ against NumPy's in float64, at sizes that leave a vector half empty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.cpu import gru_block
+
+TOLERANCE = {"float32": 2e-6, "float64": 1e-14}
+
+
+@pytest.mark.parametrize(
+    "size", [(1, 1, 1), (3, 4, 7), (7, 20, 15), (2, 5, 17), (13, 9, 33), (40, 70, 130)], ids=lambda s: str(s)
+)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_step_and_its_gradient_equal_numpys(rng: Any, dtype: str, size: tuple[int, int, int]) -> None:
+    device: Any = mr.devices.get("native")
+    B, I, H = size
+    shapes = [(B, I), (B, H), (I + H, 2 * H), (I + H, H), (2 * H,), (H,)]
+    scales = [1, 1, (I + H) ** -0.5, (I + H) ** -0.5, 0.5, 0.5]
+    given = [(rng.standard_normal(s) * scale).astype(dtype) for s, scale in zip(shapes, scales, strict=True)]
+    d_h = rng.standard_normal((B, H)).astype(dtype)
+    values = device.gru_block_cell(*given)
+    right = gru_block.gru_block_cell(*(a.astype("f8") for a in given))
+    gradients = device.gru_block_cell_grad(*given, *values[:3], d_h)
+    right += gru_block.gru_block_cell_grad(*(a.astype("f8") for a in [*given, *values[:3], d_h]))
+    for value, expected in zip((*values, *gradients), right, strict=True):
+        assert value.dtype == dtype
+        largest = max(np.abs(expected).max(), 1e-3)
+        assert np.abs(value - expected).max() <= TOLERANCE.get(dtype, 1e-3) * largest

@@ -1,0 +1,86 @@
+"""The LSTM block ops in C++ against loops over NumPy's cell in float64, at sizes that leave a vector half empty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from tests.devices.cpu.lstm_block import lstm_cases as cases
+from tests.devices.cpu.lstm_block.lstm_cases import CELL_GRADIENTS, GRADIENTS, OUTPUTS, draw, inputs
+
+TOLERANCE = {"float32": 2e-6, "float64": 1e-14}
+SIZES = [(1, 1, 1, 1), (4, 1, 3, 7), (3, 7, 20, 15), (5, 2, 5, 17), (3, 13, 9, 33), (2, 9, 70, 66)]
+ATTRIBUTES: list[dict[str, Any]] = [
+    {"forget_bias": 1.0, "cell_clip": 0.4, "use_peephole": True},
+    {"forget_bias": 0.0, "cell_clip": -1.0, "use_peephole": False},
+]
+
+
+def kernel(name: str) -> Any:
+    return cases.as_the_op_calls_it(getattr(mr.devices.get("native"), name))
+
+
+def wide(arrays: Any) -> list[np.ndarray]:
+    return [np.asarray(a, np.float64) for a in arrays]
+
+
+def assert_near(names: Any, values: Any, expected: Any, dtype: str) -> None:
+    for name, value, right in zip(names, values, expected, strict=True):
+        assert value.dtype == dtype
+        # 1 - co * co near 0 has the error of 1: a result much below 0.1 cannot be as exact as its own size
+        largest = max(np.abs(right).max(initial=0), 0.1)
+        error = np.abs(value - right).max(initial=0) / largest
+        assert error <= TOLERANCE[dtype], f"{name}: {error:.1e}"
+
+
+@pytest.mark.parametrize("size", SIZES, ids=[",".join(map(str, size)) for size in SIZES])
+@pytest.mark.parametrize("attributes", ATTRIBUTES, ids=["peepholes, clip", "plain"])
+@pytest.mark.parametrize("gate_order", cases.ORDERS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_sequence_equals_the_loop_over_cells(
+    rng: Any, dtype: str, gate_order: str, attributes: dict[str, Any], size: tuple[int, ...]
+) -> None:
+    T, B, I, H = size
+    given = inputs(rng, (T, B), I, H, dtype)
+    for L in (T, T - 1, 0):
+        options = {"seq_len_max": L, "gate_order": gate_order, **attributes}
+        values = kernel("block_lstm")(*given, **options)
+        expected = cases.block_lstm_reference(*wide(given), **options)
+        assert_near(OUTPUTS, values, expected, dtype)
+        cs_grad, h_grad = draw(rng, 2, (T, B, H), dtype)
+        options = {"seq_len_max": L, "gate_order": gate_order, "use_peephole": attributes["use_peephole"]}
+        saved = [np.ascontiguousarray(a) for a in values]  # and, below, the views themselves
+        got = kernel("block_lstm_grad")(*given, *saved, cs_grad, h_grad, **options)
+        same = kernel("block_lstm_grad")(*given, *values, cs_grad, h_grad, **options)
+        expected = cases.block_lstm_grad_reference(*wide([*given, *values, cs_grad, h_grad]), **options)
+        assert_near(GRADIENTS, got, expected, dtype)
+        for a, b in zip(got, same, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("H", [1, 7, 15, 17, 33])
+@pytest.mark.parametrize("attributes", ATTRIBUTES, ids=["peepholes, clip", "plain"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_cell_equals_numpys(rng: Any, dtype: str, attributes: dict[str, Any], H: int) -> None:
+    given = inputs(rng, (3,), 4, H, dtype)
+    values = kernel("lstm_block_cell")(*given, **attributes)
+    expected = cases.lstm_block_cell(*wide(given), **attributes)
+    assert_near(OUTPUTS, values, expected, dtype)
+    cs_grad, h_grad = draw(rng, 2, (3, H), dtype)
+    options = {"use_peephole": attributes["use_peephole"]}
+    got = kernel("lstm_block_cell_grad")(*given, *values[:6], cs_grad, h_grad, **options)
+    expected = cases.lstm_block_cell_grad(*wide([*given, *values[:6], cs_grad, h_grad]), **options)
+    assert_near(CELL_GRADIENTS, got, expected, dtype)
+
+
+def test_nothing_is_read_from_seq_len_max_on(rng: Any) -> None:
+    given = inputs(rng, (5, 3), 4, 17, "float32")
+    options: dict[str, Any] = {"seq_len_max": 3, "forget_bias": 1.0, "cell_clip": 3.0, "use_peephole": True}
+    clean = kernel("block_lstm")(*given, **options)
+    given[0][3:] = np.nan
+    for a, b in zip(kernel("block_lstm")(*given, **options), clean, strict=True):
+        np.testing.assert_array_equal(a, b)
+        assert not a[3:].any()

@@ -1,0 +1,337 @@
+"""The device in surroundings that are not friendly: no compiler, a bad one, a damaged cache, forks, threads, Ctrl-C.
+
+Tests `minirnn/devices/native/library.py`, `minirnn/devices/native/device.py`, `minirnn/devices/native/arguments.py` and
+`minirnn/devices/native/kernels/team.cpp`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.host_cpp import compiler
+from minirnn.devices.native import arguments, library
+
+BEGIN = """
+import hashlib, os, signal, sys, threading, time
+import numpy as np
+import minirnn as mr
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts its background jobs with Ctrl-C ignored
+
+def digest(seed=0, H=64, T=10, B=16):
+    rng = np.random.default_rng(seed)
+    mr.manual_seed(seed)
+    with mr.use_device("native"):
+        layer = mr.nn.LSTM(32, H)
+        x = mr.tensor(rng.standard_normal((T, B, 32)).astype("f4"), requires_grad=True)
+        y, _ = layer(x)
+        (y * y).sum().backward()
+        arrays = [y.numpy(), x.grad.numpy(), *(p.grad.numpy() for p in layer.parameters())]
+    return hashlib.sha256(b"".join(a.tobytes() for a in arrays)).hexdigest()
+"""
+
+
+def say(code: str, **env: str | None) -> str:
+    """What a new Python prints that runs `code`, which must end well. Variables that are None are taken away."""
+    given = {"MINIRNN_NUM_THREADS": "3", "PYTHONWARNINGS": "ignore"} | env
+    full = {name: value for name, value in (os.environ | given).items() if value is not None}
+    done = subprocess.run([sys.executable, "-c", BEGIN + code], env=full, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+UNAVAILABLE = """
+try:
+    mr.devices.get("native")
+except mr.devices.DeviceUnavailable as error:
+    print(error)
+assert mr.devices.available()["native"] is not None
+assert mr.devices.available()["cpu"] is None
+"""
+
+
+def test_without_a_compiler_the_error_names_the_command_that_installs_one(tmp_path: Path) -> None:
+    manager = tmp_path / "apt-get"
+    manager.write_text("#!/bin/sh\n")
+    manager.chmod(0o755)
+    said = say(UNAVAILABLE, PATH=str(tmp_path), CXX=None)
+    assert "native needs a C++ compiler (g++ or clang++) and found none; the cpu device needs none" in said
+    if sys.platform != "darwin":
+        assert "to get it: sudo apt-get install g++" in said
+
+
+def test_a_compiler_that_fails_is_quoted(tmp_path: Path) -> None:
+    bad = tmp_path / "c++"
+    bad.write_text(
+        '#!/bin/sh\ncase "$*" in *--version*) echo "bad 1.0";; *) echo "x.h:1: error: no room" >&2; exit 1; esac\n'
+    )
+    bad.chmod(0o755)
+    said = say(UNAVAILABLE, CXX=str(bad), MINIRNN_CACHE=str(tmp_path / "cache"))
+    assert "c++ 1.0 does not compile the kernels; the cpu device needs no compiler\n" in said
+    assert "it says: x.h:1: error: no room" in said
+    assert list((tmp_path / "cache" / "native").iterdir()) == []
+
+
+def test_a_compiler_that_makes_no_library_makes_the_device_unavailable(tmp_path: Path) -> None:
+    bad = tmp_path / "c++"
+    bad.write_text(
+        '#!/bin/sh\ncase "$*" in *--version*) echo "bad 1.0";; esac\n'
+        'while [ $# -gt 0 ]; do [ "$1" = -o ] && echo rubbish > "$2"; shift; done\n'
+    )
+    bad.chmod(0o755)
+    said = say(UNAVAILABLE, CXX=str(bad), MINIRNN_CACHE=str(tmp_path / "cache"))
+    assert "native: cannot load the compiled kernels; the cpu device needs none" in said
+
+
+@pytest.mark.parametrize("damage", ["cut short", "empty", "other bytes", "rubbish"])
+def test_a_damaged_library_in_the_cache_is_made_anew(tmp_path: Path, damage: str) -> None:
+    cache = str(tmp_path)
+    code = "print(digest())"
+    flags = "-O0"  # is compiled quickly
+    right = say(code, MINIRNN_CACHE=cache, MINIRNN_NATIVE_FLAGS=flags)
+    (made,) = (tmp_path / "native").glob("*.so")
+    whole = made.read_bytes()
+    middle = len(whole) // 2
+    made.write_bytes(
+        {
+            "cut short": whole[:middle],
+            "empty": b"",
+            "other bytes": whole[:middle] + b"\0" * 4096 + whole[middle + 4096 :],
+            "rubbish": b"rubbish" * 1000,
+        }[damage]
+    )
+    assert say(code, MINIRNN_CACHE=cache, MINIRNN_NATIVE_FLAGS=flags) == right
+    assert made.read_bytes() == whole or len(list((tmp_path / "native").glob("*.so"))) == 2
+
+
+def test_a_processor_that_can_do_less_gets_a_library_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    used, asked = compiler.find("native"), []
+    monkeypatch.setattr(library.cache, "kept", lambda folder, key, make, stamp: asked.append(key))
+    library.library(used)
+    monkeypatch.setattr(library.machine, "instructions", lambda: "an old one")
+    library.library(used)
+    monkeypatch.setenv("MINIRNN_NATIVE_FLAGS", "-O1")
+    library.library(used)
+    assert len(set(asked)) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="vectors of several widths are x86's")
+@pytest.mark.parametrize("flags", ["-march=x86-64-v3", "-march=x86-64"])
+def test_narrower_vectors_compute_the_same_within_rounding(flags: str) -> None:
+    if flags.endswith("v3") and " avx2 " not in library.machine.instructions():
+        pytest.skip("this processor has no AVX2")
+    files = [str(Path(__file__).with_name(f"test_{name}.py")) for name in ("cudnn_rnn", "lstm_block", "gru_block")]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *files]
+    done = subprocess.run(
+        command, env=os.environ | {"MINIRNN_NATIVE_FLAGS": flags}, capture_output=True, text=True, timeout=550
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_the_structs_are_those_of_the_headers() -> None:
+    """Every field of a C++ struct, in its order: a missing one would move all that follow."""
+    kernels = library.KERNELS
+    for struct, file in ((arguments.Layer, "layer.h"), (arguments.Gradients, "layer.h"),
+                         (arguments.GruBlock, "gru_block.cpp"), (arguments.Product, "gemm.h")):  # fmt: skip
+        text = re.sub(r"//[^\n]*", "", (kernels / file).read_text())
+        body = re.search(rf"struct {struct.__name__} {{(.*?)}};", text, re.DOTALL)
+        assert body is not None
+        names: list[str] = []
+        for line in body.group(1).split(";"):
+            kind, _, declared = line.strip().partition(" ")
+            declared = declared.removeprefix("real> ").removeprefix("real ").removeprefix("Index ")
+            for name in (word.strip().lstrip("*") for word in declared.split(",") if word.strip()):
+                many = re.fullmatch(r"(\w+)\[(\d)\]", name)
+                each = [f"{many[1].removesuffix('s')}{k}" for k in range(int(many[2]))] if many else [name]
+                for one in each:
+                    more = ("", "_ld") if kind.startswith("Rows") else ("",)
+                    more = ("", "_row", "_column") if kind.startswith("Matrix") else more
+                    names += [one + suffix for suffix in more]
+        fields = [name for name, _ in struct._fields_]
+        assert [n.replace("C_row", "C_ld") for n in names] == fields, file
+        assert ctypes.sizeof(struct) == 8 * len(fields)
+
+
+def test_forked_children_compute_the_same_bits() -> None:
+    said = say("""
+before = digest()  # the threads are there now
+children = []
+for _ in range(3):
+    ours, theirs = os.pipe()
+    if os.fork() == 0:
+        try:
+            os.write(theirs, str(digest() == before).encode())
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    children.append(ours)
+print(digest() == before, *[os.read(ours, 100).decode() for ours in children])
+for _ in children:
+    os.wait()
+""")
+    assert said == "True True True True\n"
+
+
+def test_children_forked_while_other_threads_compute_work() -> None:
+    said = say("""
+right, done = digest(), False
+def compute():
+    while not done:
+        digest(1)
+others = [threading.Thread(target=compute) for _ in range(2)]
+for other in others:
+    other.start()
+found = []
+for _ in range(10):
+    ours, theirs = os.pipe()
+    if os.fork() == 0:
+        try:
+            device = mr.devices.get("native")
+            a = np.ones((256, 256), "f4")
+            os.write(theirs, str(device.matmul(a, a)[0, 0]).encode())
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    found.append(os.read(ours, 100).decode())
+    os.wait()
+done = True
+for other in others:
+    other.join()
+print(set(found), digest() == right)
+""")
+    assert said == "{'256.0'} True\n"
+
+
+def test_threads_that_compute_at_once_get_the_bits_of_one_after_the_other() -> None:
+    said = say("""
+from concurrent.futures import ThreadPoolExecutor
+def product(seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.standard_normal((2, 300, 300)).astype("f4")
+    with mr.use_device("native"):
+        return [mr.devices.get("native").matmul(a, b).tobytes() for _ in range(20)]
+alone = [product(seed) for seed in range(6)]
+with ThreadPoolExecutor(6) as pool:
+    together = list(pool.map(product, range(6)))
+print(alone == together, len({one[0] for one in alone}))
+""")
+    assert said == "True 6\n"
+
+
+def test_ctrl_c_ends_a_long_call_and_the_device_works_after_it() -> None:
+    said = say("""
+right = digest()
+device = mr.devices.get("native")
+x = np.ones((200_000, 8, 64), "f4")
+h = np.zeros((1, 8, 256), "f4")
+weights = [(np.ones((1024, 64), "f4"), np.ones((1024, 256), "f4"), None, np.ones(1024, "f4"), np.ones(1024, "f4"))]
+entered = threading.Event()
+def press():
+    entered.wait()
+    time.sleep(0.3)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press, daemon=True).start()
+try:
+    entered.set()
+    while True:
+        device.rnn_sequence(x, h, h, weights, None, rnn_mode="lstm", lengths=None, training=False)
+except KeyboardInterrupt:
+    print("interrupted", signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+print(digest() == right)
+""")
+    assert said == "interrupted True\nTrue\n"
+
+
+def test_ctrl_c_at_any_time_leaves_a_device_that_works() -> None:
+    said = say("""
+right = digest()
+a = np.ones((1500, 1500), "f4")
+device = mr.devices.get("native")
+ready = False
+def press():
+    global ready
+    for moment in np.random.default_rng(0).uniform(0, 0.05, 30):
+        while not ready:
+            time.sleep(0.0005)
+        time.sleep(moment)
+        ready = False
+        os.kill(os.getpid(), signal.SIGINT)
+presser = threading.Thread(target=press, daemon=True)
+presser.start()
+seen = 0
+while seen < 30:
+    try:
+        ready = True
+        while True:
+            device.matmul(a, a)
+    except KeyboardInterrupt:
+        seen += 1
+presser.join()
+print(seen, digest() == right)
+""")
+    assert said == "30 True\n"
+
+
+def test_a_handler_of_the_users_own_is_called_after_the_call() -> None:
+    said = say("""
+calls = []
+signal.signal(signal.SIGINT, lambda *_: calls.append(1))
+device = mr.devices.get("native")
+a = np.ones((1500, 1500), "f4")
+b = device.matmul(a, a)
+threading.Thread(target=lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+while not calls:
+    b = device.matmul(a, a)
+print(b[0, 0], calls)
+""")
+    assert said == "1500.0 [1]\n"
+
+
+def test_a_call_without_memory_is_a_memory_error() -> None:
+    def no_memory(*_: Any) -> int:
+        return arguments.NO_MEMORY
+
+    with pytest.raises(MemoryError, match="native: no memory"):
+        arguments.call(no_memory, work=1)
+
+
+def test_a_wrong_number_of_threads_is_refused_when_the_device_is_made() -> None:
+    said = say(
+        "try:\n    mr.devices.get('native')\nexcept ValueError as error:\n    print(error)", MINIRNN_NUM_THREADS="many"
+    )
+    assert said.startswith("MINIRNN_NUM_THREADS is 'many'\n  expected a number of threads, 1 .. ")
+
+
+def test_the_device_named_by_the_environment_holds_blas() -> None:
+    pytest.importorskip("threadpoolctl")
+    said = say(
+        """
+from threadpoolctl import threadpool_info
+x = mr.tensor(np.ones(3))
+print(x.device, {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"})
+""",
+        MINIRNN_DEVICE="native",
+        OPENBLAS_NUM_THREADS="2",
+    )
+    assert said == "native {1}\n"
+
+
+def test_the_library_says_what_it_was_compiled_for() -> None:
+    device: Any = mr.devices.get("native")
+    about = library.about(device.library)
+    assert about["vector_bytes"] in (16, 32, 64)
+    assert about["rows"] == 6 and about["columns"] in (2, 4)
+    assert np.isfinite(list(about.values())).all()
