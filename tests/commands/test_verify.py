@@ -30,11 +30,11 @@ def test_a_quick_run_passes_and_is_not_worse_than_the_stored_table(
 
 
 def test_a_device_that_is_not_there_is_not_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reasons = {"cpu": None, "cuda-sim": "no compiler", "cuda": "no GPU"}
+    reasons = {"cpu": None, "native": "no compiler", "cuda-sim": "no compiler", "cuda": "no GPU"}
     monkeypatch.setattr(mr.devices, "available", lambda: reasons)
     status, results = run(tmp_path, "--op", "gru_block_cell")
     assert status == 0
-    for device in ("cuda-sim", "cuda"):
+    for device in ("native", "cuda-sim", "cuda"):
         assert all(status == {ABSENT} for status in statuses(results, device=device).values())
     assert statuses(results, device="cpu")["definition"] == {PASSED}
 

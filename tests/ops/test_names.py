@@ -15,7 +15,7 @@ import minirnn as mr
 from minirnn import nn, ops
 from minirnn.ops.primitives import __all__ as primitives
 
-TENSORFLOWS = sorted(set(ops.__all__) - set(primitives))
+TENSORFLOWS = sorted(set(ops.__all__) - set(primitives) - {"cross_entropy"})
 B, I, H, T = 2, 3, 4, 5
 
 

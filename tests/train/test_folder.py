@@ -45,7 +45,7 @@ def test_an_output_folder_that_may_not_be_written_is_named(train: Train, capsys:
 def test_an_output_place_is_tried_before_any_work_and_left_as_it_was(
     train: Train, no_pictures: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def no_work(given: object) -> None:
+    def no_work(*given: object) -> None:
         raise AssertionError("work was begun")
 
     monkeypatch.setattr(work, "begun", no_work)

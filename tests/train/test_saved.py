@@ -9,6 +9,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.io import checkpoint
+from minirnn.parallel import World
 from minirnn.train.folder import CHECKPOINT
 from minirnn.train.saved import read_model
 from minirnn.train.work import continued
@@ -34,7 +35,7 @@ def test_the_model_of_a_checkpoint_scores_as_the_one_that_was_trained(
 ) -> None:
     assert train("--steps", "4", "--quiet", *kind) == 0
     trained = read_model(PATH)
-    run = continued(PATH, {}).model.eval()
+    run = continued(PATH, *checkpoint.load(PATH), {}, World()).model.eval()
     assert trained.step == 4
     ids = rng.integers(len(trained.vocabulary), size=(9, 2))
     with mr.no_grad():

@@ -78,7 +78,7 @@ def serve(answer: Any, protocol: Any, kernel: Callable[[int], Any]) -> None:
     while (call := protocol.receive(answer.requests)) is not None:
         try:
             launch(answer, kernel(call["order"]), call)
-        except (CudaError, TypeError, ValueError) as error:
+        except (CudaError, CompileError, TypeError, ValueError) as error:
             answer.reply(error={"type": type(error).__name__, "text": str(error), "line": line_of(error), "code": ""})
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.driver import CudaError, LaunchError, Limits
+from minirnn.devices.cuda.driver import CompileError, CudaError, LaunchError, Limits
 from minirnn.devices.cuda.launch.cudnn_rnn import passes
 from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import VALUES, Layer, values_of
@@ -199,7 +199,7 @@ def _tried(
             worst = max(map(difference, found, expected))
             if not worst <= tolerance:
                 return f"its results differ from those of steps by {worst:.1e} of the largest; allowed {tolerance:.0e}"
-    except CudaError as error:
+    except (CudaError, CompileError) as error:
         try:
             trial.device.driver.synchronize()
         except LaunchError as lost:
