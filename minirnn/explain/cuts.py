@@ -18,7 +18,7 @@ class Cut(NamedTuple):
     """Lines of a source file."""
 
     path: str
-    """Of the file, from the folder of the package on."""
+    """The path of the file, from the folder of the package on."""
     line: int
     """The number of the first line in the file, from 1."""
     text: str

@@ -24,7 +24,7 @@ class Trained(NamedTuple):
     model: CharModel
     vocabulary: data.CharVocabulary
     options: Options
-    """Of the run that trained it; the model itself may be on another device."""
+    """The options of the run that trained it; the model itself may be on another device."""
     step: int
     """The training steps that it has done."""
 

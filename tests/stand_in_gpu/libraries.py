@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ARGUMENTS = 24
-"""As many as the longest function takes; what a function does not take holds whatever lies on the stack."""
+"""How many arguments the longest function takes; what a function does not take holds whatever lies on the stack."""
 
 CUBLAS = [
     "cublasCreate_v2",

@@ -10,4 +10,4 @@ EXERCISES: dict[str, Exercise] = {
     exercise.id: exercise
     for exercise in sorted([*(e for module in MODULES for e in module.EXERCISES), CAPSTONE], key=lambda e: e.number)
 }
-"""By id, in the order of their numbers. In which order they are taught, course.toml says."""
+"""The exercises by id, in the order of their numbers; course.toml says in which order they are taught."""

@@ -181,7 +181,7 @@ def test_nan_and_infinity_stay_with_their_sample(rnn_mode: str, value: float) ->
 
 
 def test_saturated_gates_are_exact() -> None:
-    """As NumPy's tanh: far out a sigmoid is 0 or 1, and tanh is 1 or -1, to the last bit."""
+    """It is so in NumPy, too: far out a sigmoid is 0 or 1, and tanh is 1 or -1, to the last bit."""
     device: Any = mr.devices.get("native")
     H = 17
     for dtype, far in (("float32", 100.0), ("float64", 800.0)):

@@ -1,6 +1,6 @@
 // Cooperative groups: the block, tiles of a warp, lanes that are together, the cluster, the grid.
 //
-// As in CUDA's header of this name. Tiles of more than 32 threads and partitions of other kinds than these are missing.
+// This is what CUDA's header of this name has. Tiles of more than 32 threads and partitions of other kinds than these are missing.
 #pragma once
 
 CUSIM_API void cusim_grid_barrier(const char *file, int line);

@@ -170,7 +170,7 @@ def test_every_rung_is_right_and_is_timed_and_the_fastest_is_taken(mode: str, ch
 
 @pytest.mark.parametrize("pieces", [1.0, -1.0])
 def test_the_clock_of_the_gpu_decides(pieces: float, choosing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the stand-in each piece of work takes a tick: so one launch is faster. Or the other way round."""
+    """Each piece of work takes a tick of the stand-in: so one launch is faster. Or the other way round."""
     machine = stand_in()
     if machine is None:
         pytest.skip("the clock of a GPU cannot be set; only that of the stand-in")
