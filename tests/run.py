@@ -14,6 +14,9 @@ import pytest
 SHOWN = 7
 """Reasons that get a line of their own. With the title, the line for the others and pytest's counts that makes ten."""
 
+SLOW = "slow, not part of a plain run: pytest -m slow"
+"""Why a test marked `slow` is not run unless ``-m`` speaks of it."""
+
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """``-n auto``, which stands in pyproject.toml: 0 runs the tests in this very process, None is a worker a core."""
@@ -45,9 +48,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With ``--shuffle SEED``: the files in a random order, and in each file its tests."""
+    """With ``--shuffle SEED``: the files in a random order, and in each its tests. Slow ones wait to be asked for."""
+    if not asked_for_slow(config):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason=SLOW))
     if (seed := config.option.shuffle) is not None:
         items[:] = shuffled(items, seed, key=lambda item: item.nodeid.partition("::")[0])
+
+
+def asked_for_slow(config: pytest.Config) -> bool:
+    """Whether ``-m`` speaks of slow tests, or a test is named by its id."""
+    return "slow" in config.option.markexpr or any("::" in argument for argument in config.args)
 
 
 def shuffled(items: Iterable[Any], seed: int, key: Callable[[Any], str]) -> list[Any]:

@@ -11,13 +11,22 @@ from typing import Any
 import pytest
 
 from minirnn import devices
-from tests.run import SHOWN, in_one_process, not_run, reason_of, shuffled
+from tests.run import (
+    SHOWN,
+    SLOW,
+    asked_for_slow,
+    in_one_process,
+    not_run,
+    pytest_collection_modifyitems,
+    reason_of,
+    shuffled,
+)
 
 GPU = "cuda: NVIDIA driver missing"
 
 
 def config(*args: str, **options: Any) -> Any:
-    plain = dict(keyword="", lf=False, capture="fd", trace=False, devices=None)
+    plain = dict(keyword="", lf=False, capture="fd", trace=False, devices=None, markexpr="")
     return SimpleNamespace(args=args, option=SimpleNamespace(**(plain | options)))
 
 
@@ -57,6 +66,29 @@ def test_a_random_order_keeps_the_tests_of_a_file_together_and_comes_again_with_
         assert len({test.partition("::")[0] for test in order[:6]}) == 1
     of_b = [test for test in orders[0] if test.startswith("test_b.py")]
     assert shuffled(sorted(of_b), 1, key=lambda test: test.partition("::")[0]) == of_b  # the file alone
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        (config("tests"), False),
+        (config("tests/test_run.py"), False),
+        (config("tests", markexpr="cuda"), False),
+        (config("tests", markexpr="slow"), True),
+        (config("tests", markexpr="not slow"), True),
+        (config("tests/test_run.py::test_many_reasons_fit_on_the_last_screen"), True),
+    ],
+)
+def test_a_slow_test_waits_until_it_is_asked_for(chosen: Any, expected: bool) -> None:
+    added: list[Any] = []
+    items: list[Any] = [
+        SimpleNamespace(get_closest_marker=lambda name, slow=slow: slow and name == "slow", add_marker=added.append)
+        for slow in (True, False, True)
+    ]
+    chosen.option.shuffle = None
+    assert asked_for_slow(chosen) is expected
+    pytest_collection_modifyitems(chosen, items)
+    assert [mark.kwargs["reason"] for mark in added] == ([] if expected else [SLOW, SLOW])
 
 
 def test_reasons_are_grouped_the_most_frequent_first() -> None:
