@@ -57,8 +57,9 @@ def planned(runs: int, first_seed: int) -> list[Run]:
 
 @contextmanager
 def company(busy: bool) -> Iterator[None]:
-    """Processes that take all the time that the machine gives them."""
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY * busy)]
+    """Processes that take all the time that the machine gives them, and none that outlives this one."""
+    code = f"import os\nwhile os.getppid() == {os.getpid()}: pass"
+    loops = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(BUSY * busy)]
     try:
         yield
     finally:
