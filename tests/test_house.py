@@ -61,7 +61,8 @@ FLOORS = {
     "minirnn.cli": 9,
     "minirnn.__main__": 10,
 }
-OPTIONAL = {"dask", "distributed", "matplotlib", "mpi4py", "pycuda", "torch"}  # imported only inside the function that needs them
+OPTIONAL = {"dask", "distributed", "matplotlib", "mpi4py", "pycuda", "torch"}
+"""Imported only inside the function that needs them."""
 ONLY_PYCUDA = "minirnn.devices.cuda.gpu.driver"
 
 LONGEST = 400  # lines of a file

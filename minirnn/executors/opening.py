@@ -31,7 +31,7 @@ def open_executor(text: str, *, patience: float = PATIENCE) -> Iterator[Executor
     ===================  ==============================================================================================
     ``threads[:N]``      N threads of this process (default: as many as it may use processors)
     ``processes[:N]``    N processes; one that dies is replaced, and takes only its own task along
-    ``dask:ADDRESS``     the workers of the Dask scheduler there (``tcp://head:8786``, or a scheduler file ``FILE.json``);
+    ``dask:ADDRESS``     the workers of the Dask scheduler there (``tcp://head:8786``, or a scheduler file ``F.json``);
                          needs ``pip install "minirnn[cluster]"`` here and on the workers
     ``mpi``              the other ranks of ``mpiexec -n 5 python program.py``; needs ``minirnn[parallel]``
     ===================  ==============================================================================================
