@@ -13,6 +13,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the tutorials' products ar
 
 import api_pages  # noqa: E402
 import playground_weights  # noqa: E402
+import ranks_measured  # noqa: E402
 import verification_table  # noqa: E402
 
 import minirnn  # noqa: E402
@@ -120,4 +121,5 @@ def setup(app: object) -> None:
     """Write the pages that follow from the code before Sphinx reads the folder."""
     api_pages.write(HERE / "api")
     playground_weights.write(HERE / "_static" / "playground" / "weights.js")
+    ranks_measured.write(HERE / "api" / "ranks.txt")
     verification_table.write(HERE / "api" / "verification.txt")

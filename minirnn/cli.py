@@ -25,6 +25,7 @@ from minirnn.user_error import UserError, describe, one_line
 # name -> (module, what it does). A module is imported when its command is named; a missing one is not offered.
 COMMANDS = {
     "train": ("minirnn.commands.train", "train a small character model and draw its gradients"),
+    "sweep": ("minirnn.commands.sweep", "train many models that differ in some numbers, and compare them"),
     "sample": ("minirnn.commands.sample", "let a trained model write text"),
     "doctor": ("minirnn.commands.doctor", "say what is installed and which devices work"),
     "explain": ("minirnn.commands.explain", "print an op's formulas, forward and backward, and what it keeps"),

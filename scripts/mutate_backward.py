@@ -4,6 +4,7 @@
     python scripts/mutate_backward.py --cuda                # the CUDA kernels, on the simulator
     python scripts/mutate_backward.py --only gru --limit 2  # of files and functions whose name contains "gru"
     python scripts/mutate_backward.py --list                # only say what would be changed
+    python scripts/mutate_backward.py --executor threads:4  # file by file, on many workers (docs/executors.md)
 
 For each mutant the tests chosen in `TARGETS` run until the first one fails: then the mutant is "killed". One that
 "survived" shows a term that no test looks at; the exit status is 1. No file is changed: the tests are collected once,
@@ -14,17 +15,20 @@ memory. Linux and macOS. Needs the [test] extra.
 from __future__ import annotations
 
 import argparse
+import json
 import re
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from itertools import islice
+from functools import partial
+from itertools import groupby, islice
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 from mutants import Mutant, cuda_mutants, python_mutants  # noqa: E402
-from mutation_run import Target, run  # noqa: E402
+from mutation_run import Target, run, tell  # noqa: E402
 
 CORNERS = "tests/proof/test_corners.py"
 PRIMITIVES = ("tests/ops/primitives/", CORNERS)
@@ -122,9 +126,11 @@ EQUIVALENT = {
 """``function: old -> new`` of mutants that compute the same, and why."""
 
 
-def mutants(targets: list[Target], only: str) -> Iterator[tuple[Target, Mutant]]:
-    """All mutants of functions whose path and name contain `only`."""
+def mutants(targets: list[Target], only: str, path: str | None = None) -> Iterator[tuple[Target, Mutant]]:
+    """All mutants of functions whose path and name contain `only`; if `path` is given, of that file."""
     for target in targets:
+        if path not in (None, target.path):
+            continue
 
         def wanted(name: str, target: Target = target) -> bool:
             return bool(re.fullmatch(target.functions, name)) and only in f"{target.path} {name}"
@@ -141,17 +147,55 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="files and functions whose names contain TEXT")
     parser.add_argument("--limit", type=int, metavar="N", help="the first N mutants")
     parser.add_argument("--list", action="store_true", help="say what would be changed, and stop")
+    parser.add_argument(
+        "--executor", metavar="WHERE", help="threads:N, processes:N, dask:ADDRESS or mpi; a file a task"
+    )
+    parser.add_argument("--path", metavar="FILE", help="only the mutants of this file")
+    parser.add_argument("--json", action="store_true", help="print the test that killed each mutant, as JSON")
     parser.add_argument("--verbose", action="store_true", help="killed mutants, too")
     options = parser.parse_args(arguments)
-    chosen = list(islice(mutants(CUDA_TARGETS if options.cuda else TARGETS, options.only), options.limit))
+    chosen = list(islice(mutants(CUDA_TARGETS if options.cuda else TARGETS, options.only, options.path), options.limit))
     if options.list:
         print(*(m for _, m in chosen), f"{len(chosen)} mutants", sep="\n")
         return 0
     start = time.monotonic()
-    runner = run(chosen, device="cuda-sim" if options.cuda else "cpu", verbose=options.verbose)
-    killed = len(chosen) - len(runner.survivors)
-    print(f"{len(chosen)} mutants: {killed} killed, {len(runner.survivors)} survived; {time.monotonic() - start:.0f} s")
-    return 1 if runner.survivors else 0
+    if options.executor is None:
+        runner = run(chosen, device="cuda-sim" if options.cuda else "cpu", verbose=options.verbose)
+        survived = len(runner.survivors)
+        if options.json:
+            print(json.dumps([killer for _, killer in runner.found]))
+            return 0
+    else:
+        survived = run_apart(options, [mutant for _, mutant in chosen])
+    killed = len(chosen) - survived
+    print(f"{len(chosen)} mutants: {killed} killed, {survived} survived")
+    print(f"{time.monotonic() - start:.0f} s", file=sys.stderr)
+    return 1 if survived else 0
+
+
+def run_apart(options: argparse.Namespace, chosen: list[Mutant]) -> int:
+    """Have workers run the mutants of a file each, in a process of its own; how many survived.
+
+    The workers need this checkout under the same path. What is printed is what one process prints.
+    """
+    from minirnn.executors import open_executor, outcomes  # not before pytest, which rewrites the package's plugin
+
+    files = {path: list(group) for path, group in groupby(chosen, key=lambda mutant: mutant.path)}
+    own = [sys.executable, __file__, "--json", "--only", options.only, *(["--cuda"] if options.cuda else [])]
+    tasks = [[*own, "--path", path, "--limit", str(len(group))] for path, group in files.items()]
+    in_a_process = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    killers: dict[int, list[str]] = {}
+    with open_executor(options.executor) as executor:
+        for outcome in outcomes(executor, in_a_process, tasks):
+            done, path = outcome.get(), list(files)[outcome.number]
+            if done.returncode:
+                raise SystemExit(f"{path}: the worker's process ended with {done.returncode}\n{done.stderr[-1000:]}")
+            killers[outcome.number] = json.loads(done.stdout.splitlines()[-1])
+            print(f"{len(killers)} of {len(tasks)} files, {path}", file=sys.stderr, flush=True)
+    found = [killer for number in sorted(killers) for killer in killers[number]]
+    for mutant, killer in zip(chosen, found, strict=True):
+        tell(mutant, killer, options.verbose)
+    return found.count("")
 
 
 if __name__ == "__main__":

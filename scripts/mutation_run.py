@@ -73,6 +73,12 @@ def limit_this_process() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
 
 
+def tell(mutant: Mutant, killer: str, verbose: bool) -> None:
+    """Print what became of a mutant; if not `verbose`, only of one that survived."""
+    if verbose or not killer:
+        print(f"{'killed by ' + killer if killer else 'SURVIVED'}: {mutant}", flush=True)
+
+
 class Runner:
     """A pytest plugin that, instead of running the collected tests once, runs some of them for every mutant."""
 
@@ -81,7 +87,7 @@ class Runner:
         self.failed: list[str] = []
         self.seconds: dict[str, float] = {}
         self.killers: Counter[tuple[str, str]] = Counter()
-        self.survivors: list[Mutant] = []
+        self.found: list[tuple[Mutant, str]] = []  # each mutant and its killer, "" if it survived
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -100,13 +106,15 @@ class Runner:
             items.sort(key=lambda i: (-kills[target.path, i.nodeid], op not in i.nodeid, seconds[i.nodeid]))  # noqa: B023
             killer = next(iter(self.fork(mutant, items)[0]), "")
             self.killers[target.path, killer] += 1
-            if not killer:
-                self.survivors.append(mutant)
+            self.found.append((mutant, killer))
             if self.killers.total() % 100 == 0:
-                print(f"{self.killers.total()} of {len(self.chosen)}, at {mutant.path}", flush=True)
-            if self.verbose or not killer:
-                print(f"{'killed by ' + killer if killer else 'SURVIVED'}: {mutant}", flush=True)
+                print(f"{self.killers.total()} of {len(self.chosen)}, at {mutant.path}", file=sys.stderr, flush=True)
+            tell(mutant, killer, self.verbose)
         return True
+
+    @property
+    def survivors(self) -> list[Mutant]:
+        return [mutant for mutant, killer in self.found if not killer]
 
     def fork(self, mutant: Mutant | None, items: list[pytest.Item]) -> tuple[list[str], dict[str, float]]:
         """Run the tests in a process of its own, with a mutant until one fails: failed ones, and seconds for each."""

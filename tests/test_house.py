@@ -36,6 +36,7 @@ FLOORS = {
     "minirnn.startup": 0,
     "minirnn.toolchain": 0,
     "minirnn.user_error": 0,
+    "minirnn.executors": 0,
     "minirnn.devices": 1,
     "minirnn.engine": 2,
     "minirnn.gradcheck": 2,
@@ -60,7 +61,8 @@ FLOORS = {
     "minirnn.cli": 9,
     "minirnn.__main__": 10,
 }
-OPTIONAL = {"matplotlib", "mpi4py", "pycuda", "torch"}  # imported only inside the function that needs them
+OPTIONAL = {"dask", "distributed", "matplotlib", "mpi4py", "pycuda", "torch"}
+"""Imported only inside the function that needs them."""
 ONLY_PYCUDA = "minirnn.devices.cuda.gpu.driver"
 
 LONGEST = 400  # lines of a file

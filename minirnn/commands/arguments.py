@@ -1,13 +1,19 @@
-"""Readers of numbers for `argparse`, which say what they expected, and a trial of files to write."""
+"""Readers of numbers for `argparse`, which say what they expected, a trial of files to write, and ``--executor``."""
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from minirnn.user_error import UserError
+from minirnn.executors import open_executor
+from minirnn.user_error import UserError, user_mistakes
+
+EXECUTOR = "where to compute: threads:N, processes:N, dask:ADDRESS or mpi (docs/executors.md)"
+"""Help for ``--executor``."""
 
 
 def whole(low: int, high: int | None = None) -> Callable[[str], int]:
@@ -53,3 +59,15 @@ def try_file(option: str, name: str) -> None:
             pass
     except OSError as error:
         raise UserError(f"{option} {name}: {error.strerror}") from None
+
+
+@contextmanager
+def chosen_executor(text: str) -> Iterator[Executor]:
+    """The executor that ``--executor`` names; what is wrong about it is the user's mistake."""
+    with ExitStack() as stack:
+        try:
+            with user_mistakes():
+                executor = stack.enter_context(open_executor(text))
+        except (ImportError, UserError) as error:
+            raise UserError(str(error).replace("open_executor:", "--executor:", 1)) from error
+        yield executor

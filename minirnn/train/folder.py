@@ -31,6 +31,10 @@ FILES = {
 }
 
 
+class Busy(UserError):
+    """Another process is writing in the folder."""
+
+
 def check(folder: Path, resume: bool) -> None:
     """Raise UserError if a run can't be started (or resumed) in `folder`; it is left as it was."""
     if folder.exists() and not folder.is_dir():
@@ -67,8 +71,14 @@ def check_writable(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def opened(folder: Path) -> Iterator[None]:
-    """Make the folder if it is not there, and keep other processes from training in it."""
+def opened(folder: Path, command: str = "train") -> Iterator[None]:
+    """Make the folder if it is not there, and keep other processes of the `command` from writing in it.
+
+    Raises
+    ------
+    Busy
+        Another process is at work there. It is a UserError.
+    """
     with user_mistakes():
         folder.mkdir(parents=True, exist_ok=True)
     if fcntl is None:
@@ -79,8 +89,8 @@ def opened(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with the process, however that ends
         except BlockingIOError:
-            raise UserError(
-                f"{folder}: another minirnn train is writing there; wait for it, or take another --out"
+            raise Busy(
+                f"{folder}: another minirnn {command} is writing there; wait for it, or take another --out"
             ) from None
         except OSError:
             pass  # a file system without locks

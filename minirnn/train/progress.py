@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 PLAIN_EVERY = 100
 """Without a terminal, a line is printed after so many steps."""
@@ -61,11 +61,12 @@ class Interrupt:
 class Doing:
     """``with Doing("drawing", quiet):`` says what is being done, as long as it is.
 
-    On a terminal a sign turns on stderr, and goes away at the end. Elsewhere one line is printed, if it takes long.
+    On a terminal a sign turns on stderr, and goes away at the end. Elsewhere one line is printed to `stream` (default:
+    stdout), if it takes long.
     """
 
-    def __init__(self, what: str, quiet: bool, patience: float = PLAIN_AFTER) -> None:
-        self.what, self.quiet, self.patience = what, quiet, patience
+    def __init__(self, what: str, quiet: bool, patience: float = PLAIN_AFTER, stream: TextIO | None = None) -> None:
+        self.what, self.quiet, self.patience, self.stream = what, quiet, patience, stream
         self.terminal = sys.stderr.isatty()
         self.done = threading.Event()
         self.thread = threading.Thread(target=self._turn if self.terminal else self._say, daemon=True)
@@ -84,7 +85,7 @@ class Doing:
 
     def _say(self) -> None:
         if not self.done.wait(self.patience):
-            print(f"{self.what} ...", flush=True)
+            print(f"{self.what} ...", file=self.stream, flush=True)
 
     def __enter__(self) -> Self:
         if not self.quiet:

@@ -38,6 +38,10 @@ CLIP = 1.0
 """The largest norm of the gradient; a longer one is scaled down."""
 
 
+class Diverged(UserError):
+    """The loss, a gradient or a parameter is not finite: the run cannot go on."""
+
+
 class Training:
     """A run at its beginning; `restore` brings it to where a checkpoint was written.
 
@@ -68,8 +72,7 @@ class Training:
                 f"{len(train_ids)} (of {len(ids)}; one tenth is kept for validation); take smaller ones"
             )
         self.batches = data.CharBatches(train_ids, T, B)
-        T_v = min(T, len(self.validation_ids) - 1)
-        self.validation = data.CharBatches(self.validation_ids, T_v, min(B, (len(self.validation_ids) - 1) // T_v))
+        self.validation = self.validation_batches(B, T)
 
         mr.manual_seed(options.seed)
         o = options
@@ -109,8 +112,8 @@ class Training:
 
         Raises
         ------
-        UserError
-            If the loss or the gradient is not finite.
+        Diverged
+            If the loss or the gradient is not finite. It is a UserError.
         """
         if self.options.shards and self.shards is None:
             self.share(self.world)
@@ -122,7 +125,7 @@ class Training:
             value = self.backward(x, y) if self.shards is None else self.shards.backward(x, y)
             norm = optim.clip_grad_norm_(self.optimizer.parameters, CLIP)
             if not (math.isfinite(value) and math.isfinite(norm)):
-                raise UserError(self.diverged(f"the loss is {value}, the norm of its gradient {norm}"))
+                raise Diverged(self.diverged(f"the loss is {value}, the norm of its gradient {norm}"))
             self.optimizer.step()
         self.schedule.step()
         self.step += 1
@@ -163,8 +166,13 @@ class Training:
         """Add a line to the metrics, every `VALIDATE_EVERY` steps with a validation loss."""
         validation = self.validation_loss() if self.step % VALIDATE_EVERY == 0 else None
         if validation is not None and not math.isfinite(validation):
-            raise UserError(self.diverged(f"the validation loss is {validation}"))
+            raise Diverged(self.diverged(f"the validation loss is {validation}"))
         self.lines.append(dict(zip(COLUMNS, (self.step, loss, norm, validation), strict=True)))
+
+    def validation_batches(self, B: int, T: int) -> data.CharBatches:
+        """The validation text in batches (T, B), or smaller ones if it is short."""
+        T = min(T, len(self.validation_ids) - 1)
+        return data.CharBatches(self.validation_ids, T, min(B, (len(self.validation_ids) - 1) // T))
 
     def validation_loss(self) -> float:
         """Mean loss over the first `VALIDATION_BATCHES` batches of the validation text, in nats per character."""
@@ -215,7 +223,7 @@ class Training:
             return
         parameters = self.model.state_dict()
         if not all(np.isfinite(value).all() for value in parameters.values()):
-            raise UserError(self.diverged("a parameter is not finite"))
+            raise Diverged(self.diverged("a parameter is not finite"))
         optimizer = self.optimizer.state_dict()
         columns = {name: [line[name] for line in self.lines] for name in COLUMNS}
         arrays = {

@@ -104,16 +104,14 @@ class Result:
     why: str = ""
     ratio: float = field(default=-1.0, repr=False)
 
-    def add(self, comparison: Comparison) -> None:
-        """Make a comparison and keep what is worst."""
+    def add(self, comparison: Comparison, found: Finding | str) -> None:
+        """Keep what is worst; `found` is what `made` returned for this comparison."""
         self.cases += 1
         if comparison.run is None:
             self.status, self.why = ABSENT, comparison.absent
             return
-        try:
-            found = comparison.run()
-        except Exception as error:  # whatever a kernel, a compiler or a library raises is the result of this comparison
-            self.fail(f"{comparison.case}: {type(error).__name__}: {error}")
+        if isinstance(found, str):
+            self.fail(f"{comparison.case}: {found}")
             return
         if not found.ok:
             self.fail(f"{comparison.case}, {found.at}: off by {found.error:.2g}, allowed {found.tolerance:.2g}")
@@ -126,14 +124,26 @@ class Result:
         self.why = self.why or why
 
 
-def compare_all(comparisons: Iterable[Comparison]) -> Iterator[Result]:
+def made(comparison: Comparison) -> Finding | str:
+    """Make a comparison: what it found, or the error that it raised, or why it cannot run."""
+    if comparison.run is None:
+        return comparison.absent
+    try:
+        return comparison.run()
+    except Exception as error:  # whatever a kernel, a compiler or a library raises is the result of this comparison
+        return f"{type(error).__name__}: {error}"
+
+
+def compare_all(
+    comparisons: Iterable[Comparison], make: Callable[[Comparison], Finding | str] = made
+) -> Iterator[Result]:
     """Make all comparisons; each cell comes when its last one is done. Those of a cell need not be neighbors."""
     listed = list(comparisons)
     last = {one.cell: k for k, one in enumerate(listed)}
     open_cells: dict[Cell, Result] = {}
     for k, one in enumerate(listed):
         result = open_cells.setdefault(one.cell, Result(one.cell))
-        result.add(one)
+        result.add(one, make(one))
         if last[one.cell] == k:
             yield open_cells.pop(one.cell)
 

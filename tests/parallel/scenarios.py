@@ -5,6 +5,7 @@ mpiexec -n 3 python -m tests.parallel.scenarios [NAME ...]
 
 from __future__ import annotations
 
+import math
 import sys
 import zlib
 from collections.abc import Callable
@@ -256,12 +257,33 @@ def bits(world: World, shards: int, dtype: Any = np.float32, order: str = "tree"
     return value
 
 
+def losses(world: World, steps: int = 50, order: str = "fast") -> list[float]:
+    """The loss of the whole batch in float64 before each of so many steps of Adam."""
+    net = Net()
+    model = DistributedDataParallel(net, world, bucket_bytes=200, order=order)
+    optimizer = mr.optim.Adam(net.parameters(), lr=0.01)
+    rows = world.rows(B)
+    model.weight = rows.stop - rows.start
+    found = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = loss_of(model, rows)
+        loss.backward()
+        optimizer.step()
+        found.append(math.fsum(world.all_gather(loss.item() * model.weight)) / B)
+    return found
+
+
 def main() -> None:
     world = init()
     for order in ("fast", "tree"):
         for name in sys.argv[1:] or SCENARIOS:
             SCENARIOS[name](world, order)
             world.barrier()
+    if not sys.argv[1:]:
+        told = losses(world)
+        if world.rank == 0:
+            print("losses", *map(float.hex, told))
     found = [bits(world, 12, dtype) for dtype in (np.float32, np.float64)] if 12 % world.size == 0 else []
     if world.rank == 0:
         print("ok on", world.size, *found)

@@ -14,7 +14,7 @@ import minirnn as mr
 from minirnn import nn, parallel
 from minirnn.parallel import DistributedDataParallel, World
 from minirnn.parallel.buckets import in_buckets
-from tests.parallel.scenarios import SCENARIOS, Net, bits, gradients, loss_of, whole
+from tests.parallel.scenarios import SCENARIOS, Net, bits, gradients, loss_of, losses, whole
 
 
 @pytest.mark.parametrize("order", ["fast", "tree"])
@@ -33,6 +33,16 @@ def test_in_the_order_of_the_tree_any_number_of_ranks_gives_the_same_bits(shards
         if shards % P == 0
     }
     assert len({value for values in found.values() for value in values}) == 1
+
+
+@pytest.mark.parametrize("order", ["fast", "tree"])
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_the_loss_of_ranks_is_that_of_one_process_over_fifty_steps(size: int, order: str) -> None:
+    """In float64, to 1e-15 of it: a few last bits, since a BLAS rounds a smaller batch in another way."""
+    alone = losses(World())
+    assert alone[-1] < 0.8 * alone[0]
+    for found in parallel.simulate(lambda world: losses(world, order=order), size):
+        np.testing.assert_allclose(found, alone, rtol=1e-15)
 
 
 def test_shards_of_one_rank_are_the_whole_batch_and_come_with_the_last_pass() -> None:

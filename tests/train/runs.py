@@ -92,10 +92,10 @@ def interrupt_at(monkeypatch: pytest.MonkeyPatch, *steps: int) -> None:
     watch_losses(monkeypatch, watch)
 
 
-def complaint(capsys: pytest.CaptureFixture[str]) -> str:
+def complaint(capsys: pytest.CaptureFixture[str], command: str = "train") -> str:
     """The one line on stderr, nothing being on stdout."""
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("minirnn train: ")
+    assert err.startswith(f"minirnn {command}: ")
     assert err.count("\n") == 1
     return err

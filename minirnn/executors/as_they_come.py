@@ -1,0 +1,138 @@
+"""The results of many tasks as they come: each task once, whatever happens to the worker that has it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from typing import Any, NamedTuple
+
+from minirnn.messages import shown
+
+TRIES = 3
+"""How often a task is begun at most: one that ends its worker each time is to blame itself."""
+AHEAD = 256
+"""How many tasks are handed out at most: they, and what comes back, are in memory."""
+
+
+class WorkerLost(RuntimeError):
+    """Every worker that had this task was lost: killed, out of memory, or gone from the network."""
+
+
+class Outcome(NamedTuple):
+    """What became of a task."""
+
+    number: int
+    """Its number among the tasks: 0, 1, 2, ..."""
+    task: Any
+    result: Any
+    """What the function returned; None if it raised."""
+    error: Exception | None
+    """What the function raised, or `WorkerLost`."""
+
+    def get(self) -> Any:
+        """The result, or raise the error."""
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+def outcomes(
+    executor: Executor,
+    function: Callable[[Any], Any],
+    tasks: Iterable[Any],
+    *,
+    tries: int = TRIES,
+    ahead: int = AHEAD,
+) -> Iterator[Outcome]:
+    """Call ``function(task)`` for every task on the workers of an executor; yield what became of each, once, when it is
+    known.
+
+    A task whose worker was lost is begun anew by another worker. It is yielded when one has done it, so nothing is
+    counted twice. What the function itself raises is its result, and is not tried again. When the caller stops early,
+    by an exception or by Ctrl-C, too, tasks that nobody has begun are taken back.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor
+        From `open_executor`, or any other.
+    function : callable
+        Found by its name on the workers, unless they are threads: a function of a module, no lambda.
+    tasks : iterable
+        They are read as they are needed, at most `ahead` before they are done.
+    tries : int
+        How often a task is begun at most; then its error is `WorkerLost`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `executor` has no `submit`, `function` cannot be called, `tries` or `ahead` is not a number of 1 or more.
+    ConnectionError
+        The executor takes no more tasks: its scheduler is gone. What was yielded stays right.
+    """
+    if not callable(getattr(executor, "submit", None)):
+        raise TypeError(
+            f"outcomes: executor is {shown(executor)}\n  expected one of open_executor, with a method submit"
+        )
+    if not callable(function):
+        raise TypeError(f"outcomes: function is {shown(function)}\n  expected a function of one task")
+    if not isinstance(tasks, Iterable):
+        raise TypeError(f"outcomes: tasks is {shown(tasks)}\n  expected an iterable, such as a list")
+    for name, value in (("tries", tries), ("ahead", ahead)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ValueError(f"outcomes: {name} is {shown(value)}\n  expected a whole number, 1 or more")
+    return _as_they_come(executor, function, enumerate(tasks), tries, ahead)
+
+
+def _as_they_come(
+    executor: Executor, function: Callable[[Any], Any], tasks: Iterator[tuple[int, Any]], tries: int, ahead: int
+) -> Iterator[Outcome]:
+    again: deque[tuple[int, Any, int]] = deque()  # those whose worker was lost, and how often they were begun
+    begun: dict[Future[Any], tuple[int, Any, int]] = {}
+    try:
+        while True:
+            while len(begun) < ahead:
+                if again:
+                    number, task, times = again.popleft()
+                elif (following := next(tasks, None)) is not None:
+                    (number, task), times = following, 0
+                else:
+                    break
+                begun[_submitted(executor, function, task)] = number, task, times + 1
+            if not begun:
+                return
+            done = wait(begun, return_when=FIRST_COMPLETED).done
+            for future in sorted(done, key=lambda one: begun[one][0]):
+                number, task, times = begun.pop(future)
+                outcome = _outcome(number, task, future)
+                if not isinstance(outcome.error, WorkerLost):
+                    yield outcome
+                elif times < tries:
+                    again.append((number, task, times))
+                else:
+                    error = WorkerLost(f"{times} workers that had this task were lost; the last: {outcome.error}")
+                    yield outcome._replace(error=error)
+    finally:
+        for future in begun:
+            future.cancel()
+
+
+def _outcome(number: int, task: Any, future: Future[Any]) -> Outcome:
+    """What became of a task that is done."""
+    try:
+        return Outcome(number, task, future.result(), None)
+    except (BrokenExecutor, CancelledError) as error:  # we cancel nothing that we wait for: the scheduler did
+        return Outcome(number, task, None, WorkerLost(str(error) or type(error).__name__))
+    except Exception as error:
+        lost = type(error).__name__ == "KilledWorker"  # Dask has begun it anew, several times
+        return Outcome(number, task, None, WorkerLost(str(error)) if lost else error)
+
+
+def _submitted(executor: Executor, function: Callable[[Any], Any], task: Any) -> Future[Any]:
+    try:
+        return executor.submit(function, task)
+    except Exception as error:  # each library has its own
+        raise ConnectionError(
+            f"outcomes: the executor takes no more tasks: {type(error).__name__}: {error}\n"
+            "  expected workers until all tasks are done; has the scheduler ended?"
+        ) from error

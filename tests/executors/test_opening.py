@@ -1,0 +1,98 @@
+"""A text names an executor; a wrong one is told, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from minirnn.executors import open_executor, outcomes
+from minirnn.executors.opening import processors, read
+from tests.executors import tasks
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        ("threads:3", ("threads", 3)),
+        ("threads", ("threads", processors())),
+        ("processes:12", ("processes", 12)),
+        ("processes", ("processes", processors())),
+        ("dask:tcp://head:8786", ("dask", "tcp://head:8786")),
+        ("dask:/home/me/cluster.json", ("dask", "/home/me/cluster.json")),
+        ("mpi", ("mpi", "")),
+    ],
+)
+def test_a_text_names_an_executor(text: str, means: tuple[str, object]) -> None:
+    assert read(text) == means
+
+
+@pytest.mark.parametrize("text", ["threads:2", "processes:2"])
+def test_it_does_tasks(text: str) -> None:
+    with open_executor(text) as executor:
+        assert sorted(one.get() for one in outcomes(executor, tasks.square, range(10))) == [k * k for k in range(10)]
+        assert executor.submit(tasks.square, 12).result() == 144
+    with pytest.raises(RuntimeError):
+        executor.submit(tasks.square, 12)
+
+
+def test_threads_are_those_of_the_standard_library() -> None:
+    with open_executor("threads:1") as executor:
+        assert isinstance(executor, ThreadPoolExecutor)
+
+
+def without(library: str, text: str) -> subprocess.CompletedProcess[str]:
+    script = (
+        f"import sys; sys.modules[{library!r}] = None\n"
+        f"from minirnn.executors import open_executor\nwith open_executor({text!r}): pass"
+    )
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize(
+    ("library", "text", "extra"), [("distributed", "dask:h:1", "cluster"), ("mpi4py", "mpi", "parallel")]
+)
+def test_a_missing_package_is_told_with_its_extra(library: str, text: str, extra: str) -> None:
+    said = without(library, text).stderr
+    assert "ImportError" in said and f'pip install "minirnn[{extra}]"' in said
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """An address at which nobody answers: a socket that takes connections and says nothing."""
+    with socket.socket() as listens:
+        listens.bind(("127.0.0.1", 0))
+        listens.listen()
+        yield f"tcp://127.0.0.1:{listens.getsockname()[1]}"
+
+
+def test_an_address_at_which_nobody_answers_is_told(nobody: str) -> None:
+    pytest.importorskip("distributed")
+    with (
+        pytest.raises(ConnectionError, match="no Dask scheduler answers at tcp://127"),
+        open_executor(f"dask:{nobody}", patience=0.5),
+    ):
+        raise AssertionError
+
+
+@pytest.mark.parametrize("address", ["head", "tcp://127.0.0.1:1", "no-such-scheme://a:1", "/no/such/file.json"])
+def test_an_address_that_is_none_is_told(address: str) -> None:
+    pytest.importorskip("distributed")
+    with (
+        pytest.raises(ConnectionError, match=r"(?s)no Dask scheduler answers.*expected the address"),
+        open_executor(f"dask:{address}", patience=0.5),
+    ):
+        raise AssertionError
+
+
+def test_mpi_without_other_ranks_is_told() -> None:
+    pytest.importorskip("mpi4py")
+    with pytest.raises(ValueError, match="this process is alone"), open_executor("mpi"):
+        raise AssertionError

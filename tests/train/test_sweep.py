@@ -1,0 +1,249 @@
+"""A sweep has the same files on every executor and after every interruption, and does nothing twice.
+
+Tests `minirnn/train/sweep.py`, `minirnn/train/apart.py`, `minirnn/train/sweep_table.py`, `minirnn/commands/sweep.py`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import cli
+from minirnn.io import checkpoint
+from minirnn.train import apart
+from minirnn.train.folder import CHECKPOINT, METRICS
+from minirnn.train.progress import Interrupt
+from minirnn.train.sweep import Plan, planned
+from minirnn.train.sweep_table import Row, by_loss, picture
+from tests.train.runs import complaint, watch_losses
+
+ROOT = Path(__file__).parents[2]
+SWEEP = [sys.executable, "-m", "minirnn", "sweep"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def arguments(text: Path, out: Path, *more: str) -> list[str]:
+    tiny = ["--batch", "3", "--length", "11", "--steps", "30", "--text", str(text)]
+    return [*tiny, "--hidden", "5", "7", "--lr", "0.001", "0.01", "--out", str(out), *more]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("sweep") / "out"
+    done = subprocess.run(
+        [*SWEEP, *arguments(text, out, "--executor", "threads:1")], env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    (out / "printed").write_text(done.stdout)
+    return out
+
+
+def expected(undisturbed: Path) -> dict[str, bytes]:
+    found = files(undisturbed)
+    del found["printed"]
+    return found
+
+
+def test_a_run_a_folder_and_one_table_and_picture_of_all(undisturbed: Path) -> None:
+    names = [f"hidden={h},lr={lr}" for h in (5, 7) for lr in (0.001, 0.01)]
+    own = {f"{name}/{file}" for name in names for file in (CHECKPOINT, METRICS, apart.RESULT)}
+    assert set(expected(undisturbed)) == {"sweep.json", "sweep.csv", "sweep.png", *own}
+    with open(undisturbed / "sweep.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["run"] for row in rows] == names
+    for row in rows:
+        arrays, metadata = checkpoint.load(undisturbed / row["run"] / CHECKPOINT)
+        assert metadata["options"]["hidden"] == int(row["hidden"]) and metadata["options"]["lr"] == float(row["lr"])
+        assert int(row["parameters"]) == sum(a.size for name, a in arrays.items() if name.startswith("model."))
+        assert (row["ended"], row["step"]) == ("finished", "30")
+    best = min(rows, key=lambda row: float(row["validation_loss"]))["run"]
+    printed = (undisturbed / "printed").read_text()
+    assert f"best: {best}, validation loss" in printed
+    assert printed.count("of 4  hidden=") == 4
+
+
+def test_a_run_of_a_sweep_is_the_run_of_train(undisturbed: Path, text: Path, tmp_path: Path) -> None:
+    given = ["--hidden", "7", "--lr", "0.01", "--batch", "3", "--length", "11", "--steps", "30", "--text", str(text)]
+    one_thread = dict.fromkeys(apart.BLAS, "1")
+    command = [sys.executable, "-m", "minirnn", "train", *given, "--out", str(tmp_path / "out")]
+    subprocess.run(command, env=ENVIRONMENT | one_thread, check=True, capture_output=True)
+    for name in (CHECKPOINT, METRICS):
+        assert (tmp_path / "out" / name).read_bytes() == (undisturbed / "hidden=7,lr=0.01" / name).read_bytes()
+
+
+@pytest.mark.parametrize("executor", ["threads:2", "processes:2"])
+def test_every_executor_leaves_the_same_files(executor: str, undisturbed: Path, text: Path, tmp_path: Path) -> None:
+    command = [*SWEEP, *arguments(text, tmp_path / "out", "--executor", executor, "--quiet")]
+    subprocess.run(command, env=ENVIRONMENT, check=True, capture_output=True)
+    assert files(tmp_path / "out") == expected(undisturbed)
+
+
+def test_dask_leaves_the_same_files(undisturbed: Path, text: Path, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    options = dict(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1")
+    with distributed.LocalCluster(**options) as cluster:
+        where = f"dask:{cluster.scheduler_address}"
+        assert cli.main(["sweep", *arguments(text, tmp_path / "out", "--executor", where, "--quiet")]) == 0
+    assert files(tmp_path / "out") == expected(undisturbed)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_sweep_that_was_stopped_goes_on_and_repeats_nothing(
+    number: signal.Signals, undisturbed: Path, text: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    begun = subprocess.Popen(
+        [*SWEEP, *arguments(text, out, "--executor", "threads:1")], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
+    )
+    while not (first := list(out.glob(f"*/{apart.RESULT}"))):
+        assert begun.poll() is None
+        time.sleep(0.01)
+    begun.send_signal(number)
+    said, _ = begun.communicate()
+    assert begun.returncode in (-number, 130), said
+    if number == signal.SIGINT:
+        assert f"to go on: {Path(sys.executable)} -m minirnn sweep --resume" in said.replace("'", "")
+        assert not (out / apart.STOP).exists()
+    done = {path: path.stat().st_mtime_ns for path in first}
+    again = subprocess.run([*SWEEP, "--resume", "--out", str(out)], env=ENVIRONMENT, capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    assert {path: path.stat().st_mtime_ns for path in first} == done
+    assert files(out) == expected(undisturbed)
+
+
+def test_a_resumed_sweep_takes_more_values(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    tiny = ["--batch", "3", "--length", "11", "--steps", "10", "--hidden", "5", "--text", str(text), "--out", str(out)]
+    assert cli.main(["sweep", *tiny, "--lr", "0.01", "0.02"]) == 0
+    before = (out / "lr=0.01" / apart.RESULT).stat().st_mtime_ns
+    assert cli.main(["sweep", "--resume", "--lr", "0.03", "0.02", "--out", str(out)]) == 0
+    assert "3 runs: lr 0.01, 0.02, 0.03; 2 of them done before" in capsys.readouterr().out
+    assert (out / "lr=0.03" / CHECKPOINT).exists()
+    assert (out / "lr=0.01" / apart.RESULT).stat().st_mtime_ns == before
+
+
+def test_a_run_that_diverges_is_a_result_without_a_loss(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"hidden": 5, "batch": 3, "length": 11, "steps": 30, "text": str(text)}
+    run = apart.Run(str(tmp_path), "run", given, (3, 11), {})
+    watch_losses(monkeypatch, lambda k, loss: loss * float("inf") if k == 12 else loss)
+    with Interrupt() as interrupt:
+        result = apart.trained(run, tmp_path / "run", interrupt)
+    assert result["ended"] == apart.DIVERGED and result["validation_loss"] is None and result["step"] == 11
+    assert "training stopped after 11 steps" in result["reason"]
+    assert apart.result_of(tmp_path, "run", 30) == result  # it would diverge again
+
+
+def test_a_damaged_result_is_made_again(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    for text in ("", "{", "[]", '{"ended": "finished"}', '{"step": 3}', '{"ended": "finished", "step": 29}'):
+        (tmp_path / "run" / apart.RESULT).write_text(text)
+        assert apart.result_of(tmp_path, "run", 30) is None
+    (tmp_path / "run" / apart.RESULT).write_text('{"ended": "finished", "step": 30}')
+    assert apart.result_of(tmp_path, "run", 30) is not None
+
+
+def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path: Path) -> None:
+    result = apart.do(apart.Run(str(tmp_path / "elsewhere"), "run", {}, (3, 11), {}))
+    assert result["ended"] == apart.FAILED and "all workers must see the same files" in result["reason"]
+
+
+def test_runs_that_failed_are_told_and_tried_again(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    tiny = ["--batch", "3", "--length", "11", "--steps", "10", "--hidden", "5", "6", "--out", str(out)]
+    moved = tmp_path / "moved.txt"
+    assert cli.main(["sweep", *tiny, "--text", str(moved), "--quiet"]) == 1
+    assert "failed" in capsys.readouterr().out
+    moved.write_bytes(text.read_bytes())
+    assert cli.main(["sweep", "--resume", "--out", str(out), "--quiet"]) == 0
+
+
+def test_values_are_combined_in_the_order_of_the_options() -> None:
+    plan = planned({"lr": [1e-3, 3e-4], "hidden": [8, 16], "seed": [3], "cell": "gru"})
+    assert list(plan.runs()) == [f"hidden={h},lr={lr}" for h in (8, 16) for lr in ("0.001", "0.0003")]
+    assert plan.runs()["hidden=16,lr=0.0003"] == {
+        **{"cell": "gru", "seed": 3, "device": mr.devices.get().name, "hidden": 16, "lr": 3e-4}
+    }
+    assert list(Plan({"seed": 1}, {}).runs()) == ["run"]
+    assert plan.judge() == (32, 64)
+    assert planned({"batch": [8, 4], "length": [16, 8]}).judge() == (8, 16)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--lr", "0.1", "1e-1"], "--lr has the value 0.1 twice"),
+        (["--hidden", "8", "64", "--projection", "16"], "hidden=8: --projection 16 must be smaller than the 8 units"),
+        (["--lr", "0.1", "2"], "got '2', expected a number above 0"),
+        (["--cell", "gru", "lstm"], "unrecognized arguments: lstm"),
+        (["--device", "cudda"], "likely 'cuda' is meant"),
+        (["--executor", "treads:2"], "likely 'threads' is meant"),
+        (["--executor", "threads:0"], "--executor: got 'threads:0'; expected a whole number"),
+        (["--resume"], "nothing to resume"),
+        (["--seed", *map(str, range(200)), "--hidden", *map(str, range(1, 101))], "these would be 20,000 runs"),
+    ],
+)
+def test_mistakes_are_told_on_one_line(
+    given: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        status = cli.main(["sweep", "--out", str(tmp_path / "out"), *given])
+    except SystemExit as error:
+        status = error.code
+    assert status == 2
+    assert says in complaint(capsys, "sweep")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_a_sweep_or_another_plan_is_refused(
+    undisturbed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = ["--out", str(undisturbed)]
+    assert cli.main(["sweep", "--lr", "0.1", *out]) == 2
+    assert "holds a sweep already" in complaint(capsys, "sweep")
+    assert cli.main(["sweep", "--resume", "--seed", "1", *out]) == 2
+    assert "--seed contradicts the sweep to resume" in complaint(capsys, "sweep")
+
+
+def test_a_damaged_plan_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("", "{}", "[]", '{"kind": "minirnn sweep", "constant": 3}', '{"kind": "other"}'):
+        (tmp_path / "sweep.json").write_text(text)
+        assert cli.main(["sweep", "--resume", "--out", str(tmp_path)]) == 2
+        assert "not written by minirnn sweep" in complaint(capsys, "sweep")
+
+
+def row(name: str, lr: float, loss: float | None) -> Row:
+    result: dict[str, Any] = {"ended": "finished" if loss else "diverged", "step": 20, "validation_loss": loss}
+    return Row(name, {"lr": lr}, result)
+
+
+def test_the_picture_has_every_run_and_the_last_loss_by_each_number(tmp_path: Path) -> None:
+    rows = [row("a", 0.1, 2.0), row("b", 0.01, 1.5), row("c", 1.0, None)]
+    for k, one in enumerate(rows):
+        (tmp_path / one.name).mkdir()
+        lines = [{"step": step, "validation_loss": 4.0 - k} for step in (0, 10)]
+        (tmp_path / one.name / METRICS).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert [one.name for one in by_loss(rows)] == ["b", "a", "c"]
+    drawn = picture(tmp_path, rows, {"lr": [0.1, 0.01, 1.0]}, rows[1])
+    np.testing.assert_array_equal(drawn.data["b"], [[0, 3], [10, 3], [20, 1.5]])
+    np.testing.assert_array_equal(drawn.data["c"], [[0, 2], [10, 2]])
+    np.testing.assert_array_equal(drawn.data["by lr"], [[0.1, 2.0], [0.01, 1.5]])
+    assert drawn.ax[0].get_title() == "best: b"
