@@ -8,8 +8,8 @@ from minirnn.train.run import Training
 
 MEASURED = 256
 SHARE = {"lstm": 0.6, "gru": 0.6, "rnn": 0.7}
-"""The time of a step on `native` as a share of that on `cpu`, default sizes, on a machine with two cores: the medians in
-docs/data/cpu/train.json, rounded to tenths. Other processors have other shares, so the digits behind would say nothing."""
+"""The time of a step on `native` as a share of that on `cpu`, default sizes, on a machine with two cores: the medians
+in docs/data/cpu/train.json, rounded to tenths, since other processors have other shares."""
 
 
 def on_native(training: Training) -> str | None:
@@ -25,6 +25,6 @@ def on_native(training: Training) -> str | None:
     except DeviceUnavailable:
         return None
     return (
-        f"faster: --device native (C++, which {used.name} compiles once); where it was measured, on two cores, a step of "
-        f"{o.cell} with {MEASURED} units took {SHARE[o.cell]} of the time that it takes on cpu"
+        f"faster: --device native (C++, which {used.name} compiles once); where it was measured, on two cores, a step "
+        f"of {o.cell} with {MEASURED} units took {SHARE[o.cell]} of the time that it takes on cpu"
     )
