@@ -29,8 +29,6 @@ MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 VALUES = {"lstm": ("i", "f", "n", "o", "c"), "gru": ("q", "r", "z", "n")}
 """What the reserve holds of each step and sample, side by side; of rnn_relu and rnn_tanh nothing."""
-CANDIDATE = 2
-"""The place of n among the gates i f n o."""
 
 
 def rnn_sequence_reserve_layout(
@@ -158,7 +156,7 @@ def direction(
             values[2 * n : 2 * n + 2] = rows(saved[:, :, n * H :])
     part = y[:, :, k * P : (k + 1) * P]
     return Layer(
-        T, B, width, H, P, k == 1, ragged.address, CANDIDATE, *matrix(W), *matrix(R), *matrix(Wp), address(bW),
+        T, B, width, H, P, k == 1, ragged.address, *matrix(W), *matrix(R), *matrix(Wp), address(bW),
         address(bR), None, None, None, np.inf, *rows(x), *rows(h0[k]), *of(c0, k), *values, *rows(part), *of(h_n, k),
         *of(c_n, k),
     )  # fmt: skip

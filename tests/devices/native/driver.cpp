@@ -70,7 +70,6 @@ double layer(int mode, Index T, Index B, Index I, Index H, Index P, bool skip, b
     Layer<real> d = {};
     d.T = T, d.B = B, d.I = I, d.H = H, d.P = P, d.reverse = reverse;
     d.lengths = ragged ? lengths.data() : nullptr;
-    d.candidate = 2;
     d.clip = std::numeric_limits<double>::infinity();
     if (!skip) d.W = {array(G * H * I, scale), I, 1};
     d.R = {array(G * H * P, scale), P, 1};

@@ -28,11 +28,12 @@ def wide(arrays: Any) -> list[np.ndarray]:
 
 
 def assert_near(names: Any, values: Any, expected: Any, dtype: str) -> None:
+    size = {name: np.abs(right).max(initial=0) for name, right in zip(names, expected, strict=True)}
     for name, value, right in zip(names, values, expected, strict=True):
         assert value.dtype == dtype
-        # 1 - co * co near 0 has the error of 1: a result much below 0.1 cannot be as exact as its own size
-        largest = max(np.abs(right).max(initial=0), 0.1)
-        error = np.abs(value - right).max(initial=0) / largest
+        # A lone number may be what is left of summands that cancel: it is as exact as numbers of their size.
+        largest = max(size.values()) if right.size == 1 else size[name]
+        error = np.abs(value - right).max(initial=0) / (largest or 1)
         assert error <= TOLERANCE[dtype], f"{name}: {error:.1e}"
 
 
