@@ -216,7 +216,7 @@ class Device:
         """The device becomes the default one of a thread. Most devices do nothing."""
 
     def put_away(self) -> None:
-        """Another device becomes the default one: the end of what `put_to_use` began."""
+        """Another device becomes the default one, or the thread ends: the end of what `put_to_use` began."""
 
     def __eq__(self, other: object) -> bool:
         return self.name == other if isinstance(other, str) else self is other

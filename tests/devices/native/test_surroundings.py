@@ -335,3 +335,28 @@ def test_the_library_says_what_it_was_compiled_for() -> None:
     assert about["vector_bytes"] in (16, 32, 64)
     assert about["rows"] == 6 and about["columns"] in (2, 4)
     assert np.isfinite(list(about.values())).all()
+
+
+def test_a_thread_that_ends_gives_blas_back_its_threads() -> None:
+    pytest.importorskip("threadpoolctl")
+    said = say(
+        """
+import threading
+from threadpoolctl import threadpool_info
+
+def threads():
+    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+def work():
+    mr.use_device("native")
+    print(threads())
+
+print(threads())
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+print(threads())
+""",
+        OPENBLAS_NUM_THREADS="2",
+    )
+    assert said == "{2}\n{1}\n{2}\n"
