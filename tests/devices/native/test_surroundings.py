@@ -352,11 +352,15 @@ def work():
     print(threads())
 
 print(threads())
-thread = threading.Thread(target=work)
-thread.start()
-thread.join()
-print(threads())
+for _ in range(2):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    print(threads(), threading.active_count())
+    with mr.use_device("native"):
+        print(threads())
+    print(threads())
 """,
         OPENBLAS_NUM_THREADS="2",
     )
-    assert said == "{2}\n{1}\n{2}\n"
+    assert said == "{2}\n" + "{1}\n{2} 1\n{1}\n{2}\n" * 2
