@@ -12,6 +12,7 @@ Primitives of `OPTIONAL` that it lacks are computed in host memory.
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -176,7 +177,7 @@ class Device:
         super().__init_subclass__(**kwargs)
         found = {name: getattr(module, name) for module in kernels_in for name in KERNELS if hasattr(module, name)}
         for name, function in found.items():
-            is_method = function.__code__.co_varnames[0] == "device"
+            is_method = next(iter(inspect.signature(function).parameters), None) == "device"
             setattr(cls, name, function if is_method else staticmethod(function))
         cls.kernels = cls.kernels | found.keys()
         unknown = sorted(cls.kernels - KERNELS.keys())
