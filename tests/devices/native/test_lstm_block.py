@@ -85,3 +85,19 @@ def test_nothing_is_read_from_seq_len_max_on(rng: Any) -> None:
     for a, b in zip(kernel("block_lstm")(*given, **options), clean, strict=True):
         np.testing.assert_array_equal(a, b)
         assert not a[3:].any()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("attributes", ATTRIBUTES, ids=["peepholes, clip", "plain"])
+def test_nan_and_infinity_stay_with_their_sample(rng: Any, attributes: dict[str, Any], value: float) -> None:
+    given = inputs(rng, (5, 7), 4, 17, "float32")
+    options = {"seq_len_max": 5, **attributes}
+    right = kernel("block_lstm")(*given, **options)
+    given[0][3, 2, 1] = value
+    with np.errstate(invalid="ignore"):
+        numpys = cases.block_lstm(*given, **options)
+    others = np.arange(7) != 2
+    for a, b, expected in zip(kernel("block_lstm")(*given, **options), right, numpys, strict=True):
+        np.testing.assert_array_equal(a[:, others], b[:, others])
+        np.testing.assert_array_equal(a[:3], b[:3])
+        np.testing.assert_allclose(a[:, 2], expected[:, 2], rtol=1e-4, atol=1e-5)
