@@ -12,6 +12,7 @@ os.environ["MPLBACKEND"] = "Agg"
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the tutorials' products are small, and a builder may be busy
 
 import api_pages  # noqa: E402
+import cpu_figures  # noqa: E402
 import playground_weights  # noqa: E402
 import ranks_measured  # noqa: E402
 import verification_table  # noqa: E402
@@ -123,3 +124,4 @@ def setup(app: object) -> None:
     playground_weights.write(HERE / "_static" / "playground" / "weights.js")
     ranks_measured.write(HERE / "api" / "ranks.txt")
     verification_table.write(HERE / "api" / "verification.txt")
+    cpu_figures.write(HERE / "api")

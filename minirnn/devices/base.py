@@ -12,6 +12,7 @@ Primitives of `OPTIONAL` that it lacks are computed in host memory.
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -176,7 +177,7 @@ class Device:
         super().__init_subclass__(**kwargs)
         found = {name: getattr(module, name) for module in kernels_in for name in KERNELS if hasattr(module, name)}
         for name, function in found.items():
-            is_method = function.__code__.co_varnames[0] == "device"
+            is_method = next(iter(inspect.signature(function).parameters), None) == "device"
             setattr(cls, name, function if is_method else staticmethod(function))
         cls.kernels = cls.kernels | found.keys()
         unknown = sorted(cls.kernels - KERNELS.keys())
@@ -216,7 +217,7 @@ class Device:
         """The device becomes the default one of a thread. Most devices do nothing."""
 
     def put_away(self) -> None:
-        """Another device becomes the default one: the end of what `put_to_use` began."""
+        """Another device becomes the default one, or the thread ends: the end of what `put_to_use` began."""
 
     def __eq__(self, other: object) -> bool:
         return self.name == other if isinstance(other, str) else self is other

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -50,8 +51,22 @@ _lock = threading.RLock()
 _entry_points_read = False
 
 
+class _Use:
+    """That a device is the default one of a thread. It lies in the thread's own memory, so it ends with the thread."""
+
+    def __init__(self, device: Device) -> None:
+        device.put_to_use()
+        self.device = device
+
+    # A default argument, since at the end of the process the module's own names may be gone.
+    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if hasattr(self, "device") and not ending():
+            self.device.put_away()
+
+
 class _Default(threading.local):
     device: Device | None = None
+    use: _Use | None = None
 
 
 _default = _Default()
@@ -163,12 +178,8 @@ class use_device:
 
 
 def _make_default(device: Device | None) -> None:
-    before, _default.device = _default.device, device
-    if device is not before:
-        if device is not None:
-            device.put_to_use()
-        if before is not None:
-            before.put_away()
+    if device is not _default.device:
+        _default.use, _default.device = None if device is None else _Use(device), device
 
 
 def _reduce(device: Device) -> tuple[Any, ...]:

@@ -53,13 +53,6 @@ def _mode(mode: str, stem: str, cell: str, forward: Aliases, backward: Aliases) 
     }
 
 
-# CudnnRNN's names, which the native device's LSTM has, in the words of the block ops
-BLOCK_NAMES = {"a[0]": "zi", "a[1]": "zf", "a[3]": "zo", "n": "ci", "c": "cs", "return": "h"}
-BLOCK_GRADS = {
-    **{"da_i": "dzi", "da_n": "dzc", "da_f": "dzf", "da_o": "dzo", "da": "dicfo"},
-    **{"dc": "dcs", "dc_prev": "cs_prev_grad"},
-}
-
 PARTS: dict[str, Part] = {
     "lstm_block_cell": Part(
         "one step forward",
@@ -70,7 +63,7 @@ PARTS: dict[str, Part] = {
                 Place(f"{KERNELS}/lstm_block/cell.cu", "lstm_block_cell", {"z": ""}),
                 Place(f"{LAUNCH}/lstm_block/cell.py", "lstm_block_cell", {"z": "zi zc zf zo"}),
             ),
-            "C++": (Place(f"{NATIVE}/lstm.h", "Lstm.step", BLOCK_NAMES),),
+            "C++": (Place(f"{NATIVE}/lstm_block.h", "LstmBlock.step"),),
         },
     ),
     "lstm_block_cell_grad": Part(
@@ -87,7 +80,10 @@ PARTS: dict[str, Part] = {
                 ),
                 Place(f"{LAUNCH}/lstm_block/cell.py", "lstm_block_cell_grad", {"cs_prev_grad": "", "dicfo": ""}),
             ),
-            "C++": (Place(f"{NATIVE}/lstm.h", "Lstm.step_grad", BLOCK_GRADS),),
+            "C++": (
+                Place(f"{NATIVE}/lstm_block.h", "LstmBlock.step_grad"),
+                Place(f"{NATIVE}/lstm_block.h", "LstmBlock.peephole_grads"),
+            ),
             "Node": (Place(LSTM, "LSTMBlockCell.backward"),),
         },
     ),
@@ -171,7 +167,7 @@ PARTS: dict[str, Part] = {
                 Place(
                     f"{NATIVE}/gru_block.cpp",
                     "backward",
-                    {"d_r_bar_u_bar": "d_r_bar d_u_bar d_r_bar_u_bar", "d_hr": "d_x_h_prevr"},
+                    {"d_r_bar_u_bar": "d_r_bar d_u_bar d_r_bar_u_bar", "d_h_prevr": "d_x_h_prevr"},
                 ),
             ),
             "Node": (Place(GRU, "GRUBlockCell.backward"),),

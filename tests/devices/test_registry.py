@@ -291,3 +291,53 @@ def test_a_missing_kernel_is_none_and_counted() -> None:
     cpu = devices.get("cpu")
     assert all(callable(cpu.kernel(k)) for k in cpu.kernels)
     device.synchronize()
+
+
+class Noted(CPU):
+    """Counts how many threads have it as their default device."""
+
+    name = "noted"
+    users = 0
+
+    def put_to_use(self) -> None:
+        self.users += 1
+
+    def put_away(self) -> None:
+        self.users -= 1
+
+
+def test_a_device_is_told_when_threads_begin_and_cease_to_use_it() -> None:
+    noted: Any = Noted()
+    with mr.use_device(noted):
+        with mr.use_device(noted):
+            assert noted.users == 1
+        with mr.use_device("cpu"):
+            assert noted.users == 0
+        assert noted.users == 1
+    assert noted.users == 0
+
+
+def test_a_thread_that_ends_no_longer_uses_its_device() -> None:
+    noted: Any = Noted()
+    seen = []
+
+    def work() -> None:
+        mr.use_device(noted)
+        seen.append(noted.users)
+
+    for _ in range(3):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert seen == [1, 1, 1] and noted.users == 0
+
+
+def test_a_device_that_cannot_be_put_to_use_is_not_the_default_one() -> None:
+    class Broken(Noted):
+        def put_to_use(self) -> None:
+            raise RuntimeError("not today")
+
+    before, broken = mr.devices.get(), Broken()
+    with pytest.raises(RuntimeError, match="not today"):
+        mr.use_device(broken)
+    assert mr.devices.get() is before and broken.users == 0

@@ -28,7 +28,7 @@ def test_an_op_that_is_a_package_too_is_explained_by_its_function(capsys: pytest
 def test_source_has_the_cpp_of_the_device_native(capsys: pytest.CaptureFixture[str]) -> None:
     for op, line in (
         ("cudnn_rnn", "const V n = tanh_of<real>(a[2] + r * q);"),
-        ("block_lstm", "V c = f * c_prev + i * n;"),
+        ("block_lstm", "V cs = i * ci + f * cs_prev;"),
         ("gru_block_cell", "const V u = sigmoid<real>("),
     ):
         assert main(["explain", op, "--source"]) == 0

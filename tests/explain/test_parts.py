@@ -39,6 +39,29 @@ def test_each_column_sets_every_name_of_the_formulas(key: str) -> None:
             assert missing == allowed, column
 
 
+NAMES_IN_CPP = {
+    "lstm_block_cell": "zi zc zf zo i f ci cs o co h",
+    "lstm_block_cell_grad": "dzo dcs dzc dzi dzf dicfo cs_prev_grad wci_grad wcf_grad wco_grad",
+    "lstm": "i f n o c",
+    "lstm_grad": "da_o dc da_n da_i da_f",
+    "gru_block_cell": "r u c h",
+    "gru_block_cell_grad": "d_c_bar d_r_bar_u_bar d_h_prev",
+    "gru": "r z q n",
+    "gru_grad": "da_n da_z da_r",
+}
+
+
+@pytest.mark.parametrize("key", NAMES_IN_CPP)
+def test_cpp_has_the_names_of_formulas_and_numpy(key: str) -> None:
+    """Without an alias: one thing has one name wherever it is read."""
+    names = set(NAMES_IN_CPP[key].split())
+    columns = PARTS[key].columns()
+    for column in ("NumPy", "C++"):
+        plain = {name for place in columns[column] for s in statements.of(place.cut(), {}) for name in s.names}
+        assert names <= plain | ({"zi", "zc", "zf", "zo", "h"} if column == "NumPy" else set()), column
+    assert names <= wanted(key) | {"r_h", "d_h_prev"}
+
+
 def test_every_op_but_those_of_the_buffer_has_parts() -> None:
     for op in explained():
         assert bool(parts_of(op)) == ("params" not in op), op

@@ -112,7 +112,7 @@ def test_pointing_at_a_statement_lights_up_those_that_set_the_same_name(
     assert lit(page, "lstm_block_cell_grad") == {
         "dzf = dcs * cs_prev * f * (1 - f)",
         "const acc dzf = dcs * cs_prev * d_sigmoid(f)",
-        "const V da_f = dc * c_prev * f * (real(1) - f)",
+        "const V dzf = dcs * cs_prev * f * (real(1) - f)",
         "dzf = or_zeros(f_grad, f) * f * (1 - f)",
     }
     assert lit(page, "lstm_block_cell") == set()

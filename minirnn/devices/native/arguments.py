@@ -34,7 +34,7 @@ class Layer(ctypes.Structure):
     """`Layer` of the header."""
 
     _fields_ = _fields(
-        "T B I H P reverse lengths* candidate W[] R[] Wp[] bW* bR* wci* wcf* wco* clip! x% h0% c0%"
+        "T B I H P reverse lengths* W[] R[] Wp[] bW* bR* wci* wcf* wco* clip! x% h0% c0%"
         " value0% value1% value2% value3% value4% value5% y% h_n% c_n%"
     )
 

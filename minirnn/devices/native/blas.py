@@ -42,7 +42,7 @@ def hold() -> None:
             _before[:] = [(library, library.get_num_threads()) for library in _libraries()]
             for library, count in _before:
                 if count != 1:
-                    library.set_num_threads(1)
+                    _tell(library, 1)
 
 
 def release() -> None:
@@ -53,7 +53,16 @@ def release() -> None:
         if _holders == 0:
             for library, count in _before:
                 if count != 1:
-                    library.set_num_threads(count)
+                    _tell(library, count)
+
+
+def _tell(library: Any, count: int) -> None:
+    """Set the number of threads of a BLAS.
+
+    threadpoolctl (3.8) listens to the first thread that asks and to no other, so that threads do not undo each
+    other's settings. Here the holders are counted, and the last one may be any thread, so the inner function is called.
+    """
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(count)
 
 
 @contextmanager

@@ -11,7 +11,6 @@ Samples come to the kernels in the order of falling lengths, so those that are a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.cudnn_rnn import half
 from minirnn.devices.cpu.cudnn_rnn import layer as on_cpu
+from minirnn.devices.cpu.cudnn_rnn.layer import of_direction
 from minirnn.devices.native import blas
 from minirnn.devices.native.arguments import NOTHING, Gradients, Layer, address, call, matrix, regular, rows
 
@@ -29,8 +29,6 @@ MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 VALUES = {"lstm": ("i", "f", "n", "o", "c"), "gru": ("q", "r", "z", "n")}
 """What the reserve holds of each step and sample, side by side; of rnn_relu and rnn_tanh nothing."""
-CANDIDATE = 2
-"""The place of n among the gates i f n o."""
 
 
 def rnn_sequence_reserve_layout(
@@ -43,6 +41,7 @@ def rnn_sequence_reserve_layout(
     return [("gates", (D, T, B, len(values), H))] if values else []
 
 
+@half.forward
 def rnn_sequence(
     device: Any,
     x: Array,
@@ -62,10 +61,6 @@ def rnn_sequence(
             return on_cpu.rnn_sequence(
                 x, h0, c0, weights, reserve, rnn_mode=rnn_mode, lengths=lengths, training=training, zoneout=zoneout
             )
-    if x.dtype == np.float16:
-        options = {"rnn_mode": rnn_mode, "lengths": lengths, "training": training}
-        return half.forward(partial(rnn_sequence, device), x, h0, c0, weights, reserve, options, None)
-
     T, B, _ = x.shape
     D, _, P = h0.shape
     ragged = Ragged(lengths, T, B)
@@ -80,6 +75,7 @@ def rnn_sequence(
     return ragged.unsorted(y), ragged.unsorted_states(h_n), ragged.unsorted_states(c_n)
 
 
+@half.backward
 def rnn_sequence_grad(
     device: Any,
     x: Array,
@@ -99,14 +95,12 @@ def rnn_sequence_grad(
     zoneout: Zoneout | None = None,
 ) -> tuple[Array | None, Array, Array | None]:
     """The gradients of `rnn_sequence`: dx, dh0, dc0; sets dweights."""
-    arrays = x, h0, c0, weights, reserve, y, dy, dh_n, dc_n, dweights
-    options = {"rnn_mode": rnn_mode, "lengths": lengths, "need_dx": need_dx}
     if zoneout is not None:
         with blas.one_thread():
-            return on_cpu.rnn_sequence_grad(*arrays, **options, zoneout=zoneout)  # type: ignore[arg-type]
-    if x.dtype == np.float16:
-        return half.backward(partial(rnn_sequence_grad, device), *arrays, options, None)
-
+            return on_cpu.rnn_sequence_grad(
+                x, h0, c0, weights, reserve, y, dy, dh_n, dc_n, dweights,
+                rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx, zoneout=zoneout,
+            )  # fmt: skip
     T, B, _ = x.shape
     D, _, P = h0.shape
     H = len(weights[0][1]) // GATES[rnn_mode]
@@ -158,7 +152,7 @@ def direction(
             values[2 * n : 2 * n + 2] = rows(saved[:, :, n * H :])
     part = y[:, :, k * P : (k + 1) * P]
     return Layer(
-        T, B, width, H, P, k == 1, ragged.address, CANDIDATE, *matrix(W), *matrix(R), *matrix(Wp), address(bW),
+        T, B, width, H, P, k == 1, ragged.address, *matrix(W), *matrix(R), *matrix(Wp), address(bW),
         address(bR), None, None, None, np.inf, *rows(x), *rows(h0[k]), *of(c0, k), *values, *rows(part), *of(h_n, k),
         *of(c_n, k),
     )  # fmt: skip
@@ -166,7 +160,7 @@ def direction(
 
 def of(states: Array | None, k: int) -> tuple[int | None, int]:
     """The rows of direction k of states, which only the lstm has."""
-    return NOTHING if states is None else rows(states[k])
+    return rows(of_direction(states, k))
 
 
 def by_direction(reserve: Array | None, rnn_mode: str, T: int, B: int, D: int) -> Sequence[Array | None]:

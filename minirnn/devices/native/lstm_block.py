@@ -1,7 +1,7 @@
 """LSTMBlockCell, BlockLSTM and their gradients in C++.
 
 Formulas, shapes and their explanation: the ops of the same names in `minirnn/ops/lstm_block/`. The step is that of
-`kernels/lstm.h`, which CudnnRNN shares; a cell is a sequence of one step. The values of a step lie side by side, so
+`kernels/lstm_block.h`; a cell is a sequence of one step. The values of a step lie side by side, so
 what is returned are views of one array (T, B, 6, H), which the gradient reads without a copy.
 """
 
@@ -17,8 +17,7 @@ from minirnn.devices.cpu.lstm_block.sequence import LIMITS
 from minirnn.devices.native.arguments import NOTHING, Gradients, Layer, address, call, matrix, regular, rows
 
 Arrays = tuple[np.ndarray, ...]
-LSTM = 2  # the mode
-CANDIDATE = 1  # the place of ci among the gates i, ci, f, o
+LSTM_BLOCK = 4  # the mode
 GATES = 4
 
 
@@ -43,10 +42,10 @@ def lstm_block_cell_grad(device: Any, *arrays: np.ndarray, use_peephole: bool) -
     (B, H), dtype = cs.shape, cs.dtype
     cs_prev_grad, dicfo, peephole_grads = np.empty((B, H), dtype), np.empty((B, 4 * H), dtype), np.zeros((3, H), dtype)
     peepholes = [np.ascontiguousarray(a) for a in (wci, wcf, wco)]
-    values = [part for a in (i, f, ci, o, cs, co) for part in rows(a)]
+    values = [part for a in (i, cs, f, o, ci, co) for part in rows(a)]
     nowhere = (None, 0, 0)
     d = Layer(
-        1, B, 0, H, 0, 0, None, CANDIDATE, *nowhere, *nowhere, *nowhere, None, None,
+        1, B, 0, H, 0, 0, None, *nowhere, *nowhere, *nowhere, None, None,
         *(address(a) if use_peephole else None for a in peepholes), np.inf, *NOTHING, *NOTHING, *rows(cs_prev), *values,
     )  # fmt: skip
     g = Gradients(
@@ -78,11 +77,11 @@ def block_lstm(
         clip = float(cell_clip)
         call(
             device.function("layer_forward", dtype),
-            LSTM,
+            LSTM_BLOCK,
             Layer(*d, clip, *keep.states, *values, *rows(h), *rows(h_n), *rows(cs_n)),
             work=L * B * 4 * H * (I + H),
         )
-    i, f, ci, o, cs, co = saved.transpose(2, 0, 1, 3)  # (T, B, H) each
+    i, cs, f, o, ci, co = saved.transpose(2, 0, 1, 3)  # (T, B, H) each
     return narrow(inputs[0].dtype, i, cs, f, o, ci, co, h)
 
 
@@ -99,27 +98,27 @@ def block_lstm_grad(device: Any, *arrays: np.ndarray, seq_len_max: int, use_peep
     i, cs, f, o, ci, co, h, cs_grad, h_grad = (regular(a[:L]) for a in saved)
     x_grad, w_grad = workspace.empty((T, B, I), dtype), workspace.empty((I + H, 4 * H), dtype)
     x_grad[L:] = 0
-    b_grad, peephole_grads = np.empty((2, 4 * H), dtype), np.zeros((3, H), dtype)
+    b_grad, peephole_grads = np.empty(4 * H, dtype), np.zeros((3, H), dtype)
     cs_prev_grad, h_prev_grad = np.empty((B, H), dtype), np.empty((B, H), dtype)
     nothing = np.zeros((B, H), dtype)
     da = workspace.empty((L, B, 4 * H), dtype)
 
     d, keep = sequence(x[:L], h_prev, cs_prev, w, (wci, wcf, wco) if use_peephole else None, b)
-    values = [part for a in (i, f, ci, o, cs, co) for part in rows(a)]
+    values = [part for a in (i, cs, f, o, ci, co) for part in rows(a)]
     g = Gradients(
         *rows(h_grad), *rows(cs_grad), *rows(nothing), *rows(nothing), *rows(da), *rows(h_prev_grad),
         *rows(cs_prev_grad), *rows(x_grad), 0, 1, address(w_grad), address(w_grad[I:]), None,
-        address(b_grad[0]), address(b_grad[1]),
+        address(b_grad), address(b_grad),  # both biases of CudnnRNN
         *(address(a) for a in peephole_grads),
     )  # fmt: skip
     call(
         device.function("layer_backward", dtype),
-        LSTM,
+        LSTM_BLOCK,
         Layer(*d, np.inf, *keep.states, *values, *rows(h)),
         g,
         work=2 * L * B * 4 * H * (I + H),
     )
-    return narrow(arrays[0].dtype, x_grad, cs_prev_grad, h_prev_grad, w_grad, *peephole_grads, b_grad[0])
+    return narrow(arrays[0].dtype, x_grad, cs_prev_grad, h_prev_grad, w_grad, *peephole_grads, b_grad)
 
 
 class Kept:
@@ -142,11 +141,11 @@ def sequence(
     """The numbers of a `Layer` up to its peepholes, and what they are the addresses of."""
     (T, B, I), H = x.shape, len(b) // GATES
     x, h_prev, cs_prev = regular(x), regular(h_prev), regular(cs_prev)
-    b, zeros = np.ascontiguousarray(b), np.zeros_like(b)
+    b = np.ascontiguousarray(b)
     seeing = [None, None, None] if peepholes is None else [np.ascontiguousarray(a) for a in peepholes]
-    kept = Kept(x, h_prev, cs_prev, w, b, zeros, *seeing)
+    kept = Kept(x, h_prev, cs_prev, w, b, *seeing)
     numbers = (
-        T, B, I, H, H, 0, None, CANDIDATE, *matrix(w[:I].T), *matrix(w[I:].T), None, 0, 0, address(b), address(zeros),
+        T, B, I, H, H, 0, None, *matrix(w[:I].T), *matrix(w[I:].T), None, 0, 0, address(b), None,
         *map(address, seeing),
     )  # fmt: skip
     return numbers, kept

@@ -19,6 +19,10 @@ int layer_forward_float(int, const Layer<float> *, int, int);
 int layer_forward_double(int, const Layer<double> *, int, int);
 int layer_backward_float(int, const Layer<float> *, const Gradients<float> *, int, int);
 int layer_backward_double(int, const Layer<double> *, const Gradients<double> *, int, int);
+int lstm_cell_grad_float(const Layer<float> *, const Gradients<float> *, int, int);
+int lstm_cell_grad_double(const Layer<double> *, const Gradients<double> *, int, int);
+int gru_block_float(int, const void *, int, int);
+int gru_block_double(int, const void *, int, int);
 int product_float(const Product<float> *, int, int);
 int product_double(const Product<double> *, int, int);
 }
@@ -29,6 +33,15 @@ static int backward(int mode, const Layer<float> &d, const Gradients<float> &g, 
 }
 static int backward(int mode, const Layer<double> &d, const Gradients<double> &g, int threads) {
     return layer_backward_double(mode, &d, &g, threads, 0);
+}
+static int cell_grad(const Layer<float> &d, const Gradients<float> &g, int threads) {
+    return lstm_cell_grad_float(&d, &g, threads, 0);
+}
+static int cell_grad(const Layer<double> &d, const Gradients<double> &g, int threads) {
+    return lstm_cell_grad_double(&d, &g, threads, 0);
+}
+static int gru_block(bool back, const void *d, bool is_float, int threads) {
+    return is_float ? gru_block_float(back, d, threads, 0) : gru_block_double(back, d, threads, 0);
 }
 static int product(const Product<float> &p, int threads) { return product_float(&p, threads, 0); }
 static int product(const Product<double> &p, int threads) { return product_double(&p, threads, 0); }
@@ -57,11 +70,14 @@ static void demand(bool right, const char *what) {
     std::exit(1);
 }
 
+constexpr int LSTM = 2, GRU = 3, LSTM_BLOCK = 4;  // modes
+
 // One layer forward and backward; the sum of y and of all gradients.
 template <class real>
 double layer(int mode, Index T, Index B, Index I, Index H, Index P, bool skip, bool reverse, bool ragged, int threads) {
     Arrays<real> array;
-    const Index G = mode == 2 ? 4 : mode == 3 ? 3 : 1, S = mode < 2 ? 1 : 4, kept = mode == 2 ? 5 : 4;
+    const bool block = mode == LSTM_BLOCK, has_c = mode == LSTM || block;
+    const Index G = has_c ? 4 : mode == GRU ? 3 : 1, S = mode < LSTM ? 1 : 4, kept = block ? 6 : has_c ? 5 : 4;
     if (skip) I = H;
     std::vector<Index> lengths(B);
     for (Index b = 0; b < B; b++) lengths[b] = std::max<Index>(1, T - b);
@@ -70,7 +86,6 @@ double layer(int mode, Index T, Index B, Index I, Index H, Index P, bool skip, b
     Layer<real> d = {};
     d.T = T, d.B = B, d.I = I, d.H = H, d.P = P, d.reverse = reverse;
     d.lengths = ragged ? lengths.data() : nullptr;
-    d.candidate = 2;
     d.clip = std::numeric_limits<double>::infinity();
     if (!skip) d.W = {array(G * H * I, scale), I, 1};
     d.R = {array(G * H * P, scale), P, 1};
@@ -79,11 +94,18 @@ double layer(int mode, Index T, Index B, Index I, Index H, Index P, bool skip, b
     d.x = {array(T * B * I), I}, d.h0 = {array(B * P), P};
     d.y = {array(T * B * P), P}, d.h_n = {array(B * P), P};
     Gradients<real> g = {};
-    if (mode == 2) {
+    if (has_c) {
         d.c0 = {array(B * H), H}, d.c_n = {array(B * H), H};
         g.dc_n = {array(B * H), H}, g.dc0 = {array(B * H), H};
     }
-    real *values = mode < 2 ? nullptr : array(T * B * kept * H);
+    if (block) {
+        d.clip = 0.7;
+        d.wci = array(H), d.wcf = array(H), d.wco = array(H);
+        g.dwci = array(H), g.dwcf = array(H), g.dwco = array(H);
+        g.dc_each = {array(T * B * H), H};
+        g.transposed = 1;
+    }
+    real *values = mode < LSTM ? nullptr : array(T * B * kept * H);
     for (Index k = 0; values && k < kept; k++) d.values[k] = {values + k * H, kept * H};
     demand(forward(mode, d, threads) == 0, "forward");
     g.dy = {array(T * B * P), P}, g.dh_n = {array(B * P), P}, g.dh0 = {array(B * P), P};
@@ -92,10 +114,42 @@ double layer(int mode, Index T, Index B, Index I, Index H, Index P, bool skip, b
     g.dbW = array(G * H), g.dbR = array(G * H);
     demand(backward(mode, d, g, threads) == 0, "backward");
     double sum = 0;
+    if (block) {
+        for (Index k = 0; k < H; k++) sum += g.dwci[k] + g.dwcf[k] + g.dwco[k];
+        demand(cell_grad(d, g, threads) == 0, "the gradient of a cell");
+        for (Index k = 0; k < B * S * H; k++) sum += g.da.p[k];
+    }
     for (Index k = 0; k < T * B * P; k++) sum += d.y.p[k];
     for (Index k = 0; k < T * B * I; k++) sum += g.dx.p[k];
     for (Index k = 0; k < G * H * P; k++) sum += g.dR[k];
     for (Index k = 0; k < G * H; k++) sum += g.dbW[k] + g.dbR[k];
+    return sum;
+}
+
+template <class real>
+struct GruBlock {  // that of gru_block.cpp
+    Index B, I, H;
+    Rows<const real> x, h_prev;
+    const real *w_ru, *w_c, *b_ru, *b_c;
+    Rows<real> r, u, c, h;
+    Rows<const real> d_h;
+    Rows<real> d_x, d_h_prev, d_c_bar, d_r_bar_u_bar;
+};
+
+// GRUBlockCell forward and backward; the sum of h and of the gradients.
+template <class real>
+double gru_cell(Index B, Index I, Index H, int threads) {
+    Arrays<real> array;
+    GruBlock<real> d = {};
+    d.B = B, d.I = I, d.H = H;
+    d.x = {array(B * I), I}, d.h_prev = {array(B * H), H}, d.d_h = {array(B * H), H};
+    d.w_ru = array((I + H) * 2 * H, 0.1), d.w_c = array((I + H) * H, 0.1), d.b_ru = array(2 * H), d.b_c = array(H);
+    for (Rows<real> *a : {&d.r, &d.u, &d.c, &d.h, &d.d_h_prev, &d.d_c_bar}) *a = {array(B * H), H};
+    d.d_x = {array(B * I), I}, d.d_r_bar_u_bar = {array(B * 2 * H), 2 * H};
+    for (bool back : {false, true}) demand(gru_block(back, &d, sizeof(real) == 4, threads) == 0, "gru_block");
+    double sum = 0;
+    for (Index k = 0; k < B * H; k++) sum += d.h.p[k] + d.d_h_prev.p[k] + d.d_c_bar.p[k];
+    for (Index k = 0; k < B * I; k++) sum += d.d_x.p[k];
     return sum;
 }
 
@@ -123,8 +177,10 @@ double everything(int threads) {
                 sum += layer<real>(mode, s[0], s[1], s[2], s[3], s[3], kind & 1, kind & 2, kind & 2, threads);
             }
         }
+        sum += layer<real>(LSTM_BLOCK, s[0], s[1], s[2], s[3], s[3], false, false, false, threads);
+        sum += gru_cell<real>(s[1], s[2], s[3], threads);
         const Index P = std::max<Index>(1, s[3] / 2);
-        if (P != s[3]) sum += layer<real>(2, s[0], s[1], s[2], s[3], P, false, true, true, threads);
+        if (P != s[3]) sum += layer<real>(LSTM, s[0], s[1], s[2], s[3], P, false, true, true, threads);
         sum += multiplied<real>(s[1] * 5, s[3] * 9, s[2] * 11, threads);
     }
     return sum + multiplied<real>(70, 600, 250, threads);
@@ -137,7 +193,7 @@ int main() {
     std::vector<std::thread> callers;
     for (int k = 0; k < 3; k++) {
         callers.emplace_back(
-            [=] { demand(layer<float>(2, 4, 40, 64, 96, 96, false, false, false, 3) != 0, "callers"); });
+            [=] { demand(layer<float>(LSTM, 4, 40, 64, 96, 96, false, false, false, 3) != 0, "callers"); });
     }
     for (std::thread &caller : callers) caller.join();
 #if !defined(__SANITIZE_THREAD__)  // which does not let a child start threads

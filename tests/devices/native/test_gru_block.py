@@ -32,3 +32,19 @@ def test_a_step_and_its_gradient_equal_numpys(rng: Any, dtype: str, size: tuple[
         assert value.dtype == dtype
         largest = max(np.abs(expected).max(), 1e-3)
         assert np.abs(value - expected).max() <= TOLERANCE.get(dtype, 1e-3) * largest
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_nan_and_infinity_stay_with_their_sample(rng: Any, value: float) -> None:
+    device: Any = mr.devices.get("native")
+    B, I, H = 7, 3, 17
+    shapes = [(B, I), (B, H), (I + H, 2 * H), (I + H, H), (2 * H,), (H,)]
+    given = [rng.standard_normal(s).astype("f4") for s in shapes]
+    right = device.gru_block_cell(*given)
+    given[0][2, 1] = value
+    with np.errstate(invalid="ignore"):
+        numpys = gru_block.gru_block_cell(*given)
+    others = np.arange(B) != 2
+    for a, b, expected in zip(device.gru_block_cell(*given), right, numpys, strict=True):
+        np.testing.assert_array_equal(a[others], b[others])
+        np.testing.assert_allclose(a[2], expected[2], rtol=1e-5, atol=1e-6)

@@ -158,3 +158,15 @@ def test_only_the_main_thread_may_be_interrupted() -> None:
     other.start()
     other.join()
     assert found == [False]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_nan_and_infinity_reach_their_row_and_no_other(rng: Any, value: float) -> None:
+    a, b = rng.standard_normal((131, 130)).astype("f4"), rng.standard_normal((130, 129)).astype("f4")
+    device: Any = mr.devices.get("native")
+    right = device.matmul(a, b)
+    a[5, 7] = value
+    got = device.matmul(a, b)
+    others = np.arange(131) != 5
+    np.testing.assert_array_equal(got[others], right[others])
+    assert not np.isfinite(got[5]).any()

@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,52 +34,56 @@ def runs_avx2() -> bool:
     return not MACHINE or " avx2 " in library.machine.instructions()
 
 
-def compiled(folder: Path, flags: list[str]) -> Path:
-    """The driver and the kernels as a program."""
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[str]]:
+    """The kernels under a sanitizer, compiled once."""
+
+    @cache
+    def made(name: str) -> list[str]:
+        return objects(sorted(library.KERNELS.glob("*.cpp")), tmp_path_factory.mktemp("kernels"), SANITIZERS[name])
+
+    return made
+
+
+def objects(sources: list[Path], folder: Path, flags: list[str]) -> list[str]:
+    if not runs_avx2():
+        pytest.skip("this processor has no AVX2")
     used = compiler.find("native")
-    sources = [DRIVER, *sorted(library.KERNELS.glob("*.cpp"))]
     common = [*library.FLAGS, "-O1", "-g1", *MACHINE, *flags, "-I", str(library.KERNELS)]
-    objects = [folder / f"{source.stem}.o" for source in sources]
+    to = [str(folder / f"{source.stem}.o") for source in sources]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda s, o: used.run(*common, "-c", str(s), "-o", str(o)), sources, objects))
-    program = folder / "driver"
-    used.run(*common, *map(str, objects), "-o", str(program))
-    return program
+        list(pool.map(lambda s, o: used.run(*common, "-c", str(s), "-o", o), sources, to))
+    return to
+
+
+def run(driver: Path, folder: Path, kernels: list[str], name: str) -> subprocess.CompletedProcess[str]:
+    """The driver as a program, with kernels under the sanitizer `name`."""
+    flags = SANITIZERS[name]
+    try:
+        program = str(folder / "driver")
+        compiler.find("native").run(*library.FLAGS, *flags, *objects([driver], folder, flags), *kernels, "-o", program)
+    except CompileError as error:
+        if "cannot find" in str(error):
+            pytest.skip(f"the compiler has no sanitizer: {library.first_error(str(error))}")
+        raise
+    environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}
+    return subprocess.run([program], capture_output=True, text=True, timeout=500, env=environment)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SANITIZERS)
-def test_nothing_is_found(tmp_path: Path, name: str) -> None:
-    if not runs_avx2():
-        pytest.skip("this processor has no AVX2")
-    try:
-        program = compiled(tmp_path, SANITIZERS[name])
-    except CompileError as error:
-        if "cannot find" in str(error):
-            pytest.skip(f"the compiler has no sanitizer: {library.first_error(str(error))}")
-        raise
-    done = subprocess.run(
-        [str(program)], capture_output=True, text=True, timeout=500, env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}
-    )
+def test_nothing_is_found(kernels: Callable[[str], list[str]], tmp_path: Path, name: str) -> None:
+    done = run(DRIVER, tmp_path, kernels(name), name)
     assert done.returncode == 0 and done.stdout == "right\n", done.stdout + done.stderr[:4000]
 
 
 @pytest.mark.slow
-def test_a_read_past_the_end_is_found(tmp_path: Path) -> None:
+def test_a_read_past_the_end_is_found(kernels: Callable[[str], list[str]], tmp_path: Path) -> None:
     """The control: the same driver with an array that is one number short."""
-    if not runs_avx2():
-        pytest.skip("this processor has no AVX2")
     text = DRIVER.read_text().replace("d.x = {array(T * B * I), I}", "d.x = {array(T * B * I - 1), I}")
     assert text != DRIVER.read_text()
     short = tmp_path / "short.cpp"
     short.write_text(text)
-    used = compiler.find("native")
-    flags = [*library.FLAGS, "-O1", *MACHINE, "-fsanitize=address", "-I", str(library.KERNELS)]
-    try:
-        used.run(*flags, str(short), *map(str, library.KERNELS.glob("*.cpp")), "-o", str(tmp_path / "short"))
-    except CompileError as error:
-        if "cannot find" in str(error):
-            pytest.skip(f"the compiler has no sanitizer: {library.first_error(str(error))}")
-        raise
-    done = subprocess.run([str(tmp_path / "short")], capture_output=True, text=True, timeout=500)
+    name = next(iter(SANITIZERS))
+    done = run(short, tmp_path, kernels(name), name)
     assert done.returncode != 0 and "heap-buffer-overflow" in done.stderr

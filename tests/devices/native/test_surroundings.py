@@ -12,6 +12,7 @@ import platform
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -95,25 +96,43 @@ def test_a_compiler_that_makes_no_library_makes_the_device_unavailable(tmp_path:
     assert "native: cannot load the compiled kernels; the cpu device needs none" in said
 
 
-@pytest.mark.parametrize("damage", ["cut short", "empty", "other bytes", "rubbish"])
-def test_a_damaged_library_in_the_cache_is_made_anew(tmp_path: Path, damage: str) -> None:
-    cache = str(tmp_path)
-    code = "print(digest())"
-    flags = "-O0"  # is compiled quickly
-    right = say(code, MINIRNN_CACHE=cache, MINIRNN_NATIVE_FLAGS=flags)
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut short": lambda whole: whole[: len(whole) // 2],
+    "empty": lambda whole: b"",
+    "other bytes": lambda whole: whole[: len(whole) // 2] + b"\0" * 4096 + whole[len(whole) // 2 + 4096 :],
+    "rubbish": lambda whole: b"rubbish" * 1000,
+}
+
+
+def test_a_damaged_library_in_the_cache_is_made_anew(tmp_path: Path) -> None:
+    given = {"MINIRNN_CACHE": str(tmp_path), "MINIRNN_NATIVE_FLAGS": "-O0"}  # is compiled quickly
+    right = say("print(digest())", **given)
     (made,) = (tmp_path / "native").glob("*.so")
     whole = made.read_bytes()
-    middle = len(whole) // 2
-    made.write_bytes(
-        {
-            "cut short": whole[:middle],
-            "empty": b"",
-            "other bytes": whole[:middle] + b"\0" * 4096 + whole[middle + 4096 :],
-            "rubbish": b"rubbish" * 1000,
-        }[damage]
-    )
-    assert say(code, MINIRNN_CACHE=cache, MINIRNN_NATIVE_FLAGS=flags) == right
+    made.write_bytes(DAMAGES["other bytes"](whole))
+    assert say("print(digest())", **given) == right
     assert made.read_bytes() == whole or len(list((tmp_path / "native").glob("*.so"))) == 2
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_no_damage_of_the_cache_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
+    """The same with kernels that do nothing, which are compiled at once."""
+    kernels = tmp_path / "kernels"
+    kernels.mkdir()
+    names = ("layer_forward", "layer_backward", "lstm_cell_grad", "gru_block", "product")
+    functions = [f"int {name}_{kind}(void) {{ return 7; }}" for name in names for kind in ("float", "double")]
+    text = "\n".join(functions) + "\nint native_about(int) { return 5; }"
+    (kernels / "nothing.cpp").write_text(
+        f'#pragma GCC visibility push(default)\nextern "C" {{\n{text}\n}}\nchar filler[20000] = {{1}};\n'
+    )
+    monkeypatch.setattr(library, "KERNELS", kernels)
+    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path))
+    made = library.library(compiler.find("native"))
+    whole = made.read_bytes()
+    made.write_bytes(DAMAGES[damage](whole))
+    loaded = library.load.__wrapped__()  # without its memory
+    assert loaded.native_about(0) == 5
+    assert library.library(compiler.find("native")).read_bytes() == whole
 
 
 def test_a_processor_that_can_do_less_gets_a_library_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,9 +254,9 @@ def test_ctrl_c_ends_a_long_call_and_the_device_works_after_it() -> None:
     said = say("""
 right = digest()
 device = mr.devices.get("native")
-x = np.ones((200_000, 8, 64), "f4")
-h = np.zeros((1, 8, 256), "f4")
-weights = [(np.ones((1024, 64), "f4"), np.ones((1024, 256), "f4"), None, np.ones(1024, "f4"), np.ones(1024, "f4"))]
+x = np.ones((30_000, 8, 64), "f4")
+h = np.zeros((1, 8, 128), "f4")
+weights = [(np.ones((512, 64), "f4"), np.ones((512, 128), "f4"), None, np.ones(512, "f4"), np.ones(512, "f4"))]
 entered = threading.Event()
 def press():
     entered.wait()
@@ -335,3 +354,32 @@ def test_the_library_says_what_it_was_compiled_for() -> None:
     assert about["vector_bytes"] in (16, 32, 64)
     assert about["rows"] == 6 and about["columns"] in (2, 4)
     assert np.isfinite(list(about.values())).all()
+
+
+def test_a_thread_that_ends_gives_blas_back_its_threads() -> None:
+    pytest.importorskip("threadpoolctl")
+    said = say(
+        """
+import threading
+from threadpoolctl import threadpool_info
+
+def threads():
+    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+def work():
+    mr.use_device("native")
+    print(threads())
+
+print(threads())
+for _ in range(2):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    print(threads(), threading.active_count())
+    with mr.use_device("native"):
+        print(threads())
+    print(threads())
+""",
+        OPENBLAS_NUM_THREADS="2",
+    )
+    assert said == "{2}\n" + "{1}\n{2} 1\n{1}\n{2}\n" * 2

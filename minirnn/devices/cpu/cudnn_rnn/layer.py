@@ -57,6 +57,7 @@ def rnn_sequence_reserve_layout(
     return [("gates", (D, T, len(values), H, B))] if values else []
 
 
+@half.forward
 def rnn_sequence(
     x: Array,
     h0: Array,
@@ -106,10 +107,6 @@ def rnn_sequence(
     linearly with T: besides y and the reserve, T*B*H elements of scratch, and T*B*G*H more for lstm when not training
     and for gru and rnn always; T*B*in more with unequal lengths. float16 copies everything to float32.
     """
-    if x.dtype == np.float16:
-        options = {"rnn_mode": rnn_mode, "lengths": lengths, "training": training}
-        return half.forward(rnn_sequence, x, h0, c0, weights, reserve, options, zoneout)
-
     T, B, _ = x.shape
     D, _, P = h0.shape
     valid, lengths, last = padding(lengths, T)
@@ -133,6 +130,7 @@ def rnn_sequence(
     return y, h_n, c_n
 
 
+@half.backward
 def rnn_sequence_grad(
     x: Array,
     h0: Array,
@@ -177,11 +175,6 @@ def rnn_sequence_grad(
     Memory grows linearly with T: T*B*4*H elements of scratch (rnn_relu, rnn_tanh: T*B*H), whatever D is; copies of
     x and dy with unequal lengths. float16 copies everything to float32.
     """
-    if x.dtype == np.float16:
-        options = {"rnn_mode": rnn_mode, "lengths": lengths, "need_dx": need_dx}
-        arrays = x, h0, c0, weights, reserve, y, dy, dh_n, dc_n
-        return half.backward(rnn_sequence_grad, *arrays, dweights, options, zoneout)
-
     T, B, _ = x.shape
     D, _, P = h0.shape
     valid, lengths, last = padding(lengths, T)

@@ -11,7 +11,7 @@ template <class real, class Cell>
 class Backward {
     using V = Vector<real>;
     static constexpr int lanes = LANES<real>;
-    static constexpr bool IS_GRU = Cell::CARRIES, IS_LSTM = Cell::DA == 4 && !IS_GRU;
+    static constexpr bool IS_GRU = Cell::CARRIES;
 
   public:
     Backward(const Layer<real> &d, const Gradients<real> &g, int threads)
@@ -55,9 +55,7 @@ class Backward {
             for (Index u = 0; u < d.H; u += lanes) cell.step_grad(g, place(0, b, u), load(g.dy.at(b) + u, d.H - u));
         }
         me.wait();
-        if constexpr (IS_LSTM) {
-            if (d.wci) peepholes(me);
-        }
+        peepholes(me);
     }
 
     // What is summed over the steps.
@@ -70,7 +68,7 @@ class Backward {
                 std::memcpy(da_first + b * S, g.da.at((d.lengths[b] - 1) * d.B + b), S * sizeof(real));
             }
         }
-        if constexpr (IS_LSTM) {
+        if constexpr (Cell::HAS_C && !Cell::PEEPS) {
             if (d.Wp.p)
                 each(me, d.H, [&](const Place &at) {
                     const V values = visit.has(at.row / d.B, at.b) ? cell.projected(at) : V{};
@@ -218,31 +216,19 @@ class Backward {
                 }
             }
         }
-        if constexpr (IS_LSTM) {
-            if (d.wci) peepholes(me);
-        }
+        peepholes(me);
     }
 
     void peepholes(Member me) {
-        int rows[4];
-        cell.order(rows);
-        const Index vectors = (d.H + lanes - 1) / lanes;
-        for (Index v = me.begin(vectors); v < me.end(vectors); v++) {
-            const Index u = v * lanes;
-            V dwci = {}, dwcf = {}, dwco = {};
-            for (Index k = 0; k < d.T; k++) {
-                for (Index b = 0; b < visit.samples(k); b++) {
-                    const Place at = place(k, b, u);
-                    const real *da = g.da.at(at.row) + u;
-                    const V c_prev = cell.c_prev(at);
-                    dwci += load(da, at.count) * c_prev;
-                    dwcf += load(da + rows[1] * d.H, at.count) * c_prev;
-                    dwco += load(da + 3 * d.H, at.count) * load(d.values[4], at.row, at);
-                }
+        if constexpr (Cell::PEEPS) {
+            const Index vectors = d.wci ? (d.H + lanes - 1) / lanes : 0;
+            for (Index v = me.begin(vectors); v < me.end(vectors); v++) {
+                cell.peephole_grads(g, v * lanes, [&](auto f) {
+                    for (Index k = 0; k < d.T; k++) {
+                        for (Index b = 0; b < visit.samples(k); b++) f(place(k, b, v * lanes));
+                    }
+                });
             }
-            store(g.dwci + u, dwci, d.H - u);
-            store(g.dwcf + u, dwcf, d.H - u);
-            store(g.dwco + u, dwco, d.H - u);
         }
     }
 

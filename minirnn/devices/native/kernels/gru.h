@@ -11,7 +11,7 @@ struct Gru {
     using V = Vector<real>;
     // The sums are r, z and n of x, and q: what comes from x and from h' is kept apart for n.
     static constexpr int GATES = 3, SUMS = 4, DA = 4;
-    static constexpr bool CARRIES = true;  // a part of dh goes past the product with R
+    static constexpr bool CARRIES = true, HAS_C = false, PEEPS = false;  // a part of dh goes past the product with R
     const Layer<real> &d;
     const bool saves;
 

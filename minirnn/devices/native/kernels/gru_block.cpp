@@ -65,7 +65,7 @@ void forward(const GruBlock<real> &d, real *ru, real *r_h, real *blocks, Member 
 }
 
 template <class real>
-void backward(const GruBlock<real> &d, real *d_h_prevr, real *blocks, Member me) {
+void backward(const GruBlock<real> &d, real *d_h_prevr_, real *blocks, Member me) {
     using V = Vector<real>;
     const Index B = d.B, I = d.I, H = d.H;
     each(d, me, [&](Index b, Index j, Index count) {
@@ -76,11 +76,11 @@ void backward(const GruBlock<real> &d, real *d_h_prevr, real *blocks, Member me)
     me.wait();
     const Matrix<const real> d_c_bar{d.d_c_bar.p, d.d_c_bar.ld, 1};
     gemm<real>({B, I, H, d_c_bar, {d.w_c, 1, H}, d.d_x.p, d.d_x.ld, false}, blocks, me);
-    gemm<real>({B, H, H, d_c_bar, {d.w_c + I * H, 1, H}, d_h_prevr, H, false}, blocks, me);
+    gemm<real>({B, H, H, d_c_bar, {d.w_c + I * H, 1, H}, d_h_prevr_, H, false}, blocks, me);
     me.wait();
     each(d, me, [&](Index b, Index j, Index count) {
-        const V r = at(d.r, b, j, count), d_hr = load(d_h_prevr + b * H + j, count);
-        store(d.d_r_bar_u_bar.at(b) + j, d_hr * at(d.h_prev, b, j, count) * r * (real(1) - r), count);
+        const V r = at(d.r, b, j, count), d_h_prevr = load(d_h_prevr_ + b * H + j, count);
+        store(d.d_r_bar_u_bar.at(b) + j, d_h_prevr * at(d.h_prev, b, j, count) * r * (real(1) - r), count);
     });
     me.wait();
     const Matrix<const real> d_ru{d.d_r_bar_u_bar.p, d.d_r_bar_u_bar.ld, 1};
@@ -88,7 +88,7 @@ void backward(const GruBlock<real> &d, real *d_h_prevr, real *blocks, Member me)
     gemm<real>({B, H, 2 * H, d_ru, {d.w_ru + I * 2 * H, 1, 2 * H}, d.d_h_prev.p, d.d_h_prev.ld, false}, blocks, me);
     me.wait();
     each(d, me, [&](Index b, Index j, Index count) {
-        const V past = load(d_h_prevr + b * H + j, count) * at(d.r, b, j, count);
+        const V past = load(d_h_prevr_ + b * H + j, count) * at(d.r, b, j, count);
         const V kept = at(d.d_h, b, j, count) * at(d.u, b, j, count);
         store(d.d_h_prev.at(b) + j, at(d.d_h_prev, b, j, count) + past + kept, count);
     });

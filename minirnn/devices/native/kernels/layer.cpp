@@ -3,11 +3,12 @@
 #include "forward.h"
 #include "gru.h"
 #include "lstm.h"
+#include "lstm_block.h"
 #include "simple.h"
 
 namespace {
 
-enum Mode { RNN_RELU, RNN_TANH, LSTM, GRU };
+enum Mode { RNN_RELU, RNN_TANH, LSTM, GRU, LSTM_BLOCK };
 
 template <class real, class Cell>
 int run_forward(const Layer<real> &d, int threads, bool watch) {
@@ -42,7 +43,7 @@ int run_backward(const Layer<real> &d, const Gradients<real> &g, int threads, bo
 template <class real>
 int run_cell_grad(const Layer<real> &d, const Gradients<real> &g, int threads, bool watch) {
     try {
-        Backward<real, Lstm<real>> pass(d, g, 0);
+        Backward<real, LstmBlock<real>> pass(d, g, 0);
         return together(threads_for(8. * d.B * d.H, threads), watch, [&](Member me) { pass.cell_alone(me); });
     } catch (const std::bad_alloc &) {
         return NO_MEMORY;
@@ -55,7 +56,8 @@ int forward(int mode, const Layer<real> &d, int threads, bool watch) {
         case RNN_RELU: return run_forward<real, Simple<real, true>>(d, threads, watch);
         case RNN_TANH: return run_forward<real, Simple<real, false>>(d, threads, watch);
         case LSTM: return run_forward<real, Lstm<real>>(d, threads, watch);
-        default: return run_forward<real, Gru<real>>(d, threads, watch);
+        case GRU: return run_forward<real, Gru<real>>(d, threads, watch);
+        default: return run_forward<real, LstmBlock<real>>(d, threads, watch);
     }
 }
 
@@ -65,7 +67,8 @@ int backward(int mode, const Layer<real> &d, const Gradients<real> &g, int threa
         case RNN_RELU: return run_backward<real, Simple<real, true>>(d, g, threads, watch);
         case RNN_TANH: return run_backward<real, Simple<real, false>>(d, g, threads, watch);
         case LSTM: return run_backward<real, Lstm<real>>(d, g, threads, watch);
-        default: return run_backward<real, Gru<real>>(d, g, threads, watch);
+        case GRU: return run_backward<real, Gru<real>>(d, g, threads, watch);
+        default: return run_backward<real, LstmBlock<real>>(d, g, threads, watch);
     }
 }
 

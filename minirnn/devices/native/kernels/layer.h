@@ -19,15 +19,14 @@ struct Layer {
     Index T, B, I, H, P;  // I is the width of x
     Index reverse;
     const Index *lengths;         // (B,)
-    Index candidate;              // the place of n among the gates of an lstm in the weights: i f n o or i n f o
     Matrix<const real> W;         // (G*H, I), or null: x enters every gate as it is
     Matrix<const real> R;         // (G*H, P)
     Matrix<const real> Wp;        // (P, H), or null
     const real *bW, *bR;          // (G*H,)
-    const real *wci, *wcf, *wco;  // (H,), peepholes, or null
-    double clip;                  // of c
+    const real *wci, *wcf, *wco;  // (H,), peepholes of BlockLSTM, or null
+    double clip;                  // of cs
     Rows<const real> x, h0, c0;
-    // What a step computes, and its gradient reads: lstm i f n o c and, for BlockLSTM, tanh(c); gru q r z n.
+    // What a step computes, and its gradient reads: lstm i f n o c; BlockLSTM i cs f o ci co; gru q r z n.
     Rows<real> values[6];
     Rows<real> y, h_n, c_n;
 };

@@ -9,7 +9,7 @@ template <class real, bool relu>
 struct Simple {
     using V = Vector<real>;
     static constexpr int GATES = 1, SUMS = 1, DA = 1;
-    static constexpr bool CARRIES = false;
+    static constexpr bool CARRIES = false, HAS_C = false, PEEPS = false;
     const Layer<real> &d;
 
     explicit Simple(const Layer<real> &d) : d(d) {}

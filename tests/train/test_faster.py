@@ -1,0 +1,86 @@
+"""The line about the device `native` at the end of a run on `cpu`. Tests `minirnn/train/faster.py`."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from minirnn.devices import DeviceUnavailable
+from minirnn.devices.host_cpp import compiler
+from minirnn.devices.host_cpp.compiler import Compiler
+from minirnn.train import faster
+from minirnn.train.model import CELLS
+from minirnn.train.options import Options
+from tests.train.runs import COMMAND, TINY, Train
+
+MEASURED = Path(__file__).parents[2] / "docs" / "data" / "cpu" / "train.json"
+LINE = (
+    "faster: --device native (C++, which g++ 99.1 compiles once); where it was measured, on two cores, "
+    "a step of {cell} with 256 units took {share} of the time that it takes on cpu"
+)
+
+
+@pytest.fixture
+def a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "find", lambda device: Compiler(("g++",), "g++ (GCC) 99.1"))
+
+
+def said(train: Train, capsys: pytest.CaptureFixture[str], *options: str) -> list[str]:
+    assert train("--steps", "2", *options) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_a_run_on_cpu_ends_with_what_native_would_gain(
+    cell: str, train: Train, no_pictures: None, a_compiler: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = said(train, capsys, "--cell", cell)
+    assert lines[-1] == LINE.format(cell=cell, share=faster.SHARE[cell])
+    assert sum("native" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize("options", [("--quiet",), ("--zoneout", "0.1"), ("--shards", "3")], ids=" ".join)
+def test_nothing_is_said_where_it_would_not_help(
+    options: tuple[str, ...], train: Train, no_pictures: None, a_compiler: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not any("native" in line for line in said(train, capsys, *options))
+
+
+def test_nothing_is_said_on_another_device(a_compiler: None) -> None:
+    for device in ("native", "cuda", "cuda-sim"):
+        training: Any = SimpleNamespace(options=Options(device=device))
+        assert faster.on_native(training) is None
+
+
+def test_nothing_is_said_without_a_compiler(
+    train: Train, no_pictures: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def none(device: str) -> Compiler:
+        raise DeviceUnavailable(f"{device} needs a C++ compiler")
+
+    monkeypatch.setattr(compiler, "find", none)
+    assert not any("native" in line for line in said(train, capsys))
+
+
+def test_a_process_whose_compiler_does_not_work_says_nothing(text: Path, tmp_path: Path) -> None:
+    command = [*COMMAND, *TINY, "--text", str(text), "--steps", "1", "--out", str(tmp_path / "out")]
+    environment = {**os.environ, "CXX": str(tmp_path / "no-such-compiler"), "PATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "native" not in done.stdout
+
+
+@pytest.mark.skipif(not MEASURED.exists(), reason="the step of minirnn train has not been measured")
+@pytest.mark.parametrize("cell", CELLS)
+def test_the_share_is_the_one_that_was_measured(cell: str) -> None:
+    (run,) = (row for row in json.loads(MEASURED.read_text())["rows"] if row["mode"] == cell)
+    assert run["size"][-1] == faster.MEASURED
+    median = {name: statistics.median(times) for name, times in run["milliseconds"].items()}
+    assert abs(median["native"] / median["cpu"] - faster.SHARE[cell]) <= 0.1, "round the new figures to tenths"
