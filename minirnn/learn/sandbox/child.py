@@ -64,7 +64,10 @@ class Answer:
     def describe(self, error: BaseException) -> dict[str, Any]:
         """An exception as the judge gets it: type, text, line and the code there."""
         line = self.line_of(error)
-        text = error.msg if isinstance(error, SyntaxError) else str(error)
+        try:
+            text = error.msg if isinstance(error, SyntaxError) else str(error)
+        except BaseException as another:  # its own __str__ fails
+            text = f"(its text cannot be read: {type(another).__name__})"
         rows = self.source.splitlines()
         code = rows[line - 1].strip() if line and line <= len(rows) else ""
         return {"type": type(error).__name__, "text": str(text)[:2000], "line": line, "code": code[:200],
@@ -260,5 +263,5 @@ def lock(job: dict[str, Any], watched: Answer | None = None, readable: Sequence[
         landlock.lock(files, writable, secret=job["secret"], listable=[job["root"]])
     if "seccomp" in job["ways"]:
         seccomp.lock()
-    if watched is not None:
+    if watched is not None and "hook" in job["ways"]:
         hook.watch(watched.violation, writable)

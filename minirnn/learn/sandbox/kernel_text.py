@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator
 
 from minirnn.devices.cuda.driver import CompileError
+from minirnn.devices.cuda.sim import build
 from minirnn.devices.cuda.sim.markers import Markers
+from minirnn.devices.cuda.sim.refused import HEADERS
 
 ATTRIBUTES = {"aligned", "always_inline", "noinline", "unused", "cusim_cluster", "maybe_unused", "nodiscard", "likely",
               "unlikely", "fallthrough", "noreturn", "deprecated"}  # fmt: skip
@@ -34,7 +36,24 @@ TOKEN = re.compile(
 DIGRAPHS = {"%:": "#", "%:%:": "##", "<:": "[", ":>": "]"}
 DIRECTIVES = {"include", "define", "undef", "if", "ifdef", "ifndef", "else", "elif", "elifdef", "elifndef", "endif",
               "error", "warning", "pragma"}  # fmt: skip
-HEADER = re.compile(r'\s*(<[\w.]+>|"[\w.]+")\s*(//.*|/\*.*\*/\s*)?')
+HEADER = re.compile(r'\s*(<[\w./]+>|"[\w./]+")\s*(//.*|/\*.*\*/\s*)?')
+STANDARD = {f"{name}.h" for name in ("math", "stdint", "stddef", "stdio", "limits", "float", "stdbool", "assert")}
+STANDARD |= {
+    "cmath",
+    "cstdint",
+    "cstddef",
+    "cstdio",
+    "climits",
+    "cfloat",
+    "cassert",
+    "limits",
+    "type_traits",
+    "utility",
+}
+"""Headers of C++ that a kernel may include, beside the simulator's."""
+HARMLESS = re.compile(r"__builtin_(expect|assume|unreachable|trap|popcount|clz|ctz|ffs|nan|inf|huge_val|offsetof)\w*")
+MACHINERY = re.compile(r"cusim\w*|__(tsan|sanitizer|builtin|sync|atomic)_\w+|_mm\d*_\w+|__cxa_\w+", re.IGNORECASE)
+"""Names below CUDA: the simulator's own, and those that reach memory where no check sees it."""
 
 Token = tuple[int, str]  # a line, and what stands there
 
@@ -63,8 +82,8 @@ def refuse(source: str) -> None:
         for line, word in tokens:
             if word == "##":
                 raise refused(line, "the operator ##", "write the name out")
-            if word.lower().startswith("cusim"):
-                raise refused(line, f"the simulator's own {word}")
+            if MACHINERY.fullmatch(word) and not HARMLESS.fullmatch(word):
+                raise refused(line, word, "CUDA has no such name")
     refuse_words([token for number, text in rows for token in tokens_of(text, number)])
 
 
@@ -105,10 +124,21 @@ def refuse_directive(tokens: list[Token], text: str) -> None:
     line, name = tokens[1]
     if name not in DIRECTIVES:
         raise refused(line, f"#{name}")
-    if name == "include" and not HEADER.fullmatch(re.split(r"include", text, maxsplit=1)[1]):
-        raise CompileError(f"line {line}: an include needs the plain name of a header: {text.strip()}")
+    if name == "include":
+        refuse_header(line, text)
     if name == "pragma" and [word for _, word in tokens[2:3]] not in (["unroll"], ["nounroll"], ["once"]):
         raise refused(line, " ".join(["#pragma", *(word for _, word in tokens[2:])])[:80], "only #pragma unroll is not")
+
+
+def refuse_header(line: int, text: str) -> None:
+    """Look at an include: with a path it could take in any file, a solution too."""
+    found = HEADER.fullmatch(re.split(r"include", text, maxsplit=1)[1])
+    if not found or ".." in found[1] or found[1][1] == "/":
+        raise CompileError(f"line {line}: an include needs the plain name of a header: {text.strip()}")
+    header = found[1][1:-1]
+    simulated = (build.INCLUDE / header).is_file() or (build.KERNELS / header).is_file()
+    if not simulated and header not in STANDARD and not any(re.fullmatch(known, header) for known in HEADERS):
+        raise refused(line, f"the header {header}", f"there are CUDA's own and {', '.join(sorted(STANDARD))}")
 
 
 def refuse_words(tokens: list[Token]) -> None:

@@ -24,8 +24,8 @@ ALLOWED = re.compile(
         [
             r"_?_?tsan_\w+", r"__sanitizer_cov_\w+", r"_?cusim\w*", r"_GLOBAL_OFFSET_TABLE_", r"__dso_handle",
             r"__stack_chk_fail", r"__(add|sub|mul|div|neg|fix|float|trunc|extend|eq|ne|lt|le|gt|ge|unord|pow)\w+",
-            r"mem(cpy|set|move|cmp)", rf"(__)?({'|'.join(MATH.split())})[fl]?(_finite)?", r"abort", r"_ITM_\w+",
-            r"__gmon_start__", r"__cxa_finalize", r"__cxa_pure_virtual", r"__gxx_personality_v0", r"clock",
+            r"memset", rf"(__)?({'|'.join(MATH.split())})[fl]?(_finite)?", r"abort", r"_ITM_\w+",
+            r"__gmon_start__", r"__cxa_finalize", r"__cxa_pure_virtual", r"__g(xx|cc)_personality_v0", r"_Unwind_Resume", r"clock",
         ]
     )
 )  # fmt: skip
@@ -38,7 +38,10 @@ def refuse_calls(object_file: Path) -> None:
         return
     for name in undefined(object_file.read_bytes()):
         if not ALLOWED.fullmatch(name):
-            raise CompileError(f"error: a call of {name}, which is no function of CUDA, is refused in a kernel")
+            raise CompileError(
+                f"error: a call of {name} is refused: a kernel calls mathematics and CUDA's own functions"
+                + ("; to copy, write a loop or an assignment" if name.startswith("mem") else "")
+            )
 
 
 def undefined(data: bytes) -> Iterator[str]:

@@ -25,6 +25,8 @@ from .locks import landlock, limits, privileges, seccomp
 
 SECONDS, MEGABYTES, FILE_BYTES = 60.0, 4096, 64 << 20
 """What each run of a compiler may use: processor time, addresses, the size of what it writes."""
+TOO_MUCH = f"does it need more than {SECONDS:g} s or {MEGABYTES} MB?"
+LOOPS = "-fno-tree-loop-distribute-patterns"
 PARTS = ("bin", "lib", "lib32", "lib64", "libx32", "libexec", "include", "local/include", "x86_64-linux-gnu",
          "aarch64-linux-gnu", "share/mingw-w64")  # fmt: skip
 """Folders below a compiler's prefix that hold its programs, headers and libraries."""
@@ -46,17 +48,16 @@ class LockedCompiler(Compiler):
     def run(self, *arguments: str) -> str:
         """What the compiler prints. Raises `CompileError` with what it complains about, or what a kernel may not do."""
         made = Path(arguments[arguments.index("-o") + 1] if "-o" in arguments else arguments[-1])
-        done = locked([*self.command, *arguments], str(made.parent), self.ways, self.secret)
+        # Accesses are counted where they are written: no loop becomes a call of memcpy.
+        loops = [] if "-c" not in arguments else ["-fno-builtin"] if self.is_clang else [LOOPS]
+        done = locked([*self.command, *loops, *arguments], str(made.parent), self.ways, self.secret)
         if done.returncode:
-            raise CompileError(done.stderr.strip() or f"{self.name} ended with status {done.returncode}: {too_much}")
+            raise CompileError(done.stderr.strip() or f"{self.name} ended with status {done.returncode}: {TOO_MUCH}")
         if "-E" in arguments:
             kernel_text.refuse_expanded(done.stdout, str(build.INCLUDE))
         if "-c" in arguments:
             symbols.refuse_calls(made)
         return done.stdout
-
-
-too_much = f"does it need more than {SECONDS:g} s or {MEGABYTES} MB?"
 
 
 def locked(
