@@ -82,7 +82,9 @@ def check(course: Course, entry: Entry, file: Path, *, hidden: bool = False, dev
 
 def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str) -> Result:
     """Check once; a machine that is too busy to judge is no fault of the answer."""
-    start, shown = time.perf_counter(), None
+    start = time.perf_counter()
+    seconds: float | None = None
+    shown: str | None = None
     result = Result(entry, "failed", device=device)
     try:
         text = read(file, entry)
@@ -92,7 +94,7 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
         child = Child(file, entry.file, exercise.function, exercise.kind, entry.limits, device, [course.folder])
         try:
             run(entry, child, result, text, entry.graded_detail if hidden else entry.detail)
-            result.seconds = time.perf_counter() - start
+            seconds = time.perf_counter() - start
             if hidden and entry.hidden:
                 shown = child.hide_prints()
                 right = hidden_cases(course, entry, child)
@@ -107,7 +109,7 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
         place = entry.file + (f", line {failure.line}" if failure.line else "")
         result.message = str(failure) if failure.not_started else f"{place}\n{failure}"
         result.diagnosis = str(failure).splitlines()[0]
-    result.seconds = result.seconds or time.perf_counter() - start
+    result.seconds = time.perf_counter() - start if seconds is None else seconds
     return result
 
 

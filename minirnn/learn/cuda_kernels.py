@@ -22,7 +22,7 @@ def kernel_loaded(child: Child) -> None:
     if reply.fatal:
         raise Failed(reply.fatal, busy=reply.busy)
     if reply.error is not None:
-        kind, text = str(reply.error.get("type")), str(reply.error.get("text"))
+        kind, text = str(reply.error.get("type")), str(reply.error.get("text"))[:10_000]
         if kind == "UnicodeDecodeError":
             raise Failed(f"the file is not UTF-8 text: {text}")
         raise Failed(text, reply.error.get("line"))

@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 
-
 from . import given, protocol
 from .locks import hook, landlock, limits, privileges, seccomp
 
@@ -219,6 +218,8 @@ def prepare(job: dict[str, Any]) -> None:
     """Import what sessions need, once; nothing of the answer is looked at yet."""
     sys.path.insert(0, job["root"])  # the grader's minirnn, for kernels and for answers that import it
     subprocess.Popen  # noqa: B018  imported before the locks: its import is no attempt to use it
+    if job["kind"] == "tester":
+        np.random.default_rng()  # many sessions follow, and each would import it
     if job["kind"] == "cuda":
         from . import child_cuda  # noqa: F401  the simulator, which other answers do not need
 

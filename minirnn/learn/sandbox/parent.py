@@ -236,8 +236,10 @@ class Child:
                 self.clock = Clock(self.session.pid, own, FAR * self.limits.seconds)
                 continue
             if "violation" in reply:
-                line = reply.get("line")
-                return Reply(fatal=f"the answer {reply['violation']}, which no exercise may do", line=line)
+                line, what = reply.get("line"), str(reply["violation"])[:300]
+                return Reply(
+                    fatal=f"the answer {what}, which no exercise may do", line=line if isinstance(line, int) else None
+                )
             if "callback" in reply:
                 function = (callbacks or {}).get(str(reply["callback"]))
                 if function is None or not isinstance(reply.get("arguments"), list):

@@ -25,7 +25,8 @@ ALLOWED = re.compile(
             r"_?_?tsan_\w+", r"__sanitizer_cov_\w+", r"_?cusim\w*", r"_GLOBAL_OFFSET_TABLE_", r"__dso_handle",
             r"__stack_chk_fail", r"__(add|sub|mul|div|neg|fix|float|trunc|extend|eq|ne|lt|le|gt|ge|unord|pow)\w+",
             r"memset", rf"(__)?({'|'.join(MATH.split())})[fl]?(_finite)?", r"abort", r"_ITM_\w+",
-            r"__gmon_start__", r"__cxa_finalize", r"__cxa_pure_virtual", r"__g(xx|cc)_personality_v0", r"_Unwind_Resume", r"clock",
+            r"__gmon_start__", r"__cxa_finalize", r"__cxa_pure_virtual", r"__g(xx|cc)_personality_v0", r"clock",
+            r"_Unwind_Resume",
         ]
     )
 )  # fmt: skip

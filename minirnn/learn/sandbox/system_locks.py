@@ -83,7 +83,8 @@ def protection(found: Locks | None = None) -> list[str]:
     if not found.namespaces:
         said.append(
             "namespaces are not allowed here: an answer sees the numbers of other processes, and may write no file;"
-            " to allow them: sysctl kernel.unprivileged_userns_clone=1, or kernel.apparmor_restrict_unprivileged_userns=0"
+            " to allow them: sysctl kernel.unprivileged_userns_clone=1, or"
+            " sysctl kernel.apparmor_restrict_unprivileged_userns=0"
         )
     elif not found.scratch:
         said.append("memory cannot be mounted here: an answer may write no file")

@@ -19,7 +19,7 @@ READ = READ_FILE | READ_DIR
 WRITE = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | TRUNCATE
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
 HANDLED = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
-"""All rights on files that an ABI knows. What is handled and allowed by no rule is forbidden: links, sockets, devices."""
+"""All rights on files that an ABI knows. What no rule allows is forbidden: links, sockets, devices."""
 TCP = 0b11
 SIGNALS_AND_SOCKETS = 0b11
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import signal
 import struct
 import sys
@@ -18,7 +19,12 @@ def prctl(*arguments: int) -> bool:
     if not sys.platform.startswith("linux"):
         return False
     values = [ctypes.c_ulong(value) for value in (*arguments[1:], 0, 0, 0, 0)[:4]]
-    return int(ctypes.CDLL(None, use_errno=True).prctl(arguments[0], *values)) == 0
+    return int(libc().prctl(arguments[0], *values)) == 0
+
+
+@functools.cache
+def libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def drop() -> None:
@@ -30,7 +36,7 @@ def drop() -> None:
     for capability in range(64):
         prctl(PR_CAPBSET_DROP, capability)
     header, nothing = struct.pack("<Ii", CAPABILITY_VERSION, 0), bytes(24)
-    ctypes.CDLL(None, use_errno=True).capset(header, nothing)
+    libc().capset(header, nothing)
     hide()
 
 
