@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from minirnn.learn.diagnose import Case
 from minirnn.learn.exercise import Exercise, Inputs
 from minirnn.learn.judge import Failed, brought, outputs_of
@@ -34,19 +36,36 @@ def message_of(inputs: Inputs, **more: Any) -> tuple[dict[str, Any], dict[str, C
 def value_of(reply: Reply, exercise: Exercise) -> dict[str, Any]:
     """The value that a reply brings. Raises `Failed` if it brings something else."""
     if reply.fatal:
-        raise Failed(reply.fatal, reply.line)
+        raise Failed(reply.fatal, reply.line, busy=reply.busy)
     if reply.error is not None:
         raise failure_of(reply.error, exercise)
-    if not isinstance(reply.value, dict):
+    if not isinstance(reply.value, dict) or not is_result(reply.value):
         raise Failed("what came back could not be read")
     return reply.value
 
 
+def is_result(value: Mapping[str, Any]) -> bool:
+    """Whether a message has the form of a result: who writes to the pipe himself may send anything."""
+    if "single" in value:
+        return is_output(value["single"])
+    values, names = value.get("values"), value.get("names", [])
+    if not isinstance(values, list) or not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+        return False
+    lists = [v if isinstance(v, list) else [v] for v in values]
+    return len(names) in (0, len(values)) and all(is_output(v) for one in lists for v in one)
+
+
+def is_output(value: Any) -> bool:
+    """Whether a value is an array, or the name of the type of something else."""
+    odd = isinstance(value, dict) and isinstance(value.get("odd"), str) and len(value["odd"]) < 1000
+    return odd or isinstance(value, np.ndarray | np.generic)
+
+
 def failure_of(error: Mapping[str, Any], exercise: Exercise) -> Failed:
     """An exception in the student's file, in words."""
-    kind, text, line = str(error.get("type")), str(error.get("text")), error.get("line")
+    kind, text, line = str(error.get("type"))[:200], str(error.get("text"))[:2000], error.get("line")
     line = line if isinstance(line, int) else None
-    code = f"\n    {error['code']}" if error.get("code") else ""
+    code = f"\n    {str(error['code'])[:200]}" if error.get("code") else ""
     if kind == "NotImplementedError":
         return Failed("nothing written yet", line, not_started=True)
     if kind == "UnicodeDecodeError" or (kind == "SyntaxError" and "encoding" in text):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,8 +42,12 @@ class Result:
         What to tell the student, several lines.
     diagnosis : str
         The cause on one line; empty if none is known.
-    prints : str
-        What the answer printed.
+    prints, hidden_prints : str
+        What the answer printed; in hidden cases only the teacher may see it.
+    seconds : float
+        What the cases took that students see: others would tell of the hidden ones.
+    busy : bool
+        Whether the machine was too busy to judge, twice: nothing is known about the answer then.
     """
 
     entry: Entry
@@ -55,6 +59,8 @@ class Result:
     message: str = ""
     diagnosis: str = ""
     prints: str = ""
+    hidden_prints: str = ""
+    busy: bool = False
     seconds: float = 0.0
     cases: list[Case] = field(default_factory=list)
     exact: bool = False
@@ -70,29 +76,45 @@ def check(course: Course, entry: Entry, file: Path, *, hidden: bool = False, dev
 
     A CUDA kernel runs in the simulator or, with `device` "cuda", on a GPU, where only its numbers are judged.
     """
+    result = attempt(course, entry, file, hidden, device)
+    return attempt(course, entry, file, hidden, device) if result.busy else result
+
+
+def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str) -> Result:
+    """Check once; a machine that is too busy to judge is no fault of the answer."""
     start = time.perf_counter()
+    seconds: float | None = None
+    shown: str | None = None
     result = Result(entry, "failed", device=device)
     try:
         text = read(file, entry)
         if same_text(text, course.stub(entry)):
             raise Failed("nothing written yet", not_started=True)
-        child = Child(file, entry.file, entry.exercise.function, entry.exercise.kind, entry.limits, device)
+        exercise = entry.exercise
+        child = Child(file, entry.file, exercise.function, exercise.kind, entry.limits, device, [course.folder])
         try:
-            run(course, entry, child, result, text, hidden)
+            run(entry, child, result, text, entry.graded_detail if hidden else entry.detail)
+            seconds = time.perf_counter() - start
+            if hidden and entry.hidden:
+                shown = child.hide_prints()
+                right = hidden_cases(course, entry, child)
+                result.hidden = entry.hidden if right == len(HIDDEN) else 0
+                result.hidden_message = f"{right} of {len(HIDDEN)} hidden checks are right"
         finally:
             child.close()
-            result.prints = child.prints
+            result.prints, result.hidden_prints = (child.prints, "") if shown is None else (shown, child.prints)
     except Failed as failure:
         result.status = "not started" if failure.not_started else "failed"
+        result.busy = failure.busy
         place = entry.file + (f", line {failure.line}" if failure.line else "")
         result.message = str(failure) if failure.not_started else f"{place}\n{failure}"
         result.diagnosis = str(failure).splitlines()[0]
-    result.seconds = time.perf_counter() - start
+    result.seconds = time.perf_counter() - start if seconds is None else seconds
     return result
 
 
-def run(course: Course, entry: Entry, child: Child, result: Result, text: str, hidden: bool) -> None:
-    """Have the answer called and judged, and fill in `result`."""
+def run(entry: Entry, child: Child, result: Result, text: str, detail: str) -> None:
+    """Have the answer called and judged on the cases that students see, and fill in `result`."""
     exercise = entry.exercise
     if isinstance(exercise, CudaExercise):
         kernel_loaded(child)
@@ -101,11 +123,7 @@ def run(course: Course, entry: Entry, child: Child, result: Result, text: str, h
     if all(part.ok for part in result.parts):
         result.status = "passed"
     else:
-        explain(entry, child, result, text, entry.graded_detail if hidden else entry.detail)
-    if hidden and entry.hidden:
-        right, total = hidden_cases(course, entry, child)
-        result.hidden = entry.hidden if right == total else 0
-        result.hidden_message = f"{right} of {total} hidden checks are right"
+        explain(entry, child, result, text, detail)
 
 
 def public_cases(exercise: Exercise) -> list[tuple[list[int], Sizes]]:
@@ -220,11 +238,27 @@ def first_wrong_stage(exercise: Exercise, child: Child) -> str:
 # ---- grading only
 
 
-def hidden_cases(course: Course, entry: Entry, child: Child) -> tuple[int, int]:
-    """How many of the hidden cases are right, and of how many."""
+def hidden_cases(course: Course, entry: Entry, child: Child) -> int:
+    """How many of the hidden cases are right. Raises `Failed` if the machine is too busy to tell."""
     right = 0
-    for k, sizes in enumerate(HIDDEN):
-        with contextlib.suppress(Failed):
-            parts = parts_of(entry.exercise, child, [([course.hidden_seed, k], sizes)], [])
-            right += all(part.ok for part in parts)
-    return right, len(HIDDEN)
+    try:
+        if isinstance(entry.exercise, CudaExercise):
+            kernel_loaded(child)
+        for k, sizes in enumerate(HIDDEN):
+            with wrong_answers_cost_their_case():
+                parts = parts_of(entry.exercise, child, [([course.hidden_seed, k], sizes)], [])
+                right += all(part.ok for part in parts)
+    except Failed as failure:
+        if failure.busy:
+            raise
+    return right
+
+
+@contextlib.contextmanager
+def wrong_answers_cost_their_case() -> Iterator[None]:
+    """What an answer does in a hidden case says nothing and ends nothing."""
+    try:
+        yield
+    except Failed as failure:
+        if failure.busy:
+            raise

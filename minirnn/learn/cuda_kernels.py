@@ -13,19 +13,16 @@ from minirnn.learn.diagnose_cuda import KernelCase
 from minirnn.learn.exercise import Sizes
 from minirnn.learn.judge import Failed, Part, compare, outputs_of, worst
 from minirnn.learn.rearranged import Case
-from minirnn.learn.sandbox.parent import Child
-
-ORDERS = (0, 1, 2)
-"""Orders in which the simulator lets threads take turns."""
+from minirnn.learn.sandbox.parent import ORDERS, Child
 
 
 def kernel_loaded(child: Child) -> None:
     """Wait until the CUDA kernel is compiled. Raises `Failed` if it is not."""
     reply = child.wait()
     if reply.fatal:
-        raise Failed(reply.fatal)
+        raise Failed(reply.fatal, busy=reply.busy)
     if reply.error is not None:
-        kind, text = str(reply.error.get("type")), str(reply.error.get("text"))
+        kind, text = str(reply.error.get("type")), str(reply.error.get("text"))[:10_000]
         if kind == "UnicodeDecodeError":
             raise Failed(f"the file is not UTF-8 text: {text}")
         raise Failed(text, reply.error.get("line"))

@@ -30,11 +30,11 @@ class Part:
 
 
 class Failed(Exception):
-    """The answer cannot be judged; the text says why, and in which line."""
+    """The answer cannot be judged; the text says why, and in which line. With `busy` it is not the answer's fault."""
 
-    def __init__(self, text: str, line: int | None = None, not_started: bool = False) -> None:
+    def __init__(self, text: str, line: int | None = None, not_started: bool = False, busy: bool = False) -> None:
         super().__init__(text)
-        self.line, self.not_started = line, not_started
+        self.line, self.not_started, self.busy = line, not_started, busy
 
 
 def outputs_of(exercise: Exercise, value: Mapping[str, Any]) -> dict[str, Any]:

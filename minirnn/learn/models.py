@@ -45,17 +45,17 @@ def model_parts(
 
 def trained(exercise: Capstone, child: Child, text: np.ndarray, seed: Sequence[int]) -> dict[str, np.ndarray]:
     """The parameters that the answer's own training returns. It runs in a process of its own."""
-    other = Child(child.folder / child.shown, child.shown, exercise.training, exercise.kind, child.limits)
-    with other:
-        message, served = message_of({"text": text, "V": V}, seed=[41, *seed])
-        try:
-            value = value_of(other.call(message, served), exercise)
-        except Failed as failure:
-            if str(failure).startswith(f"there is no {exercise.function}"):
-                raise Failed(f"there is no {exercise.training}") from None
-            raise
-        finally:
-            child.output += other.output
+    message, served = message_of({"text": text, "V": V}, seed=[41, *seed])
+    other = child.another(exercise.training)
+    try:
+        value = value_of(other.call(message, served), exercise)
+    except Failed as failure:
+        if str(failure).startswith(f"there is no {exercise.function}"):
+            raise Failed(f"there is no {exercise.training}") from None
+        raise
+    finally:
+        other.close()
+        child.output += other.output
     return parameters(exercise, value)
 
 

@@ -124,6 +124,7 @@ def verdict(exercise: Exercise, child: Child, backward: Callable[..., Any], seed
     """None if the student's test accepts, else what it says."""
     inputs = {**exercise.case(seed), "backward": backward}
     message, served = message_of(inputs, seed=seed)
+    child.anew()  # no test knows what others saw
     reply = child.call(message, served)
     if reply.error is not None and reply.error.get("type") == "AssertionError":
         return str(reply.error.get("text")) or "AssertionError"

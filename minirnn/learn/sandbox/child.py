@@ -1,14 +1,16 @@
 """The process in which an answer runs: it computes, and knows neither what is expected nor what is scored.
 
-`parent.Child` starts it as ``python -I child.py REQUESTS REPLIES`` with two pipes. First comes a job (the file, what to
-call in it, the limits), then one message a call. It needs NumPy alone; only CUDA kernels import minirnn.
+`supervisor` starts it with two pipes and a job (the file, what to call in it, the limits); then comes one message a
+call. It needs NumPy alone; only CUDA kernels import minirnn.
+
+The answer could write to the pipe itself. That wins nothing: what comes through it are numbers, which the judge
+compares with what it alone knows.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import faulthandler
-import importlib.util
 import inspect
 import io
 import os
@@ -19,27 +21,17 @@ import sys
 import tokenize
 import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
+from . import given, protocol
+from .locks import hook, landlock, limits, privileges, seccomp
 
-def sibling(name: str) -> Any:
-    """A module beside this file, loaded by its path: minirnn may not be importable here, and importing it is slow."""
-    path = Path(__file__).with_name(name)
-    spec = importlib.util.spec_from_file_location(f"_minirnn_learn_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-protocol = sibling("protocol.py")
-locks = sibling("locks.py")
-GIVEN = ("given.py",)
+GIVEN = {"given.py": given}
 """Files of functions that an answer may call and read."""
 
 
@@ -71,7 +63,10 @@ class Answer:
     def describe(self, error: BaseException) -> dict[str, Any]:
         """An exception as the judge gets it: type, text, line and the code there."""
         line = self.line_of(error)
-        text = error.msg if isinstance(error, SyntaxError) else str(error)
+        try:
+            text = error.msg if isinstance(error, SyntaxError) else str(error)
+        except BaseException as another:  # its own __str__ fails
+            text = f"(its text cannot be read: {type(another).__name__})"
         rows = self.source.splitlines()
         code = rows[line - 1].strip() if line and line <= len(rows) else ""
         return {"type": type(error).__name__, "text": str(text)[:2000], "line": line, "code": code[:200],
@@ -128,7 +123,7 @@ class Answer:
         for name in call.get("callbacks", ()):
             arguments[name] = self.proxy(name)
         for name, (file, function) in call.get("given", {}).items():
-            arguments[name] = getattr(sibling(file), function)
+            arguments[name] = getattr(GIVEN[file], function)
         order = [name for name in call.get("order", ()) if name in arguments]
         arguments = {name: arguments[name] for name in order} | arguments
         if "seed" in call:
@@ -219,27 +214,25 @@ def one(value: Any) -> Any:
     return {"odd": type(value).__name__} if array.dtype.kind not in "biufc" else np.array(array)
 
 
-def main() -> None:
-    requests, replies = int(sys.argv[1]), int(sys.argv[2])
-    job = protocol.receive(requests)
-    if job is None:
-        return
-    answer = Answer(requests, replies, job)
+def prepare(job: dict[str, Any]) -> None:
+    """Import what sessions need, once; nothing of the answer is looked at yet."""
     sys.path.insert(0, job["root"])  # the grader's minirnn, for kernels and for answers that import it
+    subprocess.Popen  # noqa: B018  imported before the locks: its import is no attempt to use it
+    if job["kind"] == "tester":
+        np.random.default_rng()  # many sessions follow, and each would import it
     if job["kind"] == "cuda":
-        from minirnn.learn.sandbox import child_cuda  # the simulator, which other answers do not need
+        from . import child_cuda  # noqa: F401  the simulator, which other answers do not need
 
-        if job["device"] == "cuda":
-            child_cuda.on_gpu(answer, protocol)
-        else:
-            locks.limit(job["seconds"], job["memory"])
-            child_cuda.in_simulator(answer, protocol, locks)
+
+def main(job: dict[str, Any], requests: int, replies: int) -> None:
+    """Lock this process in, and serve the judge."""
+    answer = Answer(requests, replies, job)
+    if job["kind"] == "cuda":
+        from . import child_cuda
+
+        (child_cuda.on_gpu if job["device"] == "cuda" else child_cuda.in_simulator)(answer, protocol, lock)
         return
-    locks.limit(job["seconds"], job["memory"])
-    here = Path(__file__).parent
-    learn = here.parent
-    readable = [*locks.around(str(learn.parent), str(learn)), *(str(here / file) for file in GIVEN)]
-    locks.lock(answer.violation, os.getcwd(), str(learn), readable)
+    lock(job, answer)
     faulthandler.register(signal.SIGUSR1, file=2)  # the judge asks where it is
     answer.reply(ready=True)  # from here on time counts
     function = answer.load()
@@ -247,8 +240,29 @@ def main() -> None:
         answer.call(function, call)
 
 
-if __name__ == "__main__":
-    subprocess.Popen  # noqa: B018  imported before the locks: its import is no attempt to use it
-    main()
-    sys.stdout.flush()
-    os._exit(0)
+def lock(job: dict[str, Any], watched: Answer | None = None, readable: Sequence[str] = ()) -> None:
+    """Put all locks on this process that the system has, for good.
+
+    Parameters
+    ----------
+    job : dict
+        Its ``ways`` are the locks to use; tests leave some out, to see that the others hold.
+    watched : Answer or None
+        Whose Python code is watched, too.
+    readable : sequence of str
+        What may be read in addition.
+    """
+    sys.dont_write_bytecode = True
+    here = Path(__file__).parent
+    writable = [job["scratch"]] if job["bounded"] else []  # where nothing bounds it, nothing can be written
+    limits.limit(job["seconds"], job["memory"], processes=limits.THREADS if job["alone"] else None)
+    privileges.drop()
+    if "landlock" in job["ways"]:
+        package = str(here.parents[1])
+        own = [package, str(here / "given.py")] if watched is not None else [os.path.join(package, "devices")]
+        files = [*landlock.of_python(), *own, job["scratch"], *readable]
+        landlock.lock(files, writable, secret=job["secret"], listable=[job["root"]])
+    if "seccomp" in job["ways"]:
+        seccomp.lock()
+    if watched is not None and "hook" in job["ways"]:
+        hook.watch(watched.violation, writable)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import faulthandler
 import os
-import re
 import shutil
 import signal
 from collections.abc import Callable
@@ -15,16 +14,19 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cuda.driver import CompileError, CudaError, LaunchError
-from minirnn.devices.cuda.sim import build
+from minirnn.devices.cuda.sim import report
 from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.devices.cuda.sim.launch import SimModule
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.devices.cuda.sim.trace import SECTOR, Trace
+
+from . import tools
 
 REFUSED = (UnicodeDecodeError, SyntaxError)
 """What reading the file raises."""
 
 
-def on_gpu(answer: Any, protocol: Any) -> None:
+def on_gpu(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
     """Compile the CUDA kernel and run each call on the GPU.
 
     There are no locks, since nvcc is a process and a CUDA context outgrows any limit of addresses: this is for a
@@ -43,34 +45,35 @@ def on_gpu(answer: Any, protocol: Any) -> None:
     serve(answer, protocol, lambda order: kernel)
 
 
-def in_simulator(answer: Any, protocol: Any, locks: Any) -> None:
-    """Compile the CUDA kernel, then run each call in the order of threads that it names."""
+def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
+    """Compile the CUDA kernel, lock this process in, then run each call in the order of threads that it names.
+
+    Each order has a copy of the library: its variables begin anew, and the locks allow no copy later.
+    """
     name = os.path.basename(answer.job["file"])
     options = SimOptions(check=True, memory_mb=256, watchdog_ms=1000 * int(answer.job["seconds"]))
     try:
         answer.read()
-        refuse_paths(answer.source)
-        build.module_library(SimDriver(options).compiler, options, answer.source, name, ())
+        drivers = {order: SimDriver(replace(options, seed=order)) for order in answer.job["orders"]}
+        library = tools.compiled(answer.source, name, options, answer.job)
+        copies = {order: copied(library, Path(answer.job["folder"]) / "kernel" / str(order)) for order in drivers}
+        report.ask = tools.line_finder(library, answer.job)
         # Loading the compiled file may run code of the student's already: the lock comes first.
-        learn = Path(__file__).parents[1]
-        readable = [str(learn.parent / "devices"), str(build.cache_folder())]
-        if (finder := shutil.which("addr2line")) is not None:  # it finds the source line of what the simulator stops
-            readable.append(os.path.realpath(finder))
-        locks.landlock(os.getcwd(), str(learn), readable)
+        lock(answer.job, readable=[str(path) for path in copies.values()])
         faulthandler.register(signal.SIGUSR1, file=2)  # the judge asks where it is
         answer.reply(ready=True)  # from here on time counts
-        answer.reply(kernels=SimDriver(options).module(answer.source, name).kernels)
+        modules = {o: SimModule(drivers[o], path, name, answer.source) for o, path in copies.items()}
+        answer.reply(kernels=modules[0].kernels)
     except (CompileError, *REFUSED) as error:
         answer.reply(error=answer.describe(error))
         return
-    drivers: dict[int, SimDriver] = {}
+    serve(answer, protocol, lambda order: modules[order].function(answer.job["function"]))
 
-    def kernel(order: int) -> Any:
-        if order not in drivers:
-            drivers[order] = SimDriver(replace(options, seed=order))
-        return drivers[order].module(answer.source, name).function(answer.job["function"])
 
-    serve(answer, protocol, kernel)
+def copied(library: Path, folder: Path) -> Path:
+    """A copy of a library under its own name, which tells the source."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return Path(shutil.copy(library, folder))
 
 
 def serve(answer: Any, protocol: Any, kernel: Callable[[int], Any]) -> None:
@@ -80,20 +83,6 @@ def serve(answer: Any, protocol: Any, kernel: Callable[[int], Any]) -> None:
             launch(answer, kernel(call["order"]), call)
         except (CudaError, CompileError, TypeError, ValueError) as error:
             answer.reply(error={"type": type(error).__name__, "text": str(error), "line": line_of(error), "code": ""})
-
-
-def refuse_paths(source: str) -> None:
-    """Refuse an include that is no plain name of a header: with a path it could take in any file, a solution too.
-
-    Raises
-    ------
-    CompileError
-        The first other include, with its line.
-    """
-    for number, line in enumerate(source.splitlines(), 1):
-        found = re.match(r"\s*(?:#|%:|\?\?=)\s*include\w*(.*)", line)
-        if found and not re.fullmatch(r"\s*(<[\w.]+>|\"[\w.]+\")\s*(//.*)?", found[1]):
-            raise CompileError(f"line {number}: an include needs the plain name of a header: {line.strip()}")
 
 
 def line_of(error: Exception) -> int | None:

@@ -6,11 +6,14 @@ waits for its turn on the processor, or for the judge, no time counts. Only a fa
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import time
 from typing import NamedTuple
 
+THREADS = 64
+"""Threads that an answer may have: of root's processes the system counts none."""
 INTERVAL = 0.05
 """Seconds from one look at the process to the next."""
 
@@ -23,11 +26,25 @@ class MachineIsBusy(Exception):
     """The far limit has come, though the process has not used its own time."""
 
 
+class TooManyThreads(Exception):
+    """The process has more threads than an answer may have."""
+
+
 class Usage(NamedTuple):
-    """What a process has used of the processor, in seconds, and whether it sleeps at this moment."""
+    """What a process has used of the processor, in seconds, and whether it sleeps at this moment.
+
+    Attributes
+    ----------
+    waited : float or None
+        Seconds for which its only thread was ready and got no turn, since it began; None if nobody knows.
+    threads : int
+        How many threads it has.
+    """
 
     seconds: float
     asleep: bool
+    waited: float | None = None
+    threads: int = 1
 
 
 def usage(pid: int) -> Usage | None:
@@ -38,9 +55,16 @@ def usage(pid: int) -> Usage | None:
         with open(f"/proc/{pid}/stat", "rb") as file:
             # Behind the name, which may hold anything: the state; numbers 11 and 12 are user and system time in ticks.
             state, *numbers = file.read().rpartition(b")")[2].split()
+        seconds = (int(numbers[10]) + int(numbers[11])) / os.sysconf("SC_CLK_TCK")
     except OSError:
         return None
-    return Usage((int(numbers[10]) + int(numbers[11])) / os.sysconf("SC_CLK_TCK"), state == b"S")
+    if state == b"Z":
+        return None
+    waited, threads = None, int(numbers[16])
+    if threads == 1:
+        with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/schedstat") as file:
+            waited = int(file.read().split()[1]) / 1e9
+    return Usage(seconds, state == b"S", waited, threads)
 
 
 def usage_from_ps(pid: int) -> Usage | None:
@@ -77,6 +101,13 @@ class Clock:
         """The process's own time so far, in seconds."""
         return self.now.seconds - self.before.seconds + self.slept
 
+    def sleep(self, found: Usage, passed: float) -> float:
+        """For how long of the seconds that passed the process slept: those in which it neither worked nor waited."""
+        worked = found.seconds - self.now.seconds
+        if found.waited is not None and self.now.waited is not None:
+            return max(0.0, passed - worked - (found.waited - self.now.waited))
+        return passed if worked == 0 else 0.0
+
     def look(self, quiet_since: float | None) -> None:
         """Take note of what the process does now, unless the last look was just before.
 
@@ -87,15 +118,17 @@ class Clock:
 
         Raises
         ------
-        TimeIsUp, MachineIsBusy
+        TimeIsUp, MachineIsBusy, TooManyThreads
             One of the limits has come.
         """
         moment = time.monotonic()
         if moment - self.looked < INTERVAL:
             return
         found = usage(self.pid) or self.now
-        if quiet_since is not None and found.asleep and found.seconds == self.now.seconds:
-            self.slept += moment - max(self.looked, quiet_since)
+        if found.threads > THREADS:
+            raise TooManyThreads
+        if quiet_since is not None and found.asleep:
+            self.slept += self.sleep(found, moment - max(self.looked, quiet_since))
         self.now, self.looked = found, moment
         if self.used >= self.own:
             raise TimeIsUp

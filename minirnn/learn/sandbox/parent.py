@@ -1,31 +1,42 @@
-"""Runs an answer in a process of its own, with limits; whatever it does, the judge goes on."""
+"""Runs an answer in a process of its own, below a supervisor, with limits; whatever it does, the judge goes on."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import os
 import re
-import secrets
 import select
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from minirnn.learn.sandbox import protocol
-from minirnn.learn.sandbox.clock import INTERVAL, Clock, MachineIsBusy, TimeIsUp
+from minirnn.learn.sandbox.clock import INTERVAL, THREADS, Clock, MachineIsBusy, TimeIsUp, TooManyThreads, usage
+from minirnn.learn.sandbox.supervisor import RECORD
 
-CHILD = Path(__file__).with_name("child.py")
+START = Path(__file__).with_name("start.py")
+LEARN = Path(__file__).parents[1]
+"""The folder of all that knows the course: no answer reads it."""
 ROOT = Path(__file__).parents[3]
 """The folder that minirnn lies in."""
+WAYS = frozenset({"namespaces", "landlock", "seccomp", "hook"})
+"""The locks that a system may have; those that it has are used."""
+ORDERS = (0, 1, 2)
+"""Orders in which the simulator lets threads of a CUDA kernel take turns."""
+SCM_CREDENTIALS = 2
+BUSY = "machine busy, grade again"
 MOST_OUTPUT = 20_000
 STARTING = 300.0
 """Seconds by the clock that a busy machine may need to start the process and to compile a CUDA kernel."""
@@ -60,6 +71,8 @@ class Reply:
         What the simulator counted.
     locals : dict
         The answer's own variables when it returned, by name, if they were asked for.
+    busy : bool
+        Whether the machine was too busy to judge: nothing is known about the answer.
     """
 
     value: dict[str, Any] | None = None
@@ -68,52 +81,122 @@ class Reply:
     line: int | None = None
     counts: dict[str, int] = field(default_factory=dict)
     locals: dict[str, Any] = field(default_factory=dict)
+    busy: bool = False
+
+
+class Session:
+    """One process of an answer, as the judge sees it: its pipes, what it printed, its clock."""
+
+    def __init__(self, control: socket.socket, output: bytearray) -> None:
+        self.output, self.complaints = output, bytearray()
+        self.ready = False
+        self.pid = 0
+        self.status: int | None = None
+        pairs = [os.pipe() for _ in range(4)]
+        (given, self.requests), (self.replies, sent), (printed, out), (complained, err) = pairs
+        try:
+            with contextlib.suppress(OSError):  # the supervisor is gone; the next wait says so
+                socket.send_fds(control, [b"s"], [given, sent, out, err])
+        finally:
+            for descriptor in (given, sent, out, err):
+                os.close(descriptor)
+        self.readers = [
+            threading.Thread(target=drain, args=(source, kept), daemon=True)
+            for source, kept in ((printed, self.output), (complained, self.complaints))
+        ]
+        for reader in self.readers:
+            reader.start()
+
+    def close(self) -> None:
+        for descriptor in (self.requests, self.replies):
+            os.close(descriptor)
+
+    def drained(self) -> None:
+        """Wait until all that was printed has been read; the process must have ended."""
+        for reader in self.readers:
+            reader.join(5)
 
 
 class Child:
     """One answer at work. It is a context manager; at its end the process and all that it started are gone.
 
     On `device` "cuda" (a CUDA kernel on a GPU) there are no limits but the clock, and no locks.
+
+    Attributes
+    ----------
+    file : Path
+        A copy of the answer, where the answer cannot write.
+    output : bytearray
+        What was printed; `hide_prints` begins another.
+    ways : frozenset of str
+        The locks to use, of `WAYS`; tests leave some out.
     """
 
-    def __init__(self, file: Path, shown: str, function: str, kind: str, limits: Limits, device: str = "cuda-sim"):
-        self.limits, self.shown = limits, shown
+    ways = WAYS
+
+    def __init__(
+        self, file: Path, shown: str, function: str, kind: str, limits: Limits, device: str = "cuda-sim",
+        secret: Sequence[Path] = (),
+    ):  # fmt: skip
+        self.limits, self.shown, self.kind, self.secret = limits, shown, kind, secret
         self.folder = Path(tempfile.mkdtemp(prefix="minirnn-"))
-        self.token = secrets.token_hex(16)
+        self.file, scratch = self.folder / "answer", self.folder / "work"
         self.output = bytearray()
-        self.complaints = bytearray()
-        copy = self.folder / shown
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy)
-        requests, self._requests = os.pipe()
-        self._replies, replies = os.pipe()
-        kept = os.environ if device == "cuda" else KEPT
+        scratch.mkdir()
+        shutil.copyfile(file, self.file)
+        self.on_gpu = device == "cuda"
+        kept = os.environ if self.on_gpu else KEPT
         environment = {name: os.environ[name] for name in kept if name in os.environ}
-        environment |= {"MINIRNN_ANSWER": self.token, "TMPDIR": str(self.folder), "OPENBLAS_NUM_THREADS": "1",
-                        "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "VECLIB_MAXIMUM_THREADS": "1"}  # fmt: skip
-        try:
-            self.process = subprocess.Popen(
-                [sys.executable, "-I", "-B", "-u", str(CHILD), str(requests), str(replies)],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=(requests, replies),
-                cwd=self.folder, env=environment, start_new_session=True,
-            )  # fmt: skip
-        finally:
-            os.close(requests)
-            os.close(replies)
-        self._readers = [
-            threading.Thread(target=drain, args=(self.process.stdout, self.output), daemon=True),
-            threading.Thread(target=drain, args=(self.process.stderr, self.complaints), daemon=True),
-        ]
-        for reader in self._readers:
-            reader.start()
-        self.ready, self.on_gpu = False, device == "cuda"
-        far = limits.seconds + GPU_SECONDS if self.on_gpu else STARTING
-        self.clock = Clock(self.process.pid, math.inf, far)
+        environment |= {"TMPDIR": str(scratch), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
+                        "MKL_NUM_THREADS": "1", "VECLIB_MAXIMUM_THREADS": "1"}  # fmt: skip
         job = dict(
             file=shown, function=function, kind=kind, seconds=limits.seconds, memory=limits.megabytes, root=str(ROOT),
-            device=device,
+            device=device, source=str(self.file), folder=str(self.folder), scratch=str(scratch), bounded=False,
+            ways=[] if self.on_gpu else sorted(self.ways), secret=[str(LEARN), *map(str, secret)], orders=ORDERS,
         )  # fmt: skip
-        self._send(job)
+        self.control, theirs = socket.socketpair()
+        if hasattr(socket, "SO_PASSCRED"):
+            self.control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-I", "-u", str(START), str(theirs.fileno()), json.dumps(job)],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                pass_fds=(theirs.fileno(),), cwd=self.folder, env=environment, start_new_session=True,
+            )  # fmt: skip
+        self.trouble = bytearray()
+        assert self.process.stderr is not None
+        self._trouble = threading.Thread(target=drain, args=(os.dup(self.process.stderr.fileno()), self.trouble))
+        self._trouble.daemon = True
+        self._trouble.start()
+        self.process.stderr.close()
+        self.spent = 0.0
+        self._records = bytearray()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start a session."""
+        self.session = Session(self.control, self.output)
+        self.clock = Clock(0, math.inf, self.limits.seconds + GPU_SECONDS if self.on_gpu else STARTING)
+
+    def another(self, function: str) -> Child:
+        """The same answer in a process beside this one, where another of its functions is called."""
+        return type(self)(self.file, self.shown, function, self.kind, self.limits, secret=self.secret)
+
+    def anew(self) -> None:
+        """Go on in a new process, which knows nothing of what the answer did so far; its time counts on."""
+        if self.session.ready:
+            self.clock.now = usage(self.session.pid) or self.clock.now
+            self.spent += self.clock.used
+        self.kill()
+        self.session.close()
+        self._begin()
+
+    def hide_prints(self) -> str:
+        """Go on in a new process, whose prints are for the teacher alone; the result is what was printed so far."""
+        self.kill()
+        shown, self.output = self.prints, bytearray()
+        self.anew()
+        return shown
 
     def __enter__(self) -> Child:
         return self
@@ -123,7 +206,7 @@ class Child:
 
     @property
     def prints(self) -> str:
-        """What the answer printed, up to `MOST_OUTPUT` bytes."""
+        """What the answer printed, up to `MOST_OUTPUT` bytes, since its prints are kept."""
         return self.output.decode(errors="replace")
 
     def call(self, message: dict[str, Any], callbacks: Mapping[str, Callable[..., Any]] | None = None) -> Reply:
@@ -135,22 +218,28 @@ class Child:
         """The next reply."""
         while True:
             try:
-                reply = protocol.receive(self._replies, self._wait)
+                reply = protocol.receive(self.session.replies, self._wait)
             except TimeIsUp:
                 return Reply(fatal=self._stopped())
             except MachineIsBusy:
-                return Reply(fatal=self._stopped() if self.on_gpu else self._given_up())
+                return Reply(fatal=self._stopped()) if self.on_gpu else Reply(fatal=self._given_up(), busy=True)
+            except TooManyThreads:
+                self.kill()
+                return Reply(fatal=f"the answer starts more than {THREADS} threads, which no exercise may do")
             except (protocol.BadMessage, MemoryError, OSError) as error:
                 return Reply(fatal=f"what came back could not be read ({error}): is NumPy or a pipe patched?")
             if reply is None:
                 return Reply(fatal=self._ended())
-            if "ready" in reply and not self.ready:
-                self.ready = True  # once: saying it again wins no time
-                self.clock = Clock(self.process.pid, self.limits.seconds, FAR * self.limits.seconds)
+            if "ready" in reply and not self.session.ready:
+                self.session.ready = True  # once: saying it again wins no time
+                own = max(0.0, self.limits.seconds - self.spent)
+                self.clock = Clock(self.session.pid, own, FAR * self.limits.seconds)
                 continue
             if "violation" in reply:
-                line = reply.get("line")
-                return Reply(fatal=f"the answer {reply['violation']}, which no exercise may do", line=line)
+                line, what = reply.get("line"), str(reply["violation"])[:300]
+                return Reply(
+                    fatal=f"the answer {what}, which no exercise may do", line=line if isinstance(line, int) else None
+                )
             if "callback" in reply:
                 function = (callbacks or {}).get(str(reply["callback"]))
                 if function is None or not isinstance(reply.get("arguments"), list):
@@ -163,52 +252,85 @@ class Child:
             wrong, counts = reply.get("error"), reply.get("counts") or {}
             if wrong is not None and not isinstance(wrong, dict):
                 return Reply(fatal="what came back could not be read")
-            own = reply.get("locals")
-            return Reply(reply.get("value"), wrong, counts=counts, locals=own if isinstance(own, dict) else {})
+            own_variables = reply.get("locals")
+            return Reply(
+                reply.get("value"), wrong, counts=counts if isinstance(counts, dict) else {},
+                locals=own_variables if isinstance(own_variables, dict) else {},
+            )  # fmt: skip
 
     def _send(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(BrokenPipeError):  # it ended; the next wait says how
-            protocol.send(self._requests, message)
+            protocol.send(self.session.requests, message)
 
     def _wait(self) -> None:
         since = time.monotonic()
-        while not select.select([self._replies], [], [], INTERVAL)[0]:
+        while not select.select([self.session.replies], [], [], INTERVAL)[0]:
+            self._listen()
             self.clock.look(since)
+        self._listen()
         self.clock.look(None)  # one that sends byte after byte comes to its limits, too
+
+    def _listen(self, seconds: float = 0.0) -> bool:
+        """Note what the supervisor has told, if anything comes within so many seconds; whether it is still there."""
+        while select.select([self.control], [], [], seconds)[0]:
+            try:
+                data, ancillary, _, _ = self.control.recvmsg(RECORD.size - len(self._records), 256)
+            except OSError:
+                return False
+            if not data:
+                return False
+            self._records += data
+            if len(self._records) < RECORD.size:
+                continue
+            letter, number, used = RECORD.unpack(self._records)
+            self._records.clear()
+            if letter == b"w":  # its number there may be another than here, where the kernel tells it
+                told = [struct.unpack("3i", rest[:12])[0] for _, kind, rest in ancillary if kind == SCM_CREDENTIALS]
+                self.session.pid = (told or [number])[0]
+                self.session.status = None
+            else:
+                self.session.status = number
+            seconds = 0.0
+        return True
 
     def _given_up(self) -> str:
         """Why there is no answer though it has not used its time."""
         self.kill()
-        if not self.ready:
-            return f"not judged: the process did not start within {STARTING:g} s; the machine is busy, try again"
+        if not self.session.ready:
+            return f"not judged: the process did not start within {STARTING:g} s; {BUSY}"
         return (
             f"not judged: no answer within {self.clock.far:g} s, of which the machine gave it {self.clock.used:.1f} s;"
-            " the machine is busy, try again"
+            f" {BUSY}"
         )
 
     def _stopped(self) -> str:
         """Where the process was when its time was over, from the stack that it prints when asked."""
-        self.process.send_signal(signal.SIGUSR1)
+        with contextlib.suppress(OSError):
+            if self.session.pid:
+                os.kill(self.session.pid, signal.SIGUSR1)
         end = time.monotonic() + 10  # on a busy machine it prints late
-        while not re.search(rb"in <module>|\n  \.\.\.", self.complaints) and time.monotonic() < end:
-            if self.process.poll() is not None:
+        while not re.search(rb"in <module>|\n  \.\.\.", self.session.complaints) and time.monotonic() < end:
+            if self.session.status is not None or not self._listen(0.02):
                 break
-            time.sleep(0.02)
         self.kill()
+        self.session.drained()
         seconds = f"{self.limits.seconds:g} s"
-        for reader in self._readers:
-            reader.join(1)
         pattern = rf'File "{re.escape(self.shown)}", line (\d+) in (\S+)'
-        if found := re.search(pattern, self.complaints.decode(errors="replace")):
+        if found := re.search(pattern, self.session.complaints.decode(errors="replace")):
             return f"stopped after {seconds} in {found[2]}, line {found[1]}: does a loop never end?"
         return f"stopped after {seconds}: does a loop never end?"
 
     def _ended(self) -> str:
         """Why the process ended without a reply."""
-        try:
-            status = self.process.wait(2)
-        except subprocess.TimeoutExpired:
-            return "the answer closed the pipe to the judge"
+        patience = time.monotonic() + 2
+        while self.session.status is None and self._listen(0.05):
+            if time.monotonic() > patience and usage(self.session.pid) is not None:
+                self.kill()
+                return "the answer closed the pipe to the judge"
+        status = self.session.status
+        if status is None:
+            said = self.trouble.decode(errors="replace").strip().splitlines()
+            return f"the process could not be started: {said[-1] if said else 'no reason given'}"
         if status == -signal.SIGXCPU or status == -signal.SIGKILL:
             return f"stopped: it used more than {self.limits.seconds:g} s of processor time, or too much memory"
         if status < 0:
@@ -218,45 +340,34 @@ class Child:
 
     def kill(self) -> None:
         """End the process and everything it started."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        for pid in with_token(self.token):  # processes that left the group
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        if self.session.status is None:
+            with contextlib.suppress(OSError):
+                self.control.send(b"k")
+        while self.session.status is None and self._listen(60):
+            pass  # it is ended by force, so this takes no longer than the machine needs
+        self.session.drained()
 
     def close(self) -> None:
-        for descriptor in (self._requests, self._replies):
-            os.close(descriptor)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(0.2)
-        self.kill()
-        self.process.wait()
-        for reader in self._readers:
-            reader.join(1)
-        for stream in (self.process.stdout, self.process.stderr):
-            if stream is not None:
-                stream.close()
+        """End the process, what it started, and its supervisor; nothing is left on the disk."""
+        self.control.close()  # the supervisor ends when its socket is closed
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self.session.drained()
+        self.session.close()
+        self._trouble.join(5)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def drain(stream: Any, kept: bytearray) -> None:
+def drain(descriptor: int, kept: bytearray) -> None:
     """Read all there is and keep the beginning: a flood of prints neither blocks the answer nor fills our memory."""
     try:
-        while data := os.read(stream.fileno(), 1 << 16):
+        while data := os.read(descriptor, 1 << 16):
             kept += data[: max(0, MOST_OUTPUT - len(kept))]
-    except (OSError, ValueError):
+    except OSError:
         pass
-
-
-def with_token(token: str) -> list[int]:
-    """The processes whose environment carries `token` (on Linux)."""
-    found = []
-    for entry in os.scandir("/proc") if os.path.isdir("/proc/self") else ():
-        if entry.name.isdigit():
-            try:
-                with open(f"/proc/{entry.name}/environ", "rb") as file:
-                    if token.encode() in file.read():
-                        found.append(int(entry.name))
-            except OSError:
-                continue
-    return found
+    finally:
+        os.close(descriptor)

@@ -1,4 +1,8 @@
-"""What an answer can read and write, where the system has Landlock: Python and NumPy, nothing of the course."""
+"""What an answer can read and write, where the system has Landlock: Python and NumPy, nothing of the course.
+
+Tests `minirnn/learn/sandbox/locks/landlock.py`, `minirnn/learn/sandbox/locks/privileges.py`,
+`minirnn/learn/sandbox/locks/hook.py` and `minirnn/learn/sandbox/system_locks.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,9 @@ import os
 
 import pytest
 
+from minirnn.learn import sandbox
+from minirnn.learn.sandbox.locks import landlock
+from minirnn.learn.sandbox.system_locks import Locks, locks
 from tests.learn.answers import COURSE, RIGHT, body, checked
 
 
@@ -23,13 +30,7 @@ def test_a_kernels_host_code_cannot_write_outside(tmp_path):
 
 
 def has_landlock():
-    """Tried in a process of its own."""
-    from minirnn.learn.sandbox import locks
-
-    pid = os.fork()
-    if pid == 0:
-        os._exit(0 if locks.landlock("/tmp", "/nowhere") else 1)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    return locks().landlock > 0
 
 
 @pytest.mark.parametrize(
@@ -66,11 +67,30 @@ def test_what_python_needs_can_be_read(tmp_path):
 
 
 def test_around_a_secret_all_else_is_allowed(tmp_path):
-    from minirnn.learn.sandbox.locks import around
-
     for name in ("lib/packages/numpy", "lib/packages/minirnn/learn", "lib/os"):
         (tmp_path / name).mkdir(parents=True)
-    lib, secret = str(tmp_path / "lib"), str(tmp_path / "lib/packages/minirnn")
-    assert sorted(around(lib, secret)) == [f"{lib}/os", f"{lib}/packages/numpy"]
-    assert list(around(f"{lib}/os", secret)) == [f"{lib}/os"]
-    assert list(around(secret, secret)) == list(around(f"{secret}/learn", secret)) == []
+    lib, secret = str(tmp_path / "lib"), [str(tmp_path / "lib/packages/minirnn")]
+    listed, whole = [(lib, False), (f"{lib}/packages", False)], [(f"{lib}/os", True), (f"{lib}/packages/numpy", True)]
+    assert sorted(landlock.around(lib, secret)) == sorted([*listed, *whole])
+    assert list(landlock.around(f"{lib}/os", secret)) == [(f"{lib}/os", True)]
+    assert list(landlock.around(secret[0], secret)) == list(landlock.around(f"{secret[0]}/learn", secret)) == []
+
+
+def test_what_a_platform_cannot_give_is_said():
+    assert sandbox.protection(Locks(True, True, 6, True)) == []
+    without = {
+        "Landlock is missing": Locks(True, True, 0, True),
+        "version 4 and nothing else": Locks(False, False, 4, False),
+        "system calls cannot be filtered": Locks(True, True, 6, False),
+        "namespaces are not allowed": Locks(False, False, 6, True),
+        "memory cannot be mounted": Locks(True, False, 6, True),
+        "no locks for processes": Locks(),
+    }
+    for said, found in without.items():
+        assert any(said in sentence for sentence in sandbox.protection(found)), said
+
+
+def test_this_system_is_tried_once():
+    found = locks()
+    assert found is locks() and isinstance(found.landlock, int)
+    assert sandbox.protection() == sandbox.protection(found)

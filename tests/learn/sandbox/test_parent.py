@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from minirnn.learn.sandbox.parent import with_token
 from tests.learn.answers import COURSE, RIGHT, body, checked
 
 # name -> (code before the right answer, what is said)
@@ -122,29 +119,6 @@ def test_reading_the_expected_values_is_of_no_use(tmp_path):
     """
     result = checked(tmp_path, "ex05", body("ex05", code + RIGHT.replace("\n", "\n    ")))
     assert result.prints.splitlines()[0] == "[] []"
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are listed in /proc on Linux only")
-def test_a_process_that_leaves_the_group_is_ended_too(tmp_path):
-    """Past the hook, as native code could: a grandchild in a session of its own."""
-    import subprocess
-
-    from minirnn.learn.sandbox.parent import Child
-    from tests.learn.answers import entry_of
-
-    file = tmp_path / "ex05.py"
-    file.write_text(body("ex05", RIGHT))
-    entry = entry_of("ex05")
-    child = Child(file, entry.file, "rnn_cell_backward", "python", entry.limits)
-    environment = {**os.environ, "MINIRNN_ANSWER": child.token}
-    stray = subprocess.Popen(["sleep", "1000"], env=environment, start_new_session=True)
-    deadline = time.monotonic() + 60
-    while stray.pid not in with_token(child.token) and time.monotonic() < deadline:
-        time.sleep(0.01)  # until it has become sleep
-    child.close()
-    assert stray.wait(60) == -9
-    assert with_token(child.token) == []
-    assert not child.folder.exists()
 
 
 @pytest.mark.parametrize("include", ['"{}"', "<{}>", "FILE", '"../../x.cuh"', '"a" "b"'])

@@ -59,6 +59,18 @@ class _DlInfo(ctypes.Structure):
     ]
 
 
+def output_of(command: list[str]) -> str:
+    """What a program prints; nothing if it does not run."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=20).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+ask = output_of
+"""Who runs the program that knows the lines; a process that may start none has it asked by another."""
+
+
 def place_of(pc: int, library: Path) -> Place:
     """The source line of an instruction of a loaded `library`."""
     own = name_of(library)
@@ -73,11 +85,7 @@ def place_of(pc: int, library: Path) -> Place:
         command = ["atos", "-o", str(library), "-l", hex(info.base), hex(at)]
     else:
         command = ["addr2line", "-e", str(library), hex(at - info.base)]
-    try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=20).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return unknown
-    found = re.search(r"([^\s(]+):(\d+)", said)
+    found = re.search(r"([^\s(]+):(\d+)", ask(command))
     if not found:
         return unknown
     path = found.group(1)

@@ -1,0 +1,198 @@
+"""What the text of a student's kernel may not hold: what reads other files, or takes a check off the kernel.
+
+It is looked at twice: as it stands, so that a complaint has its line, and after the preprocessor, for what macros make.
+Standard C++ is read as a compiler does: lines are joined, comments dropped, then there are words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from minirnn.devices.cuda.driver import CompileError
+from minirnn.devices.cuda.sim import build
+from minirnn.devices.cuda.sim.markers import Markers
+from minirnn.devices.cuda.sim.refused import HEADERS
+
+ATTRIBUTES = {"aligned", "always_inline", "noinline", "unused", "cusim_cluster", "maybe_unused", "nodiscard", "likely",
+              "unlikely", "fallthrough", "noreturn", "deprecated"}  # fmt: skip
+"""Attributes that take no check away."""
+WORDS = {
+    **dict.fromkeys(("asm", "__asm", "__asm__"), "inline assembler"),
+    **dict.fromkeys(("__declspec", "_Pragma", "__pragma"), "the word {word}"),
+    **dict.fromkeys(("__has_include", "__has_include_next", "__has_embed"), "a question for files ({word})"),
+}
+"""A word -> what it is called when it is refused."""
+NEVER = (
+    (re.compile(r"\?\?[=/'()!<>-]"), "a trigraph"),
+    (re.compile(r"\r(?!\n)|\0"), "a control character"),
+    (re.compile(r'\b(?:u8|[uUL])?R"'), "a raw string"),
+)
+TOKEN = re.compile(
+    r'(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<string>"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')'
+    r"|(?P<word>[^\W\d]\w*)|(?P<number>\d[\w.']*)|(?P<mark>##|%:%:|%:|<:|:>|[^\s\w])|(?P<line>\n)",
+    re.DOTALL,
+)
+DIGRAPHS = {"%:": "#", "%:%:": "##", "<:": "[", ":>": "]"}
+DIRECTIVES = {"include", "define", "undef", "if", "ifdef", "ifndef", "else", "elif", "elifdef", "elifndef", "endif",
+              "error", "warning", "pragma"}  # fmt: skip
+HEADER = re.compile(r'\s*(<[\w./]+>|"[\w./]+")\s*(//.*|/\*.*\*/\s*)?')
+STANDARD = {f"{name}.h" for name in ("math", "stdint", "stddef", "stdio", "limits", "float", "stdbool", "assert")}
+STANDARD |= {
+    "cmath",
+    "cstdint",
+    "cstddef",
+    "cstdio",
+    "climits",
+    "cfloat",
+    "cassert",
+    "limits",
+    "type_traits",
+    "utility",
+}
+"""Headers of C++ that a kernel may include, beside the simulator's."""
+HARMLESS = re.compile(r"__builtin_(expect|assume|unreachable|trap|popcount|clz|ctz|ffs|nan|inf|huge_val|offsetof)\w*")
+MACHINERY = re.compile(r"cusim\w*|__(tsan|sanitizer|builtin|sync|atomic)_\w+|_mm\d*_\w+|__cxa_\w+", re.IGNORECASE)
+"""Names below CUDA: the simulator's own, and those that reach memory where no check sees it."""
+
+Token = tuple[int, str]  # a line, and what stands there
+
+
+def refused(line: object, what: str, instead: str = "a kernel of this course needs none") -> CompileError:
+    return CompileError(f"{f'line {line}' if isinstance(line, int) else line}: {what} is refused: {instead}")
+
+
+def refuse(source: str) -> None:
+    """Look at a kernel as it stands.
+
+    Raises
+    ------
+    CompileError
+        The first thing that is not allowed, with its line.
+    """
+    for pattern, what in NEVER:
+        if found := pattern.search(source):
+            raise refused(1 + source.count("\n", 0, found.start()), what)
+    rows = logical_lines(source)
+    for number, text in rows:
+        tokens = [*tokens_of(text, number)]
+        if tokens and tokens[0][1] == "#":
+            refuse_directive(tokens, text)
+            tokens = tokens[2:]
+        for line, word in tokens:
+            if word == "##":
+                raise refused(line, "the operator ##", "write the name out")
+            if MACHINERY.fullmatch(word) and not HARMLESS.fullmatch(word):
+                raise refused(line, word, "CUDA has no such name")
+    refuse_words([token for number, text in rows for token in tokens_of(text, number)])
+
+
+def logical_lines(source: str) -> list[tuple[int, str]]:
+    """Lines as the compiler joins them, with the number of the first; a comment over lines is one line."""
+    joined: list[tuple[int, str]] = []
+    first, text = 1, ""
+    for number, row in enumerate(source.replace("\r\n", "\n").split("\n"), 1):
+        if not text:
+            first = number
+        spliced = re.fullmatch(r"(.*)\\[ \t\f\v]*", row, re.DOTALL)
+        if spliced:
+            text += spliced[1] or " "
+        elif comment_is_open(text + row):
+            text += f"{row}\n"
+        else:
+            joined.append((first, text + row))
+            text = ""
+    return [*joined, (first, text)] if text else joined
+
+
+def comment_is_open(text: str) -> bool:
+    """Whether a comment begins in the text and does not end there."""
+    return "/*" in TOKEN.sub(lambda found: " " if found.lastgroup in ("comment", "string") else found[0], text)
+
+
+def tokens_of(text: str, line: int) -> Iterator[Token]:
+    """The words and signs of a text that begins at `line`, without comments; digraphs as what they stand for."""
+    for found in TOKEN.finditer(text):
+        if found.lastgroup not in ("comment", "line"):
+            yield line, DIGRAPHS.get(found[0], found[0])
+
+
+def refuse_directive(tokens: list[Token], text: str) -> None:
+    """Look at a line that begins with #."""
+    if len(tokens) == 1:
+        return
+    line, name = tokens[1]
+    if name not in DIRECTIVES:
+        raise refused(line, f"#{name}")
+    if name == "include":
+        refuse_header(line, text)
+    if name == "pragma" and [word for _, word in tokens[2:3]] not in (["unroll"], ["nounroll"], ["once"]):
+        raise refused(line, " ".join(["#pragma", *(word for _, word in tokens[2:])])[:80], "only #pragma unroll is not")
+
+
+def refuse_header(line: int, text: str) -> None:
+    """Look at an include: with a path it could take in any file, a solution too."""
+    found = HEADER.fullmatch(re.split(r"include", text, maxsplit=1)[1])
+    if not found or ".." in found[1] or found[1][1] == "/":
+        raise CompileError(f"line {line}: an include needs the plain name of a header: {text.strip()}")
+    header = found[1][1:-1]
+    simulated = (build.INCLUDE / header).is_file() or (build.KERNELS / header).is_file()
+    if not simulated and header not in STANDARD and not any(re.fullmatch(known, header) for known in HEADERS):
+        raise refused(line, f"the header {header}", f"there are CUDA's own and {', '.join(sorted(STANDARD))}")
+
+
+def refuse_words(tokens: list[Token]) -> None:
+    """Look at words and attributes."""
+    for k, (line, word) in enumerate(tokens):
+        following = [other for _, other in tokens[k + 1 : k + 400]]
+        if word in WORDS:
+            raise refused(line, WORDS[word].format(word=word))
+        if word in ("__attribute__", "__attribute"):
+            refuse_attributes(line, word, inside(following, "(", ")", 2))
+        if word == "[" and following[:1] == ["["]:
+            refuse_attributes(line, "[[...]]", inside(["[", *following], "[", "]", 2))
+
+
+def inside(words: list[str], opening: str, closing: str, depth: int) -> list[str] | None:
+    """What stands in brackets of that depth; None if there are none."""
+    if words[:depth] != [opening] * depth:
+        return None
+    found, level = [], depth
+    for word in words[depth:]:
+        level += (word == opening) - (word == closing)
+        if level < depth and word == closing:
+            return found
+        found.append(word)
+    return None
+
+
+def refuse_attributes(line: object, what: str, words: list[str] | None) -> None:
+    """Refuse an attribute that is not among `ATTRIBUTES`."""
+    if words is None:
+        raise refused(line, what)
+    level = 0
+    for word in words:
+        level += (word == "(") - (word == ")")
+        name = word.strip("_")
+        if level == 0 and re.fullmatch(r"[^\W\d]\w*", word) and name not in ATTRIBUTES:
+            raise refused(line, f"the attribute {word}")
+
+
+def refuse_expanded(text: str, headers: str) -> None:
+    """Look at what the preprocessor made of a kernel, where the text is the student's own.
+
+    Raises
+    ------
+    CompileError
+        The first thing that is not allowed, with its line.
+    """
+    markers = Markers(text, headers)
+    tokens: list[tuple[int, str]] = []
+    for found in TOKEN.finditer(text):
+        if found.lastgroup in ("word", "mark") and markers.is_users(found.start()):
+            tokens.append((found.start(), DIGRAPHS.get(found[0], found[0])))
+    try:
+        refuse_words(tokens)
+    except CompileError as error:
+        position = int(str(error).partition(":")[0].removeprefix("line "))
+        raise CompileError(markers.line(position) + ":" + str(error).partition(":")[2]) from None

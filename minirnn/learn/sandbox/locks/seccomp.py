@@ -1,0 +1,138 @@
+"""A filter of system calls: what a computing process does not need fails, before the kernel looks at its arguments.
+
+The filter is a program for the kernel's packet filter (``linux/filter.h``). It lists what is allowed; so what nobody
+thought of (io_uring, userfaultfd, ptrace, shared memory, sockets, keys, mounts, what future kernels bring) is refused.
+Landlock and namespaces say which files and processes there are; this says that there are no other ways to them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import signal
+import struct
+from collections.abc import Iterable, Sequence
+
+from . import syscalls
+
+LOAD, EQUAL, GREATER, AT_LEAST, BITS, RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 0x06
+ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16
+X32 = 0x40000000
+NEW_NAMESPACE = 0x7E020080  # CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET, TIME
+CLONE_THREAD, ANONYMOUS, EXECUTE = 0x10000, 0x20, 0x4
+STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
+FCNTLS = (8, 10, 15, 1026, 1031)  # F_SETOWN, F_SETSIG, F_SETOWN_EX (signals to others), F_NOTIFY, F_SETPIPE_SZ
+PRCTLS = (3, 15, 16, 0x53564D41)  # PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_SET_VMA
+NEWER = 435
+"""From this number on (clone3) what is refused is said to be unknown: libraries have an older way then."""
+
+Step = tuple[int, int, int, int]
+
+
+def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> Step:
+    return code, if_true, if_false, value
+
+
+def argument(index: int) -> Step:
+    """Take the lower half of an argument."""
+    return step(LOAD, ARGUMENTS + 8 * index)
+
+
+def refused(code: int = errno.EPERM) -> Step:
+    return step(RETURN, ERROR | code)
+
+
+ALLOWED = step(RETURN, ALLOW)
+
+
+def only(values: Iterable[int]) -> list[Step]:
+    """Allow the call if the value at hand is one of `values`."""
+    return [s for value in values for s in (step(EQUAL, value, 0, 1), ALLOWED)] + [refused()]
+
+
+def never(values: Iterable[int]) -> list[Step]:
+    """Allow the call unless the value at hand is one of `values`."""
+    return [s for value in values for s in (step(EQUAL, value, 0, 1), refused())] + [ALLOWED]
+
+
+def without(bits: int) -> list[Step]:
+    """Allow the call if none of the bits is set in the value at hand."""
+    return [step(BITS, bits, 0, 1), refused(), ALLOWED]
+
+
+def judged(pid: int, starts_programs: bool, name: str) -> dict[str, list[Step]]:
+    """What is allowed with some arguments only."""
+    own_signals = [argument(0), step(EQUAL, pid, 1, 0), refused()]
+    rules = {
+        "clone3": [refused(errno.ENOSYS)],
+        "ioctl": [argument(1), *only(IOCTLS)],
+        "fcntl": [argument(1), *never(FCNTLS)],
+        "prctl": [argument(0), *only(PRCTLS)],
+        "prlimit64": [argument(0), *only((0, pid))],
+    }
+    if starts_programs:
+        # A compiler's driver ends what it started; the numbers are not known before. Landlock and namespaces bound it.
+        return rules | {
+            "clone": [argument(0), *without(NEW_NAMESPACE)], "mmap": [ALLOWED], "mprotect": [ALLOWED],
+            "kill": [argument(0), *never([0, 1, 0xFFFFFFFF])], "tgkill": [argument(0), *never([0, 1])],
+        }  # fmt: skip
+    rules["clone"] = [argument(0), step(BITS, CLONE_THREAD, 0, 1), ALLOWED, refused()]
+    rules["kill"] = [*own_signals, argument(1), *never(STOPS)]
+    rules["tgkill"] = [*own_signals, argument(2), *never(STOPS)]
+    # Memory that is made of data must not become instructions: libraries come from files, which cannot be written.
+    rules["mmap"] = [argument(2), step(BITS, EXECUTE, 1, 0), ALLOWED, argument(3), *without(ANONYMOUS)]
+    # On ARM the loader itself marks a library's code so (branch targets).
+    rules["mprotect"] = [ALLOWED] if name == "aarch64" else [argument(2), *without(EXECUTE)]
+    return rules
+
+
+def ranges(values: Iterable[int]) -> list[tuple[int, int]]:
+    """Numbers as ranges, ends included."""
+    found: list[tuple[int, int]] = []
+    for value in sorted(values):
+        if found and found[-1][1] == value - 1:
+            found[-1] = found[-1][0], value
+        else:
+            found.append((value, value))
+    return found
+
+
+def program(pid: int, starts_programs: bool = False, name: str = "") -> list[Step]:
+    """The filter for the process `pid`, on the machine `name` (default: this one)."""
+    name = name or syscalls.machine()
+    steps = [
+        step(LOAD, ARCHITECTURE), step(EQUAL, syscalls.ARCHITECTURES[name], 1, 0), step(RETURN, KILL),
+        step(LOAD, NUMBER), step(AT_LEAST, X32, 0, 1), refused(),
+    ]  # fmt: skip
+    table = syscalls.numbers(syscalls.JUDGED, name)
+    for call, rule in judged(pid, starts_programs, name).items():
+        steps += [step(EQUAL, table[call], 0, len(rule)), *rule]
+    plain = syscalls.numbers(syscalls.COMPUTING + (syscalls.STARTING if starts_programs else ""), name)
+    for low, high in ranges(plain.values()):
+        steps += [step(AT_LEAST, low, 0, 2), step(GREATER, high, 1, 0), ALLOWED]
+    return [*steps, step(AT_LEAST, NEWER, 0, 1), refused(errno.ENOSYS), refused()]
+
+
+def packed(steps: Sequence[Step]) -> bytes:
+    return b"".join(struct.pack("<HBBI", *one) for one in steps)
+
+
+class Program(ctypes.Structure):
+    """A ``sock_fprog``."""
+
+    _fields_ = [("length", ctypes.c_ushort), ("steps", ctypes.c_char_p)]
+
+
+def lock(starts_programs: bool = False) -> bool:
+    """Filter the system calls of this process and of all it starts, for good; the result is whether the system can."""
+    if os.name != "posix" or os.uname().sysname != "Linux" or not syscalls.machine():
+        return False
+    steps = program(os.getpid(), starts_programs)
+    data = packed(steps)
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+    filters = Program(len(steps), data)
+    return int(libc.prctl(22, 2, ctypes.byref(filters), 0, 0)) == 0  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER

@@ -1,0 +1,226 @@
+"""The process between the judge and an answer: it locks itself in, starts the answer below, and ends it.
+
+Where namespaces are allowed there are two: one that waits outside, and the number 1 inside, which no signal of an
+answer reaches and whose end is the end of all others. Nothing of an answer is run here. The judge sends a line for
+each session, with the descriptors of its pipes; a session is a process of its own that knows nothing of earlier ones.
+What is told to the judge are records: a letter, two numbers.
+
+A request is ``s``, with four descriptors, for a new session instead of the one before, or ``k`` to end that.
+
+- ``w``  an answer's process has started; the kernel adds its number as the judge sees it
+- ``e``  it has ended, and all that it left: the exit status, the seconds of processor time that it used
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from .locks import landlock, namespaces, privileges, seccomp
+
+RECORD = struct.Struct("<cqd")
+PIPES = 4
+"""Descriptors of a session: requests, replies, standard output, standard error."""
+
+
+def main(arguments: list[str]) -> None:
+    """Serve the judge at the other end of the socket, until it is closed."""
+    if arguments == ["probe"]:
+        print(json.dumps(probe()))
+        return
+    control = socket.socket(fileno=int(arguments[0]))
+    job = json.loads(arguments[1])
+    ways = job["ways"]
+    job["alone"] = "namespaces" in ways and tried(namespaces.enter)
+    if job["alone"]:
+        namespaces.enter()
+        first = os.fork()
+        if first:
+            control.close()
+            os._exit(os.waitstatus_to_exitcode(os.waitpid(first, 0)[1]) & 0xFF)
+        privileges.end_with_parent()
+    else:
+        privileges.adopt()
+    if job["alone"]:
+        job["bounded"] = namespaces.own_scratch(job["scratch"])
+    os.chdir(job["scratch"])
+    serve(control, job)
+
+
+def probe() -> dict[str, Any]:
+    """The locks that this system has, as `system_locks.Locks` names them; each is tried in a process of its own."""
+
+    def scratch() -> bool:
+        namespaces.enter()
+        return namespaces.own_scratch("/tmp")
+
+    return {
+        "namespaces": tried(namespaces.enter),
+        "scratch": tried(scratch),
+        "landlock": landlock.abi() if tried(lambda: landlock.lock(["/"])) else 0,
+        "seccomp": tried(seccomp.lock),
+    }
+
+
+def tried(lock: Callable[[], bool | None]) -> bool:
+    """Whether a lock can be put on a process."""
+    pid = os.fork()
+    if pid == 0:
+        done = False
+        try:
+            done = lock() is not False
+        finally:
+            os._exit(0 if done else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def serve(control: socket.socket, job: dict[str, Any]) -> None:
+    """Start a session whenever the judge asks for one, and tell when it has ended."""
+    from . import child  # NumPy comes with it: single-threaded until here, as new namespaces demand
+
+    child.prepare(job)
+    privileges.hide()
+    awake, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    running = 0
+    while True:
+        ready, _, _ = select.select([control, awake], [], [])
+        if awake in ready:
+            os.read(awake, 4096)
+            running = reaped(control, running, job)
+        if control in ready:
+            request, pipes = received(control)
+            if not request:
+                break
+            if running:
+                os.kill(running, signal.SIGKILL)
+                running = ended(control, running, os.wait4(running, 0), job)
+            if request == b"s":
+                running = start(control, pipes, job, child)
+            for descriptor in pipes:
+                os.close(descriptor)
+    if running:
+        os.kill(running, signal.SIGKILL)
+    end_the_rest(job)
+    os._exit(0)
+
+
+def received(control: socket.socket) -> tuple[bytes, list[int]]:
+    """A letter from the judge, and the descriptors with it."""
+    kept = array.array("i")
+    request, ancillary, _, _ = control.recvmsg(1, socket.CMSG_SPACE(PIPES * kept.itemsize))
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            kept.frombytes(data[: len(data) - len(data) % kept.itemsize])
+    return request, list(kept)
+
+
+def tell(control: socket.socket, letter: bytes, number: int, seconds: float = 0.0) -> None:
+    with contextlib.suppress(OSError):  # the judge is gone; the next look at the socket says so
+        control.sendall(RECORD.pack(letter, number, seconds))
+
+
+def start(control: socket.socket, pipes: list[int], job: dict[str, Any], child: Any) -> int:
+    """Start a session in a process of its own; the number of that process."""
+    clear(job)
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        privileges.end_with_parent()
+        privileges.die_first()
+        tell(control, b"w", os.getpid())
+        for number, descriptor in enumerate([*pipes, control.fileno()]):  # out of the way of those that follow
+            os.dup2(descriptor, 200 + number)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for number, descriptor in enumerate((nothing, 202, 203, 200, 201)):
+            os.dup2(descriptor, number)
+        os.closerange(5, 256)
+        control.detach()
+        child.main(job, 3, 4)
+        sys.stdout.flush()
+    finally:
+        os._exit(0)
+
+
+def clear(job: dict[str, Any]) -> None:
+    """Nothing of an earlier session is left in the scratch folder; the answer's file lies there."""
+    for entry in os.scandir(job["scratch"]):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path, ignore_errors=True)
+        else:
+            os.unlink(entry.path)
+    copy = os.path.join(job["scratch"], job["file"])
+    os.makedirs(os.path.dirname(copy), exist_ok=True)
+    shutil.copyfile(job["source"], copy)
+
+
+def reaped(control: socket.socket, running: int, job: dict[str, Any]) -> int:
+    """Wait for children that have ended; the number of the session's process if it still runs, else 0."""
+    while True:
+        try:
+            found = os.wait4(-1, os.WNOHANG)
+        except ChildProcessError:
+            return running
+        if found[0] == 0:
+            return running
+        if found[0] == running:
+            running = ended(control, running, found, job)
+
+
+def ended(control: socket.socket, running: int, found: tuple[int, int, Any], job: dict[str, Any]) -> int:
+    """A session's process has ended: end what it left, and tell the judge."""
+    end_the_rest(job)
+    _, status, usage = found
+    tell(control, b"e", os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime)
+    return 0
+
+
+def end_the_rest(job: dict[str, Any]) -> None:
+    """End every process below this one, and wait until none is left."""
+    while True:
+        if job["alone"]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(-1, signal.SIGKILL)  # all of this namespace but this process
+        else:
+            for pid in below(os.getpid()):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.001)
+
+
+def below(pid: int) -> list[int]:
+    """The processes that `pid` started, and those that they did (on Linux)."""
+    parents: dict[int, list[int]] = {}
+    if not os.path.isdir("/proc/self"):
+        return []
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{entry.name}/stat", "rb") as file:
+                parents.setdefault(int(file.read().rpartition(b")")[2].split()[1]), []).append(int(entry.name))
+    found, todo = [], [pid]
+    while todo:
+        found += parents.get(todo[0], [])
+        todo += parents.get(todo.pop(0), [])
+    return found

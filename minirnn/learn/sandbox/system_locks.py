@@ -1,0 +1,91 @@
+"""What this platform cannot give to keep an answer in, in sentences for whoever grades."""
+
+from __future__ import annotations
+
+import functools
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+START = Path(__file__).with_name("start.py")
+
+
+@dataclass(frozen=True)
+class Locks:
+    """The locks that a system has.
+
+    Attributes
+    ----------
+    namespaces : bool
+        A process can have a system of its own.
+    scratch : bool
+        It can have memory of its own as its only place to write.
+    landlock : int
+        The version of Landlock; 0 if there is none.
+    seccomp : bool
+        System calls can be filtered.
+    """
+
+    namespaces: bool = False
+    scratch: bool = False
+    landlock: int = 0
+    seccomp: bool = False
+
+
+@functools.cache
+def locks() -> Locks:
+    """The locks that this system has, tried in a process of its own."""
+    done = subprocess.run([sys.executable, "-I", str(START), "probe"], capture_output=True, text=True)
+    try:
+        return Locks(**json.loads(done.stdout))
+    except (ValueError, TypeError):
+        return Locks()
+
+
+def protection(found: Locks | None = None) -> list[str]:
+    """What cannot be kept from an answer here, a sentence each; empty if all locks are there.
+
+    Parameters
+    ----------
+    found : Locks, optional
+        The locks of another system; by default those of this one.
+    """
+    found = locks() if found is None else found
+    if found == Locks():
+        system = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, "this system")
+        return [
+            f"{system} has no locks for processes: an answer that wants to can read what your account can, open"
+            " connections and start processes that stay; grade in a container or a virtual machine that holds nothing"
+            " else"
+        ]
+    said = []
+    if not found.landlock:
+        said.append(
+            "Landlock is missing: an answer that wants to can read what your account can, the solutions and the hidden"
+            " seed too; use Linux 5.13 or newer with Landlock, or a container that holds nothing else"
+        )
+    elif found.landlock < 6:
+        by = " and ".join(
+            name for name, there in (("namespaces", found.namespaces), ("seccomp", found.seccomp)) if there
+        )
+        if not by:
+            said.append(
+                f"Landlock is of version {found.landlock} and nothing else is there: an answer can send signals to your"
+                " processes and connect to them; Linux 6.12 or newer has version 6"
+            )
+    if not found.seccomp:
+        said.append(
+            "system calls cannot be filtered here: an answer can start processes (they are ended with it) and ask the"
+            " kernel for things that no exercise needs"
+        )
+    if not found.namespaces:
+        said.append(
+            "namespaces are not allowed here: an answer sees the numbers of other processes, and may write no file;"
+            " to allow them: sysctl kernel.unprivileged_userns_clone=1, or"
+            " sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+        )
+    elif not found.scratch:
+        said.append("memory cannot be mounted here: an answer may write no file")
+    return said

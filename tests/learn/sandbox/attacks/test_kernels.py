@@ -1,0 +1,185 @@
+"""Hostile CUDA kernels: they read no file, call nothing of the host, and keep all checks on.
+
+Tests `minirnn/learn/sandbox/kernel_text.py`, `minirnn/learn/sandbox/symbols.py` and `minirnn/learn/sandbox/tools.py`.
+"""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from minirnn.devices.cuda.driver import CompileError
+from minirnn.learn import check as checking
+from minirnn.learn.sandbox import kernel_text, tools
+from minirnn.learn.sandbox.parent import WAYS, Child
+from tests.learn.answers import COURSE, checked, solution
+from tests.learn.sandbox.attacks.attack import needs
+
+SECRET = COURSE.folder / "course.toml"
+# What is refused as it stands, with its line: text -> (line, what is said).
+REFUSED = {
+    'asm(".incbin \\"SECRET\\"");': (1, "inline assembler"),
+    '__asm__ volatile("");': (1, "inline assembler"),
+    "a\\\nsm(\"\");": (1, "inline assembler"),
+    "as\\  \nm(\"\");": (1, "inline assembler"),
+    "/* x */ asm /* y */ (\"\");": (1, "inline assembler"),
+    "// a comment \\\nasm\nasm(\"\");": (3, "inline assembler"),
+    "#define A asm\nA(\"\");": (1, "inline assembler"),
+    "#define A as ## m\nA(\"\");": (1, "the operator ##"),
+    "%:define A as %:%: m": (1, "the operator ##"),
+    '\n#include "SECRET"': (2, "plain name"),
+    "#inc\\\nlude \"SECRET\"": (1, "plain name"),
+    "# /* */ include /* */ \"SECRET\"": (1, "plain name"),
+    "/*\n*/ # include <../../x>": (1, "plain name"),
+    "%:include \"SECRET\"": (1, "plain name"),
+    "#include FILE": (1, "plain name"),
+    "#include <fstream>": (1, "the header fstream"),
+    "#include <immintrin.h>": (1, "the header immintrin.h"),
+    "#import \"SECRET\"": (1, "#import"),
+    "#include_next <math.h>": (1, "#include_next"),
+    "#embed \"SECRET\"": (1, "#embed"),
+    "#line 1 \"cusim.h\"": (1, "#line"),
+    "# 1 \"cusim.h\" 3": (1, "#1"),
+    "#if __has_include(\"SECRET\")\n#endif": (1, "a question for files"),
+    "#pragma GCC optimize(\"O3\")": (1, "#pragma GCC"),
+    "#pragma GCC dependency \"SECRET\"": (1, "#pragma GCC"),
+    "_Pragma(\"GCC optimize 3\")": (1, "_Pragma"),
+    "#ident \"x\"": (1, "#ident"),
+    "__attribute__((no_sanitize_thread)) void f();": (1, "the attribute no_sanitize_thread"),
+    "__attribute__((__no_sanitize__(\"thread\"))) void f();": (1, "the attribute __no_sanitize__"),
+    "__attribute__((unused, constructor)) void f();": (1, "the attribute constructor"),
+    "__attribute__\n((optimize(3))) void f();": (1, "the attribute optimize"),
+    "__attribute((target(\"avx2\"))) void f();": (1, "the attribute target"),
+    "#define A __attribute__\nA((no_sanitize_thread)) void f();": (1, "__attribute__"),
+    "[[gnu::no_sanitize_thread]] void f();": (1, "the attribute gnu"),
+    "[ [ using gnu : no_sanitize_thread ] ] void f();": (1, "the attribute using"),
+    "<:<:gnu::no_sanitize_thread:>:> void f();": (1, "the attribute gnu"),
+    "__declspec(dllexport) void f();": (1, "__declspec"),
+    "CUSIM_OWN void f();": (1, "CUSIM_OWN"),
+    "extern \"C\" void cusim_yield();": (1, "cusim_yield"),
+    "extern \"C\" void __tsan_read4(void *);": (1, "__tsan_read4"),
+    "int f() { return __builtin_ia32_pause(); }": (1, "__builtin_ia32_pause"),
+    "void *f() { return __builtin_return_address(0); }": (1, "__builtin_return_address"),
+    "int f(int *p) { return __atomic_load_n(p, 0); }": (1, "__atomic_load_n"),
+    "??=include \"SECRET\"": (1, "a trigraph"),
+    "// ??/\n#include \"SECRET\"": (1, "a trigraph"),
+    "int a;\rasm(\"\");": (1, "a control character"),
+    "const char *s = R\"(\n)\"; asm(\"\");": (1, "a raw string"),
+}  # fmt: skip
+ALLOWED = [
+    "// asm, __attribute__((constructor)) and #pragma x in a comment\n/* asm(\"\")\n#include \"/etc/passwd\" */",
+    'const char *text = "asm // __attribute__((x)) /*";',
+    "#pragma unroll 4\nint a[3];\nint f(int *b) { return a[b[0]] / *b; }",
+    "struct __attribute__((aligned(16))) A { int x; };\n[[maybe_unused]] static int y;",
+    "__device__ __forceinline__ int f(int x) { return __builtin_popcount(x) + 1'000; }",
+    "#include <math.h> // fine\n#include \"cuda_fp16.h\" /* too */\n#define TWICE(x) (x) \\\n  + (x)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_reads_files_or_takes_checks_away_is_refused_with_its_line(text):
+    line, said = REFUSED[text]
+    with pytest.raises(CompileError) as error:
+        kernel_text.refuse(text.replace("SECRET", str(SECRET)))
+    assert str(error.value).startswith(f"line {line}: ") and said in str(error.value), error.value
+
+
+@pytest.mark.parametrize("text", ALLOWED)
+def test_what_is_harmless_is_not_refused(text):
+    kernel_text.refuse(text)
+
+
+def test_what_macros_make_is_refused_after_the_preprocessor(tmp_path):
+    text = "#define OPEN [\n#define NAME(x) gnu::x\n\nOPEN OPEN NAME(no_sanitize_thread) ]] void f();\n"
+    kernel_text.refuse(text)
+    result = checked(tmp_path, "ex17", text + solution("ex17"))
+    assert result.score == 0 and "ex17_pointwise.cu:4: the attribute gnu is refused" in result.message, result.message
+
+
+@pytest.mark.parametrize("id", ["ex18", "ex20"])
+@pytest.mark.parametrize("attribute", ["__attribute__((no_sanitize_thread))", '[[gnu::no_sanitize("thread")]]'])
+def test_a_stub_whose_accesses_nobody_counts_earns_nothing(tmp_path, id, attribute):
+    stub = COURSE.stub(COURSE.entry(id))
+    result = checked(tmp_path, id, stub.replace("__global__", f"{attribute} __global__", 1))
+    assert result.score == 0 and "the attribute" in result.message and "is refused" in result.message
+
+
+def test_loads_by_inline_assembler_earn_nothing(tmp_path):
+    load = '__device__ float load(const float *p) { float x; asm volatile("movss (%1), %0" : "=x"(x)'
+    load += ' : "r"(p)); return x; }'
+    result = checked(tmp_path, "ex18", f"{load}\n{COURSE.stub(COURSE.entry('ex18'))}")
+    assert result.score == 0 and "line 1: inline assembler is refused" in result.message
+
+
+CALLS = {
+    "system": 'extern "C" int system(const char *);\nstatic int made = system("touch OUTSIDE");\n',
+    "fopen": '#include <stdio.h>\nstruct Spy { Spy() { if (FILE *f = fopen("OUTSIDE", "w")) fclose(f); } };\n'
+             "static Spy s;\n",
+    "memcpy": 'extern "C" void *memcpy(void *, const void *, size_t);\n__device__ void copy(float *a, float *b, int n)'
+              " { memcpy(a, b, n); }\nvoid (*kept)(float *, float *, int) = copy;\n",
+    "dlsym": 'extern "C" void *dlsym(void *, const char *);\nvoid *found = dlsym(0, "write");\n',
+    "syscall": 'extern "C" long syscall(long, ...);\nstatic long made = syscall(39);\n',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_kernel_calls_no_function_of_the_host(tmp_path, name):
+    outside = tmp_path / "outside"
+    result = checked(tmp_path, "ex17", CALLS[name].replace("OUTSIDE", str(outside)) + solution("ex17"))
+    assert result.score == 0 and "is refused" in result.message and not outside.exists(), result.message
+
+
+class WithoutTextChecks(Child):
+    """The compiler's own locks alone, under which no file can be read that is not its own."""
+
+
+@pytest.mark.parametrize("text", ['#include "SECRET"\n', 'asm(".incbin \\"SECRET\\"");\n', "#import <SECRET>\n"])
+def test_the_compiler_itself_cannot_read_other_files(tmp_path, monkeypatch, text):
+    """As if nobody looked at the text."""
+    needs("landlock")
+    secret = tmp_path / "secret.h"
+    secret.write_text("#error the secret is 42\n")
+    source = tmp_path / "work" / "kernel.cpp"
+    source.parent.mkdir()
+    source.write_text(text.replace("SECRET", str(secret)))
+    compiler = tools.compiler.find()
+    command = [*compiler.command, "-c", "-x", "c++", str(source), "-o", str(source.with_suffix(".o"))]
+    for ways in (WAYS, WAYS - {"seccomp"}):
+        done = tools.locked(command, str(source.parent), tuple(ways), ())
+        assert done.returncode and "42" not in done.stderr
+        assert "denied" in done.stderr or "No such file" in done.stderr or "not found" in done.stderr, done.stderr
+    source.write_text("#include <math.h>\nfloat f(float x) { return sinf(x); }\n")
+    done = tools.locked(command, str(source.parent), tuple(WAYS), ())
+    assert done.returncode == 0, done.stderr
+    done = tools.locked([*command[:-1], str(tmp_path / "outside.o")], str(source.parent), tuple(WAYS), ())
+    assert done.returncode and not (tmp_path / "outside.o").exists()
+
+
+def test_a_compiler_that_never_ends_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(tools, "SECONDS", -9.0)  # a second: limits add ten
+    needs("seccomp")
+    source = tmp_path / "kernel.cpp"
+    source.write_text("constexpr long f(long n) { long s = 0; for (long k = 0; k < n; ++k) s += k; return s; }\n"
+                      "constexpr long a = f(1L << 40);\nlong b = a;\n")  # fmt: skip
+    compiler = tools.compiler.find()
+    endless = ["-fconstexpr-loop-limit=2147483647", "-fconstexpr-ops-limit=9223372036854775807"]
+    command = [*compiler.command, *([] if compiler.is_clang else endless), "-std=c++17", "-c", str(source)]
+    done = tools.locked([*command, "-o", str(tmp_path / "kernel.o")], str(tmp_path), tuple(WAYS), ())
+    assert done.returncode != 0
+
+
+def test_the_line_of_a_fault_is_known_below_the_locks(tmp_path):
+    if shutil.which("addr2line") is None:
+        pytest.skip("binutils are not installed")
+    result = checked(tmp_path, "ex17", solution("ex17", ("if (k >= N) return;", "")))
+    assert "ex17_pointwise.cu:" in result.message and "line unknown" not in result.message, result.message
+
+
+@pytest.mark.parametrize("ways", [WAYS, WAYS - {"namespaces"}, frozenset()])
+def test_variables_of_a_kernel_begin_anew_in_each_order(tmp_path, monkeypatch, ways):
+    """Each order has a copy of the library, and no copy is made below the locks."""
+    monkeypatch.setattr(checking.Child, "ways", ways)
+    counted = solution("ex17", ("if (k >= N) return;", "if (k >= N + launches) return;"))
+    result = checked(tmp_path, "ex17", f"__device__ int launches = 0;\n{counted}", hidden=True)
+    assert result.passed and result.hidden, result.message
