@@ -80,7 +80,7 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "adam.cu": _every(*FLOATS),
     "cudnn_rnn/steps.cu": _every("float32", "float64"),
     "cudnn_rnn/zoneout.cu": _every("float32", "float64"),
-    # The plans of the upper rungs that need the most registers (`launch/cudnn_rnn/plan.py`), and a small one.
+    # The plans of the upper rungs (`launch/cudnn_rnn/plan.py`): first the one that needs the most registers.
     "cudnn_rnn/persistent.cu": [
         _specialized("float32", CHUNKS=8, ROWS=8, THREADS=256),
         _specialized("float32", CHUNKS=2, ROWS=4, THREADS=512),

@@ -87,8 +87,11 @@ def compiled(name: str, options: Sequence[str], arch: str, text: str | None = No
     CompileError
         With all that nvcc said; it names the file and line.
     """
-    text, flags = for_nvcc((KERNELS / name).read_text(encoding="utf-8") if text is None else text, name, options)
-    key = hashlib.sha256(repr((nvcc_version(), text, flags, arch)).encode()).hexdigest()[:32]
+    source = (KERNELS / name).read_text(encoding="utf-8") if text is None else text
+    text, flags = for_nvcc(source, name, options)
+    ours = [flag for flag in flags if not flag.startswith("-DMINIRNN_HEADERS")]  # that of all headers
+    parts = nvcc_version(), text, sorted(_headers(source).items()), ours, arch
+    key = hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
     folder = cache_folder("machine-code")
     found = _kept(folder, key)
     if found is None:
@@ -106,6 +109,18 @@ def nvcc_version() -> str:
         return ""
     version = re.search(r"V(\d+\.\d+\.\d+)", said)
     return version[1] if version else ""
+
+
+def _headers(source: str) -> dict[str, str]:
+    """The name and text of every header of ``kernels/`` that this text includes, directly or by another one."""
+    found: dict[str, str] = {}
+    open_ = [source]
+    while open_:
+        for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', open_.pop(), re.MULTILINE):
+            if name not in found and (KERNELS / name).exists():
+                found[name] = (KERNELS / name).read_text(encoding="utf-8")
+                open_.append(found[name])
+    return found
 
 
 def _compile(text: str, name: str, flags: Sequence[str], arch: str) -> Compiled:
