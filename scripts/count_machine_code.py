@@ -5,8 +5,8 @@
     python scripts/count_machine_code.py --check                                 compares with what is stored: all of it
 
 A loop's row has what one thread does in one turn, without the loops inside of it: multiplications (FFMA, DFMA, HFMA2),
-those of tensor cores (mma), reads of shared memory with the multiplications to each, bytes of shared and of global memory
-(what passes by L2), fences and barriers. Whether a thread takes a way that an `if` guards is not known: each counts.
+those of tensor cores (mma), reads of shared memory with the multiplications to each, bytes of shared memory and of
+global memory (what passes by L2), fences and barriers. What an `if` guards counts as if it were always executed.
 Needs nvcc, and nvdisasm (pip install nvidia-cuda-nvdisasm); what was compiled once is kept on disk.
 """
 
@@ -22,8 +22,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from minirnn.devices.cuda.launch.sources import CAPABILITY, VARIANTS
 from minirnn.devices.cuda.machine_code.compiled import nvcc_version
@@ -31,6 +30,7 @@ from minirnn.devices.cuda.machine_code.kernels import MachineCode, machine_code
 from minirnn.devices.cuda.machine_code.loops import counted
 from minirnn.devices.cuda.machine_code.sass import INSTALL, find_nvdisasm
 
+ROOT = Path(__file__).parents[1]
 STORED = ROOT / "docs" / "data" / "cuda" / "machine_code.json"
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_120")
 HEAD = ("loop", "fma", "mma", "reads", "fma/read", "shared r+w", "global r+w", "fences", "barriers")
