@@ -88,7 +88,7 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "gru_block.cu": _of_units("float32", "float64"),
     "losses.cu": _every(*FLOATS),
     "adam.cu": _every(*FLOATS),
-    "cudnn_rnn/steps.cu": _every("float32", "float64"),
+    "cudnn_rnn/steps.cu": _of_units("float32", "float64"),
     "cudnn_rnn/zoneout.cu": _every("float32", "float64"),
     # The plans of the upper rungs (`launch/cudnn_rnn/plan.py`): first the one that needs the most registers.
     "cudnn_rnn/persistent.cu": [
