@@ -34,8 +34,8 @@ def launching(device: Any, launch: Callable[[Any, tuple[Any, ...], dict[str, Any
     """Inside the block, ``launch(kernel, args, sizes)`` is called instead of every kernel of the device."""
     kernel_of = device.kernel_of
 
-    def caught(*which: Any) -> Any:
-        kernel = kernel_of(*which)
+    def caught(*which: Any, **chosen: Any) -> Any:
+        kernel = kernel_of(*which, **chosen)
 
         def call(*args: Any, **sizes: Any) -> None:
             launch(kernel, args, sizes)

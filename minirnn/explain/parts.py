@@ -74,8 +74,8 @@ PARTS: dict[str, Part] = {
             "CUDA": (
                 Place(f"{KERNELS}/lstm_block/cell.cu", "lstm_block_cell_grad"),
                 Place(
-                    f"{KERNELS}/lstm_block/cell.cu",
-                    "lstm_peephole_grad",
+                    f"{KERNELS}/lstm_block/peepholes.cu",
+                    "lstm_peephole_parts",
                     {"dwci": "wci_grad", "dwcf": "wcf_grad", "dwco": "wco_grad"},
                 ),
                 Place(f"{LAUNCH}/lstm_block/cell.py", "lstm_block_cell_grad", {"cs_prev_grad": "", "dicfo": ""}),

@@ -23,6 +23,7 @@ from minirnn.viz.tape.svg import TapeDrawing, tape_svg
 from minirnn.viz.text_colors import ColoredText, colored_text
 from minirnn.viz.timing import timings
 from minirnn.viz.training import loss_curve
+from minirnn.viz.weight_holders import mma_fragments, weight_holders
 
 __all__ = [
     "ColoredText",
@@ -43,6 +44,7 @@ __all__ = [
     "jacobian_spectrum",
     "ladder_counts",
     "loss_curve",
+    "mma_fragments",
     "parameter_buffer",
     "path_strengths",
     "per_step_gradients",
@@ -60,4 +62,5 @@ __all__ = [
     "timings",
     "update_ratios",
     "warp_accesses",
+    "weight_holders",
 ]

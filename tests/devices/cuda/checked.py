@@ -14,6 +14,7 @@ import pytest
 import minirnn as mr
 from minirnn import devices, ops
 from minirnn.devices.base import Device
+from minirnn.devices.cuda.array import c_strides
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
@@ -53,7 +54,10 @@ BLOCK_OPS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def block_op(op: str, attributes: dict[str, Any], dtype: str, rng: np.random.Generator) -> Callable[[Device], Any]:
+def block_op(
+    op: str, attributes: dict[str, Any], dtype: str, rng: np.random.Generator, H: int = H, I: int = I, odd: bool = False
+) -> Callable[[Device], Any]:
+    """The op and its gradients. `odd`: each array begins one element behind the beginning of its memory."""
     attributes = dict(attributes)
     lengths: tuple[int, ...] = ()
     if op == "gru_block_cell":
@@ -66,12 +70,22 @@ def block_op(op: str, attributes: dict[str, Any], dtype: str, rng: np.random.Gen
     upstream = [rng.standard_normal(y.shape).astype(dtype) for y in outputs]
 
     def work(device: Device) -> list[np.ndarray]:
-        inputs = [mr.tensor(v, True, device) for v in values.values()]
+        inputs = [placed(v, device, odd) for v in values.values()]
         outputs = getattr(ops, op)(*lengths, *inputs, **attributes)
-        gradients = mr.grad(list(outputs), inputs, [mr.tensor(g, device=device) for g in upstream])
+        gradients = mr.grad(list(outputs), inputs, [placed(g, device, odd) for g in upstream])
         return [t.numpy() for t in (*outputs, *gradients) if t is not None]
 
     return work
+
+
+def placed(host: np.ndarray, device: Device, odd: bool) -> mr.Tensor:
+    """A tensor, or one that begins at the second element of its memory."""
+    if not odd or not isinstance(device, Cuda):
+        return mr.tensor(host, True, device)
+    memory = device.asarray(np.concatenate([np.zeros(1, host.dtype), host.ravel()]))
+    tensor = mr.tensor(host, True, device)
+    tensor.array = memory.seen_as(host.shape, c_strides(host.shape), 1)
+    return tensor
 
 
 def primitive(call: Callable[..., Any], *hosts: Any) -> Callable[[Device], list[np.ndarray]]:

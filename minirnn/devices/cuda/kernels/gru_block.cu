@@ -3,64 +3,94 @@
 //
 //   H units, B rows of a batch; states and gates are (B, H)
 //   r and u lie side by side in z_ru, b_ru and d_r_bar_u_bar (.., 2H)
-//   one thread = one unit of one row
+//   one thread = PER_THREAD neighboring units of one row (units.cuh)
 // The candidate's product needs the reset gate, and the reset gate's gradient a product with the candidate's: hence two
 // launches forward and two backward, with the products between them.
 #include "activation.cuh"
+#include "units.cuh"
 
 // z_ru = [x | h_prev] @ w_ru
-extern "C" __global__ void gru_block_cell_gates(int B, int H, const real *z_ru, const real *b_ru, const real *h_prev,
-                                                real *r_, real *u_, real *h_prevr) {
-    const int row = cell_row(), unit = cell_unit();
+extern "C" __global__ void gru_block_cell_gates(int B, int H, const real *z_ru, const real *b_ru, const real *to_h_prev,
+                                                real *to_r, real *to_u, real *to_h_prevr) {
+    const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= H) return;
     const i64 k = (i64)row * H + unit;
     z_ru += (i64)row * 2 * H + unit;
+    const Units<real> z_r = load(z_ru), z_u = load(z_ru + H), b_r = load(b_ru + unit), b_u = load(b_ru + H + unit);
+    const Units<real> h_prev = load(to_h_prev + k);
+    Units<real> r_, u_, h_prevr;
 
-    const real r = sigmoid(z_ru[0] + b_ru[unit]);
-    const real u = sigmoid(z_ru[H] + b_ru[H + unit]);
+#pragma unroll
+    for (int n = 0; n < PER_THREAD; n++) {
+        const real r = sigmoid(z_r[n] + b_r[n]);
+        const real u = sigmoid(z_u[n] + b_u[n]);
 
-    r_[k] = r, u_[k] = u;
-    h_prevr[k] = r * h_prev[k];  // reset before the product, unlike cuDNN
+        r_[n] = r, u_[n] = u;
+        h_prevr[n] = r * h_prev[n];  // reset before the product, unlike cuDNN
+    }
+    store(to_r + k, r_), store(to_u + k, u_), store(to_h_prevr + k, h_prevr);
 }
 
 // z_c = [x | h_prevr] @ w_c
-extern "C" __global__ void gru_block_cell(int B, int H, const real *z_c, const real *b_c, const real *h_prev_,
-                                          const real *u_, real *c_, real *h) {
-    const int row = cell_row(), unit = cell_unit();
+extern "C" __global__ void gru_block_cell(int B, int H, const real *z_c, const real *b_c, const real *to_h_prev,
+                                          const real *to_u, real *to_c, real *to_h) {
+    const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= H) return;
     const i64 k = (i64)row * H + unit;
-    const real h_prev = h_prev_[k], u = u_[k];
+    const Units<real> z = load(z_c + k), b = load(b_c + unit), h_prev_ = load(to_h_prev + k), u_ = load(to_u + k);
+    Units<real> c_, h;
 
-    const real c = tanh(z_c[k] + b_c[unit]);
+#pragma unroll
+    for (int n = 0; n < PER_THREAD; n++) {
+        const real h_prev = h_prev_[n], u = u_[n];
 
-    c_[k] = c;
-    h[k] = u * h_prev + (1 - u) * c;
+        const real c = tanh(z[n] + b[n]);
+
+        c_[n] = c;
+        h[n] = u * h_prev + (1 - u) * c;
+    }
+    store(to_c + k, c_), store(to_h + k, h);
 }
 
 // The bars that need no product: d_c_bar (B, H), and d_u_bar, the second half of d_r_bar_u_bar
-extern "C" __global__ void gru_block_cell_grad_candidate(int B, int H, const real *h_prev_, const real *u_,
-                                                         const real *c_, const real *d_h_, real *d_c_bar,
+extern "C" __global__ void gru_block_cell_grad_candidate(int B, int H, const real *to_h_prev, const real *to_u,
+                                                         const real *to_c, const real *to_d_h, real *to_d_c_bar,
                                                          real *d_r_bar_u_bar) {
-    const int row = cell_row(), unit = cell_unit();
+    const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= H) return;
     const i64 k = (i64)row * H + unit;
-    const real h_prev = h_prev_[k], u = u_[k], c = c_[k], d_h = d_h_[k];
+    const Units<real> h_prev_ = load(to_h_prev + k), u_ = load(to_u + k), c_ = load(to_c + k), d_h_ = load(to_d_h + k);
+    Units<real> d_c_bar, d_u_bar;
 
-    d_c_bar[k] = d_h * (1 - u) * d_tanh(c);
-    d_r_bar_u_bar[(i64)row * 2 * H + H + unit] = d_h * (h_prev - c) * d_sigmoid(u);
+#pragma unroll
+    for (int n = 0; n < PER_THREAD; n++) {
+        const real h_prev = h_prev_[n], u = u_[n], c = c_[n], d_h = d_h_[n];
+
+        d_c_bar[n] = d_h * (1 - u) * d_tanh(c);
+        d_u_bar[n] = d_h * (h_prev - c) * d_sigmoid(u);
+    }
+    store(to_d_c_bar + k, d_c_bar), store(d_r_bar_u_bar + (i64)row * 2 * H + H + unit, d_u_bar);
 }
 
 // d_x_h_prevr = d_c_bar @ w_c^T: (B, I+H). Sets d_r_bar, the first half of d_r_bar_u_bar, and all of d_h_prev but what
 // comes through the gates: the product d_r_bar_u_bar @ w_ru^T adds that.
-extern "C" __global__ void gru_block_cell_grad(int B, int I, int H, const real *h_prev_, const real *r_, const real *u_,
-                                               const real *d_h, const real *d_x_h_prevr, real *d_r_bar_u_bar,
-                                               real *d_h_prev) {
-    const int row = cell_row(), unit = cell_unit();
+extern "C" __global__ void gru_block_cell_grad(int B, int I, int H, const real *to_h_prev, const real *to_r,
+                                               const real *to_u, const real *to_d_h, const real *d_x_h_prevr,
+                                               real *d_r_bar_u_bar, real *to_d_h_prev) {
+    const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= H) return;
     const i64 k = (i64)row * H + unit;
-    const real h_prev = h_prev_[k], r = r_[k], u = u_[k];
-    const real d_h_prevr = d_x_h_prevr[(i64)row * (I + H) + I + unit];
+    const Units<real> h_prev_ = load(to_h_prev + k), r_ = load(to_r + k), u_ = load(to_u + k), d_h = load(to_d_h + k);
+    const Units<real> d_h_prevr_ = load(d_x_h_prevr + (i64)row * (I + H) + I + unit);
+    Units<real> d_r_bar, d_h_prev;
 
-    d_r_bar_u_bar[(i64)row * 2 * H + unit] = d_h_prevr * h_prev * d_sigmoid(r);
-    d_h_prev[k] = d_h_prevr * r + d_h[k] * u;
+#pragma unroll
+    for (int n = 0; n < PER_THREAD; n++) {
+        const real h_prev = h_prev_[n], r = r_[n], u = u_[n];
+        const real d_h_prevr = d_h_prevr_[n];
+
+        d_r_bar[n] = d_h_prevr * h_prev * d_sigmoid(r);
+        d_h_prev[n] = d_h_prevr * r + d_h[n] * u;
+    }
+    store(d_r_bar_u_bar + (i64)row * 2 * H + unit, d_r_bar), store(to_d_h_prev + k, d_h_prev);
 }

@@ -11,7 +11,7 @@ import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.narrow import narrow, widen
-from minirnn.devices.cuda.launch.primitives.elementwise import cells, copy
+from minirnn.devices.cuda.launch.primitives.elementwise import cells, copy, of_units, units_at_once
 from minirnn.devices.cuda.launch.primitives.products import product
 
 if TYPE_CHECKING:
@@ -31,14 +31,15 @@ def gru_block_cell(device: Cuda, *inputs: CudaArray) -> Arrays:
     r, u, c, h, h_prevr = (device.empty((B, H), x.dtype) for _ in range(5))
     z_ru, z_c = device.empty((B, 2 * H), x.dtype), device.empty((B, H), x.dtype)
     if B * H:
-        sizes, threads = (np.int32(B), np.int32(H)), cells(B, H)
+        n = units_at_once(H, z_ru, b_ru, h_prev, r, u, h_prevr, z_c, b_c, c, h, dtype=x.dtype)
+        sizes, threads, constants = (np.int32(B), np.int32(H)), cells(B, H // n), of_units(n)
         product(device, x, w_ru[:I], z_ru)
         product(device, h_prev, w_ru[I:], z_ru, beta=1.0)
-        gates = device.kernel_of("gru_block.cu", "gru_block_cell_gates", x.dtype)
+        gates = device.kernel_of("gru_block.cu", "gru_block_cell_gates", x.dtype, constants=constants)
         gates(*sizes, z_ru, b_ru, h_prev, r, u, h_prevr, **threads)
         product(device, x, w_c[:I], z_c)
         product(device, h_prevr, w_c[I:], z_c, beta=1.0)
-        candidate = device.kernel_of("gru_block.cu", "gru_block_cell", x.dtype)
+        candidate = device.kernel_of("gru_block.cu", "gru_block_cell", x.dtype, constants=constants)
         candidate(*sizes, z_c, b_c, h_prev, u, c, h, **threads)
     return narrow(device, dtype, r, u, c, h)
 
@@ -58,13 +59,14 @@ def gru_block_cell_grad(device: Cuda, *arrays: CudaArray) -> Arrays:
     d_x_h_prevr = device.empty((B, I + H), real)
     d_x, d_h_prev = device.empty((B, I), real), device.empty((B, H), real)
     if B * H:
-        threads = cells(B, H)
-        candidate = device.kernel_of("gru_block.cu", "gru_block_cell_grad_candidate", real)
-        candidate(np.int32(B), np.int32(H), h_prev, u, c, d_h, d_c_bar, d_r_bar_u_bar, **threads)
+        n = units_at_once(H, h_prev, r, u, c, d_h, d_c_bar, d_r_bar_u_bar, d_h_prev, dtype=real)
+        candidate = device.kernel_of("gru_block.cu", "gru_block_cell_grad_candidate", real, constants=of_units(n))
+        candidate(np.int32(B), np.int32(H), h_prev, u, c, d_h, d_c_bar, d_r_bar_u_bar, **cells(B, H // n))
         product(device, d_c_bar, device.transpose(w_c, (1, 0)), d_x_h_prevr)
-        gates = device.kernel_of("gru_block.cu", "gru_block_cell_grad", real)
+        n = n if n == units_at_once(I, d_x_h_prevr, dtype=real) else 1  # its last H columns begin at column I
+        gates = device.kernel_of("gru_block.cu", "gru_block_cell_grad", real, constants=of_units(n))
         sizes = np.int32(B), np.int32(I), np.int32(H)
-        gates(*sizes, h_prev, r, u, d_h, d_x_h_prevr, d_r_bar_u_bar, d_h_prev, **threads)
+        gates(*sizes, h_prev, r, u, d_h, d_x_h_prevr, d_r_bar_u_bar, d_h_prev, **cells(B, H // n))
         copy(device, d_x, d_x_h_prevr[:, :I])
         product(device, d_r_bar_u_bar, device.transpose(w_ru[:I], (1, 0)), d_x, beta=1.0)
         product(device, d_r_bar_u_bar, device.transpose(w_ru[I:], (1, 0)), d_h_prev, beta=1.0)

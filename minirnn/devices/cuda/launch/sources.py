@@ -61,6 +61,15 @@ def _specialized(dtype: str, **constants: int) -> tuple[str, ...]:
     return (*options(np.dtype(dtype)), *(f"-D{name}={value}" for name, value in constants.items()))
 
 
+PER_THREAD = {"float16": 2, "float32": 4, "float64": 2}
+"""How many neighboring units a thread of a cell takes where it can: 16 bytes, and of float16 a pair."""
+
+
+def _of_units(*dtypes: str) -> list[tuple[str, ...]]:
+    """Variants whose threads take several units, and those whose threads take one."""
+    return [v for name in dtypes for v in (_specialized(name, PER_THREAD=PER_THREAD[name]), options(np.dtype(name)))]
+
+
 VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "primitives/arithmetic.cu": _every(*C_TYPES),
     "primitives/compare.cu": _every(*C_TYPES),
@@ -74,13 +83,14 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "primitives/sort.cu": _every("int64", "bool", *FLOATS),
     "primitives/index.cu": _every("int64", *FLOATS),
     "primitives/matmul.cu": _every("int64", *FLOATS),
-    "lstm_block/cell.cu": _every(*FLOATS),
-    "gru_block.cu": _every("float32", "float64"),
+    "lstm_block/cell.cu": _of_units(*FLOATS),
+    "lstm_block/peepholes.cu": _of_units(*FLOATS),
+    "gru_block.cu": _of_units("float32", "float64"),
     "losses.cu": _every(*FLOATS),
     "adam.cu": _every(*FLOATS),
-    "cudnn_rnn/steps.cu": _every("float32", "float64"),
+    "cudnn_rnn/steps.cu": _of_units("float32", "float64"),
     "cudnn_rnn/zoneout.cu": _every("float32", "float64"),
-    # The plans of the upper rungs that need the most registers (`launch/cudnn_rnn/plan.py`), and a small one.
+    # The plans of the upper rungs (`launch/cudnn_rnn/plan.py`): first the one that needs the most registers.
     "cudnn_rnn/persistent.cu": [
         _specialized("float32", CHUNKS=8, ROWS=8, THREADS=256),
         _specialized("float32", CHUNKS=2, ROWS=4, THREADS=512),

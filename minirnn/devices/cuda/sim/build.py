@@ -59,10 +59,11 @@ def flags_of(compiler: Compiler, options: SimOptions) -> tuple[list[str], list[s
     if sys.platform != "darwin":
         for_compiler.append("-fstack-clash-protection")  # large locals must not jump over a stack's guard page
     if options.check:
-        distinguish = (
-            ["-mllvm", "-tsan-distinguish-volatile"] if compiler.is_clang else ["--param=tsan-distinguish-volatile=1"]
-        )
-        for_compiler += ["-fsanitize=thread", *distinguish]
+        if compiler.is_clang:
+            for_compiler += ["-fsanitize=thread", "-mllvm", "-tsan-distinguish-volatile"]
+        else:
+            # Without "scalar replacement" a struct is copied whole: 16 bytes are one access, as on a GPU, not four.
+            for_compiler += ["-fsanitize=thread", "--param=tsan-distinguish-volatile=1", "-fno-tree-sra"]
     if options.spin_probe:
         for_compiler.append("-fsanitize-coverage=trace-pc")
     return for_preprocessor, for_compiler

@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 
 from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launch.primitives import elementwise
 from tests.devices.cuda.checked import BLOCK_OPS, assert_equal_on_both, block_op, checked
 
 __all__ = ["checked"]  # a fixture
 
 
-@pytest.mark.parametrize("case", ["gru_block_cell"])
+CASES = ["gru_block_cell"]
+
+
+@pytest.mark.parametrize("case", CASES)
 def test_block_ops_forward_and_backward(checked: Cuda, rng: np.random.Generator, case: str) -> None:
     assert_equal_on_both(checked, block_op(*BLOCK_OPS[case], "f4", rng), 1e-4)
 
@@ -19,3 +23,25 @@ def test_block_ops_forward_and_backward(checked: Cuda, rng: np.random.Generator,
 @pytest.mark.parametrize("case", ["gru_block_cell"])
 def test_block_ops_in_half_precision(checked: Cuda, rng: np.random.Generator, case: str) -> None:
     assert_equal_on_both(checked, block_op(*BLOCK_OPS[case], "f2", rng), 0.03)
+
+
+# Rows of whole vectors: threads take several units each; `odd`: from addresses where they cannot.
+@pytest.mark.parametrize("odd", [False, True])
+@pytest.mark.parametrize("I", [5, 8])
+@pytest.mark.parametrize(("dtype", "tolerance"), [("f2", 0.03), ("f4", 1e-4), ("f8", 1e-12)])
+@pytest.mark.parametrize("case", CASES)
+def test_rows_of_whole_vectors(
+    checked: Cuda, rng: np.random.Generator, case: str, dtype: str, tolerance: float, odd: bool, I: int
+) -> None:
+    assert_equal_on_both(checked, block_op(*BLOCK_OPS[case], dtype, rng, H=12, I=I, odd=odd), tolerance)
+
+
+def test_several_units_a_thread_give_the_bits_of_one(
+    checked: Cuda, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = block_op(*BLOCK_OPS[CASES[-1]], "f4", rng, H=12, I=4)
+    several = work(checked)
+    assert any("-DPER_THREAD=4" in constants for *_, constants in checked._compiled)
+    monkeypatch.setattr(elementwise, "PER_THREAD", dict.fromkeys(elementwise.PER_THREAD, 1))
+    for a, b in zip(several, work(checked), strict=True):
+        assert a.tobytes() == b.tobytes()

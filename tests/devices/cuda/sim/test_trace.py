@@ -156,3 +156,20 @@ def test_a_trace_needs_check_mode() -> None:
     driver = SimDriver(SimOptions())
     with pytest.raises(CudaError, match=r"in check mode only\n  expected SimOptions\(check=True\)"):
         kernel_of(driver, "total").traced(None, grid=(1,), block=(32,))
+
+
+def test_a_struct_is_read_and_written_whole() -> None:
+    text = """struct alignas(16) Four { float of[4]; };
+extern "C" __global__ void twice(const Four *a, Four *b) {
+    Four x = a[threadIdx.x];
+    for (int k = 0; k < 4; k++) x.of[k] *= 2;
+    b[threadIdx.x] = x;
+}
+"""
+    driver = SimDriver(SimOptions(check=True))
+    kernel = driver.module(text, "twice.cu").function("twice")
+    a, b = driver.alloc(16 * 32), driver.alloc(16 * 32)
+    driver.h2d(a.ptr, np.arange(128, dtype=np.float32))
+    trace = kernel.traced(a, b, grid=(1,), block=(32,))
+    assert sorted(trace.accesses["size"]) == [16] * 64
+    assert trace.sectors_in_all() == 2 * 16

@@ -2,9 +2,10 @@
 // products stand between them. The lowest rung of the ladder: any size, any GPU. Float16 arrives as float32.
 //
 //   H units, P outputs (H without a projection), B rows of a batch
-//   one thread = one unit of one row; neighboring threads take neighboring units, neighbors in memory in every array
+//   one thread = PER_THREAD neighboring units of one row (units.cuh); neighboring threads take neighboring units
 //   rows of y and dy are `y_stride` elements apart: the directions of a layer lie side by side
 #include "cudnn_rnn/cell.cuh"
+#include "units.cuh"
 
 #define STEP int t, int B, int H, int y_stride, const int *lengths
 
@@ -16,29 +17,41 @@
         real *y
 template <class Cell>
 __device__ void step(FORWARD) {
-    const int row = cell_row(), unit = cell_unit();
+    constexpr int G = Cell::gates;
+    const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= H) return;
     const i64 k = (i64)row * H + unit, block = (i64)B * H;
-
-    real a[Cell::gates], a2[Cell::gates];
+    Units<real> A_[G], A2_[G], bW_[G], bR_[G];
 #pragma unroll
-    for (int g = 0; g < Cell::gates; g++) {
-        const i64 column = (i64)row * Cell::gates * H + g * H + unit;
-        a[g] = A[column] + bW[g * H + unit], a2[g] = bR[g * H + unit];
-        if (Cell::is_gru) (is_apart<Cell>(g) ? a2[g] : a[g]) += A2[column];
+    for (int g = 0; g < G; g++) {
+        const i64 column = (i64)row * G * H + g * H + unit;
+        A_[g] = load(A + column), A2_[g] = load_if(Cell::is_gru, A2 + column);
+        bW_[g] = load(bW + g * H + unit), bR_[g] = load(bR + g * H + unit);
     }
     const bool valid = counts(lengths, t, row);
-    real output, c = c_ ? c_[k] : real(0);
-    const real h_prev = Cell::is_gru ? h_[k] : real(0);  // no other cell reads it
-    const real h = cell_step<Cell>(valid, a, a2, h_prev, c, values ? values + k : nullptr, block, output);
+    Units<real> c = load_if(c_, c_ + k), h, output, kept[5];
+    const Units<real> h_prev = load_if(Cell::is_gru, h_ + k);  // no other cell reads it
 
-    if (c_ && valid) c_[k] = c;
+#pragma unroll
+    for (int n = 0; n < PER_THREAD; n++) {
+        real a[G], a2[G];
+#pragma unroll
+        for (int g = 0; g < G; g++) {
+            a[g] = A_[g][n] + bW_[g][n], a2[g] = bR_[g][n];
+            if (Cell::is_gru) (is_apart<Cell>(g) ? a2[g] : a[g]) += A2_[g][n];
+        }
+        h[n] = cell_step<Cell>(valid, a, a2, h_prev[n], c[n], &kept[0][n], PER_THREAD, output[n]);
+    }
+#pragma unroll
+    for (int j = 0; j < Cell::saved; j++)
+        if (values) store(values + j * block + k, kept[j]);
+    if (c_ && valid) store(c_ + k, c);
     if (m) {
-        m[k] = output;
+        store(m + k, output);
         return;
     }
-    if (valid) h_[k] = h;
-    y[(i64)row * y_stride + unit] = output;
+    if (valid) store(h_ + k, h);
+    store(y + (i64)row * y_stride + unit, output);
 }
 KERNELS(, step, step, FORWARD, (t, B, H, y_stride, lengths, A, A2, bW, bR, values, c_, m, h_, y))
 
@@ -48,20 +61,30 @@ KERNELS(, step, step, FORWARD, (t, B, H, y_stride, lengths, A, A2, bW, bR, value
     STEP, const real *values, const real *y, const real *dy, const real *dm, real *dh_, real *dc_, real *da, real *m
 template <class Cell>
 __device__ void step_grad(BACKWARD) {
-    const int row = cell_row(), unit = cell_unit();
+    constexpr int COLUMNS = Cell::columns;
+    const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= H) return;
     const i64 k = (i64)row * H + unit, block = (i64)B * H, at = (i64)row * y_stride + unit;
-
     const bool valid = counts(lengths, t, row);
-    const Saved saved = load_saved<Cell>(valid, values + k, block, y + at, dm ? dm + k : dy + at);
-    real dh = dm ? real(0) : dh_[k], dc = dc_ ? dc_[k] : real(0);  // dm: `projected_step_grad` has added dh
-    real gradient[Cell::columns];
-    const real output = cell_grad<Cell>(saved, dh, dc, gradient);
+    Units<real> kept[5], da_[COLUMNS], output;
+#pragma unroll
+    for (int j = 0; j < 5; j++) kept[j] = load_if(valid && j < Cell::saved, values + j * block + k);
+    const Units<real> y_ = load_if(valid && !Cell::saved, y + at), dy_ = load_if(valid, dm ? dm + k : dy + at);
+    Units<real> dh = load_if(!dm, dh_ + k), dc = load_if(dc_, dc_ + k);  // dm: `projected_step_grad` has added dh
 
-    store_gradients<Cell>(da + (i64)row * Cell::columns * H + unit, H, gradient);
-    if (m) m[k] = output;
-    if (valid && !dm) dh_[k] = dh;
-    if (valid && dc_) dc_[k] = dc;
+#pragma unroll
+    for (int n = 0; n < PER_THREAD; n++) {
+        const Saved saved = load_saved<Cell>(valid, &kept[0][n], PER_THREAD, &y_[n], &dy_[n]);
+        real gradient[COLUMNS];
+        output[n] = cell_grad<Cell>(saved, dh[n], dc[n], gradient);
+#pragma unroll
+        for (int j = 0; j < COLUMNS; j++) da_[j][n] = gradient[j];
+    }
+#pragma unroll
+    for (int j = 0; j < COLUMNS; j++) store(da + ((i64)row * COLUMNS + j) * H + unit, da_[j]);
+    if (m) store(m + k, output);
+    if (valid && !dm) store(dh_ + k, dh);
+    if (valid && dc_) store(dc_ + k, dc);
 }
 KERNELS(, step_grad, step_grad, BACKWARD, (t, B, H, y_stride, lengths, values, y, dy, dm, dh_, dc_, da, m))
 

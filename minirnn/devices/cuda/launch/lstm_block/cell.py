@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
+from minirnn.devices.cuda.launch.lstm_block.peepholes import peephole_grads
 from minirnn.devices.cuda.launch.narrow import in_order
-from minirnn.devices.cuda.launch.primitives.elementwise import BLOCK, blocks, cells
+from minirnn.devices.cuda.launch.primitives.elementwise import cells, of_units, units_at_once
 from minirnn.devices.cuda.launch.primitives.products import product
 from minirnn.devices.cuda.launch.sources import accumulator
 
@@ -33,22 +34,26 @@ def lstm_block_cell(
     product(device, x, w[:I], z)
     product(device, h_prev, w[I:], z, beta=1.0)
     outputs = tuple(device.empty((B, H), x.dtype) for _ in range(7))
-    step = step_launch(device, x.dtype, B, H, forget_bias, cell_clip, use_peephole)
-    step(z, b, cs_prev, wci, wcf, wco, *outputs)
+    arrays = z, b, cs_prev, wci, wcf, wco, *outputs
+    step = step_launch(device, x.dtype, arrays, B, H, forget_bias, cell_clip, use_peephole)
+    step(*arrays)
     return outputs
 
 
 def step_launch(
-    device: Cuda, dtype: np.dtype, B: int, H: int, forget_bias: float, cell_clip: float, use_peephole: bool
+    device: Cuda,
+    dtype: np.dtype,
+    used: Arrays,
+    B: int,
+    H: int,
+    forget_bias: float,
+    cell_clip: float,
+    use_peephole: bool,
 ) -> Any:
-    """The launch of one forward step, which waits for its arrays."""
-    if not B * H:
-        return lambda *arrays: None
-    run = device.kernel_of("lstm_block/cell.cu", "lstm_block_cell", dtype)
+    """The launch of one forward step, which waits for its arrays: those `used`, or whole steps of them."""
     number = accumulator(dtype).type
     numbers = (*map(np.int32, (B, H, use_peephole)), number(forget_bias), number(cell_clip))
-    threads = cells(B, H)
-    return lambda *arrays: run(*numbers, *arrays, **threads)
+    return _launch(device, "lstm_block_cell", dtype, used, B, H, numbers)
 
 
 def lstm_block_cell_grad(device: Cuda, *arrays: CudaArray, use_peephole: bool) -> Arrays:
@@ -60,30 +65,25 @@ def lstm_block_cell_grad(device: Cuda, *arrays: CudaArray, use_peephole: bool) -
     cs_prev, wci, wcf, wco, i, cs, f, o, ci, co, cs_grad, h_grad = in_order(device, cs_prev, wci, wcf, wco, *saved)
     B, H = cs_prev.shape
     cs_prev_grad, dicfo = device.empty((B, H), x.dtype), device.empty((B, 4 * H), x.dtype)
-    step = grad_step_launch(device, x.dtype, B, H, use_peephole)
-    step(cs_prev, wci, wcf, wco, i, f, o, ci, co, cs_grad, h_grad, NULL, NULL, cs_prev_grad, dicfo)
+    used = cs_prev, wci, wcf, wco, i, f, o, ci, co, cs_grad, h_grad, NULL, NULL, cs_prev_grad, dicfo
+    grad_step_launch(device, x.dtype, used, B, H, use_peephole)(*used)
     return cs_prev_grad, dicfo, *peephole_grads(device, use_peephole, dicfo, cs_prev, cs, B)
 
 
-def grad_step_launch(device: Cuda, dtype: np.dtype, B: int, H: int, use_peephole: bool) -> Any:
-    """The launch of one backward step, which waits for its arrays."""
+def grad_step_launch(
+    device: Cuda, dtype: np.dtype, used: tuple[CudaArray | None, ...], B: int, H: int, use_peephole: bool
+) -> Any:
+    """The launch of one backward step, as `step_launch`."""
+    numbers = tuple(map(np.int32, (B, H, use_peephole)))
+    return _launch(device, "lstm_block_cell_grad", dtype, used, B, H, numbers)
+
+
+def _launch(
+    device: Cuda, kernel: str, dtype: np.dtype, used: tuple[CudaArray | None, ...], B: int, H: int, numbers: Any
+) -> Any:
     if not B * H:
         return lambda *arrays: None
-    run = device.kernel_of("lstm_block/cell.cu", "lstm_block_cell_grad", dtype)
-    numbers = tuple(map(np.int32, (B, H, use_peephole)))
-    threads = cells(B, H)
+    n = units_at_once(H, *used, dtype=dtype)
+    run = device.kernel_of("lstm_block/cell.cu", kernel, dtype, constants=of_units(n))
+    threads = cells(B, H // n)
     return lambda *arrays: run(*numbers, *arrays, **threads)
-
-
-def peephole_grads(
-    device: Cuda, use_peephole: bool, dicfo: CudaArray, cs_prev: CudaArray, cs: CudaArray, rows: int
-) -> Arrays:
-    """wci_grad, wcf_grad, wco_grad (H,) from dicfo and cs of all `rows` = T*B rows; cs_prev (B, H) came before them."""
-    B, H = cs_prev.shape
-    if not use_peephole or not rows:
-        return tuple(device.full((H,), 0, dicfo.dtype) for _ in range(3))
-    grads = tuple(device.empty((H,), dicfo.dtype) for _ in range(3))
-    run = device.kernel_of("lstm_block/cell.cu", "lstm_peephole_grad", dicfo.dtype)
-    if H:
-        run(np.int64(rows), np.int32(B), np.int32(H), dicfo, cs_prev, cs, *grads, grid=blocks(H), block=BLOCK)
-    return grads

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.lstm_block.cell import Arrays, grad_step_launch, peephole_grads, step_launch
+from minirnn.devices.cuda.launch.lstm_block.cell import Arrays, grad_step_launch, step_launch
+from minirnn.devices.cuda.launch.lstm_block.peepholes import peephole_grads
 from minirnn.devices.cuda.launch.narrow import narrow, widen
 from minirnn.devices.cuda.launch.primitives.products import product
 
@@ -38,7 +39,8 @@ def block_lstm(
     z = device.empty((L, B, 4 * H), x.dtype)
     product(device, flat(x[:L]), w[:I], flat(z))
     R = w[I:]
-    step = step_launch(device, x.dtype, B, H, forget_bias, cell_clip, use_peephole)
+    used = cs_prev, wci, wcf, wco, b, z, *outputs
+    step = step_launch(device, x.dtype, used, B, H, forget_bias, cell_clip, use_peephole)
 
     def steps() -> None:
         cp, hp = cs_prev, h_prev
@@ -49,7 +51,7 @@ def block_lstm(
             _, cp, _, _, _, _, hp = now
 
     numbers = L, B, H, forget_bias, cell_clip, use_peephole
-    device.recordings.run("block_lstm", numbers, (cs_prev, h_prev, w, wci, wcf, wco, b, z, *outputs), steps)
+    device.recordings.run("block_lstm", numbers, (h_prev, w, *used), steps)
     return narrow(device, inputs[0].dtype, *outputs)
 
 
@@ -65,8 +67,10 @@ def block_lstm_grad(device: Cuda, *arrays: CudaArray, seq_len_max: int, use_peep
     (T, B, I), H, L = x.shape, cs_prev.shape[1], int(seq_len_max)
     R = w[I:]
     dicfo = device.empty((L, B, 4 * H), x.dtype)
-    step = grad_step_launch(device, x.dtype, B, H, use_peephole)
     dcs, dh = device.full((B, H), 0, x.dtype), device.full((B, H), 0, x.dtype)  # from step t+1
+
+    used = cs_prev, wci, wcf, wco, i, cs, f, o, ci, co, cs_grad, h_grad, dcs, dh, dicfo
+    step = grad_step_launch(device, x.dtype, used, B, H, use_peephole)
 
     def steps() -> None:
         for t in reversed(range(L)):
@@ -76,8 +80,7 @@ def block_lstm_grad(device: Cuda, *arrays: CudaArray, seq_len_max: int, use_peep
             step(cp, wci, wcf, wco, *saved, cs_grad[t], h_grad[t], dcs, dh, dcs, dicfo[t])
             product(device, dicfo[t], device.transpose(R, (1, 0)), dh)
 
-    used = (cs_prev, w, wci, wcf, wco, i, cs, f, o, ci, co, cs_grad, h_grad, dcs, dh, dicfo)
-    device.recordings.run("block_lstm_grad", (L, B, H, use_peephole), used, steps)
+    device.recordings.run("block_lstm_grad", (L, B, H, use_peephole), (w, *used), steps)
 
     dz, ones = flat(dicfo), device.full((1, L * B), 1, x.dtype)
     x_grad, w_grad = device.empty((T, B, I), x.dtype), device.full((I + H, 4 * H), 0, x.dtype)

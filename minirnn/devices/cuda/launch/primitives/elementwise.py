@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray, c_strides
-from minirnn.devices.cuda.launch.sources import accumulator
+from minirnn.devices.cuda.launch.sources import PER_THREAD, accumulator
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
@@ -43,6 +43,22 @@ def cells(B: int, H: int) -> Threads:
     units = min(THREADS, max(1, 1 << (H - 1).bit_length()))
     rows = THREADS // units
     return {"grid": (-(-B // rows), -(-H // units), 1), "block": (units, rows, 1)}
+
+
+def units_at_once(H: int, *arrays: CudaArray | None, dtype: np.dtype) -> int:
+    """How many neighboring units a thread may read at once: those of `PER_THREAD`, or 1.
+
+    Rows must be whole multiples of it, and each array must begin at an address that is one: a view may begin anywhere.
+    """
+    n = PER_THREAD[dtype.name]
+    if H % n or any(a is not None and a.ptr % (n * a.dtype.itemsize) for a in arrays):
+        return 1
+    return n
+
+
+def of_units(n: int) -> tuple[str, ...]:
+    """The constants of a kernel (`kernels/units.cuh`) whose threads take n units each."""
+    return (f"-DPER_THREAD={n}",) if n > 1 else ()
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,163 @@
+"""Kernel files compiled by nvcc for a GPU that need not be there. What was compiled once is kept on disk."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from minirnn.devices.cuda.cache_folder import cache_folder
+from minirnn.devices.cuda.driver import CompileError
+from minirnn.devices.cuda.gpu.compiler import KERNELS, for_nvcc
+
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
+"""Turing, Ampere, Hopper, and the two Blackwells: one of each generation that nvcc 13 compiles for."""
+KEPT_DAYS = 30
+"""What was not used for so long is deleted."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What one kernel needs of a multiprocessor: registers of a thread, and bytes.
+
+    Attributes
+    ----------
+    registers : int
+    stack, spill_stores, spill_loads : int
+        Bytes a thread. Spills are registers that did not fit, written to memory and read back.
+    shared : int
+        Bytes a block, of what is declared with its size.
+    """
+
+    registers: int
+    stack: int
+    spill_stores: int
+    spill_loads: int
+    shared: int
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Machine code of one file with one set of options: `cubin`, and all that nvcc and its assembler `said`."""
+
+    cubin: bytes
+    said: str
+
+    @property
+    def resources(self) -> dict[str, Resources]:
+        """Kernel -> what it needs, as ``ptxas -v`` says it."""
+        pattern = (
+            r"Compiling entry function '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores,"
+            r" (\d+) bytes spill loads.*?Used (\d+) registers([^\n]*)"
+        )
+        found = {}
+        for name, stack, stores, loads, registers, rest in re.findall(pattern, self.said, re.DOTALL):
+            shared = re.search(r"(\d+) bytes smem", rest)
+            found[name] = Resources(
+                int(registers), int(stack), int(stores), int(loads), int(shared[1]) if shared else 0
+            )
+        return found
+
+
+def compiled(name: str, options: Sequence[str], arch: str, text: str | None = None) -> Compiled:
+    """What nvcc makes of ``kernels/<name>``, exactly as the driver of a GPU of this architecture hands it over.
+
+    Parameters
+    ----------
+    name : str
+        A file of ``kernels/``, or what a given text shall be called in messages.
+    options : sequence of str
+        Such as ``-DREAL=float``; `launch.sources.VARIANTS` has those of each file.
+    arch : str
+        Such as ``"sm_90"``.
+    text : str, optional
+        The source, if it is no file of ``kernels/``.
+
+    Raises
+    ------
+    CompileError
+        With all that nvcc said; it names the file and line.
+    """
+    source = (KERNELS / name).read_text(encoding="utf-8") if text is None else text
+    text, flags = for_nvcc(source, name, options)
+    ours = [flag for flag in flags if not flag.startswith("-DMINIRNN_HEADERS")]  # that of all headers
+    parts = nvcc_version(), text, sorted(_headers(source).items()), ours, arch
+    key = hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+    folder = cache_folder("machine-code")
+    found = _kept(folder, key)
+    if found is None:
+        found = _compile(text, name, flags, arch)
+        _keep(folder, key, found)
+    return found
+
+
+@functools.cache
+def nvcc_version() -> str:
+    """The version of the nvcc on the PATH, as ``"13.0.88"``, or an empty string if there is none."""
+    try:
+        said = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, timeout=60).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    version = re.search(r"V(\d+\.\d+\.\d+)", said)
+    return version[1] if version else ""
+
+
+def _headers(source: str) -> dict[str, str]:
+    """The name and text of every header of ``kernels/`` that this text includes, directly or by another one."""
+    found: dict[str, str] = {}
+    open_ = [source]
+    while open_:
+        for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', open_.pop(), re.MULTILINE):
+            if name not in found and (KERNELS / name).exists():
+                found[name] = (KERNELS / name).read_text(encoding="utf-8")
+                open_.append(found[name])
+    return found
+
+
+def _compile(text: str, name: str, flags: Sequence[str], arch: str) -> Compiled:
+    with tempfile.TemporaryDirectory(prefix="minirnn-") as work:
+        source, cubin = Path(work, "kernel.cu"), Path(work, "kernel.cubin")
+        source.write_text(text, encoding="utf-8")
+        command = ["nvcc", "-cubin", "-Xptxas", "-v", "-arch", arch, *flags, f"-I{KERNELS}", "-o", cubin.name]
+        try:
+            done = subprocess.run([*command, source.name], cwd=work, capture_output=True, text=True, errors="replace")
+        except OSError as error:
+            raise CompileError(f"{name}: nvcc cannot be run: {error}\n  try: minirnn doctor") from error
+        if done.returncode:
+            raise CompileError(f"{name} does not compile for {arch}\n{done.stdout}{done.stderr}")
+        return Compiled(cubin.read_bytes(), done.stdout + done.stderr)
+
+
+def _kept(folder: Path, key: str) -> Compiled | None:
+    """What was kept: a line of JSON, with the length of what follows, and the machine code."""
+    path = folder / key
+    try:
+        head, _, cubin = path.read_bytes().partition(b"\n")
+        said = json.loads(head)
+        os.utime(path)
+    except (OSError, ValueError):
+        return None
+    return Compiled(cubin, said["said"]) if len(cubin) == said["bytes"] else None  # a file that was cut off
+
+
+def _keep(folder: Path, key: str, what: Compiled) -> None:
+    """Keep it, if the folder can be written to."""
+    head = json.dumps({"bytes": len(what.cubin), "said": what.said}).encode()
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+            file.write(head + b"\n" + what.cubin)
+        os.replace(file.name, folder / key)
+        for path in folder.iterdir():
+            with suppress(OSError):  # another process may prune, too
+                if time.time() - path.stat().st_mtime > KEPT_DAYS * 86400:
+                    path.unlink()

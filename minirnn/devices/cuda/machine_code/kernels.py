@@ -1,0 +1,97 @@
+"""One kernel of a compiled file: what it needs, its instructions, and its loops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from minirnn.devices.cuda.gpu.compiler import KERNELS
+from minirnn.devices.cuda.machine_code.compiled import Resources, compiled
+from minirnn.devices.cuda.machine_code.loops import Loop, loops
+from minirnn.devices.cuda.machine_code.sass import Function, functions
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """The machine code of one kernel.
+
+    Attributes
+    ----------
+    name, text : str
+        The file that the kernel stands in.
+    resources : Resources
+        Registers, spills and shared memory.
+    function : Function
+        Its instructions.
+    loops : list of Loop
+        The outermost ones.
+    """
+
+    name: str
+    text: str
+    resources: Resources
+    function: Function
+    loops: list[Loop]
+
+    @property
+    def main_loop(self) -> Loop:
+        """The largest loop: in a kernel that computes a whole sequence, the one over the steps."""
+        return max(self.loops, key=lambda loop: len(loop.instructions))
+
+    def all_loops(self) -> Iterator[tuple[int, Loop]]:
+        """Every loop with its depth, each before those within it."""
+        for loop in self.loops:
+            yield from loop.walk()
+
+    def statement(self, loop: Loop) -> tuple[str, str]:
+        """The file and the text of the ``for``, ``while`` or ``do`` that a loop was made of; empty if none is found.
+
+        It stands on the line of the jump back, or around it, or around what called the function that has this line.
+        """
+        for path, line in loop.jump.lines:
+            name, text = self._source(path)
+            lines = text.splitlines()
+            if not 0 < line <= len(lines):
+                continue
+            indentation = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1
+            for above in reversed(lines[:line]):
+                margin = len(above) - len(above.lstrip())
+                if above.strip() and margin < indentation and not above.startswith("#"):
+                    indentation = margin
+                    if re.match(r"\s*(for|while|do)\b", above):
+                        return name, above.partition("//")[0].strip().removesuffix("{").strip()
+        return "", ""
+
+    def _source(self, path: str) -> tuple[str, str]:
+        """The name and text of a file that the disassembler names: this one, or a header beside it."""
+        if path.endswith(f"/{self.name}"):
+            return self.name, self.text
+        if Path(path).is_relative_to(KERNELS):
+            return Path(path).relative_to(KERNELS).as_posix(), Path(path).read_text(encoding="utf-8")
+        return "", ""
+
+
+def machine_code(name: str, options: Sequence[str], arch: str, text: str | None = None) -> dict[str, MachineCode]:
+    """Kernel -> its machine code, for the file ``kernels/<name>`` (or a `text`) with these options.
+
+    A test of a promise, for instance that no step of a sequence has a fence::
+
+        code = machine_code("cudnn_rnn/cluster.cu", sources.VARIANTS["cudnn_rnn/cluster.cu"][0], "sm_90")
+        assert code["lstm_cluster"].main_loop.count("MEMBAR") == 0
+
+    Raises
+    ------
+    CompileError
+        If nvcc does not take the file, or there is none.
+    FileNotFoundError
+        If there is no nvdisasm.
+    """
+    text = (KERNELS / name).read_text(encoding="utf-8") if text is None else text
+    made = compiled(name, options, arch, text)
+    found = functions(made.cubin)
+    return {
+        kernel: MachineCode(name, text, needs, found[kernel], loops(found[kernel]))
+        for kernel, needs in made.resources.items()
+    }

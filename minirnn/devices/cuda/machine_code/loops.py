@@ -1,0 +1,189 @@
+"""The loops of machine code, found by its jumps: what is executed at each turn, and how often.
+
+A loop is what can be reached again: its head is on every way into it, and from its end a jump leads back to the head.
+A jump for warps whose lanes are apart (``BRA.DIV``) is not followed: it leads to a slow copy of the same instructions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from minirnn.devices.cuda.machine_code.sass import Function, Instruction
+
+ENDS = ("EXIT", "RET", "BRX", "JMX", "KILL")
+"""After these (without a predicate) nothing follows."""
+JUMPS = ("BRA", "JMP")
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Instructions that a thread may execute at each turn, those of loops within it included.
+
+    Attributes
+    ----------
+    jump : Instruction
+        The last jump back to the head.
+    instructions : tuple of Instruction
+        In the order of their addresses.
+    own : tuple of Instruction
+        Those of them that are in no inner loop.
+    inner : list of Loop
+        The loops directly within this one.
+    """
+
+    jump: Instruction
+    instructions: tuple[Instruction, ...]
+    own: tuple[Instruction, ...]
+    inner: list[Loop] = field(default_factory=list)
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, Loop]]:
+        """This loop and all within it, with their depth."""
+        yield depth, self
+        for loop in self.inner:
+            yield from loop.walk(depth + 1)
+
+    def count(self, *names: str) -> int:
+        """How many instructions have one of these names (``"LDS"``) or opcodes (``"LDS.128"``)."""
+        return sum(i.name in names or i.opcode in names for i in self.instructions)
+
+    def bytes_of(self, *names: str) -> int:
+        """The bytes that a thread reads or writes in a turn by the instructions of these names."""
+        return sum(i.size for i in self.instructions if i.name in names)
+
+
+def loops(function: Function) -> list[Loop]:
+    """The outermost loops of a kernel, in the order of their places; each knows those within it."""
+    follow = _successors(function)
+    reached = _reached(follow)
+    before: dict[int, list[int]] = {k: [] for k in reached}
+    for k in reached:
+        for after in follow[k]:
+            before[after].append(k)
+    dominators = _dominators(before, reached)
+    bodies: dict[int, set[int]] = {}
+    ends: dict[int, int] = {}
+    for k in reached:
+        for head in follow[k]:
+            if _is_on_every_way(head, k, dominators):
+                bodies.setdefault(head, set()).update(_body(head, k, before))
+                ends[head] = max(k, ends.get(head, 0))
+    # From the largest to the smallest: each is put into the last one that has it.
+    found: list[tuple[set[int], Loop]] = []
+    outermost: list[Loop] = []
+    for head in sorted(bodies, key=lambda head: (-len(bodies[head]), head)):
+        body = bodies[head]
+        within = {k for other, inside in bodies.items() if other != head and inside < body for k in inside}
+        code = [function.instructions[k] for k in sorted(body)]
+        own = [function.instructions[k] for k in sorted(body - within)]
+        loop = Loop(function.instructions[ends[head]], tuple(code), tuple(own))
+        around = [outer for nodes, outer in found if body < nodes]
+        (around[-1].inner if around else outermost).append(loop)
+        found.append((body, loop))
+    place = {id(loop): min(body) for body, loop in found}
+    for siblings in (outermost, *[loop.inner for _, loop in found]):
+        siblings.sort(key=lambda loop: place[id(loop)])
+    return outermost
+
+
+def counted(instructions: Iterable[Instruction]) -> dict[str, int]:
+    """How many instructions there are of each kind that costs something, by opcode without caching hints."""
+    kinds: Counter[str] = Counter()
+    for instruction in instructions:
+        if kind := kind_of(instruction):
+            kinds[kind] += 1
+    return dict(sorted(kinds.items()))
+
+
+COUNTED = {
+    *("FFMA", "FFMA2", "FADD", "FMUL", "DFMA", "DADD", "DMUL", "HFMA2", "HADD2", "HMUL2", "MUFU"),
+    *("HMMA", "DMMA", "IMMA", "QMMA", "OMMA", "SHFL", "CALL"),
+}
+MEMORY = {
+    *("LDS", "STS", "LDSM", "STSM", "LDG", "STG", "LD", "ST", "LDL", "STL", "STAS", "ATOMS", "ATOMG", "ATOM", "RED"),
+    *("REDAS", "LDGSTS", "UBLKCP", "UBLKRED"),
+}
+WAITS = {"MEMBAR", "FENCE", "ERRBAR", "CGAERRBAR", "CCTL", "BAR", "UCGABAR_ARV", "UCGABAR_WAIT", "SYNCS", "NANOSLEEP"}
+
+
+def kind_of(instruction: Instruction) -> str:
+    """Its kind: arithmetic by name, memory by name and bits (``LDS.128``), waits in full; else nothing."""
+    name = instruction.name
+    if name == "HFMA2" and "RZ, RZ" in instruction.operands:
+        return ""  # how the compiler writes a constant into a register
+    if name in COUNTED:
+        return name
+    if name in MEMORY:
+        return f"{name}.{8 * instruction.size}"
+    return instruction.opcode if name in WAITS else ""
+
+
+def _successors(function: Function) -> list[tuple[int, ...]]:
+    """For each instruction, which may come next."""
+    code, found = function.instructions, []
+    for k, instruction in enumerate(code):
+        following = (k + 1,) if k + 1 < len(code) else ()
+        name, target = instruction.name, function.labels.get(instruction.target)
+        if name in JUMPS and instruction.opcode != "BRA.DIV" and target is not None and target < len(code):
+            # A uniform predicate may stand among the operands: BRA.U UP0, `(.L_x_1)
+            conditional = instruction.predicate or not instruction.operands.startswith("`")
+            found.append((*following, target) if conditional else (target,))
+        else:
+            found.append(() if name in ENDS and not instruction.predicate else following)
+    return found
+
+
+def _reached(follow: list[tuple[int, ...]]) -> list[int]:
+    """All that can be reached from the first instruction, in reverse postorder."""
+    seen, order = {0}, []
+    stack = [(0, iter(follow[0]))]
+    while stack:
+        node, rest = stack[-1]
+        for k in rest:
+            if k not in seen:
+                seen.add(k)
+                stack.append((k, iter(follow[k])))
+                break
+        else:
+            order.append(node)
+            stack.pop()
+    return order[::-1]
+
+
+def _dominators(before: dict[int, list[int]], reached: list[int]) -> dict[int, int]:
+    """Instruction -> the last one that is on every way to it (Cooper, Harvey and Kennedy, 2001)."""
+    number = {k: n for n, k in enumerate(reached)}
+    found = {0: 0}
+    changed = True
+    while changed:
+        changed = False
+        for k in reached[1:]:
+            known = [b for b in before[k] if b in found]
+            last = known[0]
+            for other in known[1:]:
+                while last != other:
+                    if number[last] > number[other]:
+                        last = found[last]
+                    else:
+                        other = found[other]
+            if found.get(k) != last:
+                found[k], changed = last, True
+    return found
+
+
+def _is_on_every_way(head: int, k: int, dominators: dict[int, int]) -> bool:
+    while k != head and k != 0:
+        k = dominators[k]
+    return k == head
+
+
+def _body(head: int, end: int, before: dict[int, list[int]]) -> set[int]:
+    """All from which `end` can be reached without passing `head`, and the head."""
+    body, open_ = {head}, [end]
+    while open_:
+        k = open_.pop()
+        if k not in body:
+            body.add(k)
+            open_ += before[k]
+    return body

@@ -1,0 +1,199 @@
+"""Who holds which weight: blocks, warps and lanes over the recurrent matrix, and over the operands of a tensor core."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirnn.viz.colors import SIZES
+from minirnn.viz.picture import Picture, check_grid, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LANES, VECTOR = 32, 16
+"""Lanes of a warp, and bytes that one of them reads at once."""
+WAYS = ("plain", "persistent")
+KINDS = ("f16", "tf32")
+
+
+def weight_holders(
+    way: str,
+    H: int = 128,
+    *,
+    gates: int = 4,
+    warps: int = 4,
+    units: int = 2,
+    itemsize: int = 4,
+    axes: Any | None = None,
+) -> Picture:
+    """Draw which block, warp and lane uses each element of the recurrent matrix R (G*H, H).
+
+    ``"plain"`` is a product as beginners write it: one thread computes one row's sum, reads that row, and keeps nothing
+    for the next step. ``"persistent"`` is what minirnn's kernels do that stay for a whole sequence: a warp has some
+    units, of each its G rows; a row is dealt out to the lanes in pieces of 16 bytes, which stay in their registers.
+
+    Parameters
+    ----------
+    way : {"plain", "persistent"}
+    H : int
+        Units of the layer.
+    gates : int
+        G: rows of R for each unit. Row g*H + u is gate g of unit u.
+    warps : int
+        Warps of a block.
+    units : int
+        Units of a warp, if `way` is ``"persistent"``.
+    itemsize : {2, 4, 8}
+        Bytes of a number.
+    axes : array of Axes, optional
+        (2,); None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``ax``: (2,): the blocks over all of R, and the lanes (or threads) over the rows of the first warp. ``data``:
+        for each element (G*H, H) "block", "warp" in the block, "lane" in the warp, and "register", the place among what
+        the lane keeps of R, or -1 where nobody keeps it.
+
+    Raises
+    ------
+    ValueError
+        Another way or itemsize, a size below 1, or axes not (2,).
+    """
+    if not isinstance(way, str) or way not in WAYS:
+        raise ValueError(f"weight_holders: way is {way!r}\n  expected one of {', '.join(WAYS)}")
+    for name, value in (("H", H), ("gates", gates), ("warps", warps), ("units", units)):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"weight_holders: {name} is {value!r}\n  expected a whole number, 1 or more")
+    if itemsize not in (2, 4, 8):
+        raise ValueError(f"weight_holders: itemsize is {itemsize!r}\n  expected 2, 4 or 8 bytes of a number")
+    if axes is None:
+        axes = new_figure(9.0, 4.4).subplots(1, 2, width_ratios=(1, 2.2))
+    found = check_grid("weight_holders", axes, (2,), "(2,): all blocks, and the first warp")
+    data = _plain(H, gates, warps) if way == "plain" else _persistent(H, gates, warps, units, itemsize)
+    return Picture(found, _draw_holders(found, data, way), data)
+
+
+def _plain(H: int, gates: int, warps: int) -> dict[str, np.ndarray]:
+    row = np.repeat(np.arange(gates * H)[:, None], H, axis=1)
+    thread = row % (LANES * warps)
+    register = np.full_like(row, -1)
+    return {"block": row // (LANES * warps), "warp": thread // LANES, "lane": thread % LANES, "register": register}
+
+
+def _persistent(H: int, gates: int, warps: int, units: int, itemsize: int) -> dict[str, np.ndarray]:
+    row, k = np.meshgrid(np.arange(gates * H), np.arange(H), indexing="ij")
+    gate, unit = row // H, row % H
+    width = VECTOR // itemsize
+    chunk, place = k // (LANES * width), k % width
+    number = unit % units * gates + gate  # of the row, among those of its warp
+    return {
+        "block": unit // (units * warps),
+        "warp": unit // units % warps,
+        "lane": k // width % LANES,
+        "register": (chunk * units * gates + number) * width + place,
+    }
+
+
+def _draw_holders(axes: np.ndarray, data: dict[str, np.ndarray], way: str) -> dict[str, Any]:
+    block, lane = data["block"], data["lane"]
+    rows, H = block.shape
+    whole = axes[0].imshow(block, cmap=SIZES, aspect="auto", interpolation="nearest", extent=(0, H, rows, 0))
+    bar = axes[0].figure.colorbar(whole, ax=axes[0], label="block")
+    bar.ax.yaxis.get_major_locator().set_params(integer=True)
+    axes[0].set(title=f"R ({rows}, {H}): the blocks", xlabel="column: unit of h", ylabel="row: gate and unit")
+    of_first = (block == 0) & (data["warp"] == 0)
+    first = np.flatnonzero(of_first.any(axis=1))[:8]
+    part = lane[first]
+    zoom = axes[1].imshow(part, cmap=SIZES, aspect="auto", interpolation="nearest", vmin=0, vmax=LANES - 1)
+    who = "thread" if way == "plain" else "lane"
+    stay = int((of_first & (lane == 0) & (data["register"] >= 0)).sum())
+    kept = f"{stay} numbers of R stay in a lane" if stay else "a row each, which is read at every step"
+    axes[1].set(title=f"the first warp: {kept}", xlabel="column", yticks=range(len(first)), ylabel="row of R")
+    axes[1].set_yticklabels([str(r) for r in first])
+    for y in range(len(first)):
+        starts = [0, *(np.flatnonzero(np.diff(part[y])) + 1)]
+        for start, end in zip(starts, [*starts[1:], H], strict=True):
+            if way == "plain" or (end - start) * 40 >= H:
+                _number(axes[1], (start + end - 1) / 2, y, part[y, start], LANES)
+    axes[1].figure.colorbar(zoom, ax=axes[1], label=who, ticks=[0, 8, 16, 24, 31])
+    for ax in axes:
+        ax.grid(False)
+    return {"blocks": whole, "lanes": zoom}
+
+
+def mma_fragments(kind: str = "f16", *, axes: Any | None = None) -> Picture:
+    """Draw which lane holds which element when a warp multiplies two small matrices on a tensor core.
+
+    D (16, 8) += A (16, K) B (K, 8), with K = 16 for float16 (``"f16"``) and K = 8 for TF32 (``"tf32"``). What a lane
+    holds of a matrix is its fragment. Each cell says ``lane:register``; a register holds two numbers of float16.
+
+    Parameters
+    ----------
+    kind : {"f16", "tf32"}
+    axes : array of Axes, optional
+        (3,), for A, B and D; None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``ax``: (3,). ``data``: "A lane", "A register", (16, K), and the same for B (K, 8) and D (16, 8).
+
+    Raises
+    ------
+    ValueError
+        Another kind, or axes not (3,).
+
+    Notes
+    -----
+    Source: PTX ISA, "Matrix Fragments for mma.m16n8k16" and ".m16n8k8".
+    """
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ValueError(f"mma_fragments: kind is {kind!r}\n  expected one of {', '.join(KINDS)}")
+    K = 16 if kind == "f16" else 8
+    if axes is None:
+        ratios = {"width_ratios": (K, 8), "height_ratios": (K, 16)}
+        grid = new_figure(0.36 * (K + 10), 0.34 * (K + 18)).subplots(2, 2, **ratios)
+        grid[0, 0].set_axis_off()
+        grid[0, 0].text(0.5, 0.5, "D += A B\n\na cell says\nlane:register", ha="center", va="center")
+        axes = [grid[1, 0], grid[0, 1], grid[1, 1]]
+    found = check_grid("mma_fragments", axes, (3,), "(3,): for A, B and D")
+    data = fragments(kind)
+    artists = {}
+    for ax, name in zip(found, "ABD", strict=True):
+        lane, register = data[f"{name} lane"], data[f"{name} register"]
+        artists[name] = ax.imshow(lane, cmap=SIZES, aspect="auto", interpolation="nearest", vmin=0, vmax=LANES - 1)
+        ax.set_title(f"{name} {lane.shape}")
+        ax.set(xticks=[], yticks=[])
+        ax.grid(False)
+        for (y, x), held in np.ndenumerate(lane):
+            _number(ax, x, y, held, LANES, f":{register[y, x]}")
+    return Picture(found, artists, data)
+
+
+def fragments(kind: str) -> dict[str, np.ndarray]:
+    """The lane and the register of each element of A, B and D."""
+    K = 16 if kind == "f16" else 8
+    pair = K // 8  # elements of a register, neighbors along K
+    row, k = np.meshgrid(np.arange(16), np.arange(K), indexing="ij")
+    half, column = np.meshgrid(np.arange(K), np.arange(8), indexing="ij")
+    r, c = np.meshgrid(np.arange(16), np.arange(8), indexing="ij")
+    each = 4 * pair  # elements along K that the four lanes of a group hold in a register
+    return {
+        "A lane": 4 * (row % 8) + k % each // pair,
+        "A register": row // 8 + 2 * (k // each),
+        "B lane": 4 * column + half % each // pair,
+        "B register": half // each,
+        "D lane": 4 * (r % 8) + c // 2,
+        "D register": 2 * (r // 8) + c % 2,
+    }
+
+
+def _number(ax: Axes, x: float, y: float, value: int, of: int, more: str = "") -> None:
+    """A number that can be read on its color."""
+    ax.text(
+        x, y, f"{value}{more}",
+        ha="center", va="center", fontsize=6, color="white" if value < 0.6 * of else "black",
+    )  # fmt: skip

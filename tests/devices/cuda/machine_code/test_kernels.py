@@ -1,0 +1,145 @@
+"""What is said of a kernel's machine code is there, and what was planted into a loop is found in it.
+
+Tests `minirnn/devices/cuda/machine_code/kernels.py`, `compiled.py` and `sass.py` beside it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from minirnn.devices.cuda.driver import CompileError
+from minirnn.devices.cuda.machine_code import compiled as room
+from minirnn.devices.cuda.machine_code.compiled import Resources, compiled, nvcc_version
+from minirnn.devices.cuda.machine_code.kernels import MachineCode, machine_code
+from minirnn.devices.cuda.machine_code.loops import Loop
+from minirnn.devices.cuda.machine_code.sass import Function, Instruction, find_nvdisasm
+
+needs_nvcc = pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc on the PATH")
+needs_nvdisasm = pytest.mark.skipif(find_nvdisasm() is None, reason="no nvdisasm: the wheel nvidia-cuda-nvdisasm")
+
+DOT = """#include "real.cuh"
+extern "C" __global__ void dot(int n, const float4 *a, float *sum) {
+    __shared__ float4 tile[64];
+    float s = 0;
+    for (int k = 0; k < n; k++) {  // rounds
+        __syncthreads();
+        tile[threadIdx.x] = a[k * 64 + threadIdx.x];
+        __syncthreads();
+        INSIDE;
+        const float4 other = tile[63 - threadIdx.x];
+        s += other.x * other.y + other.z * other.w;
+    }
+    BEHIND;
+    sum[threadIdx.x] = s;
+}
+"""
+
+
+def dot(inside: str = "", behind: str = "") -> MachineCode:
+    text = DOT.replace("INSIDE", inside).replace("BEHIND", behind)
+    return machine_code("dot.cu", ("-DREAL=float", "-DACC=float"), "sm_90", text)["dot"]
+
+
+@needs_nvcc
+@needs_nvdisasm
+def test_a_loop_has_its_reads_its_barriers_and_its_statement() -> None:
+    code = dot()
+    loop = max(code.loops, key=lambda loop: loop.count("BAR"))  # unrolled by four, with a rest
+    turns = loop.count("BAR") // 2
+    assert turns >= 1
+    assert loop.count("LDG.E.128.CONSTANT", "LDG.E.128") == loop.count("LDS.128") == loop.count("STS.128") == turns
+    assert loop.bytes_of("LDS") == 16 * turns
+    assert loop.count("FFMA", "FMUL", "FADD") >= 2 * turns
+    assert code.statement(loop) == ("dot.cu", "for (int k = 0; k < n; k++)")
+    assert code.resources.shared == 64 * 16
+    assert 0 < code.resources.registers <= 64
+    assert len(code.main_loop.instructions) == max(len(loop.instructions) for _, loop in code.all_loops())
+
+
+@needs_nvcc
+@needs_nvdisasm
+def test_a_fence_in_the_loop_is_told_from_one_behind_it() -> None:
+    plain, behind, inside = dot(), dot(behind="__threadfence()"), dot(inside="__threadfence()")
+
+    def fences(code: MachineCode) -> tuple[bool, bool]:
+        in_loops = any(loop.count("MEMBAR") for loop in code.loops)
+        return in_loops, any(i.name == "MEMBAR" for i in code.function.instructions)
+
+    assert fences(plain) == (False, False)
+    assert fences(behind) == (False, True)
+    assert fences(inside) == (True, True)
+
+
+@needs_nvcc
+def test_what_was_compiled_once_is_not_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path))
+    text = 'extern "C" __global__ void k(int *a) { a[0] = NUMBER; }\n'
+    calls = []
+    compile_ = room._compile
+    monkeypatch.setattr(room, "_compile", lambda *given: calls.append(given) or compile_(*given))
+
+    def made(number: int, arch: str = "sm_80") -> bytes:
+        return compiled("k.cu", (f"-DNUMBER={number}",), arch, text).cubin
+
+    first = made(1)
+    assert made(1) == first
+    assert len(calls) == 1
+    assert made(2) != first  # other options
+    assert made(1, "sm_90") != first
+    assert len(calls) == 3
+    (kept,) = [p for p in (tmp_path / "machine-code").iterdir() if p.read_bytes().endswith(first)]
+    kept.write_bytes(kept.read_bytes()[:-1])  # cut off by a crash
+    assert len(made(1)) == len(first)  # it names the folder that it was compiled in
+    assert len(calls) == 4
+
+
+@needs_nvcc
+def test_a_changed_header_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path / "cache"))
+    kernels = tmp_path / "kernels"
+    kernels.mkdir()
+    monkeypatch.setattr(room, "KERNELS", kernels)
+    (kernels / "outer.cuh").write_text('#include "inner.cuh"\n')
+    text = '#include "outer.cuh"\nextern "C" __global__ void k(int *a) { a[0] = NUMBER; }\n'
+    made = []
+    for number in (1, 2, 1):
+        (kernels / "inner.cuh").write_text(f"#define NUMBER {number}\n")
+        made.append(compiled("k.cu", (), "sm_80", text).cubin)
+    assert len(set(made)) == 2 and made[0] == made[2]
+
+
+@needs_nvcc
+def test_an_error_names_file_line_and_architecture() -> None:
+    with pytest.raises(CompileError, match=r"(?s)wrong\.cu does not compile for sm_90.*wrong\.cu\(2\)"):
+        compiled("wrong.cu", (), "sm_90", "\nint a = nothing;\n")
+
+
+def test_without_nvcc_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    nvcc_version.cache_clear()
+    try:
+        assert nvcc_version() == ""
+        with pytest.raises(CompileError, match=r"k\.cu: nvcc cannot be run"):
+            compiled("k.cu", (), "sm_80", "")
+    finally:
+        nvcc_version.cache_clear()
+
+
+def code_of(name: str, text: str, *lines: tuple[str, int]) -> tuple[str, str]:
+    jump = Instruction("BRA", "`(.L_x_1)", "P0", lines)
+    code = MachineCode(name, text, Resources(8, 0, 0, 0, 0), Function("k", (), {}), [])
+    return code.statement(Loop(jump, (), ()))
+
+
+def test_the_statement_is_found_on_the_line_around_it_or_around_the_call() -> None:
+    lines = ["void k() {", "    while (true) {  // on and on", "        if (a) {", "#pragma unroll", "            b();"]
+    text = "\n".join([*lines, "        }", "    }", "}"])
+    assert code_of("k.cu", text, ("/work/k.cu", 2)) == ("k.cu", "while (true)")
+    assert code_of("k.cu", text, ("/work/k.cu", 5)) == ("k.cu", "while (true)")
+    assert code_of("k.cu", text, ("/usr/include/sm_90_rt.hpp", 5), ("/work/k.cu", 5)) == ("k.cu", "while (true)")
+    assert code_of("k.cu", text, ("/work/k.cu", 1)) == ("", "")
+    assert code_of("k.cu", text, ("/work/k.cu", 999)) == code_of("k.cu", text) == ("", "")

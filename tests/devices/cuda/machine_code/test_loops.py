@@ -1,0 +1,122 @@
+"""Loops are found by the jumps of machine code, with what stands in each, as NVIDIA's disassembler prints it."""
+
+from __future__ import annotations
+
+import pytest
+
+from minirnn.devices.cuda.machine_code.loops import counted, loops
+from minirnn.devices.cuda.machine_code.sass import Function, parsed
+
+# A loop in a loop. The inner one can be left from its middle; a step that seldom happens stands behind the end, and
+# there is another loop after an EXIT that nothing reaches.
+NESTED = """
+	.section	.text.nested,"ax",@progbits
+nested:
+.text.nested:
+	//## File "/work/nested.cu", line 3
+        /*0000*/                   LDG.E.128 R4, desc[UR4][R2.64] ;
+.L_x_4:
+	//## File "/work/help.cuh", line 9 inlined at "/work/nested.cu", line 5
+	//## File "/work/nested.cu", line 5
+        /*0010*/              @!P1 LDS.64 R8, [R6] ;
+.L_x_2:
+        /*0020*/                   FFMA R1, R4, R8, R1 ;
+        /*0030*/               @P0 BRA `(.L_x_3) ;
+        /*0040*/                   FFMA R1, R5, R9, R1 ;
+        /*0050*/                   BRA.DIV UR5, `(.L_x_9) ;
+        /*0060*/                   SHFL.BFLY PT, R1, R1, 0x10, 0x1f ;
+	//## File "/work/nested.cu", line 6
+        /*0070*/               @P2 BRA `(.L_x_2) ;
+.L_x_3:
+        /*0080*/                   MEMBAR.ALL.GPU ;
+        /*0090*/               @P3 BRA `(.L_x_7) ;
+.L_x_8:
+	//## File "/work/nested.cu", line 8
+        /*00a0*/                   BRA.U UP1, `(.L_x_4) ;
+        /*00b0*/                   STG.E desc[UR4][R2.64], R1 ;
+        /*00c0*/                   EXIT ;
+.L_x_9:
+        /*00d0*/                   SHFL.BFLY PT, R1, R1, 0x10, 0x1f ;
+        /*00e0*/                   BRA `(.L_x_3) ;
+.L_x_7:
+        /*00f0*/                   HFMA2.MMA R7, -RZ, RZ, 0, 0 ;
+        /*0100*/                   ST.E.U16 [R2.64], R1 ;
+        /*0110*/                   BRA `(.L_x_8) ;
+.L_x_5:
+        /*0120*/                   BRA `(.L_x_5);
+        /*0130*/                   NOP;
+	.section	.nv.info,"",@"SHT_CUDA_INFO"
+"""
+
+
+@pytest.fixture
+def nested() -> Function:
+    return parsed(NESTED)["nested"]
+
+
+def test_a_function_is_read_with_its_labels_predicates_and_lines(nested: Function) -> None:
+    assert [i.opcode for i in nested.instructions][:4] == ["LDG.E.128", "LDS.64", "FFMA", "BRA"]
+    assert [i.size for i in nested.instructions][:3] == [16, 8, 4]
+    assert nested.labels[".L_x_4"] == 1
+    shared = nested.instructions[1]
+    assert (shared.predicate, shared.operands) == ("!P1", "R8, [R6]")
+    assert shared.lines == (("/work/help.cuh", 9), ("/work/nested.cu", 5))
+    assert nested.instructions[0].lines == (("/work/nested.cu", 3),)
+    assert nested.instructions[7].target == ".L_x_2"
+    assert len(nested.instructions) == 20
+
+
+def test_loops_lie_in_each_other_as_the_jumps_say(nested: Function) -> None:
+    (outer,) = loops(nested)
+    (inner,) = outer.inner
+    assert inner.inner == []
+    assert outer.jump.lines == (("/work/nested.cu", 8),)
+    assert inner.jump.lines == (("/work/nested.cu", 6),)
+    assert counted(inner.own) == {"FFMA": 2, "SHFL": 1}
+    # What stands behind the end belongs to the outer loop; the copy for lanes that are apart to neither.
+    assert counted(outer.own) == {"LDS.64": 1, "MEMBAR.ALL.GPU": 1, "ST.16": 1}
+    assert counted(outer.instructions) == {"FFMA": 2, "LDS.64": 1, "MEMBAR.ALL.GPU": 1, "SHFL": 1, "ST.16": 1}
+    assert [depth for depth, _ in outer.walk()] == [0, 1]
+
+
+def test_what_is_asked_of_a_loop_counts_the_inner_ones_too(nested: Function) -> None:
+    (outer,) = loops(nested)
+    assert outer.count("FFMA") == 2
+    assert outer.count("MEMBAR") == outer.count("MEMBAR.ALL.GPU") == 1
+    assert outer.count("MEMBAR", "FFMA") == 3
+    assert outer.count("LDG", "STG") == 0
+    assert outer.bytes_of("LDS", "ST") == 8 + 2
+
+
+def test_two_jumps_to_one_head_are_one_loop() -> None:
+    text = """
+	.section	.text.k,"ax",@progbits
+.L_x_0:
+        /*0000*/                   FADD R1, R1, R2 ;
+        /*0010*/               @P0 BRA `(.L_x_0) ;
+        /*0020*/                   FMUL R1, R1, R2 ;
+        /*0030*/               @P1 BRA `(.L_x_0) ;
+        /*0040*/                   EXIT ;
+"""
+    (loop,) = loops(parsed(text)["k"])
+    assert counted(loop.own) == {"FADD": 1, "FMUL": 1}
+    assert loop.inner == []
+
+
+def test_a_jump_back_into_the_middle_of_a_way_is_no_loop() -> None:
+    """What can be entered at two places has no head; the compiler makes none, and none is made up."""
+    text = """
+	.section	.text.k,"ax",@progbits
+        /*0000*/               @P0 BRA `(.L_x_1) ;
+.L_x_0:
+        /*0010*/                   FADD R1, R1, R2 ;
+.L_x_1:
+        /*0020*/               @P1 BRA `(.L_x_0) ;
+        /*0030*/                   EXIT ;
+"""
+    assert loops(parsed(text)["k"]) == []
+
+
+def test_code_without_a_loop_has_none() -> None:
+    text = '\t.section\t.text.k,"ax",@progbits\n        /*0000*/                   EXIT ;\n'
+    assert loops(parsed(text)["k"]) == []
