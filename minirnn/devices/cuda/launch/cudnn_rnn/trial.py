@@ -21,6 +21,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn.layer import VALUES, Layer, values_of
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Plan, Sizes
 from minirnn.devices.cuda.launch.cudnn_rnn.timings import Timing
 from minirnn.devices.cuda.recordings import Recordings
+from minirnn.devices.precision import precision
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
@@ -162,7 +163,7 @@ def timed(device: Cuda, sizes: Sizes, backward: bool, watched: Callable[[str], A
     trial = Trial(device, sizes, backward)
     expected = trial.values(None)
     assert expected is not None
-    tolerance = ROUNDED if getattr(device.driver, "tf32", False) else TOLERANCE[sizes.itemsize]
+    tolerance = ROUNDED if precision() == "tf32" else TOLERANCE[sizes.itemsize]
     usable: list[tuple[Candidate, Recordings | None]] = []
     dropped = dict(known_bad)
     for candidate in candidates(trial.sizes, device.driver.limits, backward, device.recordings.enabled):

@@ -20,6 +20,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn import trial
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import Choice, choose
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
 from minirnn.devices.cuda.launch.cudnn_rnn.timings import Timing, Timings
+from minirnn.devices.precision import precision
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
@@ -101,7 +102,7 @@ class Tuner:
 
     def _rounds(self) -> bool:
         """Whether the library's products round to TF32."""
-        return bool(getattr(self.device.driver, "tf32", False))
+        return precision() == "tf32"
 
     def _can_time(self) -> bool:
         driver = self.device.driver
