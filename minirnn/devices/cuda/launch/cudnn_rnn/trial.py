@@ -15,7 +15,7 @@ import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import CompileError, CudaError, LaunchError, Limits
-from minirnn.devices.cuda.launch.cudnn_rnn import passes
+from minirnn.devices.cuda.launch.cudnn_rnn import passes, tensor_plan
 from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import VALUES, Layer, values_of
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Plan, Sizes
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 RECORDED = "steps as a graph"
 """The lowest rung with its loop as a CUDA graph."""
-CANDIDATES = ("steps", RECORDED, "persistent", "cluster")
+CANDIDATES = ("steps", RECORDED, "persistent", "cluster", "tensor")
 """All candidates, the plainest first."""
 STEPS = 64
 """The most steps of a trial: each costs the same."""
@@ -58,8 +58,9 @@ def candidates(sizes: Sizes, limits: Limits, backward: bool, graphs: bool) -> li
     found = [Candidate("steps"), *([Candidate(RECORDED, recorded=True)] if graphs else [])]
     if backward:
         upper: tuple[Plan | str, ...] = plans.backward(sizes, limits), plans.cluster_backward(sizes, limits)
+        upper += (tensor_plan.backward(sizes, limits),)
     else:
-        upper = plans.forward(sizes, limits), plans.cluster(sizes, limits)
+        upper = plans.forward(sizes, limits), plans.cluster(sizes, limits), tensor_plan.forward(sizes, limits)
     return found + [Candidate(plan.rung, plan) for plan in upper if not isinstance(plan, str)]
 
 

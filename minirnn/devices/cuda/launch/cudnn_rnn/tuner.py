@@ -93,10 +93,11 @@ class Tuner:
         their next multiple of 32."""
         projected = f" P{_next_32(sizes.P)}" if sizes.P != sizes.H else ""
         rounding = " tf32" if self._rounds() else ""
+        number = "float16" if sizes.operand == "float16" else f"float{8 * sizes.itemsize}"
         graphs = "" if self.device.recordings.enabled else " without graphs"
         return (
             f"{sizes.mode} {'backward' if backward else 'forward'} T{_power(sizes.T, trial.STEPS)}"
-            f" B{_power(sizes.B, 1024)} H{_next_32(sizes.H)}{projected} D{sizes.D} float{8 * sizes.itemsize}"
+            f" B{_power(sizes.B, 1024)} H{_next_32(sizes.H)}{projected} D{sizes.D} {number}"
             f"{rounding}{graphs}"
         )
 

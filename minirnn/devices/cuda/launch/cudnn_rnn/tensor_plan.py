@@ -1,0 +1,157 @@
+"""How the rung of tensor cores spreads a layer over a device: blocks, warps, fragments in registers, shared memory.
+
+Pure functions of a layer's sizes and a device's limits, as in `plan.py`. What is multiplied (`Sizes.operand`):
+
+``float16``   float16 data
+``tf32``      float32 data, rounded, where the user allows it (`minirnn.use_precision`)
+``tf32x3``    float32 data, each number as the sum of two TF32 numbers: three products for one, as good as float32
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from minirnn.devices.cuda.driver import Limits
+from minirnn.devices.cuda.launch.cudnn_rnn.plan import PROJECTED, Plan, Sizes
+
+OPERANDS = {"float16": "Float16", "tf32": "Tf32", "tf32x3": "Tf32x3"}
+"""What is multiplied -> its type in `kernels/cudnn_rnn/operands.cuh`."""
+CELLS = {"lstm": "Lstm", "gru": "Gru", "rnn_tanh": "Simple<false>", "rnn_relu": "Simple<true>"}
+"""Mode -> the type in `kernels/cudnn_rnn/cell.cuh`."""
+TILE = 16
+"""Rows of weights that a tensor core takes at a time; words of a piece."""
+ROWS = (8, 16, 32, 64)
+"""Rows of the batch that a block computes at a time."""
+WORD = 4
+"""Bytes of a word: two float16 operands, or one of the others."""
+HELD = {4: 128, 8: 128, 16: 48}
+"""Warps of a block -> the registers of a lane that may hold weights. A test compiles the kernels at these bounds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorPlan(Plan):
+    """The plan of `cudnn_rnn/tensor.cu`. Of `Plan`, `chunks` and `kept` are the pieces of a row that a warp has.
+
+    Attributes
+    ----------
+    mode, operand : str
+        What the kernel computes, and what it multiplies.
+    units : int
+        Units of a block.
+    columns : int
+        Blocks of a direction.
+    tiles : int
+        Tiles of 16 rows of weights of a block.
+    """
+
+    rung = "tensor"
+    mode: str
+    operand: str
+    units: int
+    columns: int
+    tiles: int
+
+    @property
+    def blocks(self) -> int:
+        return self.columns
+
+    @property
+    def constants(self) -> dict[str, int | str]:  # type: ignore[override]
+        return {
+            "OPERAND": OPERANDS[self.operand],
+            "CELL": CELLS[self.mode],
+            "KERNEL": f"{self.mode}_tensor",
+            "UNITS": self.units,
+            "WARPS": self.warps,
+            "PIECES": self.kept,
+            "ROWS": self.rows,
+        }
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def length(self) -> int:
+        """Words of a state as it is sent."""
+        return self.warps * self.kept * TILE
+
+    def per_step(self, B: int, D: int) -> dict[str, int]:
+        """What a step of all blocks needs: products of tensor cores, reads of 512 bytes of shared memory for them, and
+        bytes of states that are sent and gathered."""
+        tiles_of_batch = ceil(B / self.rows) * self.rows // 8
+        reads = self.warps * self.kept * tiles_of_batch
+        each = 2 * (3 if self.operand == "tf32x3" else 1) * self.tiles
+        sent = B * self.length * WORD
+        blocks = self.blocks * D
+        return {"mma": each * reads * blocks, "reads": reads * blocks, "sent": sent * D, "gathered": sent * blocks}
+
+    def describe(self, D: int) -> str:
+        each = 2 * (3 if self.operand == "tf32x3" else 1) * self.tiles
+        return (
+            f"{self.blocks * D} blocks of {self.warps} warps, {self.units} units each; operands {self.operand},"
+            f" {self.tiles * self.kept * 8} registers of weights a lane, {each} products a shared read;"
+            f" {self.rows} rows of the batch at a time; {self.shared:,} bytes of shared memory a block"
+        )
+
+
+def forward(sizes: Sizes, limits: Limits) -> TensorPlan | str:
+    """The plan of a forward pass, or why there is none: a block has as few units as let all blocks run at once."""
+    if refused := refused_tensor(sizes, limits):
+        return refused
+    each = limits.multiprocessors // sizes.D
+    fewest = 16 if sizes.G == 1 else 4  # a tile of 16 rows, full or nearly so
+    units = next((n for n in (4, 8, 16) if n >= fewest and n * each >= sizes.H), 0)
+    if not units:
+        return f"{sizes.H} units on {each} multiprocessors are more than 16 a block"
+    tiles = ceil(sizes.G * units / TILE)
+    pieces = ceil(ceil(sizes.H * width(sizes.operand) / WORD) / TILE)
+    held = spread(pieces, tiles)
+    if isinstance(held, str):
+        return held
+    warps, kept = held
+    state = 2 * sizes.B * units * WORD
+    for rows in reversed(ROWS[: ROWS.index(_rows(sizes.B)) + 1]):
+        shared = rows * (warps * kept * TILE + 4 + warps * (tiles * TILE + 4)) * WORD + state
+        if shared <= limits.shared_bytes_per_block:
+            return TensorPlan(
+                warps=warps, chunks=kept, kept=kept, rows=rows, shared=shared, mode=sizes.mode, operand=sizes.operand,
+                units=units, columns=ceil(sizes.H / units), tiles=tiles,
+            )  # fmt: skip
+    return f"a block needs {shared:,} bytes of shared memory, the device has {limits.shared_bytes_per_block:,}"
+
+
+def backward(sizes: Sizes, limits: Limits) -> TensorPlan | str:
+    """The plan of a backward pass, or why there is none."""
+    return refused_tensor(sizes, limits) or "not built"
+
+
+def width(operand: str) -> int:
+    """The bytes of an operand."""
+    return 2 if operand == "float16" else 4
+
+
+def spread(pieces: int, tiles: int) -> tuple[int, int] | str:
+    """Warps of a block, and how many pieces each has in registers; or why they do not fit."""
+    for warps in (4, 8, 16):
+        kept = ceil(pieces / warps)
+        if (warps > 4 or kept <= 2) and kept * tiles * 8 <= HELD[warps]:
+            return warps, kept
+    return f"the registers of a block do not hold {tiles} tiles of {pieces} pieces of its weights"
+
+
+def refused_tensor(sizes: Sizes, limits: Limits) -> str:
+    """Why this device has no tensor cores for this layer; empty if it has."""
+    if sizes.P != sizes.H:
+        return PROJECTED
+    if not sizes.operand:
+        return "tensor cores multiply float16 and float32 data, not float64"
+    if limits.compute_capability < (8, 0):
+        return "tensor cores that multiply TF32 need compute capability 8.0"
+    each = limits.multiprocessors // sizes.D
+    return "" if each else f"{sizes.D} directions need a multiprocessor each, the device has {limits.multiprocessors}"
+
+
+def _rows(B: int) -> int:
+    return next((n for n in ROWS if n >= B), ROWS[-1])
