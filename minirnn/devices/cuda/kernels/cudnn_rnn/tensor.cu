@@ -13,7 +13,6 @@
 
 // Constants of a compilation: those of fragments.cuh, -DUNITS=4|8|16 -DCELL=Lstm|Gru|.. -DKERNEL=its name
 #define AHEAD 4  // vectors that a thread looks at before it waits for the first
-constexpr int THREADS = 32 * WARPS;
 constexpr int CELLS = (ROWS * UNITS + THREADS - 1) / THREADS;  // of a thread
 
 // A: (D, T, B, G*H), x W' of all steps        R: (D, G*H, H)        biases: (D, 2, G*H), bW and bR
@@ -27,8 +26,9 @@ constexpr int CELLS = (ROWS * UNITS + THREADS - 1) / THREADS;  // of a thread
 template <class Cell>
 __device__ void forward(PARAMETERS) {
     constexpr int G = Cell::gates, EACH = Operand::EACH, TILES = (G * UNITS + 15) / 16;
-    extern __shared__ Words memory[];  // ROWS states; the warps' parts; h' and c of this block's cells, for all rows
-    u32 *const states = (u32 *)memory;
+    // weights that registers don't hold; ROWS states; the warps' parts; h' and c of this block's cells, for all rows
+    extern __shared__ Fragment memory[];
+    u32 *const states = (u32 *)(memory + Fragments<TILES>::BEYOND);
     float *const parts = (float *)(states + ROWS * PITCH);
     real *const own_h = parts + WARPS * ROWS * Fragments<TILES>::TOTALS, *const own_c = own_h + B * UNITS;
     const Direction direction(T, B, H);
@@ -39,14 +39,14 @@ __device__ void forward(PARAMETERS) {
     h0 += (i64)d * B * H, h += (i64)d * B * H, c_ += c_ ? (i64)d * B * H : 0;
     values += values ? (i64)d * T * 5 * B * H : 0, words += (i64)d * T * B * VECTORS;
 
-    Fragments<TILES> weights;
+    Fragments<TILES> weights(memory);
     weights.load([&](int row, int k) {
         const int u = blockIdx.x * UNITS + row % UNITS;
         return row < G * UNITS && u < H && k < H ? R[((i64)(row / UNITS) * H + u) * H + k] : real(0);
     });
     Biases<Cell> bias = {};
     if (has_unit) bias.load(biases, H, unit);
-    for (int k = threadIdx.x; k < ROWS * PITCH; k += THREADS) states[k] = 0;
+    clear(states);
     for (int cell = threadIdx.x; cell < B * UNITS; cell += THREADS) {  // the thread that reads them
         const i64 k = (i64)(cell / UNITS) * H + unit;
         own_h[cell] = has_unit ? h0[k] : real(0);

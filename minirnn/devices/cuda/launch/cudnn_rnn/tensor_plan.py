@@ -25,13 +25,16 @@ ROWS = (8, 16, 32, 64)
 """Rows of the batch that a block computes at a time."""
 WORD = 4
 """Bytes of a word: two float16 operands, or one of the others."""
-HELD = {4: 128, 8: 128, 16: 48}
-"""Warps of a block -> the registers of a lane that may hold weights. A test compiles the kernels at these bounds."""
+HELD = 96
+"""Registers of a lane that may hold weights; further ones lie in shared memory. A test compiles kernels at this bound."""
+FRAGMENT = 2 * 32 * 16
+"""Bytes of a piece of a tile of weights."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TensorPlan(Plan):
-    """The plan of `cudnn_rnn/tensor.cu`. Of `Plan`, `chunks` and `kept` are the pieces of a row that a warp has.
+    """The plan of `cudnn_rnn/tensor.cu`. Of `Plan`, `chunks` are the pieces of a row that a warp has, and `kept` those of
+    them in registers.
 
     Attributes
     ----------
@@ -64,7 +67,8 @@ class TensorPlan(Plan):
             "KERNEL": f"{self.mode}_tensor",
             "UNITS": self.units,
             "WARPS": self.warps,
-            "PIECES": self.kept,
+            "PIECES": self.chunks,
+            "KEPT": self.kept,
             "ROWS": self.rows,
         }
 
@@ -75,23 +79,29 @@ class TensorPlan(Plan):
     @property
     def length(self) -> int:
         """Words of a state as it is sent."""
-        return self.warps * self.kept * TILE
+        return self.warps * self.chunks * TILE
+
+    @property
+    def products_a_read(self) -> int:
+        """Products of tensor cores for each 512 bytes that a warp reads from shared memory."""
+        return 2 * (3 if self.operand == "tf32x3" else 1) * self.tiles
 
     def per_step(self, B: int, D: int) -> dict[str, int]:
         """What a step of all blocks needs: products of tensor cores, reads of 512 bytes of shared memory for them, and
         bytes of states that are sent and gathered."""
         tiles_of_batch = ceil(B / self.rows) * self.rows // 8
-        reads = self.warps * self.kept * tiles_of_batch
-        each = 2 * (3 if self.operand == "tf32x3" else 1) * self.tiles
+        reads = self.warps * self.chunks * tiles_of_batch
+        each = self.products_a_read
         sent = B * self.length * WORD
         blocks = self.blocks * D
         return {"mma": each * reads * blocks, "reads": reads * blocks, "sent": sent * D, "gathered": sent * blocks}
 
     def describe(self, D: int) -> str:
-        each = 2 * (3 if self.operand == "tf32x3" else 1) * self.tiles
+        each, beyond = self.products_a_read, self.chunks - self.kept
         return (
             f"{self.blocks * D} blocks of {self.warps} warps, {self.units} units each; operands {self.operand},"
-            f" {self.tiles * self.kept * 8} registers of weights a lane, {each} products a shared read;"
+            f" {self.tiles * self.kept * 8} registers of weights a lane"
+            f"{f', {beyond} of {self.chunks} parts in shared memory' if beyond else ''}, {each} products a shared read;"
             f" {self.rows} rows of the batch at a time; {self.shared:,} bytes of shared memory a block"
         )
 
@@ -106,20 +116,11 @@ def forward(sizes: Sizes, limits: Limits) -> TensorPlan | str:
     if not units:
         return f"{sizes.H} units on {each} multiprocessors are more than 16 a block"
     tiles = ceil(sizes.G * units / TILE)
-    pieces = ceil(ceil(sizes.H * width(sizes.operand) / WORD) / TILE)
-    held = spread(pieces, tiles)
+    words = ceil(sizes.H * width(sizes.operand) / WORD)
+    held = into_shared(words, tiles, sizes.B, 2 * sizes.B * units, limits)
     if isinstance(held, str):
         return held
-    warps, kept = held
-    state = 2 * sizes.B * units * WORD
-    for rows in reversed(ROWS[: ROWS.index(_rows(sizes.B)) + 1]):
-        shared = rows * (warps * kept * TILE + 4 + warps * (tiles * TILE + 4)) * WORD + state
-        if shared <= limits.shared_bytes_per_block:
-            return TensorPlan(
-                warps=warps, chunks=kept, kept=kept, rows=rows, shared=shared, mode=sizes.mode, operand=sizes.operand,
-                units=units, columns=ceil(sizes.H / units), tiles=tiles,
-            )  # fmt: skip
-    return f"a block needs {shared:,} bytes of shared memory, the device has {limits.shared_bytes_per_block:,}"
+    return TensorPlan(**held, mode=sizes.mode, operand=sizes.operand, units=units, columns=ceil(sizes.H / units), tiles=tiles)
 
 
 def backward(sizes: Sizes, limits: Limits) -> TensorPlan | str:
@@ -132,13 +133,23 @@ def width(operand: str) -> int:
     return 2 if operand == "float16" else 4
 
 
-def spread(pieces: int, tiles: int) -> tuple[int, int] | str:
-    """Warps of a block, and how many pieces each has in registers; or why they do not fit."""
-    for warps in (4, 8, 16):
-        kept = ceil(pieces / warps)
-        if (warps > 4 or kept <= 2) and kept * tiles * 8 <= HELD[warps]:
-            return warps, kept
-    return f"the registers of a block do not hold {tiles} tiles of {pieces} pieces of its weights"
+def into_shared(words: int, tiles: int, B: int, numbers: int, limits: Limits) -> dict[str, int] | str:
+    """Warps, pieces, rows of the batch at a time, and bytes of shared memory of a block; or why there is no room.
+
+    `words`: of a row of weights. `numbers`: other numbers that a block has in shared memory.
+    """
+    warps = 4 if words <= 8 * TILE else 8
+    pieces = ceil(words / (warps * TILE))
+    kept = min(pieces, HELD // (8 * tiles))
+    beyond = warps * (pieces - kept) * tiles * FRAGMENT
+    for rows in reversed([n for n in ROWS if n == ROWS[0] or n < 2 * B]):
+        shared = rows * (warps * pieces * TILE + 4 + warps * (tiles * TILE + 4)) * WORD + numbers * WORD + beyond
+        if shared <= limits.shared_bytes_per_block:
+            return dict(warps=warps, chunks=pieces, kept=kept, rows=rows, shared=shared)
+    return (
+        f"its weights do not fit on the chip: {shared:,} bytes of shared memory a block,"
+        f" the device has {limits.shared_bytes_per_block:,}"
+    )
 
 
 def refused_tensor(sizes: Sizes, limits: Limits) -> str:
@@ -151,7 +162,3 @@ def refused_tensor(sizes: Sizes, limits: Limits) -> str:
         return "tensor cores that multiply TF32 need compute capability 8.0"
     each = limits.multiprocessors // sizes.D
     return "" if each else f"{sizes.D} directions need a multiprocessor each, the device has {limits.multiprocessors}"
-
-
-def _rows(B: int) -> int:
-    return next((n for n in ROWS if n >= B), ROWS[-1])
