@@ -20,6 +20,7 @@ import numpy as np
 from minirnn.bench.calls import Call, Size, our_calls, torch_calls, torch_rounding
 from minirnn.bench.times import QUICK_SIZES, SIZES, Clock, Row
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
+from minirnn.devices.cuda.launch.cudnn_rnn.layer import operand_of
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
 from minirnn.devices.precision import use_precision
 
@@ -62,7 +63,7 @@ def choices(device: Any, quick: bool) -> Iterator[Row]:
     try:
         sizes = QUICK_SIZES if quick else SIZES + MORE_SIZES
         for (T, B, I, H), op, backward in product(sizes, ("lstm", "gru"), (False, True)):
-            layer = Sizes(op, T, B, H, H, 1, 4)
+            layer = Sizes(op, T, B, H, H, 1, 4, operand_of(np.dtype(np.float32)))
             choice, timing = tuner.choice(layer, backward), tuner.timing(layer, backward)
             row = {"op": op, "pass": "backward" if backward else "forward", "size": [T, B, I, H], "rung": choice.rung}
             row |= {"graphs": choice.recorded, "reason": choice.reason}

@@ -45,17 +45,22 @@ __device__ inline bool complete(const Words &words, int count) {
     return all;
 }
 
-// The first `count` words of four that were looked at once, the others 0; waits for what is EMPTY. step: what `error` says
+// To be called after each look in vain: waits a little, and gives up at last. step: what `error` says then
+__device__ inline void look_again(u32 polls, u32 step, Watch &watch) {
+#ifdef __CUDASIM__
+    __nanosleep(0);  // the others' turn
+#endif
+    const bool others_lost = polls % 256 == 0 && *(volatile u32 *)watch.error;
+    if (others_lost || polls >= watch.polls) {
+        atomicCAS(watch.error, 0u, step);
+        watch.lost = true;
+    }
+}
+
+// The first `count` words of four that were looked at once, the others 0; waits for what is EMPTY
 __device__ inline Words hear(const Words *from, Words words, int count, u32 step, Watch &watch) {
     for (u32 polls = 1; !complete(words, count) && !watch.lost; polls++) {
-#ifdef __CUDASIM__
-        __nanosleep(0);  // the others' turn
-#endif
-        const bool others_lost = polls % 256 == 0 && *(volatile u32 *)watch.error;
-        if (others_lost || polls >= watch.polls) {
-            atomicCAS(watch.error, 0u, step);
-            watch.lost = true;
-        }
+        look_again(polls, step, watch);
         words = load_fresh(from);
     }
 #pragma unroll

@@ -8,11 +8,9 @@
 // then one thread = one cell adds up the warps' parts, computes the gates, and sends its part of h.
 #include "cudnn_rnn/cell.cuh"
 #include "cudnn_rnn/direction.cuh"
-#include "cudnn_rnn/fragments.cuh"
-#include "fresh.cuh"
+#include "cudnn_rnn/gather.cuh"
 
 // Constants of a compilation: those of fragments.cuh, -DUNITS=4|8|16 -DCELL=Lstm|Gru|.. -DKERNEL=its name
-#define AHEAD 4  // vectors that a thread looks at before it waits for the first
 constexpr int CELLS = (ROWS * UNITS + THREADS - 1) / THREADS;  // of a thread
 
 // A: (D, T, B, G*H), x W' of all steps        R: (D, G*H, H)        biases: (D, 2, G*H), bW and bR
@@ -69,38 +67,20 @@ __device__ void forward(PARAMETERS) {
                     a[n][g] = has_cell ? A[((i64)t * B + row) * G * H + g * H + unit] + bias.sum[g] : real(0);
             }
 
-            const auto set = [&](int vector, const Words &four) {
-                *(Words *)(states + vector / VECTORS * PITCH + vector % VECTORS * VECTOR) = four;
-            };
             if (step == 0) {
-                for (int vector = threadIdx.x; vector < rows * VECTORS; vector += THREADS) {
-                    const real *row = h0 + (i64)(first + vector / VECTORS) * H;
-                    Words four;
+                for (int k = threadIdx.x; k < rows * LENGTH; k += THREADS) {
+                    const real *row = h0 + (i64)(first + k / LENGTH) * H;
+                    real x[EACH];
 #pragma unroll
-                    for (int w = 0; w < VECTOR; w++) {
-                        real x[EACH];
-#pragma unroll
-                        for (int e = 0; e < EACH; e++) {
-                            const int k = (vector % VECTORS * VECTOR + w) * EACH + e;
-                            x[e] = k < H ? row[k] : real(0);
-                        }
-                        four.word[w] = Operand::word(x);
+                    for (int e = 0; e < EACH; e++) {
+                        const int u = k % LENGTH * EACH + e;
+                        x[e] = u < H ? row[u] : real(0);
                     }
-                    set(vector, four);
+                    states[k / LENGTH * PITCH + k % LENGTH] = Operand::word(x);
                 }
             } else {
                 const Words *sent = words + ((i64)(step - 1) * B + first) * VECTORS;
-                for (int vector = threadIdx.x; vector < rows * VECTORS; vector += AHEAD * THREADS) {
-                    Words found[AHEAD];
-#pragma unroll
-                    for (int n = 0; n < AHEAD; n++)
-                        if (vector + n * THREADS < rows * VECTORS) found[n] = load_fresh(sent + vector + n * THREADS);
-#pragma unroll
-                    for (int n = 0; n < AHEAD; n++) {
-                        const int v = vector + n * THREADS, count = (H + EACH - 1) / EACH - v % VECTORS * VECTOR;
-                        if (v < rows * VECTORS) set(v, hear(sent + v, found[n], count, step, watch));
-                    }
-                }
+                gather(states, sent, VECTORS, rows, (H + EACH - 1) / EACH, step, watch);
             }
             if (__syncthreads_or(watch.lost)) return;
             weights.multiply(states, parts);

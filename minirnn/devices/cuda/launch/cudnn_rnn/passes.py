@@ -6,7 +6,7 @@ from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.cudnn_rnn import one_launch, steps, tensor
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Plan
-from minirnn.devices.cuda.launch.cudnn_rnn.tensor_plan import TensorPlan
+from minirnn.devices.cuda.launch.cudnn_rnn.tensor_plan import TensorBackwardPlan, TensorPlan
 
 
 def forward(
@@ -45,6 +45,8 @@ def backward(
 
     None, and nothing is changed: the device refuses the plan.
     """
+    if isinstance(plan, TensorBackwardPlan):
+        return tensor.backward(layers, kept, y, dy, dh, dc, plan)
     if plan is not None:
         return one_launch.backward(layers, kept, y, dy, dh, dc, plan)
     return [

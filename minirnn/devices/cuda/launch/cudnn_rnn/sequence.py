@@ -21,6 +21,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn.layer import (
     Layer,
     Weights,
     directions,
+    products_of,
     values_of,
     without_padding,
 )
@@ -156,8 +157,9 @@ def in_reverse(
         gradients = by_a_rung(layers, "backward", lambda plan: passes.backward(layers, kept, y, dy, dh0, dc0, plan))
     else:
         gradients = zoned.gate_gradients(layers, zoneout, reserve, dy, dh0, dc0)
-    for d, layer in enumerate(layers):
-        sums_over_steps(layer, x, h0[d], y, gradients[d], dweights[d], dx)
+    with products_of(layers[0].sizes):
+        for d, layer in enumerate(layers):
+            sums_over_steps(layer, x, h0[d], y, gradients[d], dweights[d], dx)
     return dx, dh0, dc0
 
 

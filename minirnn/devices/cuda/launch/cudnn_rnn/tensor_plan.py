@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
+from typing import ClassVar
 
 from minirnn.devices.cuda.driver import Limits
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import PROJECTED, Plan, Sizes
@@ -27,6 +28,8 @@ WORD = 4
 """Bytes of a word: two float16 operands, or one of the others."""
 HELD = 96
 """Registers of a lane that may hold weights; further ones lie in shared memory. A test compiles kernels at this bound."""
+SLICES = 8
+"""A backward pass has at least so many slices where the device has room for them, and twice as many at most."""
 FRAGMENT = 2 * 32 * 16
 """Bytes of a piece of a tile of weights."""
 
@@ -49,6 +52,7 @@ class TensorPlan(Plan):
     """
 
     rung = "tensor"
+    kernel: ClassVar[str] = "tensor"
     mode: str
     operand: str
     units: int
@@ -64,7 +68,7 @@ class TensorPlan(Plan):
         return {
             "OPERAND": OPERANDS[self.operand],
             "CELL": CELLS[self.mode],
-            "KERNEL": f"{self.mode}_tensor",
+            "KERNEL": f"{self.mode}_{self.kernel}",
             "UNITS": self.units,
             "WARPS": self.warps,
             "PIECES": self.chunks,
@@ -96,13 +100,54 @@ class TensorPlan(Plan):
         blocks = self.blocks * D
         return {"mma": each * reads * blocks, "reads": reads * blocks, "sent": sent * D, "gathered": sent * blocks}
 
+    def where(self, D: int) -> str:
+        """The beginning of `describe`."""
+        return f"{self.blocks * D} blocks of {self.warps} warps, {self.units} units each"
+
     def describe(self, D: int) -> str:
         each, beyond = self.products_a_read, self.chunks - self.kept
         return (
-            f"{self.blocks * D} blocks of {self.warps} warps, {self.units} units each; operands {self.operand},"
+            f"{self.where(D)}; operands {self.operand},"
             f" {self.tiles * self.kept * 8} registers of weights a lane"
             f"{f', {beyond} of {self.chunks} parts in shared memory' if beyond else ''}, {each} products a shared read;"
             f" {self.rows} rows of the batch at a time; {self.shared:,} bytes of shared memory a block"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorBackwardPlan(TensorPlan):
+    """The plan of `cudnn_rnn/tensor_grad.cu`: the blocks of a direction are a table, as in `plan.BackwardPlan`.
+
+    Attributes
+    ----------
+    slices : int
+        Slices of terms; `columns` are those of units.
+    slice : int
+        Units whose gradients, of all gates, a block gathers.
+    """
+
+    slices: int
+    slice: int
+    kernel = "tensor_grad"
+
+    @property
+    def blocks(self) -> int:
+        return self.columns * self.slices
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return self.slices, self.slice
+
+    def per_step(self, B: int, D: int) -> dict[str, int]:
+        shares = 2 * WORD * B * self.columns * self.units * self.slices * D
+        found = super().per_step(B, D)
+        sent = found["sent"] * self.slices
+        return found | {"sent": sent + shares, "gathered": found["gathered"] + shares}
+
+    def where(self, D: int) -> str:
+        return (
+            f"{self.blocks * D} blocks of {self.warps} warps, {self.columns} columns of {self.units} units by"
+            f" {self.slices} slices of terms{' a direction' if D > 1 else ''}"
         )
 
 
@@ -120,12 +165,36 @@ def forward(sizes: Sizes, limits: Limits) -> TensorPlan | str:
     held = into_shared(words, tiles, sizes.B, 2 * sizes.B * units, limits)
     if isinstance(held, str):
         return held
-    return TensorPlan(**held, mode=sizes.mode, operand=sizes.operand, units=units, columns=ceil(sizes.H / units), tiles=tiles)
+    return TensorPlan(
+        **held, mode=sizes.mode, operand=sizes.operand, units=units, columns=ceil(sizes.H / units), tiles=tiles
+    )
 
 
-def backward(sizes: Sizes, limits: Limits) -> TensorPlan | str:
-    """The plan of a backward pass, or why there is none."""
-    return refused_tensor(sizes, limits) or "not built"
+def backward(sizes: Sizes, limits: Limits) -> TensorBackwardPlan | str:
+    """The plan of a backward pass, or why there is none: of the tables that fit, one with about eight slices.
+
+    Gradients are sent as float32 or TF32 also for float16 data: float16 would lose those below 6e-8.
+    """
+    if refused := refused_tensor(sizes, limits):
+        return refused
+    each = limits.multiprocessors // sizes.D
+    refused = f"{sizes.H} units make more columns of 64 than a direction has multiprocessors, {each}"
+    for tiles in (1, 2, 4):
+        columns = ceil(sizes.H / (tiles * TILE))
+        if columns > each or (each // columns < SLICES and tiles < 4):
+            continue
+        slices = min(each // columns, 2 * SLICES, ceil(sizes.H / 4))
+        slice_ = ceil(sizes.H / slices)
+        slices = ceil(sizes.H / slice_)  # none is empty: a block that gathers nothing would not wait for the others
+        held = into_shared(sizes.G * slice_, tiles, sizes.B, 0, limits)
+        if isinstance(held, str):
+            refused = held
+            continue
+        return TensorBackwardPlan(
+            **held, mode=sizes.mode, operand="tf32" if sizes.operand == "float16" else sizes.operand,
+            units=tiles * TILE, columns=columns, tiles=tiles, slices=slices, slice=slice_,
+        )  # fmt: skip
+    return refused
 
 
 def width(operand: str) -> int:
