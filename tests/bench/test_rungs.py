@@ -42,10 +42,10 @@ def test_every_way_is_sampled_in_turn_and_the_device_is_left_as_it_was(
     monkeypatch.setattr(rungs, "SECONDS", 0.0)
     device, torch = FakeDevice(), []
     rows = rungs.in_turns(device, device.call, (lambda: torch.append(len(device.asked)), int), tf32, quick=False)
-    ways = [("steps", True), ("steps", False), ("persistent", False), ("cluster", False)]
+    ways = [("steps", True), ("steps", False), ("persistent", False), ("cluster", False), ("tensor", False)]
     assert [(row["rung"], row["graphs"]) for row in rows] == ways
     assert device.asked == [(*way, tf32) for way in ways] * (2 + 3 + 1)  # warm-ups, samples, by the device's clock
-    assert torch == [0, 4, 8, 12, 16]
+    assert torch == [0, 5, 10, 15, 20]
     assert [row["used"] for row in rows] == [[f"{rung} forward"] for rung, _ in ways]
     for row in rows:
         assert row["spread"][0] <= row["seconds"] <= row["spread"][1]
@@ -56,7 +56,7 @@ def test_every_way_is_sampled_in_turn_and_the_device_is_left_as_it_was(
 def test_without_torch_there_are_rows_too() -> None:
     device = FakeDevice()
     rows = rungs.in_turns(device, device.call, None, False, quick=True)
-    assert len(rows) == 4 and not any("torch_seconds" in row for row in rows)
+    assert len(rows) == 5 and not any("torch_seconds" in row for row in rows)
     assert list(rungs.ladder(object(), quick=True)) == []
 
 
@@ -71,7 +71,7 @@ def test_the_choices_of_a_gpu_are_listed_with_what_was_timed(tmp_path: Path) -> 
         (op, way, "persistent") for op in ("lstm", "gru") for way in ("forward", "backward")
     ]
     for row in rows:
-        assert len(row["seconds"]) == 4 and row["dropped"] == {} and row["steps"] == 4
+        assert len(row["seconds"]) == 5 and row["dropped"] == {} and row["steps"] == 5
     assert device.cudnn_rnn_rung == "steps"
     assert list(rungs.choices(mr.devices.get("cpu"), quick=True)) == []
     assert list(rungs.choices(mr.devices.get("cuda-sim"), quick=True)) == []

@@ -1,8 +1,8 @@
 """CudnnRNN on the tensor cores of a CUDA device: all steps of a layer in one launch, as in `one_launch.py`.
 
-The kernels and how they work: `cudnn_rnn/tensor.cu`, `cudnn_rnn/tensor_grad.cu`. Their blocks wait for each other's words,
-so all of them must be on the device at once; the driver is asked before the launch. Each launch gets memory for the words
-of all steps, filled with what stands for "not there yet".
+The kernels and how they work: `cudnn_rnn/tensor.cu`, `cudnn_rnn/tensor_grad.cu`. Their blocks wait for each other's
+words, so all of them must be on the device at once; the driver is asked before the launch. Each launch gets memory for
+the words of all steps, filled with what stands for "not there yet".
 """
 
 from __future__ import annotations

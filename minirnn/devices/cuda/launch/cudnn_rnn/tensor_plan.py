@@ -27,7 +27,7 @@ ROWS = (8, 16, 32, 64)
 WORD = 4
 """Bytes of a word: two float16 operands, or one of the others."""
 HELD = 96
-"""Registers of a lane that may hold weights; further ones lie in shared memory. A test compiles kernels at this bound."""
+"""Registers of a lane that may hold weights; further ones lie in shared memory. Kernels are compiled at this bound."""
 SLICES = 8
 """A backward pass has at least so many slices where the device has room for them, and twice as many at most."""
 FRAGMENT = 2 * 32 * 16
@@ -36,8 +36,8 @@ FRAGMENT = 2 * 32 * 16
 
 @dataclass(frozen=True, kw_only=True)
 class TensorPlan(Plan):
-    """The plan of `cudnn_rnn/tensor.cu`. Of `Plan`, `chunks` are the pieces of a row that a warp has, and `kept` those of
-    them in registers.
+    """The plan of `cudnn_rnn/tensor.cu`. Of `Plan`, `chunks` are the pieces of a row that a warp has, and `kept` those
+    of them in registers.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ def refused_tensor(sizes: Sizes, limits: Limits) -> str:
     """Why this device has no tensor cores for this layer; empty if it has."""
     if sizes.P != sizes.H:
         return PROJECTED
-    if not sizes.operand:
+    if not sizes.operand or sizes.itemsize != WORD:
         return "tensor cores multiply float16 and float32 data, not float64"
     if limits.compute_capability < (8, 0):
         return "tensor cores that multiply TF32 need compute capability 8.0"
