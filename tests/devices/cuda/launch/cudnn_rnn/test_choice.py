@@ -90,9 +90,8 @@ def test_a_rung_that_is_asked_for_is_taken_wherever_it_can_be_had() -> None:
         "cluster was asked for, but a cluster's registers hold the weights of 256 units; so the next lower rung"
     )
     assert choose(projected, H200, wanted="cluster").reason.endswith("; so the lowest rung")
-    with pytest.raises(
-        ValueError, match="no rung 'fast'.*\n.*steps, persistent, cluster, tensor, auto\n.*MINIRNN_CUDNN_RNN"
-    ):
+    words = "no rung 'fast'.*\n.*steps, persistent, cluster, tensor, auto\n.*MINIRNN_CUDNN_RNN"
+    with pytest.raises(ValueError, match=words):
         choose(small, H200, wanted="fast")
 
 
