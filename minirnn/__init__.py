@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from minirnn import devices, nn, ops, optim
 from minirnn._version import __version__
-from minirnn.devices import use_device
+from minirnn.devices import use_device, use_precision
 from minirnn.engine.backward import grad
 from minirnn.engine.creation import (
     arange,
@@ -284,6 +284,7 @@ __all__ = [
     "unflatten",
     "unsqueeze",
     "use_device",
+    "use_precision",
     "var",
     "var_mean",
     "vhp",

@@ -13,6 +13,7 @@ import numpy as np
 import minirnn as mr
 from minirnn import toolchain
 from minirnn._version import __version__
+from minirnn.devices.precision import VARIABLE, precision
 from minirnn.machine import blas, installed_version, python, short, this_program
 from minirnn.user_error import one_line
 
@@ -35,6 +36,7 @@ def examine() -> dict[str, Any]:
         "devices": devices,
         "native": about_native() if devices.get("native", "unknown") is None else None,
         "default_device": default_device(),
+        "precision": precision(),
         "warnings": warnings(devices),
         "next": next_command(devices),
     }
@@ -90,6 +92,13 @@ def warnings(devices: dict[str, str | None]) -> list[str]:
     return found
 
 
+def precision_line(name: str) -> str:
+    """How float32 matrices are multiplied."""
+    if name == "tf32":
+        return f"tf32: the CUDA devices round float32 to TF32 before they multiply ({VARIABLE}=1)"
+    return "ieee: all digits of float32 are multiplied (minirnn.use_precision)"
+
+
 def next_command(devices: dict[str, str | None]) -> str:
     """The command to try next."""
     if devices["cpu"] is not None:
@@ -111,6 +120,7 @@ def render(report: dict[str, Any]) -> str:
         "",
         "Devices",
         *((name, device_line(name, reason, report)) for name, reason in report["devices"].items()),
+        ("precision", precision_line(report["precision"])),
         "",
         *(f"Warning: {warning}" for warning in report["warnings"]),
         *([""] if report["warnings"] else []),

@@ -20,7 +20,9 @@ import numpy as np
 from minirnn.bench.calls import Call, Size, our_calls, torch_calls, torch_rounding
 from minirnn.bench.times import QUICK_SIZES, SIZES, Clock, Row
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
+from minirnn.devices.cuda.launch.cudnn_rnn.layer import operand_of
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
+from minirnn.devices.precision import use_precision
 
 MORE_SIZES: tuple[Size, ...] = ((1024, 8, 2048, 2048), (512, 16, 128, 128), (256, 64, 192, 192), (128, 20, 512, 512))
 """Sizes whose weights fit on no chip; with few units, for which cuDNN has CUDA kernels of its own; with a batch that is
@@ -61,7 +63,7 @@ def choices(device: Any, quick: bool) -> Iterator[Row]:
     try:
         sizes = QUICK_SIZES if quick else SIZES + MORE_SIZES
         for (T, B, I, H), op, backward in product(sizes, ("lstm", "gru"), (False, True)):
-            layer = Sizes(op, T, B, H, H, 1, 4)
+            layer = Sizes(op, T, B, H, H, 1, 4, operand_of(np.dtype(np.float32)))
             choice, timing = tuner.choice(layer, backward), tuner.timing(layer, backward)
             row = {"op": op, "pass": "backward" if backward else "forward", "size": [T, B, I, H], "rung": choice.rung}
             row |= {"graphs": choice.recorded, "reason": choice.reason}
@@ -121,14 +123,11 @@ def device_seconds(device: Any, call: Call) -> float:
 @contextmanager
 def taken(device: Any, way: Row, tf32: bool) -> Iterator[None]:
     """Inside the block the device takes this way."""
-    driver, recordings = device.driver, device.recordings
-    before = device.cudnn_rnn_rung, recordings.enabled, getattr(driver, "tf32", None)
+    recordings = device.recordings
+    before = device.cudnn_rnn_rung, recordings.enabled
     device.cudnn_rnn_rung, recordings.enabled = way["rung"], way["graphs"]
-    if before[2] is not None:
-        driver.tf32 = tf32
     try:
-        yield
+        with use_precision("tf32" if tf32 else "ieee"):
+            yield
     finally:
-        device.cudnn_rnn_rung, recordings.enabled = before[:2]
-        if before[2] is not None:
-            driver.tf32 = before[2]
+        device.cudnn_rnn_rung, recordings.enabled = before

@@ -1,6 +1,7 @@
 """Devices: arrays in, arrays out. See `base` for the contract."""
 
 from minirnn.devices.base import Device, DeviceUnavailable
+from minirnn.devices.precision import use_precision
 from minirnn.devices.registry import available, get, register, use_device
 
-__all__ = ["Device", "DeviceUnavailable", "available", "get", "register", "use_device"]
+__all__ = ["Device", "DeviceUnavailable", "available", "get", "register", "use_device", "use_precision"]

@@ -28,11 +28,15 @@ class Op:
         dtypes) after ``backward``.
     reads_inputs : bool
         ``backward`` uses the values of the inputs: changing one of them before the backward pass is an error.
+    precision : str or None
+        How the forward pass multiplied float32 matrices (`use_precision`): the backward pass does so, too. None: the op
+        multiplies none.
     """
 
     arithmetic = False
     broadcasts = False
     reads_inputs = True
+    precision: str | None = None
 
     @property
     def name(self) -> str:

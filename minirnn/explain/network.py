@@ -10,6 +10,7 @@ import numpy as np
 from minirnn.devices.base import Device
 from minirnn.devices.cuda.driver import Limits
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import AUTO, H200, RUNGS, VARIABLE, Choice, choose
+from minirnn.devices.cuda.launch.cudnn_rnn.layer import operand_of
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
 from minirnn.devices.cuda.launch.cudnn_rnn.tuner import VARIABLE as TUNE
 from minirnn.devices.cuda.recordings import VARIABLE as GRAPHS
@@ -55,7 +56,7 @@ def memory_lines(rows: list[Row]) -> Iterator[str]:
 def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str, zoneout: bool = False) -> Iterator[str]:
     """What a CUDA device would choose for the layers of this network, and what a large GPU would."""
     itemsize = max(4, np.dtype(dtype).itemsize)  # float16 is computed in float32
-    sizes = Sizes(net.rnn_mode, T, B, net.H, net.P, net.D, itemsize)
+    sizes = Sizes(net.rnn_mode, T, B, net.H, net.P, net.D, itemsize, operand_of(np.dtype(dtype)))
     driver = getattr(device, "driver", None)
     if driver is None:
         yield f"{device} has no rungs: one function for each mode"

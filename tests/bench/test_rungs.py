@@ -12,11 +12,8 @@ import pytest
 import minirnn as mr
 from minirnn.bench import rungs
 from minirnn.bench.calls import torch_rounding
+from minirnn.devices.precision import precision
 from tests.devices.cuda.launch.cudnn_rnn.priced import priced_device
-
-
-class Driver:
-    tf32 = False
 
 
 class FakeDevice:
@@ -26,14 +23,14 @@ class FakeDevice:
         self.cudnn_rnn_rung: Any = "before"
         self.recordings = SimpleNamespace(enabled="before")
         self.rungs: dict[str, int] = {}
-        self.driver = Driver()
+        self.driver = SimpleNamespace()
         self.asked: list[tuple[Any, ...]] = []
 
     def synchronize(self) -> None:
         pass
 
     def call(self) -> None:
-        self.asked.append((self.cudnn_rnn_rung, self.recordings.enabled, self.driver.tf32))
+        self.asked.append((self.cudnn_rnn_rung, self.recordings.enabled, precision() == "tf32"))
         self.rungs[f"{self.cudnn_rnn_rung} forward"] = 1
 
 
@@ -45,21 +42,21 @@ def test_every_way_is_sampled_in_turn_and_the_device_is_left_as_it_was(
     monkeypatch.setattr(rungs, "SECONDS", 0.0)
     device, torch = FakeDevice(), []
     rows = rungs.in_turns(device, device.call, (lambda: torch.append(len(device.asked)), int), tf32, quick=False)
-    ways = [("steps", True), ("steps", False), ("persistent", False), ("cluster", False)]
+    ways = [("steps", True), ("steps", False), ("persistent", False), ("cluster", False), ("tensor", False)]
     assert [(row["rung"], row["graphs"]) for row in rows] == ways
     assert device.asked == [(*way, tf32) for way in ways] * (2 + 3 + 1)  # warm-ups, samples, by the device's clock
-    assert torch == [0, 4, 8, 12, 16]
+    assert torch == [0, 5, 10, 15, 20]
     assert [row["used"] for row in rows] == [[f"{rung} forward"] for rung, _ in ways]
     for row in rows:
         assert row["spread"][0] <= row["seconds"] <= row["spread"][1]
         assert row["times_faster_than_torch"] == row["torch_seconds"] / row["seconds"]
-    assert (device.cudnn_rnn_rung, device.recordings.enabled, device.driver.tf32) == ("before", "before", False)
+    assert (device.cudnn_rnn_rung, device.recordings.enabled, precision()) == ("before", "before", "ieee")
 
 
 def test_without_torch_there_are_rows_too() -> None:
     device = FakeDevice()
     rows = rungs.in_turns(device, device.call, None, False, quick=True)
-    assert len(rows) == 4 and not any("torch_seconds" in row for row in rows)
+    assert len(rows) == 5 and not any("torch_seconds" in row for row in rows)
     assert list(rungs.ladder(object(), quick=True)) == []
 
 
@@ -74,7 +71,7 @@ def test_the_choices_of_a_gpu_are_listed_with_what_was_timed(tmp_path: Path) -> 
         (op, way, "persistent") for op in ("lstm", "gru") for way in ("forward", "backward")
     ]
     for row in rows:
-        assert len(row["seconds"]) == 4 and row["dropped"] == {} and row["steps"] == 4
+        assert len(row["seconds"]) == 5 and row["dropped"] == {} and row["steps"] == 5
     assert device.cudnn_rnn_rung == "steps"
     assert list(rungs.choices(mr.devices.get("cpu"), quick=True)) == []
     assert list(rungs.choices(mr.devices.get("cuda-sim"), quick=True)) == []

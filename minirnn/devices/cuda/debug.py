@@ -76,7 +76,7 @@ class DebugDriver:
         self.driver.launches = count
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.driver, name)  # what only this driver has: tf32, stream_handle
+        return getattr(self.driver, name)  # what only this driver has: stream_handle
 
     def alloc(self, nbytes: int) -> Buffer:
         return _Tracked(self.driver.alloc(nbytes), self.memory)

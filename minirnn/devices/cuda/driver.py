@@ -109,7 +109,8 @@ class Driver(Protocol):
         """
 
     def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
-        """c = a @ b + beta * c, `batch` times over. Float16 is multiplied and summed in float32."""
+        """c = a @ b + beta * c, `batch` times over. Float16 is multiplied and summed in float32; float32 is rounded to
+        TF32 before it is multiplied if this thread chose so (`minirnn.use_precision`)."""
 
     def record(self, work: Callable[[], None]) -> Recording:
         """Note what `work()` hands to this driver in this thread; nothing of it is run.

@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from minirnn.devices.cuda.driver import Driver, LaunchError, NotRecordable, Recording
+from minirnn.devices.precision import precision
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.array import CudaArray
@@ -62,9 +63,8 @@ class Recordings:
         if not self.enabled:
             work()
             return
-        tf32 = getattr(self.driver, "tf32", None)
         places = tuple([None if a is None else (a.ptr, a.shape, a.element_strides, a.dtype) for a in arrays])
-        key = name, tf32, *numbers, places
+        key = name, precision(), *numbers, places
         recording = self._find(name, key, work)
         if recording is None:
             self.counts["plain"] += 1

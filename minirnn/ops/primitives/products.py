@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from minirnn.devices.precision import PRECISIONS, precision
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives.operands import pair, same_device, shape_error
@@ -15,6 +16,9 @@ class Matmul(Op):
     """y = a @ b        da = dy @ b^T,  db = a^T @ dy        (^T exchanges the last two axes)"""
 
     broadcasts = True  # along the batch axes
+
+    def __init__(self, precision: str) -> None:
+        self.precision = precision
 
     def backward(self, dy: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor | None, Tensor | None]:
         da = matmul(dy, swap_last(b)) if a.requires_grad else None
@@ -27,7 +31,8 @@ class Matmul(Op):
         return da, matmul(swap_last(a), dy)
 
 
-MATMUL = Matmul()
+MATMUL = {name: Matmul(name) for name in PRECISIONS}
+"""How float32 was multiplied -> the op."""
 
 
 def matmul(a: Any, b: Any) -> Tensor:
@@ -57,7 +62,7 @@ def matmul(a: Any, b: Any) -> Tensor:
         y = matmul(a, reshape(b, (-1, 1)))
         return reshape(y, y.shape[:-1])
     try:
-        return record(MATMUL, device, device.matmul(a.array, b.array), (a, b))
+        return record(MATMUL[precision()], device, device.matmul(a.array, b.array), (a, b))
     except ValueError:
         raise ValueError(
             f"matmul: operands have shapes {a.shape} and {b.shape}\n"

@@ -34,7 +34,7 @@ class HostDriver:
         self.late: Exception | None = None
         self.waits = 0
         self.launched: list[Any] = []
-        self.tf32 = False
+        self.stream_handle = 7
 
     def alloc(self, nbytes: int) -> Any:
         buffer = type("Buffer", (), {"ptr": self.next, "nbytes": nbytes})()
@@ -122,7 +122,7 @@ def test_what_works_gives_the_same_results_and_is_waited_for() -> None:
     np.testing.assert_array_equal(host, [2, 3, 4])
     assert debug.launches == 1 and kernel.max_resident_blocks((3,)) == 7
     assert (debug.name, debug.limits) == ("cuda", HostDriver.limits)
-    assert debug.tf32 is False  # type: ignore[attr-defined]
+    assert debug.stream_handle == 7  # type: ignore[attr-defined]
 
 
 def test_a_fault_runs_again_in_the_simulator_with_the_same_launch_and_memory() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -28,6 +27,7 @@ from minirnn.devices.cuda.gpu.cublas import Cublas
 from minirnn.devices.cuda.gpu.graph import Graph
 from minirnn.devices.cuda.gpu.memory import Buffer, Memory
 from minirnn.devices.cuda.gpu.occupancy import LoadedTwice
+from minirnn.devices.precision import precision
 
 COPIED = 1 << 20
 """Up to this many bytes are copied on the host first, so that `h2d` need not wait; beyond, the copy costs more."""
@@ -47,8 +47,6 @@ class PyCudaDriver:
         The CUDA stream on which everything runs, in order. It waits for, and is waited for by, the default stream.
     about : dict
         Which GPU, driver and compiler these are: what was timed holds for them alone.
-    tf32 : bool
-        Whether float32 matrices are multiplied with 10 bits of mantissa (faster); at first: ``MINIRNN_TF32=1``.
 
     Raises
     ------
@@ -79,7 +77,6 @@ class PyCudaDriver:
         self.stream_handle = int(self._stream.handle)
         self.launches = 0
         self.memory = Memory(self.name, drv, self._current)
-        self.tf32 = os.environ.get("MINIRNN_TF32") == "1"
         self._modules: dict[tuple[str, str, tuple[str, ...]], _Module] = {}
         self._here = _Here(self._stream)
         self._cublas: Cublas | None = None
@@ -159,7 +156,7 @@ class PyCudaDriver:
             self.launches += 1
             cublas = self._cublas_aside if self._here.recording else self._cublas or self._new_cublas()
             assert cublas is not None
-            cublas.gemm(a, b, c, beta, batch, self.tf32)
+            cublas.gemm(a, b, c, beta, batch, precision() == "tf32")
 
     def _new_cublas(self) -> Cublas:
         with self._lock:

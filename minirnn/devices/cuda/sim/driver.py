@@ -16,6 +16,7 @@ from minirnn.devices.cuda.sim import build, compiler, library, options
 from minirnn.devices.cuda.sim.launch import SimModule
 from minirnn.devices.cuda.sim.memory import Memory, SimBuffer
 from minirnn.devices.cuda.sim.options import SimOptions
+from minirnn.devices.precision import precision, to_tf32
 
 
 class SimDriver:
@@ -97,17 +98,20 @@ class SimDriver:
 
     def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
         """The product by NumPy: a stand-in for NVIDIA's library, which is not simulated."""
+        rounded = precision() == "tf32"
         if self.noting.work is not None:  # without the arrays: it is addresses that count
             a, b, c = (replace(m, keep=None) for m in (a, b, c))
-            self.noting.work.append(partial(self._multiply, a, b, c, beta, batch))
+            self.noting.work.append(partial(self._multiply, a, b, c, beta, batch, rounded))
             return
         self.launches += 1
-        self._multiply(a, b, c, beta, batch)
+        self._multiply(a, b, c, beta, batch, rounded)
 
-    def _multiply(self, a: Matrix, b: Matrix, c: Matrix, beta: float, batch: int) -> None:
+    def _multiply(self, a: Matrix, b: Matrix, c: Matrix, beta: float, batch: int, rounded: bool) -> None:
         left, right, result = (_seen_by_numpy(m, batch) for m in (a, b, c))
         if a.dtype == np.float16:
             left, right = left.astype(np.float32), right.astype(np.float32)
+        elif a.dtype == np.float32 and rounded:
+            left, right = to_tf32(left), to_tf32(right)
         product = np.matmul(left, right)
         with np.errstate(over="ignore"):  # what is too large for float16 becomes infinite
             result[...] = product + product.dtype.type(beta) * result if beta else product

@@ -24,6 +24,7 @@ from minirnn.devices.cuda.gpu import compiler, libcublas, libcuda
 from minirnn.devices.cuda.gpu import driver as pycuda_driver
 from minirnn.devices.cuda.gpu import memory as pycuda_memory
 from minirnn.devices.cuda.gpu.driver import PyCudaDriver
+from minirnn.devices.precision import use_precision
 from minirnn.toolchain import Tool
 from tests.devices.cuda.gpu import fake_cublas, fake_pycuda
 
@@ -209,18 +210,17 @@ def test_the_handle_is_bound_to_the_drivers_stream_before_it_gets_a_workspace(
 def test_tf32_is_used_for_float32_alone_and_only_when_asked_for(
     machine: fake_pycuda.Machine,
     cublas: fake_cublas.Cublas,
-    monkeypatch: pytest.MonkeyPatch,
     dtype: str,
     tf32: bool,
     compute: int,
 ) -> None:
-    monkeypatch.setenv("MINIRNN_TF32", "1" if tf32 else "0")
     driver = PyCudaDriver()
     x = put(driver, np.ones(1, dtype))
     one = Matrix(x.ptr, 1, 1, 1, np.dtype(dtype))
-    driver.gemm(one, one, one)
-    driver.tf32 = not tf32
-    driver.gemm(one, one, one)
+    with use_precision("tf32" if tf32 else "ieee"):
+        driver.gemm(one, one, one)
+    with use_precision("ieee" if tf32 else "tf32"):
+        driver.gemm(one, one, one)
     assert cublas.compute[0] == compute
     assert (cublas.compute[1] == compute) == (dtype != "f4")
     driver.close()

@@ -7,6 +7,7 @@ The rungs, from the one that always works to the one that asks for most:
 ``steps``       a product and a launch each step, any size (`steps.py`)
 ``persistent``  one launch for all steps: weights on the chip, messages between blocks (`one_launch.py`)
 ``cluster``     one launch; each slice of the batch on a cluster of blocks: small layers (`one_launch.py`)
+``tensor``      one launch; products by tensor cores: float16, and float32 as one or two TF32 numbers (`tensor.py`)
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from dataclasses import dataclass
 
 from minirnn.devices.cuda.driver import Limits
 from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
+from minirnn.devices.cuda.launch.cudnn_rnn import tensor_plan
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import ClusterPlan, Plan, Sizes
 
-RUNGS = ("steps", "persistent", "cluster")
+RUNGS = ("steps", "persistent", "cluster", "tensor")
 """The rungs from the lowest to the highest."""
 VARIABLE = "MINIRNN_CUDNN_RNN"
 AUTO = "auto"
@@ -90,7 +92,8 @@ def choose(
     persistent: Plan | str = (plans.backward if backward else plans.forward)(sizes, limits)
     cluster = (plans.cluster_backward if backward else plans.cluster)(sizes, limits)
     if wanted is not None:
-        return _asked_for(wanted, {"persistent": persistent, "cluster": cluster})
+        tensor = (tensor_plan.backward if backward else tensor_plan.forward)(sizes, limits)
+        return _asked_for(wanted, {"persistent": persistent, "cluster": cluster, "tensor": tensor})
     if isinstance(cluster, ClusterPlan) and cluster.slices * sizes.D <= plans.clusters_at_once(limits):
         return Choice("cluster", f"its weights fit into {plans.CLUSTER} blocks, all clusters run at once", cluster)
     if isinstance(persistent, str):

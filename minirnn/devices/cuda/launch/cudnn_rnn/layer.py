@@ -15,6 +15,7 @@ import numpy as np
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import GATES, Sizes
 from minirnn.devices.cuda.launch.primitives.elementwise import cells
+from minirnn.devices.precision import precision, use_precision
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
@@ -75,15 +76,34 @@ class Layer:
         return y.seen_as((B, P), (self.y_stride, 1), t * B * self.y_stride + self.direction * P)
 
 
-def directions(device: Cuda, rnn_mode: str, x: CudaArray, h0: CudaArray, weights: Weights, lengths: Any) -> list[Layer]:
-    """The directions of a layer with these inputs."""
+def directions(
+    device: Cuda,
+    rnn_mode: str,
+    x: CudaArray,
+    h0: CudaArray,
+    weights: Weights,
+    lengths: Any,
+    data: np.dtype | None = None,
+) -> list[Layer]:
+    """The directions of a layer with these inputs. `data`: what they were before they were widened."""
     (T, B, _), (D, _, P) = x.shape, h0.shape
     R = weights[0][1]
-    sizes = Sizes(rnn_mode, T, B, R.shape[0] // GATES[rnn_mode], P, D, R.dtype.itemsize)
+    sizes = Sizes(rnn_mode, T, B, R.shape[0] // GATES[rnn_mode], P, D, R.dtype.itemsize, operand_of(data or R.dtype))
     ends = np.full(B, T) if lengths is None else np.asarray(lengths).astype(np.int64)
     on_device = None if (ends == T).all() else device.asarray(ends.astype(np.int32))
     in_order = [tuple(None if w is None else device.contiguous(w) for w in parts) for parts in weights]
     return [Layer(device, sizes, d, on_device, ends, in_order[d], device.recordings) for d in range(D)]
+
+
+def operand_of(data: np.dtype) -> str:
+    """What tensor cores may multiply for such data: float32 is rounded only where the user allows it."""
+    of_float32 = "tf32" if precision() == "tf32" else "tf32x3"
+    return {"float16": "float16", "float32": of_float32}.get(data.name, "")
+
+
+def products_of(sizes: Sizes) -> use_precision:
+    """Inside, the library multiplies float16 data that were widened as TF32, which has as many digits as float16."""
+    return use_precision("tf32" if sizes.operand == "float16" else precision())
 
 
 @dataclass

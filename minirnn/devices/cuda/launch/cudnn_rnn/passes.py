@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.cudnn_rnn import one_launch, steps
+from minirnn.devices.cuda.launch.cudnn_rnn import one_launch, steps, tensor
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Plan
+from minirnn.devices.cuda.launch.cudnn_rnn.tensor_plan import TensorBackwardPlan, TensorPlan
 
 
 def forward(
@@ -21,6 +22,8 @@ def forward(
 
     None, and nothing is changed: the device refuses the plan.
     """
+    if isinstance(plan, TensorPlan):
+        return tensor.forward(layers, x, h0, c, kept, y, plan)
     if plan is not None:
         return one_launch.forward(layers, x, h0, c, kept, y, plan)
     h_n = layers[0].device.contiguous(h0, always=True)
@@ -42,6 +45,8 @@ def backward(
 
     None, and nothing is changed: the device refuses the plan.
     """
+    if isinstance(plan, TensorBackwardPlan):
+        return tensor.backward(layers, kept, y, dy, dh, dc, plan)
     if plan is not None:
         return one_launch.backward(layers, kept, y, dy, dh, dc, plan)
     return [

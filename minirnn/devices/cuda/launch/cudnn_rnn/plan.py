@@ -28,7 +28,10 @@ PROJECTED = "with a projection each step needs a second exchange, which the kern
 
 @dataclass(frozen=True)
 class Sizes:
-    """One layer: the axes T B H P D, and the bytes of a number that kernels compute with (float16: as float32)."""
+    """One layer: the axes T B H P D, and the bytes of a number that kernels compute with (float16: as float32).
+
+    `operand`: what tensor cores may multiply for it (`tensor_plan.py`); empty: nothing.
+    """
 
     mode: str
     T: int
@@ -37,6 +40,7 @@ class Sizes:
     P: int
     D: int
     itemsize: int
+    operand: str = ""
 
     @property
     def G(self) -> int:

@@ -21,6 +21,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn.layer import (
     Layer,
     Weights,
     directions,
+    products_of,
     values_of,
     without_padding,
 )
@@ -62,15 +63,34 @@ def rnn_sequence(
     if x.dtype == np.float16:
         wide = None if reserve is None else device.empty(reserve.shape, np.float32)
         x, h0, c0, weights = widen_nested(device, (x, h0, c0, weights))
-        chosen = dict(rnn_mode=rnn_mode, lengths=lengths, training=training, zoneout=zoned.widened(device, zoneout))
-        results = rnn_sequence(device, x, h0, c0, weights, wide, **chosen)
+        chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, training=training)
+        chosen["zoneout"] = zoned.widened(device, zoneout)
+        results = in_order(device, x, h0, c0, weights, wide, data=np.dtype(np.float16), **chosen)
         if reserve is not None and wide is not None:
             copy(device, reserve, wide)
         y, h_n, c_n = (None if a is None else device.cast(a, np.float16) for a in results)
         assert y is not None and h_n is not None
         return y, h_n, c_n
+    chosen = dict(rnn_mode=rnn_mode, lengths=lengths, training=training, zoneout=zoneout)
+    return in_order(device, x, h0, c0, weights, reserve, data=x.dtype, **chosen)
 
-    layers = directions(device, rnn_mode, x, h0, weights, lengths)
+
+def in_order(
+    device: Cuda,
+    x: CudaArray,
+    h0: CudaArray,
+    c0: CudaArray | None,
+    weights: Weights,
+    reserve: CudaArray | None,
+    *,
+    rnn_mode: str,
+    lengths: Any,
+    training: bool,
+    zoneout: tuple[Any, Any] | None,
+    data: np.dtype,
+) -> tuple[CudaArray, CudaArray, CudaArray | None]:
+    """`rnn_sequence` for float32 and float64; `data`: the dtype of the inputs before they were widened."""
+    layers = directions(device, rnn_mode, x, h0, weights, lengths, data)
     sizes = layers[0].sizes
     x = without_padding(x, layers[0])
     y = device.empty((sizes.T, sizes.B, sizes.D * sizes.P), x.dtype)
@@ -102,8 +122,9 @@ def rnn_sequence_grad(
             tuple(None if a is None else device.empty(a.shape, np.float32) for a in parts) for parts in dweights
         ]
         wide = widen_nested(device, given)
-        chosen = dict(rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx, zoneout=zoned.widened(device, zoneout))
-        results = rnn_sequence_grad(device, *wide, sums, **chosen)
+        chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx)
+        chosen["zoneout"] = zoned.widened(device, zoneout)
+        results = in_reverse(device, *wide, sums, data=np.dtype(np.float16), **chosen)
         for target, source in zip(dweights, sums, strict=True):
             for a, b in zip(target, source, strict=True):
                 if a is not None:
@@ -111,9 +132,22 @@ def rnn_sequence_grad(
         dx, dh0, dc0 = (None if a is None else device.cast(a, np.float16) for a in results)
         assert dh0 is not None
         return dx, dh0, dc0
+    chosen = dict(rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx, zoneout=zoneout)
+    return in_reverse(device, *given, dweights, data=given[0].dtype, **chosen)
 
-    x, h0, _, weights, reserve, y, dy, dh_n, dc_n = given
-    layers = directions(device, rnn_mode, x, h0, weights, lengths)
+
+def in_reverse(
+    device: Cuda,
+    *arrays: Any,
+    rnn_mode: str,
+    lengths: Any,
+    need_dx: bool,
+    zoneout: tuple[Any, Any] | None,
+    data: np.dtype,
+) -> tuple[CudaArray | None, CudaArray, CudaArray | None]:
+    """`rnn_sequence_grad` for float32 and float64; `data`: the dtype of the inputs before they were widened."""
+    x, h0, _, weights, reserve, y, dy, dh_n, dc_n, dweights = arrays
+    layers = directions(device, rnn_mode, x, h0, weights, lengths, data)
     x, y, dy = without_padding(x, layers[0]), device.contiguous(y), device.contiguous(dy)
     dx = device.full(x.shape, 0, x.dtype) if need_dx else None
     dh0 = device.contiguous(dh_n, always=True)
@@ -123,8 +157,9 @@ def rnn_sequence_grad(
         gradients = by_a_rung(layers, "backward", lambda plan: passes.backward(layers, kept, y, dy, dh0, dc0, plan))
     else:
         gradients = zoned.gate_gradients(layers, zoneout, reserve, dy, dh0, dc0)
-    for d, layer in enumerate(layers):
-        sums_over_steps(layer, x, h0[d], y, gradients[d], dweights[d], dx)
+    with products_of(layers[0].sizes):
+        for d, layer in enumerate(layers):
+            sums_over_steps(layer, x, h0[d], y, gradients[d], dweights[d], dx)
     return dx, dh0, dc0
 
 

@@ -15,19 +15,20 @@ import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import CompileError, CudaError, LaunchError, Limits
-from minirnn.devices.cuda.launch.cudnn_rnn import passes
+from minirnn.devices.cuda.launch.cudnn_rnn import passes, tensor_plan
 from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import VALUES, Layer, values_of
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Plan, Sizes
 from minirnn.devices.cuda.launch.cudnn_rnn.timings import Timing
 from minirnn.devices.cuda.recordings import Recordings
+from minirnn.devices.precision import precision
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
 
 RECORDED = "steps as a graph"
 """The lowest rung with its loop as a CUDA graph."""
-CANDIDATES = ("steps", RECORDED, "persistent", "cluster")
+CANDIDATES = ("steps", RECORDED, "persistent", "cluster", "tensor")
 """All candidates, the plainest first."""
 STEPS = 64
 """The most steps of a trial: each costs the same."""
@@ -40,7 +41,7 @@ TOLERANCE = {4: 1e-3, 8: 1e-10}
 """Bytes of a number -> by how much a result may differ from the lowest rung's, beside the largest number in it. Sums of
 up to 2048 products in another order, through 64 steps; a wrong formula differs by more than a hundredth."""
 ROUNDED = 2e-2
-"""The same where the library's products round to TF32."""
+"""The same where what is multiplied is rounded to TF32 or float16."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,16 @@ def candidates(sizes: Sizes, limits: Limits, backward: bool, graphs: bool) -> li
     found = [Candidate("steps"), *([Candidate(RECORDED, recorded=True)] if graphs else [])]
     if backward:
         upper: tuple[Plan | str, ...] = plans.backward(sizes, limits), plans.cluster_backward(sizes, limits)
+        upper += (tensor_plan.backward(sizes, limits),)
     else:
-        upper = plans.forward(sizes, limits), plans.cluster(sizes, limits)
+        upper = plans.forward(sizes, limits), plans.cluster(sizes, limits), tensor_plan.forward(sizes, limits)
     return found + [Candidate(plan.rung, plan) for plan in upper if not isinstance(plan, str)]
+
+
+def tolerance_of(candidate: Candidate, sizes: Sizes) -> float:
+    """By how much the candidate's results may differ from the lowest rung's."""
+    whole = getattr(candidate.plan, "operand", "tf32x3") == "tf32x3"
+    return TOLERANCE[sizes.itemsize] if whole and precision() == "ieee" else ROUNDED
 
 
 def shortened(sizes: Sizes) -> Sizes:
@@ -162,7 +170,6 @@ def timed(device: Cuda, sizes: Sizes, backward: bool, watched: Callable[[str], A
     trial = Trial(device, sizes, backward)
     expected = trial.values(None)
     assert expected is not None
-    tolerance = ROUNDED if getattr(device.driver, "tf32", False) else TOLERANCE[sizes.itemsize]
     usable: list[tuple[Candidate, Recordings | None]] = []
     dropped = dict(known_bad)
     for candidate in candidates(trial.sizes, device.driver.limits, backward, device.recordings.enabled):
@@ -171,7 +178,7 @@ def timed(device: Cuda, sizes: Sizes, backward: bool, watched: Callable[[str], A
         recordings = Recordings(device.driver, enabled=True) if candidate.recorded else None
         trial.record(recordings)
         with watched(candidate.name) if candidate.plan else nullcontext():
-            reason = _tried(trial, candidate, expected, tolerance, recordings)
+            reason = _tried(trial, candidate, expected, tolerance_of(candidate, sizes), recordings)
         if reason is None:
             usable.append((candidate, recordings))
         elif reason:
@@ -180,7 +187,7 @@ def timed(device: Cuda, sizes: Sizes, backward: bool, watched: Callable[[str], A
     for candidate, recordings in usable:  # many runs later, once more
         trial.record(recordings)
         with watched(candidate.name) if candidate.plan else nullcontext():
-            if reason := _tried(trial, candidate, expected, tolerance, recordings):
+            if reason := _tried(trial, candidate, expected, tolerance_of(candidate, sizes), recordings):
                 dropped[candidate.name] = reason
         if recordings is not None:
             recordings.clear()

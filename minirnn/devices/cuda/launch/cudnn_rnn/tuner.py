@@ -20,6 +20,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn import trial
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import Choice, choose
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
 from minirnn.devices.cuda.launch.cudnn_rnn.timings import Timing, Timings
+from minirnn.devices.precision import precision
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
@@ -92,16 +93,17 @@ class Tuner:
         their next multiple of 32."""
         projected = f" P{_next_32(sizes.P)}" if sizes.P != sizes.H else ""
         rounding = " tf32" if self._rounds() else ""
+        number = "float16" if sizes.operand == "float16" else f"float{8 * sizes.itemsize}"
         graphs = "" if self.device.recordings.enabled else " without graphs"
         return (
             f"{sizes.mode} {'backward' if backward else 'forward'} T{_power(sizes.T, trial.STEPS)}"
-            f" B{_power(sizes.B, 1024)} H{_next_32(sizes.H)}{projected} D{sizes.D} float{8 * sizes.itemsize}"
+            f" B{_power(sizes.B, 1024)} H{_next_32(sizes.H)}{projected} D{sizes.D} {number}"
             f"{rounding}{graphs}"
         )
 
     def _rounds(self) -> bool:
         """Whether the library's products round to TF32."""
-        return bool(getattr(self.device.driver, "tf32", False))
+        return precision() == "tf32"
 
     def _can_time(self) -> bool:
         driver = self.device.driver

@@ -168,7 +168,7 @@ def with_fault(monkeypatch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> No
 
     def changed(name: str) -> str:
         text = folder(name)
-        for header in ("cudnn_rnn/slice.cuh", "grid.cuh", "cluster.cuh"):
+        for header in ("cudnn_rnn/slice.cuh", "cudnn_rnn/gather.cuh", "fresh.cuh", "grid.cuh", "cluster.cuh"):
             if header in text:
                 text = text.replace(f'#include "{header}"', folder(header).replace("#pragma once", ""))
         for old, new in changes:

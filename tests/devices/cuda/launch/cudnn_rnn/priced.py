@@ -21,7 +21,7 @@ class PricedDriver(SimDriver):
         super().__init__(SimOptions())
         self.limits = replace(self.limits, simulated=False, name="priced")
         self.about = {"gpu": "priced"}
-        self.prices = {"step": 1.0, "persistent": 2.0, "cluster": 3.0, "graph": 4.0, "gemm": 0.0}
+        self.prices = {"step": 1.0, "persistent": 2.0, "cluster": 3.0, "tensor": 5.0, "graph": 4.0, "gemm": 0.0}
         self.now, self.timed = 0.0, 0
         self.seconds: Callable[[Callable[[], None]], float] | None = self._seconds
 

@@ -21,7 +21,7 @@ SIMULATED = replace(H200, simulated=True, shared_bytes_per_block=48 << 10)
 
 
 def sizes(mode: str, T: int, B: int, H: int, P: int = 0, D: int = 1, itemsize: int = 4) -> Sizes:
-    return Sizes(mode, T, B, H, P or H, D, itemsize)
+    return Sizes(mode, T, B, H, P or H, D, itemsize, "tf32x3" if itemsize == 4 else "")
 
 
 TABLE = [
@@ -90,7 +90,8 @@ def test_a_rung_that_is_asked_for_is_taken_wherever_it_can_be_had() -> None:
         "cluster was asked for, but a cluster's registers hold the weights of 256 units; so the next lower rung"
     )
     assert choose(projected, H200, wanted="cluster").reason.endswith("; so the lowest rung")
-    with pytest.raises(ValueError, match="no rung 'fast'.*\n.*steps, persistent, cluster, auto\n.*MINIRNN_CUDNN_RNN"):
+    words = "no rung 'fast'.*\n.*steps, persistent, cluster, tensor, auto\n.*MINIRNN_CUDNN_RNN"
+    with pytest.raises(ValueError, match=words):
         choose(small, H200, wanted="fast")
 
 

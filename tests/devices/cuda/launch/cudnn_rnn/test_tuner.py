@@ -32,7 +32,7 @@ pytestmark = [
         mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
     ),
 ]
-SMALL = Sizes("lstm", T=4, B=3, H=8, P=8, D=2, itemsize=4)
+SMALL = Sizes("lstm", T=4, B=3, H=8, P=8, D=2, itemsize=4, operand="tf32x3")
 
 
 @pytest.fixture(autouse=True)
@@ -46,10 +46,11 @@ def small_case(mode: str = "lstm", T: int = 4, dtype: str = "f4", D: int = 2) ->
 
 
 WINNERS = {
-    "steps": {"step": 0.001, "graph": 50.0, "persistent": 40.0, "cluster": 30.0},
-    RECORDED: {"step": 10.0, "graph": 1.0, "persistent": 40.0, "cluster": 30.0},
-    "persistent": {"step": 1.0, "graph": 50.0, "persistent": 2.0, "cluster": 30.0},
-    "cluster": {"step": 1.0, "graph": 50.0, "persistent": 40.0, "cluster": 3.0},
+    "steps": {"step": 0.001, "graph": 50.0, "persistent": 40.0, "cluster": 30.0, "tensor": 60.0},
+    RECORDED: {"step": 10.0, "graph": 1.0, "persistent": 40.0, "cluster": 30.0, "tensor": 60.0},
+    "persistent": {"step": 1.0, "graph": 50.0, "persistent": 2.0, "cluster": 30.0, "tensor": 60.0},
+    "cluster": {"step": 1.0, "graph": 50.0, "persistent": 40.0, "cluster": 3.0, "tensor": 60.0},
+    "tensor": {"step": 1.0, "graph": 50.0, "persistent": 40.0, "cluster": 30.0, "tensor": 2.0},
 }
 
 
@@ -69,7 +70,7 @@ def test_the_fastest_is_taken_and_computes_the_same(winner: str, mode: str, tmp_
         assert min(timing.seconds, key=timing.seconds.__getitem__) == winner
         choice = device.tuner.choice(sizes, backward)
         assert choice.rung == rung and choice.recorded == (winner != "steps")
-        assert "of 4 that were timed" in choice.reason
+        assert "of 5 that were timed" in choice.reason
     assert bool(device.recordings.counts["replayed"]) == (winner != "steps")  # one launch is recorded, too
 
 
@@ -80,11 +81,12 @@ def test_no_rung_is_dropped_without_a_fault(mode: str, dtype: str, tmp_path: Pat
     case = random_case(np.random.default_rng(5), mode, 9, 5, 4, 33, 2, dtype)
     case.run(device)
     case.run(device)
-    assert device.driver.timed == 2 * 4 * trial.ROUNDS  # two passes of four candidates
+    number = 5 if dtype == "f4" else 4  # tensor cores have no float64
+    assert device.driver.timed == 2 * number * trial.ROUNDS  # two passes
     sizes = Sizes(mode, 9, 5, 33, 33, 2, np.dtype(dtype).itemsize)
     for backward in (False, True):
         timing = device.tuner.timing(sizes, backward)
-        assert timing is not None and len(timing.seconds) == 4 and timing.dropped == {} and timing.steps == 16
+        assert timing is not None and len(timing.seconds) == number and timing.dropped == {} and timing.steps == 16
 
 
 def test_a_projection_has_two_candidates_and_a_single_step_none(tmp_path: Path) -> None:
@@ -390,8 +392,9 @@ def test_a_trial_is_short_however_long_the_sequences() -> None:
 
 def test_candidates_are_those_with_a_plan_the_plainest_first() -> None:
     assert [c.name for c in candidates(SMALL, H200, False, True)] == list(CANDIDATES)
-    assert [c.name for c in candidates(replace(SMALL, H=300, P=300), H200, True, False)] == ["steps", "persistent"]
-    assert [c.recorded for c in candidates(SMALL, H200, False, True)] == [False, True, False, False]
+    large = candidates(replace(SMALL, H=300, P=300), H200, True, False)
+    assert [c.name for c in large] == ["steps", "persistent", "tensor"]
+    assert [c.recorded for c in candidates(SMALL, H200, False, True)] == [False, True, False, False, False]
 
 
 def test_a_difference_is_beside_the_largest_number_and_sees_nan() -> None:

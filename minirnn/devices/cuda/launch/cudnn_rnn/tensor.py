@@ -1,0 +1,100 @@
+"""CudnnRNN on the tensor cores of a CUDA device: all steps of a layer in one launch, as in `one_launch.py`.
+
+The kernels and how they work: `cudnn_rnn/tensor.cu`, `cudnn_rnn/tensor_grad.cu`. Their blocks wait for each other's
+words, so all of them must be on the device at once; the driver is asked before the launch. Each launch gets memory for
+the words of all steps, filled with what stands for "not there yet".
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from minirnn.devices.cuda.array import CudaArray
+from minirnn.devices.cuda.driver import Kernel
+from minirnn.devices.cuda.launch.cudnn_rnn import one_launch
+from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import all_input_parts
+from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer, products_of
+from minirnn.devices.cuda.launch.cudnn_rnn.tensor_plan import TensorBackwardPlan, TensorPlan
+
+
+def forward(
+    layers: list[Layer],
+    x: CudaArray,
+    h0: CudaArray,
+    c: CudaArray | None,
+    values: CudaArray | None,
+    y: CudaArray,
+    plan: TensorPlan,
+) -> CudaArray | None:
+    """Fill y; c (D, B, H) goes from the first state to the last. Returns h_n (D, B, H); None: it does not fit."""
+    device, sizes = layers[0].device, layers[0].sizes
+    kernel = kernel_of(layers, plan)
+    if not one_launch.fits(kernel, plan, sizes.D):
+        return None
+    with products_of(sizes):
+        A = all_input_parts(layers, x)
+    biases = one_launch.stacked(device, [b for layer in layers for b in layer.weights[3:]])
+    h_n = device.empty(h0.shape, x.dtype)
+    arrays = (A, one_launch.recurrent_weights(layers), biases, device.contiguous(h0), h_n, c, values, y)
+    words = device.empty((sizes.D, sizes.T, sizes.B, plan.length), np.uint32)
+    launch(layers, kernel, plan, arrays, (words,), (0xFF,))
+    return h_n
+
+
+def backward(
+    layers: list[Layer],
+    values: CudaArray | None,
+    y: CudaArray,
+    dy: CudaArray,
+    dh: CudaArray,
+    dc: CudaArray | None,
+    plan: TensorBackwardPlan,
+) -> list[GateGradients] | None:
+    """The gradients of all pre-activations, a direction each; dh and dc (D, B, H) go from last state to first.
+
+    None, and nothing is changed: it does not fit.
+    """
+    device, sizes = layers[0].device, layers[0].sizes
+    kernel = kernel_of(layers, plan)
+    if not one_launch.fits(kernel, plan, sizes.D):
+        return None
+    da = device.empty((sizes.D, sizes.T, sizes.B, sizes.columns * sizes.H), dh.dtype)
+    arrays = (one_launch.recurrent_weights(layers), values, y, dy, dh, dc, da)
+    gradients = device.empty((sizes.D, sizes.T, sizes.B, plan.slices, plan.length), np.uint32)
+    shares = device.empty((sizes.D, 2, plan.slices, sizes.B, sizes.H), np.uint64)
+    launch(layers, kernel, plan, arrays, (gradients, shares), (0xFF, 0))
+    return [GateGradients(da[d]) for d in range(sizes.D)]
+
+
+def kernel_of(layers: list[Layer], plan: TensorPlan) -> Kernel:
+    """The kernel, compiled for this plan."""
+    dtype = layers[0].weights[1].dtype
+    return one_launch.kernel_of(
+        layers[0].device, f"cudnn_rnn/{plan.kernel}.cu", f"{plan.mode}_{plan.kernel}", dtype, plan
+    )
+
+
+def launch(
+    layers: list[Layer],
+    kernel: Kernel,
+    plan: TensorPlan,
+    arrays: tuple[CudaArray | None, ...],
+    words: tuple[CudaArray, ...],
+    begin: tuple[int, ...],
+) -> None:
+    """Run the kernel on these arrays, and on words for messages whose bytes `begin` as these."""
+    layer, device, sizes = layers[0], layers[0].device, layers[0].sizes
+    polls = one_launch.PATIENCE_SIMULATED if device.driver.limits.simulated else one_launch.PATIENCE
+    missed = device.missed.word_of(f"{kernel.name} of {plan.blocks} blocks, {sizes.D} directions")
+    numbers = map(np.int32, (sizes.T, sizes.B, sizes.H, *plan.numbers))
+    run = partial(kernel, *numbers, layer.lengths, *arrays, *words, np.uint32(polls), missed)
+
+    def clear_and_run() -> None:
+        for a, byte in zip(words, begin, strict=True):
+            device.driver.memset(a.ptr, byte, a.nbytes)
+        run(grid=(plan.blocks, sizes.D), block=plan.threads, shared=plan.shared)
+
+    layer.run(kernel.name, (plan, polls), (*arrays, *words), clear_and_run)
+    device.missed.launched()

@@ -1,0 +1,97 @@
+"""How float32 matrices are multiplied: with all their digits, or rounded to TF32 for a GPU's tensor cores.
+
+TF32 keeps the range of float32 and 10 of its 23 bits of fraction; what is multiplied is rounded to it, the products are
+added up in float32. The choice is a thread's own, as the default device is. The tape notes it (`Op.precision`): a
+backward pass multiplies as its forward pass did.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from types import TracebackType
+
+import numpy as np
+
+from minirnn.messages import meant, shown
+
+PRECISIONS = ("ieee", "tf32")
+VARIABLE = "MINIRNN_TF32"
+OTHER_WORDS = {
+    **dict.fromkeys(("highest", "float32", "fp32", "full", "none"), "ieee"),
+    **dict.fromkeys(("high", "medium", "tensorfloat32", "tf-32"), "tf32"),
+}
+"""What they are called elsewhere, for error messages."""
+
+
+def from_environment() -> str:
+    """What ``MINIRNN_TF32`` says: 1 is ``"tf32"``; anything else, or nothing, ``"ieee"``."""
+    return "tf32" if os.environ.get(VARIABLE) == "1" else "ieee"
+
+
+class _Chosen(threading.local):
+    def __init__(self) -> None:  # once in each thread
+        self.precision = from_environment()
+
+
+_chosen = _Chosen()
+
+
+def precision() -> str:
+    """How this thread multiplies float32 matrices: ``"ieee"`` or ``"tf32"``."""
+    return _chosen.precision
+
+
+def to_tf32(a: np.ndarray) -> np.ndarray:
+    """float32 numbers rounded to TF32, ties away from zero; infinity and NaN stay what they are."""
+    bits = np.ascontiguousarray(a, np.float32).view(np.uint32)
+    rounded = (bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
+    return np.where(np.isfinite(a), rounded.view(np.float32), a)
+
+
+class use_precision:
+    """Choose how this thread multiplies float32 matrices: ``mr.use_precision("tf32")``, or for a block ``with
+    mr.use_precision("tf32"):``.
+
+    ``"ieee"``, the default, multiplies all 24 bits of float32. ``"tf32"`` lets a GPU round what is multiplied to 11
+    bits, ``x (1 + d)`` with ``|d| <= 2^-11``, and add up the products in float32: several times as many products a
+    second, with results good to about three decimal digits. It is never taken unasked.
+
+    It concerns matrix products and recurrent layers of float32 on the devices ``cuda`` and ``cuda-sim`` (which rounds
+    as a GPU does, and gains nothing). Float64 is never rounded; the devices ``cpu`` and ``native`` multiply all digits
+    whatever is chosen. The backward pass multiplies as its forward pass did, wherever it is called. A thread begins
+    with ``"ieee"``, or with ``"tf32"`` if ``MINIRNN_TF32=1``. In torch these are the values of
+    ``torch.backends.cuda.matmul.fp32_precision``.
+
+    Parameters
+    ----------
+    name : {"ieee", "tf32"}
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `name` is none of these; then nothing changes.
+
+    Examples
+    --------
+    >>> import minirnn as mr
+    >>> with mr.use_precision("tf32"):
+    ...     y = mr.ones((2, 3)) @ mr.ones((3, 2))
+    """
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"use_precision: got {shown(name)}, a {type(name).__name__}\n  expected 'ieee' or 'tf32'")
+        if name not in PRECISIONS:
+            hint = meant(name, PRECISIONS, OTHER_WORDS)
+            raise ValueError(f"use_precision: there is no precision {shown(name)}\n  expected 'ieee' or 'tf32'{hint}")
+        self._before = _chosen.precision
+        _chosen.precision = name
+
+    def __enter__(self) -> str:
+        return precision()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _chosen.precision = self._before
