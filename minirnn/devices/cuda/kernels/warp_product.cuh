@@ -32,9 +32,11 @@ struct Weights {
     template <class Source>
     __device__ void load(Source weight) {
 #pragma unroll
-        for (int chunk = 0; chunk < CHUNKS; chunk++)
+        for (int chunk = 0; chunk < CHUNKS; chunk++) {
 #pragma unroll
             for (int n = 0; n < N; n++) load(kept[chunk][n], weight, chunk, n);
+            __syncwarp();  // keeps the compiler from asking for all of them at once, and from running out of registers
+        }
         for (int chunk = CHUNKS; chunk < chunks; chunk++)
             for (int n = 0; n < N; n++) load(at(chunk, n), weight, chunk, n);
     }

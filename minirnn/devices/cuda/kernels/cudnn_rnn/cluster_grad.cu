@@ -5,7 +5,9 @@
 //   one warp = UNITS units: their columns of R, all G*H terms of dh, in registers, spread over the lanes; a lane
 //   computes the cell whose total it gets                              grid (CLUSTER * slices of the batch, D)
 // The gradients da2 of a step lie in the shared memory of every block. A warp writes those of its units into all of
-// them; then the cluster meets at a barrier, one a step. There are two places for them, used in turn.
+// them, and only then into device memory; who needs them waits until their bytes have come (cluster.cuh). There are two
+// places for them, used in turn.
+#include "cudnn_rnn/pieces.cuh"
 #include "cudnn_rnn/slice.cuh"
 
 // Constants of a compilation: -DCHUNKS -DROWS (warp_product.cuh) -DTHREADS=the most of a block -DUNITS=1|2|4
@@ -19,46 +21,52 @@
 template <class Cell>
 __device__ void backward(PARAMETERS) {
     constexpr int G = Cell::gates, COLUMNS = Cell::columns;
-    __shared__ Vector tiles[2][ROWS * CHUNKS * 32];  // [row][gate][unit] each
+    __shared__ Vector tiles[2][ROWS * CHUNKS * 32];  // [row][piece][unit][gate of the piece] each
+    __shared__ Meeting full[2];
     const Direction direction(T, B, H);
     const Slice slice(B, H);
     const int d = direction.d, lane = lane_number(), unit = slice.unit, row = slice.row;
     const i64 block = (i64)B * H, k = (i64)row * H + unit;
+    const Pieces<G> pieces(H);
+    const Fills fills = {full, u32(slice.rows * G * H * sizeof(real))};
 
     R += (i64)d * G * H * H, dh_ += d * block, dc_ += dc_ ? d * block : 0;
     values += values ? d * T * 5 * block : 0, da += d * T * block * COLUMNS;
 
     Weights<UNITS> weights;
-    weights.load([&](int n, int i) {  // term i: gate i / H of unit i % H
-        return slice.units + n < H && i < G * H ? R[(i64)i * H + slice.units + n] : real(0);
+    weights.load([&](int n, int i) {
+        const bool inside = slice.units + n < H && i < G * H;
+        return inside ? R[((i64)pieces.gate_at(i) * H + pieces.unit_at(i)) * H + slice.units + n] : real(0);
     });
     real dh = slice.has_cell ? dh_[k] : real(0), dc = slice.has_cell && dc_ ? dc_[k] : real(0);
     clear_tiles(tiles[0], CHUNKS * 32);
-    cluster_barrier();  // all blocks run, and have written their zeros
+    fills.open();
+    cluster_barrier();  // all blocks run, and their meetings are open; their zeros are written
+    if (slice.units >= H) return;
 
     for (int step = 0; step <= T; step++) {  // after the last one: the gradient of the first state
         const int t = direction.backward(step);
         const i64 at = direction.at(t, row, unit);
         const bool valid = slice.has_cell && step < T && counts(lengths, t, row);
         const Saved saved = load_saved<Cell>(valid, values + t * 5 * block + k, block, y + at, dy + at);
-        if (slice.units < H && step > 0) {
+        if (step > 0) {
+            fills.wait(step);
             real sum[ROWS * UNITS];
-            multiply<UNITS, UNITS>(weights, tiles[(step + 1) % 2], sum);
+            multiply<UNITS, UNITS>(weights, tiles[step % 2], sum);
             dh += totals(sum);
         }
         if (step == T) break;
         if (slice.has_cell) {
             real gradient[COLUMNS];
             cell_grad<Cell>(saved, dh, dc, gradient);
-            real *place = (real *)tiles[step % 2] + slice.tile_row * LENGTH + unit;
-            for (int rank = lane % LANES; rank < CLUSTER; rank += LANES) {
-                real *there = in_block(place, rank);
-#pragma unroll
-                for (int g = 0; g < G; g++) there[g * H] = gradient[Cell::recurrent(g)];
+            real *next = (real *)tiles[(step + 1) % 2] + slice.tile_row * LENGTH;
+            for (int rank = lane % LANES; rank < slice.ranks; rank += LANES) {  // what the others wait for comes first
+                pieces.each(
+                    next, unit, [&](int gate) { return gradient[Cell::recurrent(gate)]; },
+                    [&](auto *to, auto piece) { fills.send(step + 1, to, piece, rank); });
             }
             if (slice.leader) store_gradients<Cell>(da + ((i64)t * B + row) * COLUMNS * H + unit, H, gradient);
         }
-        cluster_barrier();
     }
     if (slice.leader) {
         dh_[k] = dh;

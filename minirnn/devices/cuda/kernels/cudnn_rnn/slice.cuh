@@ -18,6 +18,8 @@ struct Slice {
     int first, tile_row, row;  // the first row of the slice; the row of this lane's cell in the tile and in the batch
     bool has_unit, has_cell;
     bool leader;  // lanes of one cell compute the same; one of them writes
+    int rows;     // of the slice
+    int ranks;    // blocks of the cluster that have units: the others have nothing to do
 
     __device__ Slice(int B, int H) {
         const int lane = lane_number();
@@ -26,5 +28,8 @@ struct Slice {
         first = blockIdx.x / CLUSTER * ROWS, tile_row = lane / LANES / UNITS, row = first + tile_row;
         has_unit = unit < H, has_cell = has_unit && row < B;
         leader = has_cell && lane % LANES == 0;
+        rows = min(ROWS, B - first);
+        const int each = blockDim.x / 32 * UNITS;  // units of a block
+        ranks = (H + each - 1) / each;
     }
 };

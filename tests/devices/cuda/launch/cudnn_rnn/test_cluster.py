@@ -87,20 +87,29 @@ def test_a_device_without_room_for_a_cluster_takes_the_next_lower_rung(rng: np.r
 
 # ---- controls: kernels with a fault
 
-STEP_BARRIER = "        cluster_barrier();  // after the last step"
-FIRST_BARRIER = "    cluster_barrier();  // all blocks run, and have written the first"
-STEP_BARRIER_GRAD = "        cluster_barrier();\n    }\n    if (slice.leader)"
-FIRST_BARRIER_GRAD = "    cluster_barrier();  // all blocks run, and have written their"
+WAIT = "        if (step > 0) fills.wait(step);"
+WAIT_GRAD = "            fills.wait(step);\n            real sum"
+FIRST_BARRIER = "    cluster_barrier();  // all blocks run, and their meetings are open; the first"
+FIRST_BARRIER_GRAD = "    cluster_barrier();  // all blocks run, and their meetings are open; their"
+FAULTS = {
+    "no waiting": (WAIT, ""),
+    "no waiting, backward": (WAIT_GRAD, "            real sum"),
+    "no first barrier": (FIRST_BARRIER, "//"),
+    "no first barrier, backward": (FIRST_BARRIER_GRAD, "//"),
+    "a number fewer is waited for": ("/ UNITS) * sizeof(Piece))}", "/ UNITS) * sizeof(Piece) - sizeof(Piece))}"),
+    "a number fewer, backward": ("* G * H * sizeof(real))}", "* G * H * sizeof(real) - sizeof(real))}"),
+}
 
 
-@pytest.mark.parametrize("barrier", [STEP_BARRIER, FIRST_BARRIER, STEP_BARRIER_GRAD, FIRST_BARRIER_GRAD])
-@pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
-def test_control_without_a_cluster_barrier_check_mode_objects(
-    barrier: str, options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("options", (CHECKS[0], *(pytest.param(o, marks=pytest.mark.slow) for o in CHECKS[1:])))
+def test_control_who_does_not_wait_for_all_check_mode_objects(
+    fault: str, options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with_fault(monkeypatch, (barrier, barrier.replace("cluster_barrier();", "")))
+    with_fault(monkeypatch, FAULTS[fault])
     case = random_case(rng, "lstm", T=4, B=3, I=3, H=16)
-    with pytest.raises(LaunchError, match="race: .*no barrier between them|never written|may not have started"):
+    said = "race: .*no barrier between them|never written|may not have started|that meeting_init has not made|deadlock"
+    with pytest.raises(LaunchError, match=said):
         case.run(device_on("cluster", options))
     assert planted() == []
 
@@ -108,10 +117,13 @@ def test_control_without_a_cluster_barrier_check_mode_objects(
 @pytest.mark.parametrize(
     "change",
     [
-        ("(real *)tiles[(step + 1) % 2]", "(real *)tiles[step % 2]"),
         (
-            "(weights, tiles[(step + 1) % 2], sum);\n            dh +=",
-            "(weights, tiles[step % 2], sum);\n            dh +=",
+            "(real *)tiles[(step + 1) % 2] + slice.tile_row * LENGTH + slice.units",
+            "(real *)tiles[step % 2] + slice.units",
+        ),
+        (
+            "(real *)tiles[(step + 1) % 2] + slice.tile_row * LENGTH;",
+            "(real *)tiles[step % 2] + slice.tile_row * LENGTH;",
         ),
     ],
     ids=["forward", "backward"],
@@ -129,12 +141,8 @@ def test_control_with_one_place_check_mode_names_the_race(
 def test_control_a_block_that_leaves_too_early_is_named(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The barrier after the last step is not needed by chance: with a last write and without it, memory is gone."""
-    with_fault(
-        monkeypatch,
-        (STEP_BARRIER, "        if (step + 1 < T) cluster_barrier();  //"),
-        ("if (step + 1 < T && slice.has_unit)", "if (slice.has_unit)"),
-    )
+    """No barrier at the end is needed, because every fill is waited for: one that nobody waits for finds nobody."""
+    with_fault(monkeypatch, ("if (step + 1 < T) {  // what the others", "if (true) {  //"))
     case = random_case(rng, "lstm", T=4, B=3, I=3, H=16)
     with pytest.raises(LaunchError, match="in the shared memory of a block that has returned"):
         case.run(device_on("cluster"), backward=False)
