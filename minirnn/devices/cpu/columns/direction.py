@@ -103,6 +103,13 @@ def turn(a: Array, out: Array) -> None:
         out[:, :, k : k + n] = a[:, k : k + n].transpose(0, 2, 1)
 
 
+def transposed(a: Array) -> Array:
+    """A copy of a.T, contiguous"""
+    out = workspace.empty(a.shape[::-1], a.dtype)
+    turn(a[None], out[None])
+    return out
+
+
 def project(W: Array, x: Array, a: Array) -> None:
     """a[t] = W @ x[t].T        W (rows, in), x (T, B, in), a (T, rows, B)"""
     T, B, width = x.shape

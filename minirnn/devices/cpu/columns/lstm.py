@@ -33,6 +33,7 @@ from minirnn.devices.cpu.columns.direction import (
     backward_pieces,
     forward_pieces,
     project,
+    transposed,
     turn,
     weight_gradients,
 )
@@ -271,7 +272,7 @@ def backward(
     nothing: Any = [None] * T
     dh_all = nothing if Wp is None else workspace.empty((T, P, B), dtype)
     dc_all = nothing if dc_each is None else dc_each
-    R_T = np.ascontiguousarray(R.T) if B > 1 else R.T
+    R_T = transposed(R) if B > 1 else R.T
     peeping = nothing
     if peepholes is not None:
         wci, wcf, wco = (w[:, None] for w in peepholes)  # (H, 1)

@@ -18,6 +18,7 @@ from minirnn.devices.cpu.columns.direction import (
     backward_pieces,
     forward_pieces,
     project,
+    transposed,
     weight_gradients,
 )
 from minirnn.devices.cpu.columns.visit import Array, steps_at_once
@@ -90,7 +91,7 @@ def backward(d: Direction, g: Gradients, relu: bool) -> tuple[Array, None]:
     step_da = workspace.empty((n, H, B), dtype)
     da = all_steps(step_da, T)
     dy, h_all = g.dy.transpose(0, 2, 1), d.y.transpose(0, 2, 1)
-    R_T = np.ascontiguousarray(d.weights.R.T)
+    R_T = transposed(d.weights.R)
 
     dh = np.zeros((H, B), dtype)
     dh0 = np.empty((B, H), dtype)
