@@ -165,7 +165,7 @@ def main() -> None:
     parser.add_argument("--mode", action="append", choices=CELLS, help="only this one (may be repeated)")
     parser.add_argument("--libraries", nargs="+", help="only these")
     parser.add_argument("--samples", type=int, default=5, help="turns of every row (default 5)")
-    parser.add_argument("--minutes", type=float, default=5.5, help="no row begins later (default 5.5)")
+    parser.add_argument("--minutes", type=float, default=5.0, help="no row begins later (default 5)")
     parser.add_argument("--again", action="store_true", help="forget the rows that are there")
     parser.add_argument("--out", type=Path, help="default: docs/data/cpu/TABLE.json")
     given = parser.parse_args()
