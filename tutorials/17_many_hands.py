@@ -261,3 +261,5 @@ assert (np.diff(computed) < 0).all() and (np.diff(messages) > 0).all() and messa
 # ------
 # Make the batch of the last figure ten times as large, and then ten times as small. From how many ranks on do the
 # messages take longer than the arithmetic?
+#
+# Then write it yourself: :doc:`exercise </exercises>` ``ex42`` (adding up in a ring).

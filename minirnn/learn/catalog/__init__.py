@@ -1,10 +1,24 @@
 """The exercises that minirnn knows, a module for each kind of subject."""
 
-from minirnn.learn.catalog import cuda, gru, history, kernels, layers, losses, lstm, rnn, tape, tests, training, weights
+from minirnn.learn.catalog import (
+    cuda,
+    gru,
+    history,
+    kernels,
+    layers,
+    losses,
+    lstm,
+    ranks,
+    rnn,
+    tape,
+    tests,
+    training,
+    weights,
+)
 from minirnn.learn.catalog.capstone import CAPSTONE
 from minirnn.learn.exercise import Exercise
 
-MODULES = (tape, rnn, lstm, gru, training, cuda, tests, losses, layers, history, weights, kernels)
+MODULES = (tape, rnn, lstm, gru, training, cuda, tests, losses, layers, history, weights, kernels, ranks)
 
 EXERCISES: dict[str, Exercise] = {
     exercise.id: exercise

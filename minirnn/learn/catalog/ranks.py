@@ -1,0 +1,149 @@
+"""ex42: ranks that add up in a ring, over a network that counts bytes."""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Slip, Stage, Wrong
+
+
+class NetworkError(ValueError):
+    """A message that the exercise does not allow."""
+
+
+class Ring:
+    """P ranks in a ring, each of which can send to its right neighbor; counts the bytes that each has sent."""
+
+    def __init__(self, parts: np.ndarray) -> None:
+        self.parts = parts
+        P, n = parts.shape
+        self.wires: list[deque[np.ndarray]] = [deque() for _ in range(P)]
+        self.bytes = np.zeros(P, np.int64)
+        self.enough = 2 * (n - n // P) * parts.itemsize  # 2 n (P-1) / P numbers, and what a longer piece has more
+
+    def rank(self, r: Any) -> int:
+        if not isinstance(r, int | np.integer) or not 0 <= r < len(self.wires):
+            raise NetworkError(f"there is no rank {r!r}: they count from 0 to {len(self.wires) - 1}")
+        return int(r)
+
+    def send(self, r: int, values: Any) -> None:
+        """Rank r sends values to its right neighbor."""
+        r, message = self.rank(r), np.array(values, float)
+        if self.bytes[r] + message.nbytes > self.enough:
+            raise NetworkError(
+                f"rank {r} has sent {self.bytes[r]} bytes and wants to send {message.nbytes} more: "
+                f"{self.enough} are enough, so send single pieces"
+            )
+        self.bytes[r] += message.nbytes
+        self.wires[(r + 1) % len(self.wires)].append(message)
+
+    def receive(self, r: int) -> np.ndarray:
+        """The oldest message on its way to rank r."""
+        wire = self.wires[self.rank(r)]
+        if not wire:
+            raise NetworkError(f"nothing is on its way to rank {r}: its left neighbor must send first")
+        return wire.popleft()
+
+    def sent(self) -> np.ndarray:
+        """The bytes that each rank has sent so far."""
+        return self.bytes.copy()
+
+
+def on_a_ring(parts: np.ndarray) -> Inputs:
+    ring = Ring(parts)
+    return dict(parts=parts, send=ring.send, receive=ring.receive, sent=ring.sent)
+
+
+def ranks(rng: np.random.Generator, s: Sizes) -> Inputs:
+    """T ranks with I*H numbers each, which T does not divide."""
+    n = s.I * s.H
+    return on_a_ring(rng.normal(size=(s.T, n + (n % s.T == 0))))
+
+
+def one_number_each(inputs: Inputs) -> Inputs:
+    P = len(inputs["parts"])
+    return on_a_ring(inputs["parts"][:, :P].copy())
+
+
+def equal_pieces(inputs: Inputs) -> Inputs:
+    P, n = inputs["parts"].shape
+    return on_a_ring(inputs["parts"][:, : n - n % P].copy())
+
+
+def ring_with(
+    parts: Any, send: Any, receive: Any, sent: Any, *, second: bool = True, adds: bool = False, rest: bool = True,
+    shift: int = 0, short: int = 0, mean: bool = False,
+) -> Any:  # fmt: skip
+    """`ring_all_reduce` with lists for a network; or with something wrong in it."""
+    P, n = parts.shape
+    pieces = np.array_split(np.arange(n if rest else n - n % P), P)
+    sums, count = parts.copy(), np.zeros(P, np.int64)
+
+    def step(piece_of: Any, add: bool) -> None:
+        messages = [sums[r, pieces[piece_of(r)]].copy() for r in range(P)]
+        for r, message in enumerate(messages):
+            count[r] += message.nbytes
+            target = (r + 1) % P
+            there = pieces[piece_of(r)]
+            sums[target, there] = message + (sums[target, there] if add else 0.0)
+
+    for s in range(P - 1 - short):
+        step(lambda r, s=s: (r - s) % P, add=True)
+    for s in range(P - 1 - short if second else 0):
+        step(lambda r, s=s: (r + 1 + shift - s) % P, add=adds)
+    return sums / P if mean else sums, count
+
+
+def ring_all_reduce(parts: Any, send: Any, receive: Any, sent: Any) -> Any:
+    """What is expected. How it is done over the network stands in the course's solutions."""
+    return ring_with(parts, send, receive, sent)
+
+
+MISTAKES = (
+    Wrong(
+        "every rank has the whole sum of one piece only: the second round, in which these go round, is missing",
+        partial(ring_with, second=False),
+    ),
+    Wrong(
+        "in the second round whole sums arrive: they take the place of the rank's own piece, and are not added",
+        partial(ring_with, adds=True),
+    ),
+    Wrong(
+        "the second round begins with the wrong piece: rank r has the whole sum of piece (r + 1) % P",
+        partial(ring_with, shift=-1),
+    ),
+    Wrong(
+        "the last n % P numbers are never sent: the pieces need not be equally long, see np.array_split",
+        partial(ring_with, rest=False),
+    ),
+    Wrong("a round has P - 1 steps: the last one is missing", partial(ring_with, short=1)),
+    Wrong("these are means: an all-reduce adds, and divides by nothing", partial(ring_with, mean=True)),
+)
+
+FIRST = "send(r, sums[r, pieces[(r - s) % P]])"
+SLIPS = (
+    Slip(
+        "every message is the whole array",
+        ((FIRST, "send(r, sums[r])"), ("sums[r, pieces[(r - 1 - s) % P]] += receive(r)", "sums[r] += receive(r)")),
+        "are enough",
+    ),
+    Slip("ranks receive before anybody has sent", ((f"            {FIRST}", "            pass"),), "is on its way"),
+    Slip("the parts themselves are added to", (("parts.copy()", "parts"),), "changes an input"),
+    Slip("the last rank sends to nobody", (("for r in range(P):", "for r in range(P - 1):"),), "is on its way"),
+)
+
+EXERCISES = (
+    Exercise(
+        "15_ranks/ex42_ring.py", ranks, ring_all_reduce, {"sums": "(P, n)", "sent": "(P,)"},
+        wrong=MISTAKES, slips=SLIPS,
+        stages=(
+            Stage("for one number a piece (n = P)", "which piece a rank sends in a step", change=one_number_each),
+            Stage("for pieces of equal length", "that pieces hold all their numbers", change=equal_pieces),
+            Stage("for pieces of different lengths", "the n % P numbers that are left over"),
+        ),
+    ),
+)  # fmt: skip
