@@ -166,3 +166,14 @@ def ranks_of(pid: int) -> list[int]:
         waiting += children
         found += [child for child in children if b"minirnn" in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")]
     return sorted(set(found))
+
+
+@pytest.mark.slow
+def test_a_rank_may_be_killed_at_any_moment() -> None:
+    """`scripts/kill_ranks.py`, three times instead of twenty, with time for a busy machine."""
+    mpiexec()
+    script = Path(__file__).parents[2] / "scripts" / "kill_ranks.py"
+    arguments = ["--times", "3", "--steps", "120", "--limit", str(LIMIT)]
+    done = subprocess.run([sys.executable, str(script), *arguments], capture_output=True, text=True, env=environment())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("same bits") == 3

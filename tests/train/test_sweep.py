@@ -26,6 +26,7 @@ from minirnn.train.folder import CHECKPOINT, METRICS
 from minirnn.train.progress import Interrupt
 from minirnn.train.sweep import Plan, planned
 from minirnn.train.sweep_table import Row, by_loss, picture
+from tests.parallel.test_mpi import environment, mpiexec
 from tests.train.runs import complaint, watch_losses
 
 ROOT = Path(__file__).parents[2]
@@ -99,6 +100,15 @@ def test_dask_leaves_the_same_files(undisturbed: Path, text: Path, tmp_path: Pat
     with distributed.LocalCluster(**options) as cluster:
         where = f"dask:{cluster.scheduler_address}"
         assert cli.main(["sweep", *arguments(text, tmp_path / "out", "--executor", where, "--quiet")]) == 0
+    assert files(tmp_path / "out") == expected(undisturbed)
+
+
+def test_ranks_of_mpi_leave_the_same_files_and_one_of_them_speaks(
+    undisturbed: Path, text: Path, tmp_path: Path
+) -> None:
+    command = [mpiexec(), "-n", "3", *SWEEP, *arguments(text, tmp_path / "out", "--executor", "mpi")]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert (done.returncode, done.stderr, done.stdout.count("best: ")) == (0, "", 1)
     assert files(tmp_path / "out") == expected(undisturbed)
 
 
