@@ -15,6 +15,10 @@ AHEAD = 256
 """How many tasks are handed out at most: they, and what comes back, are in memory."""
 
 
+LOOK_EVERY = 1.0
+"""Seconds: while nothing comes, it is asked whether the scheduler is there; its futures would wait for ever."""
+
+
 class WorkerLost(RuntimeError):
     """Every worker that had this task was lost: killed, out of memory, or gone from the network."""
 
@@ -101,7 +105,12 @@ def _as_they_come(
                 begun[_submitted(executor, function, task)] = number, task, times + 1
             if not begun:
                 return
-            done = wait(begun, return_when=FIRST_COMPLETED).done
+            done = wait(begun, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED).done
+            if not done and getattr(executor, "is_lost", bool)():
+                raise ConnectionError(
+                    "outcomes: the scheduler is gone, and took its tasks along\n"
+                    "  expected it until all tasks are done; what was told before stays right"
+                )
             for future in sorted(done, key=lambda one: begun[one][0]):
                 number, task, times = begun.pop(future)
                 outcome = _outcome(number, task, future)

@@ -105,8 +105,8 @@ def test_who_stops_early_takes_back_what_was_not_begun(tmp_path: Path) -> None:
         (tmp_path / "end0").touch()
         some = outcomes(executor, tasks.wait_for, waits)
         assert next(some).number == 0
-        (tmp_path / "end1").touch()  # the second may have been begun
         some.close()  # type: ignore[attr-defined]
+        (tmp_path / "end1").touch()  # the second may have been begun
     assert len(list(tmp_path.glob("begun*"))) <= 2
 
 

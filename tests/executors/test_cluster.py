@@ -73,6 +73,23 @@ def test_a_killed_worker_of_dask_loses_nothing_and_nothing_is_told_twice(cluster
     assert told == [(k, f"begun{k}") for k in range(12)]
 
 
+def test_a_scheduler_that_ends_is_told_instead_of_waited_for(cluster: Any, tmp_path: Path) -> None:
+    def end() -> None:
+        while not list(tmp_path.glob("begun*[0-9]")):
+            time.sleep(0.02)
+        cluster.close()
+
+    ending = threading.Thread(target=end)
+    ending.start()
+    with (
+        pytest.raises(ConnectionError, match="scheduler is gone|takes no more tasks"),
+        open_executor(f"dask:{cluster.scheduler_address}") as executor,
+    ):
+        list(outcomes(executor, tasks.wait_for, [(str(tmp_path / "begun0"), str(tmp_path / "end"))]))
+    (tmp_path / "end").touch()
+    ending.join()
+
+
 def test_a_task_that_kills_every_worker_of_dask_is_told_as_lost(cluster: Any) -> None:
     with open_executor(f"dask:{cluster.scheduler_address}") as executor:
         (found,) = outcomes(executor, tasks.die, [3], tries=1)
