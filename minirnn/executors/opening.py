@@ -75,10 +75,10 @@ def open_executor(text: str, *, patience: float = PATIENCE) -> Iterator[Executor
             processes.shutdown(cancel_futures=True)
     elif kind == "dask":
         client = connect(given, patience)
-        executor = client.get_executor(pure=False)
-        executor.is_lost = lambda: client.status in ("closing", "closed")  # it has tried to reconnect, for a while
+        dask: Any = client.get_executor(pure=False)
+        dask.is_lost = lambda: client.status in ("closing", "closed")  # it has tried to reconnect, for a while
         try:
-            yield executor
+            yield dask
         finally:
             client.close(timeout=patience)
     else:
