@@ -77,7 +77,7 @@ def test_the_workflow_writes_its_reports_outside_of_the_checkout(course, checkou
     assert "python -I ../grader/autograder.py junit:../grades.xml csv:../grades.csv" in text
     done = run(grader, checkout, "csv:../grades.csv")
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "grades.csv").read_text().splitlines()[1].startswith("checkout,7")
+    assert (tmp_path / "grades.csv").read_text().splitlines()[1].startswith("checkout,8,8,8")
 
 
 @pytest.mark.parametrize("name", ["run.py", "manifest.json", "course/course.toml", "minirnn/learn/judge.py", "new"])

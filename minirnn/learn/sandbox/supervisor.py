@@ -97,11 +97,11 @@ def serve(control: socket.socket, job: dict[str, Any]) -> None:
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     running = 0
     while True:
-        ready, _, _ = select.select([control, awake], [], [])
+        ready, _, _ = select.select([control.fileno(), awake], [], [])
         if awake in ready:
             os.read(awake, 4096)
             running = reaped(control, running, job)
-        if control in ready:
+        if control.fileno() in ready:
             request, pipes = received(control)
             if not request:
                 break
