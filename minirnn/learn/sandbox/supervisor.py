@@ -17,6 +17,7 @@ import array
 import contextlib
 import json
 import os
+import resource
 import select
 import shutil
 import signal
@@ -146,13 +147,12 @@ def start(control: socket.socket, pipes: list[int], job: dict[str, Any], child: 
         privileges.end_with_parent()
         privileges.die_first()
         tell(control, b"w", os.getpid())
-        for number, descriptor in enumerate([*pipes, control.fileno()]):  # out of the way of those that follow
-            os.dup2(descriptor, 200 + number)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        for number, descriptor in enumerate((nothing, 202, 203, 200, 201)):
-            os.dup2(descriptor, number)
-        os.closerange(5, 256)
         control.detach()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        requests, replies, out, err = (os.dup2(descriptor, 200 + k) for k, descriptor in enumerate(pipes))
+        for number, descriptor in enumerate((nothing, out, err, requests, replies)):
+            os.dup2(descriptor, number)
+        os.closerange(5, min(1 << 16, resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
         child.main(job, 3, 4)
         sys.stdout.flush()
     finally:
