@@ -13,4 +13,159 @@ import numpy as np
 import minirnn as mr
 from minirnn import toolchain
 from minirnn._version import __version__
+from minirnn.devices.precision import VARIABLE, precision
+from minirnn.learn.sandbox import protection
+from minirnn.learn.sandbox.system_locks import locks
+from minirnn.machine import blas, installed_version, python, short, this_program
+from minirnn.user_error import one_line
+
+PACKAGES = ("numpy", "matplotlib", "tqdm", "safetensors", "torch")
+LINES = 4
+"""So many lines are shown of the reason why a device does not work: a compiler can have much to say."""
+SLOWS_NUMPY = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+
+
+def examine() -> dict[str, Any]:
+    """All that the report says, as JSON types."""
+    devices = examine_devices()
+    return {
+        "minirnn": __version__,
+        "python": {"version": platform.python_version(), "executable": sys.executable},
+        "platform": {"system": platform.platform(), "machine": platform.machine(), "cores": os.cpu_count()},
+        "packages": {name: installed_version(name) for name in PACKAGES},
+        "blas": blas(),
+        "cuda_tools": [asdict(tool) for tool in toolchain.find_all()],
+        "devices": devices,
+        "native": about_native() if devices.get("native", "unknown") is None else None,
+        "default_device": default_device(),
+        "precision": precision(),
         "locks": {**asdict(locks()), "missing": protection()},
+        "warnings": warnings(devices),
+        "next": next_command(devices),
+    }
+
+
+def examine_devices() -> dict[str, str | None]:
+    """Name -> None if the device computes a gradient right, else why not."""
+    reasons = mr.devices.available()
+    for name, reason in reasons.items():
+        reasons[name] = reason if reason is not None else try_device(name)
+    return reasons
+
+
+def try_device(name: str) -> str | None:
+    """One gradient on the device: d(x * x)/dx = 2x."""
+    data = np.array([1.5, -2.0, 0.25], dtype=np.float32)
+    try:
+        x = mr.tensor(data, requires_grad=True, device=name)
+        (x * x).sum().backward()
+        gradient = x.grad.numpy()  # type: ignore[union-attr]
+    except Exception as error:  # whatever it is, it is what the report has to say
+        return f"{type(error).__name__}: {error}"
+    return None if np.array_equal(gradient, 2 * data) else f"computes wrong gradients: {gradient} instead of {2 * data}"
+
+
+def about_native() -> dict[str, Any]:
+    """How the device `native` computes here."""
+    from minirnn.devices.native import threads
+
+    bits = getattr(mr.devices.get("native"), "vector_bits")  # noqa: B009
+    return {"threads": threads.count(), "vector_bits": bits, "threadpoolctl": installed_version("threadpoolctl")}
+
+
+def default_device() -> str:
+    """The name of the device on which arrays are made when none is named."""
+    return os.environ.get("MINIRNN_DEVICE") or "cpu"
+
+
+def warnings(devices: dict[str, str | None]) -> list[str]:
+    """A line for each environment variable whose value is likely a mistake."""
+    found = [
+        f"{name} is set: it can make NumPy's matrix products several times slower. Try: unset {name}"
+        for name in SLOWS_NUMPY
+        if name in os.environ
+    ]
+    if os.environ.get("MINIRNN_DEBUG", "0") not in ("", "0"):
+        found.append("MINIRNN_DEBUG is set: the CUDA devices wait for every launch. Try: unset MINIRNN_DEBUG")
+    default = default_device()
+    if default not in devices:
+        found.append(f"MINIRNN_DEVICE is {default}: no such device. Try: unset MINIRNN_DEVICE")
+    elif devices[default] is not None and default != "cpu":
+        found.append(f"MINIRNN_DEVICE is {default}: that device does not work here. Try: unset MINIRNN_DEVICE")
+    return found
+
+
+def precision_line(name: str) -> str:
+    """How float32 matrices are multiplied."""
+    if name == "tf32":
+        return f"tf32: the CUDA devices round float32 to TF32 before they multiply ({VARIABLE}=1)"
+    return "ieee: all digits of float32 are multiplied (minirnn.use_precision)"
+
+
+def next_command(devices: dict[str, str | None]) -> str:
+    """The command to try next."""
+    if devices["cpu"] is not None:
+        return f"{python()} -m pip install --force-reinstall numpy"
+    return f"{this_program()} train"
+
+
+def render(report: dict[str, Any]) -> str:
+    """The report as text."""
+    interpreter, system, packages = report["python"], report["platform"], report["packages"]
+    lines = [
+        ("minirnn", report["minirnn"]),
+        ("Python", f"{interpreter['version']}  {short(interpreter['executable'])}"),
+        ("platform", f"{system['system']}, {system['cores']} cores"),
+        *((name, package_line(name, version, report["blas"])) for name, version in packages.items()),
+        "",
+        "What the CUDA devices need (cuda-sim and native: only the C++ compiler)",
+        *((tool["name"], tool_line(tool)) for tool in report["cuda_tools"]),
+        "",
+        "Devices",
+        *((name, device_line(name, reason, report)) for name, reason in report["devices"].items()),
+        ("precision", precision_line(report["precision"])),
+        "",
+        "What keeps the answers of a course in (minirnn check, minirnn grade)",
+        ("locks", lock_line(report["locks"])),
+        *(("missing", sentence) for sentence in report["locks"]["missing"]),
+        "",
+        *(f"Warning: {warning}" for warning in report["warnings"]),
+        *([""] if report["warnings"] else []),
+        f"Next, try: {report['next']}",
+    ]
+    return "\n".join(line if isinstance(line, str) else f"  {line[0]:<14} {line[1]}" for line in lines)
+
+
+def package_line(name: str, version: str | None, blas: str) -> str:
+    if name == "torch":
+        return f"{version}  (only some tests compare with it)" if version else "not installed; only some tests use it"
+    if version is None:
+        return f"missing. To get it: {python()} -m pip install {name}"
+    return f"{version}  BLAS: {blas}" if name == "numpy" else version
+
+
+def tool_line(tool: dict[str, Any]) -> str:
+    if tool["found"]:
+        return str(tool["found"])
+    return toolchain.missing(toolchain.Tool(**tool))
+
+
+def device_line(name: str, reason: str | None, report: dict[str, Any]) -> str:
+    if reason is not None:
+        return one_line("\n".join(reason.removeprefix(f"{name}: ").splitlines()[:LINES]))
+    works = "works (default)" if name == report["default_device"] else "works"
+    return f"{works}: {native_line(report['native'])}" if name == "native" and report["native"] else works
+
+
+def lock_line(found: dict[str, Any]) -> str:
+    """The locks that this system has, in words."""
+    names = {"namespaces": "namespaces", "scratch": "bounded scratch", "seccomp": "a filter of system calls"}
+    there = [words for name, words in names.items() if found[name]]
+    return ", ".join([*there, *([f"Landlock {found['landlock']}"] if found["landlock"] else [])]) or "none"
+
+
+def native_line(native: dict[str, Any]) -> str:
+    said = f"C++ for vectors of {native['vector_bits']} bits, threads: {native['threads']}"
+    if native["threadpoolctl"]:
+        return said
+    return f"{said}. NumPy's own threads may disturb it; to hold them: {toolchain.pip_install('native')}"
