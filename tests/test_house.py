@@ -336,7 +336,7 @@ def out_of_place(tests: Path, package: Path) -> list[str]:
         named = [package.parent / name for name in paths_named_in(path)]
         mirrored = (room / f"{subject}.py").exists() or (room / subject).is_dir() or room.name == subject
         tested |= {room, room / subject, *named, *(p.parent for p in named)}
-        if not room.is_dir():
+        if not room.is_dir() and not named:
             complaints.append(f"{place}: the package has no folder {place.parent}")
         if not mirrored and not named:
             complaints.append(f"{place}: it is named after no module, and its docstring does not say which it tests")

@@ -2,47 +2,98 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 import zipfile
 from pathlib import Path
 
-from minirnn._version import __version__
 from minirnn.io.atomic import atomic_write
 from minirnn.learn.course import HERE, Course, CourseError
 from minirnn.learn.sandbox.parent import ROOT
+from minirnn.machine import installed_version
 
-REQUIREMENTS = ("numpy>=2", "matplotlib>=3.9", "tqdm>=4.66", "safetensors>=0.5")
+REQUIREMENTS = {"numpy": ">=2", "matplotlib": ">=3.9", "tqdm": ">=4.66", "safetensors": ">=0.5"}
+"""What the grader installs: the versions that are installed here, or else these."""
+
+START = '''"""Starts this grader: python -I run.py grade SUBMISSION ...
+
+It looks first whether all files are those that were exported. Nothing is imported from the current folder.
+"""
+import hashlib, json, pathlib, sys
+
+here = pathlib.Path(__file__).resolve().parent
+if not sys.flags.isolated:
+    sys.exit("run.py: not isolated; start it as: python -I run.py")
+known = json.loads((here / "manifest.json").read_text(encoding="utf-8"))
+there = [p.relative_to(here).as_posix() for name in ("minirnn", "course") for p in (here / name).rglob("*")
+         if p.is_file() and "__pycache__" not in p.parts]
+changed = [name for name in {*known, *there}
+           if not (here / name).is_file() or hashlib.sha256((here / name).read_bytes()).hexdigest() != known.get(name)]
+if changed:
+    sys.exit("run.py: these are not the files that were exported: " + ", ".join(sorted(changed)[:5]))
+sys.path.insert(0, str(here))
+from minirnn.cli import main
+
+sys.exit(main())
+'''
 
 SETUP = """#!/usr/bin/env bash
 # Run once, when Gradescope builds the grader's image: Python, a C++ compiler for the simulator, the libraries.
 set -euo pipefail
-apt-get update -qq && apt-get install -y -qq python3 python3-venv g++
-python3 -m venv /autograder/venv
-/autograder/venv/bin/python -m pip install -q {requirements}
+apt-get update -qq && apt-get install -y -qq python3 python3-venv g++ binutils
+python3 -I -m venv /autograder/venv
+/autograder/venv/bin/python -I -m pip install -q {requirements}
 # Compile the simulator's library now rather than for the first submission.
-cd /autograder/source && PYTHONPATH=. MINIRNN_CACHE=/autograder/cache /autograder/venv/bin/python -c \\
-    "from minirnn.devices.cuda.sim.driver import SimDriver; SimDriver()"
+cd /autograder/source && MINIRNN_CACHE=/autograder/cache /autograder/venv/bin/python -I run.py doctor
 """
 
 RUN = """#!/usr/bin/env bash
-# Run for each submission. minirnn lies beside this file; the students' processes see neither results nor course.
+# Run for each submission, from the grader's own folder: nothing of the submission is run but answers, below locks.
 cd /autograder/source
-export PYTHONPATH=/autograder/source MINIRNN_CACHE=/autograder/cache
-/autograder/venv/bin/python -m minirnn grade /autograder/submission --course /autograder/source/course \\
+unset PYTHONPATH PYTHONSTARTUP PYTHONHOME
+export MINIRNN_CACHE=/autograder/cache
+/autograder/venv/bin/python -I run.py grade /autograder/submission --course /autograder/source/course \\
     --out gradescope:/autograder/results/results.json
 """
 
 AUTOGRADER = '''#!/usr/bin/env python3
-"""Classroom 50 runs this in the student's checkout: it writes result.json, and exits 0 whatever the score."""
-import pathlib, subprocess, sys
+"""Grades the checkout in the current folder: python -I autograder.py [FORMAT:FILE ...]
 
-here = pathlib.Path(__file__).parent
-subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", "{package}"])
-course = ["--course", str(here / "course")] if (here / "course").is_dir() else []
-sys.exit(subprocess.call([sys.executable, "-m", "minirnn", "grade", ".", *course, "--out", "classroom50:result.json"]))
+Classroom 50 runs it without arguments: it writes result.json there, and exits 0 whatever the score. It works in a
+folder of its own with a Python of its own; in the checkout nothing is run but answers, below locks.
+"""
+import hashlib, os, pathlib, subprocess, sys, tempfile
+
+HASHES = {hashes}
+here, checkout = pathlib.Path(__file__).resolve().parent, pathlib.Path.cwd()
+for name, digest in HASHES.items():
+    if hashlib.sha256((here / name).read_bytes()).hexdigest() != digest:
+        sys.exit(f"autograder.py: {{name}} is not the file that was exported")
+clean = {{name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PIP_"))}}
+with tempfile.TemporaryDirectory() as work:
+    python = os.environ.get("MINIRNN_GRADER_PYTHON")  # one that has the libraries already
+    if not python:
+        subprocess.check_call([sys.executable, "-I", "-m", "venv", work + "/venv"], cwd=work, env=clean)
+        python = work + "/venv/bin/python"
+        install = [python, "-I", "-m", "pip", "install", "-q", "--only-binary", ":all:", *{requirements}]
+        subprocess.check_call(install, cwd=work, env=clean)
+    outs = []
+    for out in sys.argv[1:] or ["classroom50:result.json"]:
+        kind, _, name = out.partition(":")
+        target = checkout / name
+        if target.is_symlink():
+            target.unlink()  # a link in the checkout leads where its author wants
+        outs += ["--out", f"{{kind}}:{{target}}"]
+    grade = ["grade", str(checkout), "--course", str(here / "course"), *outs]
+    sys.exit(subprocess.call([python, "-I", str(here / "run.py"), *grade], cwd=work, env=clean))
 '''
 
-WORKFLOW = """# Grades every push, without any platform: the result is a table in the log and a file to download.
+WORKFLOW = """# Grades every push, without any platform: the result is a table in the log and files to download.
+#
+# The grader is not in the students' repositories. Unpack the zip into a repository of yours and name it below; if it is
+# private, a token that can read it must be a secret of the students' organization (GRADER_TOKEN).
+# Who can write to a repository can change this file there: for grades that count, run minirnn grade yourself.
 name: grade
 on: [push, workflow_dispatch]
 permissions:
@@ -53,12 +104,21 @@ jobs:
     timeout-minutes: 20
     steps:
       - uses: actions/checkout@v4
+        with:
+          path: submission
+          persist-credentials: false
+      - uses: actions/checkout@v4
+        with:
+          repository: OWNER/GRADER
+          token: ${{ secrets.GRADER_TOKEN || github.token }}
+          path: grader
+          persist-credentials: false
       - uses: actions/setup-python@v5
         with:
           python-version: "3.12"
-      - run: python -m pip install -q "{package}"
-      - run: python -m minirnn grade . --out junit:grades.xml --out csv:grades.csv
+      - run: cd submission && python -I ../grader/autograder.py junit:../grades.xml csv:../grades.csv
       - uses: actions/upload-artifact@v4
+        if: always()
         with:
           name: grades
           path: grades.*
@@ -79,31 +139,43 @@ def copy_course(folder: Path) -> None:
 
 
 def export(course: Course, platform: str, out: Path) -> None:
-    """Write the zip file for "gradescope" or "classroom50"."""
+    """Write the zip file for "gradescope" or "classroom50": exactly this minirnn, the course, and what starts it."""
     if not out.absolute().parent.is_dir():
         raise CourseError(f"{out}: the folder {out.parent} does not exist")
+    files = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in below(ROOT / "minirnn")}
+    files |= {
+        f"course/{path.relative_to(course.folder).as_posix()}": path.read_bytes() for path in below(course.folder)
+    }
+    manifest = json.dumps({name: sha256(data) for name, data in files.items()}, indent=0).encode()
+    starters = {"run.py": START.encode(), "manifest.json": manifest}
     with atomic_write(out, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         if platform == "gradescope":
-            add(
-                archive,
-                "setup.sh",
-                SETUP.format(requirements=" ".join(f"'{r}'" for r in REQUIREMENTS)),
-                executable=True,
-            )
-            add(archive, "run_autograder", RUN, executable=True)
-            for path in sorted((ROOT / "minirnn").rglob("*")):  # exactly this minirnn, not whatever is newest
-                if path.is_file() and "__pycache__" not in path.parts:
-                    archive.write(path, path.relative_to(ROOT).as_posix())
+            add(archive, "setup.sh", SETUP.format(requirements=" ".join(f"'{r}'" for r in requirements())), True)
+            add(archive, "run_autograder", RUN, True)
         else:
-            package = f"minirnn=={__version__}"
-            add(archive, "autograder.py", AUTOGRADER.format(package=package))
-            add(archive, "grade.yml", WORKFLOW.format(package=package))
-        for path in sorted(course.folder.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                archive.write(path, f"course/{path.relative_to(course.folder).as_posix()}")
+            hashes = {name: sha256(data) for name, data in starters.items()}
+            add(archive, "autograder.py", AUTOGRADER.format(hashes=hashes, requirements=requirements()))
+            add(archive, "grade.yml", WORKFLOW)
+        for name, data in (starters | files).items():
+            add(archive, name, data)
 
 
-def add(archive: zipfile.ZipFile, name: str, text: str, executable: bool = False) -> None:
+def below(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def requirements() -> list[str]:
+    """The libraries that the grader needs, in the versions that are installed here."""
+    found = {name: installed_version(name) for name in REQUIREMENTS}
+    return [f"{name}=={found[name]}" if found[name] else f"{name}{least}" for name, least in REQUIREMENTS.items()]
+
+
+def add(archive: zipfile.ZipFile, name: str, text: str | bytes, executable: bool = False) -> None:
     info = zipfile.ZipInfo(name)
     info.external_attr = (0o755 if executable else 0o644) << 16
+    info.compress_type = zipfile.ZIP_DEFLATED
     archive.writestr(info, text)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +23,9 @@ RIGHTS = 3
 """Right backward passes in a round, among the wrong ones."""
 ROUNDS = 3
 """A wrong one that is accepted comes again: a test may draw a small batch now and then."""
+
+PACE = 0.002
+"""Seconds: a backward pass returns at full multiples of these, whatever it computes, so that its time tells nothing."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +125,25 @@ def other_way(formula: Formula) -> Callable[..., Any]:
     return lambda *args: [a * (1 + 1e-12) for a in exact(*args)]
 
 
+def at_a_steady_pace(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function; what it takes is rounded up."""
+
+    def paced(*args: Any) -> Any:
+        begun = time.perf_counter()
+        try:
+            return function(*args)
+        finally:
+            passed = time.perf_counter() - begun
+            time.sleep(max(0.0, PACE * math.ceil(passed / PACE) - passed))
+
+    return paced
+
+
 def verdict(exercise: Exercise, child: Child, backward: Callable[..., Any], seed: Sequence[int]) -> str | None:
     """None if the student's test accepts, else what it says."""
     inputs = {**exercise.case(seed), "backward": backward}
     message, served = message_of(inputs, seed=seed)
+    served = {name: at_a_steady_pace(function) for name, function in served.items()}
     child.anew()  # no test knows what others saw
     reply = child.call(message, served)
     if reply.error is not None and reply.error.get("type") == "AssertionError":

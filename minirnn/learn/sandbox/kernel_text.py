@@ -157,7 +157,8 @@ def inside(words: list[str], opening: str, closing: str, depth: int) -> list[str
     """What stands in brackets of that depth; None if there are none."""
     if words[:depth] != [opening] * depth:
         return None
-    found, level = [], depth
+    found: list[str] = []
+    level = depth
     for word in words[depth:]:
         level += (word == opening) - (word == closing)
         if level < depth and word == closing:

@@ -37,6 +37,8 @@ ORDERS = (0, 1, 2)
 """Orders in which the simulator lets threads of a CUDA kernel take turns."""
 SCM_CREDENTIALS = 2
 BUSY = "machine busy, grade again"
+CALLS = 2000
+"""How often an answer may call the functions that the judge computes for it, in one case."""
 MOST_OUTPUT = 20_000
 STARTING = 300.0
 """Seconds by the clock that a busy machine may need to start the process and to compile a CUDA kernel."""
@@ -94,6 +96,7 @@ class Session:
         self.status: int | None = None
         pairs = [os.pipe() for _ in range(4)]
         (given, self.requests), (self.replies, sent), (printed, out), (complained, err) = pairs
+        os.set_blocking(self.requests, False)  # an answer that takes nothing must not stop the judge
         try:
             with contextlib.suppress(OSError):  # the supervisor is gone; the next wait says so
                 socket.send_fds(control, [b"s"], [given, sent, out, err])
@@ -211,13 +214,18 @@ class Child:
 
     def call(self, message: dict[str, Any], callbacks: Mapping[str, Callable[..., Any]] | None = None) -> Reply:
         """Have the answer called, and serve the functions that it calls in turn."""
-        self._send(message)
-        return self.wait(callbacks or {})
+        return self.wait(callbacks or {}, message)
 
-    def wait(self, callbacks: Mapping[str, Callable[..., Any]] | None = None) -> Reply:
-        """The next reply."""
+    def wait(
+        self, callbacks: Mapping[str, Callable[..., Any]] | None = None, message: dict[str, Any] | None = None
+    ) -> Reply:
+        """The next reply, after `message` has been sent, if there is one."""
+        calls = 0
         while True:
             try:
+                if message is not None:
+                    self._send(message)
+                    message = None
                 reply = protocol.receive(self.session.replies, self._wait)
             except TimeIsUp:
                 return Reply(fatal=self._stopped())
@@ -244,10 +252,12 @@ class Child:
                 function = (callbacks or {}).get(str(reply["callback"]))
                 if function is None or not isinstance(reply.get("arguments"), list):
                     return Reply(fatal="the answer called a function that it was not given")
+                if (calls := calls + 1) > CALLS:
+                    return Reply(fatal=f"the answer calls {reply['callback']} more than {CALLS} times")
                 try:
-                    self._send({"value": function(*reply["arguments"])})
+                    message = {"value": function(*reply["arguments"])}
                 except Exception as error:  # the answer called it with the wrong things: its own mistake
-                    self._send({"error": f"{type(error).__name__}: {error}"})
+                    message = {"error": f"{type(error).__name__}: {error}"}
                 continue
             wrong, counts = reply.get("error"), reply.get("counts") or {}
             if wrong is not None and not isinstance(wrong, dict):
@@ -260,11 +270,13 @@ class Child:
 
     def _send(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(BrokenPipeError):  # it ended; the next wait says how
-            protocol.send(self.session.requests, message)
+            protocol.send(self.session.requests, message, lambda: self._wait(write=True))
 
-    def _wait(self) -> None:
+    def _wait(self, write: bool = False) -> None:
+        """Wait until the answer has sent something, or takes something; its time counts."""
+        reading, writing = ([], [self.session.requests]) if write else ([self.session.replies], [])
         since = time.monotonic()
-        while not select.select([self.session.replies], [], [], INTERVAL)[0]:
+        while not any(select.select(reading, writing, [], INTERVAL)):
             self._listen()
             self.clock.look(since)
         self._listen()

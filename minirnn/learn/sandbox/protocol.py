@@ -59,10 +59,12 @@ def unpack(data: bytes) -> dict[str, Any]:
     return message
 
 
-def send(descriptor: int, message: dict[str, Any]) -> None:
+def send(descriptor: int, message: dict[str, Any], wait: Callable[[], None] = lambda: None) -> None:
+    """Write a message. `wait` is called before each write; a pipe that does not block is written to piece by piece."""
     data = pack(message)
     rest = memoryview(struct.pack("<I", len(data)) + data)
     while rest:
+        wait()
         rest = rest[os.write(descriptor, rest) :]
 
 

@@ -17,6 +17,7 @@ import array
 import contextlib
 import json
 import os
+import resource
 import select
 import shutil
 import signal
@@ -97,11 +98,11 @@ def serve(control: socket.socket, job: dict[str, Any]) -> None:
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     running = 0
     while True:
-        ready, _, _ = select.select([control, awake], [], [])
+        ready, _, _ = select.select([control.fileno(), awake], [], [])
         if awake in ready:
             os.read(awake, 4096)
             running = reaped(control, running, job)
-        if control in ready:
+        if control.fileno() in ready:
             request, pipes = received(control)
             if not request:
                 break
@@ -146,13 +147,12 @@ def start(control: socket.socket, pipes: list[int], job: dict[str, Any], child: 
         privileges.end_with_parent()
         privileges.die_first()
         tell(control, b"w", os.getpid())
-        for number, descriptor in enumerate([*pipes, control.fileno()]):  # out of the way of those that follow
-            os.dup2(descriptor, 200 + number)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        for number, descriptor in enumerate((nothing, 202, 203, 200, 201)):
-            os.dup2(descriptor, number)
-        os.closerange(5, 256)
         control.detach()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        requests, replies, out, err = (os.dup2(descriptor, 200 + k) for k, descriptor in enumerate(pipes))
+        for number, descriptor in enumerate((nothing, out, err, requests, replies)):
+            os.dup2(descriptor, number)
+        os.closerange(5, min(1 << 16, resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
         child.main(job, 3, 4)
         sys.stdout.flush()
     finally:

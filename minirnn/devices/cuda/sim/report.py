@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def output_of(command: list[str]) -> str:
         return ""
 
 
-ask = output_of
+ask: Callable[[list[str]], str] = output_of
 """Who runs the program that knows the lines; a process that may start none has it asked by another."""
 
 

@@ -172,6 +172,26 @@ def test_one_that_sleeps_and_works_in_turns_meets_its_own_limit(tmp_path):
     assert "stopped after 1.5 s" in result.message, result.message
 
 
+ASKING = """
+frame = sys._getframe()
+while 'answer' not in frame.f_locals:
+    frame = frame.f_back
+answer = frame.f_locals['answer']
+"""
+
+
+def test_one_that_takes_no_replies_does_not_stop_the_judge(tmp_path):
+    """The pipe to it is full at some time."""
+    code = f"import sys\n{ASKING}\nwhile True:\n    answer.reply(callback='f', arguments=[np.zeros(1000)])"
+    result = checked(tmp_path, "ex04", body("ex04", code), seconds=1.0)
+    assert result.status == "failed" and result.score == 0
+
+
+def test_functions_of_the_judge_are_called_so_often_and_no_more(tmp_path):
+    result = checked(tmp_path, "ex04", body("ex04", "while True:\n    f(x)"))
+    assert "calls f more than 2000 times" in result.message
+
+
 @pytest.mark.parametrize("name", ["request", "reply", "both"])
 def test_closed_and_exchanged_descriptors_cost_their_own_exercise(tmp_path, name):
     code = {

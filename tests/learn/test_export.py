@@ -1,0 +1,102 @@
+"""Exported graders: they run their own files alone, whatever lies in a student's checkout."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from minirnn.learn.course import load
+from minirnn.learn.export import copy_course, export
+from tests.learn.answers import solution
+
+EVIL = "raise SystemExit('the checkout is run')\n"
+RUNNER = {"CLASSROOM": "c", "ASSIGNMENT": "a", "OWNER": "o", "SUBMISSION_TAG": "t", "COMMIT_URL": "https://host/c",
+          "RELEASE_URL": "https://host/r"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A teacher's course of one exercise, worth 7 points."""
+    folder = tmp_path_factory.mktemp("teacher") / "course"
+    copy_course(folder)
+    text = (folder / "course.toml").read_text()
+    head, *rows = text.split("[[exercise]]")
+    row = next(row for row in rows if 'id = "ex01"' in row)
+    changed = "\n".join("points = 7" if line.startswith("points") else line for line in row.splitlines())
+    (folder / "course.toml").write_text(f"{head}[[exercise]]{changed}\n")
+    return load(folder)
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A student's checkout with a right answer, and with traps for a grader that imports from it."""
+    folder = tmp_path / "checkout"
+    answer = folder / "exercises/01_tape/ex01_mul_add.py"
+    answer.parent.mkdir(parents=True)
+    answer.write_text(solution("ex01"))
+    for name in ("minirnn/__main__.py", "minirnn/__init__.py", "pip/__init__.py", "pip/__main__.py", "numpy.py",
+                 "json.py", "sitecustomize.py", "usercustomize.py", "venv.py", "hashlib.py"):  # fmt: skip
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(EVIL)
+    return folder
+
+
+def unpacked(course, platform, folder):
+    export(course, platform, folder / "out.zip")
+    with zipfile.ZipFile(folder / "out.zip") as archive:
+        archive.extractall(folder / "grader")
+    return folder / "grader"
+
+
+def run(grader, checkout, *outs):
+    environment = {**os.environ, **RUNNER, "MINIRNN_GRADER_PYTHON": sys.executable, "PYTHONPATH": str(checkout)}
+    command = [sys.executable, "-I", str(grader / "autograder.py"), *outs]
+    return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
+
+
+def test_classroom50_grades_with_the_teachers_course_and_runs_nothing_of_the_checkout(course, checkout, tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("here")
+    (checkout / "result.json").symlink_to(victim)
+    grader = unpacked(course, "classroom50", tmp_path)
+    done = run(grader, checkout)
+    assert done.returncode == 0, done.stderr
+    report = json.loads((checkout / "result.json").read_text())
+    assert report["tests"][0]["max-score"] == report["tests"][0]["score"] == 7
+    assert victim.read_text() == "here" and not (checkout / "result.json").is_symlink()
+
+
+def test_the_workflow_writes_its_reports_outside_of_the_checkout(course, checkout, tmp_path):
+    grader = unpacked(course, "classroom50", tmp_path)
+    text = (grader / "grade.yml").read_text()
+    assert "python -I ../grader/autograder.py junit:../grades.xml csv:../grades.csv" in text
+    done = run(grader, checkout, "csv:../grades.csv")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "grades.csv").read_text().splitlines()[1].startswith("checkout,8,8,8")
+
+
+@pytest.mark.parametrize("name", ["run.py", "manifest.json", "course/course.toml", "minirnn/learn/judge.py", "new"])
+def test_a_grader_whose_files_were_changed_does_not_run(course, checkout, tmp_path, name):
+    grader = unpacked(course, "classroom50", tmp_path)
+    path = grader / ("minirnn/new.py" if name == "new" else name)
+    path.write_text((path.read_text() if path.exists() else "") + " ")
+    done = run(grader, checkout)
+    assert done.returncode != 0 and path.name in done.stderr and "exported" in done.stderr
+    assert not (checkout / "result.json").exists()
+
+
+def test_gradescope_starts_isolated_from_its_own_folder(course, tmp_path):
+    grader = unpacked(course, "gradescope", tmp_path)
+    text = (grader / "run_autograder").read_text()
+    assert "cd /autograder/source\n" in text and "python -I run.py grade /autograder/submission --course" in text
+    for name in ("run_autograder", "setup.sh"):
+        subprocess.run(["bash", "-n", str(grader / name)], check=True)
+    done = subprocess.run([sys.executable, "-I", str(grader / "run.py"), "--version"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run([sys.executable, str(grader / "run.py"), "--version"], capture_output=True, text=True)
+    assert done.returncode != 0 and "not isolated" in done.stderr
