@@ -1,22 +1,33 @@
-"""Grades submissions: every exercise of a course, one after the other, whatever any of them does."""
+"""Grades one submission: every exercise of a course, one after the other, whatever any of them does.
+
+`grade_submission` is the unit of work. It is a function of its arguments alone, and they and what it returns can be
+sent to another process or machine.
+"""
 
 from __future__ import annotations
 
+import re
 import tempfile
 import time
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import Path
 
 from minirnn.learn import text
 from minirnn.learn.check import Result, check
 from minirnn.learn.course import Course, CourseError, Entry
+from minirnn.learn.grading.collecting import collect
+from minirnn.learn.grading.courses import PackedCourse, course_of
+from minirnn.learn.grading.handed import Handed
 from minirnn.learn.reports.sheet import NOT_STARTED, Row, Sheet
 
-MOST_FILE = 1 << 20
+NOT_YET = "not graded: the grader did not come so far"
+BUSY = "the machine is busy"
+"""What a message says if an answer came to the limit by the clock alone."""
+USES_MINIRNN = re.compile(
+    r"^[ \t]*(?:import[ \t][^#\n]*\bminirnn\b|from[ \t]+minirnn\b)|(?:__import__|import_module)\(\s*[\"']minirnn",
+    re.MULTILINE,
+)
 
 
 @dataclass
@@ -26,15 +37,23 @@ class Grades:
     Attributes
     ----------
     student : str
-        The name of the submission.
+        The name of the student.
     results : dict
         The results of the exercises graded so far, by id. The rest counts as not graded.
+    only : sequence of str
+        The ids of the exercises that are graded.
     """
 
     student: str
     course: Course
+    handed: Handed = field(default_factory=Handed)
+    only: Sequence[str] = ()
     results: dict[str, Result] = field(default_factory=dict)
     seconds: float = 0.0
+
+    @property
+    def entries(self) -> list[Entry]:
+        return [self.course.entry(id) for id in self.only] or list(self.course.entries.values())
 
     @property
     def score(self) -> int:
@@ -43,120 +62,148 @@ class Grades:
     def sheet(self) -> Sheet:
         """The grades for a report; what is not graded yet has zero points and says so."""
         rows: list[Row] = []
-        for entry in self.course.entries.values():
-            rows += rows_of(entry, self.results.get(entry.id))
-        finished = len(self.results) == len(self.course.entries)
-        return Sheet(self.student, self.course.name, rows, self.seconds, finished)
+        for entry in self.entries:
+            rows += rows_of(entry, self.results.get(entry.id), self.handed.problem)
+        finished = bool(self.handed.problem) or len(self.results) == len(self.entries)
+        return Sheet(
+            self.student, self.course.name, rows, self.seconds, finished, notes=self.handed.notes,
+            remarks=tuple(remarks(self.course, self.handed, self.entries)), problem=self.handed.problem,
+        )  # fmt: skip
 
 
-NOT_YET = "not graded: the grader did not come so far"
-
-
-def rows_of(entry: Entry, result: Result | None) -> Iterator[Row]:
+def rows_of(entry: Entry, result: Result | None, problem: str = "") -> Iterator[Row]:
     """A row for an exercise, and one for its hidden cases."""
     name, message = f"{entry.id} {entry.title}", ""
     if result is not None and not result.passed:
         message = result.diagnosis
         message = NOT_STARTED if result.status == "not started" else message
-    output = NOT_YET if result is None else text.report(result)
+    without = f"not graded: {problem}" if problem else NOT_YET
+    output = without if result is None else text.report(result)
     score, seconds = (0, 0.0) if result is None else (result.score, result.seconds)
     passed = result is not None and result.passed
-    yield Row(entry.id, name, entry.number, score, entry.points, passed, output, message, seconds, entry.file)
+    busy = result is not None and is_busy(result)
+    private = "" if result is None else str(getattr(result, "hidden_prints", "")).rstrip()
+    yield Row(
+        entry.id, name, entry.number, score, entry.points, passed, output, message, seconds, entry.file, busy=busy,
+        private="" if entry.hidden else private,
+    )  # fmt: skip
     if entry.hidden:
-        earned, output = (0, NOT_YET) if result is None else (result.hidden, result.hidden_message)
+        earned, output = (0, without) if result is None else (result.hidden, result.hidden_message)
         yield Row(
             entry.id, f"{name}: hidden checks", f"{entry.number}h", earned, entry.hidden, earned == entry.hidden,
-            output, message if message == NOT_STARTED else "", 0.0, entry.file, hidden=True,
+            output, message if message == NOT_STARTED else "", 0.0, entry.file, hidden=True, busy=busy, private=private,
         )  # fmt: skip
 
 
-def grade(course: Course, submission: Path, after_each: Callable[[Grades], None] = lambda grades: None) -> Grades:
-    """Grade one submission: a folder, or a zip file of one. `after_each` is called after every exercise.
+def is_busy(result: Result) -> bool:
+    """Whether an answer could not be judged, because the machine gave it no time."""
+    return bool(getattr(result, "busy", False)) or (result.status == "failed" and BUSY in result.message)
 
-    Only the files that the course names are read; everything else in a submission is ignored.
+
+def remarks(course: Course, handed: Handed, entries: Sequence[Entry]) -> Iterator[str]:
+    """What only the teacher is told: which answers import minirnn, whose tape would compute any gradient."""
+    for entry in entries:
+        data = handed.files.get(entry.id)
+        if data is not None and entry.file.endswith(".py"):
+            answer = data.decode("utf-8", errors="replace")
+            if USES_MINIRNN.search(answer) and not USES_MINIRNN.search(course.stub(entry)):
+                yield f"{entry.id} imports minirnn"
+
+
+def grade(
+    course: Course,
+    student: str,
+    handed: Handed,
+    only: Sequence[str] = (),
+    after_each: Callable[[Grades], None] = lambda grades: None,
+) -> Grades:
+    """Grade what a student handed in.
+
+    Parameters
+    ----------
+    course : Course
+        The exercises.
+    student : str
+        Whose answers they are.
+    handed : Handed
+        The files, as `collect` finds them.
+    only : sequence of str
+        Ids of the exercises to grade; all if it is empty.
+    after_each : callable
+        Called with the grades so far before the first exercise and after each.
     """
     start = time.perf_counter()
-    grades = Grades(student_of(submission), course)
+    grades = Grades(student, course, handed, only)
+    after_each(grades)
     with tempfile.TemporaryDirectory(prefix="minirnn-grade-") as work:
-        files = collect(submission, course, Path(work))
-        after_each(grades)  # a report is there from the beginning
-        for entry in course.entries.values():
-            try:
-                result = check(course, entry, files.get(entry.id, Path(work) / "none"), hidden=True)
-            except Exception as error:  # a mistake of the grader costs one exercise and is told; the run goes on
-                result = Result(entry, "failed", message=f"the grader failed: {type(error).__name__}: {error}")
-            if entry.id not in files:
-                result.status, result.message = "not started", f"{entry.file} was not handed in"
+        for entry in () if handed.problem else grades.entries:
+            file = Path(work) / entry.file
+            if entry.id in handed.files:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(handed.files[entry.id])
+                result = judged(course, entry, file)
+            else:
+                reason = handed.reasons.get(entry.id, f"{entry.file} was not handed in")
+                result = Result(entry, "not started", message=f"there is nothing to grade: {reason}")
             grades.results[entry.id] = result
             grades.seconds = time.perf_counter() - start
             after_each(grades)
     return grades
 
 
-def grade_all(
-    course: Course, submissions: Sequence[Path], jobs: int, after_each: Callable[[Grades], None] = lambda grades: None
-) -> list[Grades]:
-    """Grade several submissions, `jobs` at a time, in the order given."""
-    with ThreadPoolExecutor(max(1, jobs)) as pool:
-        return list(pool.map(lambda submission: grade(course, submission, after_each), submissions))
+def judged(course: Course, entry: Entry, file: Path) -> Result:
+    """The result of an exercise. An answer that came to the limit by the clock alone is tried once more."""
+    try:
+        result = check(course, entry, file, hidden=True)
+        return check(course, entry, file, hidden=True) if is_busy(result) else result
+    except Exception as error:  # a mistake of the grader costs one exercise and is told; the run goes on
+        return Result(entry, "failed", message=f"the grader failed: {type(error).__name__}: {error}")
 
 
-def student_of(submission: Path) -> str:
-    return submission.resolve().name.removesuffix(".zip") or "submission"
+def grade_submission(
+    course: PackedCourse | Path | str,
+    student: str,
+    data: Handed | bytes,
+    only: Sequence[str] = (),
+    notebooks: bool = False,
+) -> Sheet:
+    """Grade a submission: a task that any executor can run on any machine.
 
+    Parameters
+    ----------
+    course : PackedCourse, Path or str
+        The course, packed, or its folder on the machine that grades.
+    student : str
+        Whose submission it is.
+    data : bytes or Handed
+        The bytes of a zip file, whatever they are, or what has been collected of a submission already.
+    only : sequence of str
+        Ids of the exercises to grade; all if it is empty.
+    notebooks : bool
+        Whether to look for answers in the cells of notebooks.
 
-def collect(submission: Path, course: Course, work: Path) -> dict[str, Path]:
-    """Copy the files of the course's exercises to `work`, wherever in the submission they lie, by id.
+    Returns
+    -------
+    Sheet
+        The grades. A submission that cannot be read has zero points and a `problem`. But for the seconds, the sheet
+        depends on the arguments alone.
 
     Raises
     ------
     CourseError
-        If the submission is neither a folder nor a zip file that can be read.
+        If the course cannot be read here, or is not the one that was sent; if `only` names no exercise of it.
+    TypeError
+        If `data` is something else.
     """
-    read: dict[str, Callable[[], bytes]]
-    wanted = {Path(entry.file).name for entry in course.entries.values()}
-    if submission.is_dir():
-        paths = {p.relative_to(submission): p for p in sorted(submission.rglob("*"))}
-        names = {str(name): p for name, p in paths.items() if is_wanted(name, wanted) and is_plain(p)}
-        read = {name: path.read_bytes for name, path in names.items()}
-    elif submission.is_file() and zipfile.is_zipfile(submission):
-        with zipfile.ZipFile(submission) as archive:
-            try:
-                texts = {
-                    m.filename: archive.read(m)
-                    for m in archive.infolist()
-                    if m.file_size <= MOST_FILE and is_wanted(PurePosixPath(m.filename), wanted)
-                }
-            except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError) as error:
-                raise CourseError(f"{submission}: the zip file is damaged or encrypted ({error})") from error
-        read = {name: partial(bytes, data) for name, data in texts.items()}
-    else:
-        raise CourseError(f"{submission}: no such folder or zip file\n  expected what a student handed in")
-    found: dict[str, Path] = {}
-    for entry in course.entries.values():
-        name = place_of(entry, list(read))
-        if name is not None:
-            found[entry.id] = target = work / entry.file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(read[name]())
-    return found
+    if not isinstance(data, bytes | Handed):
+        raise TypeError(
+            f"grade_submission: data is {type(data).__name__}\n"
+            "  expected the bytes of a zip file, or what collect returned"
+        )
+    read = course_of(course)
+    only = tuple(read.entry(id).id for id in only)
+    handed = collect(data, read, notebooks) if isinstance(data, bytes) else data
+    return grade(read, student, handed, only).sheet()
 
 
-def is_wanted(path: PurePath, names: set[str]) -> bool:
-    """A file with the name of an exercise; the stubs that minirnn keeps in a student's folder are none."""
-    return path.name in names and ".minirnn" not in path.parts
-
-
-def is_plain(path: Path) -> bool:
-    """A file of a student's own: no link, which could lead to any file of the grader's machine, and not huge."""
-    return path.is_file() and not path.is_symlink() and path.stat().st_size <= MOST_FILE
-
-
-def place_of(entry: Entry, names: Sequence[str]) -> str | None:
-    """The file of an exercise: at its place, below a folder, or alone under its name."""
-    wanted = (entry.file, entry.exercise.path, Path(entry.exercise.path).name)
-    for ending in wanted:
-        matches = [n for n in names if n == ending or n.endswith(f"/{ending}")]
-        if matches:
-            return min(matches, key=lambda n: (n.count("/"), n))
-    return None
+__all__ = ["BUSY", "NOT_YET", "CourseError", "Grades", "grade", "grade_submission", "is_busy", "rows_of"]

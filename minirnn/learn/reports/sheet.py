@@ -27,6 +27,10 @@ class Row:
         The path of the answer.
     hidden : bool
         Whether students see the row only after grades are published.
+    busy : bool
+        Whether the machine had no time to judge the answer, so that it should be graded again.
+    private : str
+        What only the teacher is told.
     """
 
     id: str
@@ -40,6 +44,8 @@ class Row:
     seconds: float = 0.0
     file: str = ""
     hidden: bool = False
+    busy: bool = False
+    private: str = ""
 
     @property
     def not_started(self) -> bool:
@@ -47,19 +53,54 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Change:
+    """Points that somebody takes or gives, such as for a late submission: why, and how many."""
+
+    reason: str
+    points: int
+
+
+@dataclass(frozen=True)
 class Sheet:
-    """All rows of a submission, graded so far or not."""
+    """All rows of a submission, graded so far or not.
+
+    Attributes
+    ----------
+    notes : tuple of str
+        What the student is told about the submission as a whole.
+    remarks : tuple of str
+        What only the teacher is told about it.
+    problem : str
+        Why nothing could be graded; empty if something was.
+    changes : tuple of Change
+        What the rows' points are changed by.
+    """
 
     student: str
     course: str
     rows: list[Row] = field(default_factory=list)
     seconds: float = 0.0
     finished: bool = True
+    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    problem: str = ""
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def earned(self) -> int:
+        """The points of the rows."""
+        return sum(row.score for row in self.rows)
 
     @property
     def score(self) -> int:
-        return sum(row.score for row in self.rows)
+        """The points that count: those of the rows with all changes, and no less than zero."""
+        return max(0, self.earned + sum(change.points for change in self.changes))
 
     @property
     def most(self) -> int:
         return sum(row.most for row in self.rows)
+
+    @property
+    def busy(self) -> list[str]:
+        """The exercises that should be graded again, since the machine was busy."""
+        return list(dict.fromkeys(row.id for row in self.rows if row.busy))

@@ -1,0 +1,108 @@
+"""A zip file as a list of names and a way to read one of them, such that no zip file can cost more than it may.
+
+Nothing is ever unpacked to the disk, so that it does not matter where a name points. A file is read only if it is
+wanted, and no further than it may be long, whatever the archive declares.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import IO
+
+from minirnn.learn.grading.handed import MOST_FILE
+
+MOST_DIRECTORY = 4 << 20
+"""Bytes of the list of contents: Python makes an object of every entry before anybody can count them."""
+END, END64, LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+DAMAGED = (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError, ValueError, zlib.error,
+           struct.error, OverflowError, MemoryError)  # fmt: skip
+"""What reading a damaged or hostile zip file raises."""
+
+
+class Unreadable(Exception):
+    """A submission or a file of it cannot be read; the text says why."""
+
+
+class Archive:
+    """A zip file.
+
+    Raises
+    ------
+    Unreadable
+        If it is no zip file, is damaged, or lists more than anybody hands in.
+    """
+
+    def __init__(self, data: bytes | IO[bytes]) -> None:
+        file = io.BytesIO(data) if isinstance(data, bytes) else data
+        if (size := directory_size(file)) > MOST_DIRECTORY:
+            raise Unreadable(f"the zip file's list of contents has {size / 1e6:.0f} MB: it holds far too many files")
+        try:
+            self.zip = zipfile.ZipFile(file)
+        except DAMAGED as error:
+            raise Unreadable(f"the zip file is damaged ({error or type(error).__name__})") from None
+
+    def names(self) -> Iterator[tuple[str, int]]:
+        """Each file's name and its declared size."""
+        for member in self.zip.infolist():
+            if not member.is_dir():
+                yield member.filename, member.file_size
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file.
+
+        Raises
+        ------
+        Unreadable
+            If it is too large, a link, encrypted, packed in an unusual way, or damaged.
+        """
+        member = self.zip.getinfo(name)
+        kind = member.external_attr >> 28
+        if member.create_system == 3 and kind not in (0, 8):  # made on Unix, and neither unknown nor a plain file
+            raise Unreadable("is a link" if kind == 10 else "is no plain file")
+        if member.flag_bits & 1:
+            raise Unreadable("is encrypted: the zip file must have no password")
+        if member.compress_type not in METHODS:
+            raise Unreadable(f"is packed by method {member.compress_type}: make an ordinary zip file")
+        if member.file_size > MOST_FILE:
+            raise Unreadable(too_large(member.file_size))
+        try:
+            with self.zip.open(member) as file:
+                data = file.read(MOST_FILE + 1)
+                if len(data) <= MOST_FILE and file.read(1):  # the end is where the checksum is looked at
+                    raise Unreadable(too_large(MOST_FILE + 1))
+        except DAMAGED as error:
+            raise Unreadable(f"is damaged in the zip file ({error or type(error).__name__})") from None
+        if len(data) > MOST_FILE:
+            raise Unreadable(too_large(len(data)))
+        return data
+
+
+def too_large(size: int) -> str:
+    return f"has {size / 1e6:.1f} MB: more than {MOST_FILE >> 20} MB is left out"
+
+
+def directory_size(file: IO[bytes]) -> int:
+    """The bytes of the list of contents as the end of the file declares them; 0 if there is no such end."""
+    length = file.seek(0, io.SEEK_END)
+    start = max(0, length - (1 << 16) - 22)
+    file.seek(start)
+    tail = file.read()
+    at = tail.rfind(END)
+    if at < 0 or len(tail) < at + 22:
+        raise Unreadable("it is no zip file, or the end of it is missing: was it copied whole?")
+    (size,) = struct.unpack_from("<I", tail, at + 12)
+    if at >= 20 and tail[at - 20 : at - 16] == LOCATOR64:
+        (record,) = struct.unpack_from("<Q", tail, at - 12)
+        for place in (record, start + at - 76):  # where it says, and where it stands if something was put in front
+            if 0 <= place <= length - 56:
+                file.seek(place)
+                found = file.read(56)
+                if found[:4] == END64:
+                    size = max(size, struct.unpack_from("<Q", found, 40)[0])
+    file.seek(0)
+    return size

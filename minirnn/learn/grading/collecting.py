@@ -1,0 +1,185 @@
+"""Finds the files of the exercises in what a student handed in, wherever they lie; says what was ignored and why."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from contextlib import nullcontext
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+from minirnn.learn.course import Course, Entry
+from minirnn.learn.grading.archive import Archive, Unreadable
+from minirnn.learn.grading.folder import SKIPPED, Folder
+from minirnn.learn.grading.handed import MOST_NAMES, MOST_NOTES, MOST_TOGETHER, Handed, printable
+from minirnn.learn.grading.notebook import answer_in, code_cells
+
+MOST_STRANGE = 300
+"""Names of other files that are compared with those of the exercises."""
+ENDINGS = {".py", ".cu", ".ipynb", ".txt", ".cuh", ".cpp", ".pyc", ""}
+
+
+class Source(Protocol):
+    """A folder or an archive: names with sizes, and the bytes of one."""
+
+    def names(self) -> Iterable[tuple[str, int]]: ...
+
+    def read(self, name: str) -> bytes: ...
+
+
+def collect(submission: Path | bytes, course: Course, notebooks: bool = False) -> Handed:
+    """Read what `submission` has of the exercises of `course`.
+
+    Parameters
+    ----------
+    submission : Path or bytes
+        A folder, a zip file, or the bytes of a zip file.
+    course : Course
+        What to look for.
+    notebooks : bool
+        Whether an exercise without a file of its own is looked for in the cells of notebooks.
+
+    Returns
+    -------
+    Handed
+        Whatever the submission is. What cannot be read at all has a `problem`.
+    """
+    try:
+        if isinstance(submission, bytes):
+            return collected(Archive(submission), course, notebooks)
+        if submission.is_dir():
+            with Folder(submission) as folder:
+                handed = collected(folder, course, notebooks)
+            cut = f"only the first {MOST_NAMES} files were looked at" if folder.cut else ""
+            return Handed(handed.files, (*handed.notes, *([cut] if cut else [])), handed.reasons)
+        with open(submission, "rb") if submission.is_file() else nullcontext(None) as file:
+            if file is None:
+                raise Unreadable("it is neither a folder nor a file")
+            return collected(Archive(file), course, notebooks)
+    except Unreadable as error:
+        return Handed(problem=str(error))
+    except OSError as error:
+        return Handed(problem=f"it cannot be read: {error.strerror or error}")
+
+
+def collected(source: Source, course: Course, notebooks: bool) -> Handed:
+    """The exercises that `source` has."""
+    entries = course.entries.values()
+    wanted = {PurePosixPath(entry.file).name for entry in entries}
+    candidates: dict[str, list[str]] = {name: [] for name in wanted}
+    sizes: dict[str, int] = {}
+    strange: list[str] = []
+    compared = 0
+    for name, size in source.names():
+        path = PurePosixPath(name)
+        if not SKIPPED.isdisjoint(path.parts):
+            continue
+        if path.name in wanted and len(candidates[path.name]) < MOST_NOTES:
+            candidates[path.name].append(name)
+            sizes[name] = size
+        elif path.name not in wanted and compared < MOST_STRANGE and path.suffix.lower() in ENDINGS:
+            compared += 1
+            if path.suffix.lower() == ".ipynb" or meant(path.name, wanted) is not None:
+                strange.append(name)
+    files: dict[str, bytes] = {}
+    reasons: dict[str, str] = {}
+    notes: list[str] = []
+    together = 0
+    for entry in entries:
+        names = candidates[PurePosixPath(entry.file).name]
+        place = place_of(entry, [name for name in names if sizes[name] >= 0] or names)
+        if place is None:
+            continue
+        if (others := len(names) - 1) and not is_other_exercise(course, entry, names):
+            notes.append(f"{printable(place)} is graded; {others} more of that name ignored")
+        try:
+            data = source.read(place)
+            together += len(data)
+            if together > MOST_TOGETHER:
+                raise Unreadable(f"does not count: all files together have more than {MOST_TOGETHER >> 20} MB")
+            files[entry.id] = data
+        except Unreadable as error:
+            reasons[entry.id] = f"{printable(place)} {error}"
+            notes.append(f"ignored: {printable(place)} {error}")
+    if notebooks:
+        notes += from_notebooks(source, [n for n in strange if n.lower().endswith(".ipynb")], course, files)
+        strange = [n for n in strange if not n.lower().endswith(".ipynb")]
+    notes += ignored(sorted(strange), course, files, reasons)
+    if len(notes) > MOST_NOTES:
+        notes = [*notes[:MOST_NOTES], f"and {len(notes) - MOST_NOTES} more"]
+    return Handed(files, tuple(notes), reasons)
+
+
+def place_of(entry: Entry, names: list[str]) -> str | None:
+    """The file of an exercise: at its place, below a folder, or alone under its name."""
+    for ending in (entry.file, entry.exercise.path, PurePosixPath(entry.exercise.path).name):
+        matches = [n for n in names if n == ending or n.endswith(f"/{ending}")]
+        if matches:
+            return min(matches, key=lambda n: (n.count("/"), n))
+    return None
+
+
+def is_other_exercise(course: Course, entry: Entry, names: list[str]) -> bool:
+    """Whether the files of this name are those of several exercises, which differ in their folders alone."""
+    same = sum(PurePosixPath(e.file).name == PurePosixPath(entry.file).name for e in course.entries.values())
+    return same >= len(names)
+
+
+def meant(name: str, wanted: Iterable[str]) -> str | None:
+    """The exercise's file that a file called `name` was probably meant to be."""
+    if name.startswith("."):  # such as the ._ex01 that macOS adds to zip files
+        return None
+    stem = bare(name)
+    stems = {bare(w): w for w in wanted}
+    if stem in stems:
+        return stems[stem]
+    if number := re.match(r"ex[\s_-]*0*(\d{1,3})(?!\d)", stem):  # ex03 alone, with whatever behind it
+        for known, file in stems.items():
+            if known.startswith(f"ex{int(number[1]):02d}_"):
+                return file
+    close = difflib.get_close_matches(stem, list(stems), 1, 0.85)
+    return stems[close[0]] if close else None
+
+
+def bare(name: str) -> str:
+    """A file's name without ending, capitals, and what systems and people add: (1), copy, final, v2."""
+    stem = name[:120].lower().partition(".")[0]
+    return re.sub(r"[\s_-]*(\(\d+\)|copy(?:[\s_-]*\d+)?|kopie|final|new|v\d+|-\d+)+\s*$", "", stem).strip()
+
+
+def ignored(strange: list[str], course: Course, files: dict[str, bytes], reasons: dict[str, str]) -> list[str]:
+    """What is said about files that were perhaps meant to be an exercise; also fills in `reasons` of missing ones."""
+    by_file = {PurePosixPath(entry.file).name: entry for entry in course.entries.values()}
+    notes = []
+    for name in strange:
+        file = meant(PurePosixPath(name).name, by_file)
+        shown = printable(name)
+        if name.lower().endswith(".ipynb"):
+            notes.append(f"ignored: {shown} is a notebook" + (f"; did you mean {file}?" if file else ""))
+        else:
+            notes.append(f"ignored: {shown}, did you mean {file}?")
+        if file and by_file[file].id not in files:
+            reasons.setdefault(by_file[file].id, f"{file} was not handed in; there is {shown}: was it meant?")
+    return notes
+
+
+def from_notebooks(source: Source, names: list[str], course: Course, files: dict[str, bytes]) -> list[str]:
+    """Add answers that lie in notebooks to `files`; returns what is said about it."""
+    notes = []
+    for name in sorted(names)[:MOST_NOTES]:
+        shown = printable(name)
+        try:
+            cells = code_cells(source.read(name))
+        except Unreadable as error:
+            notes.append(f"ignored: {shown} {error}")
+            continue
+        found = []
+        for entry in course.entries.values():
+            if entry.id not in files and entry.file.endswith(".py"):
+                text = answer_in(cells, entry.exercise.function)
+                if text is not None:
+                    files[entry.id] = text.encode("utf-8", errors="replace")
+                    found.append(entry.id)
+        notes.append(f"{shown}: {', '.join(found) or 'no exercise'} found in its cells")
+    return notes

@@ -1,0 +1,119 @@
+"""A folder as a list of names and a way to read one of them, such that no link leads out of it.
+
+A student's process or another user may exchange files for links while we look. So every folder on the way is opened by
+itself, from the one above, and only if it is none; what has been opened stays what it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+from minirnn.learn.grading.archive import Unreadable, too_large
+from minirnn.learn.grading.handed import MOST_FILE, MOST_NAMES
+
+DEEPEST = 24
+SKIPPED = {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "site-packages", "__pycache__", ".minirnn"}
+"""Folders in which no answer lies, and often very many files; the stubs that minirnn keeps are no answers, either."""
+
+
+class Folder:
+    """A folder that a student handed in. It is a context manager.
+
+    Attributes
+    ----------
+    cut : bool
+        Whether there were more than `MOST_NAMES` names, so that not all have been looked at.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self.root = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            raise Unreadable(f"the folder cannot be read: {error.strerror}") from None
+        self.cut = False
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        os.close(self.root)
+
+    def names(self) -> Iterator[tuple[str, int]]:
+        """Each file's path below the folder and its size, those that lie highest first; -1 is a link or a device."""
+        waiting, seen = deque([""]), 0
+        while waiting:
+            folder = waiting.popleft()
+            try:
+                descriptor = self.open_folder(folder)
+            except OSError:
+                continue
+            with contextlib.closing(Closing(descriptor)), os.scandir(descriptor) as entries:
+                for entry in entries:
+                    seen += 1
+                    if seen > MOST_NAMES:
+                        self.cut = True
+                        return
+                    name = f"{folder}/{entry.name}" if folder else entry.name
+                    try:
+                        if entry.is_dir(follow_symlinks=False):
+                            if entry.name not in SKIPPED and name.count("/") < DEEPEST:
+                                waiting.append(name)
+                        elif entry.is_file(follow_symlinks=False):
+                            yield name, entry.stat(follow_symlinks=False).st_size
+                        else:
+                            yield name, -1
+                    except OSError:
+                        continue
+
+    def open_folder(self, name: str) -> int:
+        """A descriptor of a folder below this one; nothing on the way may be a link."""
+        here = os.dup(self.root)
+        for part in name.split("/") if name else ():
+            above, here = here, -1
+            try:
+                here = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+            finally:
+                os.close(above)
+        return here
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file.
+
+        Raises
+        ------
+        Unreadable
+            If it is too large, a link or a device, or cannot be read.
+        """
+        folder, _, file = name.rpartition("/")
+        try:
+            descriptor = self.open_folder(folder)
+            with contextlib.closing(Closing(descriptor)):
+                # Without O_NONBLOCK a pipe that nobody writes to would hold us for ever.
+                opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=descriptor)
+            with open(opened, "rb") as stream:
+                if not stat.S_ISREG(os.fstat(opened).st_mode):
+                    raise Unreadable("is no plain file")
+                data = stream.read(MOST_FILE + 1)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENXIO):
+                raise Unreadable("is a link" if error.errno == errno.ELOOP else "is no plain file") from None
+            raise Unreadable(f"cannot be read: {error.strerror}") from None
+        if len(data) > MOST_FILE:
+            raise Unreadable(too_large(os.stat(name, dir_fd=self.root, follow_symlinks=False).st_size))
+        return data
+
+
+class Closing:
+    """Closes a descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def close(self) -> None:
+        os.close(self.descriptor)

@@ -1,0 +1,44 @@
+"""What a student handed in, as grading needs it: the bytes of the exercises' files, and a word about the rest."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass, field
+
+MOST_FILE = 1 << 20
+"""Bytes of a file."""
+MOST_TOGETHER = 8 << 20
+"""Bytes of all files that are graded."""
+MOST_NAMES = 200_000
+"""Files and folders that are looked at."""
+MOST_NOTES = 20
+
+
+@dataclass(frozen=True)
+class Handed:
+    """A submission.
+
+    Attributes
+    ----------
+    files : dict
+        The files of the exercises by id.
+    notes : tuple of str
+        What the student is told about what was found, such as a file that was ignored.
+    reasons : dict
+        Why the file of an exercise is missing, by id, where that is known.
+    problem : str
+        Why nothing can be graded; empty if something can.
+    """
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    reasons: dict[str, str] = field(default_factory=dict)
+    problem: str = ""
+
+
+def printable(name: str, most: int = 120) -> str:
+    """A name as it can be printed: nothing in it moves the cursor, ends the line or turns the direction."""
+    clean = "".join(
+        c if c.isprintable() and unicodedata.category(c) != "Cf" else "\N{REPLACEMENT CHARACTER}" for c in name
+    )
+    return clean if len(clean) <= most else f"{clean[: most // 2 - 2]}...{clean[-most // 2 + 2 :]}"

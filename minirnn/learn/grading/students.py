@@ -1,0 +1,216 @@
+"""Who handed in what: students by a roster, by a pattern of paths, or by the names of their submissions.
+
+Two submissions never share a student: that is an error before grading begins, since one of the grades would be lost.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from minirnn.learn.course import CourseError
+from minirnn.learn.grading.handed import printable
+
+ARCHIVES = (".zip", ".rar", ".7z", ".tar", ".gz", ".tgz", ".xz", ".bz2")
+"""Endings of what students hand in; only the first can be read, but the others get a grade and a reason, too."""
+COLUMNS = ("id", "name", "email", "submission", "submitted", "due")
+
+
+@dataclass(frozen=True)
+class Student:
+    """A student.
+
+    Attributes
+    ----------
+    id : str
+        What the student is called in all reports.
+    submission : Path or None
+        What was handed in; None if nothing was.
+    name, email : str
+        More about the student, from the roster.
+    submitted, due : datetime or None
+        When it was handed in, and until when this student may, from the roster.
+    listed : bool
+        Whether the student is on the roster, if there is one.
+    """
+
+    id: str
+    submission: Path | None = None
+    name: str = ""
+    email: str = ""
+    submitted: datetime.datetime | None = None
+    due: datetime.datetime | None = None
+    listed: bool = True
+
+
+def students_of(submissions: Sequence[Path], template: str = "", roster: Path | None = None) -> list[Student]:
+    """The students of the submissions, in the order given; then those of the roster who handed in nothing.
+
+    Parameters
+    ----------
+    submissions : sequence of Path
+        Folders and zip files.
+    template : str
+        A path with ``{id}`` where the student's name stands and ``*`` for anything within a name; it is compared with the
+        end of each submission's path.
+    roster : Path or None
+        A CSV file with a column ``id`` and, if wanted, ``name``, ``email``, ``submission`` (a name of what is handed in,
+        if that does not have the id), ``submitted`` and ``due`` (times).
+
+    Raises
+    ------
+    CourseError
+        If a submission is not there or is none, if the template does not fit one, if two have the same student, or if the
+        roster cannot be read.
+    """
+    listed = read_roster(roster) if roster else []
+    by_name = {known(s.id): s for s in listed} | {known(s.submission.name): s for s in listed if s.submission}
+    found: dict[str, Student] = {}
+    for path in submissions:
+        check_submission(path)
+        id = id_of(path, template)
+        names = [id, *([] if template else [path.resolve().name])]
+        student = next((by_name[known(name)] for name in names if known(name) in by_name), None)
+        if student is None:
+            student = Student(id, listed=roster is None)
+        key = known(student.id)
+        if key in found:
+            raise CourseError(
+                f"two submissions are by {student.id!r}: {found[key].submission} and {path}\n"
+                "  expected one a student, as only one of their grades could be kept\n"
+                "  tell them apart with --id, such as --id '{id}/*', or with a roster's column submission"
+            )
+        found[key] = with_submission(student, path)
+    missing = [with_submission(s, None) for s in listed if known(s.id) not in found]
+    return [*found.values(), *missing]
+
+
+def with_submission(student: Student, path: Path | None) -> Student:
+    s = student
+    return Student(s.id, path, s.name, s.email, s.submitted, s.due, s.listed)
+
+
+def known(name: str) -> str:
+    """A name such that two that look the same are the same."""
+    return unicodedata.normalize("NFC", name.strip()).casefold()
+
+
+def check_submission(path: Path) -> None:
+    """Raises CourseError if there is nothing, or what surely no student handed in: the command is wrong."""
+    if path.is_dir():
+        return
+    if not path.is_file() or not (path.suffix.lower() in ARCHIVES or begins_like_zip(path)):
+        raise CourseError(f"{path}: no such folder or zip file\n  expected what a student handed in")
+
+
+def begins_like_zip(path: Path) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(2) == b"PK"
+    except OSError:
+        return False
+
+
+def id_of(path: Path, template: str = "") -> str:
+    """The name of the student: where the template says, else the submission's own name without ``.zip``.
+
+    Raises
+    ------
+    CourseError
+        If the template has no ``{id}`` or does not fit.
+    """
+    shown = os.fsencode(os.path.abspath(path)).decode("utf-8", errors="replace")
+    if not template:
+        name = os.fsencode(path.resolve().name).decode("utf-8", errors="replace")
+        return unicodedata.normalize("NFC", printable(name.removesuffix(".zip"), 200)) or "submission"
+    match = re.search(pattern_of(template), shown)
+    if match is None:
+        raise CourseError(f"{path} does not fit --id {template!r}\n  expected a path that ends like it")
+    return unicodedata.normalize("NFC", printable(match["id"], 200))
+
+
+def pattern_of(template: str) -> str:
+    """A template as a regular expression for the end of a path."""
+    if template.count("{id}") != 1:
+        raise CourseError(f"--id is {template!r}\n  expected a path with {{id}} in it, such as 'hw1/{{id}}_*.zip'")
+    parts = re.split(r"(\{id\}|\*)", template.strip("/"))
+    pattern = "".join({"{id}": "(?P<id>[^/]+?)", "*": "[^/]*"}.get(part, re.escape(part)) for part in parts)
+    return rf"(?:^|/){pattern}(?:\.zip)?/?$"
+
+
+def read_roster(path: Path) -> list[Student]:
+    """The students of a roster.
+
+    Raises
+    ------
+    CourseError
+        If it cannot be read, has no column ``id``, or has a student twice or a time that is none.
+    """
+    students: dict[str, Student] = {}
+    for line, row in read_table(path, ("id",), COLUMNS, others=True):
+        if known(row["id"]) in students:
+            raise CourseError(f"{path}, line {line}: {row['id']!r} is there twice\n  expected every student once")
+        submission = Path(row["submission"]) if row.get("submission") else None
+        where = f"{path}, line {line}"
+        students[known(row["id"])] = Student(
+            unicodedata.normalize("NFC", row["id"]), submission, row.get("name", ""), row.get("email", ""),
+            time_of(where, row.get("submitted", "")), time_of(where, row.get("due", "")),
+        )  # fmt: skip
+    return list(students.values())
+
+
+def read_table(
+    path: Path, needed: Sequence[str], columns: Iterable[str], others: bool = False
+) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a CSV file by column, with their line numbers; empty lines are left out.
+
+    Raises
+    ------
+    CourseError
+        If it cannot be read, or lacks one of the `needed` columns, or has one that is not known (unless `others`).
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # spreadsheets write a mark in front
+        sample = text.partition("\n")[0]
+        delimiter = ";" if sample.count(";") > sample.count(",") else ","  # as spreadsheets do in half of Europe
+        reader = csv.DictReader(io.StringIO(text), delimiter=delimiter, strict=True)
+        names = [(name or "").strip().lower() for name in reader.fieldnames or []]
+        reader.fieldnames = names
+        if missing := [name for name in needed if name not in names]:
+            raise CourseError(f"{path} has no column {missing[0]!r}\n  expected the columns {', '.join(columns)}")
+        if strange := [name for name in names if name not in columns and not others]:
+            raise CourseError(f"{path} has a column {strange[0]!r}\n  expected the columns {', '.join(columns)}")
+        rows = []
+        for row in reader:
+            clean = {k: (v or "").strip() for k, v in row.items() if k and not isinstance(v, list)}
+            if not any(clean.values()):
+                continue
+            if empty := [name for name in needed if not clean.get(name)]:
+                raise CourseError(f"{path}, line {reader.line_num}: {empty[0]} is empty")
+            rows.append((reader.line_num, clean))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CourseError(f"{path}: cannot be read ({error})\n  expected a CSV file in UTF-8") from error
+    return rows
+
+
+def time_of(where: str, text: str) -> datetime.datetime | None:
+    """A time such as ``2027-02-01T23:59+01:00``; without a zone it is the time here.
+
+    Raises
+    ------
+    CourseError
+        If it is none.
+    """
+    if not text:
+        return None
+    try:
+        return datetime.datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError, OSError):
+        raise CourseError(f"{where}: {text!r} is no time\n  expected such as 2027-02-01T23:59 or with +01:00") from None
