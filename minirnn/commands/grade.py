@@ -7,31 +7,56 @@ from pathlib import Path
 
 from minirnn.user_error import UserError, user_mistakes
 
+FORMATS = """Formats: gradescope, classroom50, csv, junit, github-classroom; feedback:DIR/{id}.md, a page for each student;
+statistics:FILE (.csv, .md, .png or .svg) and similarity:FILE (.csv) about the class; diff:FILE (.csv) with --regrade.
+CUDA exercises run in the simulator. Exit status: 0 when all was graded, however many points there were; 1 when something
+could not be."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    formats = "Formats: gradescope, classroom50, csv, junit, github-classroom."
-    parser.epilog = f"{formats} CUDA exercises run in the simulator."
+    parser.epilog = FORMATS
     add = parser.add_argument
     add("submissions", metavar="SUBMISSION", nargs="+", type=Path, help="folder or zip file of a student")
     add("--course", type=Path, metavar="DIR", help="a course of your own (default: minirnn's)")
     add("--out", action="append", default=[], metavar="FORMAT:FILE", help="write the grades to FILE; may be repeated")
     add("--jobs", type=int, default=1, metavar="N", help="submissions graded at the same time (default 1)")
+    add("--executor", metavar="WHERE", default="",
+        help="where to grade: threads:N, processes:N, dask:ADDRESS or mpi, instead of --jobs")  # fmt: skip
+    who = parser.add_argument_group("who")
+    add = who.add_argument
+    add("--id", metavar="PATH", default="", help="where the student's name stands in a path, such as 'hw1/{id}_*.zip'")
+    add("--roster", type=Path, metavar="CSV", help="the students: id, and name, email, submission, submitted, due")
+    add("--student", action="append", default=[], metavar="ID", help="grade this student only; may be repeated")
+    what = parser.add_argument_group("what")
+    add = what.add_argument
+    add("--only", action="append", default=[], metavar="EX", help="grade this exercise only; may be repeated")
+    add("--notebooks", action="store_true", help="look for answers in the cells of notebooks, too")
+    add("--late", metavar="OFF", default="", help="points or percent off a day, such as 2 or 10%%; see --due")
+    add("--due", metavar="TIME", default="", help="until when, such as 2027-02-01T23:59+01:00")
+    add("--grace", metavar="SPAN", default="", help="so late is in time, such as 15m")
+    add("--cut-off", metavar="SPAN", default="", help="later than this is nothing, such as 7d")
+    add("--overrides", type=Path, metavar="CSV", help="what counts instead: id, exercise, points, comment, private")
+    again = parser.add_argument_group("again")
+    add = again.add_argument
+    add("--journal", type=Path, metavar="FILE", help="keep all grades here (default: beside the first csv or junit)")
+    add("--resume", action="store_true", help="go on with the journal of a run that was stopped")
+    add("--regrade", type=Path, metavar="OLD", help="the journal of an earlier run: say whose points change")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit status 0 when all was graded, however many points there were."""
-    from minirnn.learn.course import HERE, load
-    from minirnn.learn.grade import grade_all
-    from minirnn.learn.reports import Reports
+    from minirnn.learn.grading.session import Session
 
+    check_options(args)
+    with user_mistakes(), Session(args) as session:
+        return session.run()
+
+
+def check_options(args: argparse.Namespace) -> None:
+    """Raises UserError if the options contradict each other."""
     if args.jobs < 1:
         raise UserError(f"--jobs is {args.jobs}\n  expected at least 1")
-    with user_mistakes():
-        course = load(args.course or HERE)
-        for submission in args.submissions:
-            if not submission.exists():
-                raise UserError(f"{submission}: no such folder or zip file")
-        reports = Reports(args.out, len(args.submissions))
-        for grades in grade_all(course, args.submissions, args.jobs, lambda g: reports.write(g.sheet())):
-            print(f"{grades.student}: {grades.score} of {course.points} points, {grades.seconds:.0f} s")
-    return 0
+    if args.jobs > 1 and args.executor:
+        raise UserError(f"--jobs {args.jobs} and --executor {args.executor} both say where to grade\n  expected one")
+    for name in ("due", "grace", "cut_off"):
+        if getattr(args, name) and not args.late:
+            raise UserError(f"--{name.replace('_', '-')} without --late\n  expected --late, too: what each day costs")

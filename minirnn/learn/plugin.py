@@ -164,7 +164,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if REPORTS in session.config.stash:
-        session.config.stash[REPORTS].write(session.config.stash[BOOK].sheet(session.config.rootpath.name))
+        session.config.stash[REPORTS].write([session.config.stash[BOOK].sheet(session.config.rootpath.name)])
 
 
 class GradeBook:

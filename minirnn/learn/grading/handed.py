@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 from dataclasses import dataclass, field
 
@@ -34,6 +35,14 @@ class Handed:
     notes: tuple[str, ...] = ()
     reasons: dict[str, str] = field(default_factory=dict)
     problem: str = ""
+
+    @property
+    def digest(self) -> str:
+        """A hash of it, by which one sees whether something else was handed in since."""
+        found = hashlib.sha256(repr((self.notes, sorted(self.reasons.items()), self.problem)).encode())
+        for id, data in sorted(self.files.items()):
+            found.update(f"{id} {len(data)}\n".encode() + data)
+        return found.hexdigest()[:16]
 
 
 def printable(name: str, most: int = 120) -> str:

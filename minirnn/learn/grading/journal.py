@@ -1,8 +1,8 @@
 """The journal: a file to which every grade is added when it is there, so that no end of the grader loses one.
 
-It holds JSON, a line a record: first what was graded with (the header), then a sheet a line. A line counts when it is whole,
-with its end: what a killed grader left of its last one is cut off. Records are only added. If a student has two, the later
-one counts.
+It holds JSON, a line a record: first what was graded with (the header), then a sheet a line. A line counts when it is
+whole, with its end: what a killed grader left of its last one is cut off. Records are only added. If a student has two,
+the later one counts.
 """
 
 from __future__ import annotations
@@ -29,8 +29,53 @@ SYNC = 1.0
 FORMAT = 1
 
 
-class Journal:
-    """A journal that is open to be read and added to. It is a context manager.
+class Records:
+    """The sheets of a journal, read when they are asked for: only where they stand is kept in memory.
+
+    Attributes
+    ----------
+    header : dict
+        What was graded with.
+    end : int
+        Where the last whole record ends.
+
+    Raises
+    ------
+    CourseError
+        If the file is no journal, or damaged in its middle.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.end = path, 0
+        self.header: dict[str, Any] = {}
+        self.places: dict[str, int] = {}
+        for end, record in lines_of(path):
+            if self.end == 0:
+                self.header = record
+            else:
+                self.places[sheet_of(record).student] = self.end
+            self.end = end
+        if self.end and self.header.get("format") != FORMAT:
+            raise CourseError(
+                f"{path} is no journal of grades\n  expected the .journal that an earlier run left beside its reports"
+            )
+
+    @property
+    def students(self) -> list[str]:
+        """Whose sheets there are, in the order in which they came first."""
+        return list(self.places)
+
+    def read(self, student: str) -> Sheet | None:
+        """A student's latest sheet; None if there is none."""
+        if student not in self.places:
+            return None
+        with open(self.path, "rb") as file:
+            file.seek(self.places[student])
+            return sheet_of(json.loads(file.readline()))
+
+
+class Journal(Records):
+    """A journal that is open to be added to. It is a context manager.
 
     Parameters
     ----------
@@ -41,11 +86,6 @@ class Journal:
     resume : bool
         Whether to go on with the file as it is. Without, it begins anew; an older one is kept beside it with a ``~``.
 
-    Attributes
-    ----------
-    students : list of str
-        Whose sheets it holds, in the order in which they came first.
-
     Raises
     ------
     CourseError
@@ -53,22 +93,21 @@ class Journal:
     """
 
     def __init__(self, path: Path, header: Mapping[str, Any], resume: bool = False) -> None:
-        self.path, self.header = path, {"format": FORMAT, **header}
-        if not resume:
-            self._keep_older()
+        wanted = {"format": FORMAT, **header}
+        self.file, self.synced = opened(path), 0.0
         try:
-            self.file: IO[bytes] = open(path, "a+b", buffering=0)  # noqa: SIM115
-        except OSError as error:
-            raise CourseError(f"{path}: the journal cannot be written: {error.strerror}") from None
-        try:
-            self._lock()
-            self.places: dict[str, int] = {}
-            self.synced = 0.0
-            if resume and self.file.seek(0, os.SEEK_END):
-                self._reread()
+            if self.file.seek(0, os.SEEK_END) and not resume:
+                older = path.with_name(path.name + "~")
+                os.replace(path, older)  # the lock goes along with it
+                self.file.close()
+                self.file = opened(path)
+            super().__init__(path)
+            self.file.truncate(self.end)
+            if self.end:
+                check_header(path, self.header, wanted)
             else:
-                self.file.truncate(0)
-                self._add(self.header)
+                self.header = wanted
+                self._add(wanted)
         except BaseException:
             self.file.close()
             raise
@@ -81,21 +120,9 @@ class Journal:
             os.fsync(self.file.fileno())
         self.file.close()
 
-    @property
-    def students(self) -> list[str]:
-        return list(self.places)
-
     def add(self, sheet: Sheet) -> None:
         """Add a sheet. On return a process that is killed loses it no more."""
         self.places[sheet.student] = self._add(record_of(sheet))
-
-    def read(self, student: str) -> Sheet | None:
-        """A student's latest sheet."""
-        if student not in self.places:
-            return None
-        with open(self.path, "rb") as file:
-            file.seek(self.places[student])
-            return sheet_of(json.loads(file.readline()))
 
     def _add(self, record: Mapping[str, Any]) -> int:
         """Add a line, and return where it begins."""
@@ -108,30 +135,20 @@ class Journal:
             self.synced = time.monotonic()
         return place
 
-    def _reread(self) -> None:
-        """Take over what is there, and cut off what is not whole."""
-        place = 0
-        for number, (end, record) in enumerate(lines_of(self.path)):
-            if number == 0:
-                check_header(self.path, record, self.header)
-            else:
-                self.places[sheet_of(record).student] = place
-            place = end
-        self.file.truncate(place)
-        if place == 0:
-            self._add(self.header)
 
-    def _keep_older(self) -> None:
-        if self.path.is_file() and self.path.stat().st_size:
-            with contextlib.suppress(OSError):
-                os.replace(self.path, self.path.with_name(self.path.name + "~"))
-
-    def _lock(self) -> None:
-        if fcntl is not None:
-            try:
-                fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise CourseError(f"{self.path}: another grader is at work with this journal") from None
+def opened(path: Path) -> IO[bytes]:
+    """The file, to be read and added to, and locked until it is closed."""
+    try:
+        file = open(path, "a+b", buffering=0)  # noqa: SIM115
+    except OSError as error:
+        raise CourseError(f"{path}: the journal cannot be written: {error.strerror}") from None
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise CourseError(f"{path}: another grader is at work with this journal") from None
+    return file
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -175,23 +192,6 @@ def check_header(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]
 def shown(value: object) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return text[:60] or "nothing"
-
-
-def read_sheets(path: Path) -> dict[str, Sheet]:
-    """All sheets of a finished or unfinished journal, by student.
-
-    Raises
-    ------
-    CourseError
-        If it is no journal.
-    """
-    records = [record for _, record in lines_of(path)]
-    if not records or records[0].get("format") != FORMAT:
-        raise CourseError(
-            f"{path} is no journal of grades\n  expected the .journal that an earlier run left beside its reports"
-        )
-    sheets = [sheet_of(record) for record in records[1:]]
-    return {sheet.student: sheet for sheet in sheets}
 
 
 def record_of(sheet: Sheet) -> dict[str, Any]:

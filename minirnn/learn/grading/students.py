@@ -58,17 +58,17 @@ def students_of(submissions: Sequence[Path], template: str = "", roster: Path | 
     submissions : sequence of Path
         Folders and zip files.
     template : str
-        A path with ``{id}`` where the student's name stands and ``*`` for anything within a name; it is compared with the
-        end of each submission's path.
+        A path with ``{id}`` where the student's name stands and ``*`` for anything within a name; it is compared with
+        the end of each submission's path.
     roster : Path or None
-        A CSV file with a column ``id`` and, if wanted, ``name``, ``email``, ``submission`` (a name of what is handed in,
-        if that does not have the id), ``submitted`` and ``due`` (times).
+        A CSV file with a column ``id`` and, if wanted, ``name``, ``email``, ``submission`` (a name of what is handed
+        in, if that does not have the id), ``submitted`` and ``due`` (times).
 
     Raises
     ------
     CourseError
-        If a submission is not there or is none, if the template does not fit one, if two have the same student, or if the
-        roster cannot be read.
+        If a submission is not there or is none, if the template does not fit one, if two have the same student, or if
+        the roster cannot be read.
     """
     listed = read_roster(roster) if roster else []
     by_name = {known(s.id): s for s in listed} | {known(s.submission.name): s for s in listed if s.submission}

@@ -68,7 +68,17 @@ class Grades:
         return Sheet(
             self.student, self.course.name, rows, self.seconds, finished, notes=self.handed.notes,
             remarks=tuple(remarks(self.course, self.handed, self.entries)), problem=self.handed.problem,
+            digest=self.handed.digest,
         )  # fmt: skip
+
+
+def nothing_from(course: Course, student: str, only: Sequence[str] = ()) -> Sheet:
+    """The sheet of a student who handed in nothing."""
+    grades = Grades(student, course, Handed(notes=("nothing was handed in",)), only)
+    for entry in grades.entries:
+        reason = "there is nothing to grade: nothing was handed in"
+        grades.results[entry.id] = Result(entry, "not started", message=reason)
+    return grades.sheet()
 
 
 def rows_of(entry: Entry, result: Result | None, problem: str = "") -> Iterator[Row]:

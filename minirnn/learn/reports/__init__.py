@@ -1,16 +1,17 @@
-"""Grades in the formats that teaching platforms read. After every exercise the whole report is written anew."""
+"""Grades in the formats that teaching platforms read."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from minirnn.io.atomic import atomic_write
 from minirnn.learn.course import CourseError
-from minirnn.learn.reports import classroom50, csv, github_classroom, gradescope, junit
+from minirnn.learn.reports import classroom50, csv, feedback, github_classroom, gradescope, junit
 from minirnn.learn.reports.sheet import Sheet
+from minirnn.learn.reports.stamp import Stamp
 
 FORMATS: Mapping[str, Any] = {
     "gradescope": gradescope,
@@ -18,8 +19,12 @@ FORMATS: Mapping[str, Any] = {
     "csv": csv,
     "junit": junit,
     "github-classroom": github_classroom,
+    "feedback": feedback,
 }
-"""The formats by name. A module has ``render(list of Sheet) -> str``; ``MANY`` says whether the list may be long."""
+"""The formats by name. A module has ``render(sheets, stamp) -> str``; ``MANY`` says whether there may be many sheets,
+and then it has ``pieces(sheets, stamp)``, which yields the same text bit by bit: it is never in memory as a whole."""
+OTHERS = ("statistics", "similarity", "diff")
+"""What `minirnn grade` writes by ``--out`` beside these, about the whole class."""
 
 
 class Reports:
@@ -28,9 +33,11 @@ class Reports:
     Parameters
     ----------
     wanted : sequence of str
-        Reports as ``FORMAT:FILE``.
+        Reports as ``FORMAT:FILE``. With ``{id}`` in its name there is a file for each student.
     submissions : int
         How many submissions there will be.
+    stamp : Stamp or None
+        What grades, to be named in each report.
 
     Raises
     ------
@@ -39,29 +46,57 @@ class Reports:
         folder of a file does not exist.
     """
 
-    def __init__(self, wanted: Sequence[str], submissions: int = 1) -> None:
+    def __init__(self, wanted: Sequence[str], submissions: int = 1, stamp: Stamp | None = None) -> None:
         self.targets: list[tuple[Any, Path]] = []
+        self.stamp = stamp
         for text in wanted:
             name, _, path = text.partition(":")
             if name not in FORMATS or not path:
                 raise CourseError(
-                    f"{text!r} is no report\n  expected FORMAT:FILE with a format of {', '.join(FORMATS)}"
+                    f"{text!r} is no report\n  expected FORMAT:FILE with a format of {', '.join([*FORMATS, *OTHERS])}"
                 )
             module = FORMATS[name]
-            if submissions > 1 and not module.MANY:
-                raise CourseError(f"{text}: this format holds one submission, not {submissions}\n  take csv or junit")
+            if submissions > 1 and not module.MANY and "{id}" not in Path(path).name:
+                raise CourseError(
+                    f"{text}: this format holds one submission, not {submissions}\n"
+                    "  take csv or junit, or a file for each student: with {id} in its name"
+                )
             if hasattr(module, "prepare"):
                 module.prepare()
-            if not Path(path).absolute().parent.is_dir():
-                raise CourseError(f"{text}: the folder {Path(path).parent} does not exist")
+            check_folder(text, path)
             self.targets.append((module, Path(path)))
-        self.sheets: dict[str, Sheet] = {}
-        self.lock = threading.Lock()
 
-    def write(self, sheet: Sheet) -> None:
-        """Take in one submission as it is graded so far, and write all files."""
-        with self.lock:
-            self.sheets[sheet.student] = sheet
-            for module, path in self.targets:
-                with atomic_write(path) as file:
-                    file.write(module.render(list(self.sheets.values())))
+    def write(self, sheets: Iterable[Sheet]) -> None:
+        """Write all files. The sheets are gone through once for each, so that they need not all be in memory."""
+        for module, path in self.targets:
+            if "{id}" in path.name:
+                for sheet in sheets:
+                    write_text(
+                        path.with_name(path.name.replace("{id}", file_name(sheet.student))), module, [sheet], self.stamp
+                    )
+            else:
+                write_text(path, module, sheets, self.stamp)
+
+
+def own_file(path: Path, sheet: Sheet) -> Path:
+    """The file of one student."""
+    return path.with_name(path.name.replace("{id}", file_name(sheet.student)))
+
+
+def write_text(path: Path, module: Any, sheets: Iterable[Sheet], stamp: Stamp | None) -> None:
+    with atomic_write(path) as file:
+        if module.MANY:
+            file.writelines(module.pieces(sheets, stamp))
+        else:
+            file.write(module.render(list(sheets), stamp))
+
+
+def check_folder(text: str, path: str) -> None:
+    """Raises CourseError if the folder of a report does not exist."""
+    if not Path(path).absolute().parent.is_dir():
+        raise CourseError(f"{text}: the folder {Path(path).parent} does not exist")
+
+
+def file_name(student: str) -> str:
+    """A student's name as a part of a file's name."""
+    return re.sub(r"[^\w.@+-]", "_", student).lstrip(".") or "_"

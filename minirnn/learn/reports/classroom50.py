@@ -5,9 +5,12 @@ from __future__ import annotations
 import datetime
 import json
 import os
+from collections.abc import Sequence
+from typing import Any
 
 from minirnn.learn.course import CourseError
 from minirnn.learn.reports.sheet import Sheet
+from minirnn.learn.reports.stamp import Stamp
 
 MANY = False
 VARIABLES = {"classroom": "CLASSROOM", "assignment": "ASSIGNMENT", "owner": "OWNER", "submission": "SUBMISSION_TAG",
@@ -24,14 +27,19 @@ def prepare() -> None:
         )
 
 
-def render(sheets: list[Sheet]) -> str:
+def render(sheets: Sequence[Sheet], stamp: Stamp | None = None) -> str:
     (sheet,) = sheets
     known = {key: os.environ.get(name, "") for key, name in VARIABLES.items()}
-    tests = [
+    tests: list[dict[str, Any]] = [
         {"test-name": row.name, "passed": row.passed, "score": row.score, "max-score": row.most,
          "message": row.message, "output": row.output}
         for row in sheet.rows
     ]  # fmt: skip
+    if stamp:
+        told = [f"graded by {stamp.line()}", *(f"not graded: {p}" for p in [sheet.problem] if p)]
+        told += [f"{change.points:+d} {change.reason}" for change in sheet.changes]
+        about = {"test-name": "about this submission", "passed": not sheet.problem, "score": 0, "max-score": 0}
+        tests.append({**about, "message": "", "output": "\n".join([*told, *sheet.notes])})
     report = {
         "schema": "classroom50/result/v1",
         **known,

@@ -4,20 +4,49 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Iterator
 
 from minirnn.learn.reports.sheet import Sheet
+from minirnn.learn.reports.stamp import Stamp
 
 MANY = True
+ABOUT = ["changes", "notes", "for the teacher", "graded by"]
+"""Columns behind the points, where it is known what graded: what was taken off or given, what the student is told about
+the submission, what only the teacher is told, and the stamp."""
 
 
-def render(sheets: list[Sheet]) -> str:
+def render(sheets: Iterable[Sheet], stamp: Stamp | None = None) -> str:
+    return "".join(pieces(sheets, stamp))
+
+
+def pieces(sheets: Iterable[Sheet], stamp: Stamp | None = None) -> Iterator[str]:
+    """The table, line by line; students are in the order of their ids."""
+    ids: dict[str, None] = {}
+    lines: dict[str, tuple[dict[str, int], list[object]]] = {}
+    for sheet in sheets:
+        scores: dict[str, int] = {}
+        for row in sheet.rows:
+            scores[row.id] = scores.get(row.id, 0) + row.score
+        ids.update(dict.fromkeys(scores))
+        rest: list[object] = [sheet.score, sheet.most, "yes" if sheet.finished and not sheet.busy else "no"]
+        lines[sheet.student] = scores, [*rest, *(about(sheet, stamp) if stamp else [])]
+    yield line(["id", *ids, "total", "max", "finished", *(ABOUT if stamp else [])])
+    for student in sorted(lines):
+        scores, rest = lines[student]
+        yield line([student, *(scores.get(id, "") for id in ids), *rest])
+
+
+def about(sheet: Sheet, stamp: Stamp) -> list[object]:
+    changes = "; ".join(f"{change.points:+d} {change.reason}" for change in sheet.changes)
+    busy = [f"{id}: machine busy, grade again" for id in sheet.busy]
+    told = [f"not graded: {sheet.problem}"] if sheet.problem else []
+    private = [f"{row.id}: {' '.join(row.private.split())[:200]}" for row in sheet.rows if row.private]
+    return [changes, "; ".join([*told, *sheet.notes]), "; ".join([*busy, *sheet.remarks, *private]), stamp.full()]
+
+
+def line(cells: list[object]) -> str:
+    """A line of the table, no cell of which is a formula to a spreadsheet."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    ids = list(dict.fromkeys(row.id for sheet in sheets for row in sheet.rows))
-    writer.writerow(["id", *ids, "total", "max", "finished"])
-    for sheet in sorted(sheets, key=lambda s: s.student):
-        scores = [sum(row.score for row in sheet.rows if row.id == id) for id in ids]
-        # A cell that begins so would be a formula to a spreadsheet.
-        safe = f"'{sheet.student}" if sheet.student[:1] in tuple("=+-@\t\r") else sheet.student
-        writer.writerow([safe, *scores, sheet.score, sheet.most, "yes" if sheet.finished else "no"])
+    safe = [f"'{c}" if isinstance(c, str) and c[:1] in tuple("=+-@\t\r") else c for c in cells]
+    csv.writer(out, lineterminator="\n").writerow(safe)
     return out.getvalue()

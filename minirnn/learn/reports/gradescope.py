@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from minirnn._version import __version__
 from minirnn.learn.reports.sheet import Sheet
+from minirnn.learn.reports.stamp import Stamp
 
 MANY = False
 
 
-def render(sheets: list[Sheet]) -> str:
+def render(sheets: Sequence[Sheet], stamp: Stamp | None = None) -> str:
     (sheet,) = sheets
     tests: list[dict[str, Any]] = []
     for row in sheet.rows:
@@ -30,17 +32,39 @@ def render(sheets: list[Sheet]) -> str:
         if row.message:
             test["extra_data"] = {"diagnosis": row.message}
         tests.append(test)
+    if private := for_the_teacher(sheet):
+        tests.append({"name": "for the teacher", "output": private, "output_format": "text", "visibility": "hidden"})
+    extra: dict[str, Any] = {"course": sheet.course, "finished": sheet.finished}
+    if stamp:
+        extra["graded_by"] = stamp.fields()
     report = {
         "score": float(sheet.score),
         "execution_time": round(sheet.seconds),
-        "output": f"graded by minirnn {__version__}"
-        + ("" if sheet.finished else "; the grader did not come to the end"),
+        "output": about(sheet, stamp),
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
-        "extra_data": {"course": sheet.course, "finished": sheet.finished},
+        "extra_data": extra,
         "tests": tests,
     }
     return json.dumps(report, indent=2) + "\n"
+
+
+def about(sheet: Sheet, stamp: Stamp | None) -> str:
+    """What the student reads above all tests."""
+    lines = [f"graded by {stamp.line() if stamp else f'minirnn {__version__}'}"]
+    if not sheet.finished:
+        lines[0] += "; the grader did not come to the end"
+    if sheet.problem:
+        lines.append(f"not graded: {sheet.problem}")
+    if sheet.busy:
+        lines.append(f"the machine was busy, and {', '.join(sheet.busy)} should be graded again")
+    return "\n".join([*lines, *(f"{change.points:+d} {change.reason}" for change in sheet.changes), *sheet.notes])
+
+
+def for_the_teacher(sheet: Sheet) -> str:
+    """What students never see."""
+    private = [f"{row.name}:\n{row.private}" for row in sheet.rows if row.private]
+    return "\n".join([*sheet.remarks, *private])

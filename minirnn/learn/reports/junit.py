@@ -3,34 +3,61 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from xml.etree import ElementTree
 
 from minirnn.learn.reports.sheet import Sheet
+from minirnn.learn.reports.stamp import Stamp
 
 MANY = True
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(sheets: list[Sheet]) -> str:
-    root = ElementTree.Element("testsuites")
+def render(sheets: Iterable[Sheet], stamp: Stamp | None = None) -> str:
+    return "".join(pieces(sheets, stamp))
+
+
+def pieces(sheets: Iterable[Sheet], stamp: Stamp | None = None) -> Iterator[str]:
+    """The file, suite by suite."""
+    yield "<?xml version='1.0' encoding='utf-8'?>\n<testsuites>"
     for sheet in sheets:
-        skipped = sum(row.not_started for row in sheet.rows)
-        failures = sum(not row.passed and not row.not_started for row in sheet.rows)
-        suite = ElementTree.SubElement(
-            root, "testsuite", name=clean(sheet.student), tests=str(len(sheet.rows)), failures=str(failures),
-            errors="0", skipped=str(skipped), time=f"{sheet.seconds:.3f}",
-        )  # fmt: skip
-        for row in sheet.rows:
-            name = f"{row.name} ({row.score}/{row.most})"
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=row.file or row.id, name=name, time=f"{row.seconds:.3f}"
-            )
-            if row.not_started:
-                ElementTree.SubElement(case, "skipped", message=row.message)
-            elif not row.passed:
-                failure = ElementTree.SubElement(case, "failure", message=clean(row.message or "not right"))
-                failure.text = clean(row.output)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+        yield ElementTree.tostring(suite_of(sheet, stamp), encoding="unicode")
+    yield "</testsuites>\n"
+
+
+def suite_of(sheet: Sheet, stamp: Stamp | None) -> ElementTree.Element:
+    """The results of a student."""
+    skipped = sum(row.not_started for row in sheet.rows)
+    failures = sum(not row.passed and not row.not_started and not row.busy for row in sheet.rows)
+    suite = ElementTree.Element(
+        "testsuite", name=clean(sheet.student), tests=str(len(sheet.rows)), failures=str(failures),
+        errors=str(sum(row.busy for row in sheet.rows)), skipped=str(skipped), time=f"{sheet.seconds:.3f}",
+    )  # fmt: skip
+    if about := [*([("graded by", stamp.line())] if stamp else []), *told(sheet)]:
+        properties = ElementTree.SubElement(suite, "properties")
+        for name, value in about:
+            ElementTree.SubElement(properties, "property", name=name, value=clean(value))
+    for row in sheet.rows:
+        name = f"{row.name} ({row.score}/{row.most})"
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=row.file or row.id, name=name, time=f"{row.seconds:.3f}"
+        )
+        if row.busy:
+            error = ElementTree.SubElement(case, "error", message="the machine was busy: grade again")
+            error.text = clean(row.output)
+        elif row.not_started:
+            ElementTree.SubElement(case, "skipped", message=row.message)
+        elif not row.passed:
+            failure = ElementTree.SubElement(case, "failure", message=clean(row.message or "not right"))
+            failure.text = clean(row.output)
+    return suite
+
+
+def told(sheet: Sheet) -> list[tuple[str, str]]:
+    """What there is to say about a submission as a whole."""
+    problem = [("not graded", sheet.problem)] if sheet.problem else []
+    changes = [("change", f"{change.points:+d} {change.reason}") for change in sheet.changes]
+    return [*problem, *changes, *(("note", note) for note in sheet.notes)]
 
 
 def clean(text: str) -> str:

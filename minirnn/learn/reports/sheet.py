@@ -74,6 +74,8 @@ class Sheet:
         Why nothing could be graded; empty if something was.
     changes : tuple of Change
         What the rows' points are changed by.
+    digest : str
+        A hash of the files that were graded.
     """
 
     student: str
@@ -85,6 +87,7 @@ class Sheet:
     remarks: tuple[str, ...] = ()
     problem: str = ""
     changes: tuple[Change, ...] = ()
+    digest: str = ""
 
     @property
     def earned(self) -> int:

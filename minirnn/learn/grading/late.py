@@ -1,0 +1,96 @@
+"""What a late submission costs: points or percent off for every day that has begun, with grace and a cut-off."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from minirnn.learn.course import CourseError
+from minirnn.learn.grading.students import Student, time_of
+from minirnn.learn.reports.sheet import Change
+
+DAY = datetime.timedelta(days=1)
+UNITS = {"m": datetime.timedelta(minutes=1), "h": datetime.timedelta(hours=1), "d": DAY}
+
+
+@dataclass(frozen=True)
+class Late:
+    """A policy.
+
+    Attributes
+    ----------
+    due : datetime or None
+        Until when it should be handed in; a student's own ``due`` in the roster counts more.
+    off : float
+        What each day that has begun costs: points, or a part of the points earned if `percent`.
+    grace : timedelta
+        So late is in time. What is later is late from the due time on.
+    cut_off : timedelta or None
+        What is later than this has no points at all.
+    """
+
+    due: datetime.datetime | None
+    off: float
+    percent: bool
+    grace: datetime.timedelta = datetime.timedelta()
+    cut_off: datetime.timedelta | None = None
+
+    def change(self, student: Student, earned: int) -> Change | None:
+        """What is taken off the points that a student has earned; rounded to whole points in the student's favor."""
+        due = student.due or self.due
+        if student.submission is None or student.submitted is None or due is None:
+            return None
+        late = student.submitted - due
+        if late <= self.grace:
+            return None
+        days = math.ceil(late / DAY)
+        said = f"{days} day{'s' if days > 1 else ''} late"
+        if self.cut_off is not None and late > self.cut_off:
+            return Change(f"handed in {said}, after the cut-off", -earned)
+        off = days * self.off * earned / 100 if self.percent else days * self.off
+        return Change(f"handed in {said}", -min(earned, math.floor(off + 1e-9)))
+
+
+def read_policy(off: str, due: str = "", grace: str = "", cut_off: str = "") -> Late:
+    """The policy that the command line describes.
+
+    Raises
+    ------
+    CourseError
+        If a number, time or duration is none.
+    """
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d+)?)\s*(%?)", off.strip())
+    if match is None:
+        raise CourseError(f"--late is {off!r}\n  expected points or percent a day, such as 2 or 10%")
+    return Late(
+        time_of("--due", due), float(match[1]), match[2] == "%", duration_of("--grace", grace) or datetime.timedelta(),
+        duration_of("--cut-off", cut_off),
+    )  # fmt: skip
+
+
+def duration_of(name: str, text: str) -> datetime.timedelta | None:
+    """Such as ``15m``, ``2h`` or ``7d``."""
+    if not text:
+        return None
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d+)?)\s*([mhd])", text.strip())
+    if match is None:
+        raise CourseError(f"{name} is {text!r}\n  expected minutes, hours or days, such as 15m, 2h or 7d")
+    return float(match[1]) * UNITS[match[2]]
+
+
+def check_times(late: Late, students: Sequence[Student]) -> None:
+    """Raises CourseError if it is not known when a student handed in, or until when it was due."""
+    handed = [s for s in students if s.submission is not None]
+    for what, missing in (
+        ("was submitted", [s.id for s in handed if s.submitted is None]),
+        ("was due", [s.id for s in handed if s.due is None and late.due is None]),
+    ):
+        if missing:
+            more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+            raise CourseError(
+                f"--late: nobody said when the work of {', '.join(missing[:5])}{more} {what}\n"
+                "  expected a roster with the columns submitted and due; --due says the latter for all"
+            )

@@ -1,0 +1,77 @@
+"""Writes the reports from the journal: at the end, and before that seldom enough to cost next to nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from minirnn.learn.course import Course
+from minirnn.learn.grading.journal import Records
+from minirnn.learn.grading.overrides import Decisions
+from minirnn.learn.grading.students import Student
+from minirnn.learn.grading.task import Grades, nothing_from
+from minirnn.learn.reports import Reports
+from minirnn.learn.reports.sheet import Sheet
+
+INTERVAL = 5.0
+"""Seconds from one report to the next, at least."""
+SHARE = 200
+"""After each report this many times its own duration is spent on grading, before the next: half a percent."""
+
+
+@dataclass
+class Publisher:
+    """The sheets of a class, as they count, in the order of the students; and the reports on them.
+
+    Attributes
+    ----------
+    partial : dict
+        Sheets of submissions that are being graded, by student.
+    unread : dict
+        Sheets that are not kept, by student: of those whose grading failed.
+    spent : float
+        Seconds that writing has taken.
+    """
+
+    course: Course
+    students: Sequence[Student]
+    records: Records
+    reports: Reports
+    decisions: Decisions = field(default_factory=Decisions)
+    only: Sequence[str] = ()
+    partial: dict[str, Sheet] = field(default_factory=dict)
+    unread: dict[str, Sheet] = field(default_factory=dict)
+    spent: float = 0.0
+    next: float = 0.0
+    clock: Callable[[], float] = time.monotonic
+
+    def __iter__(self) -> Iterator[Sheet]:
+        for student in self.students:
+            yield self.sheet(student)
+
+    def sheet(self, student: Student) -> Sheet:
+        """The sheet of a student as it counts at this moment."""
+        if student.submission is None:
+            sheet = nothing_from(self.course, student.id, self.only)
+        else:
+            sheet = (
+                self.partial.get(student.id)
+                or self.records.read(student.id)
+                or self.unread.get(student.id)
+                or Grades(student.id, self.course, only=self.only).sheet()
+            )
+        return self.decisions.applied(sheet, student)
+
+    def now_and_then(self) -> None:
+        """Write the reports if it is time."""
+        if self.clock() >= self.next:
+            self.now()
+
+    def now(self) -> None:
+        """Write the reports."""
+        begin = self.clock()
+        self.reports.write(self)
+        took = self.clock() - begin
+        self.spent += took
+        self.next = self.clock() + max(INTERVAL, SHARE * took)

@@ -1,0 +1,166 @@
+"""Grades many submissions: on this machine or others, one after the other or side by side, and never one twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from minirnn._version import __version__
+from minirnn.executors import open_executor, outcomes
+from minirnn.learn.course import Course
+from minirnn.learn.grading.collecting import collect
+from minirnn.learn.grading.courses import PackedCourse, pack_course
+from minirnn.learn.grading.handed import Handed
+from minirnn.learn.grading.journal import Journal, Records
+from minirnn.learn.grading.publish import Publisher
+from minirnn.learn.grading.regrade import merged
+from minirnn.learn.grading.students import Student
+from minirnn.learn.grading.task import Grades, grade, grade_submission
+from minirnn.learn.reports.sheet import Sheet
+
+AHEAD = 64
+"""Submissions that are read before a worker is free, at most: they are in memory."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A submission to grade, as it is sent to a worker; `old` is the sheet that it is merged with here."""
+
+    course: PackedCourse
+    student: str
+    handed: Handed
+    only: Sequence[str] = ()
+    old: Sheet | None = None
+
+
+def grade_task(task: Task) -> Sheet:
+    """What a worker does."""
+    return grade_submission(task.course, task.student, task.handed, task.only)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be graded, and how.
+
+    Attributes
+    ----------
+    only : sequence of str
+        The exercises; all if it is empty.
+    again : collection of str
+        Students who are graded again although the journal has their sheet.
+    old : Records or None
+        An earlier run, of which the sheets of other students and exercises are taken over.
+    executor : str
+        What `minirnn.executors.open_executor` opens; nothing for this process alone.
+    """
+
+    course: Course
+    students: Sequence[Student]
+    only: Sequence[str] = ()
+    again: Sequence[str] = ()
+    old: Records | None = None
+    notebooks: bool = False
+    executor: str = ""
+
+
+def header_of(course: PackedCourse, only: Sequence[str], notebooks: bool, old: Records | None) -> dict[str, object]:
+    """What a journal says about how it was made."""
+    return {
+        "minirnn": __version__, "course": course.digest, "exercises": list(only), "notebooks": notebooks,
+        "regraded": old.path.name.rstrip("~") if old else "",
+    }  # fmt: skip
+
+
+def grade_all(plan: Plan, journal: Journal, publisher: Publisher, after: Callable[[Sheet], None]) -> list[str]:
+    """Grade what the plan asks for and the journal does not have.
+
+    Every sheet is in the journal before `after` is called with it.
+
+    Returns
+    -------
+    list of str
+        The students whose grading failed for a reason of the grader's own. They are not in the journal, so that
+        going on tries them again.
+    """
+    failed: list[str] = []
+    packed = pack_course(plan.course)
+
+    def take(task: Task, sheet: Sheet) -> None:
+        whole = merged(task.old, sheet) if task.old else sheet
+        publisher.partial.pop(task.student, None)
+        journal.add(whole)
+        after(whole)
+        publisher.now_and_then()
+
+    publisher.now()
+    tasks = tasks_of(plan, packed, journal)
+    if not plan.executor:
+        for task in tasks:
+            take(task, graded_here(plan.course, task, publisher))
+    else:
+        with open_executor(plan.executor) as executor:
+            for outcome in outcomes(executor, grade_task, tasks, ahead=ahead_of(plan.executor)):
+                if outcome.error is None:
+                    take(outcome.task, outcome.result)
+                    continue
+                student, error = outcome.task.student, outcome.error
+                reason = f"the grader failed: {type(error).__name__}: {str(error).partition(chr(10))[0]}"
+                sheet = Grades(student, plan.course, Handed(problem=reason), plan.only).sheet()
+                publisher.unread[student] = sheet = replace(sheet, finished=False)
+                failed.append(student)
+                after(sheet)
+    publisher.now()
+    return failed
+
+
+def graded_here(course: Course, task: Task, publisher: Publisher) -> Sheet:
+    """The sheet of a submission; while it is graded the reports show how far it is."""
+
+    def so_far(grades: Grades) -> None:
+        sheet = grades.sheet()
+        publisher.partial[task.student] = merged(task.old, sheet) if task.old else sheet
+        publisher.now_and_then()
+
+    return grade(course, task.student, task.handed, task.only, so_far).sheet()
+
+
+def tasks_of(plan: Plan, packed: PackedCourse, journal: Journal) -> Iterator[Task]:
+    """What is left to grade. Submissions are read one by one, when a worker is about to be free."""
+    for student in plan.students:
+        if student.submission is None:
+            continue
+        handed = collected(student.submission, plan)
+        there = journal.read(student.id)
+        again = student.id in plan.again
+        if there is not None and there.digest == handed.digest and there.finished and not again:
+            if there.busy:  # only what the machine had no time for
+                yield Task(packed, student.id, handed, there.busy, there)
+            continue
+        before = plan.old.read(student.id) if plan.old else None
+        if before is not None and plan.only and before.digest == handed.digest and before.finished:
+            yield Task(packed, student.id, handed, plan.only, before)
+        else:
+            yield Task(packed, student.id, handed, () if plan.old else plan.only)
+
+
+def collected(submission: Path, plan: Plan) -> Handed:
+    """What was handed in; whatever reading it does, it is that submission's matter alone."""
+    try:
+        return collect(submission, plan.course, plan.notebooks)
+    except Exception as error:
+        return Handed(problem=f"it cannot be read ({type(error).__name__}: {error})")
+
+
+def take_over(old: Records, journal: Journal, students: Mapping[str, Student]) -> None:
+    """Copy the sheets of students who are not graded again."""
+    for name in old.students:
+        sheet = old.read(name)
+        if name in students and sheet is not None and journal.read(name) is None:
+            journal.add(sheet)
+
+
+def ahead_of(executor: str) -> int:
+    """How many submissions are read ahead: two for each worker that is known."""
+    number = executor.partition(":")[2]
+    return min(AHEAD, 2 * int(number)) if executor.startswith(("threads", "processes")) and number else AHEAD

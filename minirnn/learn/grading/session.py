@@ -1,0 +1,192 @@
+"""What `minirnn grade` does, from its options to its exit status."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from minirnn.learn.course import HERE, CourseError, load
+from minirnn.learn.grading.courses import pack_course
+from minirnn.learn.grading.journal import Journal, Records
+from minirnn.learn.grading.late import Late, check_times, read_policy
+from minirnn.learn.grading.overrides import Decisions, read_overrides
+from minirnn.learn.grading.progress import Progress
+from minirnn.learn.grading.publish import Publisher
+from minirnn.learn.grading.regrade import Difference, differences, in_words
+from minirnn.learn.grading.run import Plan, grade_all, header_of, take_over
+from minirnn.learn.grading.stamp import stamp_of
+from minirnn.learn.grading.students import Student, known, students_of
+from minirnn.learn.grading.whole_class import ClassReports
+from minirnn.learn.reports import FORMATS, OTHERS, Reports
+from minirnn.learn.reports.sheet import Sheet
+
+MOST_SAID = 20
+
+
+class Session:
+    """One run of the command. It is a context manager; leaving it closes the journal.
+
+    Raises
+    ------
+    CourseError
+        If anything is wrong with the options or the files they name, before anything is graded.
+    """
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args = args
+        self.course = load(args.course or HERE)
+        self.only = [self.course.entry(id).id for id in dict.fromkeys(args.only)]
+        everybody = students_of(args.submissions, args.id, args.roster)
+        asked = chosen(everybody, args.student)
+        self.path = args.journal or journal_beside(args.out)
+        keeps = args.regrade is not None or (self.path is not None and self.path.is_file())
+        self.students = everybody if keeps else asked
+        self.again = [student.id for student in asked] if args.student else []
+        self.decisions = Decisions(
+            read_overrides(args.overrides, self.course, self.students) if args.overrides else {},
+            late_of(args, self.students),
+        )
+        self.stamp = stamp_of(self.course)
+        others = [text for text in args.out if text.partition(":")[0] in OTHERS]
+        mine = [text for text in args.out if text not in others]
+        self.reports = Reports(mine, len(self.students), self.stamp)
+        self.class_reports = ClassReports(others, args.regrade is not None)
+        self.to_grade = asked
+        self.closing = contextlib.ExitStack()
+
+    def __enter__(self) -> Session:
+        args = self.args
+        path = self.path
+        if args.resume and path is None:
+            raise CourseError(
+                "--resume: there is no journal to go on with\n  expected --journal FILE, or --out csv:FILE"
+            )
+        if path is None:
+            folder = self.closing.enter_context(tempfile.TemporaryDirectory(prefix="minirnn-journal-"))
+            path = Path(folder) / "journal"
+        # One student more is graded into the journal that is there; without it the reports would lose all others.
+        resume = args.resume or bool(args.student and args.regrade is None and path.is_file())
+        self.old, replaced = earlier(args.regrade, path, resume)
+        header = header_of(pack_course(self.course), self.only, args.notebooks, self.old)
+        self.journal = self.closing.enter_context(Journal(path, header, resume))
+        if self.old is not None and replaced:
+            self.old.path = older(path)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.closing.close()
+
+    def run(self) -> int:
+        """Grade, report, and return the exit status: 1 if anything could not be graded."""
+        for lack in self.stamp.lacks:
+            print(f"not locked as it should be: {lack}", file=sys.stderr)
+        for student in self.students:
+            if not student.listed:
+                print(f"{student.id} is not on the roster ({student.submission})", file=sys.stderr)
+        args = self.args
+        executor = args.executor or (f"processes:{args.jobs}" if args.jobs > 1 else "")
+        plan = Plan(self.course, self.to_grade, self.only, self.again, self.old, args.notebooks, executor)
+        if self.old is not None and args.student:
+            take_over(self.old, self.journal, {s.id: s for s in self.students if s.id not in self.again})
+        publisher = Publisher(self.course, self.students, self.journal, self.reports, self.decisions, self.only)
+        by_id = {student.id: student for student in self.students}
+        progress = Progress(sum(student.submission is not None for student in self.to_grade))
+        unreadable: list[str] = []
+
+        def after(sheet: Sheet) -> None:
+            counts = self.decisions.applied(sheet, by_id[sheet.student])
+            progress.add(told(counts))
+            if counts.problem or counts.busy:
+                unreadable.append(sheet.student)
+
+        grade_all(plan, self.journal, publisher, after)
+        progress.close()
+        self._absent()
+        found = self._differences(publisher)
+        self.class_reports.write(publisher, found, self.course, self.students, args.notebooks)
+        return 1 if unreadable else 0
+
+    def _absent(self) -> None:
+        for student in self.students:
+            if student.submission is None:
+                print(f"{student.id}: handed in nothing")
+
+    def _differences(self, publisher: Publisher) -> list[Difference]:
+        """What changed since the earlier run."""
+        if self.old is None:
+            return []
+        decided = self.decisions
+        pairs = []
+        for student in self.students:
+            before = self.old.read(student.id)
+            pairs.append((before and decided.applied(before, student), publisher.sheet(student)))
+        found = [one for pair in pairs for one in differences([pair])]
+        lines = in_words(found)
+        print(f"{len(lines)} of {len(self.students)} students have other points than before" + (":" if lines else ""))
+        for line in lines[:MOST_SAID]:
+            print(f"  {line}")
+        if len(lines) > MOST_SAID:
+            print(f"  and {len(lines) - MOST_SAID} more")
+        return found
+
+
+def told(sheet: Sheet) -> str:
+    """What the command prints when a submission is graded."""
+    line = f"{sheet.student}: {sheet.score} of {sheet.most} points, {sheet.seconds:.0f} s"
+    if sheet.problem:
+        line += f"; not graded: {sheet.problem}"
+    if sheet.busy:
+        line += f"; machine busy, grade again: {', '.join(sheet.busy)}"
+    return "".join([line, *(f"\n  {note}" for note in sheet.notes)])
+
+
+def chosen(students: Sequence[Student], names: Sequence[str]) -> list[Student]:
+    """The students with these names; all if there is none."""
+    by_name = {known(student.id): student for student in students}
+    for name in names:
+        if known(name) not in by_name:
+            raise CourseError(
+                f"--student: there is no student {name!r}\n  there are: {', '.join(s.id for s in students)}"
+            )
+    return [by_name[name] for name in dict.fromkeys(map(known, names))] or list(students)
+
+
+def late_of(args: argparse.Namespace, students: Sequence[Student]) -> Late | None:
+    if not args.late:
+        return None
+    late = read_policy(args.late, args.due, args.grace, args.cut_off)
+    check_times(late, students)
+    return late
+
+
+def journal_beside(wanted: Sequence[str]) -> Path | None:
+    """Where the journal lies unless it is said: beside the first report that holds many submissions."""
+    for text in wanted:
+        name, _, path = text.partition(":")
+        if name in FORMATS and FORMATS[name].MANY and path:
+            return Path(f"{path}.journal")
+    return None
+
+
+def older(path: Path) -> Path:
+    """What a journal is called when another has taken its place."""
+    return path.with_name(path.name + "~")
+
+
+def earlier(path: Path | None, journal: Path, resume: bool) -> tuple[Records | None, bool]:
+    """The journal to compare with, and whether the new one is about to take its place."""
+    if path is None:
+        return None, False
+    same = path.exists() and journal.exists() and path.samefile(journal)
+    if same and resume:  # it has taken it already
+        path, same = older(path), False
+    if not path.is_file():
+        raise CourseError(f"{path}: no such file\n  expected the journal of an earlier run")
+    found = Records(path)
+    if not found.end:
+        raise CourseError(f"{path} is empty\n  expected the journal of an earlier run")
+    return found, same

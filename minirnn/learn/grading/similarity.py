@@ -1,0 +1,159 @@
+"""Which students' answers resemble each other more than those of the class do: a hint where to look, never a verdict.
+
+Answers to a formula have to be alike. So what counts is by how much two answers are more alike than answers to that
+exercise usually are. Names, comments, spaces and what the stub gave are left out before; rapidfuzz compares the rest.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import NamedTuple
+
+import numpy as np
+
+from minirnn.learn.course import Course, CourseError, Entry
+from minirnn.learn.reports.csv import line
+
+FEWEST_TOKENS = 25
+"""A shorter answer says nothing about where it comes from."""
+FEWEST_STUDENTS = 4
+"""With fewer answers to an exercise nobody knows what is usual."""
+MOST_TOKENS = 4000
+MOST_PAIRS = 200
+CUDA_TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|([A-Za-z_]\w*)|(\d[\w.]*)|(\S)", re.DOTALL)
+KEPT = {"for", "while", "if", "else", "return", "def", "lambda", "in", "not", "and", "or", "float", "int", "np",
+        "threadIdx", "blockIdx", "blockDim", "__syncthreads", "__shared__"}  # fmt: skip
+"""Words that are kept; all other names are one and the same."""
+HINT = "a hint where to look, never a verdict: short answers to one question resemble each other"
+
+
+class Pair(NamedTuple):
+    """Two students, by how much they are more alike than usual, and in which exercises (how alike, how usual)."""
+
+    one: str
+    other: str
+    excess: float
+    exercises: list[tuple[str, float, float]]
+
+
+@dataclass
+class Exercise:
+    """The answers to an exercise as strings in which each character is a token."""
+
+    entry: Entry
+    students: list[int]
+    texts: list[str]
+
+
+def pairs(course: Course, answers: Mapping[str, Mapping[str, bytes]], most: int = MOST_PAIRS) -> list[Pair]:
+    """The pairs of students whose answers are most alike, those first that stand out most.
+
+    Parameters
+    ----------
+    course : Course
+        The exercises, whose stubs are taken out of the answers.
+    answers : mapping
+        Student -> id -> bytes of the file.
+
+    Raises
+    ------
+    CourseError
+        If rapidfuzz is not installed.
+    """
+    needs_rapidfuzz()
+    from rapidfuzz import process
+    from rapidfuzz.distance import Indel
+
+    students = sorted(answers)
+    total = np.zeros((len(students), len(students)), np.float32)
+    kept: dict[tuple[int, int], list[tuple[str, float, float]]] = {}
+    for exercise in exercises(course, students, answers):
+        alike = process.cdist(exercise.texts, exercise.texts, scorer=Indel.normalized_similarity, dtype=np.float32)
+        upper = np.triu_indices(len(exercise.texts), 1)
+        usual = float(np.median(alike[upper]))
+        room = max(1 - usual, 1e-6)
+        excess = np.clip((alike - usual) / room, 0, 1) ** 2 * min(1.0, 2 * room)  # where all are alike it says little
+        where = np.array(exercise.students)
+        total[np.ix_(where, where)] += excess
+        for a, b in zip(*upper, strict=True):
+            if excess[a, b] > 0.25:
+                key = (exercise.students[a], exercise.students[b])
+                kept.setdefault(key, []).append((exercise.entry.id, float(alike[a, b]), usual))
+    ranked = sorted(kept, key=lambda key: (-total[key], students[key[0]], students[key[1]]))[:most]
+    return [Pair(students[a], students[b], float(total[a, b]), kept[a, b]) for a, b in ranked]
+
+
+def needs_rapidfuzz() -> None:
+    """Raises CourseError if rapidfuzz is not installed."""
+    if find_spec("rapidfuzz") is None:
+        raise CourseError('similarity needs rapidfuzz\n  install it: pip install "minirnn[similarity]"')
+
+
+def exercises(
+    course: Course, students: Sequence[str], answers: Mapping[str, Mapping[str, bytes]]
+) -> Iterator[Exercise]:
+    """The exercises that enough students have answered at enough length."""
+    for entry in course.entries.values():
+        stub = set(lines_of(course.stub(entry)))
+        known: dict[str, str] = {}
+        who, texts = [], []
+        for k, student in enumerate(students):
+            if entry.id in answers[student]:
+                own = own_text(answers[student][entry.id].decode("utf-8", errors="replace"), stub)
+                words = tokens(own, entry.file.endswith(".py"))[:MOST_TOKENS]
+                if len(words) >= FEWEST_TOKENS:
+                    who.append(k)
+                    texts.append("".join(known.setdefault(word, chr(0x100 + len(known) % 50_000)) for word in words))
+        if len(who) >= FEWEST_STUDENTS:
+            yield Exercise(entry, who, texts)
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """The lines of a text without their spaces."""
+    for one in text.splitlines():
+        if bare := "".join(one.split()):
+            yield bare
+
+
+def own_text(text: str, stub: set[str]) -> str:
+    """The lines that are not the stub's."""
+    return "\n".join(one for one in text.splitlines() if "".join(one.split()) not in stub)
+
+
+def tokens(text: str, python: bool) -> list[str]:
+    """The words and signs of a program, without comments and layout; all names are one, and so are all numbers."""
+    return list(python_tokens(text) if python else cuda_tokens(text))
+
+
+def python_tokens(text: str) -> Iterator[str]:
+    skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.STRING}
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text.replace("\0", "")).readline):
+            if token.type not in skipped and token.string.strip():
+                yield word(token.string, token.type == tokenize.NAME, token.type == tokenize.NUMBER)
+    except (tokenize.TokenError, SyntaxError, ValueError, RecursionError):
+        return  # what is no Python is compared as far as it is
+
+
+def cuda_tokens(text: str) -> Iterator[str]:
+    for match in CUDA_TOKEN.finditer(text):
+        name, number, sign = match.groups()
+        if name or number or sign:
+            yield word(name or number or sign, bool(name), bool(number))
+
+
+def word(text: str, name: bool, number: bool) -> str:
+    return "0" if number else "name" if name and text not in KEPT else text
+
+
+def as_csv(found: Iterable[Pair]) -> Iterator[str]:
+    """The pairs as a table."""
+    yield line(["one", "other", "excess", "exercises", "this is"])
+    for pair in found:
+        where = "; ".join(f"{id} {100 * a:.0f} % alike (usual {100 * u:.0f} %)" for id, a, u in pair.exercises)
+        yield line([pair.one, pair.other, f"{pair.excess:.2f}", where, HINT])

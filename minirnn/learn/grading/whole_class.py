@@ -1,0 +1,92 @@
+"""Reports on the whole class, written at the end: statistics, similar answers, changed grades."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from minirnn.io.atomic import atomic_write
+from minirnn.learn.course import Course, CourseError
+from minirnn.learn.grading import regrade, similarity, statistics
+from minirnn.learn.grading.collecting import collect
+from minirnn.learn.grading.regrade import Difference
+from minirnn.learn.grading.statistics_picture import draw
+from minirnn.learn.grading.students import Student
+from minirnn.learn.reports import OTHERS, check_folder
+from minirnn.learn.reports.sheet import Sheet
+
+ENDINGS = {"statistics": (".csv", ".md", ".png", ".svg"), "similarity": (".csv",), "diff": (".csv",)}
+
+
+class ClassReports:
+    """The files that say something about the whole class.
+
+    Parameters
+    ----------
+    wanted : sequence of str
+        Reports as ``KIND:FILE``.
+    regrades : bool
+        Whether there is an earlier run to compare with.
+
+    Raises
+    ------
+    CourseError
+        If a kind is unknown or cannot be written in that form, or if a library is missing.
+    """
+
+    def __init__(self, wanted: Sequence[str], regrades: bool) -> None:
+        self.targets: list[tuple[str, Path]] = []
+        for text in wanted:
+            kind, _, path = text.partition(":")
+            if kind not in OTHERS or Path(path).suffix not in ENDINGS[kind]:
+                raise CourseError(
+                    f"{text!r} is no report\n  expected {kind}:FILE that ends in {', '.join(ENDINGS[kind])}"
+                )
+            if kind == "diff" and not regrades:
+                raise CourseError(f"{text} shows what --regrade changes\n  expected --regrade OLD, too")
+            if kind == "similarity":
+                similarity.needs_rapidfuzz()
+            check_folder(text, path)
+            self.targets.append((kind, Path(path)))
+
+    def write(
+        self,
+        sheets: Iterable[Sheet],
+        found: Sequence[Difference],
+        course: Course,
+        students: Sequence[Student],
+        notebooks: bool = False,
+    ) -> None:
+        """Write all files."""
+        for kind, path in self.targets:
+            if kind == "diff":
+                write(path, regrade.as_csv(found))
+            elif kind == "similarity":
+                write(path, similarity.as_csv(similarity.pairs(course, answers_of(course, students, notebooks))))
+            else:
+                write_statistics(path, *statistics.statistics(sheets))
+
+
+def write(path: Path, pieces: Iterable[str]) -> None:
+    with atomic_write(path) as file:
+        file.writelines(pieces)
+
+
+def write_statistics(path: Path, students: int, items: list[statistics.Item]) -> None:
+    if path.suffix == ".csv":
+        write(path, statistics.as_csv(items))
+    elif path.suffix == ".md":
+        write(path, statistics.as_markdown(students, items))
+    else:
+        from minirnn.viz import save
+
+        save(draw(students, items), path)
+
+
+def answers_of(course: Course, students: Sequence[Student], notebooks: bool) -> dict[str, dict[str, bytes]]:
+    """The files that every student handed in."""
+    return {
+        student.id: collect(student.submission, course, notebooks).files
+        for student in students
+        if student.submission is not None
+    }

@@ -1,0 +1,44 @@
+"""What a student may read, as Markdown: points, causes, comments; nothing of what only the teacher is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from minirnn.learn.reports.sheet import Sheet
+from minirnn.learn.reports.stamp import Stamp
+
+MANY = False
+
+
+def render(sheets: Sequence[Sheet], stamp: Stamp | None = None) -> str:
+    (sheet,) = sheets
+    lines = [f"# {sheet.course}: {plain(sheet.student)}", "", f"**{sheet.score} of {sheet.most} points**", ""]
+    if sheet.changes:
+        lines += [f"{sheet.earned} points for the answers, and:", ""]
+        lines += [f"- {change.points:+d}: {plain(change.reason)}" for change in sheet.changes] + [""]
+    if sheet.problem:
+        lines += [f"Nothing could be graded: {plain(sheet.problem)}.", ""]
+    lines += [f"- {plain(note)}" for note in sheet.notes] + ([""] if sheet.notes else [])
+    for row in sheet.rows:
+        lines += [f"## {row.number} {plain(row.name)}: {row.score} / {row.most}", ""]
+        if row.busy:
+            lines += ["The machine was busy when this was graded. It will be graded again.", ""]
+        if row.output.strip():
+            lines += [*fenced(row.output), ""]
+    if not sheet.finished:
+        lines += ["The grader did not come to the end.", ""]
+    if stamp:
+        lines += [f"Graded by {plain(stamp.line())}."]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def fenced(text: str) -> list[str]:
+    """The text as a block of code that nothing in it can end."""
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return [f"{fence}text", text.rstrip(), fence]
+
+
+def plain(text: str) -> str:
+    """The text such that Markdown takes no part of it for markup."""
+    return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", " ".join(text.split()))

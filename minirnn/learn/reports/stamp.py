@@ -1,0 +1,47 @@
+"""What graded: versions, course, seed, machine, and what protection that machine could not give."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What a grade was made with, so that it can be made again.
+
+    Attributes
+    ----------
+    minirnn, python, numpy : str
+        Versions.
+    machine : str
+        System and processor.
+    course : str
+        A hash of the course without its hidden seed.
+    seed : str
+        A slow hash of the hidden seed. Students must not see it: a short seed can be found by trying all.
+    lacks : tuple of str
+        What the lock around an answer could not give on this machine.
+    """
+
+    minirnn: str
+    python: str
+    numpy: str
+    machine: str
+    course: str
+    seed: str = ""
+    lacks: tuple[str, ...] = ()
+
+    def line(self) -> str:
+        """All that students may see, on one line."""
+        parts = [f"minirnn {self.minirnn}", f"Python {self.python}", f"NumPy {self.numpy}", self.machine]
+        return ", ".join([*parts, f"course {self.course}"])
+
+    def full(self) -> str:
+        """The same with what only teachers see."""
+        lacks = f", without: {'; '.join(self.lacks)}" if self.lacks else ""
+        return f"{self.line()}, seed {self.seed}{lacks}"
+
+    def fields(self) -> dict[str, Any]:
+        """The same as JSON types."""
+        return {**asdict(self), "lacks": list(self.lacks)}
