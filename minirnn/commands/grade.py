@@ -7,10 +7,10 @@ from pathlib import Path
 
 from minirnn.user_error import UserError, user_mistakes
 
-FORMATS = """Formats: gradescope, classroom50, csv, junit, github-classroom; feedback:DIR/{id}.md, a page for each student;
-statistics:FILE (.csv, .md, .png or .svg) and similarity:FILE (.csv) about the class; diff:FILE (.csv) with --regrade.
-CUDA exercises run in the simulator. Exit status: 0 when all was graded, however many points there were; 1 when something
-could not be."""
+FORMATS = """Formats: gradescope, classroom50, csv, junit, github-classroom; feedback:DIR/{id}.md, a page for each
+student; statistics:FILE (.csv, .md, .png or .svg) and similarity:FILE (.csv) about the class; diff:FILE (.csv) with
+--regrade. CUDA exercises run in the simulator. Exit status: 0 when all was graded, however many points there were; 1
+when something could not be."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import hashlib
 import io
 import re
+import shutil
 import tempfile
 import threading
 import zipfile
@@ -88,26 +90,24 @@ def course_of(course: PackedCourse | Path | str) -> Course:
         raise CourseError(
             f"this machine has minirnn {__version__}\n  expected {course.version}, like the one that sends"
         )
-    with _UNPACKING:  # two threads would unpack it twice, and the copy that is forgotten would be removed
-        return _unpacked(course)[0]
+    with _UNPACKING:  # two threads would unpack it twice
+        return _unpacked(course)
 
 
 _UNPACKING = threading.Lock()
 _loaded = functools.lru_cache(maxsize=4)(load)
 
 
-@functools.lru_cache(maxsize=4)
-def _unpacked(course: PackedCourse) -> tuple[Course, tempfile.TemporaryDirectory[str] | None]:
-    """The course, and the folder that goes when it is forgotten or the process ends."""
-    if not course.data:
-        folder, owner = HERE, None
-    else:
-        owner = tempfile.TemporaryDirectory(prefix="minirnn-course-")
-        folder = Path(owner.name)
+@functools.cache
+def _unpacked(course: PackedCourse) -> Course:
+    folder = HERE
+    if course.data:
+        folder = Path(tempfile.mkdtemp(prefix="minirnn-course-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
         with zipfile.ZipFile(io.BytesIO(course.data)) as archive:
             archive.extractall(folder)  # the teacher's own files
     if digest_of(folder) != course.digest:
         raise CourseError(
             "this machine's course is another one than the grader's\n  expected the same files of minirnn"
         )
-    return load(folder), owner
+    return load(folder)

@@ -27,6 +27,7 @@ except ImportError:  # pragma: no cover
 SYNC = 1.0
 """Seconds from one time to the next that records are brought to the disk itself, which only a loss of power needs."""
 FORMAT = 1
+BEGINNING = b'{"format":'
 
 
 class Records:
@@ -164,6 +165,8 @@ def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         with open(path, "rb") as file:
             end = 0
             for number, line in enumerate(file, 1):
+                if number == 1 and not (line.startswith(BEGINNING) or BEGINNING.startswith(line)):
+                    raise CourseError(f"{path} is no journal of grades\n  expected the .journal of an earlier run")
                 if torn:
                     raise CourseError(f"{path}, line {torn}: the journal is damaged\n  expected a line of JSON")
                 end += len(line)

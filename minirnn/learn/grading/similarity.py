@@ -1,7 +1,7 @@
 """Which students' answers resemble each other more than those of the class do: a hint where to look, never a verdict.
 
 Answers to a formula have to be alike. So what counts is by how much two answers are more alike than answers to that
-exercise usually are. Names, comments, spaces and what the stub gave are left out before; rapidfuzz compares the rest.
+exercise are in the median: two with the same unusual mistake stand out, two that are right do not. Names, comments, spaces and what the stub gave are left out before; rapidfuzz compares the rest.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ FEWEST_TOKENS = 25
 FEWEST_STUDENTS = 4
 """With fewer answers to an exercise nobody knows what is usual."""
 MOST_TOKENS = 4000
+STANDS_OUT = 0.5
+"""A pair is named if half of what the two could be more alike than usual, squared, is there."""
 MOST_PAIRS = 200
 CUDA_TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|([A-Za-z_]\w*)|(\d[\w.]*)|(\S)", re.DOTALL)
 KEPT = {"for", "while", "if", "else", "return", "def", "lambda", "in", "not", "and", "or", "float", "int", "np",
@@ -75,17 +77,23 @@ def pairs(course: Course, answers: Mapping[str, Mapping[str, bytes]], most: int 
     for exercise in exercises(course, students, answers):
         alike = process.cdist(exercise.texts, exercise.texts, scorer=Indel.normalized_similarity, dtype=np.float32)
         upper = np.triu_indices(len(exercise.texts), 1)
-        usual = float(np.median(alike[upper]))
-        room = max(1 - usual, 1e-6)
-        excess = np.clip((alike - usual) / room, 0, 1) ** 2 * min(1.0, 2 * room)  # where all are alike it says little
+        usual = usual_of(alike)
+        room = np.maximum(1 - usual, 0.02)
+        excess = np.clip((alike - usual) / room, 0, 1) ** 2
         where = np.array(exercise.students)
-        total[np.ix_(where, where)] += excess
-        for a, b in zip(*upper, strict=True):
-            if excess[a, b] > 0.25:
-                key = (exercise.students[a], exercise.students[b])
-                kept.setdefault(key, []).append((exercise.entry.id, float(alike[a, b]), usual))
+        total[np.ix_(where, where)] += excess * np.minimum(1, 4 * room)  # what resembles all others says little
+        for a, b in zip(*np.nonzero(np.triu(excess > STANDS_OUT, 1)), strict=True):
+            key = (exercise.students[a], exercise.students[b])
+            kept.setdefault(key, []).append((exercise.entry.id, float(alike[a, b]), float(usual[a, b])))
     ranked = sorted(kept, key=lambda key: (-total[key], students[key[0]], students[key[1]]))[:most]
     return [Pair(students[a], students[b], float(total[a, b]), kept[a, b]) for a, b in ranked]
+
+
+def usual_of(alike: np.ndarray) -> np.ndarray:
+    """For each pair, how much the one of the two that is more like the class is like the class: in the median."""
+    others = alike + np.diag(np.full(len(alike), np.nan, alike.dtype))
+    medians = np.nanmedian(others, axis=1)
+    return np.maximum.outer(medians, medians)
 
 
 def needs_rapidfuzz() -> None:

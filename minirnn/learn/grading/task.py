@@ -15,7 +15,7 @@ from pathlib import Path
 
 from minirnn.learn import text
 from minirnn.learn.check import Result, check
-from minirnn.learn.course import Course, CourseError, Entry
+from minirnn.learn.course import Course, Entry
 from minirnn.learn.grading.collecting import collect
 from minirnn.learn.grading.courses import PackedCourse, course_of
 from minirnn.learn.grading.handed import Handed
@@ -214,6 +214,3 @@ def grade_submission(
     only = tuple(read.entry(id).id for id in only)
     handed = collect(data, read, notebooks) if isinstance(data, bytes) else data
     return grade(read, student, handed, only).sheet()
-
-
-__all__ = ["BUSY", "NOT_YET", "CourseError", "Grades", "grade", "grade_submission", "is_busy", "rows_of"]

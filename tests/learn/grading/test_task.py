@@ -1,49 +1,32 @@
-"""Grading: whatever a submission does, every exercise is graded, and the report is there from the beginning."""
+"""Grading one submission: whatever it does, every exercise is graded, and nobody but itself pays for it."""
 
 from __future__ import annotations
 
-import json
+import io
 import os
+import pickle
 import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from minirnn.learn import grade as grading
-from minirnn.learn.course import HERE, CourseError, load
-from minirnn.learn.grade import grade, grade_all
-from minirnn.learn.reports import Reports
+from minirnn.learn.course import CourseError
+from minirnn.learn.grading import task as grading
+from minirnn.learn.grading.collecting import collect
+from minirnn.learn.grading.courses import pack_course
+from minirnn.learn.grading.handed import Handed
+from minirnn.learn.grading.task import grade_submission
 from tests.learn.answers import body, solution
-
-SMALL = ("ex01", "ex05", "ex17")
-
-
-@pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    """Three exercises with small limits."""
-    folder = tmp_path_factory.mktemp("course")
-    head, *rows = (HERE / "course.toml").read_text().split("[[exercise]]")
-    kept = [row for row in rows if any(f'id = "{id}"' in row for id in SMALL)]
-    text = "[[exercise]]".join([head.replace("seconds = 20 ", "seconds = 2 "), *kept])
-    (folder / "course.toml").write_text(text)
-    return load(folder)
+from tests.learn.grading.classes import FULL, hand_in
 
 
-def hand_in(folder: Path, course, **texts: str) -> Path:
-    """A submission: all solutions, but for those given."""
-    for entry in course.entries.values():
-        file = folder / entry.file
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(texts.get(entry.id, solution(entry.id)))
-    return folder
+def grade(course, submission: Path, after_each=lambda grades: None):
+    return grading.grade(course, submission.stem, collect(submission, course), after_each=after_each)
 
 
 def scores(grades):
     return {id: (r.status, r.score, r.hidden) for id, r in grades.results.items()}
-
-
-FULL = {"ex01": ("passed", 3, 1), "ex05": ("passed", 5, 2), "ex17": ("passed", 3, 1)}
 
 
 def test_the_full_points_are_those_of_the_course(course):
@@ -66,6 +49,7 @@ def test_solutions_have_all_points_wherever_they_lie(tmp_path, course, layout):
     target = tmp_path / "alice.zip" if layout.startswith("zip") else submission
     grades = grade(course, target)
     assert scores(grades) == FULL and grades.student == "alice" and grades.score == course.points
+    assert grades.sheet().notes == ()
 
 
 @pytest.mark.parametrize(
@@ -146,40 +130,24 @@ def test_a_zip_that_climbs_out_of_its_folder_writes_nothing_outside(tmp_path, co
     assert grades.results["ex05"].passed  # it counts by its name
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "encrypted flag", "no zip"])
-def test_a_damaged_zip_is_told(tmp_path, course, damage):
+@pytest.mark.parametrize("damage", ["cut", "empty", "no zip"])
+def test_a_damaged_zip_is_zero_points_and_a_reason(tmp_path, course, damage):
     path = tmp_path / "ivan.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("exercises/03_rnn/ex05_rnn_cell_backward.py", solution("ex05"))
-    data = bytearray(path.read_bytes())
-    if damage == "cut":
-        data = data[: len(data) // 2]
-    elif damage == "empty":
-        data = bytearray()
-    elif damage == "encrypted flag":
-        data[6] |= 1
-        data[data.rindex(b"PK\x01\x02") + 8] |= 1
-    else:
-        data = bytearray(b"PK not really")
-    path.write_bytes(data)
-    with pytest.raises(CourseError, match=r"ivan\.zip"):
-        grade(course, path)
+    data = path.read_bytes()
+    path.write_bytes({"cut": data[: len(data) // 2], "empty": b"", "no zip": b"PK not really"}[damage])
+    sheet = grade(course, path).sheet()
+    assert "it is no zip file, or the end of it is missing" in sheet.problem and sheet.score == 0 and sheet.finished
+    assert sheet.most == course.points and all(f"not graded: {sheet.problem}" == row.output for row in sheet.rows)
 
 
-def test_the_report_is_written_after_every_exercise(tmp_path, course):
+def test_after_each_exercise_the_grades_so_far_are_known(tmp_path, course):
     seen = []
-    target = tmp_path / "results.json"
-    reports = Reports([f"gradescope:{target}"])
-
-    def after_each(grades):
-        reports.write(grades.sheet())
-        seen.append(json.loads(target.read_text()))
-
-    grade(course, hand_in(tmp_path / "judy", course, ex05="while True: pass\n"), after_each)
-    assert [report["score"] for report in seen] == [0, 4, 4, 8]
-    assert [report["extra_data"]["finished"] for report in seen] == [False, False, False, True]
-    assert all(len(report["tests"]) == 6 for report in seen)
-    assert "did not come so far" in seen[1]["tests"][2]["output"] and "not come to the end" in seen[2]["output"]
+    grade(course, hand_in(tmp_path / "judy", course, ex05="x = (\n"), lambda grades: seen.append(grades.sheet()))
+    assert [sheet.score for sheet in seen] == [0, 4, 4, 8]
+    assert [sheet.finished for sheet in seen] == [False, False, False, True]
+    assert all(len(sheet.rows) == 6 for sheet in seen) and "did not come so far" in seen[1].rows[2].output
 
 
 def test_a_mistake_of_the_grader_costs_one_exercise_and_is_told(tmp_path, course, monkeypatch):
@@ -196,17 +164,94 @@ def test_a_mistake_of_the_grader_costs_one_exercise_and_is_told(tmp_path, course
     assert grades.results["ex05"].message == "the grader failed: ZeroDivisionError: ours"
 
 
-def test_several_submissions_at_a_time_keep_their_order_and_their_points(tmp_path, course):
-    names = [f"student{k}" for k in range(6)]
-    wrong = {"student1": "while True: pass\n", "student4": "x ="}
-    folders = [hand_in(tmp_path / n, course, **({"ex05": wrong[n]} if n in wrong else {})) for n in names]
-    reports = Reports([f"csv:{tmp_path / 'grades.csv'}"], len(folders))
-    graded = grade_all(course, folders, 3, lambda g: reports.write(g.sheet()))
-    assert [g.student for g in graded] == names
-    assert [g.score for g in graded] == [8 if n in wrong else 15 for n in names]
-    rows = (tmp_path / "grades.csv").read_text().splitlines()
-    assert rows[0] == "id,ex01,ex05,ex17,total,max,finished"
-    assert rows[2] == "student1,4,0,4,8,15,yes" and rows[6] == "student5,4,7,4,15,15,yes"
+def zip_of(course, **texts: str) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for entry in course.entries.values():
+            archive.writestr(entry.file, texts.get(entry.id, solution(entry.id)))
+    return data.getvalue()
+
+
+def without_times(sheet):
+    rows = [grading.Row(**{**vars(row), "seconds": 0}) for row in sheet.rows]
+    return grading.Sheet(**{**vars(sheet), "rows": rows, "seconds": 0})
+
+
+def test_a_task_can_be_sent_and_depends_on_its_arguments_alone(course):
+    data = zip_of(course, ex05=solution("ex05", ("da @ W.T", "2 * da @ W.T")))
+    sent = pickle.loads(pickle.dumps((grade_submission, pack_course(course), "ann", data)))
+    packed, by_folder = sent[0](*sent[1:]), grade_submission(course.folder, "ann", data)
+    assert packed.score == 12 and packed.student == "ann" and packed.finished
+    assert without_times(packed) == without_times(by_folder)
+    assert pickle.loads(pickle.dumps(packed)) == packed
+
+
+def test_a_task_may_be_some_exercises_only(course):
+    sheet = grade_submission(course.folder, "ann", zip_of(course), only=["1"])
+    assert [row.id for row in sheet.rows] == ["ex01", "ex01"] and sheet.score == sheet.most == 4 and sheet.finished
+
+
+@pytest.mark.parametrize("data", [b"", b"PK", b"\0" * 1000, os.urandom(5000), b"PK\x05\x06" + b"\xff" * 18])
+def test_any_bytes_are_a_sheet(python_course, data):
+    sheet = grade_submission(python_course.folder, "ann", data)
+    assert sheet.problem and sheet.score == 0 and sheet.finished and len(sheet.rows) == 2
+
+
+def test_a_task_with_wrong_arguments_is_refused(course):
+    with pytest.raises(TypeError, match="data is str\n  expected the bytes"):
+        grade_submission(course.folder, "ann", "nothing")  # type: ignore[arg-type]
+    with pytest.raises(CourseError, match="no exercise 'ex99'"):
+        grade_submission(course.folder, "ann", b"", only=["ex99"])
+
+
+def test_another_minirnn_grades_nothing(course):
+    packed = pack_course(course)
+    with pytest.raises(CourseError, match=r"this machine has minirnn .*\n  expected 0\.0\.0"):
+        grade_submission(grading.PackedCourse(packed.digest, "0.0.0", packed.data), "ann", b"")
+    with pytest.raises(CourseError, match="another one than the grader's"):
+        grade_submission(grading.PackedCourse("0" * 64, packed.version, packed.data), "ann", b"")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("import minirnn", True),
+        ("import numpy, minirnn as mr", True),
+        ("    from minirnn.ops import tanh", True),
+        ("x = __import__('minirnn')", True),
+        ("import importlib; importlib.import_module( 'minirnn')", True),
+        ("# import minirnn", False),
+        ("minirnn = 3", False),
+        ("import numpy  # as minirnn does", False),
+    ],
+)
+def test_the_teacher_is_told_which_answers_import_minirnn(python_course, line, said):
+    handed = Handed({"ex01": f"{line}\n".encode()})
+    remarks = grading.remarks(python_course, handed, list(python_course.entries.values()))
+    assert list(remarks) == (["ex01 imports minirnn"] if said else [])
+
+
+@pytest.mark.parametrize("busy", [1, 2])
+def test_an_answer_for_which_the_machine_had_no_time_is_tried_once_more(python_course, monkeypatch, busy):
+    check, calls = grading.check, []
+
+    def slow(course, entry, file, **kwargs):
+        calls.append(entry.id)
+        if len(calls) <= busy:
+            said = "not judged: no answer within 20 s; the machine is busy, try again"
+            return grading.Result(entry, "failed", message=said, diagnosis=said)
+        return check(course, entry, file, **kwargs)
+
+    monkeypatch.setattr(grading, "check", slow)
+    sheet = grade_submission(python_course.folder, "ann", Handed({"ex01": solution("ex01").encode()}))
+    assert calls == ["ex01", "ex01"]
+    assert sheet.busy == ([] if busy == 1 else ["ex01"]) and sheet.score == (4 if busy == 1 else 0)
+
+
+@pytest.mark.parametrize("text", [b"\0\0\0", b"\xff\xfe x", b"x = '\xe9'", b"(" * 100_000, b"", b"\r" * 1000])
+def test_a_file_of_any_bytes_costs_its_exercise(python_course, text):
+    sheet = grade_submission(python_course.folder, "ann", Handed({"ex01": text}))
+    assert sheet.score == 0 and sheet.finished and not sheet.problem and "the grader failed" not in sheet.rows[0].output
 
 
 def test_grading_leaves_no_process_and_no_file_behind(tmp_path, course, monkeypatch):

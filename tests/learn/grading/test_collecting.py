@@ -1,0 +1,389 @@
+"""What is read of a submission, and what is said about the rest: within bounds of memory and time, whatever it is.
+
+Tests `minirnn/learn/grading/collecting.py`, `archive.py`, `folder.py`, `notebook.py` and `handed.py`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import resource
+import stat
+import struct
+import threading
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from minirnn.learn.grading import archive, folder
+from minirnn.learn.grading.collecting import collect, meant
+from minirnn.learn.grading.handed import MOST_FILE, Handed, printable
+from tests.learn.answers import solution
+from tests.learn.grading.classes import hand_in
+
+EX01 = "exercises/01_tape/ex01_mul_add.py"
+EX05 = "exercises/03_rnn/ex05_rnn_cell_backward.py"
+
+
+def zip_of(*members: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", method) as file:
+        for name, text in members:
+            file.writestr(name, text)
+    return data.getvalue()
+
+
+def peak_of(work) -> int:
+    """The most memory that `work` has at a time."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_files_are_found_by_their_names_and_others_are_not_read(course, tmp_path):
+    hand_in(tmp_path / "a", course)
+    (tmp_path / "a" / "secret.txt").write_text("x")
+    handed = collect(tmp_path / "a", course)
+    assert set(handed.files) == set(course.entries) and not handed.notes and not handed.reasons and not handed.problem
+    assert handed.files["ex01"].decode() == solution("ex01")
+
+
+# ---- zip files
+
+
+def test_six_hundred_large_members_cost_no_memory(course):
+    """Each has the name of an exercise in a folder of its own; all together unpack to 600 MB."""
+    large = b"#" * MOST_FILE
+    data = zip_of(*[(f"{k}/ex01_mul_add.py", large) for k in range(600)])
+    handed = None
+
+    def work():
+        nonlocal handed
+        handed = collect(data, course)
+
+    assert len(data) < 1 << 20 and peak_of(work) < 6 << 20
+    assert handed.files["ex01"] == large and "19 more of that name ignored" in handed.notes[0]
+
+
+def test_what_a_member_declares_is_not_believed(course):
+    """Ten gigabytes are declared and few are there, or the other way round."""
+    data = zip_of((EX01, b"#" * 5 * MOST_FILE), (EX05, b"y = 1\n"))
+    for size in (10 << 30, 100):
+        lied = bytearray(data)
+        central = lied.index(b"PK\x01\x02")
+        struct.pack_into("<I", lied, central + 24, size & 0xFFFFFFFF)
+        struct.pack_into("<I", lied, 22, size & 0xFFFFFFFF)
+        handed: list[Handed] = []
+        assert peak_of(lambda lied=lied, handed=handed: handed.append(collect(bytes(lied), course))) < 8 << 20
+        assert "ex01" not in handed[0].files and handed[0].files["ex05"] == b"y = 1\n"
+        assert handed[0].reasons["ex01"].startswith(EX01)
+
+
+def test_a_hundred_thousand_entries_are_refused_before_they_are_read(course):
+    data = zip_of(*[(f"f{k}", b"") for k in range(100_000)], method=zipfile.ZIP_STORED)
+    handed: list[Handed] = []
+    assert peak_of(lambda: handed.append(collect(data, course))) < 2 << 20
+    assert "it holds far too many files" in handed[0].problem
+
+
+def test_a_long_list_of_contents_in_zip64_is_refused_too(course):
+    data = zip_of((EX01, b"x = 1\n"))
+    end = data.rindex(archive.END)
+    record = struct.pack("<4sQHHIIQQQQ", archive.END64, 44, 45, 45, 0, 0, 1, 1, 1 << 40, 0)
+    locator = struct.pack("<4sIQI", archive.LOCATOR64, 0, end, 1)
+    assert "it holds far too many files" in collect(data[:end] + record + locator + data[end:], course).problem
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("../../ex01_mul_add.py", True),
+        ("/etc/ex01_mul_add.py", True),
+        ("C:\\work\\ex01_mul_add.py", False),
+        ("a\nb/ex01_mul_add.py", True),
+        ("__MACOSX/exercises/._ex01_mul_add.py", False),
+        (".minirnn/course/exercises/01_tape/ex01_mul_add.py", False),
+        ("venv/lib/ex01_mul_add.py", False),
+        ("a/" * 2000 + "ex01_mul_add.py", True),
+        ("x" * 60_000, False),
+        ("ex01_mul_add.py\0.txt", True),  # Python ends a name there
+        ("\u202eex01_mul_add.py", False),
+    ],
+)
+def test_names_in_a_zip_file_are_names_only(tmp_path, course, name, found):
+    before = sorted(tmp_path.rglob("*"))
+    handed = collect(zip_of((name, b"x = 1\n")), course)
+    assert ("ex01" in handed.files) == found and not handed.problem
+    assert all(note.isprintable() and len(note) < 400 for note in handed.notes)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def special(name: str, mode: int) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.create_system, info.external_attr = 3, (mode | 0o777) << 16
+    return info
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [(stat.S_IFLNK, "is a link"), (stat.S_IFIFO, "is no plain file"), (stat.S_IFBLK, "is no plain file")],
+)
+def test_links_and_devices_in_a_zip_file_are_left_out_and_told(course, mode, said):
+    handed = collect(zip_of((special(EX01, mode), b"/etc/passwd"), (EX05, b"y = 1\n")), course)
+    assert set(handed.files) == {"ex05"} and handed.reasons == {"ex01": f"{EX01} {said}"}
+    assert handed.notes == (f"ignored: {EX01} {said}",)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("checksum", "is damaged in the zip file"),
+        ("encrypted", "is encrypted: the zip file must have no password"),
+        ("method", "is packed by method 14: make an ordinary zip file"),
+        ("data", "is damaged in the zip file"),
+    ],
+)
+def test_a_damaged_member_costs_itself_only(course, damage, said):
+    data = bytearray(zip_of((EX01, os.urandom(300)), (EX05, b"y = 1\n")))
+    central = data.index(b"PK\x01\x02")
+    if damage == "checksum":
+        data[central + 16] ^= 1
+    elif damage == "encrypted":
+        data[6] |= 1
+        data[central + 8] |= 1
+    elif damage == "method":
+        struct.pack_into("<H", data, central + 10, 14)
+    else:
+        data[60:90] = b"\xff" * 30
+    handed = collect(bytes(data), course)
+    assert set(handed.files) == {"ex05"} and said in handed.reasons["ex01"]
+
+
+def test_members_that_lie_on_top_of_each_other_are_read_or_refused_but_never_more_than_once(course):
+    """The overlapping bomb: many entries of the list point to the same bytes."""
+    data = zip_of((EX01, b"#" * MOST_FILE))
+    central, end = data.index(b"PK\x01\x02"), data.rindex(archive.END)
+    entry = data[central:end]
+    many = entry * 1000
+    head = data[end : end + 8] + struct.pack("<HHII", 1000, 1000, len(many), central) + b"\0\0"
+    handed: list[Handed] = []
+    assert peak_of(lambda: handed.append(collect(data[:central] + many + head, course))) < 16 << 20
+    assert set(handed[0].files) <= {"ex01"}
+
+
+def test_a_zip_file_in_a_zip_file_stays_closed(course):
+    assert collect(zip_of(("inner.zip", zip_of((EX01, b"x = 1\n")))), course).files == {}
+
+
+# ---- folders
+
+
+def test_a_link_in_a_folder_is_told_and_not_followed(course, tmp_path):
+    hand_in(tmp_path / "a", course)
+    (tmp_path / "secret.py").write_text("secret = 1\n")
+    (tmp_path / "a" / EX05).unlink()
+    (tmp_path / "a" / EX05).symlink_to(tmp_path / "secret.py")
+    handed = collect(tmp_path / "a", course)
+    assert "ex05" not in handed.files and handed.reasons["ex05"] == f"{EX05} is a link"
+
+
+def test_a_folder_that_becomes_a_link_while_it_is_read_leads_nowhere(course, tmp_path):
+    """A thread exchanges the folder for a link to the teacher's files as fast as it can."""
+    hand_in(tmp_path / "a", course, ex01="mine = 1\n")
+    hand_in(tmp_path / "teacher", course, ex01="secret = 1\n")
+    place, kept = tmp_path / "a" / "exercises", tmp_path / "a" / "kept"
+    stop = threading.Event()
+
+    def exchange():
+        while not stop.is_set():
+            place.rename(kept)
+            place.symlink_to(tmp_path / "teacher" / "exercises")
+            place.unlink()
+            kept.rename(place)
+
+    thread = threading.Thread(target=exchange)
+    thread.start()
+    try:
+        found = [collect(tmp_path / "a", course).files.get("ex01", b"") for _ in range(300)]
+    finally:
+        stop.set()
+        thread.join()
+    assert b"secret = 1\n" not in found
+
+
+def test_a_file_that_becomes_a_link_after_it_was_listed_is_not_followed(course, tmp_path):
+    hand_in(tmp_path / "a", course)
+    with folder.Folder(tmp_path / "a") as opened:
+        assert EX01 in dict(opened.names())
+        (tmp_path / "a" / EX01).unlink()
+        (tmp_path / "a" / EX01).symlink_to("/etc/hostname")
+        with pytest.raises(archive.Unreadable, match="is a link"):
+            opened.read(EX01)
+        (tmp_path / "a" / EX01).unlink()
+        os.mkfifo(tmp_path / "a" / EX01)  # nobody writes to it: a plain open would wait for ever
+        with pytest.raises(archive.Unreadable, match="is no plain file"):
+            opened.read(EX01)
+
+
+def test_a_pipe_and_a_folder_with_the_name_of_an_exercise_are_no_answers(course, tmp_path):
+    hand_in(tmp_path / "a", course)
+    for id, make in (("ex01", os.mkfifo), ("ex05", os.mkdir)):
+        path = tmp_path / "a" / course.entry(id).file
+        path.unlink()
+        make(path)
+    handed = collect(tmp_path / "a", course)
+    assert set(handed.files) == {"ex17"} and "is no plain file" in handed.reasons["ex01"]
+
+
+def test_a_large_file_is_said_to_be_too_large(course, tmp_path):
+    hand_in(tmp_path / "a", course)
+    with open(tmp_path / "a" / EX05, "ab") as file:
+        file.truncate(3 << 30)
+    handed: list[Handed] = []
+    assert peak_of(lambda: handed.append(collect(tmp_path / "a", course))) < 6 << 20
+    assert handed[0].reasons["ex05"] == f"{EX05} has 3221.2 MB: more than 1 MB is left out"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_file_that_cannot_be_read_is_told(course, tmp_path):
+    hand_in(tmp_path / "a", course)
+    (tmp_path / "a" / EX05).chmod(0)
+    assert "cannot be read: Permission denied" in collect(tmp_path / "a", course).reasons["ex05"]
+
+
+def test_a_folder_of_very_many_files_is_looked_through_and_costs_no_memory(course, tmp_path, monkeypatch):
+    hand_in(tmp_path / "a", course)
+    for k in range(3000):
+        (tmp_path / "a" / f"data{k}.py").touch()
+    handed: list[Handed] = []
+    assert peak_of(lambda: handed.append(collect(tmp_path / "a", course))) < 6 << 20
+    assert set(handed[0].files) == set(course.entries) and handed[0].notes == ()
+    monkeypatch.setattr(folder, "MOST_NAMES", 1000)
+    assert "files were looked at" in collect(tmp_path / "a", course).notes[-1]
+
+
+def test_reading_leaves_no_descriptor_open(course, tmp_path):
+    hand_in(tmp_path / "a", course)
+    (tmp_path / "a" / "link").symlink_to("/")
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    for _ in range(5):
+        collect(tmp_path / "a", course)
+    assert not before or len(os.listdir("/proc/self/fd")) <= before
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 0
+
+
+def test_all_files_together_have_a_limit(course, monkeypatch):
+    monkeypatch.setattr("minirnn.learn.grading.collecting.MOST_TOGETHER", 1000)
+    handed = collect(zip_of((EX01, b"#" * 900), (EX05, b"#" * 900)), course)
+    assert set(handed.files) == {"ex01"} and "all files together" in handed.reasons["ex05"]
+
+
+# ---- names that are nearly right
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ex01_mul_add (1).py", "ex01_mul_add(2).py", "EX01_mul_add.py", "ex01.py", "ex1.py", "ex01 (1).py", "ex01_mul_ad.py",
+     "ex01_mul_add - Copy.py", "ex01_mul_add_final.py", "ex01_mul_add.py.txt", "ex01_mul_add", "ex_01.py"],
+)  # fmt: skip
+def test_a_name_that_is_nearly_right_is_told(course, name):
+    handed = collect(zip_of((f"work/{name}", b"x = 1\n")), course)
+    assert handed.files == {} and handed.notes == (f"ignored: work/{name}, did you mean ex01_mul_add.py?",)
+    assert handed.reasons["ex01"].endswith(f"was not handed in; there is work/{name}: was it meant?")
+
+
+@pytest.mark.parametrize(
+    "name", ["utils.py", "ex99.py", "main.cu", "README.txt", "ex.py", "_.py", "ex" + "9" * 5000 + ".py"]
+)
+def test_other_names_are_not_spoken_of(course, name):
+    assert collect(zip_of((name, b"x = 1\n")), course).notes == ()
+    assert meant(name, {"ex01_mul_add.py"}) is None
+
+
+def test_a_second_file_of_the_same_name_is_told(course):
+    handed = collect(zip_of((f"old/{EX01}", b"x = 2\n"), (EX01, b"x = 1\n")), course)
+    assert handed.files["ex01"] == b"x = 1\n" and handed.notes == (f"{EX01} is graded; 1 more of that name ignored",)
+
+
+def test_names_are_printed_without_harm():
+    assert (
+        printable("a\nb\x1b[2J\u202ec\u200bd") == "a\ufffdb\ufffd[2J\ufffdc\ufffdd" and len(printable("x" * 999)) <= 120
+    )
+
+
+# ---- notebooks
+
+
+def notebook(*cells: str, kind: str = "code") -> bytes:
+    made = [{"cell_type": kind, "source": cell.splitlines(keepends=True), "outputs": []} for cell in cells]
+    return json.dumps({"nbformat": 4, "cells": made}).encode()
+
+
+def test_notebooks_are_ignored_and_said_so_unless_they_are_asked_for(course):
+    handed = collect(zip_of(("ex01.ipynb", notebook("x = 1"))), course)
+    assert handed.notes == ("ignored: ex01.ipynb is a notebook; did you mean ex01_mul_add.py?",) and not handed.files
+
+
+def test_answers_are_found_in_the_cells_of_a_notebook(course):
+    entry = course.entry("ex01")
+    name = entry.exercise.function
+    cells = (
+        "%matplotlib inline\nimport numpy as np\nwhile True: pass",
+        f"def {name}(x):\n    return 1\n",
+        f"!pip install x\ndef {name}(x):\n    return np.sin(x)\n",
+        "print('done')",
+    )
+    data = zip_of(("work.ipynb", notebook(*cells)), (EX05, b"y = 1\n"))
+    handed = collect(data, course, notebooks=True)
+    assert handed.files["ex01"].decode() == (
+        f"import numpy as np\n\n# !pip install x\ndef {name}(x):\n    return np.sin(x)\n\n"
+    )
+    assert handed.notes == ("work.ipynb: ex01 found in its cells",) and handed.files["ex05"] == b"y = 1\n"
+
+
+def test_a_file_counts_more_than_a_cell(course):
+    name = course.entry("ex01").exercise.function
+    data = zip_of(("work.ipynb", notebook(f"def {name}(x): pass")), (EX01, b"x = 1\n"))
+    assert collect(data, course, notebooks=True).files["ex01"] == b"x = 1\n"
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"{}", b'{"cells": 1}', b'{"cells": [1]}', b'{"cells": [{"cell_type": "code", "source": 1}]}',
+             b"[" * 100_000, b"\xff\xfe", b'{"worksheets": [{"cells": null}]}'],
+)  # fmt: skip
+def test_a_damaged_notebook_is_told(course, data):
+    handed = collect(zip_of(("a.ipynb", data)), course, notebooks=True)
+    assert len(handed.notes) == 1 and "is no notebook that can be read" in handed.notes[0]
+
+
+# ---- what is no submission at all
+
+
+def test_a_submission_that_is_gone_or_no_file_has_a_problem(course, tmp_path):
+    assert "neither a folder nor a file" in collect(tmp_path / "nowhere", course).problem
+    os.mkfifo(tmp_path / "pipe")
+    assert "neither a folder nor a file" in collect(tmp_path / "pipe", course).problem
+
+
+def test_the_digest_tells_two_submissions_apart():
+    a, b = Handed({"ex01": b"x"}), Handed({"ex01": b"y"})
+    assert a.digest == Handed({"ex01": b"x"}).digest != b.digest
+    assert Handed(problem="p").digest != Handed().digest != Handed(reasons={"ex01": "gone"}).digest
+
+
+def test_paths_may_be_no_utf8(course, tmp_path):
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe"))
+    try:
+        hand_in(path, course)
+    except (OSError, UnicodeEncodeError):
+        pytest.skip("this file system has no such names")
+    (path / os.fsdecode(b"ex05\xff.py")).touch()
+    handed = collect(path, course)
+    assert set(handed.files) == set(course.entries)
+    assert [note.encode() for note in handed.notes]  # it can be written

@@ -1,0 +1,70 @@
+"""A late submission loses what the policy says, day by day, and never more than it has."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from minirnn.learn.course import CourseError
+from minirnn.learn.grading.late import check_times, read_policy
+from minirnn.learn.grading.students import Student
+
+DUE = datetime.datetime(2027, 2, 1, 12, tzinfo=datetime.UTC)
+
+
+def student(late: datetime.timedelta, **more) -> Student:
+    return Student("ann", Path("ann"), submitted=DUE + late, **more)
+
+
+def hours(number: float) -> datetime.timedelta:
+    return datetime.timedelta(hours=number)
+
+
+@pytest.mark.parametrize(
+    ("off", "late", "points"),
+    [
+        ("2", -1, None), ("2", 0, None), ("2", 0.25, None), ("2", 0.5, -2), ("2", 24, -2), ("2", 24.01, -4),
+        ("10%", 1, -3), ("10%", 25, -7), ("5%", 1, -1), ("100%", 1, -37), ("1.5", 30, -3), ("50", 1, -37),
+        ("1", 24 * 7, -7), ("1", 24 * 7 + 0.01, -37),
+    ],
+)  # fmt: skip
+def test_each_day_that_has_begun_costs(off, late, points):
+    """37 points, 15 minutes of grace, nothing after a week; rounded in the student's favor: 3.7 points off are 3."""
+    change = read_policy(off, DUE.isoformat(), "15m", "7d").change(student(hours(late)), 37)
+    assert (change and change.points) == points
+    if points == -37 and late > 24 * 7:
+        assert change.reason == "handed in 8 days late, after the cut-off"
+
+
+def test_a_due_time_of_ones_own_counts_more():
+    policy = read_policy("1", DUE.isoformat())
+    assert policy.change(student(hours(30), due=DUE + hours(40)), 9) is None
+    assert policy.change(student(hours(30), due=DUE + hours(20)), 9).points == -1
+    assert policy.change(Student("bob", None), 0) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("much",), "--late is 'much'\n  expected points or percent"),
+        (("-1",), "--late is '-1'"),
+        (("1", "soon"), "--due: 'soon' is no time"),
+        (("1", "", "15"), "--grace is '15'\n  expected minutes, hours or days"),
+        (("1", "", "", "1w"), "--cut-off is '1w'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments, said):
+    with pytest.raises(CourseError) as caught:
+        read_policy(*arguments)
+    assert said in str(caught.value)
+
+
+def test_unknown_times_are_told_before_grading():
+    known, unknown = student(hours(1)), Student("bob", Path("bob"))
+    check_times(read_policy("1", DUE.isoformat()), [known, Student("cid", None)])
+    with pytest.raises(CourseError, match="nobody said when the work of bob was submitted"):
+        check_times(read_policy("1", DUE.isoformat()), [known, unknown])
+    with pytest.raises(CourseError, match="work of ann was due"):
+        check_times(read_policy("1"), [known])
