@@ -95,20 +95,16 @@ class Session:
         publisher = Publisher(self.course, self.students, self.journal, self.reports, self.decisions, self.only)
         by_id = {student.id: student for student in self.students}
         progress = Progress(sum(student.submission is not None for student in self.to_grade))
-        unreadable: list[str] = []
 
         def after(sheet: Sheet) -> None:
-            counts = self.decisions.applied(sheet, by_id[sheet.student])
-            progress.add(told(counts))
-            if counts.problem or counts.busy:
-                unreadable.append(sheet.student)
+            progress.add(told(self.decisions.applied(sheet, by_id[sheet.student])))
 
         grade_all(plan, self.journal, publisher, after)
         progress.close()
         self._absent()
         found = self._differences(publisher)
         self.class_reports.write(publisher, found, self.course, self.students, args.notebooks)
-        return 1 if unreadable else 0
+        return 1 if any(sheet.problem or sheet.busy for sheet in publisher) else 0
 
     def _absent(self) -> None:
         for student in self.students:

@@ -1,7 +1,8 @@
 """Which students' answers resemble each other more than those of the class do: a hint where to look, never a verdict.
 
 Answers to a formula have to be alike. So what counts is by how much two answers are more alike than answers to that
-exercise are in the median: two with the same unusual mistake stand out, two that are right do not. Names, comments, spaces and what the stub gave are left out before; rapidfuzz compares the rest.
+exercise are in the median: two with the same unusual mistake stand out, two that are right do not. Names, comments,
+spaces and what the stub gave are left out before; rapidfuzz compares the rest.
 """
 
 from __future__ import annotations
@@ -76,7 +77,6 @@ def pairs(course: Course, answers: Mapping[str, Mapping[str, bytes]], most: int 
     kept: dict[tuple[int, int], list[tuple[str, float, float]]] = {}
     for exercise in exercises(course, students, answers):
         alike = process.cdist(exercise.texts, exercise.texts, scorer=Indel.normalized_similarity, dtype=np.float32)
-        upper = np.triu_indices(len(exercise.texts), 1)
         usual = usual_of(alike)
         room = np.maximum(1 - usual, 0.02)
         excess = np.clip((alike - usual) / room, 0, 1) ** 2

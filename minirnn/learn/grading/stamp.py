@@ -12,13 +12,14 @@ from minirnn._version import __version__
 from minirnn.learn.course import Course
 from minirnn.learn.grading.courses import digest_of
 from minirnn.learn.reports.stamp import Stamp
+from minirnn.learn.sandbox import protection
 
 
 def stamp_of(course: Course) -> Stamp:
     """The stamp of this machine and this course."""
     return Stamp(
         __version__, platform.python_version(), np.__version__, f"{platform.platform()} on {machine.processor()}",
-        digest_of(course.folder, seed=False)[:12], seed_hash(course), tuple(lacking()),
+        digest_of(course.folder, seed=False)[:12], seed_hash(course), tuple(protection()),
     )  # fmt: skip
 
 
@@ -28,8 +29,3 @@ def seed_hash(course: Course) -> str:
     return hashlib.scrypt(
         str(course.hidden_seed).encode(), salt=salt, n=1 << 15, r=8, p=1, maxmem=1 << 27, dklen=6
     ).hex()
-
-
-def lacking() -> list[str]:
-    """What the lock around an answer could not give on this machine, a sentence each."""
-    return []

@@ -22,8 +22,6 @@ from minirnn.learn.grading.handed import Handed
 from minirnn.learn.reports.sheet import NOT_STARTED, Row, Sheet
 
 NOT_YET = "not graded: the grader did not come so far"
-BUSY = "the machine is busy"
-"""What a message says if an answer came to the limit by the clock alone."""
 USES_MINIRNN = re.compile(
     r"^[ \t]*(?:import[ \t][^#\n]*\bminirnn\b|from[ \t]+minirnn\b)|(?:__import__|import_module)\(\s*[\"']minirnn",
     re.MULTILINE,
@@ -91,8 +89,8 @@ def rows_of(entry: Entry, result: Result | None, problem: str = "") -> Iterator[
     output = without if result is None else text.report(result)
     score, seconds = (0, 0.0) if result is None else (result.score, result.seconds)
     passed = result is not None and result.passed
-    busy = result is not None and is_busy(result)
-    private = "" if result is None else str(getattr(result, "hidden_prints", "")).rstrip()
+    busy = result is not None and result.busy
+    private = "" if result is None else result.hidden_prints.rstrip()
     yield Row(
         entry.id, name, entry.number, score, entry.points, passed, output, message, seconds, entry.file, busy=busy,
         private="" if entry.hidden else private,
@@ -103,11 +101,6 @@ def rows_of(entry: Entry, result: Result | None, problem: str = "") -> Iterator[
             entry.id, f"{name}: hidden checks", f"{entry.number}h", earned, entry.hidden, earned == entry.hidden,
             output, message if message == NOT_STARTED else "", 0.0, entry.file, hidden=True, busy=busy, private=private,
         )  # fmt: skip
-
-
-def is_busy(result: Result) -> bool:
-    """Whether an answer could not be judged, because the machine gave it no time."""
-    return bool(getattr(result, "busy", False)) or (result.status == "failed" and BUSY in result.message)
 
 
 def remarks(course: Course, handed: Handed, entries: Sequence[Entry]) -> Iterator[str]:
@@ -162,10 +155,9 @@ def grade(
 
 
 def judged(course: Course, entry: Entry, file: Path) -> Result:
-    """The result of an exercise. An answer that came to the limit by the clock alone is tried once more."""
+    """The result of an exercise."""
     try:
-        result = check(course, entry, file, hidden=True)
-        return check(course, entry, file, hidden=True) if is_busy(result) else result
+        return check(course, entry, file, hidden=True)
     except Exception as error:  # a mistake of the grader costs one exercise and is told; the run goes on
         return Result(entry, "failed", message=f"the grader failed: {type(error).__name__}: {error}")
 

@@ -1,0 +1,312 @@
+"""`minirnn grade` as a teacher uses it: whole classes, stopped runs, mended courses, other machines.
+
+Tests `minirnn/learn/grading/session.py`, `run.py` and `publish.py`.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from minirnn import cli
+from minirnn.learn.course import load
+from minirnn.learn.grading.journal import Records
+from minirnn.learn.grading.publish import INTERVAL, SHARE, Publisher
+from minirnn.learn.grading.students import Student
+from minirnn.learn.reports.sheet import Sheet
+from tests.learn.answers import solution
+from tests.learn.grading.classes import hand_in, small_course, zipped
+
+ROOT = Path(cli.__file__).parents[1]
+KILLS = int(os.environ.get("MINIRNN_KILLS", "3"))
+"""How often the grader is killed; twenty in `MINIRNN_KILLS=20 pytest -k killed`."""
+WRONG = solution("ex05", ("da @ W.T", "2 * da @ W.T"))
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with a course of two exercises in Python, and four submissions, as the current one."""
+    monkeypatch.chdir(tmp_path)
+    Path("course").mkdir()
+    course = small_course(Path("course"), ("ex01", "ex05"))
+    hand_in(Path("subs/ann"), course)
+    zipped(hand_in(Path("subs/bob"), course, ex05=WRONG))
+    hand_in(Path("subs/cid"), course, ex01=course.stub(course.entry("ex01")))
+    Path("subs/eve.zip").write_bytes(b"PK\x03\x04 damaged")
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys):
+    """Runs ``minirnn grade`` on all submissions: its status, and what it printed."""
+
+    def run(*arguments, subs=None):
+        subs = sorted(Path("subs").iterdir()) if subs is None else subs
+        status = cli.main(["grade", *map(str, subs), "--course", "course", *map(str, arguments)])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return status, out + err
+
+    return run
+
+
+def table(path="g.csv") -> dict[str, dict[str, str]]:
+    with open(path) as file:
+        return {row["id"]: row for row in csv.DictReader(file)}
+
+
+def totals(path="g.csv") -> dict[str, str]:
+    return {id: row["total"] for id, row in table(path).items()}
+
+
+ALL = {"ann": "11", "bob": "8", "cid": "7", "eve": "0"}
+
+
+@pytest.mark.parametrize("where", ["", "--jobs 2", "--executor threads:2", "--executor processes:2"])
+def test_one_damaged_submission_costs_only_itself_wherever_it_is_graded(place, run, where):
+    status, text = run("--out", "csv:g.csv", *where.split())
+    assert status == 1 and totals() == ALL
+    for line in ("ann: 11 of 11 points", "bob: 8 of 11 points", "cid: 7 of 11 points"):
+        assert re.search(rf"^{line}, \d+ s$", text, re.MULTILINE)
+    assert re.search("^eve: 0 of 11 points, 0 s; not graded: it is no zip file", text, re.MULTILINE)
+    assert table()["eve"]["notes"].startswith("not graded: it is no zip file")
+    if where:
+        first = Path("g.csv").read_bytes()
+        run("--out", "csv:g.csv")
+        assert Path("g.csv").read_bytes() == first
+
+
+def test_every_report_says_what_graded(place, run):
+    run("--out", "csv:g.csv", "--out", "junit:g.xml", "--out", "feedback:{id}.md", "--out", "gradescope:{id}.json")
+    seed = re.search(r"seed ([0-9a-f]{12})", table()["ann"]["graded by"])
+    assert seed and table()["ann"]["graded by"].startswith("minirnn ")
+    for name in ("g.xml", "ann.md", "eve.md", "bob.json"):
+        assert "NumPy 2" in Path(name).read_text() and "minirnn 0" in Path(name).read_text()
+    for name in ("g.xml", "ann.md"):  # students may see these
+        assert seed[1] not in Path(name).read_text()
+    load("course")
+    text = Path("course/course.toml").read_text()
+    Path("course/course.toml").write_text(text.replace("hidden_seed = 20261", "hidden_seed = 20262"))
+    before = table()["ann"]["graded by"]
+    run("--out", "csv:g.csv")
+    after = table()["ann"]["graded by"]
+    assert before.partition("seed")[0] == after.partition("seed")[0] and before != after
+
+
+def test_equal_names_are_an_error_before_anything_is_graded(place, run):
+    shutil.copytree("subs/ann", "more/ann")
+    status, text = run("--out", "csv:g.csv", subs=["subs/ann", "subs/bob.zip", "more/ann"])
+    assert status == 2 and "two submissions are by 'ann'" in text and not Path("g.csv").exists()
+    status, text = run("--out", "csv:g.csv", "--id", "{id}/ann", subs=["subs/ann", "more/ann"])
+    assert status == 0 and totals() == {"subs": "11", "more": "11"}
+
+
+def test_who_handed_in_nothing_is_listed_with_zero_points(place, run):
+    Path("r.csv").write_text("id,name\nann,A\nbob,B\ncid,C\nzoe,Z\n")
+    status, text = run("--roster", "r.csv", "--out", "csv:g.csv", "--out", "junit:g.xml")
+    assert totals() == {**ALL, "zoe": "0"} and "zoe: handed in nothing" in text
+    assert table()["zoe"]["notes"] == "nothing was handed in" and table()["zoe"]["finished"] == "yes"
+    assert "eve is not on the roster" in text and "not on the roster" in table()["eve"]["for the teacher"]
+    assert 'name="zoe" tests="4" failures="0" errors="0" skipped="4"' in Path("g.xml").read_text()
+
+
+def test_ignored_files_are_said_where_scores_are(place, run):
+    Path("subs/ann/exercises/01_tape/ex01_mul_add.py").rename("subs/ann/ex01 (1).py")
+    status, text = run("--out", "csv:g.csv", subs=["subs/ann"])
+    said = "ignored: ex01 (1).py, did you mean ex01_mul_add.py?"
+    assert f"ann: 7 of 11 points, 0 s\n  {said}" in re.sub(r"\d+ s$", "0 s", text, flags=re.MULTILINE)
+    assert table()["ann"]["notes"] == said and status == 0
+
+
+def test_late_work_and_overrides_change_the_reports_and_not_the_journal(place, run):
+    Path("r.csv").write_text(
+        "id,submitted,due\nann,2027-01-01T12:00Z,\nbob,2027-01-03T11:00Z,\ncid,2027-01-03T11:00Z,2027-02-01\neve,2027-01-01,\n"
+    )
+    Path("o.csv").write_text("id,exercise,points,comment\nann,ex05,0,copied\n")
+    late = ("--late", "2", "--due", "2027-01-01T12:00Z", "--roster", "r.csv")
+    run(*late, "--overrides", "o.csv", "--out", "csv:g.csv")
+    assert totals() == {**ALL, "ann": "4", "bob": "4"} and table()["bob"]["changes"] == "handed in 2 days late: -4"
+    status, text = run(*late, "--resume", "--out", "csv:g.csv")  # nothing is graded, the reports are
+    assert totals() == {**ALL, "bob": "4"} and "points," not in text and status == 1
+    assert Records(Path("g.csv.journal")).read("ann").score == 11
+
+
+# ---- stopped runs
+
+
+def begin(*arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "minirnn", "grade", *arguments]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+
+
+@pytest.mark.parametrize("where", ["", "--jobs 2"])
+def test_a_killed_grader_goes_on_and_the_report_is_the_same(place, run, where):
+    """It is killed at random moments, again and again, and each time goes on with what is there."""
+    arguments = [*map(str, sorted(Path("subs").iterdir())), "--course", "course", *where.split()]
+    begin(*arguments, "--out", "csv:whole.csv").communicate()
+    chance = random.Random(KILLS)
+    span, kills = 2.0, 0
+    while kills < KILLS:
+        process = begin(*arguments, "--out", "csv:g.csv", "--resume")
+        time.sleep(chance.uniform(0, span))
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+            kills += 1
+        else:  # it came to its end: begin anew, and kill earlier
+            Path("g.csv.journal").unlink()
+            span *= 0.8
+        process.communicate()
+    process = begin(*arguments, "--out", "csv:g.csv", "--resume")
+    text = process.communicate()[0]
+    assert process.returncode == 1, text
+    assert Path("g.csv").read_bytes() == Path("whole.csv").read_bytes()
+    assert not [name for name in os.listdir() if name.endswith(".tmp")]
+
+
+def test_what_is_graded_is_not_graded_again(place, run):
+    run("--out", "csv:g.csv", subs=["subs/ann", "subs/bob.zip"])
+    status, text = run("--out", "csv:g.csv", "--resume")
+    assert "ann:" not in text and "bob:" not in text and "cid: 7 of 11" in text and totals() == ALL
+    hand_in(Path("subs/cid"), load("course"))  # handed in again
+    status, text = run("--out", "csv:g.csv", "--resume")
+    assert text.startswith("cid: 11 of 11") and "ann:" not in text and totals() == {**ALL, "cid": "11"}
+
+
+def test_going_on_with_another_course_or_other_settings_is_refused(place, run):
+    run("--out", "csv:g.csv")
+    before = Path("g.csv").read_bytes()
+    status, text = run("--out", "csv:g.csv", "--resume", "--only", "ex01")
+    assert status == 2 and "was graded with another exercises: nothing; expected ex01" in text
+    with open("course/course.toml", "a") as file:
+        file.write("\n# changed\n")
+    status, text = run("--out", "csv:g.csv", "--resume")
+    assert status == 2 and "was graded with another course" in text and "--regrade g.csv.journal" in text
+    assert Path("g.csv").read_bytes() == before
+    status, text = run("--resume")
+    assert status == 2 and "there is no journal to go on with" in text
+
+
+def test_exercises_that_the_machine_had_no_time_for_are_tried_when_it_goes_on(place, run, monkeypatch):
+    from minirnn.learn.grading import task
+
+    check, seen = task.check, []
+
+    def busy(course, entry, file, **kwargs):
+        seen.append(entry.id)
+        if entry.id == "ex05":
+            return task.Result(entry, "failed", message="the machine is busy", busy=True)
+        return check(course, entry, file, **kwargs)
+
+    monkeypatch.setattr(task, "check", busy)
+    status, text = run("--out", "csv:g.csv", subs=["subs/ann"])
+    assert status == 1 and "; machine busy, grade again: ex05" in text and table()["ann"]["finished"] == "no"
+    assert table()["ann"]["for the teacher"] == "ex05: machine busy, grade again"
+    monkeypatch.setattr(
+        task, "check", lambda course, entry, *a, **k: (seen.append(entry.id), check(course, entry, *a, **k))[1]
+    )
+    del seen[:]
+    status, text = run("--out", "csv:g.csv", "--resume", subs=["subs/ann"])
+    assert status == 0 and seen == ["ex05"] and totals() == {"ann": "11"} and table()["ann"]["finished"] == "yes"
+
+
+# ---- parts of a class, and again
+
+
+def test_one_exercise_alone(place, run):
+    run("--only", "1", "--out", "csv:g.csv")
+    assert list(table()["ann"])[:4] == ["id", "ex01", "total", "max"] and table()["ann"]["max"] == "4"
+    assert totals() == {"ann": "4", "bob": "4", "cid": "0", "eve": "0"}
+
+
+def test_one_student_is_graded_into_the_grades_of_all(place, run):
+    assert run("--student", "BOB", "--out", "csv:b.csv")[0] == 0 and totals("b.csv") == {"bob": "8"}
+    run("--out", "csv:g.csv")
+    status, text = run("--student", "bob", "--out", "csv:g.csv")
+    assert status == 0 and text.startswith("bob: 8 of 11") and "ann" not in text and totals() == ALL
+    status, text = run("--student", "nobody", "--out", "csv:g.csv")
+    assert status == 2 and "there is no student 'nobody'; there are: ann, bob" in text
+
+
+@pytest.mark.parametrize("only", [False, True])
+def test_after_a_mended_course_changed_grades_are_named(place, run, only):
+    """The course asked for another gradient in ex05 by mistake: what was wrong becomes right, and the other way."""
+    run("--out", "csv:g.csv")
+    Path("course/course.toml").write_text(
+        re.sub(r'(id = "ex05".*?points = )5', r"\g<1>10", Path("course/course.toml").read_text(), flags=re.DOTALL)
+    )
+    more = ("--only", "ex05") if only else ()
+    status, text = run("--regrade", "g.csv.journal", *more, "--out", "csv:g.csv", "--out", "diff:d.csv")
+    assert "3 of 4 students have other points than before:\n  ann: ex05 7 -> 12, total 11 -> 16\n" in text
+    assert totals() == {"ann": "16", "bob": "12", "cid": "12", "eve": "0"}
+    assert Path("d.csv").read_text().splitlines()[:3] == [
+        "id,exercise,before,after",
+        "ann,ex05,7,12",
+        "ann,total,11,16",
+    ]
+    status, text = run("--regrade", "g.csv.journal~", *more, "--resume", "--out", "csv:g.csv")
+    assert "ann:" in text and "points," not in text.replace("points than", "")
+
+
+def test_an_earlier_run_must_be_one(place, run):
+    assert "no such file" in run("--regrade", "none", "--out", "csv:g.csv")[1]
+    Path("old.csv").write_text("id,total\n")
+    status, text = run("--regrade", "old.csv", "--out", "csv:g.csv")
+    assert status == 2 and "old.csv is no journal of grades" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--jobs", "2", "--executor", "threads:2"], "both say where to grade"),
+        (["--executor", "rockets:9"], "expected threads"),
+        (["--grace", "1d"], "--grace without --late"),
+        (["--late", "1", "--due", "2027-01-01"], "nobody said when the work of ann, bob, cid, eve was submitted"),
+        (["--roster", "none.csv"], "none.csv: cannot be read"),
+        (["--only", "ex99"], "no exercise 'ex99'"),
+        (["--out", "diff:d.csv"], "expected --regrade OLD, too"),
+        (["--out", "gradescope:r.json"], "take csv or junit, or a file for each student: with {id} in its name"),
+        (["--journal", "none/j"], "the journal cannot be written"),
+    ],
+)
+def test_wrong_options_are_told_before_anything_is_graded(place, run, arguments, said):
+    status, text = run(*arguments)
+    assert status == 2 and said in text and " points" not in text
+
+
+# ---- what reports cost
+
+
+def test_reports_are_written_seldom_enough_to_cost_next_to_nothing(python_course):
+    """A clock that runs while reports are written and answers are graded, and nowhere else."""
+    now, written = [0.0], []
+
+    class Slow:
+        def write(self, sheets):
+            now[0] += 0.4
+            written.append(now[0])
+
+    class Empty:
+        def read(self, student):
+            return Sheet(student, "c")
+
+    students = [Student(f"s{k}") for k in range(3)]
+    publisher = Publisher(python_course, students, Empty(), Slow(), clock=lambda: now[0])  # type: ignore[arg-type]
+    for _ in range(100_000):
+        now[0] += 0.1
+        publisher.now_and_then()
+    publisher.now()
+    assert publisher.spent == pytest.approx(0.4 * len(written)) and publisher.spent <= now[0] / SHARE + 0.9
+    assert min(b - a for a, b in zip(written, written[1:-1], strict=False)) >= INTERVAL
+    assert [sheet.student for sheet in publisher] == ["s0", "s1", "s2"]
