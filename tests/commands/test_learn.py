@@ -209,8 +209,10 @@ def test_a_course_of_ones_own_is_copied_out_verified_and_graded(tmp_path, short,
     )
     assert status == 0 and "learn: 4 of 8 points" in text
     report = json.loads(Path("results.json").read_text())
-    assert report["score"] == 4 and report["extra_data"] == {"course": "rnn-2027", "finished": True}
-    assert Path("grades.csv").read_text() == "id,ex01,ex17,total,max,finished\nlearn,4,0,4,8,yes\n"
+    assert report["score"] == 4 and report["extra_data"].pop("graded_by")["minirnn"]
+    assert report["extra_data"] == {"course": "rnn-2027", "finished": True}
+    head, line = Path("grades.csv").read_text().splitlines()
+    assert head.startswith("id,ex01,ex17,total,max,finished,") and line.startswith("learn,4,0,4,8,yes,")
 
 
 def test_a_teacher_adds_an_exercise_and_a_student_of_that_course_solves_it(tmp_path, short, run, monkeypatch):
@@ -308,7 +310,6 @@ def test_zip_files_are_graded_side_by_side(tmp_path, short, run, monkeypatch):
         run("learn", "init", name, "--course", short)
         shutil.make_archive(name, "zip", name)
     status, text = run("grade", "alice.zip", "bob.zip", "--course", short, "--jobs", 2, "--out", "junit:grades.xml")
-    assert status == 0 and [line.split(",")[0] for line in text.splitlines()] == [
-        "alice: 0 of 8 points", "bob: 0 of 8 points",
-    ]  # fmt: skip
+    scores = sorted(line.split(",")[0] for line in text.splitlines() if " points, " in line)
+    assert status == 0 and scores == ["alice: 0 of 8 points", "bob: 0 of 8 points"]
     assert Path("grades.xml").read_text().count("<testsuite ") == 2

@@ -15,7 +15,8 @@ import pytest
 from minirnn.learn.check import check
 from minirnn.learn.course import COURSE, CourseError, find_tree, load, new_tree
 from minirnn.learn.exercise import PUBLIC
-from minirnn.learn.grade import grade
+from minirnn.learn.grading.collecting import collect
+from minirnn.learn.grading.task import grade
 from minirnn.learn.new_exercise import new_exercise
 from minirnn.learn.verify import verify
 
@@ -167,14 +168,14 @@ def test_an_answer_is_graded_with_the_hidden_checks_of_the_teachers_course(folde
     tree = new_tree(tmp_path / "student", course)
     tree.file(course.entry("bend")).write_text(course.solution(course.entry("bend")))
     (tree.root / COURSE / "references" / "bend.py").write_text("raise SystemExit\n")  # what a student changes there
-    result = grade(course, tree.root).results["bend"]
+    result = grade(course, "ann", collect(tree.root, course)).results["bend"]
     assert (result.status, result.score, result.hidden) == ("passed", 2, 1)
     tree.file(course.entry("bend")).write_text(
         course.solution(course.entry("bend")).replace(
             "return", "if len(x) not in (2, 3):\n        return x, w\n    return"
         )
     )
-    result = grade(course, tree.root).results["bend"]
+    result = grade(course, "ann", collect(tree.root, course)).results["bend"]
     assert (result.score, result.hidden, result.hidden_message) == (2, 0, "1 of 3 hidden checks are right")
 
 

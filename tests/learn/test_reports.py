@@ -8,13 +8,15 @@ import datetime
 import io
 import json
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
 from minirnn.learn.course import CourseError
 from minirnn.learn.reports import FORMATS, Reports
-from minirnn.learn.reports.sheet import NOT_STARTED, Row, Sheet
+from minirnn.learn.reports.sheet import NOT_STARTED, Change, Row, Sheet
+from minirnn.learn.reports.stamp import Stamp
 
 ROWS = [
     Row("ex01", "ex01 Product", "1.1", 3, 3, True, "all right", "", 0.1, "exercises/01_tape/ex01.py"),
@@ -158,6 +160,64 @@ def test_a_report_that_cannot_be_written_is_refused_at_once(wanted, said):
 def test_a_report_is_replaced_as_a_whole(tmp_path):
     target = tmp_path / "grades.csv"
     reports = Reports([f"csv:{target}"], 2)
-    reports.write(OTHER)
-    reports.write(SHEET)
+    reports.write([OTHER])
+    reports.write([OTHER, SHEET])
     assert len(target.read_text().splitlines()) == 3 and list(tmp_path.iterdir()) == [target]
+
+
+# ---- what is new beside the platforms' own fields
+
+STAMP = Stamp("0.1", "3.12", "2.1", "Linux on x", "c0ffee", "5eed", ("no Landlock",))
+FULL = Sheet(
+    "alice", "minirnn", [*ROWS[:2], replace(ROWS[2], busy=True), replace(ROWS[3], private="it printed the seed")], 1.0,
+    notes=("ignored: ex03 (1).py",), remarks=("ex01 imports minirnn",), changes=(Change("handed in 1 day late", -2),),
+)  # fmt: skip
+SECRET = ("5eed", "no Landlock", "it printed the seed", "ex01 imports minirnn")
+"""What students must not read."""
+
+
+@pytest.mark.parametrize("name", ["classroom50", "github-classroom", "junit", "feedback"])
+def test_students_read_notes_and_changes_and_nothing_of_the_teachers(name, runner):
+    text = FORMATS[name].render([FULL], STAMP)
+    text = base64.b64decode(text).decode() if name == "github-classroom" else text
+    assert "c0ffee" in text and not any(secret in text for secret in SECRET)
+    if name != "github-classroom":  # it has no place for them
+        assert "ignored: ex03 (1).py" in text and "-2" in text and "1 day late" in text
+
+
+def test_gradescope_shows_the_teachers_part_to_nobody_else():
+    report = json.loads(FORMATS["gradescope"].render([FULL], STAMP))
+    *visible, last = report["tests"]
+    assert last["visibility"] == "hidden" and "score" not in last
+    assert last["output"] == "ex01 imports minirnn\nex03 Differences:\nit printed the seed"
+    shown = json.dumps([visible, report["output"]])
+    assert not any(secret in shown for secret in SECRET) and report["extra_data"]["graded_by"]["seed"] == "5eed"
+    lines = report["output"].splitlines()
+    assert lines[0] == f"graded by {STAMP.line()}" and lines[2:] == ["-2 handed in 1 day late", "ignored: ex03 (1).py"]
+    assert "ex02 should be graded again" in lines[1] and report["score"] == 2.0
+
+
+def test_csv_tells_the_teacher_all():
+    (row,) = csv.DictReader(io.StringIO(FORMATS["csv"].render([FULL], STAMP)))
+    assert row["total"] == "2" and row["finished"] == "no" and row["changes"] == "handed in 1 day late: -2"
+    assert row["for the teacher"] == "ex02: machine busy, grade again; ex01 imports minirnn; ex03: it printed the seed"
+    assert all(word in row["graded by"] for word in ("5eed", "no Landlock", "c0ffee"))
+
+
+def test_junit_has_an_error_where_the_machine_was_busy():
+    suite = ElementTree.fromstring(FORMATS["junit"].render([FULL], STAMP)).find("testsuite")
+    assert suite is not None and suite.attrib["errors"] == "1" and suite.attrib["failures"] == "1"
+    assert [child.tag for child in suite][0] == "properties" and suite.findall("testcase")[2].find("error") is not None
+
+
+def test_what_an_answer_prints_ends_no_block_of_the_feedback():
+    row = replace(ROWS[2], output="```\n# A heading\n````\n<script>", name="ex02 <b>*x*</b>")
+    text = FORMATS["feedback"].render([Sheet("a_b|c", "c", [row], notes=("[x](y)",))])
+    assert "`````text\n```\n# A heading\n````\n<script>\n`````" in text
+    assert r"ex02 \<b\>\*x\*\</b\>" in text and r"a\_b\|c" in text and r"\[x\](y)" in text
+
+
+def test_a_file_for_each_student_stays_in_its_folder(tmp_path):
+    sheets = [Sheet(name, "c", ROWS) for name in ("ann", "../../x", ".hidden", "é b")]
+    Reports([f"gradescope:{tmp_path}/{{id}}.json"], 4).write(sheets)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["_.._x.json", "ann.json", "hidden.json", "é_b.json"]

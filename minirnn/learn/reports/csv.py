@@ -33,7 +33,7 @@ def pieces(sheets: Iterable[Sheet], stamp: Stamp | None = None) -> Iterator[str]
     yield line(["id", *ids, "total", "max", "finished", *(ABOUT if stamp else [])])
     for student in sorted(lines):
         scores, rest = lines[student]
-        yield line([student, *(scores.get(id, "") for id in ids), *rest])
+        yield line([student, *(scores.get(id, 0) for id in ids), *rest])
 
 
 def about(sheet: Sheet, stamp: Stamp) -> list[object]:

@@ -1,6 +1,7 @@
 """What is said about a whole class: numbers that NumPy confirms, and pairs that a hand can count.
 
-Tests `minirnn/learn/grading/statistics.py`, `statistics_picture.py`, `similarity.py` and `whole_class.py`.
+Tests `minirnn/learn/grading/statistics.py`, `minirnn/learn/grading/statistics_picture.py`,
+`minirnn/learn/grading/similarity.py` and `minirnn/learn/grading/whole_class.py`.
 """
 
 from __future__ import annotations

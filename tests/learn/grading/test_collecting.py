@@ -1,6 +1,7 @@
 """What is read of a submission, and what is said about the rest: within bounds of memory and time, whatever it is.
 
-Tests `minirnn/learn/grading/collecting.py`, `archive.py`, `folder.py`, `notebook.py` and `handed.py`.
+Tests `minirnn/learn/grading/collecting.py`, `minirnn/learn/grading/archive.py`, `minirnn/learn/grading/folder.py`,
+`minirnn/learn/grading/notebook.py` and `minirnn/learn/grading/handed.py`.
 """
 
 from __future__ import annotations
@@ -298,9 +299,7 @@ def test_a_name_that_is_nearly_right_is_told(course, name):
     assert handed.reasons["ex01"].endswith(f"was not handed in; there is work/{name}: was it meant?")
 
 
-@pytest.mark.parametrize(
-    "name", ["utils.py", "ex99.py", "main.cu", "README.txt", "ex.py", "ex" + "9" * 5000 + ".py"]
-)
+@pytest.mark.parametrize("name", ["utils.py", "ex99.py", "main.cu", "README.txt", "ex.py", "ex" + "9" * 5000 + ".py"])
 def test_other_names_are_not_spoken_of(course, name):
     assert collect(zip_of((name, b"x = 1\n")), course).notes == ()
     assert meant(name, {"ex01_mul_add.py"}) is None

@@ -1,6 +1,6 @@
 """What teachers decide after the machine, and what changes when they grade again.
 
-Tests `minirnn/learn/grading/overrides.py` and `regrade.py`.
+Tests `minirnn/learn/grading/overrides.py` and `minirnn/learn/grading/regrade.py`.
 """
 
 from __future__ import annotations

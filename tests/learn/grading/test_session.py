@@ -1,6 +1,6 @@
 """`minirnn grade` as a teacher uses it: whole classes, stopped runs, mended courses, other machines.
 
-Tests `minirnn/learn/grading/session.py`, `run.py` and `publish.py`.
+Tests `minirnn/learn/grading/session.py`, `minirnn/learn/grading/run.py` and `minirnn/learn/grading/publish.py`.
 """
 
 from __future__ import annotations
