@@ -61,7 +61,7 @@ FLOORS = {
     "minirnn.cli": 9,
     "minirnn.__main__": 10,
 }
-OPTIONAL = {"dask", "distributed", "matplotlib", "mpi4py", "pycuda", "torch"}
+OPTIONAL = {"dask", "distributed", "matplotlib", "mpi4py", "pycuda", "rapidfuzz", "torch"}
 """Imported only inside the function that needs them."""
 ONLY_PYCUDA = "minirnn.devices.cuda.gpu.driver"
 

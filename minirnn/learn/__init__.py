@@ -6,6 +6,6 @@
 - `exercise`, `catalog/` and `course` say what an exercise is, which there are, and make a course of them;
 - `check`, `calls`, `cuda_kernels`, `testers`, `judge` and `diagnose` run an answer, compare it and explain it;
 - `sandbox/` is the process in which an answer runs;
-- `grade`, `reports/`, `export` and `verify` are for teachers;
+- `grading/`, `reports/`, `export` and `verify` are for teachers;
 - `plugin` is for pytest; `watch`, `text` and `picture` make what a student sees.
 """
