@@ -111,7 +111,8 @@ def answer(course: Course, entry: Entry, rng: random.Random) -> str | None:
 def wrong(text: str, rng: random.Random) -> str:
     """The text with one sign, factor or index changed, somewhere below its first definition."""
     start = max(text.find("def "), text.find("__global__"), 0)
-    pairs = ((" + ", " - "), (" - ", " + "), (" * ", " + "), (" @ ", " * "), ("1 - ", "1 + "), (".sum(0)", ".sum(1)"), ("[t]", "[t - 1]"),
+    pairs = ((" + ", " - "), (" - ", " + "), (" * ", " + "), (" @ ", " * "), ("1 - ", "1 + "), (".sum(0)", ".sum(1)"),
+             ("[t]", "[t - 1]"),
              (" += ", " = "), (".T", ""), ("< ", "<= "))  # fmt: skip
     places = [(k, a, b) for a, b in pairs for k in range(start, len(text)) if text.startswith(a, k)]
     if not places:

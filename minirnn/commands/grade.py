@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from pathlib import Path
 
+from minirnn.commands.arguments import EXECUTOR, chosen_executor
 from minirnn.user_error import UserError, user_mistakes
 
+MOST_AHEAD = 64
 FORMATS = """Formats: gradescope, classroom50, csv, junit, github-classroom; feedback:DIR/{id}.md, a page for each
 student; statistics:FILE (.csv, .md, .png or .svg) and similarity:FILE (.csv) about the class; diff:FILE (.csv) with
 --regrade. CUDA exercises run in the simulator. Exit status: 0 when all was graded, however many points there were; 1
@@ -21,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", action="append", default=[], metavar="FORMAT:FILE", help="write the grades to FILE; may be repeated")
     add("--jobs", type=int, default=1, metavar="N", help="submissions graded at the same time (default 1)")
     add("--executor", metavar="WHERE", default="",
-        help="where to grade: threads:N, processes:N, dask:ADDRESS or mpi, instead of --jobs")  # fmt: skip
+        help=f"{EXECUTOR}; instead of --jobs")  # fmt: skip
     who = parser.add_argument_group("who")
     add = who.add_argument
     add("--id", metavar="PATH", default="", help="where the student's name stands in a path, such as 'hw1/{id}_*.zip'")
@@ -44,11 +47,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from minirnn.learn.course import CourseError
     from minirnn.learn.grading.session import Session
 
     check_options(args)
-    with user_mistakes(), Session(args) as session:
-        return session.run()
+    where = args.executor or (f"processes:{args.jobs}" if args.jobs > 1 else "")
+    with ExitStack() as stack:
+        # First of all: with mpi, all ranks but one go no further than here.
+        executor = stack.enter_context(chosen_executor(where)) if where else None
+        with user_mistakes():
+            session = stack.enter_context(Session(args, executor, ahead_of(where)))
+        try:
+            return session.run()
+        except CourseError as error:
+            raise UserError(str(error)) from error
+
+
+def ahead_of(where: str) -> int:
+    """How many submissions are read before a worker is free: two for each worker that is known."""
+    number = where.partition(":")[2]
+    return min(MOST_AHEAD, 2 * int(number)) if where.startswith(("threads", "processes")) and number else MOST_AHEAD
 
 
 def check_options(args: argparse.Namespace) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from minirnn._version import __version__
-from minirnn.executors import open_executor, outcomes
+from minirnn.executors import outcomes
 from minirnn.learn.course import Course
 from minirnn.learn.grading.collecting import collect
 from minirnn.learn.grading.courses import PackedCourse, pack_course
@@ -18,9 +19,6 @@ from minirnn.learn.grading.regrade import merged
 from minirnn.learn.grading.students import Student
 from minirnn.learn.grading.task import Grades, grade, grade_submission
 from minirnn.learn.reports.sheet import Sheet
-
-AHEAD = 64
-"""Submissions that are read before a worker is free, at most: they are in memory."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,10 @@ class Plan:
         Students who are graded again although the journal has their sheet.
     old : Records or None
         An earlier run, of which the sheets of other students and exercises are taken over.
-    executor : str
-        What `minirnn.executors.open_executor` opens; nothing for this process alone.
+    executor : Executor or None
+        Where to grade; None for this process alone.
+    ahead : int
+        Submissions that are read before a worker is free, at most: they are in memory.
     """
 
     course: Course
@@ -61,7 +61,8 @@ class Plan:
     again: Sequence[str] = ()
     old: Records | None = None
     notebooks: bool = False
-    executor: str = ""
+    executor: Executor | None = None
+    ahead: int = 64
 
 
 def header_of(course: PackedCourse, only: Sequence[str], notebooks: bool, old: Records | None) -> dict[str, object]:
@@ -95,21 +96,20 @@ def grade_all(plan: Plan, journal: Journal, publisher: Publisher, after: Callabl
 
     publisher.now()
     tasks = tasks_of(plan, packed, journal)
-    if not plan.executor:
+    if plan.executor is None:
         for task in tasks:
             take(task, graded_here(plan.course, task, publisher))
     else:
-        with open_executor(plan.executor) as executor:
-            for outcome in outcomes(executor, grade_task, tasks, ahead=ahead_of(plan.executor)):
-                if outcome.error is None:
-                    take(outcome.task, outcome.result)
-                    continue
-                student, error = outcome.task.student, outcome.error
-                reason = f"the grader failed: {type(error).__name__}: {str(error).partition(chr(10))[0]}"
-                sheet = Grades(student, plan.course, Handed(problem=reason), plan.only).sheet()
-                publisher.unread[student] = sheet = replace(sheet, finished=False)
-                failed.append(student)
-                after(sheet)
+        for outcome in outcomes(plan.executor, grade_task, tasks, ahead=plan.ahead):
+            if outcome.error is None:
+                take(outcome.task, outcome.result)
+                continue
+            student, error = outcome.task.student, outcome.error
+            reason = f"the grader failed: {type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            sheet = Grades(student, plan.course, Handed(problem=reason), plan.only).sheet()
+            publisher.unread[student] = sheet = replace(sheet, finished=False)
+            failed.append(student)
+            after(sheet)
     publisher.now()
     return failed
 
@@ -158,9 +158,3 @@ def take_over(old: Records, journal: Journal, students: Mapping[str, Student]) -
         sheet = old.read(name)
         if name in students and sheet is not None and journal.read(name) is None:
             journal.add(sheet)
-
-
-def ahead_of(executor: str) -> int:
-    """How many submissions are read ahead: two for each worker that is known."""
-    number = executor.partition(":")[2]
-    return min(AHEAD, 2 * int(number)) if executor.startswith(("threads", "processes")) and number else AHEAD

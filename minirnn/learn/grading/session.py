@@ -7,6 +7,7 @@ import contextlib
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 
 from minirnn.learn.course import HERE, CourseError, load
@@ -21,7 +22,7 @@ from minirnn.learn.grading.run import Plan, grade_all, header_of, take_over
 from minirnn.learn.grading.stamp import stamp_of
 from minirnn.learn.grading.students import Student, known, students_of
 from minirnn.learn.grading.whole_class import ClassReports
-from minirnn.learn.reports import FORMATS, OTHERS, Reports
+from minirnn.learn.reports import FORMATS, OTHERS, Reports, file_name
 from minirnn.learn.reports.sheet import Sheet
 
 MOST_SAID = 20
@@ -30,14 +31,23 @@ MOST_SAID = 20
 class Session:
     """One run of the command. It is a context manager; leaving it closes the journal.
 
+    Parameters
+    ----------
+    args : Namespace
+        The options of `minirnn grade`.
+    executor : Executor or None
+        Where to grade; None for this process alone.
+    ahead : int
+        How many submissions are read before a worker is free.
+
     Raises
     ------
     CourseError
         If anything is wrong with the options or the files they name, before anything is graded.
     """
 
-    def __init__(self, args: argparse.Namespace) -> None:
-        self.args = args
+    def __init__(self, args: argparse.Namespace, executor: Executor | None = None, ahead: int = 64) -> None:
+        self.args, self.executor, self.ahead = args, executor, ahead
         self.course = load(args.course or HERE)
         self.only = [self.course.entry(id).id for id in dict.fromkeys(args.only)]
         everybody = students_of(args.submissions, args.id, args.roster)
@@ -54,6 +64,7 @@ class Session:
         others = [text for text in args.out if text.partition(":")[0] in OTHERS]
         mine = [text for text in args.out if text not in others]
         self.reports = Reports(mine, len(self.students), self.stamp)
+        check_names(self.students, mine)
         self.class_reports = ClassReports(others, args.regrade is not None)
         self.to_grade = asked
         self.closing = contextlib.ExitStack()
@@ -77,8 +88,10 @@ class Session:
             self.old.path = older(path)
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         self.closing.close()
+        if kind is KeyboardInterrupt and self.path is not None:
+            print(f"stopped; {self.path} has what was graded, and --resume goes on", file=sys.stderr)
 
     def run(self) -> int:
         """Grade, report, and return the exit status: 1 if anything could not be graded."""
@@ -88,8 +101,9 @@ class Session:
             if not student.listed:
                 print(f"{student.id} is not on the roster ({student.submission})", file=sys.stderr)
         args = self.args
-        executor = args.executor or (f"processes:{args.jobs}" if args.jobs > 1 else "")
-        plan = Plan(self.course, self.to_grade, self.only, self.again, self.old, args.notebooks, executor)
+        plan = Plan(
+            self.course, self.to_grade, self.only, self.again, self.old, args.notebooks, self.executor, self.ahead
+        )
         if self.old is not None and args.student:
             take_over(self.old, self.journal, {s.id: s for s in self.students if s.id not in self.again})
         publisher = Publisher(self.course, self.students, self.journal, self.reports, self.decisions, self.only)
@@ -149,6 +163,18 @@ def chosen(students: Sequence[Student], names: Sequence[str]) -> list[Student]:
                 f"--student: there is no student {name!r}\n  there are: {', '.join(s.id for s in students)}"
             )
     return [by_name[name] for name in dict.fromkeys(map(known, names))] or list(students)
+
+
+def check_names(students: Sequence[Student], wanted: Sequence[str]) -> None:
+    """Raises CourseError if two students would have the same file of their own."""
+    found: dict[str, str] = {}
+    for student in students if any("{id}" in text for text in wanted) else ():
+        other = found.setdefault(known(file_name(student.id)), student.id)
+        if other != student.id:
+            raise CourseError(
+                f"{{id}}: {other!r} and {student.id!r} would have the same file, {file_name(student.id)!r}\n"
+                "  expected ids that differ in letters, digits and . _ @ + -"
+            )
 
 
 def late_of(args: argparse.Namespace, students: Sequence[Student]) -> Late | None:

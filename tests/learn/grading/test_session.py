@@ -111,6 +111,13 @@ def test_equal_names_are_an_error_before_anything_is_graded(place, run):
     assert status == 0 and totals() == {"subs": "11", "more": "11"}
 
 
+def test_two_students_never_share_a_file(place, run):
+    for name in ("a b", "a_B"):
+        hand_in(Path("more") / name, load("course"))
+    status, text = run("--out", "feedback:{id}.md", subs=["more/a b", "more/a_B"])
+    assert status == 2 and "'a b' and 'a_B' would have the same file" in text
+
+
 def test_who_handed_in_nothing_is_listed_with_zero_points(place, run):
     Path("r.csv").write_text("id,name\nann,A\nbob,B\ncid,C\nzoe,Z\n")
     status, text = run("--roster", "r.csv", "--out", "csv:g.csv", "--out", "junit:g.xml")
@@ -234,7 +241,8 @@ def test_one_student_is_graded_into_the_grades_of_all(place, run):
     assert run("--student", "BOB", "--out", "csv:b.csv")[0] == 0 and totals("b.csv") == {"bob": "8"}
     run("--out", "csv:g.csv")
     status, text = run("--student", "bob", "--out", "csv:g.csv")
-    assert status == 0 and text.startswith("bob: 8 of 11") and "ann" not in text and totals() == ALL
+    assert text.startswith("bob: 8 of 11") and "ann" not in text and totals() == ALL
+    assert status == 1  # of all who are graded there, one could not be
     status, text = run("--student", "nobody", "--out", "csv:g.csv")
     assert status == 2 and "there is no student 'nobody'; there are: ann, bob" in text
 
@@ -271,6 +279,7 @@ def test_an_earlier_run_must_be_one(place, run):
     [
         (["--jobs", "2", "--executor", "threads:2"], "both say where to grade"),
         (["--executor", "rockets:9"], "expected threads"),
+        (["--executor", "mpi"], "--executor: mpi has no workers: this process is alone"),
         (["--grace", "1d"], "--grace without --late"),
         (["--late", "1", "--due", "2027-01-01"], "nobody said when the work of ann, bob, cid, eve was submitted"),
         (["--roster", "none.csv"], "none.csv: cannot be read"),
