@@ -152,7 +152,7 @@ def load(folder: Path | str = HERE) -> Course:
     if not entries:
         raise CourseError(f"{path} has no exercise\n  expected at least one [[exercise]]")
     return Course(
-        Path(folder), field(path, table, "name", str, "course"), field(path, table, "title", str, ""),
+        Path(folder).absolute(), field(path, table, "name", str, "course"), field(path, table, "title", str, ""),
         count(path, table, "version", 1), count(path, table, "hidden_seed", 0), entries,
     )  # fmt: skip
 

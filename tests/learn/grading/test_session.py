@@ -86,6 +86,13 @@ def test_one_damaged_submission_costs_only_itself_wherever_it_is_graded(place, r
         assert Path("g.csv").read_bytes() == first
 
 
+def test_a_course_may_be_named_by_a_relative_path(place, run):
+    """A kernel is compiled below locks that the course's folder is named to."""
+    course = small_course(Path("course"), ("ex17",))
+    hand_in(Path("subs/ann"), course)
+    assert run(subs=["subs/ann"])[1].startswith("ann: 4 of 4 points")
+
+
 def test_every_report_says_what_graded(place, run):
     run("--out", "csv:g.csv", "--out", "junit:g.xml", "--out", "feedback:{id}.md", "--out", "gradescope:{id}.json")
     seed = re.search(r"seed ([0-9a-f]{12})", table()["ann"]["graded by"])
