@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 from minirnn.learn.course import Course, Entry, load  # noqa: E402
 
 SHARES = {"right": 62, "wrong": 16, "broken": 6, "untouched": 10, "missing": 6}
-"""Percent of the answers."""
+"""Percent of the answers, of a student of middling skill."""
 HOSTILE = 0.02
 """The part of the students who attack the grader."""
 ATTACKS = {
@@ -74,7 +74,8 @@ def make(course: Course, number: int, submissions: Path) -> None:
     rng = random.Random(number)
     name = f"student{number:04d}"
     hostile = number % round(1 / HOSTILE) == round(0.5 / HOSTILE)
-    texts = {entry.file: answer(course, entry, rng) for entry in course.entries.values()}
+    skill = rng.betavariate(3, 2)
+    texts = {entry.file: answer(course, entry, rng, skill) for entry in course.entries.values()}
     if hostile:
         attack(course, texts, rng)
     files = {file: text for file, text in texts.items() if text is not None}
@@ -94,9 +95,10 @@ def make(course: Course, number: int, submissions: Path) -> None:
     target.write_bytes(hostile_zip(data.getvalue(), rng) if hostile and number % 3 == 0 else data.getvalue())
 
 
-def answer(course: Course, entry: Entry, rng: random.Random) -> str | None:
-    """A text of the kind that the dice say; None if it is missing."""
-    (kind,) = rng.choices(list(SHARES), list(SHARES.values()))
+def answer(course: Course, entry: Entry, rng: random.Random, skill: float) -> str | None:
+    """A text of the kind that the dice say, which know the student's skill; None if it is missing."""
+    shares = {**SHARES, "right": SHARES["right"] * (0.1 + 2 * skill**2)}
+    (kind,) = rng.choices(list(shares), list(shares.values()))
     right = course.solution(entry)
     if kind == "missing":
         return None

@@ -117,7 +117,7 @@ class Session:
         progress.close()
         self._absent()
         found = self._differences(publisher)
-        self.class_reports.write(publisher, found, self.course, self.students, args.notebooks)
+        self.class_reports.write(publisher, found, self.course, self.students, args.notebooks, self.only)
         return 1 if any(sheet.problem or sheet.busy for sheet in publisher) else 0
 
     def _absent(self) -> None:

@@ -34,10 +34,8 @@ def draw(students: int, items: Sequence[Item]) -> Figure:
     left.set(xlim=(0, 1), xlabel="part of the class, of the points", title=f"{students} submissions")
     left.set_yticks(places, [textwrap.shorten(item.name, 38, placeholder="...") for item in items])
     left.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
-    left.invert_yaxis()
-    left.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.9 / max(3, len(items)) - 0.06), ncols=3, frameon=False, fontsize=8
-    )
+    left.set_ylim(max(3, len(items)) - 0.4, -0.6)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=3, frameon=False, fontsize=8)
     known = [(k, i.discrimination) for k, i in enumerate(items) if not math.isnan(i.discrimination)]
     middle.axvspan(-1, WEAK, color=RED, alpha=0.07, lw=0)
     middle.axvline(0, color=GRAY, lw=0.8)
@@ -54,6 +52,8 @@ def draw(students: int, items: Sequence[Item]) -> Figure:
             right.text(0, place, said, va="center", fontsize=8)
     right.set_xticks([])
     for axes in (left, middle, right):
+        axes.set_title(axes.get_title(), fontsize=10, fontweight="bold", loc="left")
+        axes.title.set_text("")
         axes.spines[["top", "right"]].set_visible(False)
     right.spines[["left", "bottom"]].set_visible(False)
     for axes in (middle, right):

@@ -56,13 +56,14 @@ class ClassReports:
         course: Course,
         students: Sequence[Student],
         notebooks: bool = False,
+        only: Sequence[str] = (),
     ) -> None:
-        """Write all files."""
+        """Write all files; answers to the exercises `only` are compared, or all."""
         for kind, path in self.targets:
             if kind == "diff":
                 write(path, regrade.as_csv(found))
             elif kind == "similarity":
-                write(path, similarity.as_csv(similarity.pairs(course, answers_of(course, students, notebooks))))
+                write(path, similarity.as_csv(similarity.pairs(course, answers_of(course, students, notebooks, only))))
             else:
                 write_statistics(path, *statistics.statistics(sheets))
 
@@ -83,10 +84,13 @@ def write_statistics(path: Path, students: int, items: list[statistics.Item]) ->
         save(draw(students, items), path)
 
 
-def answers_of(course: Course, students: Sequence[Student], notebooks: bool) -> dict[str, dict[str, bytes]]:
+def answers_of(
+    course: Course, students: Sequence[Student], notebooks: bool, only: Sequence[str]
+) -> dict[str, dict[str, bytes]]:
     """The files that every student handed in."""
-    return {
-        student.id: collect(student.submission, course, notebooks).files
-        for student in students
-        if student.submission is not None
-    }
+    found = {}
+    for student in students:
+        if student.submission is not None:
+            files = collect(student.submission, course, notebooks).files
+            found[student.id] = {id: data for id, data in files.items() if not only or id in only}
+    return found

@@ -290,8 +290,8 @@ def test_all_files_together_have_a_limit(course, monkeypatch):
 
 @pytest.mark.parametrize(
     "name",
-    ["ex01_mul_add (1).py", "ex01_mul_add(2).py", "EX01_mul_add.py", "ex01.py", "ex1.py", "ex01 (1).py",
-     "ex01_mul_ad.py", "ex01_mul_add - Copy.py", "ex01_mul_add_final.py", "ex01_mul_add.py.txt", "ex01_mul_add", "ex_01.py"],
+    ["ex01_mul_add (1).py", "ex01_mul_add(2).py", "EX01_mul_add.py", "ex01.py", "ex1.py", "ex01 (1).py", "ex_01.py",
+     "ex01_mul_ad.py", "ex01_mul_add - Copy.py", "ex01_mul_add_final.py", "ex01_mul_add.py.txt", "ex01_mul_add"],
 )  # fmt: skip
 def test_a_name_that_is_nearly_right_is_told(course, name):
     handed = collect(zip_of((f"work/{name}", b"x = 1\n")), course)

@@ -1,0 +1,37 @@
+"""The container's recipe has every library in one version, and each that minirnn asks for.
+
+Tests `docs/container/Containerfile` and `docs/container/requirements.txt`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+RECIPE = ROOT / "docs" / "container"
+pytestmark = pytest.mark.skipif(not RECIPE.exists(), reason="the recipe is in the repository alone")
+
+
+def test_every_version_is_said_and_every_library_is_there():
+    lines = [line for line in (RECIPE / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
+    assert all(re.fullmatch(r"[a-z-]+==\d[\d.]*", line) for line in lines) and lines == sorted(lines)
+    pinned = {line.partition("==")[0] for line in lines}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for wanted in [*project["dependencies"], *extras["similarity"], *extras["native"]]:
+        assert re.split("[<>=;~!]", wanted)[0] in pinned, wanted
+
+
+def test_the_image_is_of_one_version_and_grades_as_nobody_special():
+    text = (RECIPE / "Containerfile").read_text()
+    (base,) = re.findall(r"^FROM (\S+)$", text, re.MULTILINE)
+    assert re.fullmatch(r"python:3\.\d+\.\d+-slim-\w+", base)
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    assert tuple(map(int, base[7:].split("-")[0].split("."))) >= tuple(map(int, wanted.lstrip(">=").split(".")))
+    assert re.search(r"g\+\+=\d", text) and "\nUSER grader\n" in text
+    copied = [line.split()[1:-1] for line in text.splitlines() if line.startswith("COPY ")]
+    assert all((ROOT / name).exists() for names in copied for name in names)
