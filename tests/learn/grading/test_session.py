@@ -169,9 +169,9 @@ def begin(*arguments: str) -> subprocess.Popen[str]:
 def test_a_killed_grader_goes_on_and_the_report_is_the_same(place, run, where):
     """It is killed at random moments, again and again, and each time goes on with what is there."""
     arguments = [*map(str, sorted(Path("subs").iterdir())), "--course", "course", *where.split()]
+    started = time.monotonic()
     begin(*arguments, "--out", "csv:whole.csv").communicate()
-    chance = random.Random(KILLS)
-    span, kills = 2.0, 0
+    span, kills, chance = time.monotonic() - started, 0, random.Random(KILLS)
     while kills < KILLS:
         process = begin(*arguments, "--out", "csv:g.csv", "--resume")
         time.sleep(chance.uniform(0, span))
@@ -180,7 +180,7 @@ def test_a_killed_grader_goes_on_and_the_report_is_the_same(place, run, where):
             kills += 1
         else:  # it came to its end: begin anew, and kill earlier
             Path("g.csv.journal").unlink()
-            span *= 0.8
+            span *= 0.9
         process.communicate()
     process = begin(*arguments, "--out", "csv:g.csv", "--resume")
     text = process.communicate()[0]
