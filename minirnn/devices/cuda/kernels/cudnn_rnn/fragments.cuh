@@ -94,11 +94,11 @@ struct Fragments {
     // vectors: [ROWS][PITCH] words, of `clear`      parts: [WARPS][ROWS][TOTALS], of which this warp fills its own
     __device__ void multiply(const u32 *vectors, float *parts) const {
         const int lane = lane_number();
-        const u32 half_place = half_a_place(vectors + LENGTH);
         const u32 *words = vectors + lane % 8 * PITCH + warp_number() * PIECES * 16 + lane / 8 * VECTOR;
         parts += (warp_number() * ROWS + lane % 4 * 2) * TOTALS + lane / 4;
 #pragma unroll 1
         for (int first = 0; first < ROWS; first += 8 * TOGETHER, words += 8 * TOGETHER * PITCH) {
+            const u32 half_place = half_a_place(vectors + LENGTH);  // each time anew
             Sums sum = {};
 #pragma unroll
             for (int piece = 0; piece < KEPT; piece++) add_piece(kept[piece], words + piece * 16, half_place, sum);

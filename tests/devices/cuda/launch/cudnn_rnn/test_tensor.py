@@ -64,23 +64,31 @@ def test_stored_values_of_torch_in_check_mode(path: Path, options: SimOptions) -
     assert {key.split()[0] for key in device.rungs} == {"steps" if attributes["num_proj"] else "tensor"}
 
 
-@pytest.mark.parametrize("operand", OPERANDS)
-@pytest.mark.parametrize("mode", MODES)
+QUICK = {("lstm", "float16"), ("gru", "float16"), ("lstm", "tf32x3"), ("rnn_tanh", "tf32")}
+EVERY = [
+    pytest.param(mode, operand, marks=[] if (mode, operand) in QUICK else pytest.mark.slow)
+    for mode in MODES
+    for operand in OPERANDS
+]
+
+
+@pytest.mark.parametrize("mode, operand", EVERY)
 def test_several_tiles_slices_and_blocks_of_both_directions(
     mode: str, operand: str, small_blocks: None, rng: np.random.Generator
 ) -> None:
     """H odd, no multiple of any tile; B no multiple of a tile; lengths; three orders of threads, the same bits."""
     dtype, precision, tolerance = OPERANDS[operand]
-    case = random_case(rng, mode, T=3, B=11, I=2, H=37, dtype=dtype)
+    case = random_case(rng, mode, T=3, B=11, I=2, H=137, dtype=dtype)
     device = device_on("tensor", CHECKS[0])
-    found = run(case, device, precision)
-    assert device.rungs == BOTH
+    backward = mode != "rnn_relu" or operand == "tf32x3"  # its slope jumps at 0, where 11 bits may differ in sign
+    found = run(case, device, precision, backward)
+    assert device.rungs == (BOTH if backward else {"tensor forward": 1})
     wide = random_case(np.random.default_rng(0), mode, 1, 1, 1, 1)
     for name, value in vars(case).items():
         setattr(wide, name, widened(value))
-    assert_close(found, wide.run(mr.devices.get("cpu")), tolerance)
-    for options in CHECKS[1:] if operand == "float16" else CHECKS[1:2]:
-        again = run(case, device_on("tensor", options), precision)
+    assert_close(found, wide.run(mr.devices.get("cpu"), backward), tolerance)
+    for options in CHECKS[1:] if (mode, operand) == ("lstm", "float16") else CHECKS[2:]:
+        again = run(case, device_on("tensor", options), precision, backward)
         for name in found:
             np.testing.assert_array_equal(again[name], found[name], err_msg=name)
 
