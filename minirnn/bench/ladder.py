@@ -19,7 +19,10 @@ from minirnn.bench.launches import launching
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import Matrix
 from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
+from minirnn.devices.cuda.launch.cudnn_rnn import tensor_plan
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, RUNGS
+from minirnn.devices.cuda.launch.cudnn_rnn.layer import operand_of
+from minirnn.devices.cuda.launch.cudnn_rnn.tensor_plan import TensorBackwardPlan
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 
@@ -71,52 +74,55 @@ def count_all() -> Iterator[dict[str, Any]]:
     """All rows of the table, each as soon as it is counted."""
     for size, rung in product(SIZES, RUNGS):
         yield from counted(size, rung)
+        if rung == "tensor":
+            yield from counted(size, rung, "float16")
 
 
-def counted(size: Size, rung: str) -> Iterator[dict[str, Any]]:
+def counted(size: Size, rung: str, dtype: str = "float32") -> Iterator[dict[str, Any]]:
     """The counts of one layer forward and backward; a pass that this rung does not have gives no row.
 
     The lowest rung has a second pair of rows: the same work, its loops run from recordings.
     """
     T, B, _, H = size
-    sizes = plans.Sizes("lstm", T, B, H, H, 1, 4)
+    sizes = plans.Sizes("lstm", T, B, H, H, 1, 4, operand_of(np.dtype(dtype)))
+    name = rung if dtype == "float32" else f"{rung}, {dtype}"
     device = Cuda(SimDriver(SimOptions(check=True, shared_limit=H200.shared_bytes_per_block)))
     device.cudnn_rnn_rung = rung
-    forward, backward = passes(device, size)
+    forward, backward = passes(device, size, dtype)
     with counting(device) as there:
         forward()
     if device.rungs[f"{rung} forward"]:
-        plan = plans.forward(sizes, device.driver.limits)
-        if rung == "persistent" and isinstance(plan, plans.ForwardPlan):
+        plan = (tensor_plan if rung == "tensor" else plans).forward(sizes, device.driver.limits)
+        if rung in ("persistent", "tensor") and isinstance(plan, plans.Plan):
             there["gathered"] = there["sent"] * plan.blocks  # every block has the whole state at each step
-        yield row_of(size, rung, "forward", there)
+        yield row_of(size, name, "forward", there)
     device.rungs.clear()
     with counting(device) as back:
         backward()
     if device.rungs[f"{rung} backward"]:
-        back_plan = plans.backward(sizes, device.driver.limits)
-        if rung == "persistent" and isinstance(back_plan, plans.BackwardPlan):
+        back_plan = (tensor_plan if rung == "tensor" else plans).backward(sizes, device.driver.limits)
+        if isinstance(back_plan, (plans.BackwardPlan, TensorBackwardPlan)) and rung in ("persistent", "tensor"):
             # The shares are read once, the gradients by a block of each column.
             shares = 8 * T * back_plan.slices * B * H
             back["gathered"] = shares + (back["sent"] - shares) * back_plan.columns
-        yield row_of(size, rung, "backward", back)
+        yield row_of(size, name, "backward", back)
     if rung == RUNGS[0]:
         for way, counts, launches in zip(("forward", "backward"), (there, back), recorded_launches(size), strict=True):
             yield row_of(size, RECORDED, way, Counter(counts | {"launches": launches}))
 
 
-def passes(device: Cuda, size: Size) -> tuple[Call, Call]:
+def passes(device: Cuda, size: Size, dtype: str = "float32") -> tuple[Call, Call]:
     """The forward pass of one layer with random inputs, and the backward pass of the last forward one."""
     T, B, I, H = size
     rng = np.random.default_rng(0)
 
     def draw(*shape: int) -> Any:
-        return device.asarray((0.1 * rng.standard_normal(shape)).astype(np.float32))
+        return device.asarray((0.1 * rng.standard_normal(shape)).astype(dtype))
 
     x, state, upstream, last = draw(T, B, I), draw(1, B, H), draw(T, B, H), draw(1, B, H)
     weights = [(draw(4 * H, I), draw(4 * H, H), None, draw(4 * H), draw(4 * H))]
     sums = [tuple(None if a is None else device.empty(a.shape, a.dtype) for a in weights[0])]
-    reserve = device.empty((5 * T * B * H,), np.dtype(np.float32))
+    reserve = device.empty((5 * T * B * H,), np.dtype(dtype))
     chosen: dict[str, Any] = dict(rnn_mode="lstm", lengths=None)
     found: list[Any] = [None]
 
