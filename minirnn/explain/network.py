@@ -9,6 +9,7 @@ import numpy as np
 
 from minirnn.devices.base import Device
 from minirnn.devices.cuda.driver import Limits
+from minirnn.devices.cuda.launch.cudnn_rnn import tensor_plan
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import AUTO, H200, RUNGS, VARIABLE, Choice, choose
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import operand_of
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
@@ -19,6 +20,8 @@ from minirnn.ops.cudnn_rnn.params import Network
 
 Row = dict[str, Any]
 PASSES = (("forward", False), ("backward", True))
+WARPS = 64
+"""Warps that a multiprocessor of a data center's GPU holds."""
 
 
 def memory_tables(device: Device, call: Call, dtype: str) -> dict[str, list[Row]]:
@@ -70,6 +73,9 @@ def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str, zoneout: b
     if driver is None or driver.limits.simulated:
         yield f"with {VARIABLE}={AUTO}, on a GPU such as {H200.name} ({H200.multiprocessors} multiprocessors)"
         yield from _choices(sizes, H200, None, zoneout)
+    if not zoneout:
+        yield "on tensor cores, taken where it is the fastest when the rungs are timed, or if asked for"
+        yield from _on_tensor_cores(sizes, H200 if driver is None or driver.limits.simulated else driver.limits)
     yield f"to choose: {VARIABLE}={'|'.join((AUTO, *RUNGS))}, or device.cudnn_rnn_rung = ..."
     yield f"loops as one launch, where they come again: {GRAPHS}=1|0, or device.recordings.enabled = ..."
 
@@ -98,6 +104,26 @@ def _by_time(item: tuple[str, float]) -> float:
 def _choices(sizes: Sizes, limits: Limits, wanted: str | None, zoneout: bool) -> Iterator[str]:
     for name, backward in PASSES:
         yield from _line(name, choose(sizes, limits, backward, wanted, zoneout), sizes)
+
+
+def _on_tensor_cores(sizes: Sizes, limits: Limits) -> Iterator[str]:
+    """The plans of the rung on tensor cores, what a step of all blocks takes, and how full they leave the device."""
+    for name, plan_of in (("forward", tensor_plan.forward), ("backward", tensor_plan.backward)):
+        plan = plan_of(sizes, limits)
+        if isinstance(plan, str):
+            yield f"  {name:9} {'no':11} {plan}"
+            continue
+        step = plan.per_step(sizes.B, sizes.D)
+        busy = plan.blocks * sizes.D / limits.multiprocessors
+        yield f"  {name:9} {plan.rung:11} {plan.describe(sizes.D)}"
+        yield (
+            f"  {'':21} a step: {step['mma']:,} products of tensor cores, {step['reads']:,} shared reads for them;"
+            f" {step['sent']:,} bytes sent, {step['gathered']:,} gathered"
+        )
+        yield (
+            f"  {'':21} one block a multiprocessor, on {busy:.0%} of them;"
+            f" {plan.warps} of {WARPS} warps: occupancy {plan.warps / WARPS:.0%}"
+        )
 
 
 def _line(name: str, choice: Choice, sizes: Sizes) -> Iterator[str]:
