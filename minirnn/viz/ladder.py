@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.viz.colors import BLUE, GREEN, ORANGE, RED
+from minirnn.viz.colors import BLUE, GREEN, ORANGE, PURPLE, RED
 from minirnn.viz.picture import Picture, check_grid, new_figure
 
 STYLES: dict[str, dict[str, Any]] = {
@@ -19,9 +19,11 @@ STYLES: dict[str, dict[str, Any]] = {
     "steps, recorded": {"color": RED, "marker": "D", "markerfacecolor": "white"},
     "persistent": {"color": BLUE, "marker": "s"},
     "cluster": {"color": GREEN, "marker": "^"},
+    "tensor": {"color": PURPLE, "marker": "v"},
+    "tensor, float16": {"color": PURPLE, "marker": "P", "linestyle": "--"},
 }
 """The line of each rung."""
-ASIDE = 0.12
+ASIDE = 0.075
 """How far marks of one place stand apart, in shares of the distance to the next place: so none hides another."""
 QUANTITIES = {
     "bytes": ("product bytes", "kernel bytes", "gathered"),

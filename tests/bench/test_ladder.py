@@ -51,8 +51,9 @@ def test_counts_of_the_upper_rungs_are_those_of_their_exchange() -> None:
 def test_published_counts_can_be_had_again() -> None:
     published = json.loads(PUBLISHED.read_text())
     assert published["times"] == TIMES and published["counts"] == COUNTS
+    rungs = ("steps", "steps, recorded", "persistent", "cluster", "tensor", "tensor, float16")
     assert {(tuple(row["size"]), row["rung"]) for row in published["rows"]} == {
-        (size, rung) for size in ladder.SIZES for rung in ("steps", "steps, recorded", "persistent", "cluster")
+        (size, rung) for size in ladder.SIZES for rung in rungs
     }
     size = ladder.SIZES[0]
     for rung in ("steps", "cluster"):
@@ -68,7 +69,7 @@ def test_the_command_prints_a_table_and_leaves_a_file(
     assert main(["bench", "--ladder", "--json", str(target)]) == 0
     out = capsys.readouterr().out
     assert "2,1,3,4" in out and TIMES in out
-    assert len(json.loads(target.read_text())["rows"]) == 8
+    assert len(json.loads(target.read_text())["rows"]) == 12
 
 
 def test_the_page_has_the_published_numbers() -> None:
@@ -76,7 +77,7 @@ def test_the_page_has_the_published_numbers() -> None:
     page = (PUBLISHED.parents[2] / "cudnn_ladder.md").read_text(encoding="utf-8")
     rows = json.loads(PUBLISHED.read_text())["rows"]
     shown = [row for row in rows if tuple(row["size"]) in (ladder.SIZES[0], ladder.SIZES[-1])]
-    assert len(shown) == 2 * 8
+    assert len(shown) == 2 * 12
     for row in shown:
         counts = dict(row["counts"])
         counts["block barriers"] += counts.pop("cluster barriers")

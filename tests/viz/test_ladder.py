@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from minirnn.viz import between_steps, ladder_counts
 
 REPORT = Path(__file__).parents[2] / "docs" / "data" / "cuda-sim" / "cudnn_ladder.json"
-RUNGS = {"steps", "steps, recorded", "persistent", "cluster"}
+RUNGS = {"steps", "steps, recorded", "persistent", "cluster", "tensor", "tensor, float16"}
 SUMS = {
     "bytes": ("product bytes", "kernel bytes", "gathered"),
     "launches": ("launches",),
