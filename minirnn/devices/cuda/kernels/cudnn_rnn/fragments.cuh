@@ -31,7 +31,7 @@ __device__ inline void clear(u32 *vectors) {
 // TILES times 16 rows of weights, this lane's part of this warp's pieces.
 template <int TILES>
 struct Fragments {
-    static constexpr int TOTALS = TILES * 16 + 4;  // from row to row of the parts
+    static constexpr int TOTALS = TILES * 16 + 4;                            // from row to row of the parts
     static constexpr int BEYOND = WARPS * (PIECES - KEPT) * TILES * 2 * 32;  // fragments in shared memory, of all lanes
     static constexpr int TOGETHER = ROWS >= 32 && TILES == 1 ? 4 : ROWS >= 16 && TILES <= 2 ? 2 : 1;  // times 8 rows
     typedef float Sums[TILES][TOGETHER][4];

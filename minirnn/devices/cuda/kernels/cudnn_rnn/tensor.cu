@@ -17,9 +17,9 @@ constexpr int CELLS = (ROWS * UNITS + THREADS - 1) / THREADS;  // of a thread
 // h0, h: (D, B, H), first and last state      c: (D, B, H) or null, goes from first to last
 // values: (D, T, 5, B, H) or null             y: (T, B, D*H)
 // words: (D, T, B, LENGTH), all EMPTY: the states between steps
-#define PARAMETERS                                                                                          \
-    int T, int B, int H, const int *lengths, const real *A, const real *R, const real *biases, \
-        const real *h0, real *h, real *c_, real *values, real *y, Words *words, u32 polls, u32 *error
+#define PARAMETERS                                                                                             \
+    int T, int B, int H, const int *lengths, const real *A, const real *R, const real *biases, const real *h0, \
+        real *h, real *c_, real *values, real *y, Words *words, u32 polls, u32 *error
 
 template <class Cell>
 __device__ void forward(PARAMETERS) {

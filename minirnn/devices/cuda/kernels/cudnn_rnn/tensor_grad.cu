@@ -34,7 +34,7 @@ __device__ inline real await_share(const u64 *from, u64 word, u32 tag, Watch &wa
 // da: (D, T, B, G*H), for gru (D, T, B, 4*H) with columns q r z n
 // gradients: (D, T, B, slices, LENGTH) words, all EMPTY: da2, of each unit all gates
 // shares: (D, SLOTS, slices, B, H) tagged words, all zero
-#define PARAMETERS                                                                                                  \
+#define PARAMETERS                                                                                                    \
     int T, int B, int H, int slices, int slice, const int *lengths, const real *R, const real *values, const real *y, \
         const real *dy, real *dh, real *dc_, real *da, Words *gradients, u64 *shares, u32 polls, u32 *error
 
