@@ -91,9 +91,10 @@ struct Tf32x3 {
         return parts;
     }
     static __device__ void add(float (&d)[4], const Left (&a)[2], const Right (&b)[2], u32 half_place) {
-        float
-            sum[4];  // zeros, of which the compiler believes that they come from d: so pieces wait for each other, and
-#pragma unroll       // need no registers at the same time
+        // Zeros, of which the compiler believes that they come from d: so one piece waits for the other, and they need no
+        // registers at the same time.
+        float sum[4];
+#pragma unroll
         for (int k = 0; k < 4; k++) sum[k] = __uint_as_float(__float_as_uint(d[k]) & (half_place & 1));
 #pragma unroll
         for (int half = 0; half < 2; half++) {
