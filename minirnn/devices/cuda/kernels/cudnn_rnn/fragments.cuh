@@ -1,15 +1,15 @@
-// Products of the weights of a block with rows of a batch, on tensor cores. The weights stay on the chip, as fragments, for
-// as long as the kernel runs.
+// Products of the weights of a block with rows of a batch, on tensor cores. The weights stay on the chip, as fragments,
+// for as long as the kernel runs.
 //
 //   rows of weights come in tiles of 16; rows of the batch lie in shared memory, as words (operands.cuh)
-//   a row is cut into pieces of 16 words; a warp has PIECES pieces of every row, so each word of the batch is read once.
-//   The weights of the first KEPT pieces lie in registers, any further ones in shared memory
+//   a row is cut into pieces of 16 words; a warp has PIECES pieces of every row, so each word of the batch is read
+//   once. The weights of the first KEPT pieces lie in registers, any further ones in shared memory
 //   what the warps have summed up lies side by side in shared memory, and whoever needs a total adds these parts
 #pragma once
 #include "cudnn_rnn/operands.cuh"
 
-// Constants of a compilation: -DOPERAND=Float16|Tf32|Tf32x3 -DWARPS -DPIECES -DKEPT -DROWS=8|16|32|64, rows of the batch at
-// a time
+// Constants of a compilation: -DOPERAND=Float16|Tf32|Tf32x3 -DWARPS -DPIECES -DKEPT -DROWS=8|16|32|64, rows of the
+// batch at a time
 typedef OPERAND Operand;
 constexpr int THREADS = 32 * WARPS;
 constexpr int LENGTH = WARPS * PIECES * 16;           // words of a row

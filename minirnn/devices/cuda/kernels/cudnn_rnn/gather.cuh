@@ -5,8 +5,8 @@
 
 #define AHEAD 4  // vectors that a thread looks at before it waits for the first
 
-// vectors: [ROWS][PITCH] words, of which the first `rows` rows are filled      sent: the first row; `stride` vectors to the
-// next one      count: words of a row, the others count as 0      step: what `error` says if one stays away
+// vectors: [ROWS][PITCH] words, of which the first `rows` rows are filled      sent: the first row; `stride` vectors to
+// the next one      count: words of a row, the others count as 0      step: what `error` says if one stays away
 __device__ inline void gather(u32 *vectors, const Words *sent, i64 stride, int rows, int count, u32 step,
                               Watch &watch) {
     for (int first = threadIdx.x; first < rows * VECTORS; first += AHEAD * THREADS) {

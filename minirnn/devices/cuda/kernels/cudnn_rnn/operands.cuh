@@ -2,25 +2,25 @@
 //
 //   Float16   two float16 a word: for float16 data
 //   Tf32      one number a word, rounded to TF32: for float32 data where the user allows it (minirnn.use_precision)
-//   Tf32x3    one float32 a word, kept whole. Of x = high + low, both TF32, three products are made: low high, high low,
-//             high high. What is left out is 2^-22 of the product at most, so this counts as float32
+//   Tf32x3    one float32 a word, kept whole. Of x = high + low, both TF32, three products are made: low high, high
+//             low, high high. What is left out is 3 * 2^-22 of the product at most: it counts as float32
 //
 //   EACH           numbers in a word
 //   word(x)        the word of EACH numbers
-//   left, right    fragments of the weights and of what they are multiplied with, 32 bytes of a row, made ready; the last
-//                  argument is HALF_A_PLACE
+//   left, right    fragments of the weights and of what they are multiplied with, 32 bytes of a row, made ready; the
+//                  last argument is HALF_A_PLACE
 //   add(d, a, b)   d += a b, for a piece: two fragments
 //
-// A tensor core drops the digits beyond its sum's last one instead of rounding, always toward zero. Tf32x3 therefore makes
-// only the sums of 16 products there, the smallest terms first, and adds them to d outside.
+// A tensor core drops the digits beyond its sum's last one instead of rounding, always toward zero. Tf32x3 therefore
+// makes only the sums of 16 products there, the smallest terms first, and adds them to d outside.
 #pragma once
 #include "mma.cuh"
 #include "real.cuh"
 
 #define HALF_A_PLACE 0x1000u  // half of the last place of a TF32 number, in the bits of a float32
 
-// HALF_A_PLACE as it stands at p, in a way that the compiler does not see through: otherwise it would split the weights once
-// for all steps, into twice the registers.
+// HALF_A_PLACE as it stands at p, in a way that the compiler does not see through: otherwise it would split the weights
+// once for all steps, into twice the registers.
 __device__ inline u32 half_a_place(const u32 *p) {
 #ifdef __CUDASIM__
     return *p;
@@ -74,7 +74,8 @@ struct Tf32x3 {
 
     // A NaN whose bits have room for `half` above them.
     static __device__ u32 word(const float *x) { return x[0] != x[0] ? 0x7fc00000u : __float_as_uint(x[0]); }
-    // high: rounded, ties away from zero. Of `low` tensor cores do not look at the last bits, so adding `half` rounds it.
+    // high: rounded, ties away from zero. Of `low` tensor cores do not look at the last bits, so adding `half` rounds
+    // it.
     static __device__ void split(u32 word, u32 half, u32 &high, u32 &low) {
         high = (word + half) & ~(2 * HALF_A_PLACE - 1);
         low = __float_as_uint(__uint_as_float(word) - __uint_as_float(high)) + half;
@@ -91,8 +92,8 @@ struct Tf32x3 {
         return parts;
     }
     static __device__ void add(float (&d)[4], const Left (&a)[2], const Right (&b)[2], u32 half_place) {
-        // Zeros, of which the compiler believes that they come from d: so one piece waits for the other, and they need no
-        // registers at the same time.
+        // Zeros, of which the compiler believes that they come from d: so one piece waits for the other, and they need
+        // no registers at the same time.
         float sum[4];
 #pragma unroll
         for (int k = 0; k < 4; k++) sum[k] = __uint_as_float(__float_as_uint(d[k]) & (half_place & 1));

@@ -4,8 +4,8 @@
 //
 //   one block = UNITS units of one direction: G * UNITS rows of R in tiles of 16, gate by gate
 //   grid (blocks, D): the directions of a layer run side by side and never wait for each other
-// At each step a block gathers the whole state h' as words (fresh.cuh), every warp multiplies its pieces of all rows, and
-// then one thread = one cell adds up the warps' parts, computes the gates, and sends its part of h.
+// At each step a block gathers the whole state h' as words (fresh.cuh), every warp multiplies its pieces of all rows,
+// and then one thread = one cell adds up the warps' parts, computes the gates, and sends its part of h.
 #include "cudnn_rnn/cell.cuh"
 #include "cudnn_rnn/direction.cuh"
 #include "cudnn_rnn/gather.cuh"

@@ -2,15 +2,15 @@
 // weights in registers as fragments and the gradients of the gates sent as operands. Data, cells and sums are float32.
 // Formulas: minirnn/ops/cudnn_rnn/__init__.py. The plain version that judges this one: cudnn_rnn/steps.cu.
 //
-// The blocks of a direction form a table, as there. Block (p, q) has the units of column p, 16 a tile, and adds up only the
-// terms of slice q: of `slice` units, all their gates.
-//   1  it gathers its slice of da2 as words (fresh.cuh), every warp multiplies its pieces, and its shares of dh, sums over
-//      the warps, go to the owners of the units as tagged words
+// The blocks of a direction form a table, as there. Block (p, q) has the units of column p, 16 a tile, and adds up only
+// the terms of slice q: of `slice` units, all their gates.
+//   1  it gathers its slice of da2 as words (fresh.cuh), every warp multiplies its pieces, and its shares of dh, sums
+//      over the warps, go to the owners of the units as tagged words
 //   2  the units of column p are dealt out to its blocks; the owner of a unit adds the shares, always in the same
 //      order, computes the gradients of the step, and sends them
-// Shares have two slots, used in turn. Who sends shares of step s has the gradients of step s-1 of its slice. Their owners
-// have all shares of that step, made by blocks of all slices, of the gradients of step s-2 of all units; and the owners of
-// those had read the shares of step s-2, whose slot is written now.
+// Shares have two slots, used in turn. Who sends shares of step s has the gradients of step s-1 of its slice. Their
+// owners have all shares of that step, made by blocks of all slices, of the gradients of step s-2 of all units; and the
+// owners of those had read the shares of step s-2, whose slot is written now.
 #include "cudnn_rnn/cell.cuh"
 #include "cudnn_rnn/direction.cuh"
 #include "cudnn_rnn/gather.cuh"

@@ -378,7 +378,7 @@ def test_threads_that_meet_a_class_at_once_time_it_once(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == ["persistent"] * 4 and device.driver.timed == 4 * trial.ROUNDS
+    assert found == ["persistent"] * 4 and device.driver.timed == 5 * trial.ROUNDS
 
 
 def test_a_trial_is_short_however_long_the_sequences() -> None:
