@@ -88,7 +88,7 @@ def counted(size: Size, rung: str) -> Iterator[dict[str, Any]]:
     if device.rungs[f"{rung} forward"]:
         plan = plans.forward(sizes, device.driver.limits)
         if rung == "persistent" and isinstance(plan, plans.ForwardPlan):
-            there["gathered"] = there["sent"] * plan.blocks  # every block has the whole state at each step
+            there["gathered"] = (T - 1) * plan.gathered  # the first state is no message
         yield row_of(size, rung, "forward", there)
     device.rungs.clear()
     with counting(device) as back:
@@ -96,9 +96,7 @@ def counted(size: Size, rung: str) -> Iterator[dict[str, Any]]:
     if device.rungs[f"{rung} backward"]:
         back_plan = plans.backward(sizes, device.driver.limits)
         if rung == "persistent" and isinstance(back_plan, plans.BackwardPlan):
-            # The shares are read once, the gradients by a block of each column.
-            shares = 8 * T * back_plan.slices * B * H
-            back["gathered"] = shares + (back["sent"] - shares) * back_plan.columns
+            back["gathered"] = T * back_plan.gathered
         yield row_of(size, rung, "backward", back)
     if rung == RUNGS[0]:
         for way, counts, launches in zip(("forward", "backward"), (there, back), recorded_launches(size), strict=True):

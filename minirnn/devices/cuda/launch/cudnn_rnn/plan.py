@@ -6,20 +6,30 @@ What fits into registers was found with NVIDIA's compiler; a test compiles the k
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
-from typing import ClassVar
 
 from minirnn.devices.cuda.driver import Limits
+from minirnn.devices.cuda.launch.cudnn_rnn.layout import CHUNK, GATES, VECTOR, Plan, Sizes, into_shared, power
 
-GATES = {"rnn_relu": 1, "rnn_tanh": 1, "gru": 3, "lstm": 4}
-"""Number G of gates. Row order: lstm i, f, n, o; gru r, z, n."""
-LANES = 32
-VECTOR = 16
-"""Bytes of a row that a lane holds in one chunk."""
-CHUNK = LANES * VECTOR
-"""Bytes of a row in one chunk."""
+__all__ = [
+    "CHUNK",
+    "GATES",
+    "PROJECTED",
+    "BackwardPlan",
+    "ClusterPlan",
+    "ForwardPlan",
+    "Plan",
+    "Sizes",
+    "backward",
+    "backward_plan",
+    "cluster",
+    "cluster_backward",
+    "clusters_at_once",
+    "forward",
+    "forward_plan",
+]
+
 WEIGHTS = 32
 """Vectors of weights that a lane keeps in registers in a persistent kernel: half of the registers that it has."""
 UNITS = 2
@@ -34,98 +44,10 @@ L2_BYTES = 3200
 """Bytes that the cache of a large GPU delivers in a cycle, to all multiprocessors together (calculated for an H200)."""
 CLUSTER = 8
 """Blocks of a cluster: the most that every device with clusters has."""
-PROJECTED = "with a projection each step needs a second exchange, which the kernel does not have"
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """One layer: the axes T B H P D, and the bytes of a number that kernels compute with (float16: as float32).
-
-    `operand`: what tensor cores may multiply for it (`tensor_plan.py`); empty: nothing.
-    """
-
-    mode: str
-    T: int
-    B: int
-    H: int
-    P: int
-    D: int
-    itemsize: int
-    operand: str = ""
-
-    @property
-    def G(self) -> int:
-        """The number of gates."""
-        return GATES[self.mode]
-
-    @property
-    def columns(self) -> int:
-        """The gradients of the pre-activations of a unit: for gru those of q, r, z and n, else one a gate."""
-        return 4 if self.mode == "gru" else self.G
-
-    def chunks(self, length: int) -> int:
-        """How many chunks a row of weights of this length has."""
-        return ceil(length * self.itemsize / CHUNK)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What the plans of all rungs that take one launch have in common.
-
-    Attributes
-    ----------
-    warps : int
-        Warps of a block.
-    chunks, kept : int
-        Chunks of a row of weights: in all, and how many of these are in registers.
-    rows : int
-        Rows of the batch that a warp computes at a time.
-    shared : int
-        Bytes of dynamic shared memory of a block.
-    """
-
-    rung: ClassVar[str]
-    warps: int
-    chunks: int
-    kept: int
-    rows: int
-    shared: int = 0
-
-    @property
-    def blocks(self) -> int:
-        """The blocks of one direction."""
-        raise NotImplementedError
-
-    def describe(self, D: int) -> str:
-        """One line for people."""
-        raise NotImplementedError
-
-    @property
-    def threads(self) -> tuple[int, int, int]:
-        """The size of a block, as a launch takes it."""
-        return (LANES * self.warps, 1, 1)
-
-    @property
-    def constants(self) -> dict[str, int]:
-        """What the kernel is compiled for."""
-        return {"CHUNKS": self.kept, "ROWS": self.rows, "THREADS": most_threads(self.warps)}
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """The kernel's arguments after T, B and H."""
-        return (self.chunks,)
-
-    def at_once(self, D: int) -> int:
-        """How many blocks must be on the device at the same time."""
-        return self.blocks * D
-
-    def weights_and_rows(self) -> str:
-        """The end of `describe`."""
-        beyond = self.chunks - self.kept
-        return (
-            f"weights in registers{f', {beyond} of {self.chunks} parts in shared memory' if beyond else ''};"
-            f" {self.rows} rows of the batch at a time; {self.shared:,} bytes of shared memory a block"
-        )
+PROJECTED = (
+    "with a projection each step has a second product and a second exchange between all blocks, which the kernels of"
+    " one launch do not have"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,14 +177,6 @@ class ClusterPlan(Plan):
         )
 
 
-def most_threads(warps: int) -> int:
-    """The largest block for which a kernel is compiled. There are two such sizes, so that few kernels are compiled.
-
-    A thread has 255 registers in a block of up to 8 warps, else 128.
-    """
-    return 256 if warps <= 8 else 512
-
-
 def forward(sizes: Sizes, limits: Limits) -> ForwardPlan | str:
     """The plan of a persistent forward pass: as many blocks as the device has multiprocessors, at most.
 
@@ -291,8 +205,8 @@ def forward_plan(
     kept, units = min(chunks, held), groups * UNITS
     totals = parts * (units + UNITS) * sizes.G * sizes.itemsize  # of a row
     beyond = groups * parts * (chunks - kept) * UNITS * sizes.G
-    rows, shared, refused = _into_shared(
-        _power(sizes.B, rows), lambda n: n * (chunks * parts * CHUNK + totals) + VECTOR + beyond * CHUNK, limits
+    rows, shared, refused = into_shared(
+        power(sizes.B, rows), lambda n: n * (chunks * parts * CHUNK + totals) + VECTOR + beyond * CHUNK, limits
     )
     columns = ceil(sizes.H / units)
     return refused or ForwardPlan(
@@ -356,7 +270,7 @@ def backward_plan(
     chunks = sizes.chunks(sizes.G * slice_)
     kept = min(chunks, max(1, held // outputs))
     beyond = warps * (chunks - kept) * outputs
-    rows, shared, refused = _into_shared(_power(sizes.B, rows), lambda n: (2 * n * chunks + beyond) * CHUNK, limits)
+    rows, shared, refused = into_shared(power(sizes.B, rows), lambda n: (2 * n * chunks + beyond) * CHUNK, limits)
     gradients, shares = columns * sizes.G, 2 * slices  # a share has its tag beside it
     return refused or BackwardPlan(
         warps=warps,
@@ -388,7 +302,7 @@ def cluster(sizes: Sizes, limits: Limits) -> ClusterPlan | str:
 def cluster_backward(sizes: Sizes, limits: Limits) -> ClusterPlan | str:
     """The plan of a backward pass by clusters."""
     each = ceil(sizes.H / CLUSTER)
-    units, chunks = _power(ceil(each / 8), 4), sizes.chunks(sizes.G * sizes.H)
+    units, chunks = power(ceil(each / 8), 4), sizes.chunks(sizes.G * sizes.H)
     refused = _refused_cluster(sizes, limits)
     if not refused and (ceil(each / units) > 8 or chunks > 8):
         refused = f"a cluster's registers do not hold the {sizes.G} x {sizes.H} x {sizes.H} recurrent weights"
@@ -403,7 +317,7 @@ def clusters_at_once(limits: Limits) -> int:
 def _clusters(sizes: Sizes, limits: Limits, units: int, chunks: int, most_rows: int) -> ClusterPlan:
     """Warps of so many units, and as few rows of the batch as let all clusters run at once."""
     warps = ceil(ceil(sizes.H / CLUSTER) / units)
-    rows = _power(ceil(sizes.B / max(1, clusters_at_once(limits) // sizes.D)), most_rows)
+    rows = power(ceil(sizes.B / max(1, clusters_at_once(limits) // sizes.D)), most_rows)
     return ClusterPlan(warps=warps, chunks=chunks, kept=chunks, rows=rows, slices=ceil(sizes.B / rows), units=units)
 
 
@@ -421,28 +335,7 @@ def _refused_persistent(sizes: Sizes, limits: Limits) -> str:
     return "" if limits.compute_capability >= (7, 0) else "its blocks' messages need compute capability 7.0"
 
 
-def _into_shared(rows: int, needed: Callable[[int], int], limits: Limits) -> tuple[int, int, str]:
-    """How many rows of the batch, `rows` at most, fit into shared memory, the bytes, and why not even one does."""
-    while needed(rows) > limits.shared_bytes_per_block:
-        if rows == 1:
-            return (
-                rows,
-                needed(rows),
-                (
-                    f"its weights do not fit on the chip: {needed(rows):,} bytes of shared memory a block,"
-                    f" the device has {limits.shared_bytes_per_block:,}"
-                ),
-            )
-        rows //= 2
-    return rows, needed(rows), ""
-
-
 def _piece(sizes: Sizes) -> int:
     """The numbers of a vector, if rows of H numbers are aligned to vectors; else 1."""
     numbers = VECTOR // sizes.itemsize
     return 1 if sizes.H % numbers else numbers
-
-
-def _power(n: int, most: int) -> int:
-    """The power of two from 1 to `most` that is at least n, or else `most`."""
-    return min(most, 1 << max(0, n - 1).bit_length())
