@@ -20,11 +20,6 @@ from minirnn.devices.cuda.gpu.compiler import KERNELS, for_nvcc
 from minirnn.devices.cuda.launch import sources
 from minirnn.devices.cuda.machine_code.compiled import ARCHITECTURES, Compiled, compiled
 
-<<<<<<< HEAD
-=======
-ARCHITECTURES = ("sm_75", "sm_80", "sm_90")  # Turing, Ampere, Hopper
-NEWER = ("sm_100", "sm_120")  # Blackwell: for the kernels that need nearly all registers
->>>>>>> 629510a (The ladder's counts, page and picture after denser messages; plans split from what they share; machine code tested)
 FILES = sorted(path.relative_to(KERNELS).as_posix() for path in KERNELS.rglob("*.cu"))
 OF_MANY_TYPES = ("primitives/", "losses.cu", "adam.cu")
 """Files of small kernels, whose variants differ by the type of an element alone."""
@@ -115,14 +110,8 @@ def test_every_kernel_file_is_listed_with_its_variants() -> None:
         assert {v for some in of_each for v in some} == set(sources.VARIANTS[name])
 
 
-@pytest.mark.parametrize(
-    "name, arch",
-    [
-        (name, arch)
-        for name in FILES
-        for arch in (*ARCHITECTURES, *(NEWER if any("CHUNKS" in o for o in sources.VARIANTS[name][0]) else ()))
-    ],
-)
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("name", FILES)
 @pytest.mark.slow
 def test_it_compiles_without_spills(name: str, arch: str, compile: Compile) -> None:
     number = int(arch.removeprefix("sm_"))

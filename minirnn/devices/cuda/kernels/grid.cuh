@@ -99,7 +99,7 @@ struct BitsOf<8> {
     typedef u64 type;
 };
 typedef BitsOf<sizeof(real)>::type Bits;
-#define EMPTY (~Bits(0))
+#define NOT_SENT (~Bits(0))
 
 union Number {
     real number;
@@ -108,7 +108,7 @@ union Number {
 
 __device__ inline void send(real *to, real number) {
     const Number message = {number};
-    store_word((Bits *)to, message.bits == EMPTY ? EMPTY >> 1 : message.bits);
+    store_word((Bits *)to, message.bits == NOT_SENT ? NOT_SENT >> 1 : message.bits);
 }
 
 // Some numbers side by side, aligned to all of them.
@@ -119,7 +119,7 @@ struct alignas(COUNT * sizeof(Bits)) Numbers {
     __device__ bool has(u32) const {
         bool complete = true;
 #pragma unroll
-        for (int k = 0; k < COUNT; k++) complete = complete && word[k] != EMPTY;
+        for (int k = 0; k < COUNT; k++) complete = complete && word[k] != NOT_SENT;
         return complete;
     }
 };
@@ -132,6 +132,8 @@ __device__ inline Numbers<COUNT> look(const Numbers<COUNT> *from) {
 }
 
 // ---- numbers with tags
+
+__device__ inline u64 tagged(u32 tag, u32 data) { return (u64)tag << 32 | data; }
 
 #define WORDS ((int)sizeof(real) / 4)
 struct Tagged {
@@ -155,7 +157,7 @@ struct Tagged {
 __device__ inline void send(Tagged *to, u32 tag, real number) {
     const Number message = {number};
 #pragma unroll
-    for (int k = 0; k < WORDS; k++) store_word(&to->word[k], (u64)tag << 32 | (u32)((u64)message.bits >> 32 * k));
+    for (int k = 0; k < WORDS; k++) store_word(&to->word[k], tagged(tag, (u32)((u64)message.bits >> 32 * k)));
 }
 
 __device__ inline Tagged look(const Tagged *from) {

@@ -152,7 +152,14 @@ def with_fault(monkeypatch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> No
 
     def changed(name: str) -> str:
         text = folder(name)
-        headers = ("cudnn_rnn/slice.cuh", "cudnn_rnn/gather.cuh", "tile_gather.cuh", "fresh.cuh", "grid.cuh", "cluster.cuh")
+        headers = (
+            "cudnn_rnn/slice.cuh",
+            "cudnn_rnn/gather.cuh",
+            "tile_gather.cuh",
+            "fresh.cuh",
+            "grid.cuh",
+            "cluster.cuh",
+        )
         for header in headers:
             if header in text:
                 text = text.replace(f'#include "{header}"', folder(header).replace("#pragma once", ""))

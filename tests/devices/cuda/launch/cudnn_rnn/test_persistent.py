@@ -132,7 +132,7 @@ def test_a_nan_of_all_bits_is_sent_as_another_one(
     """Who waits could not tell it from a number that was not sent yet; the control does send it."""
     tiny_layouts(monkeypatch)
     if fault:
-        with_fault(monkeypatch, ("message.bits == EMPTY ? EMPTY >> 1 : message.bits", "message.bits"))
+        with_fault(monkeypatch, ("message.bits == NOT_SENT ? NOT_SENT >> 1 : message.bits", "message.bits"))
     case = random_case(rng, "rnn_tanh", T=3, B=2, I=3, H=6, dtype="f4", ragged=False)
     case.h0[:] = np.full(case.h0.shape, 0xFFFFFFFF, np.uint32).view(np.float32)
     device = device_on("persistent")
