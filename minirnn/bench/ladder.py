@@ -34,6 +34,8 @@ SIZES = (
 )
 """T, B, I, H: one size, and from there two more along each of T, B and H (with I). The simulator is slow, so all are
 small."""
+COUNTED = tuple(rung for rung in RUNGS if rung != "tensor")
+"""The rungs that are counted: those of plain float32."""
 COUNTS = {
     "launches": "by the host: kernels, products, recordings",
     "products": "matrix products, by the library on a GPU",
@@ -69,7 +71,7 @@ def about() -> dict[str, Any]:
 
 def count_all() -> Iterator[dict[str, Any]]:
     """All rows of the table, each as soon as it is counted."""
-    for size, rung in product(SIZES, RUNGS):
+    for size, rung in product(SIZES, COUNTED):
         yield from counted(size, rung)
 
 
