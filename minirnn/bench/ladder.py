@@ -22,7 +22,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
 from minirnn.devices.cuda.launch.cudnn_rnn import tensor_plan
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, RUNGS
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import operand_of
-from minirnn.devices.cuda.launch.cudnn_rnn.tensor_plan import TensorBackwardPlan
+from minirnn.devices.cuda.launch.cudnn_rnn.tensor_plan import TensorBackwardPlan, TensorPlan
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 
@@ -92,23 +92,37 @@ def counted(size: Size, rung: str, dtype: str = "float32") -> Iterator[dict[str,
     with counting(device) as there:
         forward()
     if device.rungs[f"{rung} forward"]:
-        plan = (tensor_plan if rung == "tensor" else plans).forward(sizes, device.driver.limits)
-        if rung in ("persistent", "tensor") and isinstance(plan, plans.Plan):
-            there["gathered"] = there["sent"] * plan.blocks  # every block has the whole state at each step
+        there["gathered"] = gathered(rung, sizes, device, there["sent"])
         yield row_of(size, name, "forward", there)
     device.rungs.clear()
     with counting(device) as back:
         backward()
     if device.rungs[f"{rung} backward"]:
-        back_plan = (tensor_plan if rung == "tensor" else plans).backward(sizes, device.driver.limits)
-        if isinstance(back_plan, (plans.BackwardPlan, TensorBackwardPlan)) and rung in ("persistent", "tensor"):
-            # The shares are read once, the gradients by a block of each column.
-            shares = 8 * T * back_plan.slices * B * H
-            back["gathered"] = shares + (back["sent"] - shares) * back_plan.columns
+        back["gathered"] = gathered_back(rung, sizes, device, back["sent"])
         yield row_of(size, name, "backward", back)
     if rung == RUNGS[0]:
         for way, counts, launches in zip(("forward", "backward"), (there, back), recorded_launches(size), strict=True):
             yield row_of(size, RECORDED, way, Counter(counts | {"launches": launches}))
+
+
+def gathered(rung: str, sizes: plans.Sizes, device: Cuda, sent: int) -> int:
+    """The bytes of messages that the blocks of a forward pass receive; they sent as many as `sent`."""
+    if rung == "persistent" and isinstance(plan := plans.forward(sizes, device.driver.limits), plans.ForwardPlan):
+        return (sizes.T - 1) * plan.gathered  # the first state is no message
+    if rung == "tensor" and isinstance(plan := tensor_plan.forward(sizes, device.driver.limits), TensorPlan):
+        return sent * plan.blocks  # every block has the whole state at each step
+    return 0
+
+
+def gathered_back(rung: str, sizes: plans.Sizes, device: Cuda, sent: int) -> int:
+    """The same of a backward pass."""
+    if rung == "persistent" and isinstance(plan := plans.backward(sizes, device.driver.limits), plans.BackwardPlan):
+        return sizes.T * plan.gathered
+    if rung == "tensor" and isinstance(plan := tensor_plan.backward(sizes, device.driver.limits), TensorBackwardPlan):
+        # The shares are read once, the gradients by a block of each column.
+        shares = 8 * sizes.T * plan.slices * sizes.B * sizes.H
+        return shares + (sent - shares) * plan.columns
+    return 0
 
 
 def passes(device: Cuda, size: Size, dtype: str = "float32") -> tuple[Call, Call]:

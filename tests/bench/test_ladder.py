@@ -38,13 +38,13 @@ def test_counts_of_the_upper_rungs_are_those_of_their_exchange() -> None:
     T, B, H = 3, 2, 7
     forward, backward = (row["counts"] for row in counted((T, B, 5, H), "persistent"))
     assert (forward["products"], forward["launches"]) == (1, 2)
-    assert forward["sent"] == 8 * (T - 1) * B * H
+    assert forward["sent"] == 4 * (T - 1) * B * H
     assert forward["gathered"] == 2 * forward["sent"]  # four units a block
-    assert forward["block barriers"] == 2 * (1 + T)  # zeros, then once a step
-    assert backward["sent"] == 8 * T * B * (4 * H + H)  # one slice of shares
+    assert forward["block barriers"] == 2 * (1 + 2 * T)  # zeros, then twice a step: gathered, multiplied
+    assert backward["sent"] == T * B * (4 * 4 * H + 8 * H)  # one slice of shares
     assert backward["gathered"] == backward["sent"]  # one block
     for cluster in (row["counts"] for row in counted((T, B, 5, H), "cluster")):
-        assert cluster["cluster barriers"] == 2 * (1 + T)  # a cluster for each row of the batch
+        assert cluster["cluster barriers"] == 2  # one at the start, of a cluster for each row of the batch
         assert cluster["sent"] == cluster["block barriers"] == 0
 
 

@@ -3,11 +3,11 @@
 //
 //   a row is cut into chunks of 32 vectors of 16 bytes, one vector a lane; what is beyond its end counts as zero
 //   the first CHUNKS chunks lie in registers, any further ones in shared memory; a row has CHUNKS chunks at least
-//   ROWS vectors (rows of a batch) are multiplied at a time
+//   several vectors (rows of a batch) are multiplied at a time: each piece that is read serves all rows of weights
 #pragma once
 #include "real.cuh"
 
-// Constants of a compilation: -DCHUNKS=1..8 -DROWS=1|2|4|8
+// Constant of a compilation: -DCHUNKS=1..8
 #define WIDTH (16 / (int)sizeof(real))  // elements of a vector
 
 struct alignas(16) Vector {
@@ -50,16 +50,16 @@ struct Weights {
     __device__ Vector &at(int chunk, int n) const { return more[((chunk - CHUNKS) * N + n) * 32 + lane_number()]; }
 };
 
-// Two tiles of ROWS vectors in shared memory, used in turn, as zeros. length: of a vector
-__device__ inline void clear_tiles(Vector *tiles, int length) {
-    for (int k = threadIdx.x; k < 2 * ROWS * length * WIDTH; k += blockDim.x) ((real *)tiles)[k] = 0;
+// So many vectors in shared memory, as zeros.
+__device__ inline void clear(Vector *vectors, int count) {
+    for (int k = threadIdx.x; k < count * WIDTH; k += blockDim.x) ((real *)vectors)[k] = 0;
 }
 
 // Adds to the sums what one chunk of the weights gives. vectors: this lane's part of that chunk, `length` apart
-template <int N, int PADDED>
-__device__ void add_chunk(const Vector (&weights)[N], const Vector *vectors, int length, real (&sum)[ROWS * PADDED]) {
+template <int N, int PADDED, int V>
+__device__ void add_chunk(const Vector (&weights)[N], const Vector *vectors, int length, real (&sum)[V]) {
 #pragma unroll
-    for (int b = 0; b < ROWS; b++) {
+    for (int b = 0; b < V / PADDED; b++) {
         const Vector x = vectors[b * length];
 #pragma unroll
         for (int n = 0; n < N; n++)
@@ -68,12 +68,13 @@ __device__ void add_chunk(const Vector (&weights)[N], const Vector *vectors, int
     }
 }
 
-// Sums of this lane: sum[b][n] of row n times vector b. PADDED: N, or more for a power of two; what is added stays 0.
-template <int N, int PADDED>
-__device__ void multiply(const Weights<N> &weights, const Vector *vectors, real (&sum)[ROWS * PADDED]) {
-    const int lane = lane_number(), length = weights.chunks * 32;
+// Sums of this lane: sum[b * PADDED + n] of row n of the weights times vector b; the vectors lie `length` apart.
+// PADDED: N, or more for a power of two; what is added stays 0.
+template <int N, int PADDED, int V>
+__device__ void multiply(const Weights<N> &weights, const Vector *vectors, int length, real (&sum)[V]) {
+    const int lane = lane_number();
 #pragma unroll
-    for (int k = 0; k < ROWS * PADDED; k++) sum[k] = 0;
+    for (int k = 0; k < V; k++) sum[k] = 0;
 #pragma unroll
     for (int chunk = 0; chunk < CHUNKS; chunk++)
         add_chunk<N, PADDED>(weights.kept[chunk], vectors + chunk * 32 + lane, length, sum);

@@ -100,16 +100,17 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "cudnn_rnn/zoneout.cu": _every("float32", "float64"),
     # The plans of the upper rungs (`launch/cudnn_rnn/plan.py`): first the one that needs the most registers.
     "cudnn_rnn/persistent.cu": [
-        _specialized("float32", CHUNKS=8, ROWS=8, THREADS=256),
-        _specialized("float32", CHUNKS=2, ROWS=4, THREADS=512),
-        _specialized("float32", CHUNKS=2, ROWS=1, THREADS=512),
-        _specialized("float32", CHUNKS=1, ROWS=1, THREADS=256),
-        _specialized("float64", CHUNKS=4, ROWS=8, THREADS=256),
+        _specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=4),
+        _specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=1),
+        _specialized("float32", CHUNKS=1, ROWS=1, THREADS=256, PIECE=4),
+        _specialized("float64", CHUNKS=4, ROWS=8, THREADS=256, PIECE=2),
     ],
     "cudnn_rnn/persistent_grad.cu": [
-        _specialized("float32", CHUNKS=8, ROWS=8, THREADS=256),
-        _specialized("float32", CHUNKS=1, ROWS=1, THREADS=256),
-        _specialized("float64", CHUNKS=4, ROWS=8, THREADS=256),
+        _specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=4, OUTPUTS=8),
+        _specialized("float32", CHUNKS=2, ROWS=8, THREADS=256, PIECE=4, OUTPUTS=16),
+        _specialized("float32", CHUNKS=2, ROWS=8, THREADS=256, PIECE=1, OUTPUTS=16),
+        _specialized("float32", CHUNKS=1, ROWS=1, THREADS=256, PIECE=1, OUTPUTS=8),
+        _specialized("float64", CHUNKS=4, ROWS=8, THREADS=256, PIECE=2, OUTPUTS=8),
     ],
     "cudnn_rnn/cluster.cu": [
         _specialized("float32", CHUNKS=2, ROWS=2, THREADS=512, UNITS=2),

@@ -71,7 +71,7 @@ __device__ void forward(PARAMETERS) {
         }
         if (step > 0) fills.wait(step);
         real sum[ROWS * PADDED];
-        multiply<N, PADDED>(weights, tiles[step % 2], sum);
+        multiply<N, PADDED>(weights, tiles[step % 2], CHUNKS * 32, sum);
         const real total = totals(sum);
         real a2[G];
 #pragma unroll

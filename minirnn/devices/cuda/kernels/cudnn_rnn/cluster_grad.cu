@@ -39,7 +39,7 @@ __device__ void backward(PARAMETERS) {
         return inside ? R[((i64)pieces.gate_at(i) * H + pieces.unit_at(i)) * H + slice.units + n] : real(0);
     });
     real dh = slice.has_cell ? dh_[k] : real(0), dc = slice.has_cell && dc_ ? dc_[k] : real(0);
-    clear_tiles(tiles[0], CHUNKS * 32);
+    clear(tiles[0], 2 * ROWS * CHUNKS * 32);
     fills.open();
     cluster_barrier();  // all blocks run, and their meetings are open; their zeros are written
     if (slice.units >= H) return;
@@ -52,7 +52,7 @@ __device__ void backward(PARAMETERS) {
         if (step > 0) {
             fills.wait(step);
             real sum[ROWS * UNITS];
-            multiply<UNITS, UNITS>(weights, tiles[step % 2], sum);
+            multiply<UNITS, UNITS>(weights, tiles[step % 2], CHUNKS * 32, sum);
             dh += totals(sum);
         }
         if (step == T) break;

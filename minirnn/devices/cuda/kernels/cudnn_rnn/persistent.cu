@@ -1,99 +1,131 @@
 // CudnnRNN, a whole sequence in one launch: the recurrent weights stay on the chip, the state goes from block to block.
 // Formulas: minirnn/ops/cudnn_rnn/__init__.py. The plain version that judges this one: cudnn_rnn/steps.cu.
 //
-//   one warp = one unit: its rows of R, one a gate, spread over the lanes      one block = some units of one direction
-//   grid (blocks, D): the directions of a layer run side by side and never wait for each other
-// At each step a block gathers the whole state h' as messages from all blocks of its direction, multiplies, and sends
-// its own units' part of h. Two slots, used in turn, are enough: who sends h(t+1) has all of h(t), so everybody has
-// sent h(t), and to do that everybody has read h(t-1), whose slot is written now.
+//   one warp = UNITS units: their rows of R, one a gate, or one of `parts` parts of these rows, spread over the lanes
+//   one block = some units of one direction                                                  grid (blocks, D)
+// At each step a block gathers the whole state h' as messages from all blocks of its direction, some rows of the batch at
+// a time, a tile; multiplies; and sends its own units' part of h. While it multiplies, the next tile is under way.
+// The directions of a layer run side by side and never wait for each other.
 #include "cudnn_rnn/cell.cuh"
 #include "cudnn_rnn/direction.cuh"
-#include "grid.cuh"
+#include "tile_gather.cuh"
 #include "warp_product.cuh"
 
-// Constants of a compilation: -DCHUNKS -DROWS (warp_product.cuh) -DTHREADS=the most of a block
-#ifndef SLOTS
-#define SLOTS 2  // of messages; with one, a slow block finds what it waits for already written over
-#endif
+// Constants of a compilation: -DCHUNKS -DPIECE (warp_product.cuh, tile_gather.cuh) -DROWS=1|2|4|8, of a tile
+// -DTHREADS=the most of a block
+#define UNITS 2
+
+// The rows of a tile that are multiplied at a time.
+constexpr int PASS = ROWS < WIDTH ? ROWS : WIDTH;
 
 // A: (D, T, B, G*H), x W' of all steps        R: (D, G*H, H)        biases: (D, 2, G*H), bW and bR
 // h0, h: (D, B, H), first and last state      c: (D, B, H) or null, goes from first to last
-// values: (D, T, 5, B, H) or null             y: (T, B, D*H)       messages: (D, SLOTS, B, H), all zero
-#define PARAMETERS                                                                                         \
-    int T, int B, int H, int chunks, const int *lengths, const real *A, const real *R, const real *biases, \
-        const real *h0, real *h, real *c_, real *values, real *y, Message *messages, u32 polls, u32 *error
+// values: (D, T, 5, B, H) or null             y: (T, B, D*H)
+// states: (D, T-1, B, H), all h between two steps as messages, all bits set
+#define PARAMETERS                                                                                                    \
+    int T, int B, int H, int chunks, int parts, const int *lengths, const real *A, const real *R, const real *biases, \
+        const real *h0, real *h, real *c_, real *values, real *y, real *states, u32 polls, u32 *error
 template <class Cell>
 __device__ void forward(PARAMETERS) {
-    constexpr int G = Cell::gates, PADDED = G == 3 ? 4 : G;
-    constexpr int LANES = 32 / ROWS;            // that hold the same row of the batch
-    constexpr int EACH = 32 / (ROWS * PADDED);  // that hold the same total
-    extern __shared__ Vector memory[];          // two tiles of ROWS states; then the weights that registers don't hold
+    constexpr int G = Cell::gates, N = UNITS * G, PADDED = G == 3 ? 4 * UNITS : N;
+    constexpr int EACH = 32 / (PASS * PADDED);  // lanes that hold the same total
+    extern __shared__ Vector memory[];          // a tile, shares of products, the weights that registers don't hold
     const Direction direction(T, B, H);
-    const int d = direction.d, lane = lane_number(), unit = blockIdx.x * (blockDim.x / 32) + warp_number();
-    const int length = chunks * 32;  // of a state, in vectors
-    const bool has_unit = unit < H;  // in the last block some warps may have none
+    const int d = direction.d, lane = lane_number(), part = warp_number() % parts, group = warp_number() / parts;
+    const int units = blockDim.x / 32 / parts * UNITS, first_unit = blockIdx.x * units;  // of the block
+    const int length = chunks * parts * 32;                                              // of a state, in vectors
+    const int stride = units * G + N;                                                    // of a row of shares
 
-    A += (i64)d * T * B * G * H, R += (i64)d * G * H * H, biases += d * 2 * G * H;
-    h0 += (i64)d * B * H, h += (i64)d * B * H, c_ += c_ ? (i64)d * B * H : 0;
-    values += values ? (i64)d * T * 5 * B * H : 0, messages += (i64)d * SLOTS * B * H;
-
-    Weights<G> weights(chunks, memory + 2 * ROWS * length);
-    weights.load([&](int g, int k) { return has_unit && k < H ? R[((i64)g * H + unit) * H + k] : real(0); });
+    real *state = (real *)memory;                     // [row][unit]
+    real *shares = (real *)(memory + ROWS * length);  // [part][row][unit of the block][gate]
+    Weights<N> weights(chunks, (Vector *)shares + (parts * ROWS * stride + WIDTH - 1) / WIDTH);
+    weights.load([&](int n, int i) {  // row n: gate n % G of unit n / G
+        const int u = first_unit + group * UNITS + n / G, k = part * chunks * 32 * WIDTH + i;
+        return u < H && k < H ? R[((i64)(d * G + n % G) * H + u) * H + k] : real(0);
+    });
+    // Each thread has one cell of each tile.
+    const int own = threadIdx.x % units, tile_row = threadIdx.x / units, unit = first_unit + own;
+    const bool has_unit = unit < H && tile_row < ROWS;
     Biases<Cell> bias = {};
-    if (has_unit) bias.load(biases, H, unit);
-    clear_tiles(memory, length);
+    if (has_unit) bias.load(biases + (i64)d * 2 * G * H, H, unit);
+    clear(memory, ROWS * length);
     __syncthreads();
 
     Watch watch = {error, polls, false};
-    int tile = 0;
+    Gather gather(H / PIECE);
     for (int step = 0; step < T; step++) {
         const int t = direction.forward(step);
-        for (int first = 0; first < B; first += ROWS, tile ^= 1) {
-            const int row = first + lane / LANES;                            // of the batch; that of this lane's cell
-            const bool has_cell = has_unit && row < B && lane % LANES == 0;  // one of those lanes computes it
-            const i64 k = (i64)row * H + unit;
+        for (int first = 0; first < B; first += ROWS) {
+            const int row = first + tile_row, rows = min(ROWS, B - first);
+            const bool has_cell = has_unit && row < B;
+            const i64 k = ((i64)d * B + row) * H + unit;
             real a[G], c = has_cell && c_ ? c_[k] : real(0);  // read early: these do not wait for anybody
 #pragma unroll
             for (int g = 0; g < G; g++)
-                a[g] = has_cell ? A[((i64)t * B + row) * G * H + g * H + unit] + bias.sum[g] : real(0);
+                a[g] = has_cell ? A[((i64)(d * T + t) * B + row) * G * H + g * H + unit] + bias.sum[g] : real(0);
 
-            Vector *vectors = memory + tile * ROWS * length;
-            real *state = (real *)vectors;  // [row][unit]
-            const int rows = B - first < ROWS ? B - first : ROWS;
-            const Message *slot = messages + ((i64)(step % SLOTS) * B + first) * H;
-            for (int u = threadIdx.x; u < H; u += blockDim.x) {
-                const auto set = [&](int b, real h_prev) { state[b * length * WIDTH + u] = h_prev; };
-                if (step > 0) receive<ROWS>(slot + u, H, rows, step, watch, set);
-                else {
-#pragma unroll
-                    for (int b = 0; b < ROWS; b++)
-                        if (b < rows) set(b, h0[(i64)(first + b) * H + u]);
-                }
+            if (step > 0) {
+                const real *from = states + ((i64)(d * (T - 1) + step - 1) * B + first) * H;
+                gather.finish(
+                    rows, step, watch, [&](int b, int piece) { return from + (i64)b * H + piece * PIECE; },
+                    [&](int b, int piece) { return state + b * length * WIDTH + piece * PIECE; });
+            } else {
+#pragma unroll 1
+                for (int u = threadIdx.x; u < H; u += blockDim.x)
+#pragma unroll 1
+                    for (int b = 0; b < rows; b++) state[b * length * WIDTH + u] = h0[((i64)d * B + first + b) * H + u];
             }
             if (__syncthreads_or(watch.lost)) return;
-            if (!has_unit) continue;
+            const real h_prev = has_cell ? state[tile_row * length * WIDTH + unit] : real(0);
 
-            real sum[ROWS * PADDED];
-            multiply<G, PADDED>(weights, vectors, sum);
-            const real total = totals(sum);
-            real a2[G];
+            // The next tile: of this step, or the first one of the next.
+            const bool last = first + ROWS >= B;
+            const int step_next = step + last, first_next = last ? 0 : first + ROWS;
+            const auto begin = [&] {
+                const real *from = states + ((i64)(d * (T - 1) + step_next - 1) * B + first_next) * H;
+                if (0 < step_next && step_next < T) {
+                    gather.begin(min(ROWS, B - first_next),
+                                 [&](int b, int piece) { return from + (i64)b * H + piece * PIECE; });
+                }
+            };
+            if (B > ROWS) begin();
+
+#pragma unroll 1
+            for (int pass = 0; pass < rows; pass += PASS) {
+                real sum[PASS * PADDED];
+                multiply<N, PADDED>(weights, memory + pass * length + part * chunks * 32, length, sum);
+                const real share = totals(sum);
+                const int b = pass + lane / EACH / PADDED, n = lane / EACH % PADDED;
+                if (lane % EACH == 0 && n < N) shares[(part * ROWS + b) * stride + group * N + n] = share;
+            }
+            __syncthreads();
+
+            if (has_cell) {
+                real a2[G];
 #pragma unroll
-            for (int g = 0; g < G; g++)
-                a2[g] = __shfl_sync(0xffffffffu, total, lane / LANES * LANES + g * EACH) + bias.of_recurrent(g);
-            if (!has_cell) continue;
-
-            const real h_prev = state[(row - first) * length * WIDTH + unit];
-            const bool valid = counts(lengths, t, row);
-            real *kept = values ? values + (i64)t * 5 * B * H + k : nullptr;
-            real output;
-            const real h_new = cell_step<Cell>(valid, a, a2, h_prev, c, kept, (i64)B * H, output);
-            if (step + 1 < T) send(messages + (i64)((step + 1) % SLOTS) * B * H + k, step + 1, h_new);
-            else h[k] = h_new;
-            if (c_ && valid) c_[k] = c;
-            y[direction.at(t, row, unit)] = output;
+                for (int g = 0; g < G; g++) a2[g] = bias.of_recurrent(g);
+#pragma unroll 1
+                for (int p = 0; p < parts; p++)
+#pragma unroll
+                    for (int g = 0; g < G; g++) a2[g] += shares[(p * ROWS + tile_row) * stride + own * G + g];
+                const bool valid = counts(lengths, t, row);
+                real output, kept[5];
+                const real h_new = cell_step<Cell>(valid, a, a2, h_prev, c, kept, 1, output);
+                // What the others wait for comes first.
+                if (step + 1 < T) send(states + ((i64)(d * (T - 1) + step) * B + row) * H + unit, h_new);
+                else h[k] = h_new;
+                y[direction.at(t, row, unit)] = output;
+                if (c_ && valid) c_[k] = c;
+                if (values) {
+#pragma unroll
+                    for (int n = 0; n < Cell::saved; n++)
+                        values[(((i64)(d * T + t) * 5 + n) * B + row) * H + unit] = kept[n];
+                }
+            }
+            if (B <= ROWS) begin();  // it waits for this tile
         }
     }
 }
 
 KERNELS(__launch_bounds__(THREADS, 1), persistent, forward, PARAMETERS,
-        (T, B, H, chunks, lengths, A, R, biases, h0, h, c_, values, y, messages, polls, error))
+        (T, B, H, chunks, parts, lengths, A, R, biases, h0, h, c_, values, y, states, polls, error))

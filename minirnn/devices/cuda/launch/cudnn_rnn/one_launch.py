@@ -25,6 +25,8 @@ from minirnn.devices.cuda.launch.primitives.elementwise import copy
 if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
 
+EMPTY = 0xFF
+"""Each byte of a number that was not sent yet (`grid.cuh`)."""
 PATIENCE = 1 << 23
 """Looks at a message that does not come, on a GPU: some seconds."""
 PATIENCE_SIMULATED = 5000
@@ -48,7 +50,10 @@ def forward(
     A, R = all_input_parts(layers, x), recurrent_weights(layers)
     biases = stacked(device, [b for layer in layers for b in layer.weights[3:]])
     h_n = device.empty(h0.shape, x.dtype)
-    messages = [(sizes.B, sizes.H)] if isinstance(plan, ForwardPlan) else ()
+    messages = []
+    if isinstance(plan, ForwardPlan):
+        states = device.empty((sizes.D, max(sizes.T - 1, 1), sizes.B, sizes.H), x.dtype)
+        messages = [(states, EMPTY)]
     launch(layers, kernel, plan, (A, R, biases, device.contiguous(h0), h_n, c, values, y), messages)
     return h_n
 
@@ -71,10 +76,13 @@ def backward(
     if not fits(kernel, plan, sizes.D):
         return None
     da = device.empty((sizes.D, sizes.T, sizes.B, sizes.columns * sizes.H), dh.dtype)
-    messages: Sequence[tuple[int, ...]] = ()
+    arrays, messages = (recurrent_weights(layers), values, y, dy, dh, dc), [(da, EMPTY)]
     if isinstance(plan, BackwardPlan):
-        messages = [(sizes.B, sizes.G * sizes.H), (plan.slices, sizes.B, sizes.H)]
-    launch(layers, kernel, plan, (recurrent_weights(layers), values, y, dy, dh, dc, da), messages)
+        words = sizes.itemsize // 4  # a word with a tag for each four bytes of a number
+        shares = device.empty((sizes.D, 2, plan.slices, sizes.B, sizes.H, words), np.uint64)
+        launch(layers, kernel, plan, arrays, [*messages, (shares, 0)])
+    else:
+        launch(layers, kernel, plan, (*arrays, da))
     return [GateGradients(da[d]) for d in range(sizes.D)]
 
 
@@ -93,9 +101,9 @@ def launch(
     kernel: Kernel,
     plan: Plan,
     arrays: tuple[CudaArray | None, ...],
-    messages: Sequence[tuple[int, ...]],
+    messages: Sequence[tuple[CudaArray, int]] = (),
 ) -> None:
-    """Run the kernel on these arrays; it gets memory for messages of these shapes, twice for each direction.
+    """Run the kernel on these arrays, and on memory for messages, each with the byte that it is filled with before.
 
     Whether a block gave up waiting for a message shows later: `minirnn/devices/cuda/missed.py`.
     """
@@ -107,17 +115,16 @@ def launch(
     if not messages:
         layer.run(kernel.name, (plan,), arrays, run)
         return
-    words = sizes.itemsize // 4  # a word for each four bytes of a number
-    slots = [device.empty((sizes.D, 2, *shape, words), np.uint64) for shape in messages]
     polls = PATIENCE_SIMULATED if device.driver.limits.simulated else PATIENCE
     missed = device.missed.word_of(f"{kernel.name} of {plan.blocks} blocks, {sizes.D} directions")
+    memory = [array for array, _ in messages]
 
-    def clear_and_run() -> None:
-        for slot in slots:
-            device.driver.memset(slot.ptr, 0, slot.nbytes)
-        run(*slots, np.uint32(polls), missed)
+    def fill_and_run() -> None:
+        for array, byte in messages:
+            device.driver.memset(array.ptr, byte, array.nbytes)
+        run(*memory, np.uint32(polls), missed)
 
-    layer.run(kernel.name, (plan, polls), (*arrays, *slots), clear_and_run)
+    layer.run(kernel.name, (plan, polls), (*arrays, *memory), fill_and_run)
     device.missed.launched()
 
 

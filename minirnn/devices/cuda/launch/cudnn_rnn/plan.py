@@ -8,132 +8,99 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
-from typing import ClassVar
 
 from minirnn.devices.cuda.driver import Limits
+from minirnn.devices.cuda.launch.cudnn_rnn.layout import CHUNK, GATES, VECTOR, Plan, Sizes, into_shared, power
 
-GATES = {"rnn_relu": 1, "rnn_tanh": 1, "gru": 3, "lstm": 4}
-"""Number G of gates. Row order: lstm i, f, n, o; gru r, z, n."""
-LANES = 32
-VECTOR = 16
-"""Bytes of a row that a lane holds in one chunk."""
-CHUNK = LANES * VECTOR
-"""Bytes of a row in one chunk."""
-OUTPUTS = 4
-"""Units of dh that a warp computes in a persistent backward pass."""
+__all__ = [
+    "CHUNK",
+    "GATES",
+    "PROJECTED",
+    "BackwardPlan",
+    "ClusterPlan",
+    "ForwardPlan",
+    "Plan",
+    "Sizes",
+    "backward",
+    "backward_plan",
+    "cluster",
+    "cluster_backward",
+    "clusters_at_once",
+    "forward",
+    "forward_plan",
+]
+
+WEIGHTS = 32
+"""Vectors of weights that a lane keeps in registers in a persistent kernel: half of the registers that it has."""
+UNITS = 2
+"""Units of a warp in a persistent forward pass."""
+WARPS = 8
+"""The most warps of a block of a persistent kernel: a thread has 255 registers then."""
+OUTPUTS = {4: (8, 16), 8: (8,)}
+"""Bytes of a number -> units of dh that a warp may compute in a persistent backward pass."""
+SLICES = 16
+"""The most slices of its table: the owner of a unit adds as many shares, some at a time."""
+L2_BYTES = 3200
+"""Bytes that the cache of a large GPU delivers in a cycle, to all multiprocessors together (calculated for an H200)."""
 CLUSTER = 8
 """Blocks of a cluster: the most that every device with clusters has."""
-PROJECTED = "with a projection each step needs a second exchange, which the kernel does not have"
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """One layer: the axes T B H P D, and the bytes of a number that kernels compute with (float16: as float32).
-
-    `operand`: what tensor cores may multiply for it (`tensor_plan.py`); empty: nothing.
-    """
-
-    mode: str
-    T: int
-    B: int
-    H: int
-    P: int
-    D: int
-    itemsize: int
-    operand: str = ""
-
-    @property
-    def G(self) -> int:
-        """The number of gates."""
-        return GATES[self.mode]
-
-    @property
-    def columns(self) -> int:
-        """The gradients of the pre-activations of a unit: for gru those of q, r, z and n, else one a gate."""
-        return 4 if self.mode == "gru" else self.G
-
-    def chunks(self, length: int) -> int:
-        """How many chunks a row of weights of this length has."""
-        return ceil(length * self.itemsize / CHUNK)
+PROJECTED = (
+    "with a projection each step has a second product and a second exchange between all blocks, which the kernels of"
+    " one launch do not have"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What the plans of all rungs that take one launch have in common.
+class PersistentPlan(Plan):
+    """What the plans of both persistent kernels have in common.
 
     Attributes
     ----------
-    warps : int
-        Warps of a block.
-    chunks, kept : int
-        Chunks of a row of weights: in all, and how many of these are in registers.
-    rows : int
-        Rows of the batch that a warp computes at a time.
-    shared : int
-        Bytes of dynamic shared memory of a block.
+    columns : int
+        Blocks that have different units.
+    piece : int
+        Numbers that one load of messages takes: 16 bytes of them where rows of messages are aligned to that, else 1.
+    gathered : int
+        Bytes of messages that all blocks of a direction gather in one step.
     """
-
-    rung: ClassVar[str]
-    warps: int
-    chunks: int
-    kept: int
-    rows: int
-    shared: int = 0
-
-    @property
-    def blocks(self) -> int:
-        """The blocks of one direction."""
-        raise NotImplementedError
-
-    def describe(self, D: int) -> str:
-        """One line for people."""
-        raise NotImplementedError
-
-    @property
-    def threads(self) -> tuple[int, int, int]:
-        """The size of a block, as a launch takes it."""
-        return (LANES * self.warps, 1, 1)
-
-    @property
-    def constants(self) -> dict[str, int]:
-        """What the kernel is compiled for."""
-        return {"CHUNKS": self.kept, "ROWS": self.rows, "THREADS": most_threads(self.warps)}
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """The kernel's arguments after T, B and H."""
-        return (self.chunks,)
-
-    def at_once(self, D: int) -> int:
-        """How many blocks must be on the device at the same time."""
-        return self.blocks * D
-
-    def weights_and_rows(self) -> str:
-        """The end of `describe`."""
-        beyond = self.chunks - self.kept
-        return (
-            f"weights in registers{f', {beyond} of {self.chunks} parts in shared memory' if beyond else ''};"
-            f" {self.rows} rows of the batch at a time; {self.shared:,} bytes of shared memory a block"
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ForwardPlan(Plan):
-    """The plan of `cudnn_rnn/persistent.cu`: each warp computes one unit, each of the `columns` blocks some of them."""
 
     rung = "persistent"
     columns: int
+    piece: int
+    gathered: int
+
+    @property
+    def constants(self) -> dict[str, int]:
+        return super().constants | {"PIECE": self.piece}
+
+    def weights_and_rows(self) -> str:
+        return f"{super().weights_and_rows()}; one block a multiprocessor; {self.gathered:,} bytes of messages a step"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForwardPlan(PersistentPlan):
+    """The plan of `cudnn_rnn/persistent.cu`: each of the `columns` blocks computes some units.
+
+    `parts`: warps that share the rows of weights of two units.
+    """
+
+    parts: int
 
     @property
     def blocks(self) -> int:
         return self.columns
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return self.chunks, self.parts
+
     def describe(self, D: int) -> str:
-        return f"{self.blocks * D} blocks of {self.warps} warps, a unit each; {self.weights_and_rows()}"
+        split = f", {self.parts} warps to the same" if self.parts > 1 else ""
+        return f"{self.blocks * D} blocks of {self.warps} warps, {UNITS} units each{split}; {self.weights_and_rows()}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class BackwardPlan(Plan):
+class BackwardPlan(PersistentPlan):
     """The plan of `cudnn_rnn/persistent_grad.cu`: the blocks of a direction are a table.
 
     A column of the table has units of dh, a slice has terms of their sums. A row of weights is what one unit of dh
@@ -141,20 +108,25 @@ class BackwardPlan(Plan):
 
     Attributes
     ----------
-    columns, slices : int
-        The size of the table.
+    slices : int
+        Slices of the table.
     slice : int
         Units whose gradients, of all gates, a block gathers.
+    outputs : int
+        Units of dh of a warp.
     """
 
-    rung = "persistent"
-    columns: int
     slices: int
     slice: int
+    outputs: int
 
     @property
     def blocks(self) -> int:
         return self.columns * self.slices
+
+    @property
+    def constants(self) -> dict[str, int]:
+        return super().constants | {"OUTPUTS": self.outputs}
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -162,8 +134,8 @@ class BackwardPlan(Plan):
 
     def describe(self, D: int) -> str:
         return (
-            f"{self.blocks * D} blocks of {self.warps} warps, {self.columns} columns of units by {self.slices} slices"
-            f" of terms{' a direction' if D > 1 else ''}; {self.weights_and_rows()}"
+            f"{self.blocks * D} blocks of {self.warps} warps of {self.outputs} units, {self.columns} columns of units"
+            f" by {self.slices} slices of terms{' a direction' if D > 1 else ''}; {self.weights_and_rows()}"
         )
 
 
@@ -205,50 +177,114 @@ class ClusterPlan(Plan):
         )
 
 
-def most_threads(warps: int) -> int:
-    """The largest block for which a kernel is compiled. There are two such sizes, so that few kernels are compiled.
-
-    A thread has 255 registers in a block of up to 8 warps, else 128.
-    """
-    return 256 if warps <= 8 else 512
-
-
 def forward(sizes: Sizes, limits: Limits) -> ForwardPlan | str:
-    """The plan of a persistent forward pass: as many blocks as the device has multiprocessors, at most."""
+    """The plan of a persistent forward pass: as many blocks as the device has multiprocessors, at most.
+
+    Warps that share a row of weights are as few as let a block have four, and the weights be in registers.
+    """
     if refused := _refused_persistent(sizes, limits):
         return refused
     each = limits.multiprocessors // sizes.D
     if not each:
         return f"{sizes.D} directions need a multiprocessor each, the device has {limits.multiprocessors}"
-    warps = max(4, ceil(sizes.H / each))
-    most = 16 if sizes.itemsize == 4 else 8
-    if warps > most:
-        return f"{sizes.H} units on {each} multiprocessors are {warps} warps a block; registers suffice for {most}"
-    chunks = sizes.chunks(sizes.H)
-    kept = min(chunks, 2 if warps > 8 else 32 // sizes.itemsize)
-    rows = _power(sizes.B, 4 if warps > 8 else 8)
-    rows, shared, refused = _into_shared(rows, chunks, warps * (chunks - kept) * sizes.G, limits)
-    columns = ceil(sizes.H / warps)
-    return refused or ForwardPlan(warps=warps, chunks=chunks, kept=kept, rows=rows, shared=shared, columns=columns)
+    groups = max(2, ceil(ceil(sizes.H / each) / UNITS))
+    if groups > WARPS:
+        units = f"{sizes.H} units on {each} multiprocessors are {groups * UNITS} a block"
+        return f"{units}; registers suffice for {WARPS * UNITS}"
+    chunks, held, parts = sizes.chunks(sizes.H), WEIGHTS // (UNITS * 4), 1
+    while groups * parts * 2 <= WARPS and parts < chunks and (groups * parts < 4 or ceil(chunks / parts) > held):
+        parts *= 2
+    return forward_plan(sizes, limits, groups, parts)
+
+
+def forward_plan(
+    sizes: Sizes, limits: Limits, groups: int, parts: int, rows: int = 8, held: int = WEIGHTS // (UNITS * 4)
+) -> ForwardPlan | str:
+    """The plan with so many groups of units a block, of `parts` warps each; `held` chunks of weights in registers."""
+    chunks = ceil(sizes.chunks(sizes.H) / parts)
+    kept, units = min(chunks, held), groups * UNITS
+    totals = parts * (units + UNITS) * sizes.G * sizes.itemsize  # of a row
+    beyond = groups * parts * (chunks - kept) * UNITS * sizes.G
+    rows, shared, refused = into_shared(
+        power(sizes.B, rows), lambda n: n * (chunks * parts * CHUNK + totals) + VECTOR + beyond * CHUNK, limits
+    )
+    columns = ceil(sizes.H / units)
+    return refused or ForwardPlan(
+        warps=groups * parts,
+        chunks=chunks,
+        kept=kept,
+        rows=rows,
+        shared=shared,
+        columns=columns,
+        parts=parts,
+        piece=_piece(sizes),
+        gathered=columns * sizes.B * sizes.H * sizes.itemsize,
+    )
 
 
 def backward(sizes: Sizes, limits: Limits) -> BackwardPlan | str:
-    """The plan of a persistent backward pass: columns as wide as registers allow, then as many slices as fit."""
+    """The plan of a persistent backward pass: of all tables that fit, the one that takes the fewest cycles.
+
+    These are counted, not measured; what is measured is whether this rung is used at all (`tuner.py`).
+    """
     if refused := _refused_persistent(sizes, limits):
         return refused
     each = limits.multiprocessors // sizes.D
-    warps = 4 if sizes.H <= 256 else 8
-    columns = ceil(sizes.H / (OUTPUTS * warps))
-    if columns > each:
-        return f"{sizes.H} units make {columns} columns of blocks, a direction has {each} multiprocessors"
-    slices = max(1, min(each // columns, sizes.chunks(sizes.G * sizes.H)))  # each has a chunk at least
-    slice_ = ceil(sizes.H / slices)
+    found, refused = [], ""
+    for outputs in OUTPUTS[sizes.itemsize]:
+        for warps in (2, 4, WARPS):
+            columns = ceil(sizes.H / (outputs * warps))
+            if columns > each:
+                refused = f"{sizes.H} units make {columns} columns of blocks, a direction has {each} multiprocessors"
+                continue
+            most = max(1, min(each // columns, sizes.chunks(sizes.G * sizes.H)))  # each has a chunk at least
+            for slices in range(1, min(most, SLICES) + 1):
+                plan = backward_plan(sizes, limits, outputs, warps, slices)
+                if isinstance(plan, str):
+                    refused = plan
+                else:
+                    found.append(plan)
+    return min(found, key=lambda plan: (_cycles(plan, sizes), plan.outputs, plan.slices)) if found else refused
+
+
+def _cycles(plan: BackwardPlan, sizes: Sizes) -> float:
+    """How long a step takes for a row of the batch: to gather all messages, and to multiply in each block.
+
+    In a cycle a multiprocessor multiplies for 128 lanes, and reads 128 bytes of shared memory; a vector that it reads
+    there serves all outputs of a warp, weights that lie there all rows that are multiplied at a time.
+    """
+    each = sizes.itemsize // 4  # float64 takes twice as long
+    multiplied = plan.warps * plan.chunks * plan.outputs * each
+    beyond = plan.warps * (plan.chunks - plan.kept) * plan.outputs * plan.outputs / 16
+    read = CHUNK / 128 * (plan.warps * plan.chunks + beyond)
+    return plan.gathered / sizes.B / L2_BYTES + max(multiplied, read)
+
+
+def backward_plan(
+    sizes: Sizes, limits: Limits, outputs: int, warps: int, slices: int, rows: int = 8, held: int = WEIGHTS
+) -> BackwardPlan | str:
+    """The plan with a table of about so many slices; a lane holds `held` vectors of weights in registers."""
+    columns, piece = ceil(sizes.H / (outputs * warps)), _piece(sizes)
+    slice_ = ceil(ceil(sizes.H / slices) / piece) * piece
     slices = ceil(sizes.H / slice_)  # none is empty: a block that gathers nothing would not wait for the others
     chunks = sizes.chunks(sizes.G * slice_)
-    kept = min(chunks, 32 // sizes.itemsize)
-    rows, shared, refused = _into_shared(_power(sizes.B, 8), chunks, warps * (chunks - kept) * OUTPUTS, limits)
-    table = dict(columns=columns, slices=slices, slice=slice_)
-    return refused or BackwardPlan(warps=warps, chunks=chunks, kept=kept, rows=rows, shared=shared, **table)
+    kept = min(chunks, max(1, held // outputs))
+    beyond = warps * (chunks - kept) * outputs
+    rows, shared, refused = into_shared(power(sizes.B, rows), lambda n: (2 * n * chunks + beyond) * CHUNK, limits)
+    gradients, shares = columns * sizes.G, 2 * slices  # a share has its tag beside it
+    return refused or BackwardPlan(
+        warps=warps,
+        chunks=chunks,
+        kept=kept,
+        rows=rows,
+        shared=shared,
+        columns=columns,
+        slices=slices,
+        slice=slice_,
+        outputs=outputs,
+        piece=piece,
+        gathered=(gradients + shares) * sizes.B * sizes.H * sizes.itemsize,
+    )
 
 
 def cluster(sizes: Sizes, limits: Limits) -> ClusterPlan | str:
@@ -266,7 +302,7 @@ def cluster(sizes: Sizes, limits: Limits) -> ClusterPlan | str:
 def cluster_backward(sizes: Sizes, limits: Limits) -> ClusterPlan | str:
     """The plan of a backward pass by clusters."""
     each = ceil(sizes.H / CLUSTER)
-    units, chunks = _power(ceil(each / 8), 4), sizes.chunks(sizes.G * sizes.H)
+    units, chunks = power(ceil(each / 8), 4), sizes.chunks(sizes.G * sizes.H)
     refused = _refused_cluster(sizes, limits)
     if not refused and (ceil(each / units) > 8 or chunks > 8):
         refused = f"a cluster's registers do not hold the {sizes.G} x {sizes.H} x {sizes.H} recurrent weights"
@@ -281,7 +317,7 @@ def clusters_at_once(limits: Limits) -> int:
 def _clusters(sizes: Sizes, limits: Limits, units: int, chunks: int, most_rows: int) -> ClusterPlan:
     """Warps of so many units, and as few rows of the batch as let all clusters run at once."""
     warps = ceil(ceil(sizes.H / CLUSTER) / units)
-    rows = _power(ceil(sizes.B / max(1, clusters_at_once(limits) // sizes.D)), most_rows)
+    rows = power(ceil(sizes.B / max(1, clusters_at_once(limits) // sizes.D)), most_rows)
     return ClusterPlan(warps=warps, chunks=chunks, kept=chunks, rows=rows, slices=ceil(sizes.B / rows), units=units)
 
 
@@ -299,25 +335,7 @@ def _refused_persistent(sizes: Sizes, limits: Limits) -> str:
     return "" if limits.compute_capability >= (7, 0) else "its blocks' messages need compute capability 7.0"
 
 
-def _into_shared(rows: int, chunks: int, beyond: int, limits: Limits) -> tuple[int, int, str]:
-    """How many rows of the batch, `rows` at most, fit into shared memory, the bytes, and why not even one does.
-
-    It holds two tiles of vectors, and the chunks of the weights `beyond` those in registers.
-    """
-    while (needed := (2 * rows * chunks + beyond) * CHUNK) > limits.shared_bytes_per_block:
-        if rows == 1:
-            return (
-                rows,
-                needed,
-                (
-                    f"its weights do not fit on the chip: {needed:,} bytes of shared memory a block,"
-                    f" the device has {limits.shared_bytes_per_block:,}"
-                ),
-            )
-        rows //= 2
-    return rows, needed, ""
-
-
-def _power(n: int, most: int) -> int:
-    """The power of two from 1 to `most` that is at least n, or else `most`."""
-    return min(most, 1 << max(0, n - 1).bit_length())
+def _piece(sizes: Sizes) -> int:
+    """The numbers of a vector, if rows of H numbers are aligned to vectors; else 1."""
+    numbers = VECTOR // sizes.itemsize
+    return 1 if sizes.H % numbers else numbers

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import ceil
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,35 +41,20 @@ def shared_device_on(rung: str, options: SimOptions) -> str:
 
 
 def tiny_layouts(
-    monkeypatch: pytest.MonkeyPatch, warps: int = 2, slices: int = 3, rows: int = 2, kept: int = 8
+    monkeypatch: pytest.MonkeyPatch, groups: int = 1, parts: int = 2, slices: int = 3, rows: int = 2, kept: int = 8
 ) -> None:
     """Small layers on many blocks: two units a block; a table of columns of four units and three slices; batch tiles.
 
     `kept` 1 leaves what is beyond the first chunk of each row to shared memory.
     """
-    forward, backward = plans.forward, plans.backward
 
     def small(sizes: plans.Sizes, limits: Any) -> Any:
-        found = forward(sizes, limits)
-        if isinstance(found, str):
-            return found
-        keep = min(kept, found.kept)
-        shared = 2 * rows * found.chunks * plans.CHUNK + warps * (found.chunks - keep) * sizes.G * plans.CHUNK
-        return replace(
-            found, columns=ceil(sizes.H / warps), warps=warps, kept=keep, rows=rows, shared=max(shared, found.shared)
-        )
+        refused = plans._refused_persistent(sizes, limits)
+        return refused or plans.forward_plan(sizes, limits, groups, parts, rows, min(kept, 4))
 
     def small_table(sizes: plans.Sizes, limits: Any) -> Any:
-        found = backward(sizes, limits)
-        if isinstance(found, str):
-            return found
-        each = ceil(sizes.H / slices)
-        chunks = sizes.chunks(sizes.G * each)
-        keep = min(kept, chunks)
-        shared = 2 * rows * chunks * plans.CHUNK + (chunks - keep) * plans.OUTPUTS * plans.CHUNK
-        columns = ceil(sizes.H / plans.OUTPUTS)
-        table = dict(columns=columns, slices=ceil(sizes.H / each), slice=each)
-        return plans.BackwardPlan(warps=1, chunks=chunks, kept=keep, rows=rows, shared=shared, **table)
+        refused = plans._refused_persistent(sizes, limits)
+        return refused or plans.backward_plan(sizes, limits, 4, 1, slices, rows, 4 * kept)
 
     monkeypatch.setattr(plans, "forward", small)
     monkeypatch.setattr(plans, "backward", small_table)
@@ -168,7 +152,15 @@ def with_fault(monkeypatch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> No
 
     def changed(name: str) -> str:
         text = folder(name)
-        for header in ("cudnn_rnn/slice.cuh", "cudnn_rnn/gather.cuh", "fresh.cuh", "grid.cuh", "cluster.cuh"):
+        headers = (
+            "cudnn_rnn/slice.cuh",
+            "cudnn_rnn/gather.cuh",
+            "tile_gather.cuh",
+            "fresh.cuh",
+            "grid.cuh",
+            "cluster.cuh",
+        )
+        for header in headers:
             if header in text:
                 text = text.replace(f'#include "{header}"', folder(header).replace("#pragma once", ""))
         for old, new in changes:

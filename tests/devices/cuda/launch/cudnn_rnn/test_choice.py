@@ -53,11 +53,11 @@ TABLE = [
     (A100, sizes("lstm", 256, 1, 256), "persistent", "persistent", "fit on the chip"),
     (A100, sizes("gru", 128, 16, 512), "persistent", "persistent", "fit on the chip"),
     (T4, sizes("gru", 128, 16, 512), "persistent", "persistent", "fit on the chip"),
-    (T4, sizes("gru", 128, 16, 1024), "steps", "steps", "26 warps"),
+    (T4, sizes("gru", 128, 16, 1024), "steps", "steps", "26 a block"),
     (T4, sizes("gru", 128, 16, 256), "persistent", "persistent", "fit on the chip"),
     (PASCAL, sizes("gru", 128, 16, 256), "steps", "steps", "compute capability 7.0"),
     (SLICE, sizes("gru", 128, 16, 64), "persistent", "persistent", "fit on the chip"),
-    (SLICE, sizes("gru", 128, 16, 256), "steps", "steps", "37 warps"),
+    (SLICE, sizes("gru", 128, 16, 256), "steps", "persistent", "38 a block"),
     (SIMULATED, sizes("lstm", 5, 2, 4), "steps", "steps", "simulator"),
 ]
 
@@ -139,27 +139,32 @@ def test_forward_plans_cover_all_units_and_fit() -> None:
     found = [(limits, s, plan) for limits, s in MANY if isinstance(plan := plans.forward(s, limits), ForwardPlan)]
     assert len(found) > 500
     for limits, s, plan in found:
-        assert (plan.blocks - 1) * plan.warps < s.H <= plan.blocks * plan.warps
+        units = 2 * plan.warps // plan.parts  # of a block
+        assert (plan.blocks - 1) * units < s.H <= plan.blocks * units
         assert plan.blocks * s.D <= limits.multiprocessors  # one block each: all are resident
-        assert plan.chunks * CHUNK >= s.H * s.itemsize > (plan.chunks - 1) * CHUNK
+        assert plan.parts * plan.chunks * CHUNK >= s.H * s.itemsize
         assert plan.shared <= limits.shared_bytes_per_block
-        beyond = plan.warps * s.G * (plan.chunks - plan.kept)
-        assert plan.shared == (2 * plan.rows * plan.chunks + beyond) * CHUNK
-        assert 32 * plan.warps <= 512 and plan.rows in (1, 2, 4, 8) and plan.kept <= plan.chunks
-        assert registers(s, plan.kept, s.G, plan.rows) <= (255 if plan.warps <= 8 else 128)
+        beyond = plan.warps * 2 * s.G * (plan.chunks - plan.kept)
+        totals = plan.parts * plan.rows * (units + 2) * s.G * s.itemsize
+        assert plan.shared >= (plan.rows * plan.chunks * plan.parts + beyond) * CHUNK + totals
+        assert plan.rows * units <= 32 * plan.warps <= 256 and plan.rows in (1, 2, 4, 8) and plan.kept <= plan.chunks
+        assert s.H % plan.piece == 0 and plan.piece * s.itemsize in (s.itemsize, 16)
+        assert registers(s, plan.kept, 2 * s.G, 16 // s.itemsize) <= 255
 
 
 def test_backward_plans_cover_the_whole_table_and_fit() -> None:
     found = [(limits, s, plan) for limits, s in MANY if isinstance(plan := plans.backward(s, limits), BackwardPlan)]
     assert len(found) > 500
     for limits, s, plan in found:
-        assert (plan.columns - 1) * 4 * plan.warps < s.H <= plan.columns * 4 * plan.warps
+        units = plan.outputs * plan.warps  # of a column
+        assert (plan.columns - 1) * units < s.H <= plan.columns * units
+        assert plan.slice % plan.piece == s.H % plan.piece == 0
         assert (plan.slices - 1) * plan.slice < s.H <= plan.slices * plan.slice  # no slice is empty
         assert plan.blocks * s.D <= limits.multiprocessors
         assert plan.chunks == ceil(s.G * plan.slice * s.itemsize / CHUNK)
         assert plan.shared <= limits.shared_bytes_per_block
         assert plan.warps <= 8 and plan.rows in (1, 2, 4, 8) and plan.kept <= plan.chunks
-        assert registers(s, plan.kept, 4, plan.rows) <= 255
+        assert registers(s, plan.kept, plan.outputs, 1) <= 255
 
 
 def test_cluster_plans_hold_all_weights_in_registers() -> None:

@@ -28,6 +28,41 @@ def test_no_step_of_a_cluster_has_a_fence_and_what_others_wait_for_goes_first(
         assert max(places["STAS"]) < min(places["STG"]), f"{kernel} stores before it has sent"
 
 
+def read_and_multiplied(loop: list[str], beyond: tuple[int, int]) -> float:
+    """Multiplications that a read of 16 bytes of shared memory serves, where the weights are in registers.
+
+    beyond: reads and multiplications of the inner loop for weights that are not.
+    """
+    reads = sum(line.startswith("LDS.128") for line in loop) - beyond[0]
+    return (opcodes(loop)["FFMA"] - beyond[1]) // reads
+
+
+@pytest.mark.parametrize(
+    "file, number, beyond",
+    [
+        # two units: 4 gates, 16 bytes of 4 rows of the batch
+        ("persistent", 0, {"lstm": (8 + 4, 128, 32), "gru": (6 + 4, 96, 24), "rnn_tanh": (2 + 4, 32, 8)}),
+        # eight outputs, two rows; sixteen, one row
+        pytest.param(
+            *("persistent_grad", 0, dict.fromkeys(("lstm", "gru", "rnn_tanh"), (8 + 2, 64, 32))), marks=pytest.mark.slow
+        ),
+        ("persistent_grad", 1, dict.fromkeys(("lstm", "gru", "rnn_tanh"), (16 + 1, 64, 64))),
+    ],
+)
+def test_a_read_of_shared_memory_serves_many_multiplications_and_no_step_has_a_fence(
+    file: str, number: int, beyond: dict[str, tuple[int, int, int]], tmp_path: Path
+) -> None:
+    name = f"cudnn_rnn/{file}.cu"
+    found = step_loops(name, sources.VARIANTS[name][number], "sm_90", tmp_path)
+    for mode, (reads, multiplied, expected) in beyond.items():
+        loop = found[f"{mode}_{file}"]
+        counted = opcodes(loop)
+        served = read_and_multiplied(loop, (reads, multiplied))
+        assert expected <= served < expected + 8, f"{mode}: {counted}"  # a few more are in the activations
+        assert not counted["MEMBAR"] and not counted["ERRBAR"] and not counted["CCTL"], f"{mode}: {counted}"
+        assert any(line.startswith("LDG.E.128.STRONG.GPU") for line in loop), mode
+
+
 def test_the_longest_loop_is_found() -> None:
     body = """
 .L_x_1:

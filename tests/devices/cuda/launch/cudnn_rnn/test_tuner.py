@@ -145,7 +145,7 @@ def test_a_layer_for_which_the_winner_has_no_plan_takes_the_next(tmp_path: Path)
 def test_a_rung_that_computes_something_else_is_dropped_and_never_used(
     backward: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forward_fault = "const real h_prev = state", "const real h_prev = 1.01f * state"
+    forward_fault = "has_cell ? state[tile_row", "has_cell ? 1.01f * state[tile_row"
     with_fault(monkeypatch, ("send(shares", "if (step != 1) send(shares") if backward else forward_fault)
     device, case = priced_device(tmp_path, **WINNERS["persistent"]), small_case("gru")
     expected = case.run(mr.devices.get("cpu"))
