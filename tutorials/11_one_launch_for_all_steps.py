@@ -308,11 +308,11 @@ for rung, recorded in (("steps", False), ("steps", True), ("persistent", False),
 # What is left of the launches when no gradient is asked for? ``minirnn bench --ladder`` counts that, and more, for the
 # layouts of a large GPU. The first way of this page would start 15 kernels for each of these sixteen steps:
 
-sizes = [(4, 1, 64, 64), (16, 1, 64, 64), (16, 4, 64, 64), (16, 1, 128, 128)]
+sizes = [(4, 1, 48, 48), (16, 1, 48, 48), (16, 4, 48, 48), (16, 1, 96, 96)]
 rows = [row for size in sizes for rung in ("steps", "persistent", "cluster") for row in counted(size, rung)]
 sixteen = {"from primitives": int(16 * per_step["from primitives"])}
 for row in rows:
-    if row["size"] == [16, 1, 64, 64] and row["pass"] == "forward":
+    if row["size"] == [16, 1, 48, 48] and row["pass"] == "forward":
         sixteen[row["rung"]] = row["counts"]["launches"]
 fig = Figure(figsize=(8, 2.4), layout="constrained")
 ax = fig.add_subplot()
