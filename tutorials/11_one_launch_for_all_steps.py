@@ -23,8 +23,8 @@ from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
-from minirnn.viz import between_steps, ladder_counts
-from minirnn.viz.colors import BLUE, GREEN, ORANGE
+from minirnn.viz import between_steps, ladder_counts, mma_fragments, weight_holders
+from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, PURPLE, RED
 
 
 class Unfused(Cuda):
@@ -107,18 +107,29 @@ persistent = """
 //   one block = ROWS units; one thread = one unit. R's rows stay in shared memory for the whole sequence.
 #define ROWS 4
 
-__device__ void everybody(unsigned *counter) {   // a barrier for the whole grid
+__device__ unsigned arrive(unsigned *counter) {  // the first half of a barrier for the whole grid
+    unsigned goal = 0;
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();                          // my h is in memory before I say so
-        const unsigned goal = (atomicAdd(counter, 1u) / gridDim.x + 1) * gridDim.x;
+        goal = (atomicAdd(counter, 1u) / gridDim.x + 1) * gridDim.x;
+    }
+    return goal;
+}
+
+__device__ void wait(unsigned *counter, unsigned goal) {
+    if (threadIdx.x == 0) {
         while (*(volatile unsigned *)counter < goal) __nanosleep(20);
         __threadfence();
     }
     __syncthreads();
 }
 
-extern "C" __global__ void whole_sequence(int T, int H, const float *x, const float *R, float *h, unsigned *counter) {
+// saved: (T, 4, H), what a way back will need
+#define SAVE for (int k = 0; k < 4; k++) saved[(t * 4 + k) * H + unit] = z;
+
+extern "C" __global__ void whole_sequence(int T, int H, const float *x, const float *R, float *h, unsigned *counter,
+                                          float *saved) {
     extern __shared__ float rows[];               // (ROWS, H)
     const int unit = blockIdx.x * ROWS + threadIdx.x;
     for (int k = 0; k < H; k++) rows[threadIdx.x * H + k] = R[unit * H + k];
@@ -141,17 +152,19 @@ for t in range(T):
 def run(meet, blocks=H // 4, **options):
     driver = SimDriver(SimOptions(**options))
     kernel = driver.module(persistent.replace("MEET", meet), "whole_sequence.cu").function("whole_sequence")
-    arrays = [x, R, np.zeros((T + 1, H), np.float32), np.zeros(1, np.uint32)]
+    arrays = [x, R, np.zeros((T + 1, H), np.float32), np.zeros(1, np.uint32), np.zeros((T, 4, H), np.float32)]
     memory = [driver.alloc(a.nbytes) for a in arrays]
     for m, a in zip(memory, arrays, strict=True):
         driver.h2d(m.ptr, a)
-    kernel(np.int32(T), np.int32(H), *memory, grid=(blocks,), block=(4,), shared=4 * 4 * H)
+    start = kernel.traced if driver.options.check else kernel
+    trace = start(np.int32(T), np.int32(H), *memory, grid=(blocks,), block=(4,), shared=4 * 4 * H)
     h = np.empty((T + 1, H), np.float32)
     driver.d2h(h, memory[2].ptr)
-    return h, driver
+    return h, driver, trace, memory
 
 
-h, driver = run("everybody(counter);")
+together = "wait(counter, arrive(counter));"
+h, driver, *_ = run(together)
 error = np.abs(h - expected).max()
 print(
     f"launches: {driver.launches}, blocks resident at once: {driver.stats.resident_blocks}, largest error {error:.1e}"
@@ -161,19 +174,78 @@ assert driver.launches == 1 and error < 1e-5
 # %%
 # One launch for twelve steps. Without the barrier a block would run ahead and read states that are not there yet:
 
-h, _ = run("", seed=1)
+h, *_ = run("", seed=1)
 wrong = np.abs(h - expected).max(axis=1) > 1e-3
 print("steps that come out wrong without a barrier:", np.flatnonzero(wrong))
 assert wrong.any()
 
 # %%
+# What a fence waits for
+# ----------------------
+# ``__threadfence()`` lets a thread go on when everything that it stored has reached the place where all others will see
+# it. So it costs as long as the youngest store still needs for its way. A kernel that trains also stores what the way
+# back will need. It can do so before the barrier; or between the two halves of the barrier. What does one thread do in
+# memory, access by access, from one barrier to the one after the next?
+
+orders = {
+    "save, then meet": f"SAVE {together}",
+    "arrive, save, wait": "const unsigned goal = arrive(counter); SAVE wait(counter, goal);",
+}
+kinds = {
+    "reads R": GRAY,
+    "reads h": GREEN,
+    "stores h": BLUE,
+    "stores what is saved": ORANGE,
+    "fence, then says so": RED,
+    "looks whether all are there": PURPLE,
+}
+fig = Figure(figsize=(8, 2.9), layout="constrained")
+axes = fig.subplots(2, sharex=True)
+fresh = {}
+for ax, (title, meet) in zip(axes, orders.items(), strict=True):
+    _, driver, trace, memory = run(meet, check=True)
+    mine = trace.accesses[(trace.accesses["block"] == 2) & (trace.accesses["thread"] == 0)]
+    mine = mine[np.argsort(mine["order"])]
+    numbers = {m.number: name for m, name in zip(memory, ("x", "R", "h", "counter", "saved"), strict=True)}
+    where = [numbers.get(int(n), "R") for n in mine["allocation"]]  # shared memory has the rows of R
+    says = [
+        ("stores h" if write else "reads h") if place == "h"
+        else "stores what is saved" if place == "saved"
+        else ("fence, then says so" if write else "looks whether all are there") if place == "counter"
+        else "reads R"
+        for place, write in zip(where, mine["write"], strict=True)
+    ]  # fmt: skip
+    fences = [k for k, what in enumerate(says) if what == "fence, then says so"]
+    part = says[fences[4] : fences[6] + 1]
+    for name, color in kinds.items():
+        at = [k for k, what in enumerate(part) if what == name]
+        ax.vlines(at, 0, 1, color=color, linewidth=3 if "stores" in name or "fence" in name else 1.2, label=name)
+    ax.set(title=title, yticks=[])
+    before = says[: fences[5]][::-1]
+    fresh[title] = next(k for k, what in enumerate(before) if "stores" not in what)
+axes[1].set_xlabel("accesses to memory of one thread, from the fence of one step to that of the step after the next")
+fig.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside lower center", frameon=False, fontsize="small")
+mr.viz.show(fig)
+print("stores that were made just before the fence:", fresh)
+assert fresh == {"save, then meet": 5, "arrive, save, wait": 1}
+
+# %%
+# In the upper row five stores are under way when the fence comes, in the lower row one: the other four were made before
+# the thread began to wait and to read, and have had the whole next product to arrive. The numbers are the same:
+
+found = [run(meet)[0] for meet in orders.values()]
+assert np.array_equal(*found)
+
+# %%
+# Best of all is a barrier without a fence: where no message goes through memory, as between the blocks of a cluster.
+#
 # The catch
 # ---------
 # A barrier waits for *all* blocks, so all must be on the chip at once. A block that has not started cannot arrive, and
 # those that wait for it never make room. A GPU would wait forever; the simulator tells:
 
 try:
-    run("everybody(counter);", resident=6)
+    run(together, resident=6)
 except LaunchError as report:
     print(str(report).splitlines()[0])
     assert "deadlock" in str(report)
@@ -203,7 +275,7 @@ mr.viz.show(sketch)
 # shared memory, and a barrier made of hardware; a layer must be small to fit. A loop of *steps* can also be recorded
 # once and started as a whole (a CUDA graph). All of it runs in the simulator, and must give the same numbers:
 
-T, B, I, H = 12, 2, 8, 32
+T, B, I, H = 16, 2, 8, 32
 x, dy = rng.normal(size=(T, B, I)), rng.normal(size=(T, B, H))
 params = rng.normal(size=mr.ops.cudnn_rnn_params_size(1, H, I)) / np.sqrt(H)
 
@@ -231,11 +303,79 @@ for rung, recorded in (("steps", False), ("steps", True), ("persistent", False),
     assert apart < 1e-12 and (launches > 2 * T) == (rung == "steps" and not recorded)
 
 # %%
-# Launches are one thing. What a rung reads, and how often its threads must wait for each other, can be counted as
-# well, for layouts of a large GPU; ``minirnn bench --ladder`` does so. Here four small sizes:
+# From 33 launches to one
+# -----------------------
+# What is left of the launches when no gradient is asked for? ``minirnn bench --ladder`` counts that, and more, for the
+# layouts of a large GPU. The first way of this page would start 15 kernels for each of these sixteen steps:
 
-sizes = [(4, 1, 64, 64), (16, 1, 64, 64), (16, 8, 64, 64), (16, 1, 128, 128)]
+sizes = [(4, 1, 48, 48), (16, 1, 48, 48), (16, 4, 48, 48), (16, 1, 96, 96)]
 rows = [row for size in sizes for rung in ("steps", "persistent", "cluster") for row in counted(size, rung)]
+sixteen = {"from primitives": int(16 * per_step["from primitives"])}
+for row in rows:
+    if row["size"] == [16, 1, 48, 48] and row["pass"] == "forward":
+        sixteen[row["rung"]] = row["counts"]["launches"]
+fig = Figure(figsize=(8, 2.4), layout="constrained")
+ax = fig.add_subplot()
+bars = ax.barh(list(sixteen), list(sixteen.values()), color=[ORANGE, BLUE, BLUE, GREEN, GREEN])
+ax.bar_label(bars, padding=4)
+ax.set(xscale="log", xlim=(0.8, 500), xlabel="launches for 16 steps of an LSTM, forward")
+ax.invert_yaxis()
+mr.viz.show(fig)
+assert sixteen == {"from primitives": 240, "steps": 33, "steps, recorded": 2, "persistent": 2, "cluster": 2}
+
+# %%
+# Thirty-three are one product for the inputs of all steps, then a product and the gates for each step. On every way
+# with two launches the first is that product, so the sixteen steps themselves are one.
+#
+# Who holds which weight
+# ----------------------
+# A product as beginners write it: each thread computes one sum, and reads one row of R for it. When the launch ends,
+# all that was read is forgotten.
+
+plain = weight_holders("plain", 128)
+mr.viz.show(plain)
+assert (plain.data["register"] == -1).all()
+
+# %%
+# A kernel that stays deals R out once. The four rows of a unit, one a gate, must lie in the same warp, since the unit
+# needs all four sums at once: that is why every block has a stripe in each quarter of R. Within a warp the lanes share
+# each row, four numbers each, which is as much as a lane can read at once:
+
+persistent = weight_holders("persistent", 128)
+mr.viz.show(persistent)
+held = persistent.data
+quarters = held["block"].reshape(4, 128, 128)
+assert (quarters == quarters[0]).all() and held["register"].max() + 1 == 32
+print("numbers of R in the registers of a lane:", held["register"].max() + 1)
+
+# %%
+# Each lane multiplies what it holds by its four numbers of h, and the lanes add up what they have. Four numbers of h
+# are read from shared memory for 32 multiplications with R: each is used for eight rows.
+#
+# What a fragment is
+# ------------------
+# A tensor core multiplies small matrices: D (16, 8) += A (16, 16) B (16, 8) in float16, in one instruction of a warp.
+# No lane has a whole row or column then. It has a *fragment*: the elements that the hardware wants it to have.
+
+fragments = mma_fragments("f16")
+mr.viz.show(fragments)
+lane_5 = {name: np.argwhere(fragments.data[f"{name} lane"] == 5).tolist() for name in "ABD"}
+for name, places in lane_5.items():
+    print(f"lane 5 holds of {name}: {places}")
+assert [len(places) for places in lane_5.values()] == [8, 4, 4]
+
+# %%
+# Four lanes share a row of A, and four a column of B; two neighbors of float16 fill a register. With weights for A,
+# which stay in registers as above, h is B: eight rows of the batch at a time. A lane holds 16 numbers, and the warp
+# makes :math:`16 \cdot 16 \cdot 8 = 2048` multiplications, 64 for each lane.
+
+assert 16 * 16 * 8 == 64 * 32
+
+# %%
+# What it moves
+# -------------
+# Launches are one thing. What a rung reads, and how often its threads must wait for each other, was counted as well:
+
 counts = ladder_counts({"rows": rows, "device": "cuda-sim with the layouts of an H200"})
 mr.viz.show(counts)
 moved = {(axis, rung): counts.data[f"bytes.{axis}.{rung}"][-1] for axis in "TBH" for rung in ("steps", "cluster")}

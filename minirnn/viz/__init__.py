@@ -5,6 +5,7 @@ from minirnn.viz.display import show
 from minirnn.viz.gate_maps import gate_map
 from minirnn.viz.gates import gate_activity
 from minirnn.viz.gradients import gradient_flow
+from minirnn.viz.holders import mma_fragments, weight_holders
 from minirnn.viz.jacobians import jacobian_spectrum, state_jacobians
 from minirnn.viz.kernel_access import bank_conflicts, thread_map, warp_accesses
 from minirnn.viz.ladder import ladder_counts
@@ -23,7 +24,6 @@ from minirnn.viz.tape.svg import TapeDrawing, tape_svg
 from minirnn.viz.text_colors import ColoredText, colored_text
 from minirnn.viz.timing import timings
 from minirnn.viz.training import loss_curve
-from minirnn.viz.weight_holders import mma_fragments, weight_holders
 
 __all__ = [
     "ColoredText",

@@ -1,6 +1,7 @@
 """What is said of a kernel's machine code is there, and what was planted into a loop is found in it.
 
-Tests `minirnn/devices/cuda/machine_code/kernels.py`, `compiled.py` and `sass.py` beside it.
+Tests `minirnn/devices/cuda/machine_code/kernels.py`, `minirnn/devices/cuda/machine_code/compiled.py` and
+`minirnn/devices/cuda/machine_code/sass.py`.
 """
 
 from __future__ import annotations

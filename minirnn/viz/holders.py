@@ -154,8 +154,8 @@ def mma_fragments(kind: str = "f16", *, axes: Any | None = None) -> Picture:
         raise ValueError(f"mma_fragments: kind is {kind!r}\n  expected one of {', '.join(KINDS)}")
     K = 16 if kind == "f16" else 8
     if axes is None:
-        ratios = {"width_ratios": (K, 8), "height_ratios": (K, 16)}
-        grid = new_figure(0.36 * (K + 10), 0.34 * (K + 18)).subplots(2, 2, **ratios)
+        figure = new_figure(0.36 * (K + 10), 0.34 * (K + 18))
+        grid = figure.subplots(2, 2, width_ratios=(K, 8), height_ratios=(K, 16))
         grid[0, 0].set_axis_off()
         grid[0, 0].text(0.5, 0.5, "D += A B\n\na cell says\nlane:register", ha="center", va="center")
         axes = [grid[1, 0], grid[0, 1], grid[1, 1]]
