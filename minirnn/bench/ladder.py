@@ -109,8 +109,8 @@ def gathered(rung: str, sizes: plans.Sizes, device: Cuda, sent: int) -> int:
     """The bytes of messages that the blocks of a forward pass receive; they sent as many as `sent`."""
     if rung == "persistent" and isinstance(plan := plans.forward(sizes, device.driver.limits), plans.ForwardPlan):
         return (sizes.T - 1) * plan.gathered  # the first state is no message
-    if rung == "tensor" and isinstance(plan := tensor_plan.forward(sizes, device.driver.limits), TensorPlan):
-        return sent * plan.blocks  # every block has the whole state at each step
+    if rung == "tensor" and isinstance(tensor := tensor_plan.forward(sizes, device.driver.limits), TensorPlan):
+        return sent * tensor.blocks  # every block has the whole state at each step
     return 0
 
 
@@ -118,10 +118,11 @@ def gathered_back(rung: str, sizes: plans.Sizes, device: Cuda, sent: int) -> int
     """The same of a backward pass."""
     if rung == "persistent" and isinstance(plan := plans.backward(sizes, device.driver.limits), plans.BackwardPlan):
         return sizes.T * plan.gathered
-    if rung == "tensor" and isinstance(plan := tensor_plan.backward(sizes, device.driver.limits), TensorBackwardPlan):
+    tensor = tensor_plan.backward(sizes, device.driver.limits)
+    if rung == "tensor" and isinstance(tensor, TensorBackwardPlan):
         # The shares are read once, the gradients by a block of each column.
-        shares = 8 * sizes.T * plan.slices * sizes.B * sizes.H
-        return shares + (sent - shares) * plan.columns
+        shares = 8 * sizes.T * tensor.slices * sizes.B * sizes.H
+        return shares + (sent - shares) * tensor.columns
     return 0
 
 
