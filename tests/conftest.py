@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import zlib
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ import pytest
 # The tests say what they need; the shell in which they run has no say in it.
 os.environ["MPLBACKEND"] = "Agg"
 os.environ.pop("MINIRNN_DEVICE", None)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's job in the background; programs would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import minirnn as mr  # noqa: E402
 from minirnn.devices.base import Device  # noqa: E402

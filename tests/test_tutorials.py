@@ -27,7 +27,13 @@ DRAWINGS = {name for name in mr.viz.__all__ if returned(getattr(mr.viz, name)) =
 TUTORIALS = sorted((Path(__file__).parents[1] / "tutorials").glob("[0-9][0-9]_*.py"))
 
 
-@pytest.mark.parametrize("path", TUTORIALS, ids=lambda p: p.stem)
+LONG = {"11_one_launch_for_all_steps", "13_from_beginning_to_end", "14_attention"}
+"""They take some seconds; the documentation runs them, too."""
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(p, marks=[pytest.mark.slow] * (p.stem in LONG), id=p.stem) for p in TUTORIALS]
+)
 def test_a_tutorial_runs_without_a_warning_and_says_something(path: Path, tmp_path: Path) -> None:
     if "cuda.sim" in path.read_text() and (reason := mr.devices.available()["cuda-sim"]):
         pytest.skip(reason)

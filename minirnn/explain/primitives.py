@@ -71,11 +71,12 @@ def parts_of(function: Callable[..., Any]) -> tuple[list[type[Op]], list[str], l
         asked |= dict.fromkeys(name for name in asked_of_device(one.__code__) if name in COMPUTES)
         for name in names_in(one.__code__):
             value = one.__globals__.get(name)
-            kind = value if inspect.isclass(value) else type(value)
-            if issubclass(kind, Op) and kind.__module__.startswith("minirnn.ops"):
-                nodes[kind] = None
-                waiting += [vars(kind)[m] for m in ("forward",) if m in vars(kind)]
-            elif inspect.isfunction(value) and value is not function:
+            for node in value.values() if isinstance(value, dict) else [value]:  # a dict: one node, some ways to run it
+                kind = node if inspect.isclass(node) else type(node)
+                if issubclass(kind, Op) and kind.__module__.startswith("minirnn.ops"):
+                    nodes[kind] = None
+                    waiting += [vars(kind)[m] for m in ("forward",) if m in vars(kind)]
+            if inspect.isfunction(value) and value is not function:
                 if name in primitives() and getattr(ops, name) is value:
                     others[name] = None
                 elif value.__module__ == function.__module__:

@@ -291,14 +291,16 @@ def test_the_classroom50_bundle_holds_a_grader_a_workflow_and_the_course(tmp_pat
         code = archive.read("autograder.py").decode()
         workflow = archive.read("grade.yml").decode()
     compile(code, "autograder.py", "exec")
-    assert "classroom50:result.json" in code and "minirnn==" in code
-    assert "minirnn grade . --out junit:grades.xml" in workflow and "\t" not in workflow
+    assert "classroom50:result.json" in code and "numpy==" in code and {"run.py", "minirnn/cli.py"} <= names
+    assert "python -I ../grader/autograder.py junit:../grades.xml" in workflow and "\t" not in workflow
 
 
 def test_an_export_replaces_nothing_by_half(tmp_path, short, run, monkeypatch):
     target = tmp_path / "a.zip"
     target.write_text("before")
-    monkeypatch.setattr(zipfile.ZipFile, "write", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(
+        zipfile.ZipFile, "writestr", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left"))
+    )
     status, text = run("course", "export", short, "--out", target)
     assert status == 2 and "No space left" in text
     assert target.read_text() == "before" and {p.name for p in tmp_path.iterdir()} == {"mine", "a.zip"}

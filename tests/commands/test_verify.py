@@ -17,6 +17,7 @@ from tests.verify.runs import (
 )
 
 
+@pytest.mark.slow
 def test_a_quick_run_passes_and_is_not_worse_than_the_stored_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

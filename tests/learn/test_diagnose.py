@@ -60,6 +60,7 @@ def test_every_typical_mistake_is_named(id):
         assert found is not None and found.sentence == wrong.sentence
 
 
+@pytest.mark.slow
 def test_two_changes_are_explained_by_two_changes_that_give_the_same_numbers(rng, monkeypatch):
     """Three pairs of each exercise: nearly all, and of each at least one (some pairs are no two hypotheses)."""
     monkeypatch.setattr("minirnn.learn.diagnose.SECONDS", 2.0)  # not a matter of speed here

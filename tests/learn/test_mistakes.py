@@ -35,6 +35,7 @@ def test_nearly_all_of_them_are_named():
     assert sum(NAMED.values()) >= 0.95 * len(PYTHON)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("exercise", "what", "says", "changes"), cuda.MISTAKES, ids=lambda v: v if isinstance(v, str) else ""
 )

@@ -206,6 +206,7 @@ def test_a_wrong_report_is_told_before_any_test(pytester, report, said):
     assert not (pytester.path / "ran").exists()
 
 
+@pytest.mark.slow
 def test_the_command_of_the_page_for_teachers_grades_an_exercise_of_ones_own(pytester):
     text = (Path(__file__).parents[2] / "docs" / "grading.md").read_text(encoding="utf-8")
     (command,) = re.findall(r"`pytest (--report[^`]*)`", text)

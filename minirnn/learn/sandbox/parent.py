@@ -24,7 +24,7 @@ from typing import Any
 
 from minirnn.learn.sandbox import protocol
 from minirnn.learn.sandbox.clock import INTERVAL, THREADS, Clock, MachineIsBusy, TimeIsUp, TooManyThreads, usage
-from minirnn.learn.sandbox.supervisor import RECORD
+from minirnn.learn.sandbox.records import RECORD
 
 START = Path(__file__).with_name("start.py")
 LEARN = Path(__file__).parents[1]

@@ -22,15 +22,14 @@ import select
 import shutil
 import signal
 import socket
-import struct
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 from .locks import landlock, namespaces, privileges, seccomp
+from .records import RECORD
 
-RECORD = struct.Struct("<cqd")
 PIPES = 4
 """Descriptors of a session: requests, replies, standard output, standard error."""
 

@@ -106,6 +106,7 @@ def test_every_reference_can_be_read_and_run_statement_by_statement(id):
                 np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", ["ex02", "ex05", "ex07", "ex09", "ex12", "ex16"])
 def test_what_is_said_to_give_the_numbers_gives_them(id, rng):
     """A random hypothesis is answered by itself, or by another one with the same numbers."""

@@ -54,8 +54,8 @@ def test_stored_values_of_torch_in_check_mode(path: Path, options: SimOptions, m
     assert {key.split()[0] for key in device.rungs} == {expected}
 
 
-@pytest.mark.parametrize("kept", [1, 8])
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("kept", [1, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dtype", ["f8", pytest.param("f4", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mode", MODES)
 def test_several_chunks_tiles_and_blocks(
     mode: str, dtype: str, kept: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
