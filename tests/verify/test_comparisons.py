@@ -20,11 +20,11 @@ from tests.verify.runs import (
 
 def test_no_cell_of_the_stored_table_has_disappeared_and_none_is_missing_in_it() -> None:
     _, baseline = table.read(BASELINE)
-    listed = table.count_cases(all_comparisons(dict.fromkeys(("cpu", "cuda-sim")), GOLDEN))
+    listed = table.count_cases(all_comparisons(dict.fromkeys(("cpu", "cuda-sim", "native")), GOLDEN))
     then = {r.cell: r.cases for r in baseline}
     gone = [f"{cell}: {n} cases, now {listed.get(cell, 0)}" for cell, n in then.items() if listed.get(cell, 0) < n]
     new = [f"{cell}: {n} cases, not {then.get(cell, 0)}" for cell, n in listed.items() if then.get(cell, 0) < n]
-    again = f"minirnn verify --device cpu cuda-sim --out {BASELINE.relative_to(ROOT)}"
+    again = f"minirnn verify --device cpu cuda-sim native --out {BASELINE.relative_to(ROOT)}"
     assert not gone, "\n".join(["cells or cases disappeared:", *gone])
     assert not new, "\n".join([f"cells that the stored table does not have; run {again}", *new])
 
