@@ -263,17 +263,17 @@ for name, nbytes in weights_read.items():
 # %%
 # The ladder
 # ----------
-# minirnn has three ways to compute a layer of CudnnRNN, rungs of a ladder from the plain one to the one that asks for
-# most of a GPU. What differs is how the state gets from one step to the next, and where R waits meanwhile:
+# minirnn has four ways to compute a layer of CudnnRNN, rungs of a ladder. What differs is how the state gets from one
+# step to the next, and where R waits meanwhile. Three are here; the fourth is *persistent* with tensor cores, see below:
 
 sketch = between_steps()
 mr.viz.show(sketch)
 
 # %%
-# *persistent* is the kernel above without its barrier: a number travels together with the number of its step, so
-# whoever finds the step he waits for has the number, too. *cluster* uses blocks that can write into each other's
-# shared memory, and a barrier made of hardware; a layer must be small to fit. A loop of *steps* can also be recorded
-# once and started as a whole (a CUDA graph). All of it runs in the simulator, and must give the same numbers:
+# *persistent* is the kernel above without its barrier: each number has a place of its own for each step, which is empty
+# at first, so whoever finds something there has the number. *cluster* uses blocks that can write into each other's
+# shared memory, where the hardware counts the bytes that came; a layer must be small to fit. A loop of *steps* can also
+# be recorded once and started as a whole (a CUDA graph). All of it runs in the simulator, and must give the same numbers:
 
 T, B, I, H = 16, 2, 8, 32
 x, dy = rng.normal(size=(T, B, I)), rng.normal(size=(T, B, H))

@@ -49,8 +49,8 @@ def between_steps(*, axes: Any | None = None) -> Picture:
         (_steps, _persistent, _cluster),
         (
             "two launches a step; all of R is read again",
-            "no launch, no barrier of all: each number says of which step it is",
-            "eight blocks (here four), one barrier; not through device memory",
+            "no launch, no barrier of all: each number has a place for each step",
+            "eight blocks (here four), no barrier of all; not through device memory",
         ),
         strict=True,
     ):
@@ -81,9 +81,9 @@ def _steps(ax: Axes) -> list[Any]:
 
 
 def _persistent(ax: Axes) -> list[Any]:
-    boxes = [_box(ax, 0.2, 7.4, 11.6, 2.2, MEMORY, "memory of all blocks: number, step\n")]
+    boxes = [_box(ax, 0.2, 7.4, 11.6, 2.2, MEMORY, "memory of all blocks, empty at first\n")]
     for k, left in enumerate(LEFTS):
-        boxes.append(_box(ax, left, 7.7, 2.3, 0.8, "white", f"h{k}, t+1", fontsize="x-small"))
+        boxes.append(_box(ax, left, 7.7, 2.3, 0.8, "white", f"h{k}(t+1)", fontsize="x-small"))
         boxes.append(_box(ax, left, 1.4, 2.3, 2.6, BLUE, f"block {k}\nits R in\nregisters", fontsize="x-small"))
         _arrow(ax, (left + 0.6, 4.0), (left + 0.6, 7.6), BLUE)
         for other in LEFTS:
@@ -96,12 +96,10 @@ def _cluster(ax: Axes) -> list[Any]:
     boxes = []
     for k, left in enumerate(LEFTS):
         boxes.append(_box(ax, left, 1.4, 2.3, 2.6, GREEN, f"block {k}\nits R in\nregisters", fontsize="x-small"))
-        boxes.append(_box(ax, left, 6.6, 2.3, 1.4, "white", "all of\nh(t+1)", edge=GREEN, fontsize="x-small"))
+        boxes.append(_box(ax, left, 6.6, 2.3, 1.4, "white", "all of h(t+1)\nand how much came", edge=GREEN, fontsize="x-small"))
         for other in LEFTS:
             _arrow(ax, (left + 1.15, 4.0), (other + 1.15, 6.6), GREEN, width=0.6)
     _say(ax, 0.5, 8.5, "shared memory of each block, written by all", ha="left", color=GRAY)
-    ax.plot([0.2, 11.8], [5.3, 5.3], color="black", linestyle=(0, (4, 2)), linewidth=1.4)
-    _say(ax, 6.0, 5.3, "barrier", box=True)
     return boxes
 
 
@@ -136,6 +134,5 @@ def _arrow(
     ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": width})
 
 
-def _say(ax: Axes, x: float, y: float, text: str, ha: str = "center", color: str = "black", box: bool = False) -> None:
-    frame = {"facecolor": "white", "edgecolor": "none", "pad": 1.5} if box else None
-    ax.text(x, y, text, ha=ha, va="center", fontsize="x-small", color=color, bbox=frame)
+def _say(ax: Axes, x: float, y: float, text: str, ha: str = "center", color: str = "black") -> None:
+    ax.text(x, y, text, ha=ha, va="center", fontsize="x-small", color=color)
