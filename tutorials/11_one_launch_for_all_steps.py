@@ -264,7 +264,7 @@ for name, nbytes in weights_read.items():
 # The ladder
 # ----------
 # minirnn has four ways to compute a layer of CudnnRNN, rungs of a ladder. What differs is how the state gets from one
-# step to the next, and where R waits meanwhile. Three are here; the fourth is *persistent* with tensor cores, see below:
+# step to the next, and where R waits meanwhile. Three are here; the fourth has tensor cores, see below:
 
 sketch = between_steps()
 mr.viz.show(sketch)
@@ -273,7 +273,7 @@ mr.viz.show(sketch)
 # *persistent* is the kernel above without its barrier: each number has a place of its own for each step, which is empty
 # at first, so whoever finds something there has the number. *cluster* uses blocks that can write into each other's
 # shared memory, where the hardware counts the bytes that came; a layer must be small to fit. A loop of *steps* can also
-# be recorded once and started as a whole (a CUDA graph). All of it runs in the simulator, and must give the same numbers:
+# be recorded once and started as a whole (a CUDA graph). All of it runs in the simulator and must give equal numbers:
 
 T, B, I, H = 16, 2, 8, 32
 x, dy = rng.normal(size=(T, B, I)), rng.normal(size=(T, B, H))

@@ -96,7 +96,8 @@ def _cluster(ax: Axes) -> list[Any]:
     boxes = []
     for k, left in enumerate(LEFTS):
         boxes.append(_box(ax, left, 1.4, 2.3, 2.6, GREEN, f"block {k}\nits R in\nregisters", fontsize="x-small"))
-        boxes.append(_box(ax, left, 6.6, 2.3, 1.4, "white", "all of h(t+1)\nand how much came", edge=GREEN, fontsize="x-small"))
+        held = "all of h(t+1)\nand how much came"
+        boxes.append(_box(ax, left, 6.6, 2.3, 1.4, "white", held, edge=GREEN, fontsize="x-small"))
         for other in LEFTS:
             _arrow(ax, (left + 1.15, 4.0), (other + 1.15, 6.6), GREEN, width=0.6)
     _say(ax, 0.5, 8.5, "shared memory of each block, written by all", ha="left", color=GRAY)
