@@ -26,7 +26,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 def in_one_process(config: pytest.Config, environment: Mapping[str, str]) -> bool:
     """Whether workers would cost more than they bring, would share one GPU, or would be in a debugger's way."""
     option = config.option
-    some = bool(option.keyword or getattr(option, "lf", False)) or any("::" in a or a.endswith(".py") for a in config.args)
+    some = bool(option.keyword or getattr(option, "lf", False)) or any(
+        "::" in a or a.endswith(".py") for a in config.args
+    )
     watched = option.capture == "no" or getattr(option, "trace", False)
     inside_a_test = "PYTEST_CURRENT_TEST" in environment
     return some or watched or inside_a_test or uses_a_gpu(option.devices)

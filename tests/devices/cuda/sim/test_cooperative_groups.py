@@ -185,6 +185,6 @@ def test_tiles_larger_than_a_warp_are_refused_with_the_reason() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc on the PATH")
-def test_nvcc_takes_the_same_text(tmp_path: Path) -> None:
-    status, said = by_nvcc(SOURCE, "cooperative_groups.cu", (), "sm_90", tmp_path)
+def test_nvcc_takes_the_same_text() -> None:
+    status, said = by_nvcc(SOURCE, "cooperative_groups.cu", (), "sm_90")
     assert status == 0, said
