@@ -13,11 +13,11 @@ NESTED = """
 	.section	.text.nested,"ax",@progbits
 nested:
 .text.nested:
-	//## File "/work/nested.cu", line 3
+	//## File "/src/nested.cu", line 3
         /*0000*/                   LDG.E.128 R4, desc[UR4][R2.64] ;
 .L_x_4:
-	//## File "/work/help.cuh", line 9 inlined at "/work/nested.cu", line 5
-	//## File "/work/nested.cu", line 5
+	//## File "/src/help.cuh", line 9 inlined at "/src/nested.cu", line 5
+	//## File "/src/nested.cu", line 5
         /*0010*/              @!P1 LDS.64 R8, [R6] ;
 .L_x_2:
         /*0020*/                   FFMA R1, R4, R8, R1 ;
@@ -25,13 +25,13 @@ nested:
         /*0040*/                   FFMA R1, R5, R9, R1 ;
         /*0050*/                   BRA.DIV UR5, `(.L_x_9) ;
         /*0060*/                   SHFL.BFLY PT, R1, R1, 0x10, 0x1f ;
-	//## File "/work/nested.cu", line 6
+	//## File "/src/nested.cu", line 6
         /*0070*/               @P2 BRA `(.L_x_2) ;
 .L_x_3:
         /*0080*/                   MEMBAR.ALL.GPU ;
         /*0090*/               @P3 BRA `(.L_x_7) ;
 .L_x_8:
-	//## File "/work/nested.cu", line 8
+	//## File "/src/nested.cu", line 8
         /*00a0*/                   BRA.U UP1, `(.L_x_4) ;
         /*00b0*/                   STG.E desc[UR4][R2.64], R1 ;
         /*00c0*/                   EXIT ;
@@ -60,8 +60,8 @@ def test_a_function_is_read_with_its_labels_predicates_and_lines(nested: Functio
     assert nested.labels[".L_x_4"] == 1
     shared = nested.instructions[1]
     assert (shared.predicate, shared.operands) == ("!P1", "R8, [R6]")
-    assert shared.lines == (("/work/help.cuh", 9), ("/work/nested.cu", 5))
-    assert nested.instructions[0].lines == (("/work/nested.cu", 3),)
+    assert shared.lines == (("/src/help.cuh", 9), ("/src/nested.cu", 5))
+    assert nested.instructions[0].lines == (("/src/nested.cu", 3),)
     assert nested.instructions[7].target == ".L_x_2"
     assert len(nested.instructions) == 20
 
@@ -70,8 +70,8 @@ def test_loops_lie_in_each_other_as_the_jumps_say(nested: Function) -> None:
     (outer,) = loops(nested)
     (inner,) = outer.inner
     assert inner.inner == []
-    assert outer.jump.lines == (("/work/nested.cu", 8),)
-    assert inner.jump.lines == (("/work/nested.cu", 6),)
+    assert outer.jump.lines == (("/src/nested.cu", 8),)
+    assert inner.jump.lines == (("/src/nested.cu", 6),)
     assert counted(inner.own) == {"FFMA": 2, "SHFL": 1}
     # What stands behind the end belongs to the outer loop; the copy for lanes that are apart to neither.
     assert counted(outer.own) == {"LDS.64": 1, "MEMBAR.ALL.GPU": 1, "ST.16": 1}
