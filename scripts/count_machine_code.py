@@ -117,7 +117,7 @@ def as_text(found: list[Record]) -> str:
 
 
 def nvdisasm_version() -> str:
-    """As ``"13.5.37"``."""
+    """The version of nvdisasm, as in ``"13.5.37"``."""
     said = subprocess.run([str(find_nvdisasm()), "--version"], capture_output=True, text=True).stdout
     return said.rpartition(" V")[2].split()[0]
 

@@ -59,7 +59,7 @@ def test_a_killed_worker_of_dask_loses_nothing_and_nothing_is_told_twice(cluster
     waits = [(str(tmp_path / f"begun{k}"), str(tmp_path / "end")) for k in range(12)]
 
     def kill_one() -> None:
-        """As soon as both workers are in the middle of a task."""
+        """One worker ends as soon as both are in the middle of a task."""
         while len(begun := list(tmp_path.glob("begun*[0-9]"))) < 2:
             time.sleep(0.02)
         os.kill(int(begun[0].read_text()), signal.SIGKILL)

@@ -205,7 +205,7 @@ def test_closed_and_exchanged_descriptors_cost_their_own_exercise(tmp_path, name
 
 @pytest.mark.parametrize("ways", [*EVERY_WAY.values(), frozenset(), WAYS])
 def test_after_all_that_a_right_answer_passes(tmp_path, monkeypatch, ways):
-    """On every way to lock it in, also the ones of systems that have less."""
+    """It passes on every way to lock it in, also on those of systems that have less."""
     monkeypatch.setattr(checking.Child, "ways", ways)
     for id in ("ex05", "ex04", "ex17"):
         result = checked(tmp_path, id, COURSE.solution(COURSE.entry(id)), hidden=True)

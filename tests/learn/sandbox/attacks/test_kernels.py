@@ -12,7 +12,7 @@ import pytest
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.learn import check as checking
 from minirnn.learn.sandbox import kernel_text, tools
-from minirnn.learn.sandbox.parent import WAYS, Child
+from minirnn.learn.sandbox.parent import WAYS
 from tests.learn.answers import COURSE, checked, solution
 from tests.learn.sandbox.attacks.attack import needs
 
@@ -130,13 +130,9 @@ def test_a_kernel_calls_no_function_of_the_host(tmp_path, name):
     assert result.score == 0 and "is refused" in result.message and not outside.exists(), result.message
 
 
-class WithoutTextChecks(Child):
-    """The compiler's own locks alone, under which no file can be read that is not its own."""
-
-
 @pytest.mark.parametrize("text", ['#include "SECRET"\n', 'asm(".incbin \\"SECRET\\"");\n', "#import <SECRET>\n"])
-def test_the_compiler_itself_cannot_read_other_files(tmp_path, monkeypatch, text):
-    """As if nobody looked at the text."""
+def test_the_compiler_itself_cannot_read_other_files(tmp_path, text):
+    """The text is not looked at: the lock alone must hold."""
     needs("landlock")
     secret = tmp_path / "secret.h"
     secret.write_text("#error the secret is 42\n")

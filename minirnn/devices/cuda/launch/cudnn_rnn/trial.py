@@ -65,7 +65,7 @@ def candidates(sizes: Sizes, limits: Limits, backward: bool, graphs: bool) -> li
 
 
 def tolerance_of(candidate: Candidate, sizes: Sizes) -> float:
-    """By how much the candidate's results may differ from the lowest rung's."""
+    """How much the candidate's results may differ from the lowest rung's."""
     whole = getattr(candidate.plan, "operand", "tf32x3") == "tf32x3"
     return TOLERANCE[sizes.itemsize] if whole and precision() == "ieee" else ROUNDED
 
