@@ -5,6 +5,8 @@ Tests `scripts/skipped_for.py`.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,3 +30,10 @@ def test_those_skipped_for_the_reason_are_named_and_no_others(monkeypatch: pytes
     assert skipped_for("torch'", REPORT) == ["tests/ops/test_check.py::test_a[1-x]", "tests/nn/test_module.py"]
     assert skipped_for("GPU", REPORT) == ["tests/ops/test_check.py::test_b", "tests/ops/test_check.py::test_c"]
     assert skipped_for("jax", REPORT) == []
+
+
+def test_where_nothing_was_skipped_nothing_is_printed(tmp_path: Path) -> None:
+    """Not even an end of line: pytest would take the empty line for the folder it stands in, and run every test."""
+    (tmp_path / "report.xml").write_text(REPORT)
+    command = [sys.executable, str(SCRIPTS / "skipped_for.py"), "jax", str(tmp_path / "report.xml")]
+    assert subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout == b""

@@ -174,6 +174,23 @@ def test_use_after_free_of_a_large_array_without_check_mode(fast: SimModule) -> 
     assert {place.line for place in error.places} == marked_lines("touch")
 
 
+def test_use_after_free_of_a_large_array_among_thousands(fast: SimModule) -> None:
+    """In a process of its own: only the first 12,000 small arrays have a guard page, a large one always has."""
+    said = say(f"""
+driver = SimDriver({fast.driver.options!r})
+many = [driver.alloc(4) for _ in range(12_001)]
+gone = driver.alloc(70 << 20)
+address = gone.ptr
+del gone
+try:
+    driver.module({SOURCE!r}, "bugs.cu").function("touch")(address, grid=(2,), block=(32,))
+    driver.synchronize()
+except RuntimeError as error:
+    print(error.reason)
+""")
+    assert "in freed device memory" in said
+
+
 def test_null(fast: SimModule, checked: SimModule) -> None:
     for module in (fast, checked):
         error = failing(module, "touch", None, grid=2)

@@ -19,6 +19,7 @@ using namespace sim;
 static const size_t LARGEST_RESERVATION = (size_t)256 << 30;
 static const size_t SMALLEST_RESERVATION = (size_t)64 << 20;
 static const size_t MOST_GUARDS = 12000;  // each costs two of the (usually 65 530) mappings of a process
+static const size_t LARGE = (size_t)1 << 20;  // of this size on, an allocation has a guard page however many there are
 static const size_t MOST_FREED = 65536;   // freed allocations that are remembered, to name them
 static const char RED = (char)0xA5;
 
@@ -150,7 +151,7 @@ CUSIM_API void *cusim_alloc(size_t bytes) {
     if (bytes > (size_t)(heap_end - heap_begin)) return nullptr;
     const size_t room = bytes ? bytes : 1;  // nothing, too, has an address of its own
     const size_t region_bytes = (room + 16 + page - 1) / page * page;
-    const bool guarded = guards < MOST_GUARDS;
+    const bool guarded = guards < MOST_GUARDS || bytes >= LARGE;
     char *region = find_place(region_bytes + guarded * page);
     if (!region || mprotect(region, region_bytes, PROT_READ | PROT_WRITE)) return nullptr;
     if (guarded && region < cursor) came_round = true;
