@@ -98,6 +98,26 @@ def growth(stored: Path) -> str:
     return text if largest >= 4 else text + "\nFour threads: not yet measured, for want of four cores.\n"
 
 
+def over_products(stored: Path) -> str:
+    """The reports of `minirnn bench`: the time over the floor, which is the matrix products of the same pass by BLAS."""
+    reports = {"cpu": stored / "sequence_ops.json", "native": stored / "native_sequence_ops.json"}
+    reports = {device: path for device, path in reports.items() if path.exists()}
+    if not reports:
+        return "Not yet measured: `minirnn bench --json docs/data/cpu/sequence_ops.json`.\n"
+    found: dict[tuple[str, str, str], dict[str, str]] = {}
+    for device, path in reports.items():
+        for row in json.loads(path.read_text(encoding="utf-8"))["results"]:
+            ratio = row["ms"]["minirnn"] / row["ms"]["gemm"]
+            found.setdefault((size_of(row), row["mode"], row["pass"]), {})[device] = f"{ratio:.2f}"
+    passes = ("forward", "forward+backward")
+    head = [f"{device}, {PASSES[what]}" for device in reports for what in passes]
+    lines = [
+        [size, NAMES[mode], *(found.get((size, mode, what), {}).get(device, "-") for device in reports for what in passes)]
+        for size, mode in dict.fromkeys(key[:2] for key in found)
+    ]
+    return markdown(["T, B, I, H", "layer", *head], lines)
+
+
 def draw(stored: Path, to: Path) -> bool:
     """The ratios of all passes and of training, a bar each from the shared line at 1; whether there was anything."""
     passes, train = rows_of(stored, "passes"), rows_of(stored, "train")
@@ -129,12 +149,25 @@ def draw(stored: Path, to: Path) -> bool:
                     # From the line at 1, so that length is gain or loss.
                     ax.bar(at + 0.38 * (k - 0.5), middle - 1, 0.34, bottom=1, color=color, label=name if not at else "")
                     ax.plot([at + 0.38 * (k - 0.5)] * 2, [low, high], color="0.2", linewidth=1)
+                    above = middle > 1
+                    ax.annotate(
+                        f"{middle:.2f}",
+                        (at + 0.38 * (k - 0.5), max(min(high, 3), 1) if above else min(low, 1)),
+                        xytext=(0, 2 if above else -2),
+                        textcoords="offset points",
+                        ha="center",
+                        va="bottom" if above else "top",
+                        fontsize=6.5,
+                        annotation_clip=False,
+                    )
             ax.axhline(1, color="0.2", linewidth=1.2)
             ax.set_title(title)
             labels = [NAMES[r["mode"]] if r["pass"] == "train" else size_of(r).replace(", ", "\n") for r in rows]
             ax.set_xticks(range(len(rows)), labels, fontsize="x-small")
             ax.set_yscale("log", base=2)
+            ax.minorticks_off()
             ax.set_yticks([0.0625, 0.125, 0.25, 0.5, 1, 2], ["1/16", "1/8", "1/4", "1/2", "torch = 1", "2"])
+            ax.set_ylim(1 / 24, 4)
             ax.grid(axis="x", visible=False)
         last = list(places.flat)[-1]
         last.axis("off")
@@ -164,6 +197,7 @@ def write(folder: Path, stored: Path = STORED) -> None:
         "float64": against(stored, "float64"),
         "steps": per_step(stored),
         "threads": growth(stored),
+        "products": over_products(stored),
     }
     for name, text in texts.items():
         (folder / f"cpu_{name}.txt").write_text(text, encoding="utf-8")

@@ -41,6 +41,21 @@ def test_what_is_not_measured_is_said_to_be_so(figures: Any, tmp_path: Path) -> 
         text = (tmp_path / "api" / f"cpu_{name}.txt").read_text()
         assert text.startswith("Not yet measured: `python -m benchmarks.cpu.measure ")
     assert not (tmp_path / "api" / "cpu_ratios.png").exists()
+    assert (tmp_path / "api" / "cpu_products.txt").read_text().startswith("Not yet measured: `minirnn bench --json ")
+
+
+def test_times_over_the_floor_come_from_the_reports_of_the_bench_command(figures: Any, tmp_path: Path) -> None:
+    rows = [
+        {"mode": mode, "size": [5, 1, 2, 3], "pass": what, "ms": {"minirnn": ms, "gemm": 2.0}}
+        for mode, what, ms in (("lstm", "forward", 3.0), ("lstm", "forward+backward", 5.0), ("gru", "forward", 1.0))
+    ]
+    (tmp_path / "native_sequence_ops.json").write_text(json.dumps({"results": rows}))
+    assert figures.over_products(tmp_path).splitlines()[2:] == [
+        "| 5, 1, 2, 3 | LSTM | 1.50 | 2.50 |",
+        "| 5, 1, 2, 3 | GRU | 0.50 | - |",
+    ]
+    (tmp_path / "sequence_ops.json").write_text(json.dumps({"results": rows[:1]}))
+    assert figures.over_products(tmp_path).splitlines()[2] == "| 5, 1, 2, 3 | LSTM | 1.50 | - | 1.50 | 2.50 |"
 
 
 def test_every_table_becomes_ratios_with_their_spread(figures: Any, measure: Any, tmp_path: Path) -> None:
