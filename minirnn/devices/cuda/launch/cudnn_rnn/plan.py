@@ -271,7 +271,6 @@ def backward_plan(
     kept = min(chunks, max(1, held // outputs))
     beyond = warps * (chunks - kept) * outputs
     rows, shared, refused = into_shared(power(sizes.B, rows), lambda n: (2 * n * chunks + beyond) * CHUNK, limits)
-    gradients, shares = columns * sizes.G, 2 * slices  # a share has its tag beside it
     return refused or BackwardPlan(
         warps=warps,
         chunks=chunks,
@@ -283,7 +282,7 @@ def backward_plan(
         slice=slice_,
         outputs=outputs,
         piece=piece,
-        gathered=(gradients + shares) * sizes.B * sizes.H * sizes.itemsize,
+        gathered=(columns * sizes.G + slices) * sizes.B * sizes.H * sizes.itemsize,
     )
 
 

@@ -139,7 +139,7 @@ class TensorBackwardPlan(TensorPlan):
         return self.slices, self.slice
 
     def per_step(self, B: int, D: int) -> dict[str, int]:
-        shares = 2 * WORD * B * self.columns * self.units * self.slices * D
+        shares = WORD * B * self.columns * self.units * self.slices * D
         found = super().per_step(B, D)
         sent = found["sent"] * self.slices
         return found | {"sent": sent + shares, "gathered": found["gathered"] + shares}

@@ -156,7 +156,6 @@ def with_fault(monkeypatch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> No
             "cudnn_rnn/slice.cuh",
             "cudnn_rnn/gather.cuh",
             "tile_gather.cuh",
-            "fresh.cuh",
             "grid.cuh",
             "cluster.cuh",
         )

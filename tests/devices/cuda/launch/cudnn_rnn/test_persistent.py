@@ -132,7 +132,7 @@ def test_a_nan_of_all_bits_is_sent_as_another_one(
     """Who waits could not tell it from a number that was not sent yet; the control does send it."""
     tiny_layouts(monkeypatch)
     if fault:
-        with_fault(monkeypatch, ("message.bits == NOT_SENT ? NOT_SENT >> 1 : message.bits", "message.bits"))
+        with_fault(monkeypatch, ("word == NOT_SENT ? NOT_SENT >> 1 : word", "word"))
     case = random_case(rng, "rnn_tanh", T=3, B=2, I=3, H=6, dtype="f4", ragged=False)
     case.h0[:] = np.full(case.h0.shape, 0xFFFFFFFF, np.uint32).view(np.float32)
     device = device_on("persistent")
@@ -196,7 +196,7 @@ def test_a_missing_block_is_an_error_and_no_hang(
 
 # ---- controls: kernels with a fault, which the tests above would not let pass
 
-WAIT = "!found.has(tag) && !watch.lost"
+WAIT = "!found.has(sign) && !watch.lost"
 TILE_BARRIER = "if (__syncthreads_or(watch.lost)) return;"
 
 

@@ -276,7 +276,7 @@ def test_control_without_waiting_the_results_are_wrong(
     case = random_case(rng, "lstm", T=4, B=3, I=3, H=8, dtype="f4")
     expected = case.run(mr.devices.get("cpu"))
     device = device_on("tensor", SimOptions(seed=1))
-    with_fault(monkeypatch, ("!complete(words, count) && !watch.lost", "false"))
+    with_fault(monkeypatch, ("!found.has(sign) && !watch.lost", "false"))
     found = case.run(device, backward=False)
     assert planted() == []
     assert not np.allclose(found["y"], expected["y"], rtol=1e-3, atol=1e-3)
