@@ -50,8 +50,7 @@ def test_stored_values_of_torch_in_check_mode(path: Path, options: SimOptions, m
         np.testing.assert_allclose(
             np.asarray(value), case[output], rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype], err_msg=output
         )
-    expected = "steps" if attributes["num_proj"] else "persistent"
-    assert {key.split()[0] for key in device.rungs} == {expected}
+    assert {key.split()[0] for key in device.rungs} == {"persistent"}
 
 
 @pytest.mark.parametrize("kept", [1, pytest.param(8, marks=pytest.mark.slow)])
