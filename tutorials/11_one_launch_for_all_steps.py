@@ -271,7 +271,8 @@ mr.viz.show(sketch)
 
 # %%
 # *persistent* is the kernel above without its barrier: each number has a place of its own for each step, which is empty
-# at first, so whoever finds something there has the number. *cluster* uses blocks that can write into each other's
+# at first, so whoever finds something there has the number. Backward there are too many numbers for that: places are
+# used again, and the last bit of a number says whether it is the new one or the one before. *cluster* uses blocks that can write into each other's
 # shared memory, where the hardware counts the bytes that came; a layer must be small to fit. A loop of *steps* can also
 # be recorded once and started as a whole (a CUDA graph). All of it runs in the simulator, and agrees to rounding:
 

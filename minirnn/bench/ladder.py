@@ -22,7 +22,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
 from minirnn.devices.cuda.launch.cudnn_rnn import tensor_plan
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, RUNGS
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import operand_of
-from minirnn.devices.cuda.launch.cudnn_rnn.tensor_plan import TensorBackwardPlan, TensorPlan
+from minirnn.devices.cuda.launch.cudnn_rnn.tensor_plan import WORD, TensorBackwardPlan, TensorPlan
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 
@@ -121,7 +121,7 @@ def gathered_back(rung: str, sizes: plans.Sizes, device: Cuda, sent: int) -> int
     tensor = tensor_plan.backward(sizes, device.driver.limits)
     if rung == "tensor" and isinstance(tensor, TensorBackwardPlan):
         # The shares are read once, the gradients by a block of each column.
-        shares = 8 * sizes.T * tensor.slices * sizes.B * sizes.H
+        shares = WORD * sizes.T * tensor.slices * sizes.B * sizes.H
         return shares + (sent - shares) * tensor.columns
     return 0
 

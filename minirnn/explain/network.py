@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from minirnn.devices.base import Device
 from minirnn.devices.cuda.driver import Limits
-from minirnn.devices.cuda.launch.cudnn_rnn import tensor_plan
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import AUTO, H200, RUNGS, VARIABLE, Choice, choose
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import AUTO, H200, RUNGS, VARIABLE, Choice, choose, upper_plans
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import operand_of
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
+from minirnn.devices.cuda.launch.cudnn_rnn.tensor_plan import TensorPlan
 from minirnn.devices.cuda.launch.cudnn_rnn.tuner import VARIABLE as TUNE
 from minirnn.devices.cuda.recordings import VARIABLE as GRAPHS
 from minirnn.ops.cudnn_rnn.network import Call, kernel_layout, reserve_layout
@@ -74,8 +75,13 @@ def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str, zoneout: b
         yield f"with {VARIABLE}={AUTO}, on a GPU such as {H200.name} ({H200.multiprocessors} multiprocessors)"
         yield from _choices(sizes, H200, None, zoneout)
     if not zoneout:
-        yield "on tensor cores, taken where it is the fastest when the rungs are timed, or if asked for"
-        yield from _on_tensor_cores(sizes, H200 if driver is None or driver.limits.simulated else driver.limits)
+        yield "each of the upper rungs, taken where it is the fastest when the rungs are timed, or if asked for"
+        yield from _upper_rungs(sizes, H200 if driver is None or driver.limits.simulated else driver.limits)
+        if sizes.P != sizes.H:
+            yield (
+                f"  projected: their loops multiply o * tanh(c) by R Wp, {sizes.G * sizes.H} x {sizes.H}, and h is a"
+                f" product after them; steps multiplies by R and Wp, {sizes.G + 1} x {sizes.H} x {sizes.P}"
+            )
     yield f"to choose: {VARIABLE}={'|'.join((AUTO, *RUNGS))}, or device.cudnn_rnn_rung = ..."
     yield f"loops as one launch, where they come again: {GRAPHS}=1|0, or device.recordings.enabled = ..."
 
@@ -106,16 +112,19 @@ def _choices(sizes: Sizes, limits: Limits, wanted: str | None, zoneout: bool) ->
         yield from _line(name, choose(sizes, limits, backward, wanted, zoneout), sizes)
 
 
-def _on_tensor_cores(sizes: Sizes, limits: Limits) -> Iterator[str]:
-    """The plans of the rung on tensor cores, what a step of all blocks takes, and how full they leave the device."""
-    for name, plan_of in (("forward", tensor_plan.forward), ("backward", tensor_plan.backward)):
-        plan = plan_of(sizes, limits)
+def _upper_rungs(sizes: Sizes, limits: Limits) -> Iterator[str]:
+    """The plan of every upper rung, or why it has none. Of that on tensor cores also what a step of all blocks takes,
+    and how full they leave the device."""
+    for (name, backward), rung in product(PASSES, RUNGS[1:]):
+        plan = upper_plans(sizes, limits, backward)[rung]
         if isinstance(plan, str):
-            yield f"  {name:9} {'no':11} {plan}"
+            yield f"  {name:9} {rung:11} no: {plan}"
+            continue
+        yield f"  {name:9} {rung:11} {plan.describe(sizes.D)}"
+        if not isinstance(plan, TensorPlan):
             continue
         step = plan.per_step(sizes.B, sizes.D)
         busy = plan.blocks * sizes.D / limits.multiprocessors
-        yield f"  {name:9} {plan.rung:11} {plan.describe(sizes.D)}"
         yield (
             f"  {'':21} a step: {step['mma']:,} products of tensor cores, {step['reads']:,} shared reads for them;"
             f" {step['sent']:,} bytes sent, {step['gathered']:,} gathered"

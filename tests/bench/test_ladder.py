@@ -41,7 +41,7 @@ def test_counts_of_the_upper_rungs_are_those_of_their_exchange() -> None:
     assert forward["sent"] == 4 * (T - 1) * B * H
     assert forward["gathered"] == 2 * forward["sent"]  # four units a block
     assert forward["block barriers"] == 2 * (1 + 2 * T)  # zeros, then twice a step: gathered, multiplied
-    assert backward["sent"] == T * B * (4 * 4 * H + 8 * H)  # one slice of shares
+    assert backward["sent"] == T * B * (4 * 4 * H + 4 * H)  # one slice of shares
     assert backward["gathered"] == backward["sent"]  # one block
     for cluster in (row["counts"] for row in counted((T, B, 5, H), "cluster")):
         assert cluster["cluster barriers"] == 2  # one at the start, of a cluster for each row of the batch

@@ -1,11 +1,14 @@
 // Messages in global memory, by which the blocks of one grid tell each other numbers while all of them run. No fence,
-// no barrier, no flag: whoever finds a message has its number, because both lie in a word that is written and read as a
-// whole. There are two kinds.
+// no barrier, no flag: each word is written and read as a whole, and says by itself whether it is there. Memory for
+// messages starts with all bits set. There are two kinds, both 4 bytes a number (double: 8).
 //
-//   Bits      the number alone, at a place that is written once. Such memory starts with all bits set, which is a NaN;
-//             a number with these bits is sent as another NaN. 4 bytes (double: 8), and a load looks at 16 of them
-//   Tagged    the number and a tag, for a place that is written again and again. 8 bytes (double: two words, half a
-//             number each). Memory starts as zeros; no tag is 0
+//   Words    at places that are written once, and a load looks at 16 bytes of them. All bits set is one of many ways to
+//            write NaN; a word with these bits is sent as another NaN. So what is not all ones was sent
+//   Phased   a number at a place that is written again and again. Its last bit is the phase, which changes from one
+//            time to the next, so the number is rounded to one bit less. What has the wrong phase is of the time before,
+//            if three things hold: one thread reads the place, each time; nobody writes it before that was done; and
+//            what allows to write it follows from what was read. Then no look can see what was two times before
+//            (looks of one thread at one place never go back) or what is to come
 //
 // All blocks must be on the device at the same time: whoever launches makes sure of it. If a message stays away all the
 // same, the wait ends after `polls` looks, `error` says what was missing, and the kernel returns.
@@ -62,33 +65,33 @@ __device__ inline void load_words(const T *p, T (&word)[N]) {
 // ---- how a thread waits
 
 struct Watch {
-    u32 *error;  // of the launch: 0, or the first tag that was missed
+    u32 *error;  // of the launch: 0, or the first step whose message was missed
     u32 polls;   // looks at one message before giving up
     bool lost;   // this thread gave up: what it holds is worth nothing
 
-    // After `looked` looks in vain at a message of that tag.
-    __device__ void missed(u32 looked, u32 tag) {
+    // After `looked` looks in vain at a message of that step.
+    __device__ void missed(u32 looked, u32 step) {
 #ifdef __CUDASIM__
         __nanosleep(0);  // the others' turn
 #endif
         const bool others_lost = looked % 256 == 0 && *(volatile u32 *)error;
         if (others_lost || looked >= polls) {
-            atomicCAS(error, 0u, tag);
+            atomicCAS(error, 0u, step);
             lost = true;
         }
     }
 };
 
-// Looks at a message until it is there. tag: what `error` says if it is not
-template <class Message>
-__device__ inline void await(const Message *from, Message &found, u32 tag, Watch &watch) {
-    for (u32 looked = 1; !found.has(tag) && !watch.lost; looked++) {
-        watch.missed(looked, tag);
+// Looks at a message until it is there. sign: how many words there must be, or the phase
+template <class Message, class Sign>
+__device__ inline void await(const Message *from, Message &found, Sign sign, u32 step, Watch &watch) {
+    for (u32 looked = 1; !found.has(sign) && !watch.lost; looked++) {
+        watch.missed(looked, step);
         found = look(from);
     }
 }
 
-// ---- numbers alone
+// ---- words at places that are written once
 
 template <int BYTES>
 struct BitsOf {
@@ -106,80 +109,76 @@ union Number {
     Bits bits;
 };
 
+__device__ inline void send_word(Bits *to, Bits word) { store_word(to, word == NOT_SENT ? NOT_SENT >> 1 : word); }
+
 __device__ inline void send(real *to, real number) {
     const Number message = {number};
-    store_word((Bits *)to, message.bits == NOT_SENT ? NOT_SENT >> 1 : message.bits);
+    send_word((Bits *)to, message.bits);
 }
 
-// Some numbers side by side, aligned to all of them.
+// Some words side by side, aligned to all of them.
 template <int COUNT>
-struct alignas(COUNT * sizeof(Bits)) Numbers {
+struct alignas(COUNT * sizeof(Bits)) Words {
     Bits word[COUNT];
 
-    __device__ bool has(u32) const {
+    // Whether the first `count` of them were sent.
+    __device__ bool has(int count) const {
         bool complete = true;
 #pragma unroll
-        for (int k = 0; k < COUNT; k++) complete = complete && word[k] != NOT_SENT;
+        for (int k = 0; k < COUNT; k++) complete = complete && (k >= count || word[k] != NOT_SENT);
         return complete;
     }
 };
 
 template <int COUNT>
-__device__ inline Numbers<COUNT> look(const Numbers<COUNT> *from) {
-    Numbers<COUNT> found;
+__device__ inline Words<COUNT> look(const Words<COUNT> *from) {
+    Words<COUNT> found;
     load_words<COUNT>(from->word, found.word);
     return found;
 }
 
-// ---- numbers with tags
+// ---- numbers at places that are written again and again
 
-__device__ inline u64 tagged(u32 tag, u32 data) { return (u64)tag << 32 | data; }
+// The bits of a number whose last one is 0: the nearest such number, of two the one whose last but one bit is 0, too.
+// A NaN remains one, of whatever bits; the largest number becomes infinity.
+__device__ inline Bits without_last_bit(real number) {
+    const Number message = {number};
+    const Bits rounded = message.bits + (message.bits >> 1 & 1);
+    return (number != number ? NOT_SENT >> 1 : rounded) & ~Bits(1);
+}
 
-#define WORDS ((int)sizeof(real) / 4)
-struct Tagged {
-    u64 word[WORDS];  // tag in the upper half, data in the lower one
+struct Phased {
+    Bits word;
 
-    __device__ bool has(u32 tag) const {
-        bool complete = true;
-#pragma unroll
-        for (int k = 0; k < WORDS; k++) complete = complete && (u32)(word[k] >> 32) == tag;
-        return complete;
-    }
+    __device__ bool has(u32 phase) const { return (word & 1) == phase; }
 
     __device__ real number() const {
-        Number result;
-        result.bits = (Bits)(u32)word[0];
-        if constexpr (WORDS == 2) result.bits |= (Bits)(word[1] << 32);
-        return result.number;
+        Number message;
+        message.bits = word & ~Bits(1);
+        return message.number;
     }
 };
 
-__device__ inline void send(Tagged *to, u32 tag, real number) {
-    const Number message = {number};
-#pragma unroll
-    for (int k = 0; k < WORDS; k++) store_word(&to->word[k], tagged(tag, (u32)((u64)message.bits >> 32 * k)));
+// phase: 0 the first time, then 1, 0, and so on
+__device__ inline void send(Phased *to, u32 phase, real number) {
+    store_word(&to->word, without_last_bit(number) | phase);
 }
 
-__device__ inline Tagged look(const Tagged *from) {
-    Tagged found;
-#pragma unroll
-    for (int k = 0; k < WORDS; k++) found.word[k] = load_word(&from->word[k]);
-    return found;
-}
+__device__ inline Phased look(const Phased *from) { return {load_word(&from->word)}; }
 
-// Calls use(n, number) for the first `count` of N messages that lie `stride` apart. All are looked at before the first
-// is waited for.
+// Calls use(number) for the first `count` of N messages that lie `stride` apart. All are looked at before the first is
+// waited for.
 template <int N, class Use>
-__device__ void receive(const Tagged *from, i64 stride, int count, u32 tag, Watch &watch, Use use) {
-    Tagged found[N];
+__device__ void receive(const Phased *from, i64 stride, int count, u32 phase, u32 step, Watch &watch, Use use) {
+    Phased found[N];
 #pragma unroll
     for (int n = 0; n < N; n++)
         if (n < count) found[n] = look(from + n * stride);
 #pragma unroll
     for (int n = 0; n < N; n++) {
         if (n < count) {
-            await(from + n * stride, found[n], tag, watch);
-            use(n, found[n].number());
+            await(from + n * stride, found[n], phase, step, watch);
+            use(found[n].number());
         }
     }
 }

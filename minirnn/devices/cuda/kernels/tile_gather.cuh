@@ -6,7 +6,7 @@
 // Constant of a compilation: -DPIECE=numbers of a load, 16 bytes of them where lines are aligned to that, else 1
 #define AHEAD 4  // pieces that a thread looks at before it waits for the first
 
-typedef Numbers<PIECE> Piece;
+typedef Words<PIECE> Piece;
 
 // Hides from the compiler what a number is, so that what follows from it is not kept in registers all the time.
 __device__ inline void compute_anew(int &number) {
@@ -53,11 +53,11 @@ struct Gather {
 
     // Waits for all pieces, of which `begin` has looked at the first ones.
     template <class From, class To>
-    __device__ void finish(int lines, u32 tag, Watch &watch, From from, To to) {
+    __device__ void finish(int lines, u32 step, Watch &watch, From from, To to) {
         int at = line, piece = rest;
         while (at < lines) {
             each(at, piece, lines, [&](int k, int l, int p) {
-                await((const Piece *)from(l, p), found[k], tag, watch);
+                await((const Piece *)from(l, p), found[k], PIECE, step, watch);
                 *(Piece *)to(l, p) = found[k];
             });
             int next = at, next_piece = piece;

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from minirnn.devices.cuda.gpu.compiler import KERNELS
 from minirnn.devices.cuda.machine_code.compiled import Resources, compiled
@@ -68,8 +67,9 @@ class MachineCode:
         """The name and text of a file that the disassembler names: this one, or a header beside it."""
         if path.endswith(f"/{self.name}"):
             return self.name, self.text
-        if Path(path).is_relative_to(KERNELS):
-            return Path(path).relative_to(KERNELS).as_posix(), Path(path).read_text(encoding="utf-8")
+        header = path.rpartition("/cuda/kernels/")[2]  # it may have been compiled, and kept, by another checkout
+        if header != path and (KERNELS / header).is_file():
+            return header, (KERNELS / header).read_text(encoding="utf-8")
         return "", ""
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from minirnn.devices.cuda.driver import CompileError
+from minirnn.devices.cuda.gpu.compiler import KERNELS
 from minirnn.devices.cuda.machine_code import compiled as room
 from minirnn.devices.cuda.machine_code.compiled import Resources, compiled, nvcc_version
 from minirnn.devices.cuda.machine_code.kernels import MachineCode, machine_code
@@ -144,3 +145,12 @@ def test_the_statement_is_found_on_the_line_around_it_or_around_the_call() -> No
     assert code_of("k.cu", text, ("/usr/include/sm_90_rt.hpp", 5), ("/src/k.cu", 5)) == ("k.cu", "while (true)")
     assert code_of("k.cu", text, ("/src/k.cu", 1)) == ("", "")
     assert code_of("k.cu", text, ("/src/k.cu", 999)) == code_of("k.cu", text) == ("", "")
+
+
+def test_a_header_is_known_though_another_checkout_compiled_and_kept_it() -> None:
+    lines = (KERNELS / "row_sums.cuh").read_text(encoding="utf-8").splitlines()
+    number = next(k for k, line in enumerate(lines, 1) if line.strip().startswith("for"))
+    for folder in (KERNELS, "/elsewhere/minirnn/devices/cuda/kernels"):
+        file, statement = code_of("k.cu", "", (f"{folder}/row_sums.cuh", number))
+        assert file == "row_sums.cuh" and statement.startswith("for (")
+    assert code_of("k.cu", "", ("/elsewhere/cuda/kernels/none.cuh", number)) == ("", "")

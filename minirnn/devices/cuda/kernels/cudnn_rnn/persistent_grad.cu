@@ -8,10 +8,11 @@
 //   2  the units of column p are dealt out to its blocks; the owner of a unit adds the shares, always in the same
 //      order, computes the gradients of the step, and sends them
 // The gradients of a step are in the array of the results at once, so each has a place that is written once. The shares
-// have two slots, used in turn, and tags. Two are enough. Who sends shares of step s + 1 has the gradients of step s of
-// its slice, so their owners had the shares of step s from every slice. A block sent those when it had the gradients of
-// step s - 1 of its slice; all slices together are all units, so all owners had the shares of step s - 1, whose slot is
-// written now. With one slot a slow block would miss its message.
+// have two slots, used in turn, and the phase of a slot (grid.cuh) changes from one time to the next. Two slots are
+// enough. Who sends shares of step s + 1 has the gradients of step s of its slice, so their owners had the shares of
+// step s from every slice. A block sent those when it had the gradients of step s - 1 of its slice; all slices together
+// are all units, so all owners had the shares of step s - 1, whose slot is written now. With one slot a slow block would
+// miss its message. A share is read by the one thread that has the cell, the same at every step.
 //
 //   one warp = OUTPUTS units of R's columns, their terms spread over the lanes          grid (columns * slices, D)
 #include "cudnn_rnn/cell.cuh"
@@ -32,10 +33,10 @@ constexpr int PASS = ROWS < 4 * WIDTH / OUTPUTS ? ROWS : 4 * WIDTH / OUTPUTS;
 // R: (D, G*H, H)      values: (D, T, 5, B, H) or null      y, dy: (T, B, D*H)
 // dh, dc: (D, B, H), go from the gradients of the last state to those of the first; dc null but for lstm
 // da: (D, T, B, G*H), for gru (D, T, B, 4*H) with columns q r z n; the first G*H are messages, all bits set
-// shares: (D, SLOTS, slices, B, H) messages, all zero
+// shares: (D, SLOTS, slices, B, H) messages, all bits set
 #define PARAMETERS                                                                                                 \
     int T, int B, int H, int chunks, int slices, int slice, const int *lengths, const real *R, const real *values, \
-        const real *y, const real *dy, real *dh, real *dc_, real *da, Tagged *shares, u32 polls, u32 *error
+        const real *y, const real *dy, real *dh, real *dc_, real *da, Phased *shares, u32 polls, u32 *error
 template <class Cell>
 __device__ void backward(PARAMETERS) {
     constexpr int G = Cell::gates, COLUMNS = Cell::columns;
@@ -66,6 +67,7 @@ __device__ void backward(PARAMETERS) {
     int tile = 0;
     for (int step = 0; step <= T; step++) {  // after the last one: the gradient of the first state
         const int slot = d * SLOTS + step % SLOTS, t = direction.backward(step);
+        const u32 phase = (step - 1) / SLOTS & 1;
 
         // 1: shares of dh from the gradients of the step before; a line is the units of one column of a row
         const real *gradients = da + (i64)(d * T + direction.backward(step - 1)) * B * COLUMNS * H + from;
@@ -99,7 +101,7 @@ __device__ void backward(PARAMETERS) {
                 const real share = totals(sum);
                 const int row = first + pass + lane / EACH / OUTPUTS, k = unit + lane / EACH % OUTPUTS;
                 if (lane % EACH == 0 && row < first + rows && k < H)
-                    send(shares + ((i64)(slot * slices + q) * B + row) * H + k, step, share);
+                    send(shares + ((i64)(slot * slices + q) * B + row) * H + k, phase, share);
             }
         }
 
@@ -111,11 +113,11 @@ __device__ void backward(PARAMETERS) {
             const real *kept = values + ((i64)(d * T + t) * 5 * B + row) * H + u;
             const Saved saved = load_saved<Cell>(valid, kept, (i64)B * H, y + at, dy + at);
             real total = dh[k], dc = dc_ ? dc_[k] : real(0);
-            const Tagged *message = shares + ((i64)slot * slices * B + row) * H + u;
+            const Phased *message = shares + ((i64)slot * slices * B + row) * H + u;
 #pragma unroll 1
             for (int first = 0; first < slices && step > 0; first += SHARES) {
-                receive<SHARES>(message + (i64)first * B * H, (i64)B * H, slices - first, step, watch,
-                                [&](int, real share) { total += share; });
+                receive<SHARES>(message + (i64)first * B * H, (i64)B * H, slices - first, phase, step, watch,
+                                [&](real share) { total += share; });
             }
             if (step == T) {
                 dh[k] = total;

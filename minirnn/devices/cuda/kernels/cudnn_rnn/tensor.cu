@@ -4,7 +4,7 @@
 //
 //   one block = UNITS units of one direction: G * UNITS rows of R in tiles of 16, gate by gate
 //   grid (blocks, D): the directions of a layer run side by side and never wait for each other
-// At each step a block gathers the whole state h' as words (fresh.cuh), every warp multiplies its pieces of all rows,
+// At each step a block gathers the whole state h' as words (grid.cuh), every warp multiplies its pieces of all rows,
 // and then one thread = one cell adds up the warps' parts, computes the gates, and sends its part of h.
 #include "cudnn_rnn/cell.cuh"
 #include "cudnn_rnn/direction.cuh"
@@ -16,10 +16,10 @@ constexpr int CELLS = (ROWS * UNITS + THREADS - 1) / THREADS;  // of a thread
 // A: (D, T, B, G*H), x W' of all steps        R: (D, G*H, H)        biases: (D, 2, G*H), bW and bR
 // h0, h: (D, B, H), first and last state      c: (D, B, H) or null, goes from first to last
 // values: (D, T, 5, B, H) or null             y: (T, B, D*H)
-// words: (D, T, B, LENGTH), all EMPTY: the states between steps
+// words: (D, T, B, LENGTH), all bits set: the states between steps
 #define PARAMETERS                                                                                             \
     int T, int B, int H, const int *lengths, const real *A, const real *R, const real *biases, const real *h0, \
-        real *h, real *c_, real *values, real *y, Words *words, u32 polls, u32 *error
+        real *h, real *c_, real *values, real *y, Sent *words, u32 polls, u32 *error
 
 template <class Cell>
 __device__ void forward(PARAMETERS) {
@@ -79,7 +79,7 @@ __device__ void forward(PARAMETERS) {
                     states[k / LENGTH * PITCH + k % LENGTH] = Operand::word(x);
                 }
             } else {
-                const Words *sent = words + ((i64)(step - 1) * B + first) * VECTORS;
+                const Sent *sent = words + ((i64)(step - 1) * B + first) * VECTORS;
                 gather(states, sent, VECTORS, rows, (H + EACH - 1) / EACH, step, watch);
             }
             if (__syncthreads_or(watch.lost)) return;
@@ -104,7 +104,7 @@ __device__ void forward(PARAMETERS) {
 
                 const real x[2] = {h_new, __shfl_down_sync(0xffffffffu, h_new, 1)};  // the next unit's
                 if (has_cell && unit % EACH == 0 && step + 1 < T)
-                    tell((u32 *)(words + ((i64)step * B + row) * VECTORS) + unit / EACH, Operand::word(x));
+                    send_word((u32 *)(words + ((i64)step * B + row) * VECTORS) + unit / EACH, Operand::word(x));
                 if (!has_cell) continue;
                 own_h[own] = h_new, own_c[own] = c;
                 y[direction.at(t, row, unit)] = output;

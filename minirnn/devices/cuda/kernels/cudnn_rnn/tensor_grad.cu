@@ -4,8 +4,8 @@
 //
 // The blocks of a direction form a table, as there. Block (p, q) has the units of column p, 16 a tile, and adds up only
 // the terms of slice q: of `slice` units, all their gates.
-//   1  it gathers its slice of da2 as words (fresh.cuh), every warp multiplies its pieces, and its shares of dh, sums
-//      over the warps, go to the owners of the units as tagged words
+//   1  it gathers its slice of da2 as words (grid.cuh), every warp multiplies its pieces, and its shares of dh, sums
+//      over the warps, go to the owners of the units
 //   2  the units of column p are dealt out to its blocks; the owner of a unit adds the shares, always in the same
 //      order, computes the gradients of the step, and sends them
 // Shares have two slots, used in turn. Who sends shares of step s has the gradients of step s-1 of its slice. Their
@@ -20,23 +20,14 @@
 #define SLOTS 2  // of shares; with one, a slow block finds what it waits for already written over
 #endif
 
-// A share, which is waited for if its tag is another one.
-__device__ inline real await_share(const u64 *from, u64 word, u32 tag, Watch &watch) {
-    for (u32 polls = 1; (u32)(word >> 32) != tag && !watch.lost; polls++) {
-        look_again(polls, tag, watch);
-        word = load_word(from);
-    }
-    return __uint_as_float((u32)word);
-}
-
 // R: (D, G*H, H)      values: (D, T, 5, B, H) or null      y, dy: (T, B, D*H)
 // dh, dc: (D, B, H), go from the gradients of the last state to those of the first; dc null but for lstm
 // da: (D, T, B, G*H), for gru (D, T, B, 4*H) with columns q r z n
-// gradients: (D, T, B, slices, LENGTH) words, all EMPTY: da2, of each unit all gates
-// shares: (D, SLOTS, slices, B, H) tagged words, all zero
+// gradients: (D, T, B, slices, LENGTH) words, all bits set: da2, of each unit all gates
+// shares: (D, SLOTS, slices, B, H), all bits set
 #define PARAMETERS                                                                                                    \
     int T, int B, int H, int slices, int slice, const int *lengths, const real *R, const real *values, const real *y, \
-        const real *dy, real *dh, real *dc_, real *da, Words *gradients, u64 *shares, u32 polls, u32 *error
+        const real *dy, real *dh, real *dc_, real *da, Sent *gradients, Phased *shares, u32 polls, u32 *error
 
 template <class Cell>
 __device__ void backward(PARAMETERS) {
@@ -68,11 +59,12 @@ __device__ void backward(PARAMETERS) {
     Watch watch = {error, polls, false};
     for (int step = 0; step <= T; step++) {  // after the last one: the gradient of the first state
         const i64 slot = step % SLOTS;
+        const u32 phase = (step - 1) / SLOTS & 1;
 
         // 1: shares of dh from the gradients of the step before
         for (int first = 0; first < B && step > 0; first += ROWS) {
             const int rows = B - first < ROWS ? B - first : ROWS;
-            const Words *sent = gradients + (((i64)(step - 1) * B + first) * slices + q) * VECTORS;
+            const Sent *sent = gradients + (((i64)(step - 1) * B + first) * slices + q) * VECTORS;
             gather(vectors, sent, (i64)slices * VECTORS, rows, G * terms, step, watch);
             if (__syncthreads_or(watch.lost)) return;
             weights.multiply(vectors, parts);
@@ -80,8 +72,7 @@ __device__ void backward(PARAMETERS) {
             for (int k = threadIdx.x; k < rows * UNITS; k += THREADS) {
                 const int row = k / UNITS, unit = column + k % UNITS;
                 const float share = weights.total(parts, row, k % UNITS);
-                u64 *to = shares + ((slot * slices + q) * B + first + row) * H + unit;
-                if (unit < H) store_word(to, tagged(step, __float_as_uint(share)));
+                if (unit < H) send(shares + ((slot * slices + q) * B + first + row) * H + unit, phase, share);
             }
         }
 
@@ -93,16 +84,10 @@ __device__ void backward(PARAMETERS) {
             const bool valid = step < T && counts(lengths, t, row);
             const Saved saved = load_saved<Cell>(valid, values + (i64)t * 5 * B * H + k, (i64)B * H, y + at, dy + at);
             real total = dh[k], dc = dc_ ? dc_[k] : real(0);
-            const u64 *share = shares + slot * slices * B * H + k;
+            const Phased *message = shares + slot * slices * B * H + k;
             for (int first = 0; first < slices && step > 0; first += AHEAD) {
-                u64 found[AHEAD];
-#pragma unroll
-                for (int n = 0; n < AHEAD; n++)
-                    if (first + n < slices) found[n] = load_word(share + (i64)(first + n) * B * H);
-#pragma unroll
-                for (int n = 0; n < AHEAD; n++)
-                    if (first + n < slices)
-                        total += await_share(share + (i64)(first + n) * B * H, found[n], step, watch);
+                receive<AHEAD>(message + (i64)first * B * H, (i64)B * H, slices - first, phase, step, watch,
+                               [&](real share) { total += share; });
             }
             if (step == T) {
                 dh[k] = total;
@@ -112,7 +97,7 @@ __device__ void backward(PARAMETERS) {
             cell_grad<Cell>(saved, total, dc, gradient);
             u32 *to = (u32 *)(gradients + (((i64)step * B + row) * slices + u / slice) * VECTORS) + u % slice * G;
 #pragma unroll
-            for (int g = 0; g < G; g++) tell(to + g, Operand::word(&gradient[Cell::recurrent(g)]));
+            for (int g = 0; g < G; g++) send_word(to + g, Operand::word(&gradient[Cell::recurrent(g)]));
             store_gradients<Cell>(da + ((i64)t * B + row) * COLUMNS * H + u, H, gradient);
             dh[k] = total;
             if (dc_) dc_[k] = dc;

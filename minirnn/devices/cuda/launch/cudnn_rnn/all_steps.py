@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer
 from minirnn.devices.cuda.launch.lstm_block.sequence import flat
@@ -29,7 +27,19 @@ def all_input_parts(layers: list[Layer], x: CudaArray) -> CudaArray:
     A = layers[0].device.empty((sizes.D, sizes.T, sizes.B, sizes.G * sizes.H), x.dtype)
     for d, layer in enumerate(layers):
         input_part(layer, x, A[d])
+        if layer.first_part is not None:
+            add_to_first_steps(layer, layer.first_part, flat(A[d]))
     return A
+
+
+def add_to_first_steps(layer: Layer, part: CudaArray, A: CudaArray) -> None:
+    """Add `part`, (B, n), to the rows of A, (T*B, n), that are the first step of each row of the batch."""
+    device, B = layer.device, layer.sizes.B
+    if layer.direction == 1 and layer.lengths is not None:
+        copy(device, A, device.add(A, device.scatter_add(A.shape, (layer.first_rows(),), part)))
+        return
+    first = int(layer.first_rows()[0])
+    copy(device, A[first : first + B], device.add(A[first : first + B], part))
 
 
 def sums_over_steps(
@@ -58,7 +68,7 @@ def sums_over_steps(
         first = da2[:B]
     else:
         later, earlier = earlier, later
-        first = device.getitem(da2, ((layer.ends - 1) * B + np.arange(B),))
+        first = device.getitem(da2, (layer.first_rows(),))
     outputs = y.seen_as((T * B, P), (layer.y_stride, 1), layer.direction * P)
     ones = device.full((1, T * B), 1, x.dtype)
     total = device.empty((1, da2.shape[1]), x.dtype)

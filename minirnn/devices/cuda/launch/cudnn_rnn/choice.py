@@ -28,6 +28,11 @@ AUTO = "auto"
 """What ``MINIRNN_CUDNN_RNN`` says, if anything, to leave the choice to minirnn."""
 ZONEOUT = "zoneout needs masks at each step, which the kernels of one launch do not read"
 """Why a layer with zoneout takes the lowest rung."""
+PROJECTED = (
+    "with a projection the loop of one launch multiplies by R Wp instead of R and Wp (docs/cudnn_ladder.md), which is"
+    " taken where it was timed or asked for"
+)
+"""Why a layer with a projection takes the lowest rung if nothing says which is faster."""
 LARGE_BATCH = 128
 """The rows from which on the product of a single step keeps the whole device busy, and the library's is faster."""
 
@@ -89,16 +94,32 @@ def choose(
         return Choice("steps", "one step has nothing to keep for the next")
     if wanted is None and sizes.B >= LARGE_BATCH:
         return Choice("steps", f"a batch of {LARGE_BATCH} rows or more fills the device at each step")
-    persistent: Plan | str = (plans.backward if backward else plans.forward)(sizes, limits)
-    cluster = (plans.cluster_backward if backward else plans.cluster)(sizes, limits)
+    if wanted is None and sizes.P != sizes.H:
+        return Choice("steps", PROJECTED)
+    found = upper_plans(sizes, limits, backward)
     if wanted is not None:
-        tensor = (tensor_plan.backward if backward else tensor_plan.forward)(sizes, limits)
-        return _asked_for(wanted, {"persistent": persistent, "cluster": cluster, "tensor": tensor})
+        return _asked_for(wanted, found)
+    cluster, persistent = found["cluster"], found["persistent"]
     if isinstance(cluster, ClusterPlan) and cluster.slices * sizes.D <= plans.clusters_at_once(limits):
         return Choice("cluster", f"its weights fit into {plans.CLUSTER} blocks, all clusters run at once", cluster)
     if isinstance(persistent, str):
         return Choice("steps", f"not persistent: {persistent}")
     return Choice("persistent", "its weights fit on the chip, its blocks on the device", persistent)
+
+
+def upper_plans(sizes: Sizes, limits: Limits, backward: bool) -> dict[str, Plan | str]:
+    """Each rung but the lowest -> its plan for one layer, or why it has none."""
+    if backward:
+        return {
+            "persistent": plans.backward(sizes, limits),
+            "cluster": plans.cluster_backward(sizes, limits),
+            "tensor": tensor_plan.backward(sizes, limits),
+        }
+    return {
+        "persistent": plans.forward(sizes, limits),
+        "cluster": plans.cluster(sizes, limits),
+        "tensor": tensor_plan.forward(sizes, limits),
+    }
 
 
 def _asked_for(wanted: str, found: Mapping[str, Plan | str]) -> Choice:

@@ -43,6 +43,9 @@ class Layer:
     weights: tuple[Any, ...]
     recordings: Recordings | None = None
     """Where its loops are recorded; None: they are run launch by launch."""
+    first_part: CudaArray | None = None
+    """What comes to the pre-activations of the first step of each row, (B, G*H), if not from the state before it
+    (`projection.py`)."""
 
     @property
     def y_stride(self) -> int:
@@ -69,6 +72,18 @@ class Layer:
     def backward_steps(self) -> Iterable[int]:
         """The steps in the order in which the backward pass takes them."""
         return range(self.sizes.T - 1, -1, -1) if self.direction == 0 else range(self.sizes.T)
+
+    def first_rows(self) -> np.ndarray:
+        """Where in (T*B, ...) the first step lies that each row of the batch takes in this direction: (B,)."""
+        return self._ends(self.direction == 1)
+
+    def last_rows(self) -> np.ndarray:
+        """The same for the last one."""
+        return self._ends(self.direction == 0)
+
+    def _ends(self, late: bool) -> np.ndarray:
+        B = self.sizes.B
+        return (self.ends - 1 if late else 0) * B + np.arange(B)
 
     def own_columns(self, y: CudaArray, t: int) -> CudaArray:
         """This direction's columns of step t of y or dy: (B, P)."""

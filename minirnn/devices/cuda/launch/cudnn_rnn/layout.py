@@ -126,8 +126,7 @@ def into_shared(rows: int, needed: Callable[[int], int], limits: Limits) -> tupl
                 needed(rows),
                 (
                     f"its weights do not fit on the chip: {needed(rows):,} bytes of shared memory a block,"
-                    f" the device has {limits.shared_bytes_per_block:,}; to read the rest again at each step pays for"
-                    " a few rows only, and is not built"
+                    f" the device has {limits.shared_bytes_per_block:,}"
                 ),
             )
         rows //= 2

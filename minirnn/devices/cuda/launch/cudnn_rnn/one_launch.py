@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
 
 EMPTY = 0xFF
-"""Each byte of a number that was not sent yet (`grid.cuh`)."""
+"""Each byte of memory for messages before a launch (`grid.cuh`)."""
+SLOTS = 2
+"""The places of a share of a backward pass, used in turn (`persistent_grad.cu`)."""
 PATIENCE = 1 << 23
 """Looks at a message that does not come, on a GPU: some seconds."""
 PATIENCE_SIMULATED = 5000
@@ -52,8 +54,7 @@ def forward(
     h_n = device.empty(h0.shape, x.dtype)
     messages = []
     if isinstance(plan, ForwardPlan):
-        states = device.empty((sizes.D, max(sizes.T - 1, 1), sizes.B, sizes.H), x.dtype)
-        messages = [(states, EMPTY)]
+        messages = [device.empty((sizes.D, max(sizes.T - 1, 1), sizes.B, sizes.H), x.dtype)]  # states between steps
     launch(layers, kernel, plan, (A, R, biases, device.contiguous(h0), h_n, c, values, y), messages)
     return h_n
 
@@ -76,11 +77,10 @@ def backward(
     if not fits(kernel, plan, sizes.D):
         return None
     da = device.empty((sizes.D, sizes.T, sizes.B, sizes.columns * sizes.H), dh.dtype)
-    arrays, messages = (recurrent_weights(layers), values, y, dy, dh, dc), [(da, EMPTY)]
+    arrays = (recurrent_weights(layers), values, y, dy, dh, dc)
     if isinstance(plan, BackwardPlan):
-        words = sizes.itemsize // 4  # a word with a tag for each four bytes of a number
-        shares = device.empty((sizes.D, 2, plan.slices, sizes.B, sizes.H, words), np.uint64)
-        launch(layers, kernel, plan, arrays, [*messages, (shares, 0)])
+        shares = device.empty((sizes.D, SLOTS, plan.slices, sizes.B, sizes.H), dh.dtype)
+        launch(layers, kernel, plan, arrays, (da, shares))
     else:
         launch(layers, kernel, plan, (*arrays, da))
     return [GateGradients(da[d]) for d in range(sizes.D)]
@@ -101,9 +101,9 @@ def launch(
     kernel: Kernel,
     plan: Plan,
     arrays: tuple[CudaArray | None, ...],
-    messages: Sequence[tuple[CudaArray, int]] = (),
+    messages: Sequence[CudaArray] = (),
 ) -> None:
-    """Run the kernel on these arrays, and on memory for messages, each with the byte that it is filled with before.
+    """Run the kernel on these arrays, and on memory for messages, which is cleared before.
 
     Whether a block gave up waiting for a message shows later: `minirnn/devices/cuda/missed.py`.
     """
@@ -117,14 +117,13 @@ def launch(
         return
     polls = PATIENCE_SIMULATED if device.driver.limits.simulated else PATIENCE
     missed = device.missed.word_of(f"{kernel.name} of {plan.blocks} blocks, {sizes.D} directions")
-    memory = [array for array, _ in messages]
 
     def fill_and_run() -> None:
-        for array, byte in messages:
-            device.driver.memset(array.ptr, byte, array.nbytes)
-        run(*memory, np.uint32(polls), missed)
+        for array in messages:
+            device.driver.memset(array.ptr, EMPTY, array.nbytes)
+        run(*messages, np.uint32(polls), missed)
 
-    layer.run(kernel.name, (plan, polls), (*arrays, *memory), fill_and_run)
+    layer.run(kernel.name, (plan, polls), (*arrays, *messages), fill_and_run)
     device.missed.launched()
 
 

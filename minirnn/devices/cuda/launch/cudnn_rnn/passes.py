@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.cudnn_rnn import one_launch, steps, tensor
+from minirnn.devices.cuda.launch.cudnn_rnn import one_launch, projection, steps, tensor
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Plan
 from minirnn.devices.cuda.launch.cudnn_rnn.tensor_plan import TensorBackwardPlan, TensorPlan
@@ -22,10 +22,11 @@ def forward(
 
     None, and nothing is changed: the device refuses the plan.
     """
-    if isinstance(plan, TensorPlan):
-        return tensor.forward(layers, x, h0, c, kept, y, plan)
     if plan is not None:
-        return one_launch.forward(layers, x, h0, c, kept, y, plan)
+        rung = tensor.forward if isinstance(plan, TensorPlan) else one_launch.forward
+        if layers[0].weights[2] is not None:
+            return projection.forward(rung, layers, x, h0, c, kept, y, plan)
+        return rung(layers, x, h0, c, kept, y, plan)  # type: ignore[arg-type]
     h_n = layers[0].device.contiguous(h0, always=True)
     for d, layer in enumerate(layers):
         steps.forward(layer, x, h_n[d], None if c is None else c[d], None if kept is None else kept[d], y)
@@ -45,10 +46,12 @@ def backward(
 
     None, and nothing is changed: the device refuses the plan.
     """
-    if isinstance(plan, TensorBackwardPlan):
-        return tensor.backward(layers, kept, y, dy, dh, dc, plan)
     if plan is not None:
-        return one_launch.backward(layers, kept, y, dy, dh, dc, plan)
+        rung = tensor.backward if isinstance(plan, TensorBackwardPlan) else one_launch.backward
+        if layers[0].weights[2] is not None:
+            assert kept is not None
+            return projection.backward(rung, layers, kept, dy, dh, dc, plan)
+        return rung(layers, kept, y, dy, dh, dc, plan)  # type: ignore[arg-type]
     return [
         steps.backward(layer, None if kept is None else kept[d], y, dy, dh[d], None if dc is None else dc[d])
         for d, layer in enumerate(layers)

@@ -15,7 +15,6 @@ from minirnn.devices.cuda.launch.cudnn_rnn.layout import CHUNK, GATES, VECTOR, P
 __all__ = [
     "CHUNK",
     "GATES",
-    "PROJECTED",
     "BackwardPlan",
     "ClusterPlan",
     "ForwardPlan",
@@ -42,12 +41,11 @@ SLICES = 16
 """The most slices of its table: the owner of a unit adds as many shares, some at a time."""
 L2_BYTES = 3200
 """Bytes that the cache of a large GPU delivers in a cycle, to all multiprocessors together (calculated for an H200)."""
+EXCHANGE, CACHE, MEMORY = 1.5e-6, 5.5e12, 4.8e12
+"""Of an H200: seconds in which all blocks exchange a state (estimated); bytes a second of its cache (estimated) and of
+its memory (its data sheet)."""
 CLUSTER = 8
 """Blocks of a cluster: the most that every device with clusters has."""
-PROJECTED = (
-    "with a projection each step has a second product and a second exchange between all blocks, which the kernels of"
-    " one launch do not have"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,7 +207,9 @@ def forward_plan(
         power(sizes.B, rows), lambda n: n * (chunks * parts * CHUNK + totals) + VECTOR + beyond * CHUNK, limits
     )
     columns = ceil(sizes.H / units)
-    return refused or ForwardPlan(
+    if refused:
+        return f"{refused}; {streamed(sizes, limits)}"
+    return ForwardPlan(
         warps=groups * parts,
         chunks=chunks,
         kept=kept,
@@ -271,8 +271,9 @@ def backward_plan(
     kept = min(chunks, max(1, held // outputs))
     beyond = warps * (chunks - kept) * outputs
     rows, shared, refused = into_shared(power(sizes.B, rows), lambda n: (2 * n * chunks + beyond) * CHUNK, limits)
-    gradients, shares = columns * sizes.G, 2 * slices  # a share has its tag beside it
-    return refused or BackwardPlan(
+    if refused:
+        return f"{refused}; {streamed(sizes, limits)}"
+    return BackwardPlan(
         warps=warps,
         chunks=chunks,
         kept=kept,
@@ -283,7 +284,26 @@ def backward_plan(
         slice=slice_,
         outputs=outputs,
         piece=piece,
-        gathered=(gradients + shares) * sizes.B * sizes.H * sizes.itemsize,
+        gathered=(columns * sizes.G + slices) * sizes.B * sizes.H * sizes.itemsize,
+    )
+
+
+def streamed(sizes: Sizes, limits: Limits) -> str:
+    """What a step would take if the weights that find no room on the chip were read again each time, as a sentence.
+
+    They would come from the cache, once for each four rows of the batch. The lowest rung reads all of them from memory,
+    once for the whole batch, in two launches of a graph.
+    """
+    rows = 4
+    weights = sizes.D * sizes.G * sizes.H * sizes.H * sizes.itemsize
+    beside = rows * sizes.H * sizes.itemsize
+    each = WARPS * WEIGHTS * CHUNK + max(0, limits.shared_bytes_per_block - beside)
+    beyond = max(0, weights - each * limits.multiprocessors)
+    times = EXCHANGE + ceil(sizes.B / rows) * beyond / CACHE, EXCHANGE + weights / MEMORY
+    kernel, steps = (f"{1e6 * t:.1f}" for t in times)
+    return (
+        f"no kernel reads the rest again at each step (computed, not measured: on an H200 that would take {kernel}"
+        f" microseconds a step for {sizes.B} rows, steps {steps})"
     )
 
 
@@ -326,12 +346,10 @@ def _refused_cluster(sizes: Sizes, limits: Limits) -> str:
         return "clusters of blocks need compute capability 9.0"
     if limits.multiprocessors < CLUSTER:
         return f"a cluster needs {CLUSTER} multiprocessors, the device has {limits.multiprocessors}"
-    return PROJECTED if sizes.P != sizes.H else ""
+    return ""
 
 
 def _refused_persistent(sizes: Sizes, limits: Limits) -> str:
-    if sizes.P != sizes.H:
-        return PROJECTED
     return "" if limits.compute_capability >= (7, 0) else "its blocks' messages need compute capability 7.0"
 
 

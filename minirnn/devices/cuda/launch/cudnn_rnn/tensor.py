@@ -7,8 +7,6 @@ the words of all steps, filled with what stands for "not there yet".
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
@@ -39,7 +37,7 @@ def forward(
     h_n = device.empty(h0.shape, x.dtype)
     arrays = (A, one_launch.recurrent_weights(layers), biases, device.contiguous(h0), h_n, c, values, y)
     words = device.empty((sizes.D, sizes.T, sizes.B, plan.length), np.uint32)
-    launch(layers, kernel, plan, arrays, (words,), (0xFF,))
+    one_launch.launch(layers, kernel, plan, arrays, (words,))
     return h_n
 
 
@@ -63,8 +61,8 @@ def backward(
     da = device.empty((sizes.D, sizes.T, sizes.B, sizes.columns * sizes.H), dh.dtype)
     arrays = (one_launch.recurrent_weights(layers), values, y, dy, dh, dc, da)
     gradients = device.empty((sizes.D, sizes.T, sizes.B, plan.slices, plan.length), np.uint32)
-    shares = device.empty((sizes.D, 2, plan.slices, sizes.B, sizes.H), np.uint64)
-    launch(layers, kernel, plan, arrays, (gradients, shares), (0xFF, 0))
+    shares = device.empty((sizes.D, one_launch.SLOTS, plan.slices, sizes.B, sizes.H), dh.dtype)
+    one_launch.launch(layers, kernel, plan, arrays, (gradients, shares))
     return [GateGradients(da[d]) for d in range(sizes.D)]
 
 
@@ -74,27 +72,3 @@ def kernel_of(layers: list[Layer], plan: TensorPlan) -> Kernel:
     return one_launch.kernel_of(
         layers[0].device, f"cudnn_rnn/{plan.kernel}.cu", f"{plan.mode}_{plan.kernel}", dtype, plan
     )
-
-
-def launch(
-    layers: list[Layer],
-    kernel: Kernel,
-    plan: TensorPlan,
-    arrays: tuple[CudaArray | None, ...],
-    words: tuple[CudaArray, ...],
-    begin: tuple[int, ...],
-) -> None:
-    """Run the kernel on these arrays, and on words for messages whose bytes `begin` as these."""
-    layer, device, sizes = layers[0], layers[0].device, layers[0].sizes
-    polls = one_launch.PATIENCE_SIMULATED if device.driver.limits.simulated else one_launch.PATIENCE
-    missed = device.missed.word_of(f"{kernel.name} of {plan.blocks} blocks, {sizes.D} directions")
-    numbers = map(np.int32, (sizes.T, sizes.B, sizes.H, *plan.numbers))
-    run = partial(kernel, *numbers, layer.lengths, *arrays, *words, np.uint32(polls), missed)
-
-    def clear_and_run() -> None:
-        for a, byte in zip(words, begin, strict=True):
-            device.driver.memset(a.ptr, byte, a.nbytes)
-        run(grid=(plan.blocks, sizes.D), block=plan.threads, shared=plan.shared)
-
-    layer.run(kernel.name, (plan, polls), (*arrays, *words), clear_and_run)
-    device.missed.launched()

@@ -14,7 +14,7 @@ from math import ceil
 from typing import ClassVar
 
 from minirnn.devices.cuda.driver import Limits
-from minirnn.devices.cuda.launch.cudnn_rnn.plan import PROJECTED, Plan, Sizes
+from minirnn.devices.cuda.launch.cudnn_rnn.plan import Plan, Sizes
 
 OPERANDS = {"float16": "Float16", "tf32": "Tf32", "tf32x3": "Tf32x3"}
 """What is multiplied -> its type in `kernels/cudnn_rnn/operands.cuh`."""
@@ -139,7 +139,7 @@ class TensorBackwardPlan(TensorPlan):
         return self.slices, self.slice
 
     def per_step(self, B: int, D: int) -> dict[str, int]:
-        shares = 2 * WORD * B * self.columns * self.units * self.slices * D
+        shares = WORD * B * self.columns * self.units * self.slices * D
         found = super().per_step(B, D)
         sent = found["sent"] * self.slices
         return found | {"sent": sent + shares, "gathered": found["gathered"] + shares}
@@ -223,8 +223,6 @@ def into_shared(words: int, tiles: int, B: int, numbers: int, limits: Limits) ->
 
 def refused_tensor(sizes: Sizes, limits: Limits) -> str:
     """Why this device has no tensor cores for this layer; empty if it has."""
-    if sizes.P != sizes.H:
-        return PROJECTED
     if not sizes.operand or sizes.itemsize != WORD:
         return "tensor cores multiply float16 and float32 data, not float64"
     if limits.compute_capability < (8, 0):

@@ -15,8 +15,8 @@ import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import CompileError, CudaError, LaunchError, Limits
-from minirnn.devices.cuda.launch.cudnn_rnn import passes, tensor_plan
-from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
+from minirnn.devices.cuda.launch.cudnn_rnn import passes
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import upper_plans
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import VALUES, Layer, values_of
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Plan, Sizes
 from minirnn.devices.cuda.launch.cudnn_rnn.timings import Timing
@@ -56,12 +56,8 @@ class Candidate:
 def candidates(sizes: Sizes, limits: Limits, backward: bool, graphs: bool) -> list[Candidate]:
     """The ways that there are for a layer, the plainest first. `graphs`: whether loops may be recorded."""
     found = [Candidate("steps"), *([Candidate(RECORDED, recorded=True)] if graphs else [])]
-    if backward:
-        upper: tuple[Plan | str, ...] = plans.backward(sizes, limits), plans.cluster_backward(sizes, limits)
-        upper += (tensor_plan.backward(sizes, limits),)
-    else:
-        upper = plans.forward(sizes, limits), plans.cluster(sizes, limits), tensor_plan.forward(sizes, limits)
-    return found + [Candidate(plan.rung, plan) for plan in upper if not isinstance(plan, str)]
+    upper = upper_plans(sizes, limits, backward).items()
+    return found + [Candidate(rung, plan) for rung, plan in upper if not isinstance(plan, str)]
 
 
 def tolerance_of(candidate: Candidate, sizes: Sizes) -> float:

@@ -77,10 +77,11 @@ class Case:
     def run(self, device: Any, backward: bool = True) -> dict[str, np.ndarray]:
         """All results of the layer on a device, by name."""
         put, get = device.asarray, device.to_numpy
-        D, B, H = self.h0.shape
+        D, B, P = self.h0.shape
         T, _, I = self.x.shape
+        H = self.weights[0][1].shape[0] // plans.GATES[self.mode]
         weights = [tuple(None if a is None else put(a) for a in parts) for parts in self.weights]
-        layout = device.rnn_sequence_reserve_layout(self.mode, T, B, I, H, H, D, False, False)
+        layout = device.rnn_sequence_reserve_layout(self.mode, T, B, I, H, P, D, P != H, False)
         size = sum(int(np.prod(shape)) for _, shape in layout)
         reserve = device.empty((size,), self.x.dtype)
         x, h0, c0 = put(self.x), put(self.h0), None if self.c0 is None else put(self.c0)
@@ -107,20 +108,36 @@ def random_case(
     D: int = 2,
     dtype: Any = "f8",
     ragged: bool = True,
+    P: int = 0,
 ) -> Case:
-    """Lengths from 1 to T in no order, if `ragged`. Recurrent sums stay of size 1 for any H."""
+    """Lengths from 1 to T in no order, if `ragged`. Recurrent sums stay of size 1 for any H. P: 0 for no projection."""
 
     def draw(*shape: int) -> np.ndarray:
         return (rng.standard_normal(shape) * 0.4).astype(dtype)
 
     G = plans.GATES[mode]
     smaller = np.dtype(dtype).type(min(1.0, 4 / H**0.5))
-    weights = [(draw(G * H, I), draw(G * H, H) * smaller, None, draw(G * H), draw(G * H)) for _ in range(D)]
+    P = P or H
+    projections = [draw(P, H) if P != H else None for _ in range(D)]
+    weights = [(draw(G * H, I), draw(G * H, P) * smaller, Wp, draw(G * H), draw(G * H)) for Wp in projections]
     cell = mode == "lstm"
     lengths = rng.permutation(np.arange(B) % T + 1) if ragged else None
-    states = [draw(D, B, H), draw(D, B, H) if cell else None]
-    upstream = [draw(T, B, D * H), draw(D, B, H), draw(D, B, H) if cell else None]
+    states = [draw(D, B, P), draw(D, B, H) if cell else None]
+    upstream = [draw(T, B, D * P), draw(D, B, P), draw(D, B, H) if cell else None]
     return Case(mode, draw(T, B, I), *states, weights, lengths, *upstream)
+
+
+def in_float64(case: Case, backward: bool = True) -> dict[str, np.ndarray]:
+    """What the CPU computes in float64 from just these numbers."""
+    wide = Case(**{name: _widened(value) for name, value in vars(case).items()})
+    return wide.run(mr.devices.get("cpu"), backward)
+
+
+def _widened(value: Any) -> Any:
+    """Floats as float64."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_widened(v) for v in value)
+    return value.astype("f8") if isinstance(value, np.ndarray) and value.dtype.kind == "f" else value
 
 
 def stored_outputs(attributes: dict[str, Any], case: dict[str, Any], device: str, dtype: str) -> dict[str, Any]:
@@ -156,7 +173,6 @@ def with_fault(monkeypatch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> No
             "cudnn_rnn/slice.cuh",
             "cudnn_rnn/gather.cuh",
             "tile_gather.cuh",
-            "fresh.cuh",
             "grid.cuh",
             "cluster.cuh",
         )

@@ -82,14 +82,15 @@ def test_a_rung_that_is_asked_for_is_taken_wherever_it_can_be_had() -> None:
     for limits in (H200, SIMULATED):
         assert [choose(small, limits, wanted=rung).rung for rung in RUNGS] == list(RUNGS)
         assert choose(small, limits, wanted="cluster") == Choice("cluster", "asked for", plans.cluster(small, limits))
-        assert choose(projected, limits, wanted="cluster").rung == "steps"
+        for backward in (False, True):
+            assert [choose(projected, limits, backward, rung).rung for rung in RUNGS] == list(RUNGS)
         assert [choose(small, limits, True, rung).rung for rung in RUNGS] == list(RUNGS)
     found = choose(large, H200, wanted="cluster")
     assert found.rung == "persistent"
     assert found.reason == (
         "cluster was asked for, but a cluster's registers hold the weights of 256 units; so the next lower rung"
     )
-    assert choose(projected, H200, wanted="cluster").reason.endswith("; so the lowest rung")
+    assert choose(sizes("lstm", 9, 9, 2048), H200, wanted="cluster").reason.endswith("; so the lowest rung")
     words = "no rung 'fast'.*\n.*steps, persistent, cluster, tensor, auto\n.*MINIRNN_CUDNN_RNN"
     with pytest.raises(ValueError, match=words):
         choose(small, H200, wanted="fast")

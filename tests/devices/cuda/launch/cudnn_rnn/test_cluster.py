@@ -46,7 +46,7 @@ def test_stored_values_of_torch_in_check_mode(path: Path, options: SimOptions) -
         np.testing.assert_allclose(
             np.asarray(value), case[output], rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype], err_msg=output
         )
-    assert {key.split()[0] for key in device.rungs} == {"steps" if attributes["num_proj"] else "cluster"}
+    assert {key.split()[0] for key in device.rungs} == {"cluster"}
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,7 @@ def test_stored_values_of_torch_in_check_mode(path: Path, options: SimOptions, m
         np.testing.assert_allclose(
             np.asarray(value), case[output], rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype], err_msg=output
         )
-    expected = "steps" if attributes["num_proj"] else "persistent"
-    assert {key.split()[0] for key in device.rungs} == {expected}
+    assert {key.split()[0] for key in device.rungs} == {"persistent"}
 
 
 @pytest.mark.parametrize("kept", [1, pytest.param(8, marks=pytest.mark.slow)])
@@ -132,7 +131,7 @@ def test_a_nan_of_all_bits_is_sent_as_another_one(
     """Who waits could not tell it from a number that was not sent yet; the control does send it."""
     tiny_layouts(monkeypatch)
     if fault:
-        with_fault(monkeypatch, ("message.bits == NOT_SENT ? NOT_SENT >> 1 : message.bits", "message.bits"))
+        with_fault(monkeypatch, ("word == NOT_SENT ? NOT_SENT >> 1 : word", "word"))
     case = random_case(rng, "rnn_tanh", T=3, B=2, I=3, H=6, dtype="f4", ragged=False)
     case.h0[:] = np.full(case.h0.shape, 0xFFFFFFFF, np.uint32).view(np.float32)
     device = device_on("persistent")
@@ -196,7 +195,7 @@ def test_a_missing_block_is_an_error_and_no_hang(
 
 # ---- controls: kernels with a fault, which the tests above would not let pass
 
-WAIT = "!found.has(tag) && !watch.lost"
+WAIT = "!found.has(sign) && !watch.lost"
 TILE_BARRIER = "if (__syncthreads_or(watch.lost)) return;"
 
 

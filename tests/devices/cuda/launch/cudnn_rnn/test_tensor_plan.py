@@ -70,7 +70,7 @@ def test_what_a_step_takes_is_counted_from_the_sizes() -> None:
     assert (step["sent"], step["gathered"]) == (B * H * 2, 128 * B * H * 2)
     back = tensor_plan.backward(layer("lstm", B, H), H200)
     assert isinstance(back, TensorBackwardPlan)
-    step, shares = back.per_step(B, 1), 8 * B * H * back.slices
+    step, shares = back.per_step(B, 1), 4 * B * H * back.slices
     assert step["mma"] == 4 * H * H * B // (16 * 8 * 8)  # TF32
     assert (step["sent"], step["gathered"]) == (4 * B * 4 * H + shares, 16 * 4 * B * 4 * H + shares)
     words = plan.describe(1)
@@ -83,7 +83,6 @@ def test_what_a_step_takes_is_counted_from_the_sizes() -> None:
     [
         (layer("lstm", 4, 64, operand=""), H200, "not float64"),
         (replace(layer("lstm", 4, 64), itemsize=8), H200, "not float64"),
-        (layer("lstm", 4, 64, P=9), H200, "projection"),
         (layer("lstm", 4, 64), replace(H200, compute_capability=(7, 5)), "compute capability 8.0"),
         (layer("lstm", 4, 64, D=2), replace(H200, multiprocessors=1), "2 directions need a multiprocessor each"),
         (layer("lstm", 4, 4096), H200, "units"),

@@ -89,12 +89,14 @@ def test_no_rung_is_dropped_without_a_fault(mode: str, dtype: str, tmp_path: Pat
         assert timing is not None and len(timing.seconds) == number and timing.dropped == {} and timing.steps == 16
 
 
-def test_a_projection_has_two_candidates_and_a_single_step_none(tmp_path: Path) -> None:
+def test_a_projection_has_all_candidates_and_a_single_step_none(tmp_path: Path) -> None:
     device = priced_device(tmp_path)
     projected = replace(SMALL, P=5)
-    assert device.tuner.choice(projected, False).rung == "steps"
-    timing = device.tuner.timing(projected, False)
-    assert timing is not None and set(timing.seconds) == {"steps", RECORDED}
+    for backward in (False, True):
+        assert device.tuner.choice(projected, backward).rung == device.tuner.choice(SMALL, backward).rung != "steps"
+        timing = device.tuner.timing(projected, backward)
+        assert timing is not None and timing.seconds.keys() == device.tuner.timing(SMALL, backward).seconds.keys()
+        assert timing.dropped == {}
     before = device.driver.timed
     assert "one step" in device.tuner.choice(replace(SMALL, T=1), False).reason
     assert device.driver.timed == before
@@ -146,7 +148,7 @@ def test_a_rung_that_computes_something_else_is_dropped_and_never_used(
     backward: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forward_fault = "has_cell ? state[tile_row", "has_cell ? 1.01f * state[tile_row"
-    with_fault(monkeypatch, ("send(shares", "if (step != 1) send(shares") if backward else forward_fault)
+    with_fault(monkeypatch, ("send(shares + ((i64)", "if (step != 1) send(shares + ((i64)") if backward else forward_fault)
     device, case = priced_device(tmp_path, **WINNERS["persistent"]), small_case("gru")
     expected = case.run(mr.devices.get("cpu"))
     with pytest.warns(RuntimeWarning, match="'persistent' of CudnnRNN is not used for gru .*: ") as said:
