@@ -62,14 +62,6 @@ def masks_of(device: Cuda, z: Any, dtype: np.dtype) -> Masks:
     return Masks(device.contiguous(z), True)
 
 
-def widened(device: Cuda, zoneout: Pair | None) -> Pair | None:
-    """The masks in float32; numbers as they are."""
-    if zoneout is None:
-        return None
-    zh, zc = (z if z is None or isinstance(z, float) else device.cast(z, np.float32) for z in zoneout)
-    return zh, zc
-
-
 def kept_values(mode: str) -> tuple[str, ...]:
     """What a step keeps for the way back, (B, H) each."""
     return VALUES[mode] or CANDIDATE

@@ -129,7 +129,7 @@ def on_tensor_cores(a: np.ndarray, b: np.ndarray, together: int) -> np.ndarray:
 
 
 def plainly(a: np.ndarray, b: np.ndarray, together: int) -> np.ndarray:
-    """a @ b in float32, a multiplication and an addition after another; sums of `together` numbers of K are added up."""
+    """a @ b in float32, multiplications and additions one by one; sums of `together` numbers of K are added up."""
     total = np.zeros((a.shape[0], b.shape[1]), np.float32)
     for first in range(0, a.shape[1], together):
         sum_ = np.zeros_like(total)
