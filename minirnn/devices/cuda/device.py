@@ -20,6 +20,7 @@ from minirnn.devices.cuda.interface import taken_over
 from minirnn.devices.cuda.launch import adam, gru_block, losses
 from minirnn.devices.cuda.launch.cudnn_rnn import sequence as cudnn_rnn_sequence
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import rung_from_environment
+from minirnn.devices.cuda.launch.cudnn_rnn.products import Products
 from minirnn.devices.cuda.launch.cudnn_rnn.tuner import Tuner
 from minirnn.devices.cuda.launch.lstm_block import cell
 from minirnn.devices.cuda.launch.lstm_block import sequence as lstm_sequence
@@ -51,6 +52,8 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         ``MINIRNN_CUDNN_RNN`` says. None: on a GPU the fastest one.
     tuner : Tuner
         Chooses it, by timing the rungs where a GPU meets a layer for the first time (`launch/cudnn_rnn/tuner.py`).
+    products : Products
+        The products over all steps of CudnnRNN's layers (`launch/cudnn_rnn/products.py`).
     rungs : collections.Counter
         How often a layer was computed by which rung: ``"steps forward"``, ``"persistent backward"``, ...
     recordings : Recordings
@@ -70,6 +73,7 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         self.recordings = Recordings(driver)
         self.missed = MissedMessages(self)
         self.tuner = Tuner(self)
+        self.products = Products(self)
         self._constants: dict[tuple[np.dtype, bytes], CudaArray] = {}
         self._compiled: dict[tuple[Any, ...], Kernel] = {}
 

@@ -26,9 +26,29 @@ __device__ inline Units<T> load_if(bool wanted, const T *p) {
     return wanted ? load(p) : Units<T>{};
 }
 
+// Bits that one store takes. Left to itself, nvcc stores some `Units` number by number.
+template <int BYTES> struct Bits;
+template <> struct Bits<2> {
+    typedef u16 type;
+};
+template <> struct Bits<4> {
+    typedef u32 type;
+};
+template <> struct Bits<8> {
+    typedef uint2 type;
+};
+template <> struct Bits<16> {
+    typedef uint4 type;
+};
+
 template <class T>
 __device__ inline void store(T *p, const Units<T> &units) {
-    *(Units<T> *)p = units;
+    typedef typename Bits<sizeof(Units<T>)>::type Word;
+    union {
+        Units<T> units;
+        Word word;
+    } both = {units};
+    __stwb((Word *)p, both.word);
 }
 
 // The first unit of this thread, where one thread = PER_THREAD units of one row of a batch.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
+from minirnn.devices.cuda.launch.primitives.elementwise import copy_all
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
@@ -19,16 +20,31 @@ def in_order(device: Cuda, *arrays: CudaArray) -> tuple[CudaArray, ...]:
 
 def widen(device: Cuda, *arrays: CudaArray) -> tuple[CudaArray, ...]:
     """Arrays in C order, float16 ones as float32."""
-    return tuple(device.cast(a, np.float32) if a.dtype == np.float16 else device.contiguous(a) for a in arrays)
+    return tuple(device.contiguous(a) for a in widen_nested(device, arrays))
 
 
 def widen_nested(device: Cuda, a: Any) -> Any:
-    """`a` in float32, or the arrays in nested lists and tuples, which become lists; None stays None."""
-    if isinstance(a, (list, tuple)):
-        return [widen_nested(device, b) for b in a]
-    return None if a is None else device.cast(a, np.float32)
+    """`a`, an array or nested lists and tuples of arrays, which become lists; float16 ones as float32, in one launch.
+
+    What is no array stays what it is.
+    """
+    pairs = []
+
+    def wide(a: Any) -> Any:
+        if isinstance(a, (list, tuple)):
+            return [wide(b) for b in a]
+        if not isinstance(a, CudaArray) or a.dtype != np.float16:
+            return a
+        pairs.append((device.empty(a.shape, np.float32), a))
+        return pairs[-1][0]
+
+    found = wide(a)
+    copy_all(device, pairs)
+    return found
 
 
 def narrow(device: Cuda, dtype: np.dtype, *arrays: CudaArray) -> tuple[CudaArray, ...]:
-    """Arrays rounded to `dtype`; what is too large becomes infinite."""
-    return tuple(device.cast(a, dtype) for a in arrays)
+    """Arrays rounded to `dtype`, in one launch; what is too large becomes infinite. Those of this dtype stay."""
+    found = [a if a.dtype == dtype else device.empty(a.shape, dtype) for a in arrays]
+    copy_all(device, [(to, a) for to, a in zip(found, arrays, strict=True) if to is not a])
+    return tuple(found)

@@ -97,7 +97,11 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "losses.cu": _every(*FLOATS),
     "adam.cu": _every(*FLOATS),
     "cudnn_rnn/steps.cu": _of_units("float32", "float64"),
-    "cudnn_rnn/zoneout.cu": _every("float32", "float64"),
+    "cudnn_rnn/zoneout.cu": _of_units("float32", "float64"),
+    "cudnn_rnn/product.cu": [
+        _specialized("float32", A_ALONG_K=a, B_ALONG_K=b, PIECE=piece)
+        for a, b, piece in ((1, 1, 4), (1, 1, 1), (1, 0, 4), (1, 0, 1), (0, 0, 4), (0, 0, 1))
+    ],
     # The plans of the upper rungs (`launch/cudnn_rnn/plan.py`): first the one that needs the most registers.
     "cudnn_rnn/persistent.cu": [
         _specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=4),
@@ -154,6 +158,6 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
 
 CAPABILITY = {
     **dict.fromkeys(("cudnn_rnn/cluster.cu", "cudnn_rnn/cluster_grad.cu"), (9, 0)),
-    **dict.fromkeys(("cudnn_rnn/tensor.cu", "cudnn_rnn/tensor_grad.cu"), (8, 0)),
+    **dict.fromkeys(("cudnn_rnn/tensor.cu", "cudnn_rnn/tensor_grad.cu", "cudnn_rnn/product.cu"), (8, 0)),
 }
 """File -> the compute capability that it needs; others compile for every one."""

@@ -91,23 +91,28 @@ KERNELS(, step_grad, step_grad, BACKWARD, (t, B, H, y_stride, lengths, values, y
 // After a projection: h = m Wp' where the row counts        projected: (B, P)
 extern "C" __global__ void projected_step(int t, int B, int P, int y_stride, const int *lengths, const real *projected,
                                           real *h, real *y) {
-    const int row = cell_row(), unit = cell_unit();
+    const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= P) return;
     const i64 k = (i64)row * P + unit;
     const bool valid = counts(lengths, t, row);
-    if (valid) h[k] = projected[k];
-    y[(i64)row * y_stride + unit] = valid ? projected[k] : real(0);
+    const Units<real> projected_ = load_if(valid, projected + k);  // zeros where the row does not count
+    if (valid) store(h + k, projected_);
+    store(y + (i64)row * y_stride + unit, projected_);
 }
 
 // Before the product with Wp: d = dy + dh: (B, P); dh becomes what passes by the step
 extern "C" __global__ void projected_step_grad(int t, int B, int P, int y_stride, const int *lengths, const real *dy,
                                                real *dh, real *d) {
-    const int row = cell_row(), unit = cell_unit();
+    const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= P) return;
     const i64 k = (i64)row * P + unit;
     const bool valid = counts(lengths, t, row);
-    d[k] = valid ? dy[(i64)row * y_stride + unit] + dh[k] : real(0);
-    if (valid) dh[k] = 0;
+    const Units<real> dy_ = load_if(valid, dy + (i64)row * y_stride + unit), dh_ = load_if(valid, dh + k);
+    Units<real> d_;
+#pragma unroll
+    for (int n = 0; n < PER_THREAD; n++) d_[n] = dy_[n] + dh_[n];
+    store(d + k, d_);
+    if (valid) store(dh + k, Units<real>{});
 }
 
 // y = x where a row counts, else 0: what lies in the padding, NaN say, must not spread

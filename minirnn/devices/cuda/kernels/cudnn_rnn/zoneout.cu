@@ -4,14 +4,25 @@
 //   h = zh * h' + (1 - zh) * h_new        c = zc * c' + (1 - zc) * c_new
 //
 //   H units, P outputs (H without a projection), B rows of a batch
-//   one thread = one unit of one row; neighboring threads take neighboring units, neighbors in memory in every array
+//   one thread = PER_THREAD neighboring units of one row (units.cuh); neighboring threads take neighboring units
 //   rows of y and dy are `y_stride` elements apart: the directions of a layer lie side by side
 //   zh, zc: masks of this step, (B, H), or with `each` 0 one number for all; zc null but for lstm
 #include "cudnn_rnn/cell.cuh"
+#include "units.cuh"
 
 #define STEP int t, int B, int H, int y_stride, const int *lengths
 
 __device__ inline real zoned(real z, real before, real after) { return z * before + (1 - z) * after; }
+
+// The masks of this thread's units, from number k on; zeros if they are not wanted.
+__device__ inline Units<real> load_masks(bool wanted, const real *z, int each, i64 k) {
+    Units<real> masks = load_if(wanted && each, z + k);
+    const real one = wanted && !each ? *z : real(0);
+#pragma unroll
+    for (int n = 0; n < PER_THREAD; n++)
+        if (!each) masks[n] = one;
+    return masks;
+}
 
 // A: (B, G*H), x W' + h' R'; for gru x W', and A2 (B, G*H) is h' R'      bW, bR: (G*H,)
 // values: (5, B, H), for rnn_tanh and rnn_relu (1, B, H), which is h_new; or null
@@ -22,31 +33,47 @@ __device__ inline real zoned(real z, real before, real after) { return z * befor
         real *y, const real *zh_, int zh_each, const real *zc_, int zc_each
 template <class Cell>
 __device__ void step(FORWARD) {
-    const int row = cell_row(), unit = cell_unit();
+    constexpr int G = Cell::gates, KEPT = Cell::saved ? Cell::saved : 1;
+    const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= H) return;
     const i64 k = (i64)row * H + unit, block = (i64)B * H;
-
-    real a[Cell::gates], a2[Cell::gates];
+    Units<real> A_[G], A2_[G], bW_[G], bR_[G];
 #pragma unroll
-    for (int g = 0; g < Cell::gates; g++) {
-        const i64 column = (i64)row * Cell::gates * H + g * H + unit;
-        a[g] = A[column] + bW[g * H + unit], a2[g] = bR[g * H + unit];
-        if (Cell::is_gru) (is_apart<Cell>(g) ? a2[g] : a[g]) += A2[column];
+    for (int g = 0; g < G; g++) {
+        const i64 column = (i64)row * G * H + g * H + unit;
+        A_[g] = load(A + column), A2_[g] = load_if(Cell::is_gru, A2 + column);
+        bW_[g] = load(bW + g * H + unit), bR_[g] = load(bR + g * H + unit);
     }
     const bool valid = counts(lengths, t, row);
-    const real h_prev = m ? real(0) : h_[k], c_prev = c_ ? c_[k] : real(0);  // with a projection h has another width
-    real c_new = c_prev;
-    const real h_new = Cell::step(a, a2, h_prev, c_new, values ? values + k : nullptr, block);
+    const Units<real> h_prev = load_if(!m, h_ + k), c_prev = load_if(c_, c_ + k);  // projected, h has another width
+    const Units<real> zh = load_masks(!m, zh_, zh_each, k), zc = load_masks(c_, zc_, zc_each, k);
+    Units<real> h, c, output, kept[5];
 
-    if (values && !Cell::saved) values[k] = h_new;
-    if (c_ && valid) c_[k] = zoned(zc_[k * zc_each], c_prev, c_new);
+#pragma unroll
+    for (int n = 0; n < PER_THREAD; n++) {
+        real a[G], a2[G];
+#pragma unroll
+        for (int g = 0; g < G; g++) {
+            a[g] = A_[g][n] + bW_[g][n], a2[g] = bR_[g][n];
+            if (Cell::is_gru) (is_apart<Cell>(g) ? a2[g] : a[g]) += A2_[g][n];
+        }
+        real c_new = c_prev[n];
+        const real h_new = Cell::step(a, a2, h_prev[n], c_new, &kept[0][n], PER_THREAD);
+        if (!Cell::saved) kept[0][n] = h_new;
+        c[n] = zoned(zc[n], c_prev[n], c_new);
+        h[n] = zoned(zh[n], h_prev[n], h_new);
+        output[n] = !valid ? real(0) : m ? h_new : h[n];
+    }
+#pragma unroll
+    for (int j = 0; j < KEPT; j++)
+        if (values) store(values + j * block + k, kept[j]);
+    if (c_ && valid) store(c_ + k, c);
     if (m) {
-        m[k] = valid ? h_new : real(0);
+        store(m + k, output);
         return;
     }
-    const real h = zoned(zh_[k * zh_each], h_prev, h_new);
-    if (valid) h_[k] = h;
-    y[(i64)row * y_stride + unit] = valid ? h : real(0);
+    if (valid) store(h_ + k, h);
+    store(y + (i64)row * y_stride + unit, output);
 }
 KERNELS(, zoneout_step, step, FORWARD,
         (t, B, H, y_stride, lengths, A, A2, bW, bR, values, c_, m, h_, y, zh_, zh_each, zc_, zc_each))
@@ -60,53 +87,83 @@ KERNELS(, zoneout_step, step, FORWARD,
         const real *zh_, int zh_each, const real *zc_, int zc_each
 template <class Cell>
 __device__ void step_grad(BACKWARD) {
-    const int row = cell_row(), unit = cell_unit();
+    constexpr int COLUMNS = Cell::columns, KEPT = Cell::saved ? Cell::saved : 1;
+    const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= H) return;
     const i64 k = (i64)row * H + unit, block = (i64)B * H, at = (i64)row * y_stride + unit;
-
     const bool valid = counts(lengths, t, row);
-    const Saved saved = load_saved<Cell>(valid, values + k, block, values + k, dm ? dm + k : dy + at);
-    real gradient[Cell::columns], output = 0;
+    Units<real> kept[5], da_[COLUMNS], dh, dc, output;
 #pragma unroll
-    for (int g = 0; g < Cell::columns; g++) gradient[g] = 0;
-    if (valid) {
-        // With a projection dm is dh_new Wp already: `projected_zoneout_step_grad` has split dh.
-        const real zh = dm ? real(0) : zh_[k * zh_each], zc = dc_ ? zc_[k * zc_each] : real(0);
-        const real dh = saved.dy + (dm ? real(0) : dh_[k]), dc = dc_ ? dc_[k] : real(0);
-        const real dh_new = (1 - zh) * dh;
-        real dc_new = (1 - zc) * dc, dh_prev;
-        output = Cell::grad(dh_new, saved.h, saved.value, dc_new, gradient, dh_prev);
-        if (!dm) dh_[k] = dh_prev + zh * dh;
-        if (dc_) dc_[k] = dc_new + zc * dc;
+    for (int j = 0; j < 5; j++) kept[j] = load_if(valid && j < KEPT, values + j * block + k);
+    const Units<real> dy_ = load_if(valid, dm ? dm + k : dy + at);
+    // With a projection dm is dh_new Wp already: `projected_zoneout_step_grad` has split dh.
+    const Units<real> dh_after = load_if(!dm, dh_ + k), dc_after = load_if(dc_, dc_ + k);
+    const Units<real> zh = load_masks(!dm, zh_, zh_each, k), zc = load_masks(dc_, zc_, zc_each, k);
+
+#pragma unroll
+    for (int n = 0; n < PER_THREAD; n++) {
+        real value[5], gradient[COLUMNS];
+#pragma unroll
+        for (int j = 0; j < 5; j++) value[j] = kept[j][n];
+#pragma unroll
+        for (int j = 0; j < COLUMNS; j++) gradient[j] = 0;
+        output[n] = 0;
+        if (valid) {
+            const real dh_sum = dy_[n] + dh_after[n];
+            const real dh_new = (1 - zh[n]) * dh_sum;
+            real dc_new = (1 - zc[n]) * dc_after[n], dh_prev;
+            output[n] = Cell::grad(dh_new, value[0], value, dc_new, gradient, dh_prev);
+            dh[n] = dh_prev + zh[n] * dh_sum;
+            dc[n] = dc_new + zc[n] * dc_after[n];
+        }
+#pragma unroll
+        for (int j = 0; j < COLUMNS; j++) da_[j][n] = gradient[j];
     }
-    store_gradients<Cell>(da + (i64)row * Cell::columns * H + unit, H, gradient);
-    if (m) m[k] = output;
+#pragma unroll
+    for (int j = 0; j < COLUMNS; j++) store(da + ((i64)row * COLUMNS + j) * H + unit, da_[j]);
+    if (m) store(m + k, output);
+    if (valid && !dm) store(dh_ + k, dh);
+    if (valid && dc_) store(dc_ + k, dc);
 }
 KERNELS(, zoneout_step_grad, step_grad, BACKWARD,
         (t, B, H, y_stride, lengths, values, dy, dm, dh_, dc_, da, m, zh_, zh_each, zc_, zc_each))
 
 // After a projection: h = zh * h' + (1 - zh) * m Wp' where the row counts        projected: (B, P), m Wp'
 extern "C" __global__ void projected_zoneout_step(int t, int B, int P, int y_stride, const int *lengths,
-                                                  const real *projected, real *h_, real *y, const real *zh,
+                                                  const real *projected, real *h_, real *y, const real *zh_,
                                                   int zh_each) {
-    const int row = cell_row(), unit = cell_unit();
+    const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= P) return;
     const i64 k = (i64)row * P + unit;
     const bool valid = counts(lengths, t, row);
-    const real h = zoned(zh[k * zh_each], h_[k], projected[k]);
-    if (valid) h_[k] = h;
-    y[(i64)row * y_stride + unit] = valid ? h : real(0);
+    const Units<real> h_prev = load(h_ + k), h_new = load(projected + k), zh = load_masks(true, zh_, zh_each, k);
+    Units<real> h, output;
+#pragma unroll
+    for (int n = 0; n < PER_THREAD; n++) {
+        h[n] = zoned(zh[n], h_prev[n], h_new[n]);
+        output[n] = valid ? h[n] : real(0);
+    }
+    if (valid) store(h_ + k, h);
+    store(y + (i64)row * y_stride + unit, output);
 }
 
 // Before the product with Wp: dh_new = (1 - zh) * (dy + dh): (B, P); dh becomes what passes by the step
 extern "C" __global__ void projected_zoneout_step_grad(int t, int B, int P, int y_stride, const int *lengths,
-                                                       const real *dy, real *dh_, real *dh_new, const real *zh,
+                                                       const real *dy, real *dh_, real *to_dh_new, const real *zh_,
                                                        int zh_each) {
-    const int row = cell_row(), unit = cell_unit();
+    const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= P) return;
     const i64 k = (i64)row * P + unit;
     const bool valid = counts(lengths, t, row);
-    const real dh = valid ? dy[(i64)row * y_stride + unit] + dh_[k] : real(0), z = zh[k * zh_each];
-    dh_new[k] = (1 - z) * dh;
-    if (valid) dh_[k] = z * dh;
+    const Units<real> dy_ = load_if(valid, dy + (i64)row * y_stride + unit), dh_after = load_if(valid, dh_ + k);
+    const Units<real> zh = load_masks(true, zh_, zh_each, k);
+    Units<real> dh, dh_new;
+#pragma unroll
+    for (int n = 0; n < PER_THREAD; n++) {
+        const real dh_sum = dy_[n] + dh_after[n];  // zeros where the row does not count
+        dh_new[n] = (1 - zh[n]) * dh_sum;
+        dh[n] = zh[n] * dh_sum;
+    }
+    store(to_dh_new + k, dh_new);
+    if (valid) store(dh_ + k, dh);
 }

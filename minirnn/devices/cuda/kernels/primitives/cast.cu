@@ -18,3 +18,23 @@ extern "C" __global__ void cast(const Views views, const source *x, real *y) {
     const auto value = worth(x[at(views, 1, k)]);
     store(y + at(views, 0, k), acc(value), value != 0);
 }
+
+#define MOST 24
+
+struct Casts {
+    i64 count;      // how many arrays
+    i64 end[MOST];  // how many elements there are in an array and all before it
+    const source *x[MOST];
+    real *y[MOST];
+};
+
+// y = x        for several arrays in C order
+extern "C" __global__ void cast_all(const Casts casts) {
+    i64 k = element();
+    int a = 0;
+    while (a < casts.count && k >= casts.end[a]) a++;
+    if (a == casts.count) return;
+    if (a) k -= casts.end[a - 1];
+    const auto value = worth(casts.x[a][k]);
+    store(casts.y[a] + k, acc(value), value != 0);
+}

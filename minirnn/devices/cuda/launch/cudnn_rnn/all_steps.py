@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer
+from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer, products_of
 from minirnn.devices.cuda.launch.lstm_block.sequence import flat
 from minirnn.devices.cuda.launch.primitives.elementwise import copy
-from minirnn.devices.cuda.launch.primitives.products import product
+
+if TYPE_CHECKING:
+    from minirnn.devices.cuda.device import Cuda
+
+
+def product(device: Cuda, a: CudaArray, b: CudaArray, c: CudaArray, beta: float = 0.0) -> None:
+    """``c = a @ b + beta * c`` in the way that is taken for such a product (`products.py`)."""
+    device.products.multiply(a, b, c, beta)
 
 
 def input_part(layer: Layer, x: CudaArray, A: CudaArray) -> None:
     """Set A (T, B, G*H) to x W' of all steps; with skip_input to x for every gate."""
     device, sizes, W = layer.device, layer.sizes, layer.weights[0]
     if W is not None:
-        product(device, flat(x), device.transpose(W, (1, 0)), flat(A))
+        with products_of(sizes):
+            product(device, flat(x), device.transpose(W, (1, 0)), flat(A))
         return
     gates = A.seen_as((sizes.T * sizes.B, sizes.G, sizes.H), (sizes.G * sizes.H, sizes.H, 1))
     copy(device, gates, flat(x).seen_as(gates.shape, (sizes.H, 0, 1)))

@@ -6,7 +6,7 @@ names and arguments. Here is what all rungs of the ladder have in common, and wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn.layer import (
 )
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Plan
 from minirnn.devices.cuda.launch.narrow import widen_nested
-from minirnn.devices.cuda.launch.primitives.elementwise import copy
+from minirnn.devices.cuda.launch.primitives.elementwise import copy_all
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
@@ -61,18 +61,21 @@ def rnn_sequence(
 ) -> tuple[CudaArray, CudaArray, CudaArray | None]:
     """Run one recurrent layer over a whole sequence: y (T, B, D*P), h_n (D, B, P), c_n (D, B, H) or None."""
     if x.dtype == np.float16:
-        wide = None if reserve is None else device.empty(reserve.shape, np.float32)
-        x, h0, c0, weights = widen_nested(device, (x, h0, c0, weights))
-        chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, training=training)
-        chosen["zoneout"] = zoned.widened(device, zoneout)
-        results = in_order(device, x, h0, c0, weights, wide, data=np.dtype(np.float16), **chosen)
-        if reserve is not None and wide is not None:
-            copy(device, reserve, wide)
-        y, h_n, c_n = (None if a is None else device.cast(a, np.float16) for a in results)
-        assert y is not None and h_n is not None
+        kept = None if reserve is None else device.empty(reserve.shape, np.float32)
+        x, h0, c0, weights, zoneout = widen_nested(device, (x, h0, c0, weights, zoneout))
+        chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, training=training, zoneout=zoneout)
+        results = in_order(device, x, h0, c0, weights, kept, data=np.dtype(np.float16), **chosen)
+        y, h_n, c_n = narrowed(device, results, [(reserve, kept)])
         return y, h_n, c_n
     chosen = dict(rnn_mode=rnn_mode, lengths=lengths, training=training, zoneout=zoneout)
     return in_order(device, x, h0, c0, weights, reserve, data=x.dtype, **chosen)
+
+
+def narrowed(device: Cuda, results: Iterable[CudaArray | None], pairs: Iterable[tuple[Any, Any]]) -> list[Any]:
+    """The results in float16; in the same launch each `to` of the pairs (to, a) is set to `a`. None stays None."""
+    found = [(None if a is None else device.empty(a.shape, np.float16), a) for a in results]
+    copy_all(device, [(to, a) for to, a in [*found, *pairs] if to is not None])
+    return [to for to, _ in found]
 
 
 def in_order(
@@ -121,16 +124,11 @@ def rnn_sequence_grad(
         sums: Any = [
             tuple(None if a is None else device.empty(a.shape, np.float32) for a in parts) for parts in dweights
         ]
-        wide = widen_nested(device, given)
-        chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx)
-        chosen["zoneout"] = zoned.widened(device, zoneout)
+        *wide, zoneout = widen_nested(device, (*given, zoneout))
+        chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx, zoneout=zoneout)
         results = in_reverse(device, *wide, sums, data=np.dtype(np.float16), **chosen)
-        for target, source in zip(dweights, sums, strict=True):
-            for a, b in zip(target, source, strict=True):
-                if a is not None:
-                    copy(device, a, b)
-        dx, dh0, dc0 = (None if a is None else device.cast(a, np.float16) for a in results)
-        assert dh0 is not None
+        pairs = [pair for parts in zip(dweights, sums, strict=True) for pair in zip(*parts, strict=True)]
+        dx, dh0, dc0 = narrowed(device, results, pairs)
         return dx, dh0, dc0
     chosen = dict(rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx, zoneout=zoneout)
     return in_reverse(device, *given, dweights, data=given[0].dtype, **chosen)

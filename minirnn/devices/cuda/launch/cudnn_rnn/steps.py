@@ -19,18 +19,14 @@ from minirnn.devices.cuda.launch.primitives.products import product
 
 
 def step_launch(
-    layer: Layer,
-    kernel: str,
-    units: int,
-    file: str = "cudnn_rnn/steps.cu",
-    used: tuple[CudaArray | None, ...] | None = None,
+    layer: Layer, kernel: str, units: int, used: tuple[CudaArray | None, ...], file: str = "cudnn_rnn/steps.cu"
 ) -> Callable[..., None]:
     """The launch of `kernel` for one step; it waits for the step and its arrays.
 
     A thread has a unit of a row; or several, if the arrays `used`, of which it gets whole steps, permit that.
     """
     dtype = layer.weights[1].dtype
-    n = 1 if used is None else units_at_once(units, *used, dtype=dtype)
+    n = units_at_once(units, *used, dtype=dtype)
     run = layer.device.kernel_of(file, kernel, dtype, constants=of_units(n))
     sizes, threads = tuple(map(np.int32, (layer.sizes.B, units, layer.y_stride))), cells(layer.sizes.B, units // n)
     return lambda t, *arrays: run(np.int32(t), *sizes, layer.lengths, *arrays, **threads)
@@ -48,11 +44,12 @@ def forward(
     A2 = device.empty((B, 3 * H), x.dtype) if layer.sizes.mode == "gru" else None
     m, projected = (device.empty((B, n), x.dtype) for n in (H, P)) if Wp is not None else (None, None)
 
-    used = A, A2, bW, bR, kept, c, m, h, layer.own_columns(y, 0)
+    outputs = h, layer.own_columns(y, 0)  # with a projection the step does not touch them
+    used = A, A2, bW, bR, kept, c, m, *(outputs if m is None else ())
 
     def steps() -> None:
-        step = step_launch(layer, f"{layer.sizes.mode}_step", H, used=used)
-        projected_step = step_launch(layer, "projected_step", P)
+        step = step_launch(layer, f"{layer.sizes.mode}_step", H, used)
+        projected_step = step_launch(layer, "projected_step", P, (projected, *outputs))
         for t in layer.forward_steps():
             if A2 is None:
                 product(device, h, R_T, A[t], beta=1.0)
@@ -84,11 +81,12 @@ def backward(
     ds, ms = (device.empty((T, B, n), dh.dtype) for n in (P, H)) if Wp is not None else (None, None)
     dm = device.empty((B, H), dh.dtype) if Wp is not None else None
 
-    used = kept, layer.own_columns(y, 0), layer.own_columns(dy, 0), dm, dh, dc, da, ms
+    outputs = dh, layer.own_columns(dy, 0)  # with a projection the step does not touch them
+    used = kept, layer.own_columns(y, 0) if kept is None else None, dm, dc, da, ms, *(outputs if dm is None else ())
 
     def steps() -> None:
-        step = step_launch(layer, f"{layer.sizes.mode}_step_grad", H, used=used)
-        projected_step = step_launch(layer, "projected_step_grad", P)
+        step = step_launch(layer, f"{layer.sizes.mode}_step_grad", H, used)
+        projected_step = step_launch(layer, "projected_step_grad", P, (*outputs, ds))
         for t in layer.backward_steps():
             there, m = layer.own_columns(dy, t), None
             if ds is not None and ms is not None and dm is not None:

@@ -13,7 +13,7 @@ from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Kernel
 from minirnn.devices.cuda.launch.cudnn_rnn import one_launch
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import all_input_parts
-from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer, products_of
+from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer
 from minirnn.devices.cuda.launch.cudnn_rnn.tensor_plan import TensorBackwardPlan, TensorPlan
 
 
@@ -31,8 +31,7 @@ def forward(
     kernel = kernel_of(layers, plan)
     if not one_launch.fits(kernel, plan, sizes.D):
         return None
-    with products_of(sizes):
-        A = all_input_parts(layers, x)
+    A = all_input_parts(layers, x)
     biases = one_launch.stacked(device, [b for layer in layers for b in layer.weights[3:]])
     h_n = device.empty(h0.shape, x.dtype)
     arrays = (A, one_launch.recurrent_weights(layers), biases, device.contiguous(h0), h_n, c, values, y)

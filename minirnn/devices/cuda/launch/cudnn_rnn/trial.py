@@ -6,7 +6,7 @@ user's and changes none. One pass is what is timed, with all that the host does 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -225,22 +225,34 @@ def difference(found: np.ndarray, expected: np.ndarray) -> float:
 
 
 def _seconds(trial: Trial, usable: list[tuple[Candidate, Recordings | None]]) -> dict[str, float]:
-    """Seconds of one pass of each candidate. They take turns, so that a change of clocks meets all of them."""
-    clock = trial.device.driver.seconds
-    assert clock is not None
-    calls, best = dict.fromkeys((c.name for c, _ in usable), 1), {c.name: float("inf") for c, _ in usable}
-    for number in range(ROUNDS):
-        for candidate, recordings in usable:
+    """Seconds of one pass of each candidate."""
+
+    def work_of(candidate: Candidate, recordings: Recordings | None) -> Callable[[], None]:
+        def work() -> None:
             trial.record(recordings)
-            n = calls[candidate.name]
+            trial.run(candidate.plan)
 
-            def work(plan: Plan | None = candidate.plan, n: int = n) -> None:
+        return work
+
+    return seconds_in_turns(trial.device, {c.name: work_of(c, recordings) for c, recordings in usable})
+
+
+def seconds_in_turns(device: Cuda, works: Mapping[str, Callable[[], None]]) -> dict[str, float]:
+    """Seconds of each work, by its name. They take turns, so that a change of clocks meets all of them."""
+    clock = device.driver.seconds
+    assert clock is not None
+    calls, best = dict.fromkeys(works, 1), dict.fromkeys(works, float("inf"))
+    for number in range(ROUNDS):
+        for name, work in works.items():
+            n = calls[name]
+
+            def repeated(work: Callable[[], None] = work, n: int = n) -> None:
                 for _ in range(n):
-                    trial.run(plan)
+                    work()
 
-            trial.device.synchronize()
-            each = clock(work) / n
-            calls[candidate.name] = int(min(max(BUDGET / max(each, 1e-9), 1), 100))
+            device.synchronize()
+            each = clock(repeated) / n
+            calls[name] = int(min(max(BUDGET / max(each, 1e-9), 1), 100))
             if number:
-                best[candidate.name] = min(best[candidate.name], each)
+                best[name] = min(best[name], each)
     return best

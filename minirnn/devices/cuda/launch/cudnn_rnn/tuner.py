@@ -81,9 +81,12 @@ class Tuner:
 
     def timing(self, sizes: Sizes, backward: bool) -> Timing | None:
         """What was timed for the class of this layer, here or by another process. Nothing is timed now."""
+        return self.known(self.class_of(sizes, backward))
+
+    def known(self, name: str) -> Timing | None:
+        """What was timed for the class of this name."""
         if self.timings is None:
             return None
-        name = self.class_of(sizes, backward)
         if name not in self._known:
             self._known.update({n: t for n, t in self.timings.read().items() if n not in self._known})
         return self._known.get(name)
@@ -105,18 +108,32 @@ class Tuner:
         """Whether the library's products round to TF32."""
         return precision() == "tf32"
 
-    def _can_time(self) -> bool:
+    def keep(self, name: str, timing: Timing) -> None:
+        """Keep what was timed for the class of this name, here and on disk."""
+        assert self.timings is not None
+        self._known[name] = timing
+        self.timings.put(name, timing)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Inside, no other thread and no other process times."""
+        assert self.timings is not None
+        self.device.missed.look()  # what failed before is nobody's fault here
+        with self._lock, self.timings.alone():
+            yield
+
+    def can_time(self) -> bool:
+        """Whether this device has a clock, and is not recording."""
         driver = self.device.driver
         return self.timings is not None and driver.seconds is not None and not driver.recording
 
     def _time(self, sizes: Sizes, backward: bool) -> Timing | None:
         """The result of a trial; None if there can be none now."""
         name = self.class_of(sizes, backward)
-        if not self._can_time() or name in self._no_room:
+        if not self.can_time() or name in self._no_room:
             return None
         assert self.timings is not None
-        self.device.missed.look()  # what failed before is nobody's fault here
-        with self._lock, self.timings.alone():
+        with self.alone():
             found = self.timing(sizes, backward)  # another thread or process may have done it meanwhile
             if found is not None:
                 return found
@@ -133,8 +150,7 @@ class Tuner:
                     RuntimeWarning,
                     stacklevel=2,
                 )
-            self._known[name] = found
-            self.timings.put(name, found)
+            self.keep(name, found)
             return found
 
     @contextmanager

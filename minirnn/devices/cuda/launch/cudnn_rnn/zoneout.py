@@ -45,6 +45,11 @@ class Masks:
         """Those of direction k; then those of step k."""
         return Masks(self.array[k], True) if self.each and self.array is not None else self
 
+    @property
+    def of_each(self) -> CudaArray | None:
+        """The array if each element has its own, of which a launch gets whole steps."""
+        return self.array if self.each else None
+
     def arguments(self, t: int) -> tuple[CudaArray | None, np.int32]:
         """What a launch is told of step t."""
         return self.of(t).array, np.int32(self.each)
@@ -55,14 +60,6 @@ def masks_of(device: Cuda, z: Any, dtype: np.dtype) -> Masks:
     if z is None or isinstance(z, float):
         return Masks(None if z is None else device.full((1,), z, dtype), False)
     return Masks(device.contiguous(z), True)
-
-
-def widened(device: Cuda, zoneout: Pair | None) -> Pair | None:
-    """The masks in float32; numbers as they are."""
-    if zoneout is None:
-        return None
-    zh, zc = (z if z is None or isinstance(z, float) else device.cast(z, np.float32) for z in zoneout)
-    return zh, zc
 
 
 def kept_values(mode: str) -> tuple[str, ...]:
@@ -137,9 +134,12 @@ def forward(
     A2 = device.empty((B, 3 * H), x.dtype) if layer.sizes.mode == "gru" else None
     m, projected = (device.empty((B, n), x.dtype) for n in (H, P)) if Wp is not None else (None, None)
 
+    outputs = h, layer.own_columns(y, 0), zh.of_each  # with a projection the step does not touch them
+    whole = A, A2, bW, bR, kept, c, m, zc.of_each, *(outputs if m is None else ())
+
     def steps() -> None:
-        step = step_launch(layer, f"{layer.sizes.mode}_zoneout_step", H, FILE)
-        projected_step = step_launch(layer, "projected_zoneout_step", P, FILE)
+        step = step_launch(layer, f"{layer.sizes.mode}_zoneout_step", H, whole, FILE)
+        projected_step = step_launch(layer, "projected_zoneout_step", P, (projected, *outputs), FILE)
         for t in layer.forward_steps():
             if A2 is None:
                 product(device, h, R_T, A[t], beta=1.0)
@@ -173,9 +173,12 @@ def backward(
     ds, ms = (device.empty((T, B, n), dh.dtype) for n in (P, H)) if Wp is not None else (None, None)
     dm = device.empty((B, H), dh.dtype) if Wp is not None else None
 
+    outputs = dh, layer.own_columns(dy, 0), zh.of_each  # with a projection the step does not touch them
+    whole = kept, dm, dc, da, ms, zc.of_each, *(outputs if dm is None else ())
+
     def steps() -> None:
-        step = step_launch(layer, f"{layer.sizes.mode}_zoneout_step_grad", H, FILE)
-        projected_step = step_launch(layer, "projected_zoneout_step_grad", P, FILE)
+        step = step_launch(layer, f"{layer.sizes.mode}_zoneout_step_grad", H, whole, FILE)
+        projected_step = step_launch(layer, "projected_zoneout_step_grad", P, (*outputs, ds), FILE)
         for t in layer.backward_steps():
             there, m = layer.own_columns(dy, t), None
             if ds is not None and ms is not None and dm is not None:

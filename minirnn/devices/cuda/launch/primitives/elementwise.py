@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -19,6 +19,9 @@ THREADS = 256
 MAX_AXES = 8
 VIEWS = np.dtype([("size", "i8"), ("axes", "i8"), ("shape", "i8", MAX_AXES), ("stride", "i8", (4, MAX_AXES))])
 """`struct Views` of kernels/views.cuh."""
+MOST = 24
+CASTS = np.dtype([("count", "i8"), ("end", "i8", MOST), ("x", "u8", MOST), ("y", "u8", MOST)])
+"""`struct Casts` of kernels/primitives/cast.cu."""
 
 Axes = tuple[int, ...]
 
@@ -131,6 +134,24 @@ def copy(device: Cuda, to: CudaArray, a: CudaArray) -> None:
         return
     run = device.kernel_of("primitives/cast.cu", "cast", to.dtype, a.dtype)
     run(views(to.shape, to.element_strides, a.element_strides), a, to, grid=blocks(size), block=BLOCK)
+
+
+def copy_all(device: Cuda, pairs: Iterable[tuple[CudaArray, CudaArray]]) -> None:
+    """``to[...] = a`` for each pair (to, a) of one shape; casts of arrays in C order are one launch for all of them."""
+    together: dict[tuple[np.dtype, np.dtype], list[tuple[CudaArray, CudaArray]]] = {}
+    for to, a in pairs:
+        if to.size and to.dtype != a.dtype and to.contiguous and a.contiguous:
+            together.setdefault((to.dtype, a.dtype), []).append((to, a))
+        else:
+            copy(device, to, a)
+    for (dtype, source), alike in together.items():
+        for first in range(0, len(alike), MOST):
+            some = alike[first : first + MOST]
+            casts: np.void = np.zeros(1, CASTS)[0]
+            casts["count"], casts["end"][: len(some)] = len(some), np.cumsum([a.size for _, a in some])
+            casts["x"][: len(some)], casts["y"][: len(some)] = [a.ptr for _, a in some], [to.ptr for to, _ in some]
+            run = device.kernel_of("primitives/cast.cu", "cast_all", dtype, source)
+            run(casts, grid=blocks(int(casts["end"][len(some) - 1])), block=BLOCK)
 
 
 def fill(device: Cuda, to: CudaArray, value: Any) -> None:

@@ -83,10 +83,15 @@ def product(device: Cuda, a: CudaArray, b: CudaArray, c: CudaArray, beta: float 
         if not beta:
             device.driver.memset(c.ptr, 0, c.nbytes)
         return
+    device.driver.gemm(*matrices(device, a, b, c), beta)
+
+
+def matrices(device: Cuda, a: CudaArray, b: CudaArray, c: CudaArray) -> tuple[Matrix, Matrix, Matrix]:
+    """The operands and the result of `product` as the driver takes them."""
     left, right = (matrix(x) or matrix(device.contiguous(x)) for x in (a, b))
     to = matrix(c)
     assert left is not None and right is not None and to is not None and not to.transposed
-    device.driver.gemm(left, right, to, beta)
+    return left, right, to
 
 
 def _multiply(device: Cuda, a: CudaArray, b: CudaArray, c: CudaArray) -> None:

@@ -73,19 +73,24 @@ class Case:
     dy: np.ndarray
     dh_n: np.ndarray
     dc_n: np.ndarray | None
+    zoneout: tuple[Any, Any] | None = None
+    """zh and zc: masks of each element, a number for all, or None."""
 
     def run(self, device: Any, backward: bool = True) -> dict[str, np.ndarray]:
         """All results of the layer on a device, by name."""
         put, get = device.asarray, device.to_numpy
         D, B, P = self.h0.shape
         T, _, I = self.x.shape
-        H = self.weights[0][1].shape[0] // plans.GATES[self.mode]
+        H, projected = self.weights[0][1].shape[0] // plans.GATES[self.mode], self.weights[0][2] is not None
         weights = [tuple(None if a is None else put(a) for a in parts) for parts in self.weights]
-        layout = device.rnn_sequence_reserve_layout(self.mode, T, B, I, H, P, D, P != H, False)
+        zoneout = self.zoneout and tuple(put(z) if isinstance(z, np.ndarray) else z for z in self.zoneout)
+        layout = device.rnn_sequence_reserve_layout(self.mode, T, B, I, H, P, D, projected, False, bool(zoneout))
         size = sum(int(np.prod(shape)) for _, shape in layout)
         reserve = device.empty((size,), self.x.dtype)
         x, h0, c0 = put(self.x), put(self.h0), None if self.c0 is None else put(self.c0)
         chosen: dict[str, Any] = dict(rnn_mode=self.mode, lengths=self.lengths)
+        if zoneout:
+            chosen["zoneout"] = zoneout
         y, h_n, c_n = device.rnn_sequence(x, h0, c0, weights, reserve, training=True, **chosen)
         found = {"y": y, "h_n": h_n, "c_n": c_n}
         if backward:
@@ -109,22 +114,29 @@ def random_case(
     dtype: Any = "f8",
     ragged: bool = True,
     P: int = 0,
+    zoneout: str = "",
 ) -> Case:
-    """Lengths from 1 to T in no order, if `ragged`. Recurrent sums stay of size 1 for any H. P: 0 for no projection."""
+    """Lengths from 1 to T in no order, if `ragged`. Recurrent sums stay of size 1 for any H.
+
+    P outputs, if not 0, by a projection. `zoneout`: "masks" of each element, or "numbers", one for all.
+    """
 
     def draw(*shape: int) -> np.ndarray:
         return (rng.standard_normal(shape) * 0.4).astype(dtype)
 
     G = plans.GATES[mode]
     smaller = np.dtype(dtype).type(min(1.0, 4 / H**0.5))
-    P = P or H
-    projections = [draw(P, H) if P != H else None for _ in range(D)]
+    projections, P = [draw(P, H) * smaller if P else None for _ in range(D)], P or H
     weights = [(draw(G * H, I), draw(G * H, P) * smaller, Wp, draw(G * H), draw(G * H)) for Wp in projections]
     cell = mode == "lstm"
     lengths = rng.permutation(np.arange(B) % T + 1) if ragged else None
     states = [draw(D, B, P), draw(D, B, H) if cell else None]
     upstream = [draw(T, B, D * P), draw(D, B, P), draw(D, B, H) if cell else None]
-    return Case(mode, draw(T, B, I), *states, weights, lengths, *upstream)
+    x = draw(T, B, I)
+    masks: tuple[Any, Any] | None = (0.3, 0.6 if cell else None) if zoneout == "numbers" else None
+    if zoneout == "masks":
+        masks = draw(D, T, B, P) ** 2, draw(D, T, B, H) ** 2 if cell else None
+    return Case(mode, x, *states, weights, lengths, *upstream, masks)
 
 
 def in_float64(case: Case, backward: bool = True) -> dict[str, np.ndarray]:

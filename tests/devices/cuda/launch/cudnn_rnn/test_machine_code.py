@@ -1,40 +1,46 @@
-"""What a step of the upper rungs costs, read off the machine code: fences, products a read of shared memory.
+"""What a step of every rung costs, read off the machine code: fences, products a shared read, bytes an access.
 
-Tests `minirnn/devices/cuda/kernels/cudnn_rnn/`.
+Tests `minirnn/devices/cuda/kernels/cudnn_rnn/` and `minirnn/devices/cuda/kernels/units.cuh`.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from minirnn.devices.cuda.launch import sources
-from tests.devices.cuda.launch.cudnn_rnn.step_loops import longest_loop, opcodes, step_loops
+from minirnn.devices.cuda.machine_code.compiled import nvcc_version
+from minirnn.devices.cuda.machine_code.kernels import machine_code
+from minirnn.devices.cuda.machine_code.loops import Loop
+from minirnn.devices.cuda.machine_code.sass import INSTALL, find_nvdisasm
+
+pytestmark = pytest.mark.skipif(
+    not nvcc_version() or find_nvdisasm() is None, reason=f"needs nvcc on the PATH and nvdisasm ({INSTALL})"
+)
+
+
+def places(loop: Loop, name: str) -> list[int]:
+    """Where instructions of this name stand in a loop, by their number."""
+    return [k for k, instruction in enumerate(loop.instructions) if instruction.name == name]
 
 
 @pytest.mark.parametrize("file", ["cluster", "cluster_grad"])
 @pytest.mark.parametrize("arch", ["sm_90", pytest.param("sm_120", marks=pytest.mark.slow)])
-def test_no_step_of_a_cluster_has_a_fence_and_what_others_wait_for_goes_first(
-    file: str, arch: str, tmp_path: Path
-) -> None:
+def test_no_step_of_a_cluster_has_a_fence_and_what_others_wait_for_goes_first(file: str, arch: str) -> None:
     name = f"cudnn_rnn/{file}.cu"
-    for kernel, loop in step_loops(name, sources.VARIANTS[name][0], arch, tmp_path).items():
-        counted = opcodes(loop)
-        assert not counted["MEMBAR"] and not counted["ERRBAR"], f"{kernel}: {counted}"
-        assert not counted["UCGABAR_ARV"] and not counted["BAR"], f"{kernel} meets at a barrier: {counted}"
-        assert counted["STAS"] and counted["SYNCS"], f"{kernel}: {counted}"
-        places = {name: [k for k, line in enumerate(loop) if line.startswith(name)] for name in ("STAS", "STG")}
-        assert max(places["STAS"]) < min(places["STG"]), f"{kernel} stores before it has sent"
+    for kernel, code in machine_code(name, sources.VARIANTS[name][0], arch).items():
+        loop = code.main_loop
+        assert not loop.count("MEMBAR", "ERRBAR"), kernel
+        assert not loop.count("UCGABAR_ARV", "BAR"), f"{kernel} meets at a barrier"
+        assert loop.count("STAS") and loop.count("SYNCS"), kernel
+        assert max(places(loop, "STAS")) < min(places(loop, "STG")), f"{kernel} stores before it has sent"
 
 
-def read_and_multiplied(loop: list[str], beyond: tuple[int, int]) -> float:
+def read_and_multiplied(loop: Loop, beyond: tuple[int, int]) -> float:
     """Multiplications that a read of 16 bytes of shared memory serves, where the weights are in registers.
 
     beyond: reads and multiplications of the inner loop for weights that are not.
     """
-    reads = sum(line.startswith("LDS.128") for line in loop) - beyond[0]
-    return (opcodes(loop)["FFMA"] - beyond[1]) // reads
+    return (loop.count("FFMA") - beyond[1]) // (loop.count("LDS.128") - beyond[0])
 
 
 @pytest.mark.parametrize(
@@ -50,28 +56,41 @@ def read_and_multiplied(loop: list[str], beyond: tuple[int, int]) -> float:
     ],
 )
 def test_a_read_of_shared_memory_serves_many_multiplications_and_no_step_has_a_fence(
-    file: str, number: int, beyond: dict[str, tuple[int, int, int]], tmp_path: Path
+    file: str, number: int, beyond: dict[str, tuple[int, int, int]]
 ) -> None:
     name = f"cudnn_rnn/{file}.cu"
-    found = step_loops(name, sources.VARIANTS[name][number], "sm_90", tmp_path)
+    found = machine_code(name, sources.VARIANTS[name][number], "sm_90")
     for mode, (reads, multiplied, expected) in beyond.items():
-        loop = found[f"{mode}_{file}"]
-        counted = opcodes(loop)
+        loop = found[f"{mode}_{file}"].main_loop
         served = read_and_multiplied(loop, (reads, multiplied))
-        assert expected <= served < expected + 8, f"{mode}: {counted}"  # a few more are in the activations
-        assert not counted["MEMBAR"] and not counted["ERRBAR"] and not counted["CCTL"], f"{mode}: {counted}"
-        assert any(line.startswith("LDG.E.128.STRONG.GPU") for line in loop), mode
+        assert expected <= served < expected + 8, mode  # a few more are in the activations
+        assert not loop.count("MEMBAR", "ERRBAR", "CCTL"), mode
+        assert loop.count("LDG.E.128.STRONG.GPU"), mode
 
 
-def test_the_longest_loop_is_found() -> None:
-    body = """
-.L_x_1:
-        /*0000*/                   MEMBAR.ALL.GPU ;
-.L_x_2:
-        /*0010*/              @!P0 FFMA R1, R2, R3, R4 ;
-        /*0020*/               @P1 BRA `(.L_x_2) ;
-        /*0030*/                   BRA `(.L_x_3) ;
-.L_x_3:
-        /*0040*/                   EXIT ;
-"""
-    assert longest_loop(body) == ["FFMA R1, R2, R3, R4", "BRA `(.L_x_2)"]
+# The second stage of the peepholes' sums has one number a thread.
+SEVERAL = [
+    (file, options)
+    for file, variants in sources.VARIANTS.items()
+    for options in variants
+    if file != "lstm_block/peepholes.cu" and any(option.startswith("-DPER_THREAD") for option in options)
+]
+
+
+@pytest.mark.parametrize("arch", ["sm_80", pytest.param("sm_120", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "file, options",
+    [
+        pytest.param(
+            file, options, marks=[] if file == "lstm_block/cell.cu" and "float" in options[0] else pytest.mark.slow
+        )
+        for file, options in SEVERAL
+    ],
+)
+def test_a_thread_that_takes_several_units_stores_all_of_them_at_once(
+    file: str, options: tuple[str, ...], arch: str
+) -> None:
+    several = 4 if options[0] == "-DREAL=half" else 16  # a pair, or as much as one access can have
+    for kernel, code in machine_code(file, options, arch).items():
+        sizes = {i.size for i in code.function.instructions if i.name == "STG"}
+        assert sizes == {several} or kernel == "without_padding", f"{kernel} stores {sizes} bytes at a time"

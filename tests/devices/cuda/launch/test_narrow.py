@@ -1,0 +1,84 @@
+"""Float16 is widened and rounded back in one launch each, whatever number of arrays there is.
+
+Tests `minirnn/devices/cuda/launch/narrow.py` and `cast_all` of `minirnn/devices/cuda/kernels/primitives/cast.cu`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launch.narrow import narrow, widen, widen_nested
+from minirnn.devices.cuda.launch.primitives.elementwise import MOST, copy_all
+from tests.devices.cuda.checked import checked
+from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import device_on, random_case
+
+__all__ = ["checked"]  # a fixture
+
+
+def launches(device: Cuda, before: int) -> int:
+    return device.driver.launches - before
+
+
+@pytest.mark.parametrize("count", [1, 2, MOST, MOST + 1, 2 * MOST + 3])
+def test_any_number_of_arrays_in_as_few_launches_as_there_is_room(
+    checked: Cuda, rng: np.random.Generator, count: int
+) -> None:
+    """Sizes from nothing to several blocks."""
+    hosts = [rng.standard_normal(size).astype(np.float16) for size in rng.permutation(np.arange(count) * 97 % 700)]
+    arrays, before = [checked.asarray(a) for a in hosts], checked.driver.launches
+    wide = widen(checked, *arrays)
+    assert launches(checked, before) == -(-sum(a.size > 0 for a in hosts) // MOST)
+    before = checked.driver.launches
+    narrowed = narrow(checked, np.dtype(np.float16), *wide)
+    assert launches(checked, before) == -(-sum(a.size > 0 for a in hosts) // MOST)
+    for host, w, n in zip(hosts, wide, narrowed, strict=True):
+        np.testing.assert_array_equal(checked.to_numpy(w), host.astype(np.float32))
+        assert checked.to_numpy(n).tobytes() == host.tobytes()
+
+
+def test_what_does_not_lie_in_order_or_has_another_dtype_is_copied_by_itself(
+    checked: Cuda, rng: np.random.Generator
+) -> None:
+    host = rng.standard_normal((7, 12)).astype(np.float16)
+    a = checked.asarray(host)
+    sources = [a, checked.transpose(a, (1, 0)), a[:, 3:9], checked.cast(a, np.float64), checked.cast(a, np.float32)]
+    targets = [checked.full(source.shape, 0, np.float32) for source in sources]
+    targets.append(checked.transpose(checked.full((12, 7), 0, np.float32), (1, 0)))
+    copy_all(checked, zip(targets, [*sources, a], strict=True))
+    for to, expected in zip(targets, [host, host.T, host[:, 3:9], host, host, host], strict=True):
+        np.testing.assert_array_equal(checked.to_numpy(to), expected.astype(np.float32))
+
+
+def test_too_large_numbers_become_infinite_and_nan_stays(checked: Cuda) -> None:
+    a, b = (checked.asarray(np.array(x, np.float32)) for x in ([1e6, -7e4, 65504.0], [np.nan, np.inf, -0.0, 1e-9]))
+    found = [checked.to_numpy(x) for x in narrow(checked, np.dtype(np.float16), a, b)]
+    np.testing.assert_array_equal(found[0], np.array([np.inf, -np.inf, 65504], np.float16))
+    np.testing.assert_array_equal(found[1], np.array([np.nan, np.inf, -0.0, 0.0], np.float16))
+    assert np.signbit(found[1][2])
+
+
+def test_nested_ones_keep_their_order_and_what_is_no_array(checked: Cuda) -> None:
+    a, b = checked.asarray(np.float16([1, 2])), checked.asarray(np.float32([3]))
+    found = widen_nested(checked, (a, [None, (b, 0.25)], None))
+    assert found[0].dtype == np.float32 and found[1][1][0] is b
+    assert found[1][0] is None and found[1][1][1] == 0.25 and found[2] is None
+
+
+@pytest.mark.parametrize("zoneout", ["", "masks"])
+@pytest.mark.parametrize("D", [1, 2])
+def test_a_layer_of_float16_has_two_launches_more_than_one_of_float32(
+    rng: np.random.Generator, D: int, zoneout: str
+) -> None:
+    counts = []
+    for dtype in ("f4", "f2"):
+        case = random_case(rng, "lstm", T=3, B=2, I=4, H=8, D=D, dtype=dtype, ragged=False, zoneout=zoneout)
+        device, of_a_pass = device_on("steps" if zoneout else "tensor"), []
+        for backward in (False, True):
+            before = device.driver.launches
+            case.run(device, backward)
+            of_a_pass.append(launches(device, before))
+        counts.append(of_a_pass)
+    (there, both), (narrow_there, narrow_both) = counts
+    assert (narrow_there, narrow_both) == (there + 2, both + 4)
