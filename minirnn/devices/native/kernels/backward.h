@@ -5,7 +5,7 @@
 // over the steps (dW, dR, dx) are products over all of da at the end.
 #pragma once
 #include "gemm.h"
-#include "layer.h"
+#include "shares.h"
 
 template <class real, class Cell>
 class Backward {
@@ -38,12 +38,13 @@ class Backward {
             if (g.dc0.p) std::memcpy(g.dc0.at(b), g.dc_n.at(b), d.H * sizeof(real));
         }
         me.wait();
+        const Shares shares(me, d, ROWS, true);
         for (Index k = d.T - 1; k >= -1; k--) {
-            if (!me.stopped()) step(k, me);
-            me.wait();
+            if (!me.stopped()) step(k, shares);
+            shares.wait();
             if (d.Wp.p) {
-                if (!me.stopped()) through_projection(k, me);
-                me.wait();
+                if (!me.stopped()) through_projection(k, shares);
+                shares.wait();
             }
         }
     }
@@ -102,15 +103,14 @@ class Backward {
     }
 
   private:
-    void step(Index k, Member me) {
+    void step(Index k, const Shares &shares) {
         const Index later = visit.samples(k + 1),
                     now = visit.samples(k);  // none after the last step, none before the first
         const Index strips = (d.P + PANEL<real> - 1) / PANEL<real>;
-        const Blocks blocks(std::max(later, now), ROWS);
-        for (Index tile = me.begin(strips * blocks.count); tile < me.end(strips * blocks.count); tile++) {
-            const Index b = blocks.start(tile % blocks.count), j = tile / blocks.count * PANEL<real>;
-            dh_tile(k, b, j, blocks.start(tile % blocks.count + 1) - b, later, now);
-        }
+        const Member &me = shares.me;
+        shares.each_tile(Blocks(std::max(later, now), ROWS), strips, [&](Index b, Index M, Index strip) {
+            dh_tile(k, b, strip * PANEL<real>, M, later, now);
+        });
         if (now || k >= 0) {  // nothing flows where there is no sample
             for (Index b = now + me.begin(d.B - now); b < now + me.end(d.B - now); b++) {
                 const Index row = visit.step(k) * d.B + b;
@@ -148,12 +148,10 @@ class Backward {
     }
 
     // dm = Wp' dh, and the cell
-    void through_projection(Index k, Member me) {
+    void through_projection(Index k, const Shares &shares) {
         const Index strips = (d.H + PANEL<real> - 1) / PANEL<real>;
-        const Blocks blocks(visit.samples(k), ROWS);
-        for (Index tile = me.begin(strips * blocks.count); tile < me.end(strips * blocks.count); tile++) {
-            const Index b = blocks.start(tile % blocks.count), j = tile / blocks.count * PANEL<real>;
-            const Index M = blocks.start(tile % blocks.count + 1) - b;
+        shares.each_tile(Blocks(visit.samples(k), ROWS), strips, [&](Index b, Index M, Index strip) {
+            const Index j = strip * PANEL<real>;
             const Index N = (std::min<Index>(PANEL<real>, d.H - j) + lanes - 1) / lanes;
             Sums<real> sums = {};
             multiply<real>(M, N, d.P, dh_all + (visit.step(k) * d.B + b) * d.P, d.P, Wp + d.P * j, sums.at);
@@ -162,7 +160,7 @@ class Backward {
                     cell.step_grad(g, place(k, b + i, j + n * lanes), load<real>(sums.at + (i * N + n) * lanes));
                 }
             }
-        }
+        });
     }
 
     Place place(Index k, Index b, Index u) const {

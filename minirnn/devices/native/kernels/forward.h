@@ -7,7 +7,7 @@
 // ahead, so that W goes by once for all of them.
 #pragma once
 #include "layer.h"
-#include "team.h"
+#include "shares.h"
 
 template <class real, class Cell>
 class Forward {
@@ -37,18 +37,20 @@ class Forward {
     void run(Member me) {
         pack(me);
         me.wait();
+        const Shares shares(me, d, TILE_ROWS, !ahead);
         for (Index k = 0; k < d.T; k++) {
             if (ahead && k % ahead == 0) {
                 if (!me.stopped()) look_ahead(k, me);
                 me.wait();
             }
-            if (!me.stopped()) step(k, me);
-            me.wait();
+            if (!me.stopped()) step(k, shares);
+            shares.wait();
             if (d.Wp.p) {
-                if (!me.stopped()) project(k, me);
-                me.wait();
+                if (!me.stopped()) project(k, shares);
+                shares.wait();
             }
         }
+        me.wait();
         for (Index b = me.begin(d.B); b < me.end(d.B); b++) {
             const Index last = d.reverse ? 0 : (d.lengths ? d.lengths[b] : d.T) - 1;
             std::memcpy(d.h_n.at(b), d.y.at(last * d.B + b), d.P * sizeof(real));
@@ -88,19 +90,16 @@ class Forward {
 
     static Matrix<const real> transposed(Matrix<const real> a) { return {a.p, a.column, a.row}; }
 
-    void step(Index k, Member me) {
+    void step(Index k, const Shares &shares) {
         const Index samples = visit.samples(k), t = visit.step(k);
-        const Blocks blocks(samples, TILE_ROWS);
-        const Index tiles = panels * blocks.count;
-        for (Index tile = me.begin(tiles); tile < me.end(tiles); tile++) {
-            const Index b = blocks.start(tile % blocks.count), u = tile / blocks.count * UNITS;
-            const Index rows = blocks.start(tile % blocks.count + 1) - b;
+        const Member &me = shares.me;
+        shares.each_tile(Blocks(samples, TILE_ROWS), panels, [&](Index b, Index rows, Index panel) {
             if constexpr (G > 1) {
-                gates(k, b, u, rows);
+                gates(k, b, panel * UNITS, rows);
             } else {
-                units(k, b, u, rows);
+                units(k, b, panel * UNITS, rows);
             }
-        }
+        });
         for (Index b = samples + me.begin(d.B - samples); b < samples + me.end(d.B - samples); b++) {
             std::memset(d.y.at(t * d.B + b), 0, d.P * sizeof(real));
         }
@@ -200,12 +199,10 @@ class Forward {
     }
 
     // h = Wp m
-    void project(Index k, Member me) {
+    void project(Index k, const Shares &shares) {
         const Index row = visit.step(k) * d.B, strips = (d.P + PANEL<real> - 1) / PANEL<real>;
-        const Blocks blocks(visit.samples(k), ROWS);
-        for (Index tile = me.begin(strips * blocks.count); tile < me.end(strips * blocks.count); tile++) {
-            const Index b = blocks.start(tile % blocks.count), j = tile / blocks.count * PANEL<real>;
-            const Index M = blocks.start(tile % blocks.count + 1) - b;
+        shares.each_tile(Blocks(visit.samples(k), ROWS), strips, [&](Index b, Index M, Index strip) {
+            const Index j = strip * PANEL<real>;
             const Index N = (std::min<Index>(PANEL<real>, d.P - j) + lanes - 1) / lanes;
             Sums<real> sums = {};
             multiply<real>(M, N, d.H, m + b * d.H, d.H, Wp + j * d.H, sums.at);
@@ -217,7 +214,7 @@ class Forward {
                     store(d.y.at(row + b + i) + u, h, d.P - u);
                 }
             }
-        }
+        });
     }
 
     const Layer<real> &d;
