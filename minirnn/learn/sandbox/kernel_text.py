@@ -189,7 +189,7 @@ def refuse_expanded(text: str, headers: str) -> None:
     """
     markers = Markers(text, headers)
     tokens: list[tuple[int, str]] = []
-    for found in TOKEN.finditer(text):
+    for found in TOKEN.finditer(text, markers.begin):
         if found.lastgroup in ("word", "mark") and markers.is_users(found.start()):
             tokens.append((found.start(), DIGRAPHS.get(found[0], found[0])))
     try:

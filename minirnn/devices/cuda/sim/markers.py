@@ -23,6 +23,19 @@ class Markers:
         self.text, self.own = text, own
         self.found = list(MARKER.finditer(text))
         self.starts = [marker.start() for marker in self.found]
+        self.begin = self._begin()
+
+    def _begin(self) -> int:
+        """Where the text of the user's files begins, behind the simulator's headers that come before every file."""
+        own = [number for number, marker in enumerate(self.found) if self._is_own(marker)]
+        behind = self.found[own[0] :] if own else []
+        return next((marker.start() for marker in behind if self._is_users(marker)), 0)
+
+    def _is_own(self, marker: re.Match[str]) -> bool:
+        return bool(self.own) and marker.group(2).startswith(self.own)
+
+    def _is_users(self, marker: re.Match[str]) -> bool:
+        return "3" not in marker.group(3).split() and not self._is_own(marker)
 
     def before(self, position: int) -> re.Match[str] | None:
         """The last marker before a position."""
@@ -39,6 +52,4 @@ class Markers:
     def is_users(self, position: int) -> bool:
         """Whether a position lies in a file of the user's: in no header of the system's or the simulator's."""
         marker = self.before(position)
-        if marker is None:
-            return True
-        return "3" not in marker.group(3).split() and not (self.own and marker.group(2).startswith(self.own))
+        return marker is None or self._is_users(marker)

@@ -84,7 +84,7 @@ def refuse(text: str, markers: Markers, functions: list[tuple[int, int]]) -> Non
     functions : list of (int, int)
         Where the functions of the device begin and end.
     """
-    for found in STRING_OR_WORD.finditer(text):
+    for found in STRING_OR_WORD.finditer(text, markers.begin):
         position = found.start()
         if found.lastgroup is None or not markers.is_users(position):
             continue

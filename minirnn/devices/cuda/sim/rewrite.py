@@ -53,9 +53,9 @@ class _Rewriter:
 
     def run(self) -> Rewritten:
         at_file_scope: list[bool] = []  # for each open brace: namespace or extern "C"?
-        statement = 0  # where the current statement began
+        statement = self.markers.begin  # where the current statement began
         body = -1  # where the function of the device began that this is in
-        for token in TOKEN.finditer(self.text):
+        for token in TOKEN.finditer(self.text, statement):
             word = token.group()
             if word[0] == "#":
                 statement = max(statement, token.end())

@@ -35,6 +35,13 @@ def test_a_place_and_whose_it_is(word: str, line: str, users: bool) -> None:
     assert markers.is_users(TEXT.index(word)) == users
 
 
+def test_where_the_users_text_begins() -> None:
+    """Behind the simulator's own header and all that it includes, not where one is included again."""
+    again = '# 9 "/sim/include/cuda_fp16.h" 1\nsix\n# 10 "a.cu" 2\nseven\n'
+    assert TEXT[Markers(TEXT + again, "/sim/include").begin :].startswith('# 40 "a.cu" 2\nfour')
+    assert Markers(TEXT).begin == 0  # no header is known to be the simulator's
+
+
 def test_without_markers_lines_are_counted() -> None:
     assert Markers("a\nb\nc").line(4) == "line 3"
     assert Markers("a\nb").is_users(2)

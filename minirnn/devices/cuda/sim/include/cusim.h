@@ -4,6 +4,11 @@
 // One simulated thread is one fiber of the runtime library (sim/runtime). Four words stay as they are here and are
 // rewritten afterwards, in the preprocessed text: __global__, __shared__, __device__, __constant__.
 #pragma once
+// The special functions of C++17 (Bessel, elliptic integrals ...) would be half of all text that is compiled for a
+// kernel. CUDA has none of them in std. The first header of the library decides; the others come after.
+#include <type_traits>
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS
+
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
@@ -12,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <type_traits>
 
 #define __CUDASIM__ 1
 #ifndef __CUDACC__
