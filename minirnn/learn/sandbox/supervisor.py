@@ -5,7 +5,8 @@ answer reaches and whose end is the end of all others. Nothing of an answer is r
 each session, with the descriptors of its pipes; a session is a process of its own that knows nothing of earlier ones.
 What is told to the judge are records: a letter, two numbers.
 
-It begins as a fork of the `template`. The first that it reads is its job; then a request is ``s``, with four descriptors, for a new session instead of the one before, or ``k`` to end that.
+It begins as a fork of the `template`. The first that it reads is its job; then a request is ``s``, with four
+descriptors, for a new session instead of the one before, or ``k`` to end that.
 
 - ``w``  an answer's process has started; the kernel adds its number as the judge sees it
 - ``e``  it has ended, and all that it left: the exit status, the seconds of processor time that it used
