@@ -18,7 +18,7 @@ from minirnn.learn.course import Course, Entry
 from minirnn.learn.cuda_kernels import kernel_loaded, kernel_parts
 from minirnn.learn.diagnose import Case, Diagnosis, diagnose, wrong_numbers
 from minirnn.learn.diagnose_cuda import diagnose_kernel
-from minirnn.learn.exercise import HIDDEN, PUBLIC, PUBLIC_CASES, Exercise, Sizes
+from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, Exercise, Sizes
 from minirnn.learn.judge import Failed, Part, compare, rows, worst
 from minirnn.learn.models import model_parts
 from minirnn.learn.own_names import place_of
@@ -98,8 +98,8 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
             if hidden and entry.hidden:
                 shown = child.hide_prints()
                 right = hidden_cases(course, entry, child)
-                result.hidden = entry.hidden if right == len(HIDDEN) else 0
-                result.hidden_message = f"{right} of {len(HIDDEN)} hidden checks are right"
+                result.hidden = entry.hidden if right == len(entry.exercise.hidden_sizes) else 0
+                result.hidden_message = f"{right} of {len(entry.exercise.hidden_sizes)} hidden checks are right"
         finally:
             child.close()
             result.prints, result.hidden_prints = (child.prints, "") if shown is None else (shown, child.prints)
@@ -244,7 +244,7 @@ def hidden_cases(course: Course, entry: Entry, child: Child) -> int:
     try:
         if isinstance(entry.exercise, CudaExercise):
             kernel_loaded(child)
-        for k, sizes in enumerate(HIDDEN):
+        for k, sizes in enumerate(entry.exercise.hidden_sizes):
             with wrong_answers_cost_their_case():
                 parts = parts_of(entry.exercise, child, [([course.hidden_seed, k], sizes)], [])
                 right += all(part.ok for part in parts)

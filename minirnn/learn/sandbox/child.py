@@ -220,8 +220,10 @@ def prepare(kind: str, root: str) -> None:
     subprocess.Popen  # noqa: B018  imported before the locks: its import is no attempt to use it
     np.random.default_rng()  # NumPy imports its generators, and what writes arrays, when they are first used
     protocol.unpack(protocol.pack({"array": np.zeros(1)}))
-    if kind == "cuda":
-        from . import child_cuda  # noqa: F401  the simulator, which other answers do not need
+    if kind == "simulated":
+        from . import child_cuda  # the simulator, which other answers do not need
+
+        child_cuda.prepare()
 
 
 def main(job: dict[str, Any], requests: int, replies: int) -> None:

@@ -165,9 +165,7 @@ class Child:
             try:
                 start = templates.alone if self.on_gpu else templates.supervisor
                 told = json.dumps(job).encode()
-                self.supervisor = start(
-                    "cuda" if kind == "cuda" else "python", environment, theirs.fileno(), complaints
-                )
+                self.supervisor = start(self._prepared(), environment, theirs.fileno(), complaints)
                 self.control.sendall(struct.pack("<I", len(told)) + told)
             except (templates.Broken, OSError) as error:  # the first wait says so
                 self.trouble += str(error).encode()
@@ -176,6 +174,10 @@ class Child:
         self.spent = 0.0
         self._records = bytearray()
         self._begin()
+
+    def _prepared(self) -> str:
+        """What the template has ready."""
+        return "python" if self.kind != "cuda" else "gpu" if self.on_gpu else "simulated"
 
     def _begin(self) -> None:
         """Start a session."""

@@ -33,7 +33,8 @@ class Template:
     Parameters
     ----------
     kind : str
-        "cuda" for CUDA kernels, else "python".
+        What it has ready: "simulated" for CUDA kernels in the simulator; "gpu" or "python", which need no more than
+        NumPy.
     environment : mapping
         Its environment, and that of the answers.
     """
