@@ -151,7 +151,8 @@ class Child:
         job = dict(
             file=shown, function=function, kind=kind, seconds=limits.seconds, memory=limits.megabytes, root=str(ROOT),
             device=device, source=str(self.file), folder=str(self.folder), scratch=str(scratch), bounded=False,
-            ways=[] if self.on_gpu else sorted(self.ways), secret=[str(LEARN), *map(str, secret)], orders=ORDERS,
+            ways=[] if self.on_gpu else sorted(self.ways), secret=[str(path.resolve()) for path in (LEARN, *secret)],
+            orders=ORDERS,
         )  # fmt: skip
         self.control, theirs = socket.socketpair()
         if hasattr(socket, "SO_PASSCRED"):
