@@ -189,14 +189,17 @@ def measure(folder: Path, submissions: list[Path], more: list[str]) -> None:
         process = subprocess.Popen(command, stdout=printed, stderr=subprocess.PIPE, text=True,
                                    env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
         usage: dict[int, tuple[float, float, int]] = {}
+        templates: dict[int, tuple[float, float, int]] = {}
         while process.poll() is None:
             for pid in judges(process.pid):
                 if (found := usage_of(pid)) is not None:
                     usage[pid] = found
+                templates |= {t: found for t in children(pid, b"sandbox/start.py") if (found := usage_of(t))}
             time.sleep(0.25)
         said = process.stderr.read() if process.stderr else ""
     wall = time.monotonic() - begin
-    own, answers = (sum(values[k] for values in usage.values()) for k in (0, 1))
+    own = sum(values[0] for values in usage.values())
+    answers = sum(values[0] + values[1] for values in templates.values())
     memory = sum(values[2] for values in usage.values())
     allowed = 1.1 * answers / 2 + 60
     reports = next((line for line in said.splitlines() if "times all reports" in line), "")
@@ -212,14 +215,17 @@ def measure(folder: Path, submissions: list[Path], more: list[str]) -> None:
 
 def judges(pid: int) -> list[int]:
     """The grader's process and the workers that it started: Python, but not the answers."""
-    found = [pid]
+    return [pid, *children(pid, b"spawn_main")]
+
+
+def children(pid: int, named: bytes) -> list[int]:
+    """The processes that `pid` started and whose command has `named` in it."""
     try:
         tasks = Path(f"/proc/{pid}/task").iterdir()
-        children = [int(c) for task in tasks for c in (task / "children").read_text().split()]
-        found += [c for c in children if b"spawn_main" in Path(f"/proc/{c}/cmdline").read_bytes()]
+        found = [int(c) for task in tasks for c in (task / "children").read_text().split()]
+        return [c for c in found if named in Path(f"/proc/{c}/cmdline").read_bytes()]
     except OSError:
-        pass
-    return found
+        return []
 
 
 def usage_of(pid: int) -> tuple[float, float, int] | None:

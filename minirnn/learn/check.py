@@ -6,6 +6,7 @@ The same code serves `minirnn check`, plain pytest and `minirnn grade`; grading 
 from __future__ import annotations
 
 import contextlib
+import random
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from minirnn.learn.course import Course, Entry
 from minirnn.learn.cuda_kernels import kernel_loaded, kernel_parts
 from minirnn.learn.diagnose import Case, Diagnosis, diagnose, wrong_numbers
 from minirnn.learn.diagnose_cuda import diagnose_kernel
-from minirnn.learn.exercise import HIDDEN, PUBLIC, PUBLIC_CASES, Exercise, Sizes
+from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, Exercise, Sizes
 from minirnn.learn.judge import Failed, Part, compare, rows, worst
 from minirnn.learn.models import model_parts
 from minirnn.learn.own_names import place_of
@@ -93,13 +94,14 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
         exercise = entry.exercise
         child = Child(file, entry.file, exercise.function, exercise.kind, entry.limits, device, [course.folder])
         try:
-            run(entry, child, result, text, entry.graded_detail if hidden else entry.detail)
+            chance = chance_of(course, entry, text) if hidden else random.SystemRandom()
+            run(entry, child, result, text, entry.graded_detail if hidden else entry.detail, chance)
             seconds = time.perf_counter() - start
             if hidden and entry.hidden:
                 shown = child.hide_prints()
-                right = hidden_cases(course, entry, child)
-                result.hidden = entry.hidden if right == len(HIDDEN) else 0
-                result.hidden_message = f"{right} of {len(HIDDEN)} hidden checks are right"
+                right = hidden_cases(course, entry, child, chance)
+                result.hidden = entry.hidden if right == len(entry.exercise.hidden_sizes) else 0
+                result.hidden_message = f"{right} of {len(entry.exercise.hidden_sizes)} hidden checks are right"
         finally:
             child.close()
             result.prints, result.hidden_prints = (child.prints, "") if shown is None else (shown, child.prints)
@@ -113,12 +115,17 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
     return result
 
 
-def run(entry: Entry, child: Child, result: Result, text: str, detail: str) -> None:
+def chance_of(course: Course, entry: Entry, text: str) -> random.Random:
+    """Random numbers: always the same for an answer, and unforeseeable for who does not know the hidden seed."""
+    return random.Random(f"{course.hidden_seed} {entry.id} {text}")
+
+
+def run(entry: Entry, child: Child, result: Result, text: str, detail: str, chance: random.Random) -> None:
     """Have the answer called and judged on the cases that students see, and fill in `result`."""
     exercise = entry.exercise
     if isinstance(exercise, CudaExercise):
         kernel_loaded(child)
-    result.parts = parts_of(exercise, child, public_cases(exercise), result.cases, result.device == "cuda-sim")
+    result.parts = parts_of(exercise, child, public_cases(exercise), result.cases, chance, result.device == "cuda-sim")
     result.score = sum(points for points, part in zip(shares(entry), result.parts, strict=False) if part.ok)
     if all(part.ok for part in result.parts):
         result.status = "passed"
@@ -138,15 +145,19 @@ def parts_of(
     child: Child,
     which: Sequence[tuple[Sequence[int], Sizes]],
     cases: list[Case],
+    chance: random.Random,
     simulated: bool = True,
 ) -> list[Part]:
-    """Have the answer called on the cases `which`, and judge its outputs. What it returned is added to `cases`."""
+    """Have the answer called on the cases `which`, and judge its outputs. What it returned is added to `cases`.
+
+    What a test of the student's meets is drawn from `chance`.
+    """
     if isinstance(exercise, CudaExercise):
         return kernel_parts(exercise, child, which, cases, simulated)
     if isinstance(exercise, Capstone):
         return model_parts(exercise, child, which, cases)
     if exercise.kind == "tester":
-        return worst([tester_parts(exercise, child) for _ in which])
+        return worst([tester_parts(exercise, child, chance) for _ in which])
     cases += [function_case(exercise, child, exercise.case(seed, sizes)) for seed, sizes in which]
     return worst([compare(exercise, c.expected, c.got) for c in cases])
 
@@ -238,15 +249,15 @@ def first_wrong_stage(exercise: Exercise, child: Child) -> str:
 # ---- grading only
 
 
-def hidden_cases(course: Course, entry: Entry, child: Child) -> int:
+def hidden_cases(course: Course, entry: Entry, child: Child, chance: random.Random) -> int:
     """How many of the hidden cases are right. Raises `Failed` if the machine is too busy to tell."""
     right = 0
     try:
         if isinstance(entry.exercise, CudaExercise):
             kernel_loaded(child)
-        for k, sizes in enumerate(HIDDEN):
+        for k, sizes in enumerate(entry.exercise.hidden_sizes):
             with wrong_answers_cost_their_case():
-                parts = parts_of(entry.exercise, child, [([course.hidden_seed, k], sizes)], [])
+                parts = parts_of(entry.exercise, child, [([course.hidden_seed, k], sizes)], [], chance)
                 right += all(part.ok for part in parts)
     except Failed as failure:
         if failure.busy:

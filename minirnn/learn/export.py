@@ -53,8 +53,21 @@ RUN = """#!/usr/bin/env bash
 cd /autograder/source
 unset PYTHONPATH PYTHONSTARTUP PYTHONHOME
 export MINIRNN_CACHE=/autograder/cache
+results=/autograder/results/results.json said=$(mktemp)
+rm -f "$results"
 /autograder/venv/bin/python -I run.py grade /autograder/submission --course /autograder/source/course \\
-    --out gradescope:/autograder/results/results.json
+    --out gradescope:"$results" 2> "$said"
+status=$?
+cat "$said" >&2
+[ -s "$results" ] && exit 0
+# Nothing was graded. Without this file Gradescope says only that the autograder failed.
+reason=$(tail -c 2000 "$said" | tr '\\n' ' ' | LC_ALL=C tr -cd '[:print:]' | tr -d '"\\\\')
+cat > "$results" <<END
+{"score": 0,
+ "output": "Not graded: the grader itself failed, with status $status. This is no fault of yours; tell your teacher.",
+ "output_format": "text", "visibility": "visible", "stdout_visibility": "hidden",
+ "tests": [{"name": "for the teacher", "output": "$reason", "output_format": "text", "visibility": "hidden"}]}
+END
 """
 
 AUTOGRADER = '''#!/usr/bin/env python3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import secrets
+import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,13 +37,12 @@ class Candidate:
     backward: Callable[..., Any]
 
 
-def tester_parts(exercise: Exercise, child: Child) -> list[Part]:
+def tester_parts(exercise: Exercise, child: Child, chance: random.Random) -> list[Part]:
     """Try the student's test on right backward passes and on every wrong one: a part for each kind of mistake.
 
-    Right ones and wrong ones come in an order that nobody can foresee, each with a generator that nobody can: a test
-    that counts its calls, or knows the seeds, wins nothing.
+    Right ones and wrong ones come in an order of `chance`, each with a generator of its own: a test that counts its
+    calls, or knows seeds, wins nothing.
     """
-    chance = secrets.SystemRandom()
     rights, wrongs = candidates(exercise)
     left = wrongs
     for _ in range(ROUNDS):
@@ -51,7 +50,7 @@ def tester_parts(exercise: Exercise, child: Child) -> list[Part]:
         chance.shuffle(tried)
         accepted = []
         for candidate in tried:
-            complaint = verdict(exercise, child, candidate.backward, [secrets.randbits(64)])
+            complaint = verdict(exercise, child, candidate.backward, [chance.getrandbits(64)])
             if candidate.kind == "right" and complaint is not None:
                 text = f"your test rejects a right backward pass ({candidate.sentence}): {complaint}"
                 return [Part(n, False, float("inf"), text if n == "right" else "") for n in exercise.outputs]

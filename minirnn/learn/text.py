@@ -6,7 +6,6 @@ import textwrap
 
 from minirnn.learn.check import Result
 from minirnn.learn.course import Entry
-from minirnn.learn.exercise import HIDDEN
 
 WIDTH = 78
 
@@ -30,7 +29,9 @@ def report(result: Result) -> str:
             f"  Open {entry.file} and begin." if not result.message.startswith("there") else f"  {result.message}",
         ]
     elif result.passed:
-        lines += ["", "  all right" + (f"; {len(HIDDEN)} hidden checks run when it is graded" if entry.hidden else "")]
+        number = len(entry.exercise.hidden_sizes) if entry.hidden else 0
+        checks = "one hidden check runs" if number == 1 else f"{number} hidden checks run"
+        lines += ["", "  all right" + (f"; {checks} when it is graded" if number else "")]
         lines += [f"  {part.note}" for part in result.parts if part.note]
     else:
         lines += ["", *(line if line.startswith(" ") else f"  {line}" for line in result.message.splitlines())]

@@ -90,6 +90,40 @@ def test_a_grader_whose_files_were_changed_does_not_run(course, checkout, tmp_pa
     assert not (checkout / "result.json").exists()
 
 
+@pytest.mark.parametrize("what", ["all is well", "no Python", "a changed file", "a disk that is full"])
+def test_gradescope_always_has_results(course, tmp_path, what):
+    """A grader that fails names its reason, to the teacher; students are told that it is not their fault."""
+    home = tmp_path / "autograder"
+    (home / "results").mkdir(parents=True)
+    (home / "venv/bin").mkdir(parents=True)
+    answer = home / "submission/ex01_mul_add.py"
+    answer.parent.mkdir()
+    answer.write_text(solution("ex01"))
+    unpacked(course, "gradescope", tmp_path).rename(home / "source")
+    python = home / "venv/bin/python"
+    fails = "echo 'no \"space\" left\\on\ndevice \u00e4' >&2; exit 3"
+    body = fails if what == "a disk that is full" else f'exec {sys.executable} "$@"'
+    if what != "no Python":
+        python.write_text(f"#!/bin/sh\n{body}\n")
+        python.chmod(0o755)
+    if what == "a changed file":
+        (home / "source/course/course.toml").write_text("")
+    (home / "results/results.json").write_text("of an earlier run")
+    script = home / "source/run_autograder"
+    script.write_text(script.read_text().replace("/autograder/", f"{home}/"))
+    done = subprocess.run(["bash", str(script)], capture_output=True, text=True, cwd="/")
+    assert done.returncode == 0, done.stderr
+    report = json.loads((home / "results/results.json").read_text())
+    if what == "all is well":
+        assert report["score"] == 8
+        return
+    assert report["score"] == 0 and "Not graded: the grader itself failed" in report["output"]
+    (test,) = report["tests"]
+    reason = {"no Python": "No such file", "a changed file": "not the files that were exported: course/course.toml",
+              "a disk that is full": "no space lefton device "}[what]  # fmt: skip
+    assert test["visibility"] == "hidden" and reason in test["output"] and reason.split()[-1] in done.stderr
+
+
 def test_gradescope_starts_isolated_from_its_own_folder(course, tmp_path):
     grader = unpacked(course, "gradescope", tmp_path)
     text = (grader / "run_autograder").read_text()

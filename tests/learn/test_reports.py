@@ -82,13 +82,19 @@ def test_classroom50(runner):
     assert all(isinstance(report[k], str) and report[k] for k in set(report) - {"score", "max-score", "tests"})
     assert report["submission"].startswith("submit/") and report["review"] == report["commit"]
     assert re.fullmatch(r"\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ", report["datetime"])
-    when = datetime.datetime.fromisoformat(report["datetime"])
-    assert abs(datetime.datetime.now(datetime.UTC) - when) < datetime.timedelta(minutes=5)
+    assert report["datetime"] == "2027-02-01T14:32:05Z"  # when it was handed in: the same whenever it is graded
     assert (report["score"], report["max-score"]) == (4, 11) and type(report["score"]) is int
     for test in report["tests"]:
         assert {"test-name", "passed", "score", "max-score"} <= set(test)
         assert type(test["passed"]) is bool and type(test["score"]) is int and type(test["max-score"]) is int
         assert 0 <= test["score"] <= test["max-score"] and test["test-name"]
+
+
+@pytest.mark.parametrize("tag", ["t", "submit/x", "submit/2027-02-30T14-32-05Z-a1b2c3d", "submit/2027-02-01T14-32-05"])
+def test_classroom50_has_the_time_of_grading_if_the_tag_has_none(runner, tag):
+    runner.setenv("SUBMISSION_TAG", tag)
+    when = datetime.datetime.fromisoformat(json.loads(render("classroom50"))["datetime"])
+    assert abs(datetime.datetime.now(datetime.UTC) - when) < datetime.timedelta(minutes=5)
 
 
 def test_classroom50_takes_group_and_review_from_its_runner(runner):

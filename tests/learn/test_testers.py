@@ -5,6 +5,8 @@ Tests `minirnn/learn/testers.py` and `minirnn/learn/wrong_backward.py`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.learn.answers import COURSE, body, checked, solution
@@ -81,3 +83,16 @@ def test_nothing_is_won_without_looking_at_the_gradients(tmp_path, cheat):
         assert result.score == 1 and [part.name for part in result.parts if part.ok] == ["right"]
     else:
         assert result.score == 0 and "rejects a right backward pass" in result.message
+
+
+def test_a_graded_test_meets_the_same_each_time_and_a_practised_one_never(tmp_path):
+    """A test whose verdict is a matter of chance has one grade all the same, and nobody foresees what it meets."""
+    text = body("ex21", "print(rng.random())\nassert rng.random() < 0.9")
+    grades = [checked(tmp_path, "ex21", text, hidden=True) for _ in range(2)]
+    assert grades[0].prints and grades[0].prints == grades[1].prints
+    assert grades[0].hidden_prints and grades[0].hidden_prints == grades[1].hidden_prints != grades[0].prints
+    assert grades[0].parts == grades[1].parts
+    others = [checked(tmp_path, "ex21", text), checked(tmp_path, "ex21", text),
+              checked(tmp_path, "ex21", text + "\n#", hidden=True),
+              checked(tmp_path, "ex21", text, replace(COURSE, hidden_seed=1), hidden=True)]  # fmt: skip
+    assert len({one.prints for one in [grades[0], *others]}) == 5

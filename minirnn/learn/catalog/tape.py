@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage, Wrong
+from minirnn.learn.catalog.stages import sample_stages
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Wrong
 from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import tape as formulas
 
@@ -182,7 +183,7 @@ EXERCISES = (
     Exercise(
         "01_tape/ex01_mul_add.py", mul_add, formulas.mul_add_backward, {"dx": "(B, I)", "dw": "(I,)", "db": "(I,)"},
         Formula(formulas.mul_add_backward),
-        stages=(Stage("for a batch of one sample (B=1)", "look at what mixes or sums samples", dict(B=1)),),
+        stages=sample_stages("y = x * w + b, a number at a time", "dw, db"),
     ),
     Exercise(
         "01_tape/ex02_backward.py", small_tape, formulas.backward, {"gradients": "(variables,)"}, wrong=TAPE_MISTAKES

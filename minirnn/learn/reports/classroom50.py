@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +29,20 @@ def prepare() -> None:
         )
 
 
+def submitted(tag: str) -> str:
+    """When it was handed in, from the tag (``submit/2027-02-01T14-32-05Z-a1b2c3d``): the same whenever it is graded.
+
+    If the tag has no time, the result is the present one.
+    """
+    found = re.fullmatch(r"submit/(?:manual-)?(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z(-.*)?", tag)
+    if found:
+        text = f"{found[1]}T{found[2]}:{found[3]}:{found[4]}Z"
+        with contextlib.suppress(ValueError):
+            datetime.datetime.fromisoformat(text)
+            return text
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def render(sheets: Sequence[Sheet], stamp: Stamp | None = None) -> str:
     (sheet,) = sheets
     known = {key: os.environ.get(name, "") for key, name in VARIABLES.items()}
@@ -45,7 +61,7 @@ def render(sheets: Sequence[Sheet], stamp: Stamp | None = None) -> str:
         **known,
         "assignment_type": os.environ.get("ASSIGNMENT_TYPE") or "individual",
         "review": os.environ.get("REVIEW_URL") or known["commit"],
-        "datetime": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "datetime": submitted(known["submission"]),
         "score": sheet.score,
         "max-score": sheet.most,
         "tests": tests,

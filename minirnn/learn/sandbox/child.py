@@ -1,6 +1,6 @@
 """The process in which an answer runs: it computes, and knows neither what is expected nor what is scored.
 
-`supervisor` starts it with two pipes and a job (the file, what to call in it, the limits); then comes one message a
+`supervisor` forks it with two pipes and a job (the file, what to call in it, the limits); then comes one message a
 call. It needs NumPy alone; only CUDA kernels import minirnn.
 
 The answer could write to the pipe itself. That wins nothing: what comes through it are numbers, which the judge
@@ -214,18 +214,21 @@ def one(value: Any) -> Any:
     return {"odd": type(value).__name__} if array.dtype.kind not in "biufc" else np.array(array)
 
 
-def prepare(job: dict[str, Any]) -> None:
-    """Import what sessions need, once; nothing of the answer is looked at yet."""
-    sys.path.insert(0, job["root"])  # the grader's minirnn, for kernels and for answers that import it
+def prepare(kind: str, root: str) -> None:
+    """Import what sessions of a kind of exercise need, once for all answers; no answer is there yet."""
+    sys.path.insert(0, root)  # the grader's minirnn, for kernels and for answers that import it
     subprocess.Popen  # noqa: B018  imported before the locks: its import is no attempt to use it
-    if job["kind"] == "tester":
-        np.random.default_rng()  # many sessions follow, and each would import it
-    if job["kind"] == "cuda":
-        from . import child_cuda  # noqa: F401  the simulator, which other answers do not need
+    np.random.default_rng()  # NumPy imports its generators, and what writes arrays, when they are first used
+    protocol.unpack(protocol.pack({"array": np.zeros(1)}))
+    if kind == "simulated":
+        from . import child_cuda  # the simulator, which other answers do not need
+
+        child_cuda.prepare()
 
 
 def main(job: dict[str, Any], requests: int, replies: int) -> None:
     """Lock this process in, and serve the judge."""
+    np.random.seed()  # what was imported before the fork would give the same numbers to all
     answer = Answer(requests, replies, job)
     if job["kind"] == "cuda":
         from . import child_cuda

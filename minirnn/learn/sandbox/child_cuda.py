@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import os
 import shutil
@@ -13,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.cuda.driver import CompileError, CudaError, LaunchError
-from minirnn.devices.cuda.sim import report
+from minirnn.devices.cuda.sim import build, compiler, library, report
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.launch import SimModule
 from minirnn.devices.cuda.sim.options import SimOptions
@@ -24,6 +26,12 @@ from . import tools
 
 REFUSED = (UnicodeDecodeError, SyntaxError)
 """What reading the file raises."""
+
+
+def prepare() -> None:
+    """Find the compiler and load the simulator, once for all CUDA kernels that run in it."""
+    with contextlib.suppress(DeviceUnavailable, CompileError):  # each kernel is told so again
+        library.load(build.runtime_library(compiler.find()))
 
 
 def on_gpu(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
@@ -55,9 +63,9 @@ def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
     try:
         answer.read()
         drivers = {order: SimDriver(replace(options, seed=order)) for order in answer.job["orders"]}
-        library = tools.compiled(answer.source, name, options, answer.job)
-        copies = {order: copied(library, Path(answer.job["folder"]) / "kernel" / str(order)) for order in drivers}
-        report.ask = tools.line_finder(library, answer.job)
+        made = tools.compiled(answer.source, name, options, answer.job)
+        copies = {order: copied(made, Path(answer.job["folder"]) / "kernel" / str(order)) for order in drivers}
+        report.ask = tools.line_finder(made, answer.job)
         # Loading the compiled file may run code of the student's already: the lock comes first.
         lock(answer.job, readable=[str(path) for path in copies.values()])
         faulthandler.register(signal.SIGUSR1, file=2)  # the judge asks where it is

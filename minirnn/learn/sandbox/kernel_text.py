@@ -189,9 +189,10 @@ def refuse_expanded(text: str, headers: str) -> None:
     """
     markers = Markers(text, headers)
     tokens: list[tuple[int, str]] = []
-    for found in TOKEN.finditer(text, markers.begin):
-        if found.lastgroup in ("word", "mark") and markers.is_users(found.start()):
-            tokens.append((found.start(), DIGRAPHS.get(found[0], found[0])))
+    for begin, end in markers.users():
+        for found in TOKEN.finditer(text, begin, end):
+            if found.lastgroup in ("word", "mark"):
+                tokens.append((found.start(), DIGRAPHS.get(found[0], found[0])))
     try:
         refuse_words(tokens)
     except CompileError as error:

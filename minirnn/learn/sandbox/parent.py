@@ -12,8 +12,6 @@ import shutil
 import signal
 import socket
 import struct
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -22,15 +20,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from minirnn.learn.sandbox import protocol
+from minirnn.learn.sandbox import protocol, templates
 from minirnn.learn.sandbox.clock import INTERVAL, THREADS, Clock, MachineIsBusy, TimeIsUp, TooManyThreads, usage
 from minirnn.learn.sandbox.records import RECORD
 
-START = Path(__file__).with_name("start.py")
 LEARN = Path(__file__).parents[1]
 """The folder of all that knows the course: no answer reads it."""
-ROOT = Path(__file__).parents[3]
-"""The folder that minirnn lies in."""
+ROOT = templates.ROOT
 WAYS = frozenset({"namespaces", "landlock", "seccomp", "hook"})
 """The locks that a system may have; those that it has are used."""
 ORDERS = (0, 1, 2)
@@ -150,31 +146,39 @@ class Child:
         self.on_gpu = device == "cuda"
         kept = os.environ if self.on_gpu else KEPT
         environment = {name: os.environ[name] for name in kept if name in os.environ}
-        environment |= {"TMPDIR": str(scratch), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
-                        "MKL_NUM_THREADS": "1", "VECLIB_MAXIMUM_THREADS": "1"}  # fmt: skip
+        threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+        environment |= dict.fromkeys(threads, "1")
         job = dict(
             file=shown, function=function, kind=kind, seconds=limits.seconds, memory=limits.megabytes, root=str(ROOT),
             device=device, source=str(self.file), folder=str(self.folder), scratch=str(scratch), bounded=False,
-            ways=[] if self.on_gpu else sorted(self.ways), secret=[str(LEARN), *map(str, secret)], orders=ORDERS,
+            ways=[] if self.on_gpu else sorted(self.ways), secret=[str(path.resolve()) for path in (LEARN, *secret)],
+            orders=ORDERS,
         )  # fmt: skip
         self.control, theirs = socket.socketpair()
         if hasattr(socket, "SO_PASSCRED"):
             self.control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        with theirs:
-            self.process = subprocess.Popen(
-                [sys.executable, "-I", "-u", str(START), str(theirs.fileno()), json.dumps(job)],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                pass_fds=(theirs.fileno(),), cwd=self.folder, env=environment, start_new_session=True,
-            )  # fmt: skip
         self.trouble = bytearray()
-        assert self.process.stderr is not None
-        self._trouble = threading.Thread(target=drain, args=(os.dup(self.process.stderr.fileno()), self.trouble))
-        self._trouble.daemon = True
+        complained, complaints = os.pipe()
+        self._trouble = threading.Thread(target=drain, args=(complained, self.trouble), daemon=True)
         self._trouble.start()
-        self.process.stderr.close()
+        self.supervisor = 0
+        with theirs:
+            try:
+                start = templates.alone if self.on_gpu else templates.supervisor
+                told = json.dumps(job).encode()
+                self.supervisor = start(self._prepared(), environment, theirs.fileno(), complaints)
+                self.control.sendall(struct.pack("<I", len(told)) + told)
+            except (templates.Broken, OSError) as error:  # the first wait says so
+                self.trouble += str(error).encode()
+            finally:
+                os.close(complaints)
         self.spent = 0.0
         self._records = bytearray()
         self._begin()
+
+    def _prepared(self) -> str:
+        """What the template has ready."""
+        return "python" if self.kind != "cuda" else "gpu" if self.on_gpu else "simulated"
 
     def _begin(self) -> None:
         """Start a session."""
@@ -341,6 +345,7 @@ class Child:
                 return "the answer closed the pipe to the judge"
         status = self.session.status
         if status is None:
+            self._trouble.join(5)
             said = self.trouble.decode(errors="replace").strip().splitlines()
             return f"the process could not be started: {said[-1] if said else 'no reason given'}"
         if status == -signal.SIGXCPU or status == -signal.SIGKILL:
@@ -361,13 +366,14 @@ class Child:
 
     def close(self) -> None:
         """End the process, what it started, and its supervisor; nothing is left on the disk."""
-        self.control.close()  # the supervisor ends when its socket is closed
-        try:
-            self.process.wait(60)
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+        with contextlib.suppress(OSError):
+            self.control.shutdown(socket.SHUT_WR)  # the supervisor ends then; its own end of the socket is its last
+        end = time.monotonic() + 60
+        while self._listen(1.0):
+            if self.supervisor and time.monotonic() > end:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self.supervisor, signal.SIGKILL)
+        self.control.close()
         self.session.drained()
         self.session.close()
         self._trouble.join(5)

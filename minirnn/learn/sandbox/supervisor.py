@@ -5,7 +5,8 @@ answer reaches and whose end is the end of all others. Nothing of an answer is r
 each session, with the descriptors of its pipes; a session is a process of its own that knows nothing of earlier ones.
 What is told to the judge are records: a letter, two numbers.
 
-A request is ``s``, with four descriptors, for a new session instead of the one before, or ``k`` to end that.
+It begins as a fork of the `template`. The first that it reads is its job; then a request is ``s``, with four
+descriptors, for a new session instead of the one before, or ``k`` to end that.
 
 - ``w``  an answer's process has started; the kernel adds its number as the judge sees it
 - ``e``  it has ended, and all that it left: the exit status, the seconds of processor time that it used
@@ -22,6 +23,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import sys
 import time
 from collections.abc import Callable
@@ -34,26 +36,30 @@ PIPES = 4
 """Descriptors of a session: requests, replies, standard output, standard error."""
 
 
-def main(arguments: list[str]) -> None:
-    """Serve the judge at the other end of the socket, until it is closed."""
-    if arguments == ["probe"]:
-        print(json.dumps(probe()))
-        return
-    control = socket.socket(fileno=int(arguments[0]))
-    job = json.loads(arguments[1])
-    ways = job["ways"]
-    job["alone"] = "namespaces" in ways and tried(namespaces.enter)
+def main(control: socket.socket, namespaced: bool) -> None:
+    """Serve the judge at the other end of the socket, until it is closed.
+
+    Parameters
+    ----------
+    control : socket
+        What comes first is the job: four bytes with its length, and JSON.
+    namespaced : bool
+        Whether the system allows namespaces.
+    """
+    (size,) = struct.unpack("<I", control.recv(4, socket.MSG_WAITALL))
+    job = json.loads(control.recv(size, socket.MSG_WAITALL))
+    job["alone"] = "namespaces" in job["ways"] and namespaced
     if job["alone"]:
         namespaces.enter()
         first = os.fork()
-        if first:
-            control.close()
+        if first:  # it keeps the socket: the judge sees its end when nothing is left
             os._exit(os.waitstatus_to_exitcode(os.waitpid(first, 0)[1]) & 0xFF)
         privileges.end_with_parent()
+        job["bounded"] = namespaces.own_scratch(job["scratch"])
     else:
         privileges.adopt()
-    if job["alone"]:
-        job["bounded"] = namespaces.own_scratch(job["scratch"])
+    privileges.hide()
+    os.environ["TMPDIR"] = job["scratch"]
     os.chdir(job["scratch"])
     serve(control, job)
 
@@ -87,10 +93,6 @@ def tried(lock: Callable[[], bool | None]) -> bool:
 
 def serve(control: socket.socket, job: dict[str, Any]) -> None:
     """Start a session whenever the judge asks for one, and tell when it has ended."""
-    from . import child  # NumPy comes with it: single-threaded until here, as new namespaces demand
-
-    child.prepare(job)
-    privileges.hide()
     awake, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
@@ -109,7 +111,7 @@ def serve(control: socket.socket, job: dict[str, Any]) -> None:
                 os.kill(running, signal.SIGKILL)
                 running = ended(control, running, os.wait4(running, 0), job)
             if request == b"s":
-                running = start(control, pipes, job, child)
+                running = start(control, pipes, job)
             for descriptor in pipes:
                 os.close(descriptor)
     if running:
@@ -133,8 +135,10 @@ def tell(control: socket.socket, letter: bytes, number: int, seconds: float = 0.
         control.sendall(RECORD.pack(letter, number, seconds))
 
 
-def start(control: socket.socket, pipes: list[int], job: dict[str, Any], child: Any) -> int:
+def start(control: socket.socket, pipes: list[int], job: dict[str, Any]) -> int:
     """Start a session in a process of its own; the number of that process."""
+    from . import child  # the template has imported it; who only asks for the locks needs no NumPy
+
     clear(job)
     pid = os.fork()
     if pid:

@@ -39,7 +39,7 @@ class LockedCompiler(Compiler):
     Attributes
     ----------
     ways, secret : tuple of str
-        The locks to use, and what they must not let be read.
+        The locks to use, and the folders of which they let nothing be read; relative ones begin at the current folder.
     """
 
     ways: tuple[str, ...] = ()
@@ -65,6 +65,8 @@ def locked(
 ) -> subprocess.CompletedProcess[str]:
     """Run a program that can read what it needs and write below `folder` alone."""
     environment = {**os.environ, "TMPDIR": folder, "CCACHE_DISABLE": "1", "LC_ALL": "C"}
+    folder = os.path.abspath(folder)
+    secret = tuple(map(os.path.abspath, secret))  # the program begins in another folder
     try:
         return subprocess.run(
             command, capture_output=True, text=True, errors="replace", cwd=folder, env=environment,

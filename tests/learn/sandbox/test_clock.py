@@ -114,5 +114,5 @@ def test_an_answer_that_got_no_turn_is_not_called_wrong(tmp_path, monkeypatch):
 
 def test_a_process_that_does_not_start_is_not_called_wrong(tmp_path, monkeypatch):
     monkeypatch.setattr(parent, "STARTING", 0.0)
-    result = checked(tmp_path, "ex01", solution("ex01"))
+    result = checked(tmp_path, "ex17", f"// {tmp_path}\n{solution('ex17')}")  # it is compiled first
     assert "not judged: the process did not start within 0 s" in result.message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 
 MARKER = re.compile(r'^# (\d+) "([^"]*)"([ \d]*)\n', re.MULTILINE)
 
@@ -49,7 +50,11 @@ class Markers:
             return f"line {self.text.count(chr(10), 0, position) + 1}"
         return f"{marker.group(2)}:{int(marker.group(1)) + self.text.count(chr(10), marker.end(), position)}"
 
-    def is_users(self, position: int) -> bool:
-        """Whether a position lies in a file of the user's: in no header of the system's or the simulator's."""
-        marker = self.before(position)
-        return marker is None or self._is_users(marker)
+    def users(self) -> Iterator[tuple[int, int]]:
+        """Where the text of the user's files begins and ends, piece by piece: in no header of the system's or the
+        simulator's, which are most of a text."""
+        ends = [*self.starts, len(self.text)]
+        yield 0, ends[0]
+        for marker, end in zip(self.found, ends[1:], strict=True):
+            if self._is_users(marker):
+                yield marker.end(), end

@@ -84,11 +84,12 @@ def refuse(text: str, markers: Markers, functions: list[tuple[int, int]]) -> Non
     functions : list of (int, int)
         Where the functions of the device begin and end.
     """
-    for found in STRING_OR_WORD.finditer(text, markers.begin):
-        position = found.start()
-        if found.lastgroup is None or not markers.is_users(position):
-            continue
-        sentence = WORDS[int(found.lastgroup[1:])][1]
-        if sentence in (LAUNCH, HOST) and any(start < position < end for start, end in functions):
-            sentence = NESTED
-        raise CompileError(f"{markers.line(position)}: {sentence.format(word=found.group())}")
+    for begin, end in markers.users():
+        for found in STRING_OR_WORD.finditer(text, begin, end):
+            if found.lastgroup is None:
+                continue
+            position = found.start()
+            sentence = WORDS[int(found.lastgroup[1:])][1]
+            if sentence in (LAUNCH, HOST) and any(start < position < stop for start, stop in functions):
+                sentence = NESTED
+            raise CompileError(f"{markers.line(position)}: {sentence.format(word=found.group())}")

@@ -45,6 +45,11 @@ def hide() -> None:
     prctl(PR_SET_DUMPABLE, 0)
 
 
+def show() -> None:
+    """The opposite of `hide`."""
+    prctl(PR_SET_DUMPABLE, 1)
+
+
 def end_with_parent() -> None:
     """This process is ended when the one that started it is gone."""
     prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))

@@ -32,7 +32,8 @@ five
 def test_a_place_and_whose_it_is(word: str, line: str, users: bool) -> None:
     markers = Markers(TEXT, "/sim/include")
     assert markers.line(TEXT.index(word)) == line
-    assert markers.is_users(TEXT.index(word)) == users
+    assert any(word in TEXT[begin:end] for begin, end in markers.users()) == users
+    assert not any("#" in TEXT[begin:end] for begin, end in markers.users())
 
 
 def test_where_the_users_text_begins() -> None:
@@ -44,4 +45,4 @@ def test_where_the_users_text_begins() -> None:
 
 def test_without_markers_lines_are_counted() -> None:
     assert Markers("a\nb\nc").line(4) == "line 3"
-    assert Markers("a\nb").is_users(2)
+    assert list(Markers("a\nb").users()) == [(0, 3)]

@@ -12,6 +12,7 @@ import pytest
 
 from minirnn.learn import check as checking
 from minirnn.learn.check import Result
+from minirnn.learn.sandbox import templates
 from minirnn.learn.sandbox.parent import WAYS, Child
 from minirnn.learn.sandbox.system_locks import locks
 from tests.learn.answers import RIGHT, body, checked
@@ -81,17 +82,22 @@ class Attack:
         return self.result.passed
 
     def left(self) -> list[int]:
-        """Processes of the answer that are still there: their command names the folder."""
-        found = []
-        for entry in Path("/proc").iterdir() if Path("/proc/self").is_dir() else ():
-            if entry.name.isdigit() and int(entry.name) != os.getpid():
-                try:
-                    command = (entry / "cmdline").read_bytes().decode(errors="replace")
-                except OSError:
-                    continue
-                if any(folder in command for folder in self.folders):
-                    found.append(int(entry.name))
-        return found
+        """Processes of the answer that are still there: forks of this process's templates, which name it."""
+        own = [template.process.pid for template in templates.kept.values()]
+        return [pid for pid in forks_of(os.getpid()) if pid not in own]
+
+
+def forks_of(judge: int) -> list[int]:
+    """The templates of the process `judge`, and all that they forked."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if str(templates.START) in command and str(judge) in command:
+            found.append(int(entry.name))
+    return found
 
 
 @pytest.fixture

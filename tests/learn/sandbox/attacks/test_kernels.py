@@ -179,3 +179,23 @@ def test_variables_of_a_kernel_begin_anew_in_each_order(tmp_path, monkeypatch, w
     counted = solution("ex17", ("if (k >= N) return;", "if (k >= N + launches) return;"))
     result = checked(tmp_path, "ex17", f"__device__ int launches = 0;\n{counted}", hidden=True)
     assert result.passed and result.hidden, result.message
+
+
+@pytest.mark.parametrize("form", ["absolute", "relative", "through a link"])
+def test_a_compiler_reads_no_secret_wherever_it_begins(tmp_path, monkeypatch, form):
+    """Whoever compiles may name the secret folder from where he is: the compiler begins in another."""
+    needs("landlock")
+    work, secret = tmp_path / "work", tmp_path / "work" / "secret"
+    secret.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(secret)
+    (secret / "solution.h").write_text("int solution;\n")
+    (work / "open.h").write_text("int open_to_all;\n")
+    monkeypatch.chdir(tmp_path)
+    name = {"absolute": str(secret), "relative": "work/secret", "through a link": "link"}[form]
+    plain = tools.compiler.find()
+    locks = tools.LockedCompiler(plain.command, plain.version, ("landlock", "seccomp"), (name,))
+    (work / "a.cpp").write_text('#include "open.h"\n')
+    assert "open_to_all" in locks.run("-E", str(work / "a.cpp"))
+    (work / "a.cpp").write_text('#include "secret/solution.h"\n')
+    with pytest.raises(CompileError, match="solution.h: Permission denied"):
+        locks.run("-E", str(work / "a.cpp"))

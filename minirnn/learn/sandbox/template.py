@@ -1,0 +1,77 @@
+"""The process that supervisors are forked from: it has imported what answers need once, so that none waits for it.
+
+Nothing of an answer reaches it. It gets a letter and two descriptors, forks, and tells the number of the new process;
+what is to be done comes through the first descriptor, which the fork alone reads. So what the next answer is forked
+from is as it was before the first.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+
+from . import supervisor
+from .locks import namespaces, privileges
+
+NUMBER = struct.Struct("<q")
+
+
+def main(arguments: list[str]) -> None:
+    """Fork a supervisor whenever the judge asks for one, until it closes the socket.
+
+    The arguments are the number of the socket, the kind of the exercises, the folder that minirnn lies in, and the
+    number of the judge's process, for people who look at a list of processes.
+    """
+    if arguments == ["probe"]:
+        print(json.dumps(supervisor.probe()))
+        return
+    asked, (kind, root) = socket.socket(fileno=int(arguments[0])), arguments[1:3]
+    alone = supervisor.tried(namespaces.enter)
+    from . import child  # NumPy comes with it
+
+    child.prepare(kind, root)
+    privileges.hide()
+    signal.signal(signal.SIGCHLD, lambda number, frame: reap())
+    gc.collect()
+    gc.freeze()  # what is here stays: no later collection touches it, so that forks share its memory
+    while True:
+        request, descriptors = supervisor.received(asked)
+        if not request:
+            os._exit(0)  # those that are at work end with their own sockets
+        pid = os.fork()
+        if pid == 0:
+            begin(asked, descriptors, alone)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        asked.sendall(NUMBER.pack(pid))
+
+
+def reap() -> None:
+    """Take note of supervisors that have ended."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def begin(asked: socket.socket, descriptors: list[int], alone: bool) -> None:
+    """Become a supervisor: complaints go to the second descriptor, and the first leads to the judge."""
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        asked.close()
+        os.setsid()
+        control, complaints = descriptors
+        os.dup2(complaints, 2)
+        os.close(complaints)
+        privileges.show()  # or it could not name its user in namespaces
+        supervisor.main(socket.socket(fileno=control), alone)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(1)

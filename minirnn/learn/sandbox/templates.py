@@ -1,0 +1,118 @@
+"""The judge's side of `template`: a process for each kind of exercise, from which supervisors are forked."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+START = Path(__file__).with_name("start.py")
+ROOT = Path(__file__).parents[3]
+"""The folder that minirnn lies in."""
+NUMBER = struct.Struct("<q")
+PATIENCE = 300.0
+"""Seconds by the clock that a busy machine may need to start a template."""
+MOST = 4
+"""Templates that are kept: one is some 30 MB of memory, shared with its forks."""
+
+
+class Broken(RuntimeError):
+    """The template is gone; the text is what it said last."""
+
+
+class Template:
+    """A process in which all that answers need is imported.
+
+    Parameters
+    ----------
+    kind : str
+        What it has ready: "simulated" for CUDA kernels in the simulator; "gpu" or "python", which need no more than
+        NumPy.
+    environment : mapping
+        Its environment, and that of the answers.
+    """
+
+    def __init__(self, kind: str, environment: Mapping[str, str]) -> None:
+        self.lock = threading.Lock()
+        self.asked, theirs = socket.socketpair()
+        self.asked.settimeout(PATIENCE)
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-I", "-u", str(START), str(theirs.fileno()), kind, str(ROOT), str(os.getpid())],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                pass_fds=(theirs.fileno(),), cwd=os.sep, env=dict(environment), start_new_session=True,
+            )  # fmt: skip
+
+    def fork(self, control: int, complaints: int) -> int:
+        """Start a supervisor that is asked through the socket `control`; the number of its process."""
+        with self.lock:
+            try:
+                socket.send_fds(self.asked, [b"f"], [control, complaints])
+                data = self.asked.recv(NUMBER.size, socket.MSG_WAITALL)
+            except OSError:
+                data = b""
+        if len(data) < NUMBER.size:
+            raise Broken(self.close())
+        return int(NUMBER.unpack(data)[0])
+
+    def close(self) -> str:
+        """End it, and return the last line that it complained with; supervisors that are at work stay."""
+        self.asked.close()
+        with contextlib.suppress(OSError):
+            self.process.kill()
+        _, said = self.process.communicate()
+        return (said.decode(errors="replace").strip().splitlines() or [""])[-1]
+
+
+kept: dict[tuple[object, ...], Template] = {}
+keeping = threading.Lock()
+
+
+def supervisor(kind: str, environment: Mapping[str, str], control: int, complaints: int) -> int:
+    """Start a supervisor from a template that is kept for the next one; the number of its process.
+
+    Raises
+    ------
+    Broken
+        If there is none, and a new one cannot be started either.
+    """
+    key = (os.getpid(), kind, *sorted(environment.items()))  # a fork of the judge has templates of its own
+    for _ in range(2):
+        with keeping:
+            template = kept.pop(key, None) or Template(kind, environment)
+            kept[key] = template  # the last used is the last in the order
+            for old in [other for other in kept if other[0] == os.getpid()][:-MOST]:
+                kept.pop(old).close()
+        try:
+            return template.fork(control, complaints)
+        except Broken as error:
+            reason = error
+            with keeping:
+                if kept.get(key) is template:
+                    del kept[key]
+    raise reason
+
+
+def alone(kind: str, environment: Mapping[str, str], control: int, complaints: int) -> int:
+    """Start a supervisor from a template of its own, for an answer without locks: it could reach others by that."""
+    template = Template(kind, environment)
+    number = template.fork(control, complaints)
+    template.close()
+    return number
+
+
+@atexit.register
+def close_all() -> None:
+    """End all templates."""
+    with keeping:
+        for key in list(kept):
+            template = kept.pop(key)
+            if key[0] == os.getpid():
+                template.close()
