@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from minirnn.learn import judge
+from minirnn.learn.by_output import Cause, causes
 from minirnn.learn.exercise import Exercise, Inputs
 from minirnn.learn.formula import Formula, Mutant, joined
 from minirnn.learn.hypotheses.edits import Hypothesis, marked
 from minirnn.learn.hypotheses.program import Program, code_of
 from minirnn.learn.hypotheses.search import Maker, Search, fits
-from minirnn.learn.judge import equal, is_single
+from minirnn.learn.judge import alike, equal, is_single
 from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
 from minirnn.learn.where import GATES, pieces, sizes_of, where
 
@@ -102,7 +103,7 @@ def wrong_numbers(exercise: Exercise, case: Case, name: str) -> str:
 
 
 def matches(outputs: Mapping[str, Any], case: Case) -> bool:
-    return all(equal(value, case.got[name]) for name, value in outputs.items())
+    return all(alike(value, case.got[name]) for name, value in outputs.items())
 
 
 # ---- one changed term
@@ -245,16 +246,34 @@ def from_the_tree(exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, 
     reasons = {name: reason(exercise, cases, name) for name in wrong}
     if all(reasons.values()):
         return rearranged(reasons)
+    if parts := causes(exercise, cases, search, reasons):
+        return told_by_output(search, parts, digits)
     if search is None:
         return None
-    parts = search.each({name for name, why in reasons.items() if why})
-    if parts:
-        told_ones = [shown(search.program, h) for h in parts]
-        some = {name: why for name, why in reasons.items() if why}
-        texts = [f"{name}: {why}" for name, why in some.items()] if len(parts) < len(wrong) else []
-        return told([*told_ones, *((text, [text], text) for text in texts)], (), parts[0].target, digits=digits)
     pair = search.twos(PAIR_SECONDS)
     return None if pair is None else told([shown(search.program, h) for h in pair], (), pair[0].target, digits=digits)
+
+
+def told_by_output(search: Search | None, parts: Sequence[tuple[Cause, list[str]]], digits: str) -> Diagnosis:
+    """The text about causes of one or more outputs each."""
+    changes, target = [], ""
+    for cause, names in parts:
+        if cause.hypothesis is None or search is None:
+            text = cause.sentence(names)
+            changes.append((text, [text], text))
+        else:
+            full, lines, short = shown(search.program, cause.hypothesis)
+            changes.append((cause.sentence(names, full), lines, cause.sentence(names, short)))
+            target = target or ("" if cause.alone else cause.hypothesis.target)
+    return told(list(unique(changes)), (), target, digits=digits)
+
+
+def unique(changes: Sequence[tuple[str, list[str], str]]) -> Iterator[tuple[str, list[str], str]]:
+    seen: set[str] = set()
+    for change in changes:
+        if change[0] not in seen:
+            seen.add(change[0])
+            yield change
 
 
 def tolerance_of(exercise: Exercise, cases: Sequence[Case]) -> float:

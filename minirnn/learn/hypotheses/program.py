@@ -15,6 +15,9 @@ from functools import cached_property
 from types import CodeType
 from typing import Any
 
+GIVEN = "_given"
+"""The name under which a changed statement finds the arguments as they came in."""
+
 Path = tuple[tuple[str, int], ...]
 """The way from a statement to a node in it: names of fields, and the index in a list, or -1 where there is no list."""
 
@@ -34,14 +37,14 @@ class Step:
     def kind(self) -> type[ast.stmt]:
         return type(self.tree)
 
-    @property
+    @cached_property
     def target(self) -> str:
         """The name that the statement assigns; empty for loops, conditions and returns."""
         if isinstance(self.tree, ast.Assign):
             return base_name(self.tree.targets[0])
         return base_name(self.tree.target) if isinstance(self.tree, ast.AugAssign | ast.For) else ""
 
-    @property
+    @cached_property
     def value(self) -> tuple[ast.expr, Path] | None:
         """The expression that can be wrong in the statement, and the way to it."""
         tree = self.tree
@@ -124,12 +127,12 @@ class Program:
 
     def run(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None] | None = None) -> dict[str, Any]:
         """The outputs by name; `changed` gives other code for statements (None leaves a statement out)."""
-        env = {**self.function.__globals__, **inputs}
+        env = {**self.function.__globals__, **inputs, GIVEN: inputs}
         return self.named(_run_all(self.steps, env, changed or {}))
 
     def variables(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None]) -> dict[str, Any]:
         """All variables as they are at the end of the changed program."""
-        env = {**self.function.__globals__, **inputs}
+        env = {**self.function.__globals__, **inputs, GIVEN: inputs}
         _run_all(self.steps, env, changed)
         return env
 
@@ -138,7 +141,7 @@ class Program:
 
     def environments(self, inputs: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
         """For each statement the variables at the time when it is first reached."""
-        env, seen = {**self.function.__globals__, **inputs}, {}  # type: dict[str, Any], dict[int, dict[str, Any]]
+        env, seen = {**self.function.__globals__, **inputs, GIVEN: inputs}, {}  # type: dict[str, Any], dict[int, dict[str, Any]]
         _run_all(self.steps, env, {}, lambda step: seen.setdefault(step.number, dict(env)))
         return seen
 

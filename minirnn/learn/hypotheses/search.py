@@ -16,19 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.hypotheses import layout, loops, names, operations, slopes, terms
+from minirnn.learn.hypotheses import brackets, layout, loops, names, operations, slopes, terms, uses
 from minirnn.learn.hypotheses.edits import Hypothesis, Site, alike, compiled, sites
 from minirnn.learn.hypotheses.program import Program
 
 Maker = Callable[[Site], Iterator[Hypothesis]]
 NEAR: tuple[Maker, ...] = (
-    terms.of_terms, terms.of_factors, slopes.of_slopes, loops.of_assignments, loops.of_conditions,
-    loops.of_comparisons, loops.of_loops, layout.of_returns, operations.of_functions, operations.of_powers,
-    operations.of_divisions, layout.of_orders, layout.of_cuts, layout.of_axes, names.of_names,
+    terms.of_terms, terms.of_factors, brackets.of_brackets, slopes.of_slopes, loops.of_assignments,
+    loops.of_conditions, loops.of_comparisons, loops.of_loops, loops.of_elements, layout.of_returns,
+    operations.of_functions, operations.of_powers, operations.of_largest, operations.of_divisions, layout.of_orders,
+    layout.of_cuts, layout.of_axes, names.of_names, uses.of_old_values,
 )  # fmt: skip
 FAR: tuple[Maker, ...] = (
     terms.of_inner_terms, names.of_lines, operations.of_counters, loops.of_places, loops.of_starts,
-    terms.of_inner_factors, operations.of_constants, names.of_wholes, terms.of_moved_terms,
+    terms.of_inner_factors, uses.of_missing_parts, operations.of_constants, names.of_wholes, terms.of_moved_terms,
 )  # fmt: skip
 FARTHEST: tuple[Maker, ...] = (terms.of_extra_terms, terms.of_extra_factors, operations.of_infinite_precision)
 """What people do often, what they do sometimes, and what explains some of the rest."""
@@ -99,6 +100,7 @@ class Search:
                         *names.across_lines(all_sites),
                         *names.everywhere(all_sites),
                         *names.of_arguments(all_sites),
+                        *uses.of_late_terms(all_sites),
                     ]
                 able = {id(h): wrong <= frozenset().union(*(reach[e.number] for e in h.edits)) for h in found}
                 found.sort(key=lambda h: (h.rank, not able[id(h)]))
@@ -201,22 +203,19 @@ class Search:
             rest: np.ndarray = np.abs(sums[pairs].sum(1) - (mine - right) @ weights)
         return rest < 30 * np.sqrt(right.size)
 
-    def each(self, explained: set[str]) -> list[Hypothesis]:
-        """For every wrong output that is not `explained` a change that concerns it alone; empty if one has none."""
-        _, expected, got = self.cases[0]
-        width = {n: row([expected[n]]).size for n in self.names}
-        start, found = 0, []
-        for n in self.names:
-            inside = np.zeros(sum(width.values()), bool)
-            inside[start : start + width[n]] = True
-            start += width[n]
-            if n in self.wrong and n not in explained:
-                mine = [t for t in self.tried if not t.differs[~inside].any() and not t.misses[inside].any()]
-                one = next((t.hypothesis for t in mine if self.confirmed(t.changed, {n})), None)
-                if one is None:
-                    return []
-                found.append(one)
-        return found if self.wrong <= set(self.names) else []
+    def outputs_with(self, marked: np.ndarray) -> set[str]:
+        """The outputs that have one of the `marked` numbers."""
+        return {name for name, part in self.places.items() if marked[part].any()}
+
+    @cached_property
+    def places(self) -> dict[str, slice]:
+        """Where the numbers of each output lie in a row of all."""
+        found, start = {}, 0
+        for name in self.names:
+            size = row([self.cases[0][1][name]]).size
+            found[name] = slice(start, start + size)
+            start += size
+        return found
 
 
 def fits(value: Any, like: Any) -> bool:
@@ -246,7 +245,7 @@ def arrays(values: Any) -> Iterator[np.ndarray]:
 
 
 def close(a: np.ndarray, b: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """Which numbers differ by no more than rounding; what is no number equals what is none either."""
+    """Which numbers differ by no more than rounding; what is infinite or no number equals its like."""
     with np.errstate(all="ignore"):
-        same: np.ndarray = (np.abs(a - b) <= most) | (np.isnan(a) & np.isnan(b))
+        same: np.ndarray = (np.abs(a - b) <= most) | (a == b) | (np.isnan(a) & np.isnan(b))
     return same
