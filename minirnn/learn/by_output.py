@@ -84,7 +84,9 @@ def from_the_catalog(exercise: Exercise, cases: Sequence[Case], wrong: Sequence[
 def from_the_search(search: Search, wrong: set[str]) -> list[Cause]:
     """Hypotheses that were tried and give some of the wrong outputs, the least far-fetched first."""
     found = []
-    for tried in sorted(search.tried, key=lambda t: (t.hypothesis.rank, -t.hypothesis.number)):
+    near = set().union(*(search.program.used_for(name) for name in wrong))
+    order = lambda t: (t.hypothesis.rank, t.hypothesis.target not in near, -t.hypothesis.number)  # noqa: E731
+    for tried in sorted(search.tried, key=order):
         misses, differs = search.outputs_with(tried.misses), search.outputs_with(tried.differs)
         explained = frozenset(n for n in wrong & differs if n not in misses)
         if explained:

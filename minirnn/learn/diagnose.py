@@ -9,7 +9,7 @@ wrong (`check.first_wrong_stage`) and, marked as a guess, a term that explains m
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,13 +22,15 @@ from minirnn.learn.formula import Formula, Mutant, joined
 from minirnn.learn.hypotheses.edits import Hypothesis, marked
 from minirnn.learn.hypotheses.program import Program, code_of
 from minirnn.learn.hypotheses.search import Maker, Search, fits
+from minirnn.learn.hypotheses.staged import staged
 from minirnn.learn.judge import alike, equal, is_single
 from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
 from minirnn.learn.where import GATES, pieces, sizes_of, where
 
 __all__ = ["GATES", "SIMPLE_MISTAKES", "Case", "Diagnosis", "all_zero", "diagnose", "wrong_numbers"]
-SECONDS, PAIR_SECONDS = 0.28, 0.12
-"""Seconds of the processor for all single hypotheses, and for the search for two changes."""
+SECONDS, PAIR_SECONDS, STAGED_SECONDS = 0.28, 0.05, 0.12
+"""Seconds of the processor for all single hypotheses, and for two searches for several changes."""
+Simpler = Callable[[], Sequence[Case]]
 EXPLAINED = 0.8
 """A guess is told only if it explains so much of the difference."""
 
@@ -54,8 +56,11 @@ class Diagnosis:
         return self.short or self.sentence
 
 
-def diagnose(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
-    """The mistake that gives exactly the numbers of all `cases`, or the closest guess, or None."""
+def diagnose(exercise: Exercise, cases: Sequence[Case], simpler: Simpler = tuple) -> Diagnosis | None:
+    """The mistake that gives exactly the numbers of all `cases`, or the closest guess, or None.
+
+    `simpler` is asked for easier cases if several mistakes may be mixed up.
+    """
     if not any(case.wrong for case in cases):
         return None
     cases = sorted(cases, key=lambda case: (not case.wrong, size(case.expected)))
@@ -66,7 +71,12 @@ def diagnose(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
     found = known_mistake(exercise, cases)
     if found is None and exercise.formula is not None:
         found = one_change(exercise, exercise.formula, cases)
-    return found or from_the_tree(exercise, cases) or low_precision(cases) or closest(exercise.formula, cases[0])
+    return (
+        found
+        or from_the_tree(exercise, cases, simpler=simpler)
+        or low_precision(cases)
+        or closest(exercise.formula, cases[0])
+    )
 
 
 def size(outputs: Mapping[str, Any]) -> int:
@@ -224,8 +234,10 @@ def marked_mutant(mutant: Mutant) -> Iterator[str]:
 # ---- the hypotheses about the formula's tree, and outputs that are rearranged
 
 
-def from_the_tree(exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, ...] = ()) -> Diagnosis | None:
-    """One hypothesis (`more` makes further ones), a reason for each output, or two hypotheses together."""
+def from_the_tree(
+    exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, ...] = (), simpler: Simpler = tuple
+) -> Diagnosis | None:
+    """One hypothesis (`more` makes further ones), a cause for each output, or several hypotheses together."""
     if any(not np.isfinite(v).any() for c in cases for v in c.got.values() if isinstance(v, np.ndarray) and v.size):
         return None  # any formula that fails gives that
     tolerance = tolerance_of(exercise, cases)
@@ -251,6 +263,8 @@ def from_the_tree(exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, 
     if search is None:
         return None
     pair = search.twos(PAIR_SECONDS)
+    if pair is None and (stages := simpler()):
+        pair = staged(search, [(c.inputs, c.expected, c.got) for c in stages], STAGED_SECONDS)
     return None if pair is None else told([shown(search.program, h) for h in pair], (), pair[0].target, digits=digits)
 
 

@@ -171,7 +171,9 @@ RECOMPUTE_MISTAKES = (
         "inside of a segment back(t, s, dh) is given the state after step t; it wants the one before",
         partial(recompute_with, shift=lambda t, T: int(inside(t, T))),
     ),
-    Wrong("back(t, s, dh) wants the state before step t; it was given an earlier one", partial(recompute_with, shift=-1)),
+    Wrong(
+        "back(t, s, dh) wants the state before step t; it was given an earlier one", partial(recompute_with, shift=-1)
+    ),
     Wrong("the last call of back, for step 0, is missing", partial(recompute_with, last=1)),
     Wrong(
         "back(t, s, dh) wants the state before step t; it was given the one after it", partial(recompute_with, shift=1)

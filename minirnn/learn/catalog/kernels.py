@@ -139,9 +139,11 @@ SEQUENCE_SLIPS = (
     Slip("every thread counts itself, and blocks are waited for", (("if (threadIdx.x == 0) {", "{"),)),
     Slip(
         "one block computes everything, so that it needs no barrier of the grid",
-        (("    const int k = blockIdx.x * blockDim.x + threadIdx.x;\n", "    if (blockIdx.x > 0) return;\n"),
-         ("        if (k < H) {", "        for (int k = threadIdx.x; k < H; k += blockDim.x) {"),
-         ("barrier(arrived, t + 1)", "__syncthreads()")),
+        (
+            ("    const int k = blockIdx.x * blockDim.x + threadIdx.x;\n", "    if (blockIdx.x > 0) return;\n"),
+            ("        if (k < H) {", "        for (int k = threadIdx.x; k < H; k += blockDim.x) {"),
+            ("barrier(arrived, t + 1)", "__syncthreads()"),
+        ),
         "every block has its share",
     ),
     Slip("h0 is taken at every step", (("t > 0 ? h + (t - 1) * H : h0", "h0"),)),

@@ -41,7 +41,9 @@ def taken(index: int) -> Any:
 
 BROADCAST_MISTAKES = (
     *(
-        Wrong(f"{words} along the axes that broadcasting {axes}: their gradients are to be summed", with_reduction(*pair))
+        Wrong(
+            f"{words} along the axes that broadcasting {axes}: their gradients are to be summed", with_reduction(*pair)
+        )
         for words, change in (
             ("the mean is taken", np.mean),
             ("only the first is taken", taken(0)),
@@ -110,9 +112,13 @@ STABLE_MISTAKES = (
     ),
     Wrong("log_s: exp overflows in z - log(1 + exp(z))", stable_but("log_s", lambda z, a: z - np.log1p(np.exp(z)))),
     Wrong("log_s: exp overflows in log(1 + exp(-z))", stable_but("log_s", lambda z, a: -np.log(1 + np.exp(-z)))),
-    Wrong("s: exp(z) / (1 + exp(z)) is inf / inf for large z", stable_but("s", lambda z, a: np.exp(z) / (1 + np.exp(z)))),
-    Wrong("s: exp(-z) overflows in exp(-z) / (1 + exp(-z)), and that is sigmoid(-z)",
-          stable_but("s", lambda z, a: np.exp(-z) / (1 + np.exp(-z)))),
+    Wrong(
+        "s: exp(z) / (1 + exp(z)) is inf / inf for large z", stable_but("s", lambda z, a: np.exp(z) / (1 + np.exp(z)))
+    ),
+    Wrong(
+        "s: exp(-z) overflows in exp(-z) / (1 + exp(-z)), and that is sigmoid(-z)",
+        stable_but("s", lambda z, a: np.exp(-z) / (1 + np.exp(-z))),
+    ),
     Wrong(
         "lse: the largest number of the whole array is subtracted; each row needs its own",
         stable_but("lse", lambda z, a: a.max() + np.log(np.exp(a - a.max()).sum(axis=1))),
@@ -121,8 +127,10 @@ STABLE_MISTAKES = (
         "lse: exp overflows: subtract the largest number of each row first",
         stable_but("lse", lambda z, a: np.log(np.exp(a).sum(axis=1))),
     ),
-    Wrong("lse: the mean of a row is added and subtracted; only the largest number keeps exp from overflowing",
-          stable_but("lse", lambda z, a: a.mean(1) + np.log(np.exp(a - a.mean(1, keepdims=True)).sum(axis=1)))),
+    Wrong(
+        "lse: the mean of a row is added and subtracted; only the largest number keeps exp from overflowing",
+        stable_but("lse", lambda z, a: a.mean(1) + np.log(np.exp(a - a.mean(1, keepdims=True)).sum(axis=1))),
+    ),
     *(
         Wrong(f"{name}: the numbers are clipped to {limit}; beyond that they are wrong", clipped(name, limit))
         for limit in LIMITS

@@ -99,7 +99,9 @@ TAPE_MISTAKES = (
         "mul: the gradient is multiplied by the output, not by the other factor",
         slopes=slopes_but("mul", lambda out, inputs, values: (values[out], values[out])),
     ),
-    tape_mistake("add: each summand got half; each gets the whole gradient", slopes=slopes_but("add", lambda *_: (0.5, 0.5))),
+    tape_mistake(
+        "add: each summand got half; each gets the whole gradient", slopes=slopes_but("add", lambda *_: (0.5, 0.5))
+    ),
     tape_mistake(
         "tanh: the slope is that of a sigmoid, y*(1 - y)",
         slopes=slopes_but("tanh", lambda out, inputs, values: (values[out] * (1 - values[out]),)),
@@ -208,7 +210,6 @@ DIFFERENCE_MISTAKES = (
         "the bracket around 2 * eps is missing: it is divided by 2 and multiplied by eps",
         lambda f, x, eps: differences(x, lambda e: eps * eps * central(f, x, e, eps)),
     ),
-
     Wrong(
         "f(x + eps) - f(x) is a one-sided difference; its error is of order eps: take f(x + eps) - f(x - eps)",
         lambda f, x, eps: differences(x, lambda e: (f(x + eps * e) - f(x)) / eps),

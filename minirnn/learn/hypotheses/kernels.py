@@ -134,7 +134,9 @@ def partial_sums(length: int, line: str) -> dict[str, str]:
         forms[f"a[:, np.arange(a.shape[1]) % {2 * n} < {n}].sum(1)"] = (
             f"only the shares of the first {n} threads count: does the halving start too low?"
         )
-        several = "numbers are counted several times: each thread must take its own, with a step of the number of threads"
+        several = (
+            "numbers are counted several times: each thread must take its own, with a step of the number of threads"
+        )
         forms[f"(a * np.minimum(np.arange(1, a.shape[1] + 1), {n})).sum(1)"] = several
         forms[f"{n} * a.sum(1)"] = f"each number is counted {n} times: every one of {n} threads adds up all of them"
         forms[f"a[:, {n}:].sum(1)"] = f"the first {n} numbers of a {line} are left out"

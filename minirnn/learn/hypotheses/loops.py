@@ -140,11 +140,12 @@ def of_elements(site: Site) -> Iterator[Hypothesis]:
     """What belongs to the first or the last element alone, added to all elements or to one at the other end."""
     tree = site.step.tree
     target = tree.target if isinstance(tree, ast.AugAssign) else None
-    if not (isinstance(target, ast.Subscript) and text_of(target.slice) in ("0", "-1")):
+    if not (isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)
+            and text_of(target.slice) in ("0", "-1")):  # fmt: skip
         return
     which, base = ("first", "last") if text_of(target.slice) == "0" else ("last", "first"), text_of(target.value)
     every = f"it is added to every element, not to the {which[0]} alone"
-    yield site.change((("target", -1),), expression(base), f"{every}: {text_of(target)}", "", 1, every)
+    yield site.change((("target", -1),), ast.Name(base, ast.Store()), f"{every}: {text_of(target)}", "", 1, every)
     other = ast.Subscript(target.value, expression("-1" if which[0] == "first" else "0"), ast.Store())
     says = f"it is added to the {which[1]} element, not to the {which[0]}"
     yield site.change((("target", -1),), other, f"{says}: {text_of(target)}", "", 1, says)

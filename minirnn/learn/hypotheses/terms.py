@@ -41,7 +41,8 @@ def of_terms(site: Site) -> Iterator[Hypothesis]:
         for part in parts:
             text = part.text
             zero, twice = times(part.node, 0.0), times(part.node, 2.0)
-            yield site.change(part.path, zero, f"the term {text} is missing", "this term is missing", rank)
+            lost = rank if len(parts) > 1 or not isinstance(part.node, ast.Call) else rank + 1  # a whole line: rarely
+            yield site.change(part.path, zero, f"the term {text} is missing", "this term is missing", lost)
             sign = ast.UnaryOp(ast.USub(), part.node)
             yield site.change(part.path, sign, f"the sign of {text} is wrong", "this term has the wrong sign", rank)
             yield site.change(

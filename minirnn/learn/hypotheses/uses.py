@@ -41,6 +41,8 @@ def of_late_terms(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
 
 def of_old_values(site: Site) -> Iterator[Hypothesis]:
     """An argument that gets a new value, used with its old one."""
+    if isinstance(site.step.tree, ast.Return):
+        return
     made = [s.number for s in site.program.every.values() for n in s.target.split(", ") if n in site.program.parameters]
     for atom in atoms(site.value, site.path):
         name = atom.text
