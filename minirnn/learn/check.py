@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from minirnn.learn.calls import function_case
@@ -19,7 +20,7 @@ from minirnn.learn.course import Course, Entry
 from minirnn.learn.cuda_kernels import kernel_loaded, kernel_parts
 from minirnn.learn.diagnose import Case, Diagnosis, diagnose, wrong_numbers
 from minirnn.learn.diagnose_cuda import diagnose_kernel
-from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, Exercise, Sizes
+from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, Exercise, Sizes, Stage
 from minirnn.learn.judge import Failed, Part, compare, rows, worst
 from minirnn.learn.models import model_parts
 from minirnn.learn.own_names import place_of
@@ -194,7 +195,8 @@ def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) 
         return
     lines = complaints
     result.diagnosis = complaints[0].strip() if complaints else ""
-    found = diagnosis_of(exercise, result)
+    stages = Stages(exercise, child)
+    found = diagnosis_of(exercise, result, stages)
     if found is not None and found.exact:  # a number that is none has found its cause
         lines = complaints = [c for c in complaints if "was it never written" not in c]
     if found is not None and (found.exact or not complaints):
@@ -206,19 +208,19 @@ def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) 
             place = place_of(text, found.target, found.value, child, found.inputs)
         lines += ["", f"  {entry.file}{place}"]
     if not result.exact and not complaints and exercise.kind == "python":
-        places, stage = where_wrong(exercise, result.cases), first_wrong_stage(exercise, child)
+        places, stage = where_wrong(exercise, result.cases), stages.first_wrong()
         lines += [line for text in (places, stage) if text for line in ("", f"  {text}")]
         result.diagnosis = result.diagnosis or stage or places
     result.message = "\n".join([*rows(result.parts), "", *lines]).rstrip()
 
 
-def diagnosis_of(exercise: Exercise, result: Result) -> Diagnosis | None:
+def diagnosis_of(exercise: Exercise, result: Result, stages: Stages) -> Diagnosis | None:
     """The cause of wrong numbers, if any came back."""
     if not result.cases or exercise.kind == "tester":
         return None
     if isinstance(exercise, CudaExercise):
         return diagnose_kernel(exercise, result.cases)
-    return diagnose(exercise, result.cases)
+    return diagnose(exercise, result.cases, stages.cases)
 
 
 def where_wrong(exercise: Exercise, cases: Sequence[Case]) -> str:
@@ -231,19 +233,38 @@ def where_wrong(exercise: Exercise, cases: Sequence[Case]) -> str:
     return "; ".join(said)
 
 
-def first_wrong_stage(exercise: Exercise, child: Child) -> str:
-    """From which of the simpler cases on it goes wrong, as a sentence."""
-    passed = ""
-    for stage in exercise.stages:
-        try:
-            case = function_case(exercise, child, exercise.case([2], PUBLIC, stage))
-        except Failed as failure:
-            return f"{stage.name} it fails: {failure}"
-        if any(not part.ok for part in compare(exercise, case.expected, case.got)):
-            before = f"Right {passed}; wrong" if passed else "Wrong already"
-            return f"{before} {stage.name}: look at {stage.look}."
-        passed = stage.name
-    return ""
+@dataclass
+class Stages:
+    """What an answer gives in the simpler cases of its exercise; it is called when that is first asked for."""
+
+    exercise: Exercise
+    child: Child
+
+    @cached_property
+    def tried(self) -> list[tuple[Stage, Case | Failed]]:
+        found: list[tuple[Stage, Case | Failed]] = []
+        for stage in self.exercise.stages:
+            try:
+                case = function_case(self.exercise, self.child, self.exercise.case([2], PUBLIC, stage))
+            except Failed as failure:
+                return [*found, (stage, failure)]
+            found.append((stage, case))
+        return found
+
+    def cases(self) -> list[Case]:
+        return [case for _, case in self.tried if isinstance(case, Case)]
+
+    def first_wrong(self) -> str:
+        """From which of the simpler cases on it goes wrong, as a sentence."""
+        passed = ""
+        for stage, case in self.tried:
+            if isinstance(case, Failed):
+                return f"{stage.name} it fails: {case}"
+            if any(not part.ok for part in compare(self.exercise, case.expected, case.got)):
+                before = f"Right {passed}; wrong" if passed else "Wrong already"
+                return f"{before} {stage.name}: look at {stage.look}."
+            passed = stage.name
+        return ""
 
 
 # ---- grading only

@@ -9,25 +9,28 @@ wrong (`check.first_wrong_stage`) and, marked as a guess, a term that explains m
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from minirnn.learn import judge
+from minirnn.learn.by_output import Cause, causes
 from minirnn.learn.exercise import Exercise, Inputs
 from minirnn.learn.formula import Formula, Mutant, joined
 from minirnn.learn.hypotheses.edits import Hypothesis, marked
 from minirnn.learn.hypotheses.program import Program, code_of
 from minirnn.learn.hypotheses.search import Maker, Search, fits
-from minirnn.learn.judge import equal, is_single
+from minirnn.learn.hypotheses.staged import staged
+from minirnn.learn.judge import alike, equal, is_single
 from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
 from minirnn.learn.where import GATES, pieces, sizes_of, where
 
 __all__ = ["GATES", "SIMPLE_MISTAKES", "Case", "Diagnosis", "all_zero", "diagnose", "wrong_numbers"]
-SECONDS, PAIR_SECONDS = 0.28, 0.12
-"""Seconds of the processor for all single hypotheses, and for the search for two changes."""
+SECONDS, PAIR_SECONDS, STAGED_SECONDS = 0.28, 0.05, 0.12
+"""Seconds of the processor for all single hypotheses, and for two searches for several changes."""
+Simpler = Callable[[], Sequence[Case]]
 EXPLAINED = 0.8
 """A guess is told only if it explains so much of the difference."""
 
@@ -53,8 +56,11 @@ class Diagnosis:
         return self.short or self.sentence
 
 
-def diagnose(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
-    """The mistake that gives exactly the numbers of all `cases`, or the closest guess, or None."""
+def diagnose(exercise: Exercise, cases: Sequence[Case], simpler: Simpler = tuple) -> Diagnosis | None:
+    """The mistake that gives exactly the numbers of all `cases`, or the closest guess, or None.
+
+    `simpler` is asked for easier cases if several mistakes may be mixed up.
+    """
     if not any(case.wrong for case in cases):
         return None
     cases = sorted(cases, key=lambda case: (not case.wrong, size(case.expected)))
@@ -65,7 +71,12 @@ def diagnose(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
     found = known_mistake(exercise, cases)
     if found is None and exercise.formula is not None:
         found = one_change(exercise, exercise.formula, cases)
-    return found or from_the_tree(exercise, cases) or low_precision(cases) or closest(exercise.formula, cases[0])
+    return (
+        found
+        or from_the_tree(exercise, cases, simpler=simpler)
+        or low_precision(cases)
+        or closest(exercise.formula, cases[0])
+    )
 
 
 def size(outputs: Mapping[str, Any]) -> int:
@@ -102,7 +113,7 @@ def wrong_numbers(exercise: Exercise, case: Case, name: str) -> str:
 
 
 def matches(outputs: Mapping[str, Any], case: Case) -> bool:
-    return all(equal(value, case.got[name]) for name, value in outputs.items())
+    return all(alike(value, case.got[name]) for name, value in outputs.items())
 
 
 # ---- one changed term
@@ -223,8 +234,10 @@ def marked_mutant(mutant: Mutant) -> Iterator[str]:
 # ---- the hypotheses about the formula's tree, and outputs that are rearranged
 
 
-def from_the_tree(exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, ...] = ()) -> Diagnosis | None:
-    """One hypothesis (`more` makes further ones), a reason for each output, or two hypotheses together."""
+def from_the_tree(
+    exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, ...] = (), simpler: Simpler = tuple
+) -> Diagnosis | None:
+    """One hypothesis (`more` makes further ones), a cause for each output, or several hypotheses together."""
     if any(not np.isfinite(v).any() for c in cases for v in c.got.values() if isinstance(v, np.ndarray) and v.size):
         return None  # any formula that fails gives that
     tolerance = tolerance_of(exercise, cases)
@@ -245,16 +258,36 @@ def from_the_tree(exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, 
     reasons = {name: reason(exercise, cases, name) for name in wrong}
     if all(reasons.values()):
         return rearranged(reasons)
+    if parts := causes(exercise, cases, search, reasons):
+        return told_by_output(search, parts, digits)
     if search is None:
         return None
-    parts = search.each({name for name, why in reasons.items() if why})
-    if parts:
-        told_ones = [shown(search.program, h) for h in parts]
-        some = {name: why for name, why in reasons.items() if why}
-        texts = [f"{name}: {why}" for name, why in some.items()] if len(parts) < len(wrong) else []
-        return told([*told_ones, *((text, [text], text) for text in texts)], (), parts[0].target, digits=digits)
     pair = search.twos(PAIR_SECONDS)
+    if pair is None and (stages := simpler()):
+        pair = staged(search, [(c.inputs, c.expected, c.got) for c in stages], STAGED_SECONDS)
     return None if pair is None else told([shown(search.program, h) for h in pair], (), pair[0].target, digits=digits)
+
+
+def told_by_output(search: Search | None, parts: Sequence[tuple[Cause, list[str]]], digits: str) -> Diagnosis:
+    """The text about causes of one or more outputs each."""
+    changes, target = [], ""
+    for cause, names in parts:
+        if cause.hypothesis is None or search is None:
+            text = cause.sentence(names)
+            changes.append((text, [text], text))
+        else:
+            full, lines, short = shown(search.program, cause.hypothesis)
+            changes.append((cause.sentence(names, full), lines, cause.sentence(names, short)))
+            target = target or ("" if cause.alone else cause.hypothesis.target)
+    return told(list(unique(changes)), (), target, digits=digits)
+
+
+def unique(changes: Sequence[tuple[str, list[str], str]]) -> Iterator[tuple[str, list[str], str]]:
+    seen: set[str] = set()
+    for change in changes:
+        if change[0] not in seen:
+            seen.add(change[0])
+            yield change
 
 
 def tolerance_of(exercise: Exercise, cases: Sequence[Case]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,7 @@ from minirnn.learn.judge import SINGLE, equal
 from minirnn.learn.rearranged import Case, other_order
 from minirnn.learn.where import axes, where
 
-MORE = (kernels.of_indices, kernels.of_tiles, kernels.of_partial_sums)
+MORE = (kernels.of_indices, kernels.of_tiles, kernels.of_partial_sums, kernels.of_partial_maxima)
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def storing(case: KernelCase, name: str, letters: str) -> str:
     if not np.isnan(got).any():
         if want.ndim == 2 and equal(want.T.ravel().reshape(want.shape), got, SINGLE):
             return "it is stored column by column: the index must count rows times the length of a row"
-        return ""
+        return other_layout(want, got, letters)
     if isinstance(primed, np.ndarray) and np.isnan(got).all():
         if close(primed, want + 1).all():
             return "it is added to what was in memory before, with +=; nobody has set that: store it with ="
@@ -92,6 +93,58 @@ def storing(case: KernelCase, name: str, letters: str) -> str:
     return ""
 
 
+def other_layout(want: np.ndarray, got: np.ndarray, letters: str) -> str:
+    """Rows of several parts, such as (B, 4H), that are stored part by part, or with the parts' numbers by turns."""
+    match = re.fullmatch(r"(\d+)[A-Z]", (axes(letters) or [""])[-1])
+    if want.ndim != 2 or match is None:
+        return ""
+    parts = want.reshape(len(want), int(match[1]), -1)
+    rows = "the numbers of a row lie side by side, part by part"
+    for order, says in (
+        ((1, 0, 2), f"all rows of the first part are stored before those of the next: {rows}"),
+        ((0, 2, 1), f"the {match[1]} parts take turns, number by number: {rows}"),
+        ((1, 2, 0), f"each part is stored by itself, and column by column: {rows}"),
+        ((2, 1, 0), f"it is stored column by column: {rows}"),
+        ((2, 0, 1), f"the parts take turns, and it is stored column by column: {rows}"),
+    ):
+        if equal(parts.transpose(order).ravel(), got.ravel(), SINGLE):
+            return says
+    return ""
+
+
+INDICES = (
+    ("b + D * t", "the index is blockIdx.x + blockDim.x * threadIdx.x: the two are exchanged"),
+    ("b + t", "the index is blockIdx.x + threadIdx.x: blockIdx.x must be multiplied by blockDim.x"),
+    ("b * t", "the index is blockIdx.x * threadIdx.x: it must be blockIdx.x * blockDim.x + threadIdx.x"),
+    ("b * D", "the index is blockIdx.x * blockDim.x, without threadIdx.x"),
+    ("t * G", "the index is threadIdx.x * gridDim.x, without blockIdx.x"),
+    ("b * G + t", "blockIdx.x is multiplied by gridDim.x; it must be blockDim.x"),
+    ("b * 2 * D + t", "blockIdx.x is multiplied by twice the number of threads of a block"),
+    ("(b + 1) * D + t", "the index begins with the second block: blockIdx.x + 1"),
+    ("b * D + t + 1", "the index is one too large: threads count from 0"),
+    ("b * 1024 + t", "blockIdx.x is multiplied by another number than blockDim.x"),
+    ("b * 512 + t", "blockIdx.x is multiplied by another number than blockDim.x"),
+    ("b * 256 + t", "blockIdx.x is multiplied by another number than blockDim.x"),
+    ("b * 128 + t", "blockIdx.x is multiplied by another number than blockDim.x"),
+)
+"""Wrong indices of threads in one dimension: of blocks b of D threads t, G blocks."""
+
+
+def other_index(written: np.ndarray, case: KernelCase) -> str:
+    """The wrong index by which exactly the elements are reached that were written; empty if there is none."""
+    G, D = case.grid[0], case.block[0]
+    if written.ndim != 1 or len(case.block) > 1 and case.block[1] > 1:
+        return ""
+    b, t = np.divmod(np.arange(G * D), D)
+    for code, says in INDICES:
+        index = eval(code, {"b": b, "t": t, "D": D, "G": G})
+        reached = np.zeros(written.size, bool)
+        reached[index[index < written.size]] = True
+        if np.array_equal(reached, written):
+            return says
+    return ""
+
+
 def unwritten(written: np.ndarray, case: KernelCase, letters: str) -> str:
     """Which elements no thread writes."""
     first = np.zeros(written.shape, bool)
@@ -104,6 +157,8 @@ def unwritten(written: np.ndarray, case: KernelCase, letters: str) -> str:
         )
     if written.ndim == 1 and np.array_equal(written, np.arange(written.size) < case.grid[0]):
         return f"only {case.grid[0]} elements are written, one a block: the index lacks threadIdx"
+    if says := other_index(written, case):
+        return f"{int((~written).sum())} of {written.size} elements are never written: {says}"
     missing = np.flatnonzero(~written)
     if written.ndim == 1 and len(missing) == 1 and missing[0] == written.size - 1:
         return "the last element is never written: a bound is off by one"

@@ -219,6 +219,22 @@ def equal(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
     return a.shape == b.shape and bool(np.isfinite(b).all()) and worst_error(a, b) <= tolerance
 
 
+def alike(a: Any, b: Any, tolerance: float = 1e-9) -> bool:
+    """Whether two outputs are the same numbers up to rounding, with infinities and NaN at the same places."""
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        return all(alike(x, y, tolerance) for x, y in zip(a, b, strict=True))
+    if any(isinstance(v, list | dict) or np.asarray(v).dtype.kind not in "biuf" for v in (a, b)):
+        return False
+    a, b = np.asarray(a), np.asarray(b)
+    if a.shape != b.shape:
+        return False
+    finite = np.isfinite(a)
+    if finite.all() or not finite.any():  # all NaN: that says nothing about the way to it
+        return equal(a, b, tolerance)
+    others = np.array_equal(a[~finite], b[~finite], equal_nan=True)
+    return others and equal(a[finite], b[finite], tolerance)
+
+
 def rows(parts: Sequence[Part]) -> list[str]:
     """The outputs in columns with their errors."""
     width = max(len(p.name) for p in parts)

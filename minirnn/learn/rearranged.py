@@ -67,6 +67,14 @@ def rearrangements(exercise: Exercise, name: str, pairs: Pairs) -> Iterator[str]
     for text, change in SIMPLE_MISTAKES.items():
         if always(lambda w, c, f=change: f(w)):
             yield f"it {text}"
+    if want.ndim and always(lambda w, c: w[::-1]):
+        first = (axes(exercise.outputs[name]) or [""])[0]
+        if first == "T":
+            yield "it is reversed in time"
+        elif len(want) == 2:
+            yield "its two parts along the first axis are exchanged"
+        else:
+            yield "it is reversed along its first axis"
     for other in pairs[0][2].expected:
         if other != name and always(lambda w, c, n=other: c.expected[n]):
             yield f"{other} is returned in its place"
@@ -100,7 +108,6 @@ def only(ndim: int, change: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.
 SIMPLE_MISTAKES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "is transposed": only(2, np.transpose),
     "is reshaped where it must be transposed": only(2, lambda want: want.T.ravel().reshape(want.shape)),
-    "is reversed in time": only(3, lambda want: want[::-1]),
     "has the wrong sign": lambda want: -want,
     "is twice too large": lambda want: 2 * want,
     "is half of what is expected": lambda want: want / 2,

@@ -17,7 +17,8 @@ class Count:
 
     name: str
     measure: str
-    """``reads``: numbers read from device memory; ``sectors``: 32-byte sectors moved."""
+    """``reads``: numbers read from device memory; ``sectors``: 32-byte sectors moved; ``idle``: blocks that store
+    nothing."""
     most: Callable[[Inputs], int]
     look: str
 

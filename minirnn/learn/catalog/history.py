@@ -55,7 +55,8 @@ WINDOW_MISTAKES = (
         partial(truncated_with, zeros=True),
     ),
     Wrong(
-        "the cut is on the wrong side: what step t+1 sends back into the first step of a window belongs there",
+        "the cut is on the wrong side: what step t+1 sends back into the first step of a window belongs there (or are "
+        "the windows counted from the end?)",
         partial(truncated_with, flows=lambda t, k: t == 0 or (t - 1) % k > 0),
     ),
     Wrong(
@@ -135,18 +136,18 @@ def little_memory(rng: np.random.Generator, s: Sizes) -> Inputs:
 
 
 def recompute_with(
-    T: int, budget: int, size: int, start: Any, step: Any, back: Any, free: Any, *, shift: int = 0,
-    carried: bool = True, backwards: bool = True,
+    T: int, budget: int, size: int, start: Any, step: Any, back: Any, free: Any, *, shift: Any = 0,
+    carried: Any = lambda t, T: True, backwards: bool = True, last: int = 0,
 ) -> Any:  # fmt: skip
     """`recompute_backward` with all states at hand, which costs nothing here; or with something wrong in it."""
     order = list(range(T))[::-1] if backwards else list(range(T))
     memory = start.__self__
     states = run(memory.x, memory.h0, memory.W, memory.R, memory.b)
     dh = None
-    for t in order:
-        at = min(max(t + shift, 0), T)
+    for t in order[: T - last]:
+        at = min(max(t + (shift(t, T) if callable(shift) else shift), 0), T)
         memory.states[0] = states[at - 1] if at else memory.h0
-        dh = back(t, 0, dh if carried else None)
+        dh = back(t, 0, dh if carried(t, T) else None)
     return dh
 
 
@@ -155,13 +156,31 @@ def recompute_backward(T: Any, budget: Any, size: Any, start: Any, step: Any, ba
     return recompute_with(T, budget, size, start, step, back, free)
 
 
+def inside(t: int, T: int) -> bool:
+    """Whether step t is not the last one of a segment of sqrt(T) steps."""
+    n = int(np.ceil(np.sqrt(T)))
+    return (t + 1) % n > 0 and t < T - 1
+
+
 RECOMPUTE_MISTAKES = (
+    Wrong(
+        "what back returns is lost from segment to segment: the next segment begins with it, not with None",
+        partial(recompute_with, carried=inside),
+    ),
+    Wrong(
+        "inside of a segment back(t, s, dh) is given the state after step t; it wants the one before",
+        partial(recompute_with, shift=lambda t, T: int(inside(t, T))),
+    ),
+    Wrong(
+        "back(t, s, dh) wants the state before step t; it was given an earlier one", partial(recompute_with, shift=-1)
+    ),
+    Wrong("the last call of back, for step 0, is missing", partial(recompute_with, last=1)),
     Wrong(
         "back(t, s, dh) wants the state before step t; it was given the one after it", partial(recompute_with, shift=1)
     ),
     Wrong(
         "what back returns is the gradient for the next call of back: it was lost on the way",
-        partial(recompute_with, carried=False),
+        partial(recompute_with, carried=lambda t, T: False),
     ),
     Wrong(
         "the steps were gone through from the first on: the backward pass begins at the last",

@@ -137,6 +137,15 @@ SEQUENCE_SLIPS = (
     Slip("a barrier of the block alone", (("        barrier(arrived, t + 1);\n", "        __syncthreads();\n"),)),
     Slip("the barrier waits for the first step only", (("barrier(arrived, t + 1)", "barrier(arrived, 1)"),)),
     Slip("every thread counts itself, and blocks are waited for", (("if (threadIdx.x == 0) {", "{"),)),
+    Slip(
+        "one block computes everything, so that it needs no barrier of the grid",
+        (
+            ("    const int k = blockIdx.x * blockDim.x + threadIdx.x;\n", "    if (blockIdx.x > 0) return;\n"),
+            ("        if (k < H) {", "        for (int k = threadIdx.x; k < H; k += blockDim.x) {"),
+            ("barrier(arrived, t + 1)", "__syncthreads()"),
+        ),
+        "every block has its share",
+    ),
     Slip("h0 is taken at every step", (("t > 0 ? h + (t - 1) * H : h0", "h0"),)),
     Slip("R is transposed", (("R[j * H + k]", "R[k * H + j]"),)),
     Slip(
@@ -171,6 +180,12 @@ EXERCISES = (
     ),
     CudaExercise(
         "09_cuda/ex40_sequence.cu", steps, kernels.rnn_sequence, {"h": "(T, H)"},
-        launch=lambda a: ((-(-int(a["H"]) // THREADS),), (THREADS,)), slips=SEQUENCE_SLIPS,
+        launch=lambda a: ((-(-int(a["H"]) // THREADS),), (THREADS,)),
+        counts=(
+            Count("idle blocks", "idle", lambda a: 0,
+                  "one thread computes one number of each h[t], so every block has its share, and a barrier of the "
+                  "whole grid is needed"),
+        ),
+        slips=SEQUENCE_SLIPS,
     ),
 )  # fmt: skip

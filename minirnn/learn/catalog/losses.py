@@ -17,35 +17,51 @@ def broadcast(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(dy=rng.normal(size=(s.T, s.B, s.H)), shapes=[(s.H,), (s.B, 1), (s.T, 1, s.H), ()])
 
 
-def with_reduction(reduce: Any) -> Any:
-    """`unbroadcast` with something else than the sum over an axis."""
+def with_reduction(leading: Any, stretched: Any = None) -> Any:
+    """`unbroadcast` with something else than the sum over axes put in front, and over axes stretched from 1."""
+    stretched = leading if stretched is None else stretched
 
     def wrong(dy: np.ndarray, shapes: Any) -> list[Any]:
         gradients = []
         for shape in shapes:
             part = dy
             for _ in range(dy.ndim - len(shape)):
-                part = reduce(part, 0)
+                part = leading(part, 0)
             for axis, n in enumerate(shape):
-                part = np.expand_dims(reduce(part, axis), axis) if n == 1 else part
+                part = np.expand_dims(stretched(part, axis), axis) if n == 1 else part
             gradients.append(part)
         return gradients
 
     return wrong
 
 
+def taken(index: int) -> Any:
+    return lambda a, axis: np.take(a, index, axis)
+
+
 BROADCAST_MISTAKES = (
+    *(
+        Wrong(
+            f"{words} along the axes that broadcasting {axes}: their gradients are to be summed", with_reduction(*pair)
+        )
+        for words, change in (
+            ("the mean is taken", np.mean),
+            ("only the first is taken", taken(0)),
+            ("only the last is taken", taken(-1)),
+        )
+        for axes, pair in (("put in front", (change, np.sum)), ("stretched from 1", (np.sum, change)))
+    ),
     Wrong(
         "a number that was used many times gets the sum of the gradients of its uses, not their mean",
         with_reduction(np.mean),
     ),
     Wrong(
         "a number that was used many times gets the gradients of all its uses; only the first was taken",
-        with_reduction(lambda a, axis: np.take(a, 0, axis)),
+        with_reduction(taken(0)),
     ),
     Wrong(
         "a number that was used many times gets the gradients of all its uses; only the last was taken",
-        with_reduction(lambda a, axis: np.take(a, -1, axis)),
+        with_reduction(taken(-1)),
     ),
     Wrong(
         "a number that was used many times gets the sum of the gradients of its uses, not the largest",
@@ -76,7 +92,50 @@ def stable_but(name: str, change: Any) -> Any:
     return wrong
 
 
+def clipped(name: str, limit: float) -> Any:
+    """`stable` with one of its outputs computed from clipped numbers."""
+    at = {"s": 0, "log_s": 1, "lse": 2}[name]
+    return stable_but(name, lambda z, a: losses.stable(np.clip(z, -limit, limit), np.clip(a, -limit, limit))[at])
+
+
+LIMITS = (500, 700, 709, 100, 50, 20, 30, 15, 10, 88, 80, 60, 250, 300, 200, 600, 1000)
+
 STABLE_MISTAKES = (
+    Wrong(
+        "log_s: the logarithm of s is taken: where s is 0 that is -inf, and close to 1 it has few digits; the "
+        "logarithm is min(z, 0) - log1p(exp(-abs(z)))",
+        stable_but("log_s", lambda z, a: np.log(losses.stable(z, a)[0])),
+    ),
+    Wrong(
+        "log_s: exp overflows in log(1 + exp(-z))",
+        stable_but("log_s", lambda z, a: -np.log1p(np.exp(-z))),
+    ),
+    Wrong("log_s: exp overflows in z - log(1 + exp(z))", stable_but("log_s", lambda z, a: z - np.log1p(np.exp(z)))),
+    Wrong("log_s: exp overflows in log(1 + exp(-z))", stable_but("log_s", lambda z, a: -np.log(1 + np.exp(-z)))),
+    Wrong(
+        "s: exp(z) / (1 + exp(z)) is inf / inf for large z", stable_but("s", lambda z, a: np.exp(z) / (1 + np.exp(z)))
+    ),
+    Wrong(
+        "s: exp(-z) overflows in exp(-z) / (1 + exp(-z)), and that is sigmoid(-z)",
+        stable_but("s", lambda z, a: np.exp(-z) / (1 + np.exp(-z))),
+    ),
+    Wrong(
+        "lse: the largest number of the whole array is subtracted; each row needs its own",
+        stable_but("lse", lambda z, a: a.max() + np.log(np.exp(a - a.max()).sum(axis=1))),
+    ),
+    Wrong(
+        "lse: exp overflows: subtract the largest number of each row first",
+        stable_but("lse", lambda z, a: np.log(np.exp(a).sum(axis=1))),
+    ),
+    Wrong(
+        "lse: the mean of a row is added and subtracted; only the largest number keeps exp from overflowing",
+        stable_but("lse", lambda z, a: a.mean(1) + np.log(np.exp(a - a.mean(1, keepdims=True)).sum(axis=1))),
+    ),
+    *(
+        Wrong(f"{name}: the numbers are clipped to {limit}; beyond that they are wrong", clipped(name, limit))
+        for limit in LIMITS
+        for name in ("s", "log_s", "lse")
+    ),
     Wrong(
         "lse: the maximum was subtracted before exp, and has to be added again after log",
         stable_but("lse", lambda z, a: np.log(np.exp(a - a.max(axis=1, keepdims=True)).sum(axis=1))),
@@ -136,6 +195,22 @@ def mean_loss_only(logits: np.ndarray, targets: np.ndarray, dloss: float) -> Any
     return loss, dlogits * len(logits)
 
 
+def sum_loss_only(logits: np.ndarray, targets: np.ndarray, dloss: float) -> Any:
+    loss, dlogits = losses.cross_entropy_backward(logits, targets, dloss)
+    return loss * len(logits), dlogits
+
+
+SMALL = (1e-8, 1e-7, 1e-6, 1e-5, 1e-9, 1e-10, 1e-3, 1e-4)
+
+
+def padded_log(small: float) -> Any:
+    def wrong(logits: np.ndarray, targets: np.ndarray, dloss: float) -> Any:
+        p = softmax(logits)[np.arange(len(logits)), targets]
+        return -np.log(p + small).mean(), losses.cross_entropy_backward(logits, targets, dloss)[1]
+
+    return wrong
+
+
 def in_bits(logits: np.ndarray, targets: np.ndarray, dloss: float) -> Any:
     loss, dlogits = losses.cross_entropy_backward(logits, targets, dloss)
     return loss / np.log(2), dlogits
@@ -153,6 +228,8 @@ def over_samples(logits: np.ndarray, targets: np.ndarray, dloss: float) -> Any:
 
 ENTROPY_MISTAKES = (
     Wrong("the loss is the mean over the rows, not the sum, and so is its gradient", summed),
+    Wrong("loss: the sum is returned; it is the mean over the rows (the gradient is that of the mean)", sum_loss_only),
+    *(Wrong(f"loss: {small:g} is added inside of the logarithm", padded_log(small)) for small in SMALL),
     Wrong("dlogits: the loss is a mean over the rows, so its gradient is divided by their number, too", mean_loss_only),
     Wrong("the loss is the natural logarithm's, not that to base 2", in_bits),
     Wrong("the mean is taken over the rows, not over all numbers of logits", by_all),
@@ -206,7 +283,29 @@ def last_step(ids: np.ndarray, dy: np.ndarray, V: int) -> np.ndarray:
     return losses.embedding_backward(ids[-1], dy[-1], V)
 
 
+def once_in_each(axis: int) -> Any:
+    """`embedding_backward` step by step, or sample by sample, with NumPy's dw[ids] += dy."""
+
+    def wrong(ids: np.ndarray, dy: np.ndarray, V: int) -> np.ndarray:
+        dw = np.zeros((V, dy.shape[-1]))
+        for n in range(ids.shape[axis]):
+            dw[ids.take(n, axis)] += dy.take(n, axis)
+        return dw
+
+    return wrong
+
+
 LOOK_UP_MISTAKES = (
+    Wrong(
+        "a row that occurs several times in one step keeps only one contribution of that step: NumPy's dw[ids[t]] += "
+        "dy[t] adds once a row; np.add.at adds all",
+        once_in_each(0),
+    ),
+    Wrong(
+        "a row that a sample looks up several times keeps only one of its contributions: NumPy's dw[ids[:, b]] += "
+        "dy[:, b] adds once a row; np.add.at adds all",
+        once_in_each(1),
+    ),
     Wrong(
         "a row that was looked up several times keeps only the last contribution: NumPy's dw[ids] += dy adds once a "
         "row; np.add.at(dw, ids, dy) adds all",

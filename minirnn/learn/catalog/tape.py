@@ -54,15 +54,27 @@ def slopes_but(operation: str, wrong: Any) -> Any:
 
 
 def walk(
-    tape: Any, values: Any, *, slopes: Any = slopes, order: Any = reversed, added: bool = True, chained: bool = True
-) -> Any:
+    tape: Any, values: Any, *, slopes: Any = slopes, order: Any = reversed, added: bool = True, chained: bool = True,
+    start: Any = lambda values: 1.0,
+) -> Any:  # fmt: skip
     """The backward pass of a tape, with one of its rules changed."""
     gradients = [0.0] * len(values)
-    gradients[-1] = 1.0
+    gradients[-1] = start(values)
     for operation, out, inputs in order(tape):
         dy = gradients[out] if chained else 1.0
         for k, slope in zip(inputs, slopes(operation, out, inputs, values), strict=True):
             gradients[k] = dy * slope + (gradients[k] if added else 0.0)
+    return np.array(gradients)
+
+
+def once(tape: Any, values: Any) -> Any:
+    """The backward pass of a tape that reads both gradients of an operation before it adds to either."""
+    gradients = [0.0] * len(values)
+    gradients[-1] = 1.0
+    for operation, out, inputs in reversed(tape):
+        before = [gradients[k] for k in inputs]
+        for k, old, slope in zip(inputs, before, slopes(operation, out, inputs, values), strict=True):
+            gradients[k] = old + gradients[out] * slope
     return np.array(gradients)
 
 
@@ -82,6 +94,26 @@ TAPE_MISTAKES = (
     tape_mistake(
         "mul: each factor got its own value, not that of the other factor",
         slopes=slopes_but("mul", lambda out, inputs, values: (values[inputs[0]], values[inputs[1]])),
+    ),
+    Wrong("an operation that uses one variable twice (a * a, a + a) gave it only one of its two contributions", once),
+    tape_mistake(
+        "mul: the gradient is multiplied by the output, not by the other factor",
+        slopes=slopes_but("mul", lambda out, inputs, values: (values[out], values[out])),
+    ),
+    tape_mistake(
+        "add: each summand got half; each gets the whole gradient", slopes=slopes_but("add", lambda *_: (0.5, 0.5))
+    ),
+    tape_mistake(
+        "tanh: the slope is that of a sigmoid, y*(1 - y)",
+        slopes=slopes_but("tanh", lambda out, inputs, values: (values[out] * (1 - values[out]),)),
+    ),
+    tape_mistake(
+        "tanh: it is applied again; the slope is 1 - y*y with the output y",
+        slopes=slopes_but("tanh", lambda out, inputs, values: (1 - np.tanh(values[out]) ** 2,)),
+    ),
+    tape_mistake(
+        "the gradient of the last variable begins with its value; with respect to itself it is 1",
+        start=lambda values: values[-1],
     ),
     tape_mistake(
         "tanh: the square in 1 - y*y is missing",
@@ -141,7 +173,44 @@ def differences(x: np.ndarray, slope: Any) -> np.ndarray:
     return dx
 
 
+def moving(f: Any, x: np.ndarray, eps: float, *, last: float) -> np.ndarray:
+    """Differences in one array whose elements are not put back: each stays `last` * eps from where it was."""
+    x, dx = x.copy(), np.zeros_like(x)
+    for k in np.ndindex(x.shape):
+        old = x[k]
+        x[k] = old + eps
+        up = f(x)
+        x[k] = old - eps
+        dx[k] = (up - f(x)) / (2 * eps)
+        x[k] = old + last * eps
+    return dx
+
+
+NOT_RESTORED = "x[k] is not put back before the next element is moved: the steps add up in x"
+
 DIFFERENCE_MISTAKES = (
+    Wrong(NOT_RESTORED, partial(moving, last=-1.0)),
+    Wrong(NOT_RESTORED, partial(moving, last=1.0)),
+    Wrong(
+        "f(x) - f(x - eps) is a one-sided difference; its error is of order eps: take f(x + eps) - f(x - eps)",
+        lambda f, x, eps: differences(x, lambda e: (f(x) - f(x - eps * e)) / eps),
+    ),
+    Wrong(
+        "one side is missing: f(x) stands where f(x - eps) belongs",
+        lambda f, x, eps: differences(x, lambda e: (f(x + eps * e) - f(x)) / (2 * eps)),
+    ),
+    Wrong(
+        "all elements are moved at once: each slope needs a step of one element alone",
+        lambda f, x, eps: np.full_like(x, central(f, x, np.ones_like(x), eps)),
+    ),
+    Wrong(
+        "whole rows are moved at once: each slope needs a step of one element alone",
+        lambda f, x, eps: differences(x, lambda e: central(f, x, 0 * x + e.max(axis=-1, keepdims=True), eps)),
+    ),
+    Wrong(
+        "the bracket around 2 * eps is missing: it is divided by 2 and multiplied by eps",
+        lambda f, x, eps: differences(x, lambda e: eps * eps * central(f, x, e, eps)),
+    ),
     Wrong(
         "f(x + eps) - f(x) is a one-sided difference; its error is of order eps: take f(x + eps) - f(x - eps)",
         lambda f, x, eps: differences(x, lambda e: (f(x + eps * e) - f(x)) / eps),
@@ -161,6 +230,18 @@ DIFFERENCE_MISTAKES = (
 )
 
 SLOPE_MISTAKES = (
+    Wrong(
+        "by_difference: x is moved by eps in every element, not along v",
+        lambda f, gradient, x, v, eps: (central(f, x, np.ones_like(x), eps), np.sum(gradient * v)),
+    ),
+    Wrong(
+        "by_difference: v is normalized, but by_gradient takes it as it is",
+        lambda f, gradient, x, v, eps: (central(f, x, v / np.linalg.norm(v), eps), np.sum(gradient * v)),
+    ),
+    Wrong(
+        "by_difference is one-sided: take f(x + eps*v) - f(x - eps*v)",
+        lambda f, gradient, x, v, eps: ((f(x) - f(x - eps * v)) / eps, np.sum(gradient * v)),
+    ),
     Wrong(
         "by_difference is one-sided: take f(x + eps*v) - f(x - eps*v)",
         lambda f, gradient, x, v, eps: ((f(x + eps * v) - f(x)) / eps, np.sum(gradient * v)),

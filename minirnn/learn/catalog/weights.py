@@ -71,6 +71,11 @@ def matrices_by_column(params: Any, I: int, H: int) -> Any:
     return tuple(outputs)
 
 
+def biases_across(params: Any, I: int, H: int) -> Any:
+    W0, R0, W1, R1, b0, b1 = weights.unpack(params, I, H)
+    return W0, R0, W1, R1, np.stack([b0[0], b1[0]]), np.stack([b0[1], b1[1]])
+
+
 BUFFER_MISTAKES = (
     Wrong(
         "the biases do not follow their layer: all matrices of all layers come first",
@@ -85,6 +90,11 @@ BUFFER_MISTAKES = (
     ),
     Wrong("the biases come at the end, after all matrices", partial(unpack_with, layout=biases_first)),
     Wrong("the matrices lie row by row (C order), not column by column", matrices_by_column),
+    Wrong(
+        "b0, b1: the biases lie layer by layer, bW and bR of layer 0, then bW and bR of layer 1; they were read as if "
+        "all bW came before all bR",
+        biases_across,
+    ),
     Wrong("the matrix of each gate lies row by row (C order), not column by column", column_major),
 )
 

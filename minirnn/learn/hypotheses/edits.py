@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import CodeType
 from typing import Any
 
@@ -137,9 +138,16 @@ def alike(hypotheses: Sequence[Hypothesis], program: Program) -> Iterator[Hypoth
 # ---- trees
 
 
+@lru_cache(maxsize=20_000)
 def expression(code: str) -> ast.expr:
-    """The tree of an expression."""
+    """The tree of an expression; nobody may change it."""
     return ast.parse(code, mode="eval").body
+
+
+@lru_cache(maxsize=50_000)
+def text_of(node: ast.AST) -> str:
+    """The source of a tree, which nobody changes."""
+    return ast.unparse(node)
 
 
 def nodes(node: ast.AST, path: Path = ()) -> Iterator[tuple[ast.AST, Path]]:

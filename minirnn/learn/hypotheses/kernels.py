@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from minirnn.learn.hypotheses.edits import Hypothesis, Site, nodes
+from minirnn.learn.hypotheses.edits import Hypothesis, Site, nodes, text_of
 from minirnn.learn.hypotheses.trees import Part, atoms, formed
 
 POWERS = (8, 16, 32, 64, 128, 256, 4, 2)
@@ -62,7 +62,7 @@ def of_tiles(site: Site) -> Iterator[Hypothesis]:
     for node, path in nodes(site.value, site.path):
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)):
             continue
-        left, right = (site.evaluate(ast.unparse(side)) for side in (node.left, node.right))
+        left, right = (site.evaluate(text_of(side)) for side in (node.left, node.right))
         if left is None or right is None or np.ndim(left) != 2 or np.ndim(right) != 2:
             continue
         K = left.shape[1]
@@ -77,9 +77,9 @@ def of_tiles(site: Site) -> Iterator[Hypothesis]:
                 (f"-(-a.shape[1] // {n}) * (a[:, :{n}] @ b[:{n}])", f"the first tile of {n} is read in every round"),
                 (f"a[:, {n}:] @ b[{n}:]", f"the first tile of {n} is left out"),
                 (f"{padded('a', n, rows=False)} @ {turned('b', n)}[:, :b.shape[1]]",
-                 f"the tiles of {ast.unparse(node.right)} are read transposed"),
+                 f"the tiles of {text_of(node.right)} are read transposed"),
                 (f"{turned('a', n)}[:a.shape[0]] @ {padded('b', n, columns=False)}",
-                 f"the tiles of {ast.unparse(node.left)} are read transposed"),
+                 f"the tiles of {text_of(node.left)} are read transposed"),
             ):  # fmt: skip
                 if n > 2 or "tile" not in says:
                     yield site.change(path, formed(code, a=node.left, b=node.right), says, says, 1)
@@ -99,36 +99,66 @@ def turned(name: str, n: int) -> str:
 
 
 def of_partial_sums(site: Site) -> Iterator[Hypothesis]:
-    """A sum along rows that leaves some of the numbers out, or counts some of them again."""
+    """A sum along rows or columns that leaves some of the numbers out, or counts some of them again."""
     for node, path in nodes(site.value, site.path):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "sum"):
             continue
-        value = site.evaluate(ast.unparse(node.func.value))
-        if (
-            not isinstance(value, np.ndarray)
-            or value.ndim != 2
-            or not node.args
-            or ast.unparse(node.args[0]) not in ("1", "-1")
-        ):
+        value = site.evaluate(text_of(node.func.value))
+        along = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "axis")]
+        if not isinstance(value, np.ndarray) or value.ndim != 2 or not along:
             continue
-        forms = {
-            "a[:, ::2].sum(1)": "only every other number counts: does the loop end at 2, or do odd threads get lost?",
-            "a[:, 1::2].sum(1)": "only the odd numbers count",
-            "a[:, :-1].sum(1)": "the last number of a row is left out",
-            "a[:, 1:].sum(1)": "the first number of a row is left out",
-            "a[:, 0]": "only the first number of a row counts: the shares of the threads are not added up",
-        }
-        for n in (n for n in POWERS if n < value.shape[1]):
-            forms[f"a[:, :{n}].sum(1)"] = f"only the first {n} numbers of a row count"
-            forms[f"a[:, np.arange(a.shape[1]) % {2 * n} < {n}].sum(1)"] = (
-                f"only the shares of the first {n} threads count: does the halving start too low?"
-            )
-            several = "numbers are counted several times: each thread must take its own"
-            forms[f"(a * np.minimum(np.arange(1, a.shape[1] + 1), {n})).sum(1)"] = several
-            forms[f"a[:, {n}:].sum(1)"] = f"the first {n} numbers of a row are left out"
-            forms.setdefault(f"a[:, ::{n}].sum(1)", f"only one of {n} numbers of a row counts")
-            forms[f"a[:, :a.shape[1] // {n} * {n}].sum(1)"] = (
-                f"the end of a row, which {n} threads do not fill, is left out"
-            )
-        for code, says in forms.items():
-            yield site.change(path, formed(code, a=node.func.value), says, says, 1)
+        axis = {"0": 0, "1": 1, "-1": 1}.get(text_of(along[0]), -1)
+        if axis >= 0:
+            a = node.func.value if axis else formed("a.T", a=node.func.value)
+            for code, says in partial_sums(value.shape[axis], "row" if axis else "column").items():
+                summed = formed(code, a=a)
+                keeps = any(k.arg == "keepdims" for k in node.keywords)
+                turned = "np.expand_dims(s, 1)" if axis else "np.expand_dims(s, 0)"
+                if "%" in code and "np.stack" in code:  # a number for each element
+                    turned, keeps = ("s", True) if axis else ("s.T", True)
+                yield site.change(path, formed(turned, s=summed) if keeps else summed, says, says, 1)
+
+
+def partial_sums(length: int, line: str) -> dict[str, str]:
+    """The code of sums along the rows of `a` that are not whole, and what is said about each."""
+    forms = {
+        "a[:, ::2].sum(1)": "only every other number counts: does the loop end at 2, or do odd threads get lost?",
+        "a[:, 1::2].sum(1)": "only the odd numbers count",
+        "a[:, :-1].sum(1)": f"the last number of a {line} is left out",
+        "a[:, 1:].sum(1)": f"the first number of a {line} is left out",
+        "a[:, 0]": f"only the first number of a {line} counts: the shares of the threads are not added up",
+        "a[:, -1]": f"only the last number of a {line} counts: = stands where += belongs",
+    }
+    for n in (n for n in POWERS if n < length):
+        forms[f"a[:, :{n}].sum(1)"] = f"only the first {n} numbers of a {line} count: a loop over the rest is missing"
+        forms[f"a[:, np.arange(a.shape[1]) % {2 * n} < {n}].sum(1)"] = (
+            f"only the shares of the first {n} threads count: does the halving start too low?"
+        )
+        several = (
+            "numbers are counted several times: each thread must take its own, with a step of the number of threads"
+        )
+        forms[f"(a * np.minimum(np.arange(1, a.shape[1] + 1), {n})).sum(1)"] = several
+        forms[f"{n} * a.sum(1)"] = f"each number is counted {n} times: every one of {n} threads adds up all of them"
+        forms[f"a[:, {n}:].sum(1)"] = f"the first {n} numbers of a {line} are left out"
+        forms.setdefault(f"a[:, ::{n}].sum(1)", f"only one of {n} numbers of a {line} counts: the share of one thread")
+        forms[f"a[:, :a.shape[1] // {n} * {n}].sum(1)"] = (
+            f"the end of a {line}, which {n} threads do not fill, is left out"
+        )
+        forms[f"np.stack([a[:, k % {n} :: {n}].sum(1) for k in range(a.shape[1])], 1)"] = (
+            f"each of {n} threads uses its own share of the sum, not that of all threads"
+        )
+    return forms
+
+
+def of_partial_maxima(site: Site) -> Iterator[Hypothesis]:
+    """The largest number of a row that a thread finds among its own."""
+    for node, path in nodes(site.value, site.path):
+        func = node.func if isinstance(node, ast.Call) else None
+        if not (isinstance(func, ast.Attribute) and func.attr == "max"):
+            continue
+        value = site.evaluate(text_of(func.value))
+        if isinstance(value, np.ndarray) and value.ndim == 2:
+            for n in (n for n in POWERS if n < value.shape[1]):
+                code = f"np.stack([a[:, k % {n} :: {n}].max(1) for k in range(a.shape[1])], 1)"
+                says = f"each of {n} threads subtracts the largest of its own numbers, not of all"
+                yield site.change(path, formed(code, a=func.value), says, says, 1)

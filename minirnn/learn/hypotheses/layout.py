@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from minirnn.learn.hypotheses.edits import Hypothesis, Site, expression, nodes
+from minirnn.learn.hypotheses.edits import Hypothesis, Site, expression, nodes, text_of
 from minirnn.learn.hypotheses.trees import formed
 
 JOINS = ("np.concatenate", "np.stack", "np.hstack", "np.vstack")
@@ -19,11 +19,11 @@ MOST = 4
 def of_orders(site: Site) -> Iterator[Hypothesis]:
     """Parts that are put side by side, or taken apart, in another order."""
     for node, path in nodes(site.value, site.path):
-        if not (isinstance(node, ast.Call) and ast.unparse(node.func) in JOINS and node.args):
+        if not (isinstance(node, ast.Call) and text_of(node.func) in JOINS and node.args):
             continue
         parts = node.args[0]
         if isinstance(parts, ast.List | ast.Tuple) and 2 <= len(parts.elts) <= MOST:
-            names = [ast.unparse(e) for e in parts.elts]
+            names = [text_of(e) for e in parts.elts]
             for order in list(itertools.permutations(range(len(names))))[1:]:
                 taken = [names[k] for k in order]
                 new = ast.List([parts.elts[k] for k in order], ast.Load())
@@ -40,7 +40,7 @@ def of_orders(site: Site) -> Iterator[Hypothesis]:
         elements = tree.targets[0].elts
         for order in list(itertools.permutations(range(len(elements))))[1:] if len(elements) <= MOST else ():
             target = ast.Tuple([elements[k] for k in order], ast.Store())
-            came, right = ", ".join(ast.unparse(elements[k]) for k in order), ast.unparse(tree.targets[0])
+            came, right = ", ".join(text_of(elements[k]) for k in order), text_of(tree.targets[0])
             says = f"the parts are taken as {came}; they are {right}"
             yield site.change((("targets", 0),), target, says, f"not {came}", 2)
 
@@ -55,15 +55,15 @@ def of_cuts(site: Site) -> Iterator[Hypothesis]:
             if not isinstance(index, ast.Slice):
                 continue
             way = (*path, ("slice", -1), *((("elts", k),) if isinstance(node.slice, ast.Tuple) else ()))
-            text = ast.unparse(node)
-            if index.step is not None and ast.unparse(index.step) == "-1":
-                says = f"{ast.unparse(node.value)} is not reversed where it must be: {text}"
+            text = text_of(node)
+            if index.step is not None and text_of(index.step) == "-1":
+                says = f"{text_of(node.value)} is not reversed where it must be: {text}"
                 yield site.change(way, ast.Slice(), says, "this must be reversed", 0)
-                if np.ndim(site.evaluate(ast.unparse(node.value))) > 1 and not isinstance(node.slice, ast.Tuple):
+                if np.ndim(site.evaluate(text_of(node.value))) > 1 and not isinstance(node.slice, ast.Tuple):
                     says = f"another axis than the first is reversed: {text}"
                     yield site.change(path, formed("a[:, ::-1]", a=node.value), says, "along the first axis", 1)
             elif index.lower is None and index.upper is not None and index.step is None:
-                end = ast.Slice(lower=ast.UnaryOp(ast.USub(), index.upper))
+                end = ast.Slice(lower=negative(index.upper))
                 kind = "the two parts are cut in the wrong order"
                 yield site.change(
                     way, end, f"{shown(node, k, end)} stands where {text} belongs", "the first part", 1, kind
@@ -73,7 +73,7 @@ def of_cuts(site: Site) -> Iterator[Hypothesis]:
                     way, other, f"{shown(node, k, other)} stands where {text} belongs", "the first part", 1
                 )
             elif index.lower is not None and index.upper is None and index.step is None:
-                start = ast.Slice(upper=ast.UnaryOp(ast.USub(), index.lower))
+                start = ast.Slice(upper=negative(index.lower))
                 kind = "the two parts are cut in the wrong order"
                 yield site.change(
                     way, start, f"{shown(node, k, start)} stands where {text} belongs", "the second part", 1, kind
@@ -84,25 +84,31 @@ def of_cuts(site: Site) -> Iterator[Hypothesis]:
                 )
 
 
+def negative(node: ast.expr) -> ast.expr:
+    """An index counted from the other end: ``-H`` of ``H``, and ``1`` of ``-1``."""
+    inner = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+    return node.operand if isinstance(node, ast.UnaryOp) and inner else ast.UnaryOp(ast.USub(), node)
+
+
 def shown(node: ast.Subscript, k: int, new: ast.Slice) -> str:
     if not isinstance(node.slice, ast.Tuple):
-        return ast.unparse(ast.Subscript(node.value, new, ast.Load()))
+        return text_of(ast.Subscript(node.value, new, ast.Load()))
     elements = [*node.slice.elts[:k], new, *node.slice.elts[k + 1 :]]
-    return ast.unparse(ast.Subscript(node.value, ast.Tuple(elements, ast.Load()), ast.Load()))
+    return text_of(ast.Subscript(node.value, ast.Tuple(elements, ast.Load()), ast.Load()))
 
 
 def of_axes(site: Site) -> Iterator[Hypothesis]:
     """Transposes: left out, replaced by a reshape; an array reversed that should not be."""
     for node, path in nodes(site.value, site.path):
         if isinstance(node, ast.Attribute) and node.attr == "T":
-            text = ast.unparse(node)
-            says = f"{ast.unparse(node.value)} is reshaped where it must be transposed: the numbers keep their order"
+            text = text_of(node)
+            says = f"{text_of(node.value)} is reshaped where it must be transposed: the numbers keep their order"
             yield site.change(
                 path, formed("a.reshape(a.shape[::-1])", a=node.value), says, "transposed, not reshaped", 1
             )
             shape = np.shape(site.evaluate(text))
             if len(shape) == 2 and shape[0] == shape[1]:
-                says = f"{ast.unparse(node.value)} is not transposed"
+                says = f"{text_of(node.value)} is not transposed"
                 yield site.change(path, node.value, says, "this must be transposed", 0)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             yield from of_products(site, node, path)
@@ -110,12 +116,12 @@ def of_axes(site: Site) -> Iterator[Hypothesis]:
 
 def of_products(site: Site, node: ast.BinOp, path: tuple[tuple[str, int], ...]) -> Iterator[Hypothesis]:
     """A matrix product turned over, or of transposed operands where these are square."""
-    text = ast.unparse(node)
+    text = text_of(node)
     for code, says in (
         ("(a @ b).T", f"{text} is transposed"),
         ("b @ a", f"the operands of {text} are exchanged"),
-        ("a.T @ b", f"{ast.unparse(node.left)} in {text} is transposed"),
-        ("a @ b.T", f"{ast.unparse(node.right)} in {text} is transposed"),
+        ("a.T @ b", f"{text_of(node.left)} in {text} is transposed"),
+        ("a @ b.T", f"{text_of(node.right)} in {text} is transposed"),
     ):
         yield site.change(path, formed(code, a=node.left, b=node.right), says, says, 2)
 
@@ -125,7 +131,7 @@ def of_returns(site: Site) -> Iterator[Hypothesis]:
     value = site.value
     if not (isinstance(site.step.tree, ast.Return) and isinstance(value, ast.Tuple)):
         return
-    shapes = [np.shape(site.evaluate(ast.unparse(e))) for e in value.elts]
+    shapes = [np.shape(site.evaluate(text_of(e))) for e in value.elts]
     for a, b in itertools.combinations(range(len(shapes)), 2):
         if shapes[a] == shapes[b]:
             first, second = site.program.outputs[a], site.program.outputs[b]

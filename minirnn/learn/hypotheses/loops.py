@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes
+from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes, text_of
 from minirnn.learn.hypotheses.scope import alike, pool
 from minirnn.learn.hypotheses.trees import formed
 
@@ -17,8 +17,8 @@ def of_loops(site: Site) -> Iterator[Hypothesis]:
     if not isinstance(site.step.tree, ast.For):
         return
     over = site.value
-    text, steps = ast.unparse(over), "steps" if "range" in ast.unparse(over) else "entries"
-    if isinstance(over, ast.Call) and ast.unparse(over.func) == "reversed":
+    text, steps = text_of(over), "steps" if "range" in text_of(over) else "entries"
+    if isinstance(over, ast.Call) and text_of(over.func) == "reversed":
         says = f"the loop goes from the first to the last of the {steps}; gradients flow from the last to the first"
         yield site.change(site.path, over.args[0], says, "from the last to the first", 0)
     elif "range" in text:
@@ -37,9 +37,9 @@ def of_conditions(site: Site) -> Iterator[Hypothesis]:
         if not isinstance(node, ast.IfExp):
             continue
         wraps = any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Sub) for n in ast.walk(node.body))
-        body, other = ast.unparse(node.body), ast.unparse(node.orelse)
+        body, other = text_of(node.body), text_of(node.orelse)
         if wraps:
-            index = next(ast.unparse(n.slice) for n in ast.walk(node.body) if isinstance(n, ast.Subscript))
+            index = next(text_of(n.slice) for n in ast.walk(node.body) if isinstance(n, ast.Subscript))
             says = (
                 f"at the first step the index {index} is -1, and {body} is the last step's value; {other} belongs there"
             )
@@ -49,10 +49,10 @@ def of_conditions(site: Site) -> Iterator[Hypothesis]:
             zero = formed("a if c else 0.0 * b", a=node.body, b=node.orelse, c=node.test)
             yield site.change(path, zero, says, f"{other} at the first step", 1)
             first = formed("a if c else b[0]", a=node.body, b=base_of(node.body), c=node.test)
-            says = f"at the first step {ast.unparse(base_of(node.body))}[0] stands where {other} belongs"
+            says = f"at the first step {text_of(base_of(node.body))}[0] stands where {other} belongs"
             yield site.change(path, first, says, f"{other} at the first step", 1)
         else:
-            yield site.change(path, node.body, f"{body} is taken always, not only if {ast.unparse(node.test)}", "", 1)
+            yield site.change(path, node.body, f"{body} is taken always, not only if {text_of(node.test)}", "", 1)
         says = (
             f"{other} is taken at every step; it belongs to the first one only" if wraps else f"always {other} is taken"
         )
@@ -63,7 +63,7 @@ def of_conditions(site: Site) -> Iterator[Hypothesis]:
                 new = formed("a if c else b", a=node.body, b=expression(array), c=node.test)
                 yield site.change(path, new, says, f"{other} at the first step", 2)
             for t in site.step.loops:
-                now = f"{ast.unparse(base_of(node.body))}[{t}]"
+                now = f"{text_of(base_of(node.body))}[{t}]"
                 says = (
                     f"{now} stands where {body} belongs: it is taken from the wrong step (this one, not the one before)"
                 )
@@ -82,17 +82,17 @@ def of_comparisons(site: Site) -> Iterator[Hypothesis]:
     for node, path in nodes(site.value, site.path):
         if not (isinstance(node, ast.Compare) and len(node.ops) == 1) or path in choices:
             continue
-        text = ast.unparse(node)
+        text = text_of(node)
         for operator in turned.get(type(node.ops[0]), ()):
             new = ast.Compare(node.left, [operator()], node.comparators)
-            taken = ast.unparse(new)
+            taken = text_of(new)
             off = "off by one: " if len(taken) != len(text) and taken[:3] == text[:3] else ""
             yield site.change(path, new, f"{off}{taken} stands where {text} belongs", f"not {taken}", 0)
         for shift in (-1, 1):
             new = ast.Compare(
                 node.left, node.ops, [formed(f"c + {shift}" if shift > 0 else "c - 1", c=node.comparators[0])]
             )
-            taken = ast.unparse(new)
+            taken = text_of(new)
             yield site.change(path, new, f"off by one: {taken} stands where {text} belongs", f"not {taken}", 1)
 
 
@@ -100,14 +100,14 @@ def of_assignments(site: Site) -> Iterator[Hypothesis]:
     """A statement left out, one that overwrites where it should add, and one that adds where it should overwrite."""
     tree, number = site.step.tree, site.step.number
     if isinstance(tree, ast.AugAssign):
-        target = ast.unparse(tree.target)
+        target = text_of(tree.target)
         once = ast.Assign([tree.target], tree.value)
         says = f"only the last contribution is kept: = where += belongs ({target})"
         kind = "only the last contribution is kept: = where += belongs"
         yield Hypothesis(
             (Edit(number, (), once),), site.step.target, says, "with +=: contributions add up", 0, (), kind
         )
-        text = f"{target} += {ast.unparse(tree.value)}"
+        text = f"{target} += {text_of(tree.value)}"
         yield Hypothesis((Edit(number, (), None),), site.step.target, f"the line {text} is missing", "missing", 0, ())
     if isinstance(tree, ast.Assign) and site.step.loops and isinstance(tree.targets[0], ast.Name | ast.Tuple):
         for k, name in enumerate(site.step.target.split(", ")):
@@ -136,6 +136,21 @@ def of_carried(site: Site, tree: ast.Assign, name: str, k: int) -> Iterator[Hypo
         yield Hypothesis((Edit(number, path, formed("a + b", a=kept, b=part)),), name, says, "= and not +=", 0)
 
 
+def of_elements(site: Site) -> Iterator[Hypothesis]:
+    """What belongs to the first or the last element alone, added to all elements or to one at the other end."""
+    tree = site.step.tree
+    target = tree.target if isinstance(tree, ast.AugAssign) else None
+    if not (isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)
+            and text_of(target.slice) in ("0", "-1")):  # fmt: skip
+        return
+    which, base = ("first", "last") if text_of(target.slice) == "0" else ("last", "first"), text_of(target.value)
+    every = f"it is added to every element, not to the {which[0]} alone"
+    yield site.change((("target", -1),), ast.Name(base, ast.Store()), f"{every}: {text_of(target)}", "", 1, every)
+    other = ast.Subscript(target.value, expression("-1" if which[0] == "first" else "0"), ast.Store())
+    says = f"it is added to the {which[1]} element, not to the {which[0]}"
+    yield site.change((("target", -1),), other, f"{says}: {text_of(target)}", "", 1, says)
+
+
 def of_places(site: Site) -> Iterator[Hypothesis]:
     """A value stored at the step before, or in the other order of time."""
     tree = site.step.tree
@@ -143,8 +158,8 @@ def of_places(site: Site) -> Iterator[Hypothesis]:
         return
     targets = tree.targets[0].elts if isinstance(tree.targets[0], ast.Tuple) else [tree.targets[0]]
     for k, target in enumerate(targets):
-        if isinstance(target, ast.Subscript) and ast.unparse(target.slice) in site.step.loops:
-            t, base = ast.unparse(target.slice), ast.unparse(target.value)
+        if isinstance(target, ast.Subscript) and text_of(target.slice) in site.step.loops:
+            t, base = text_of(target.slice), text_of(target.value)
             for code, says in ((f"{t} - 1", f"{base} is stored one step too early, at {t} - 1"),
                                (f"({t} + 1) % len({base})", f"{base} is stored one step too late"),
                                (f"len({base}) - 1 - {t}",
@@ -158,18 +173,18 @@ def of_starts(site: Site) -> Iterator[Hypothesis]:
     tree = site.step.tree
     if site.step.loops or not isinstance(tree, ast.Assign) or not isinstance(tree.targets[0], ast.Name):
         return
-    zero = isinstance(tree.value, ast.Call) and ast.unparse(tree.value.func) in ("np.zeros_like", "np.zeros")
+    zero = isinstance(tree.value, ast.Call) and text_of(tree.value.func) in ("np.zeros_like", "np.zeros")
     if zero:
         around = pool(site)
-        if isinstance(tree.value, ast.Call) and ast.unparse(tree.value.func) == "np.zeros_like":
+        if isinstance(tree.value, ast.Call) and text_of(tree.value.func) == "np.zeros_like":
             like = tree.value.args[0]
-            says = f"it is {ast.unparse(like)}, but must be zero"
+            says = f"it is {text_of(like)}, but must be zero"
             yield site.change(site.path, formed("1.0 * a", a=like), says, "zero", 1)
         for array in alike(site, tree.value, around):
             says = f"it starts with {array}, but must start at zero"
             yield site.change(site.path, formed("1.0 * a", a=expression(array)), says, "zero at first", 2)
         for name, value in around.items():
-            if np.ndim(value) and np.shape(value)[1:] == np.shape(site.evaluate(ast.unparse(tree.value))):
+            if np.ndim(value) and np.shape(value)[1:] == np.shape(site.evaluate(text_of(tree.value))):
                 for end in (-1, 0):
                     says = f"it starts with {name}[{end}], but must start at zero"
                     yield site.change(site.path, expression(f"1.0 * {name}[{end}]"), says, "zero at first", 2)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes
+from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes, text_of
 from minirnn.learn.hypotheses.scope import alike, kind_of, pool
 from minirnn.learn.hypotheses.trees import Part, atoms, factors, formed, slope_places, slopes
 
@@ -52,11 +52,14 @@ def elements(site: Site, atom: Part) -> Iterator[Hypothesis]:
     node = atom.node
     if not isinstance(node, ast.Subscript):
         return
-    base, index = ast.unparse(node.value), node.slice
+    base, index = text_of(node.value), node.slice
     if isinstance(index, ast.Name) and index.id in site.step.loops and isinstance(site.env.get(index.id), int):
         t = index.id
         if isinstance(site.evaluate(base), np.ndarray):
-            yield instead(site, atom, f"{base}[{t} - 1]", 1)
+            before = f"{base}[{t} - 1]"
+            yield instead(site, atom, before, 1)
+            yield instead(site, atom, before, 2, f"{base}[max({t} - 1, 0)]")
+            yield instead(site, atom, before, 2, f"({before} if {t} > 0 else np.ones_like({base}[0]))")
             after = f"{base}[{t} + 1]"
             yield instead(site, atom, after, 1, f"{base}[min({t} + 1, len({base}) - 1)]")
             yield instead(site, atom, after, 3, f"({after} if {t} + 1 < len({base}) else np.zeros_like({base}[0]))")
@@ -98,7 +101,7 @@ def of_wholes(site: Site) -> Iterator[Hypothesis]:
         return
     for other in alike(site, site.value, pool(site)):
         if np.ndim(site.evaluate(other)):
-            text = ast.unparse(site.value)
+            text = text_of(site.value)
             says = f"{other} itself is taken; expected {text}"
             yield site.change(site.path, formed("1.0 * a", a=expression(other)), says, f"not {other} itself", 3)
 
@@ -194,7 +197,7 @@ def complement(all_sites: Sequence[Site], gate: str, uses: list[tuple[Site, Part
         Edit(s.step.number, product[0].path, ast.UnaryOp(ast.USub(), product[0].node))
         for s in all_sites
         for product in [factors(s.value, s.path)]
-        if any(sl.kind == "sigmoid" and ast.unparse(sl.of) == gate for sl in slopes(product))
+        if any(sl.kind == "sigmoid" and text_of(sl.of) == gate for sl in slopes(product))
     )
     plain = tuple(e for e in edits if not any(e.number == f.number and e.path[: len(f.path)] == f.path for f in signs))
     if signs:
@@ -207,4 +210,4 @@ def complement(all_sites: Sequence[Site], gate: str, uses: list[tuple[Site, Part
 
 def paths_of_complements(site: Site, gate: str) -> list[Any]:
     return [path for node, path in nodes(site.value, site.path)
-            if isinstance(node, ast.expr) and ast.unparse(node) == f"1 - {gate}"]  # fmt: skip
+            if isinstance(node, ast.expr) and text_of(node) == f"1 - {gate}"]  # fmt: skip

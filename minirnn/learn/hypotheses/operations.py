@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from minirnn.learn.hypotheses.edits import Hypothesis, Site, at, expression, nodes
+from minirnn.learn.hypotheses.edits import Hypothesis, Site, at, expression, nodes, text_of
 from minirnn.learn.hypotheses.program import Path
 from minirnn.learn.hypotheses.terms import definition
 from minirnn.learn.hypotheses.trees import (
@@ -48,15 +48,15 @@ def context(site: Site, path: Path) -> str:
     for k in range(len(path) - 1, len(site.path) - 1, -1):
         node = at(site.step.tree, path[:k])
         if isinstance(node, ast.BinOp | ast.Call | ast.Subscript):
-            return ast.unparse(node)
-    return ast.unparse(site.value)
+            return text_of(node)
+    return text_of(site.value)
 
 
 def of_powers(site: Site) -> Iterator[Hypothesis]:
     """Powers left out, taken of another number, or replaced by a product; squares left out."""
     for node, path in nodes(site.value, site.path):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-            text, base, power = ast.unparse(node), ast.unparse(node.left), ast.unparse(node.right)
+            text, base, power = text_of(node), text_of(node.left), text_of(node.right)
             yield site.change(path, node.left, f"the power {power} of {base} is missing", "the power is missing", 0)
             says = f"{base} * {power} stands where the power {text} belongs"
             product = ast.BinOp(node.left, ast.Mult(), node.right)
@@ -85,7 +85,7 @@ def of_functions(site: Site) -> Iterator[Hypothesis]:
     for node, path in nodes(site.value, site.path):
         if not isinstance(node, ast.Call):
             continue
-        name, text = ast.unparse(node.func), ast.unparse(node)
+        name, text = text_of(node.func), text_of(node)
         if name in ONCE and len(node.args) == 1:
             yield site.change(path, node.args[0], f"{ONCE[name]} is missing: {text}", f"{ONCE[name]} is missing", 0)
             twice = ast.Call(node.func, [node], [])
@@ -102,27 +102,43 @@ def of_functions(site: Site) -> Iterator[Hypothesis]:
         if name == "np.sum" and len(node.args) == 1:
             says = f"the length, a root of squares, stands where the sum belongs: {text}"
             yield site.change(path, formed("np.sqrt(np.sum(a ** 2))", a=node.args[0]), says, "the sum", 1)
+            product = factors(node.args[0], (*path, ("args", 0)))
+            if len(product) == 2 and not product[1].inverse:
+                a, b = (p.node for p in product)
+                for code, words in (
+                    ("np.linalg.norm(a) * np.linalg.norm(b)", "the lengths are multiplied, not the numbers"),
+                    ("np.sum(a) * np.sum(b)", "the sums are multiplied, not the numbers"),
+                    ("np.sum(np.abs(a * b))", "the signs are lost"),
+                    ("np.sum(a * b) / np.linalg.norm(a)", f"it is divided by the length of {product[0].text}"),
+                    ("np.sum(a * b) / np.linalg.norm(b) ** 2", f"it is divided by the square of {product[1].text}"),
+                    (
+                        "np.sum(a * b) / np.linalg.norm(a) / np.linalg.norm(b)",
+                        "it is a cosine",
+                    ),
+                    ("np.trace(np.atleast_2d(a) @ np.atleast_2d(b))", "a matrix product is taken"),
+                ):
+                    yield site.change(path, formed(code, a=a, b=b), f"{words}: {text}", "the sum of products", 1)
         if name in TWINS:
             func = expression(TWINS[name])
             says = f"{TWINS[name].removeprefix('np.')} stands where {name.removeprefix('np.')} belongs: {text}"
             yield site.change((*path, ("func", -1)), func, says, name.removeprefix("np."), 1)
         if name == "min" and len(node.args) == 2:
             for k, kept in enumerate(node.args):
-                lost = ast.unparse(node.args[1 - k])
-                says = f"the limit {lost} is missing: {ast.unparse(kept)} is taken always, not {text}"
+                lost = text_of(node.args[1 - k])
+                says = f"the limit {lost} is missing: {text_of(kept)} is taken always, not {text}"
                 yield site.change(path, kept, says, f"at most {lost}", 0)
         yield from of_sums(site, node, path)
 
 
 def of_widths(site: Site, call: ast.Call, path: Path) -> Iterator[Hypothesis]:
     """``f(a) + b`` and ``f(a + b)``; ``f(a / b)`` and ``f(a) / b``."""
-    name, text = ast.unparse(call.func), ast.unparse(call)
+    name, text = text_of(call.func), text_of(call)
     for node, way in chains(site.value, site.path, (ast.Add, ast.Sub)):
         parts = summands(node, way)
         if len(parts) == 2 and any(part.path == path for part in parts):
             other = next(p for p in parts if p.path != path)
             new: ast.expr = ast.Call(call.func, [ast.BinOp(call.args[0], ast.Add(), other.node)], [])
-            says = f"{other.text} stands inside of {name.removeprefix('np.')}; it is added outside: {ast.unparse(node)}"
+            says = f"{other.text} stands inside of {name.removeprefix('np.')}; it is added outside: {text_of(node)}"
             yield site.change(way, new, says, f"{other.text} outside", 0)
             yield from of_late_quotients(site, call, other, way)
     for node, way in chains(site.value, site.path, PRODUCT):
@@ -150,9 +166,9 @@ def of_widths(site: Site, call: ast.Call, path: Path) -> Iterator[Hypothesis]:
 def of_late_quotients(site: Site, call: ast.Call, other: Part, way: Path) -> Iterator[Hypothesis]:
     """``f(a) + b`` with ``a = n / c``, divided by f(c) only after b was added: `f` is a root."""
     made = definition(site, call.args[0])
-    if ast.unparse(call.func) == "np.sqrt" and isinstance(made, ast.BinOp) and isinstance(made.op, ast.Div):
+    if text_of(call.func) == "np.sqrt" and isinstance(made, ast.BinOp) and isinstance(made.op, ast.Div):
         new = formed("(np.sqrt(n) + b) / np.sqrt(c)", n=made.left, b=other.node, c=made.right)
-        divisor = ast.unparse(made.right)
+        divisor = text_of(made.right)
         says = (
             f"{other.text} is added before the division by {divisor}, so it is divided, too; it must be added after it"
         )
@@ -162,29 +178,53 @@ def of_late_quotients(site: Site, call: ast.Call, other: Part, way: Path) -> Ite
 def of_sums(site: Site, node: ast.Call, path: Path) -> Iterator[Hypothesis]:
     """Sums over an axis: the mean, the whole sum, only one sample, another axis that happens to fit."""
     func = node.func
-    if not (isinstance(func, ast.Attribute) and func.attr == "sum" and not is_module(func.value)):
+    if not (isinstance(func, ast.Attribute) and func.attr in ("sum", "mean") and not is_module(func.value)):
         return
-    what, text = func.value, ast.unparse(node)
-    axis = ast.unparse(node.args[0]) if node.args else ""
+    what, text, right = func.value, text_of(node), func.attr
+    inside = ", ".join([*map(text_of, node.args), *(text_of(k) for k in node.keywords)])
+    axis = (
+        text_of(node.args[0]) if node.args else next((text_of(k.value) for k in node.keywords if k.arg == "axis"), "")
+    )
     if not axis:
         return
-    for other in range(np.ndim(site.evaluate(ast.unparse(what)))):
+    rest = "".join(f", {text_of(k)}" for k in node.keywords if k.arg != "axis")
+    for other in range(np.ndim(site.evaluate(text_of(what)))):
         if str(other) != axis:
-            says = f"the sum is taken over axis {other}, not over axis {axis}"
-            yield site.change(path, formed(f"a.sum({other})", a=what), says, f"over axis {axis}", 0)
+            says = f"the {right} is taken over axis {other}, not over axis {axis}"
+            yield site.change(path, formed(f"a.{right}({other}{rest})", a=what), says, f"over axis {axis}", 0)
+    twin = "mean" if right == "sum" else "sum"
     for code, says in (
-        (f"a.mean({axis})", f"the mean stands where the sum belongs: {text}"),
-        (f"np.zeros_like(a.sum({axis})) + a.sum()", f"all is summed up, not along axis {axis} alone: {text}"),
-        (f"a.take(0, {axis})", f"only the first sample counts, not the sum over all: {text}"),
-        (f"a.take(-1, {axis})", f"only the last sample counts, not the sum over all: {text}"),
-        ("a", f"the sum is missing: {text}"),
-        (f"np.ones_like(a).sum({axis})", f"ones are added up, not the numbers: {text}"),
-        (f"a.max({axis})", f"the maximum stands where the sum belongs: {text}"),
-        (f"np.repeat(a.sum(-1, keepdims=True).sum(0)[None], a.shape[-1]) + 0 * a.sum({axis})",
+        (f"a.{twin}({inside})", f"the {twin} stands where the {right} belongs: {text}"),
+        (f"np.zeros_like(a.sum({inside})) + a.{right}()", f"all is summed up, not along axis {axis} alone: {text}"),
+        (f"0.0 * a.sum({inside}) + a.take(0, {axis})", f"only the first counts, not the {right} of all: {text}"),
+        (f"0.0 * a.sum({inside}) + a.take(-1, {axis})", f"only the last counts, not the {right} of all: {text}"),
+        ("a", f"the {right} is missing: {text}"),
+        (f"np.ones_like(a).sum({inside})", f"ones are added up, not the numbers: {text}"),
+        (f"a.max({inside})", f"the maximum stands where the {right} belongs: {text}"),
+        (f"np.repeat(a.sum(-1, keepdims=True).sum(0)[None], a.shape[-1]) + 0 * a.sum({inside})",
          f"the sum is taken over both axes: {text}"),
     ):  # fmt: skip
         kind = says.partition(":")[0]
         yield site.change(path, formed(code, a=what), says, kind, 1, kind)
+
+
+def of_largest(site: Site) -> Iterator[Hypothesis]:
+    """The largest number of a row: of all rows, the smallest, or never below a start value of zero."""
+    for node, path in nodes(site.value, site.path):
+        func = node.func if isinstance(node, ast.Call) else None
+        if not (isinstance(func, ast.Attribute) and func.attr == "max" and not is_module(func.value)):
+            continue
+        text, what = text_of(node), func.value
+        for new, says in (
+            ("0.0 * m + a.max()", "the largest of all is taken, not that of each row"),
+            ("np.maximum(m, 0.0)", "the largest number begins at 0: rows of negative numbers have none; begin at -inf"),
+            ("0.0 * m + a.min()", "the smallest of all is taken"),
+            ("-((-a).max(1)).reshape(m.shape)", "the smallest is taken, not the largest"),
+            ("0.0 * m", "the largest number is not subtracted: exp overflows"),
+            ("np.abs(a).max(1).reshape(m.shape)", "the largest magnitude is taken"),
+            ("a[:, 0].reshape(m.shape)", "the first number is taken, not the largest"),
+        ):
+            yield site.change(path, formed(new, a=what, m=node), f"{says}: {text}", says, 1)  # type: ignore[arg-type]
 
 
 def of_divisions(site: Site) -> Iterator[Hypothesis]:
@@ -192,25 +232,25 @@ def of_divisions(site: Site) -> Iterator[Hypothesis]:
     for node, path in nodes(site.value, site.path):
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)):
             continue
-        text = ast.unparse(node)
+        text = text_of(node)
         turned = ast.BinOp(node.right, ast.Div(), node.left)
         yield site.change(path, turned, f"the quotient is turned over: {text}", "turned over", 1)
         whole = ast.BinOp(node.left, ast.FloorDiv(), node.right)
         yield site.change(path, whole, f"// cuts off the fraction; / divides: {text}", "/ and not //", 1)
         for small in (1e-6, 1e-8, 1e-12, 1e-7, 1e-5, 1e-10, 1e-9, 1e-3):
             more = ast.BinOp(node.left, ast.Div(), ast.BinOp(node.right, ast.Add(), ast.Constant(small)))
-            says = f"{small:g} is added to what it is divided by, {ast.unparse(node.right)}"
+            says = f"{small:g} is added to what it is divided by, {text_of(node.right)}"
             yield site.change(path, more, says, "nothing is added", 2)
         product = factors(node.right, (*path, ("right", -1)))
         if len(product) == 2:
             new = formed("a / b * c", a=node.left, b=product[0].node, c=product[1].node)
-            says = f"the bracket around {ast.unparse(node.right)} is missing: {product[1].text} multiplies, in {text}"
+            says = f"the bracket around {text_of(node.right)} is missing: {product[1].text} multiplies, in {text}"
             yield site.change(path, new, says, "this divides as a whole", 0)
             for kept, lost in (product, product[::-1]):
                 less = ast.BinOp(node.left, ast.Div(), kept.node)
                 says = f"{lost.text} is missing in what {text} is divided by"
                 yield site.change(path, less, says, f"{lost.text} is missing", 1)
-        yield site.change(path, node.left, f"it is not divided by {ast.unparse(node.right)}: {text}", "not divided", 0)
+        yield site.change(path, node.left, f"it is not divided by {text_of(node.right)}: {text}", "not divided", 0)
 
 
 def of_counters(site: Site) -> Iterator[Hypothesis]:
@@ -225,6 +265,6 @@ def of_counters(site: Site) -> Iterator[Hypothesis]:
 
 def of_infinite_precision(site: Site) -> Iterator[Hypothesis]:
     """A line whose result is cut to whole numbers."""
-    if isinstance(site.step.tree, ast.Assign) and isinstance(site.evaluate(ast.unparse(site.value)), np.ndarray):
+    if isinstance(site.step.tree, ast.Assign) and isinstance(site.evaluate(text_of(site.value)), np.ndarray):
         says = "it is cut to whole numbers: was the array made with an integer dtype?"
         yield site.change(site.path, formed("np.trunc(a)", a=site.value), says, "whole numbers", 3)

@@ -15,6 +15,11 @@ from functools import cached_property
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
+GIVEN = "_given"
+"""The name under which a changed statement finds the arguments as they came in."""
+
 Path = tuple[tuple[str, int], ...]
 """The way from a statement to a node in it: names of fields, and the index in a list, or -1 where there is no list."""
 
@@ -34,14 +39,14 @@ class Step:
     def kind(self) -> type[ast.stmt]:
         return type(self.tree)
 
-    @property
+    @cached_property
     def target(self) -> str:
         """The name that the statement assigns; empty for loops, conditions and returns."""
         if isinstance(self.tree, ast.Assign):
             return base_name(self.tree.targets[0])
         return base_name(self.tree.target) if isinstance(self.tree, ast.AugAssign | ast.For) else ""
 
-    @property
+    @cached_property
     def value(self) -> tuple[ast.expr, Path] | None:
         """The expression that can be wrong in the statement, and the way to it."""
         tree = self.tree
@@ -122,14 +127,48 @@ class Program:
             found[number] = frozenset(self.outputs) if everything else reached
         return found
 
+    def used_for(self, name: str) -> set[str]:
+        """The variables that stand in the statements which make `name`."""
+        return set().union(*(_used(step) for step in self.every.values() if name in _made(step) and not step.body))
+
     def run(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None] | None = None) -> dict[str, Any]:
         """The outputs by name; `changed` gives other code for statements (None leaves a statement out)."""
-        env = {**self.function.__globals__, **inputs}
+        env = {**self.function.__globals__, **inputs, GIVEN: inputs}
         return self.named(_run_all(self.steps, env, changed or {}))
+
+    def from_snapshot(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None]) -> dict[str, Any]:
+        """As `run`, from the first changed statement on: what stands before it gives what it gave the first time."""
+        first = min((k for k, step in enumerate(self.steps) if _holds(step, changed)), default=0)
+        states = self._states.get(id(inputs))
+        if states is None:
+            states = self._states[id(inputs)] = self._snapshots(inputs)
+        env, remade = states[min(first, len(states) - 1)]
+        first = min(first, len(states) - 1)
+        fresh = {**env, **{name: env[name].copy() for name in remade}}
+        return self.named(_run_all(self.steps[first:], fresh, changed))
+
+    @cached_property
+    def _states(self) -> dict[int, list[tuple[dict[str, Any], list[str]]]]:
+        return {}
+
+    def _snapshots(self, inputs: Mapping[str, Any]) -> list[tuple[dict[str, Any], list[str]]]:
+        """Before each statement that is in no loop: all variables, and the arrays that are written to from there on."""
+        around = {**self.function.__globals__, GIVEN: inputs}
+        env: dict[str, Any] = {**around, **inputs}
+        states = []
+        for k, step in enumerate(self.steps):
+            written = set().union(*(_written(s) for s in _walk(self.steps[k:])))
+            own = {name: value for name, value in env.items() if name not in inputs and name not in around}
+            remade = [n for n, v in own.items() if isinstance(v, list) or (isinstance(v, np.ndarray) and n in written)]
+            states.append(({**env, **{name: env[name].copy() for name in remade}}, remade))
+            if step.kind is ast.Return:
+                break
+            _run((step,), env, {}, None)
+        return states
 
     def variables(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None]) -> dict[str, Any]:
         """All variables as they are at the end of the changed program."""
-        env = {**self.function.__globals__, **inputs}
+        env = {**self.function.__globals__, **inputs, GIVEN: inputs}
         _run_all(self.steps, env, changed)
         return env
 
@@ -138,7 +177,7 @@ class Program:
 
     def environments(self, inputs: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
         """For each statement the variables at the time when it is first reached."""
-        env, seen = {**self.function.__globals__, **inputs}, {}  # type: dict[str, Any], dict[int, dict[str, Any]]
+        env, seen = {**self.function.__globals__, **inputs, GIVEN: inputs}, {}  # type: dict[str, Any], dict[int, dict[str, Any]]
         _run_all(self.steps, env, {}, lambda step: seen.setdefault(step.number, dict(env)))
         return seen
 
@@ -165,6 +204,21 @@ def _steps(statements: Sequence[ast.stmt], numbers: Iterator[int], loops: tuple[
             yield Step(number, tree, code_of(tree), loops, body, orelse)
         else:
             yield Step(number, tree, code_of(tree), loops)
+
+
+def _holds(step: Step, numbers: Mapping[int, Any]) -> bool:
+    return step.number in numbers or any(_holds(s, numbers) for s in (*step.body, *step.orelse))
+
+
+def _written(step: Step) -> set[str]:
+    """The arrays that a statement writes to, rather than make them anew."""
+    tree = step.tree
+    if isinstance(tree, ast.AugAssign):
+        return set(base_name(tree.target).split(", "))
+    if not isinstance(tree, ast.Assign):
+        return set()
+    targets = [e for t in tree.targets for e in (t.elts if isinstance(t, ast.Tuple) else [t])]
+    return {base_name(t) for t in targets if isinstance(t, ast.Subscript)}
 
 
 def _walk(steps: Sequence[Step]) -> Iterator[Step]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.hypotheses.edits import Site
+from minirnn.learn.hypotheses.edits import Site, text_of
 
 
 def pool(site: Site) -> dict[str, Any]:
@@ -39,12 +39,12 @@ def kind_of(value: Any) -> Any:
 
 def alike(site: Site, node: ast.expr, among: Mapping[str, Any]) -> list[str]:
     """The names of values that have the shape of `node`, but for samples that share one, and are other than it."""
-    text = ast.unparse(node)
+    text = text_of(node)
     kind = kind_of(site.evaluate(text))
     if kind is None:
         return []
     shape, counts = kind
-    whole = np.shape(site.evaluate(ast.unparse(site.value)))
+    whole = np.shape(site.evaluate(text_of(site.value)))
     found = []
     for name, value in among.items():
         other, also = kind_of(value)

@@ -16,22 +16,25 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.hypotheses import layout, loops, names, operations, slopes, terms
+from minirnn.learn.hypotheses import brackets, layout, loops, names, operations, slopes, terms, uses
 from minirnn.learn.hypotheses.edits import Hypothesis, Site, alike, compiled, sites
 from minirnn.learn.hypotheses.program import Program
 
 Maker = Callable[[Site], Iterator[Hypothesis]]
 NEAR: tuple[Maker, ...] = (
-    terms.of_terms, terms.of_factors, slopes.of_slopes, loops.of_assignments, loops.of_conditions,
-    loops.of_comparisons, loops.of_loops, layout.of_returns, operations.of_functions, operations.of_powers,
-    operations.of_divisions, layout.of_orders, layout.of_cuts, layout.of_axes, names.of_names,
+    terms.of_terms, terms.of_factors, brackets.of_brackets, slopes.of_slopes, loops.of_assignments,
+    loops.of_conditions, loops.of_comparisons, loops.of_loops, loops.of_elements, layout.of_returns,
+    operations.of_functions, operations.of_powers, operations.of_largest, operations.of_divisions, layout.of_orders,
+    layout.of_cuts, layout.of_axes, names.of_names, uses.of_old_values,
 )  # fmt: skip
-FAR: tuple[Maker, ...] = (
-    terms.of_inner_terms, names.of_lines, operations.of_counters, loops.of_places, loops.of_starts,
-    terms.of_inner_factors, operations.of_constants, names.of_wholes, terms.of_moved_terms,
+FEW: tuple[Maker, ...] = (
+    terms.of_inner_terms, terms.of_inner_factors, uses.of_missing_parts, operations.of_counters, loops.of_places,
 )  # fmt: skip
+FAR: tuple[Maker, ...] = (names.of_lines, loops.of_starts, operations.of_constants, names.of_wholes,
+                          terms.of_moved_terms)  # fmt: skip
 FARTHEST: tuple[Maker, ...] = (terms.of_extra_terms, terms.of_extra_factors, operations.of_infinite_precision)
-"""What people do often, what they do sometimes, and what explains some of the rest."""
+"""What people do often, what they do sometimes (of which there are `FEW`, tried at once), and what explains some of the
+rest."""
 
 
 @dataclass
@@ -68,6 +71,7 @@ class Search:
     seconds: float = 0.3
     more: tuple[Maker, ...] = ()
     tried: list[Tried] = field(default_factory=list)
+    known: dict[int, Tried | None] = field(default_factory=dict)
 
     @cached_property
     def names(self) -> list[str]:
@@ -83,60 +87,100 @@ class Search:
     def same(self, value: Any, like: Any) -> bool:
         return fits(value, like) and bool(np.all(close(row([value]), row([like]), self.tolerance * scale([like]))))
 
+    @cached_property
+    def sites(self) -> list[Site]:
+        with np.errstate(all="ignore"):
+            return sites(self.program, self.cases[0][0])
+
+    @cached_property
+    def few(self) -> list[Hypothesis]:
+        """The hypotheses that are few, whatever the formula."""
+        with np.errstate(all="ignore"):
+            found = [h for site in self.sites for make in FEW for h in make(site)]
+            return [*found, *alike(found, self.program), *uses.of_late_terms(self.sites)]
+
     def groups(self) -> Iterator[list[Hypothesis]]:
         """The hypotheses about the program, the least far-fetched first; those of a group are as likely as each other.
 
-        Within a rank those come first that can explain all that is wrong by themselves.
+        Those that concern outputs which are right come last; within a rank those come first that can explain all that
+        is wrong by themselves.
         """
-        reach, wrong = self.program.reach, self.wrong
-        with np.errstate(all="ignore"):
-            all_sites = sites(self.program, self.cases[0][0])
-            for makers in ((*NEAR, *self.more), FAR, (), FARTHEST):
-                found = [h for site in all_sites for make in makers for h in make(site)]
+        reach, wrong, later = self.program.reach, self.wrong, []
+
+        def grouped(found: list[Hypothesis], key: Callable[[Hypothesis], Any]) -> Iterator[list[Hypothesis]]:
+            for _, group in itertools.groupby(sorted(found, key=key), key=key):
+                yield list(group)
+
+        for found in self.stages():
+            reached = {id(h): frozenset().union(*(reach[e.number] for e in h.edits)) for h in found}
+            keys = {n: (h.rank, not wrong <= reached[n]) for h in found for n in [id(h)]}
+            key = lambda h, keys=keys: keys[id(h)]  # noqa: E731
+            yield from grouped([h for h in found if reached[id(h)] <= wrong], key)
+            later.append(([h for h in found if not reached[id(h)] <= wrong], key))
+        for found, key in later:
+            yield from grouped(found, key)
+
+    def stages(self) -> Iterator[list[Hypothesis]]:
+        """All hypotheses: the near ones, those further off, those about several lines, those that explain the rest."""
+        for makers in ((*NEAR, *self.more), FAR, (), FARTHEST):
+            with np.errstate(all="ignore"):
+                found = [h for site in self.sites for make in makers for h in make(site)]
                 found += alike(found, self.program)
-                if not makers and all_sites:
+                found += self.few if makers is FAR else []
+                if not makers and self.sites:
                     found = [
-                        *names.across_lines(all_sites),
-                        *names.everywhere(all_sites),
-                        *names.of_arguments(all_sites),
+                        *names.across_lines(self.sites),
+                        *names.everywhere(self.sites),
+                        *names.of_arguments(self.sites),
                     ]
-                able = {id(h): wrong <= frozenset().union(*(reach[e.number] for e in h.edits)) for h in found}
-                found.sort(key=lambda h: (h.rank, not able[id(h)]))
-                for _, group in itertools.groupby(found, key=lambda h: (h.rank, able[id(h)])):
-                    yield list(group)
+            yield found
 
     def gives(self, changed: Mapping[int, CodeType | None], case: int) -> dict[str, Any] | None:
         """The outputs of the changed program; None if it cannot run."""
         try:
             with np.errstate(all="ignore"):
-                return self.program.run(self.cases[case][0], changed)
+                return self.program.from_snapshot(self.cases[case][0], changed)
         except Exception:  # shapes that do not fit, an index too large: a hypothesis that nobody can have meant
             return None
 
     def try_all(self) -> list[Hypothesis]:
         """Evaluate hypotheses on the first case, as far as there is time; those that alone give the answer's numbers.
 
-        A group that has an explanation is the last.
+        A group that has an explanation is the last. What is few is tried first, and told when its turn comes, or when
+        there is no time for the others.
         """
         end = time.thread_time() + self.seconds
+        waiting = [h for h in self.few if self.explains(h)]
         for group in self.groups():
             ones = []
             for hypothesis in group:
                 if time.thread_time() > end:
                     break
-                tried = self.try_one(hypothesis)
-                if tried is not None and not tried.misses.any() and self.confirmed(tried.changed):
+                if self.explains(hypothesis):
                     ones.append(hypothesis)
             if ones or time.thread_time() > end:
-                return sorted(ones, key=lambda h: -h.number)
+                return sorted(ones or waiting, key=lambda h: -h.number)
         return []
+
+    def explains(self, hypothesis: Hypothesis) -> bool:
+        """Whether a hypothesis alone gives all numbers of the answer, in all cases."""
+        if id(hypothesis) not in self.known:
+            self.known[id(hypothesis)] = self.try_one(hypothesis)
+        tried = self.known[id(hypothesis)]
+        return tried is not None and not tried.misses.any() and self.confirmed(tried.changed)
 
     def try_one(self, hypothesis: Hypothesis) -> Tried | None:
         """Evaluate one hypothesis; None if it cannot run, or changes nothing."""
         changed = self.code(hypothesis)
-        outputs = None if changed is None else self.gives(changed, 0)
+        tried = None if changed is None else self.evaluated(hypothesis, changed)
+        self.tried += [] if tried is None else [tried]
+        return tried
+
+    def evaluated(self, hypothesis: Hypothesis, changed: dict[int, CodeType | None]) -> Tried | None:
+        """What a changed program gives on the first case; None if it cannot run, or changes nothing."""
+        outputs = self.gives(changed, 0)
         expected = self.cases[0][1]
-        if changed is None or outputs is None or not all(fits(outputs[n], expected[n]) for n in self.names):
+        if outputs is None or not all(fits(outputs[n], expected[n]) for n in self.names):
             return None
         right, mine, most = self.rows
         theirs = row(outputs[n] for n in self.names)
@@ -144,8 +188,7 @@ class Search:
         others = (n for n in self.program.outputs if n not in self.names)
         if not differs.any() and all(self.same(outputs[n], expected[n]) for n in others):
             return None
-        self.tried.append(Tried(hypothesis, changed, theirs, ~close(theirs, mine, most), differs))
-        return self.tried[-1]
+        return Tried(hypothesis, changed, theirs, ~close(theirs, mine, most), differs)
 
     @cached_property
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -168,8 +211,11 @@ class Search:
                 return False
         return True
 
-    def twos(self, seconds: float = 0.15) -> tuple[Hypothesis, Hypothesis] | None:
-        """The first two changes that give the answer's numbers together."""
+    def twos(self, seconds: float = 0.15) -> tuple[Hypothesis, ...] | None:
+        """The first two changes that give the answer's numbers together.
+
+        A change that gives some of the wrong numbers exactly, though not all, is no accident: such pairs come first.
+        """
         if not self.tried:
             return None
         end = time.thread_time() + seconds
@@ -179,11 +225,13 @@ class Search:
         pairs = np.argwhere(np.triu(alone & alone.T, 1))
         if not len(pairs):
             return None
+        right, mine, most = self.rows
+        given = (1 - misses) @ ~close(mine, right, most)
         ranks = np.array([t.hypothesis.rank for t in self.tried])
         numbers = np.array([t.hypothesis.number for t in self.tried])
         apart = numbers[pairs[:, 0]] != numbers[pairs[:, 1]]
-        likely = ranks[pairs].sum(1) + 0.5 * apart + 100 * ~self.added_up(pairs)
-        for a, b in pairs[np.argsort(likely, kind="stable")]:
+        unlikely = 100 * ~self.added_up(pairs) - 200 * (given > 0)[pairs].sum(1)
+        for a, b in pairs[np.argsort(ranks[pairs].sum(1) + 0.5 * apart + unlikely, kind="stable")]:
             if time.thread_time() > end:
                 return None
             first, second = self.tried[a].hypothesis, self.tried[b].hypothesis
@@ -201,22 +249,19 @@ class Search:
             rest: np.ndarray = np.abs(sums[pairs].sum(1) - (mine - right) @ weights)
         return rest < 30 * np.sqrt(right.size)
 
-    def each(self, explained: set[str]) -> list[Hypothesis]:
-        """For every wrong output that is not `explained` a change that concerns it alone; empty if one has none."""
-        _, expected, got = self.cases[0]
-        width = {n: row([expected[n]]).size for n in self.names}
-        start, found = 0, []
-        for n in self.names:
-            inside = np.zeros(sum(width.values()), bool)
-            inside[start : start + width[n]] = True
-            start += width[n]
-            if n in self.wrong and n not in explained:
-                mine = [t for t in self.tried if not t.differs[~inside].any() and not t.misses[inside].any()]
-                one = next((t.hypothesis for t in mine if self.confirmed(t.changed, {n})), None)
-                if one is None:
-                    return []
-                found.append(one)
-        return found if self.wrong <= set(self.names) else []
+    def outputs_with(self, marked: np.ndarray) -> set[str]:
+        """The outputs that have one of the `marked` numbers."""
+        return {name for name, part in self.places.items() if marked[part].any()}
+
+    @cached_property
+    def places(self) -> dict[str, slice]:
+        """Where the numbers of each output lie in a row of all."""
+        found, start = {}, 0
+        for name in self.names:
+            size = row([self.cases[0][1][name]]).size
+            found[name] = slice(start, start + size)
+            start += size
+        return found
 
 
 def fits(value: Any, like: Any) -> bool:
@@ -246,7 +291,9 @@ def arrays(values: Any) -> Iterator[np.ndarray]:
 
 
 def close(a: np.ndarray, b: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """Which numbers differ by no more than rounding; what is no number equals what is none either."""
+    """Which numbers differ by no more than rounding; what is infinite or no number equals its like."""
     with np.errstate(all="ignore"):
-        same: np.ndarray = (np.abs(a - b) <= most) | (np.isnan(a) & np.isnan(b))
+        same: np.ndarray = np.abs(a - b) <= most
+        if not np.isfinite(a.sum()):
+            same |= (a == b) | (np.isnan(a) & np.isnan(b))
     return same

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from minirnn.learn.hypotheses.edits import Hypothesis, Site, expression
+from minirnn.learn.hypotheses.edits import Hypothesis, Site, expression, text_of
 from minirnn.learn.hypotheses.scope import alike, pool
 from minirnn.learn.hypotheses.trees import PRODUCT, Slope, chains, factors, formed
 from minirnn.learn.hypotheses.trees import slopes as slopes_among
@@ -54,7 +54,7 @@ def of_slopes(site: Site) -> Iterator[Hypothesis]:
 
 
 def wrong_slopes(site: Site, slope: Slope) -> Iterator[Hypothesis]:
-    name = ast.unparse(slope.of)
+    name = text_of(slope.of)
     right = RIGHT[slope.kind].replace("y", name)
 
     def instead(new: ast.expr, says: str, rank: int, kind: str = "") -> Hypothesis:

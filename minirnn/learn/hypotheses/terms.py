@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from minirnn.learn.hypotheses.edits import Hypothesis, Site
+from minirnn.learn.hypotheses.edits import Hypothesis, Site, text_of
 from minirnn.learn.hypotheses.program import Path
 from minirnn.learn.hypotheses.scope import pool
 from minirnn.learn.hypotheses.trees import (
@@ -41,13 +41,13 @@ def of_terms(site: Site) -> Iterator[Hypothesis]:
         for part in parts:
             text = part.text
             zero, twice = times(part.node, 0.0), times(part.node, 2.0)
-            yield site.change(part.path, zero, f"the term {text} is missing", "this term is missing", rank)
+            lost = rank if len(parts) > 1 or not isinstance(part.node, ast.Call) else rank + 1  # a whole line: rarely
+            yield site.change(part.path, zero, f"the term {text} is missing", "this term is missing", lost)
             sign = ast.UnaryOp(ast.USub(), part.node)
             yield site.change(part.path, sign, f"the sign of {text} is wrong", "this term has the wrong sign", rank)
             yield site.change(
                 part.path, twice, f"the term {text} is counted twice", "this term is counted twice", rank + 1
             )
-        yield from brackets(site, parts)
 
 
 def values(site: Site) -> Iterator[tuple[ast.expr, Path]]:
@@ -60,35 +60,12 @@ def values(site: Site) -> Iterator[tuple[ast.expr, Path]]:
 
 
 def is_numeric(site: Site, node: ast.expr) -> bool:
-    value = site.evaluate(ast.unparse(node))
+    value = site.evaluate(text_of(node))
     return value is not None and not isinstance(value, bool)
 
 
-def brackets(site: Site, parts: list[Part]) -> Iterator[Hypothesis]:
-    """Factors of one summand that another one gets, too, as from a bracket that closes too late."""
-    if len(parts) < 2:
-        return
-    for other in parts:
-        product = factors(other.node, other.path)
-        if len(product) < 2:
-            continue
-        for start in range(len(product)):
-            for end in range(start + 1, len(product) + 1):
-                some = product[start:end]
-                if len(some) == len(product) or any(f.inverse for f in some):
-                    continue
-                extra = " * ".join(bracketed(f.node) for f in some)
-                for part in parts:
-                    if part is not other:
-                        new = formed(f"term * ({extra})", term=part.node)
-                        says = (
-                            f"the term {part.text} is multiplied by {extra} as well, which belongs to {other.text} only"
-                        )
-                        yield site.change(part.path, new, says, f"this term gets no factor {extra}", 2)
-
-
 def bracketed(node: ast.expr) -> str:
-    text = ast.unparse(node)
+    text = text_of(node)
     return f"({text})" if isinstance(node, ast.BinOp) else text
 
 
@@ -129,8 +106,8 @@ def of_factors(site: Site) -> Iterator[Hypothesis]:
 def complements(site: Site, part: Part) -> Iterator[Hypothesis]:
     """A gate for 1 minus the gate, and the other way round, as a factor."""
     node, text = part.node, part.text
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and ast.unparse(node.left) == "1":
-        gate = ast.unparse(node.right)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and text_of(node.left) == "1":
+        gate = text_of(node.right)
         if isinstance(node.right, ast.Name | ast.Subscript):
             says = f"{gate} stands where {text} belongs: the gate and 1 minus it are exchanged"
             yield site.change(part.path, node.right, says, "1 minus the gate", 0)
@@ -177,7 +154,7 @@ def of_extra_terms(site: Site) -> Iterator[Hypothesis]:
     if not site.step.target or isinstance(site.step.tree, ast.For):
         return
     own = {part.text for part in top_terms(site)}
-    shape = np.shape(site.evaluate(ast.unparse(site.value)))
+    shape = np.shape(site.evaluate(text_of(site.value)))
     around = pool(site)
     extra = dict.fromkeys((name for name, value in around.items() if np.ndim(value)), 3)
     for part in top_terms(site):
@@ -198,7 +175,7 @@ def of_moved_terms(site: Site) -> Iterator[Hypothesis]:
     if not site.step.target or isinstance(site.step.tree, ast.For):
         return
     own = {part.text for part in top_terms(site)}
-    shape = np.shape(site.evaluate(ast.unparse(site.value)))
+    shape = np.shape(site.evaluate(text_of(site.value)))
     others = [step.tree.value for step in site.program.every.values()
               if step.number != site.step.number and isinstance(step.tree, ast.Assign | ast.AugAssign)]  # fmt: skip
     texts = [part.text for value in others for part in summands(value, ())]
@@ -216,16 +193,21 @@ def of_inner_factors(site: Site) -> Iterator[Hypothesis]:
     """A variable that is a product, used as if one of its factors, or a slope in it, were not there yet."""
     for atom in atoms(site.value, site.path):
         made = definition(site, atom.node)
-        product = factors(made, ()) if made is not None else []
-        if len(product) < 2 or any(f.inverse for f in product):
+        view = made.slice if isinstance(made, ast.Subscript) and isinstance(made.value, ast.BinOp) else None
+        inner = made.value if view is not None and isinstance(made, ast.Subscript) else made
+        product = factors(inner, ()) if inner is not None else []
+        if len(product) < 2 or product[0].inverse:
             continue
         groups = [(f.path,) for f in product] + [s.places for s in slopes(product) if len(s.places) > 1]
         for gone in groups:
-            left = [bracketed(f.node) for f in product if f.path not in gone]
+            left = "".join(f" {'/' if f.inverse else '*'} {bracketed(f.node)}" for f in product if f.path not in gone)
             lost = " * ".join(bracketed(f.node) for f in product if f.path in gone)
-            if left and np.shape(site.evaluate(" * ".join(left))) == np.shape(site.evaluate(atom.text)):
+            left = f"1.0{left}" if left.startswith(" /") else left.removeprefix(" * ")
+            text = f"np.broadcast_to({left}, np.shape({text_of(inner)}))" if inner is not None else left
+            new = f"({left})" if view is None else f"({text})[{text_of(view)}]"
+            if left and np.shape(site.evaluate(new)) == np.shape(site.evaluate(atom.text)):
                 says = f"{atom.text} is used here without its factor {lost}"
-                yield site.change(atom.path, formed(f"({' * '.join(left)})"), says, says, 2)
+                yield site.change(atom.path, formed(new), says, says, 2, says.replace(" here", ""))
 
 
 def of_inner_terms(site: Site) -> Iterator[Hypothesis]:
@@ -243,7 +225,7 @@ def of_inner_terms(site: Site) -> Iterator[Hypothesis]:
                     lost = " * ".join(bracketed(p.node) for p in product if p is not part and p not in kept)
                     whole = f"({term}) * {left}" if left else f"({term})"
                     others = " * ".join(f"({p.text})" for p in product if p is not part)
-                    new = formed(f"({ast.unparse(rest)}) * {others} + {whole}")
+                    new = formed(f"({text_of(rest)}) * {others} + {whole}")
                     says = f"only a part of {part.text} is multiplied by {lost}: {term} is not"
                     yield site.change(path, new, says, f"{lost} must multiply {term}, too", 2)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from minirnn.learn.hypotheses.edits import expression, nodes
+from minirnn.learn.hypotheses.edits import expression, nodes, text_of
 from minirnn.learn.hypotheses.program import Path
 
 
@@ -19,7 +20,7 @@ class Part(NamedTuple):
 
     @property
     def text(self) -> str:
-        return ast.unparse(self.node)
+        return text_of(self.node)
 
 
 SUM, PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
@@ -114,7 +115,7 @@ def slopes(product: list[Part]) -> Iterator[Slope]:
         if (y := squared(right)) is not None:
             yield Slope("tanh", y, (part.path,))
         for other in product:
-            if other.text == ast.unparse(right) and not other.inverse:
+            if other.text == text_of(right) and not other.inverse:
                 yield Slope("sigmoid", right, (other.path, part.path))
                 break
 
@@ -136,9 +137,9 @@ def within(path: Path, places: set[Path]) -> bool:
 def squared(node: ast.expr) -> ast.expr | None:
     """``y`` of ``y * y`` and ``y ** 2``."""
     if isinstance(node, ast.BinOp):
-        if isinstance(node.op, ast.Mult) and ast.unparse(node.left) == ast.unparse(node.right):
+        if isinstance(node.op, ast.Mult) and text_of(node.left) == text_of(node.right):
             return node.left
-        if isinstance(node.op, ast.Pow) and ast.unparse(node.right) == "2":
+        if isinstance(node.op, ast.Pow) and text_of(node.right) == "2":
             return node.left
     return None
 
@@ -150,11 +151,30 @@ def times(node: ast.expr, number: float) -> ast.expr:
 
 def formed(code: str, **parts: ast.expr) -> ast.expr:
     """The tree of `code` with expressions put where their names stand."""
-
-    class Put(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.AST:
-            return parts.get(node.id, node)
-
-    tree = Put().visit(expression(code))
+    tree = filled(expression(code), parts)
     assert isinstance(tree, ast.expr)
     return tree
+
+
+def filled(node: ast.AST, parts: dict[str, ast.expr]) -> ast.AST:
+    """A copy of `node` with names exchanged for expressions; what holds none of them is not copied."""
+    if isinstance(node, ast.Name):
+        return parts.get(node.id, node)
+    fresh: dict[str, object] = {}
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, ast.AST):
+            new: object = filled(value, parts)
+            changed = new is not value
+        elif isinstance(value, list):
+            new = [filled(v, parts) if isinstance(v, ast.AST) else v for v in value]
+            changed = any(a is not b for a, b in zip(new, value, strict=True))
+        else:
+            continue
+        if changed:
+            fresh[name] = new
+    if not fresh:
+        return node
+    other = copy.copy(node)
+    for name, value in fresh.items():
+        setattr(other, name, value)
+    return other

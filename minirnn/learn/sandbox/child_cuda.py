@@ -116,11 +116,11 @@ def launch(answer: Any, kernel: Any, call: dict[str, Any]) -> None:
     for name in call["outputs"]:
         values.append(np.empty_like(call["arguments"][name]))
         driver.d2h(values[-1], buffers[name].ptr)
-    answer.reply(value={"values": values}, counts=counts(trace) if call["counted"] else {})
+    answer.reply(value={"values": values}, counts=counts(trace, int(np.prod(call["grid"]))) if call["counted"] else {})
 
 
-def counts(trace: Trace) -> dict[str, int]:
-    """Numbers read from device memory, and 32-byte sectors moved for all its accesses, warp by warp."""
+def counts(trace: Trace, blocks: int) -> dict[str, int]:
+    """Numbers read from device memory, 32-byte sectors moved for all its accesses, and blocks that store nothing."""
     accesses = trace.accesses[trace.accesses["allocation"] >= 0]
     sectors = 0
     for group in trace.warp_accesses(accesses):
@@ -128,4 +128,6 @@ def counts(trace: Trace) -> dict[str, int]:
         ends = address + group["size"].astype(np.int64) - 1
         touched = set(zip(allocation, (address // SECTOR).tolist(), strict=True))
         sectors += len(touched | set(zip(allocation, (ends // SECTOR).tolist(), strict=True)))
-    return {"reads": int((~accesses["write"].astype(bool)).sum()), "sectors": sectors}
+    wrote = accesses["write"].astype(bool)
+    storing = np.unique(accesses["block"][wrote & ~accesses["atomic"].astype(bool)])
+    return {"reads": int((~wrote).sum()), "sectors": sectors, "idle": blocks - len(storing)}

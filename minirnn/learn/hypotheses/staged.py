@@ -1,0 +1,55 @@
+"""Several mistakes at once, found one after the other on cases that grow harder.
+
+With one step, or with a gradient into one output only, often only one of several mistakes shows. What explains the
+first case that goes wrong is taken on to the next.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from minirnn.learn.hypotheses.edits import Hypothesis
+from minirnn.learn.hypotheses.search import Search
+
+Numbers = tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]
+MOST_CHANGES, MOST_CHOICES = 3, 4
+"""How many mistakes are looked for, and how many explanations of one case are followed further."""
+
+
+def staged(search: Search, stages: Sequence[Numbers], seconds: float) -> tuple[Hypothesis, ...] | None:
+    """The changes that explain every one of `stages` (inputs, expected, got) and all cases of `search`, or None."""
+    end = time.thread_time() + seconds
+    order = [t.hypothesis for t in sorted(search.tried, key=lambda t: t.hypothesis.rank)]
+    cases = [Search(search.program, [numbers], search.tolerance) for numbers in [*stages, *search.cases]]
+
+    def further(chosen: tuple[Hypothesis, ...], k: int) -> tuple[Hypothesis, ...] | None:
+        while k < len(cases) and explains(cases[k], chosen):
+            k += 1
+        if k == len(cases):
+            return chosen if len(chosen) > 1 else None
+        if len(chosen) == MOST_CHANGES:
+            return None
+        choices = 0
+        for hypothesis in candidates():
+            if explains(cases[k], (*chosen, hypothesis)):
+                found = further((*chosen, hypothesis), k + 1)
+                choices += 1
+                if found is not None or choices == MOST_CHOICES:
+                    return found
+        return None
+
+    def candidates() -> Iterator[Hypothesis]:
+        for hypothesis in order:
+            if time.thread_time() > end:
+                return
+            yield hypothesis
+
+    return further((), 0)
+
+
+def explains(search: Search, chosen: tuple[Hypothesis, ...]) -> bool:
+    """Whether the formula with some changes gives the numbers of the one case of a search."""
+    changed = search.code(*chosen)
+    return changed is not None and search.confirmed(changed)

@@ -1,0 +1,63 @@
+"""A variable that is right where it is made, and is used too early, too late, or without one of its parts."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from minirnn.learn.hypotheses.edits import Edit, Hypothesis, Site, expression, nodes, text_of
+from minirnn.learn.hypotheses.layout import JOINS
+from minirnn.learn.hypotheses.program import GIVEN
+from minirnn.learn.hypotheses.terms import sum_behind
+from minirnn.learn.hypotheses.trees import Part, atoms, formed, times
+
+MOST_USERS = 5
+"""A variable with more users is not looked at: there would be too many groups of them."""
+
+
+def of_late_terms(all_sites: Sequence[Site]) -> Iterator[Hypothesis]:
+    """A sum that some lines use before one of its terms is added to it."""
+    uses: dict[str, dict[int, tuple[Site, list[Part]]]] = {}
+    for site in all_sites:
+        for atom in atoms(site.value, site.path):
+            if isinstance(atom.node, ast.Name):
+                uses.setdefault(atom.text, {}).setdefault(site.step.number, (site, []))[1].append(atom)
+    for name, users in uses.items():
+        lines = list(users.values())
+        terms = sum_behind(lines[0][0], lines[0][1][0].node) if 2 <= len(lines) <= MOST_USERS else []
+        for term, count in itertools.product(terms, range(2, len(lines))):
+            for some in itertools.combinations(lines, count):
+                edits = tuple(
+                    Edit(site.step.number, part.path, formed(f"part - ({term})", part=part.node))
+                    for site, parts in some for part in parts
+                )  # fmt: skip
+                targets = ", ".join(dict.fromkeys(site.step.target or "what is returned" for site, _ in some))
+                says = f"{targets}: they use {name} without its term {term}: is it added to {name} too late?"
+                yield Hypothesis(edits, "", says, f"{name} with {term}", 2)
+
+
+def of_old_values(site: Site) -> Iterator[Hypothesis]:
+    """An argument that gets a new value, used with its old one."""
+    if isinstance(site.step.tree, ast.Return):
+        return
+    made = [s.number for s in site.program.every.values() for n in s.target.split(", ") if n in site.program.parameters]
+    for atom in atoms(site.value, site.path):
+        name = atom.text
+        new = [n for n in made if n < site.step.number and site.program.every[n].target == name]
+        if isinstance(atom.node, ast.Name) and new and isinstance(site.evaluate(name), np.ndarray):
+            says = f"the old {name} stands where the new one belongs"
+            old = expression(f"{GIVEN}[{name!r}]")
+            yield site.change(atom.path, old, says, "the new one", 1, "old values stand where the new ones belong")
+
+
+def of_missing_parts(site: Site) -> Iterator[Hypothesis]:
+    """One of the arrays that are put side by side is left out, so that zeros stand there."""
+    for node, path in nodes(site.value, site.path):
+        if isinstance(node, ast.Call) and text_of(node.func) in JOINS and node.args:
+            parts = node.args[0]
+            for k, part in enumerate(parts.elts if isinstance(parts, ast.List | ast.Tuple) else []):
+                says = f"the part {text_of(part)} is missing, zeros stand there"
+                yield site.change((*path, ("args", 0), ("elts", k)), times(part, 0.0), says, "this is missing", 1)
