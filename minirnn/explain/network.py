@@ -13,6 +13,8 @@ from minirnn.devices.cuda.driver import Limits
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import AUTO, H200, RUNGS, VARIABLE, Choice, choose, upper_plans
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import operand_of
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
+from minirnn.devices.cuda.launch.cudnn_rnn.products import VARIABLE as PRODUCTS
+from minirnn.devices.cuda.launch.cudnn_rnn.products import WAYS
 from minirnn.devices.cuda.launch.cudnn_rnn.tensor_plan import TensorPlan
 from minirnn.devices.cuda.launch.cudnn_rnn.tuner import VARIABLE as TUNE
 from minirnn.devices.cuda.recordings import VARIABLE as GRAPHS
@@ -83,6 +85,7 @@ def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str, zoneout: b
                 f" product after them; steps multiplies by R and Wp, {sizes.G + 1} x {sizes.H} x {sizes.P}"
             )
     yield f"to choose: {VARIABLE}={'|'.join((AUTO, *RUNGS))}, or device.cudnn_rnn_rung = ..."
+    yield f"float32 products over all steps: {PRODUCTS}={'|'.join((AUTO, *WAYS))}, or device.products.wanted = ..."
     yield f"loops as one launch, where they come again: {GRAPHS}=1|0, or device.recordings.enabled = ..."
 
 

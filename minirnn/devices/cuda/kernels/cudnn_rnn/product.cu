@@ -11,7 +11,8 @@
 // Constants of a compilation: -DA_ALONG_K=1|0, -DB_ALONG_K=1|0, whether a row of a, a column of b, lies together
 // -DPIECE=4|1: numbers that one copy moves; 4 only where all lines begin at addresses that 16 divides, and are as long
 constexpr int ROWS = 128, COLUMNS = 64, DEPTH = 16, STAGES = 3, THREADS = 128;
-constexpr int TILES = 4;  // of a warp: 4 x 16 rows, 4 x 8 columns
+constexpr int TILES = 4;        // of a warp: 4 x 16 rows, 4 x 8 columns
+constexpr int AT_ONCE = PIECE;  // copies whose addresses are known at a time: those of single numbers are too many
 
 // DEPTH numbers of COUNT rows of a, or of COUNT columns of b, in shared memory.
 template <int COUNT, bool ALONG_K>
@@ -25,7 +26,7 @@ struct Tile {
 
     // Begins to copy the numbers from k0 on of the rows from `first` on; zeros beyond the matrix, of `rows` rows.
     static __device__ void copy(float *tile, const float *matrix, i64 ld, int first, int rows, int k0, int K) {
-#pragma unroll
+#pragma unroll AT_ONCE
         for (int n = 0; n < LENGTH * LINES / PIECE / THREADS; n++) {
             const int piece = threadIdx.x + n * THREADS;
             const int within = piece % (LENGTH / PIECE) * PIECE, line = piece / (LENGTH / PIECE);

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from minirnn.devices.cuda.array import CudaArray
+from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import product
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer, products_of, without_padding
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Plan
 from minirnn.devices.cuda.launch.lstm_block.sequence import flat
 from minirnn.devices.cuda.launch.primitives.elementwise import copy
-from minirnn.devices.cuda.launch.primitives.products import product
 
 
 def forward(

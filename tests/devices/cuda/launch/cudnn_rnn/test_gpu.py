@@ -245,3 +245,27 @@ def test_a_rung_that_faults_is_noted_and_the_next_process_leaves_it_alone(tmp_pa
     assert ways[0].returncode != 0 and "context is lost" in ways[0].stderr and "start Python anew" in ways[0].stderr
     assert ways[1].returncode == 0, ways[1].stderr
     assert "'cluster' of CudnnRNN is not used" in ways[1].stderr and "did not survive" in ways[1].stderr
+
+
+@pytest.mark.parametrize("positive", [False, True], ids=["any sign", "positive"])
+@pytest.mark.parametrize("M, K, N", [(64, 64, 64), (300, 777, 133), (128, 4096, 64)], ids=str)
+def test_three_products_of_tf32_for_one_have_at_most_four_times_the_error_of_float32(
+    M: int, K: int, N: int, positive: bool, rng: np.random.Generator, record_property: Any
+) -> None:
+    device: Any = mr.devices.get("cuda")
+    if not device.products.has_tensor_cores():
+        pytest.skip("this GPU does not multiply TF32")
+    a, b = rng.standard_normal((M, K)).astype("f4"), rng.standard_normal((K, N)).astype("f4")
+    if positive:  # the sums grow, and what tensor cores drop has always the same sign
+        a, b = np.abs(a), np.abs(b)
+    exact, scale, errors = a.astype("f8") @ b, np.abs(a).astype("f8") @ np.abs(b), {}
+    for turned in (False, True):  # b as it is, and with its columns together
+        right = device.transpose(device.asarray(b.T), (1, 0)) if turned else device.asarray(b)
+        left, c = device.asarray(a), device.empty((M, N), np.float32)
+        device.products.three_for_one(left, right, c)
+        for name, found in (("ours", c), ("plain", device.matmul(left, right))):
+            errors[name] = np.abs(device.to_numpy(found) - exact) / scale * 2**24
+        # In which order cuBLAS adds is not known; no order can promise less than one place
+        assert errors["ours"].max() <= 4 * max(errors["plain"].max(), 1)
+        assert errors["ours"].mean() <= 4 * max(errors["plain"].mean(), 0.1)
+    record_property("errors", {name: (float(e.max()), float(e.mean())) for name, e in errors.items()})

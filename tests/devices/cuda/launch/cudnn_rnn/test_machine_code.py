@@ -68,6 +68,15 @@ def test_a_read_of_shared_memory_serves_many_multiplications_and_no_step_has_a_f
         assert loop.count("LDG.E.128.STRONG.GPU"), mode
 
 
+@pytest.mark.parametrize("number", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 6))])
+def test_three_products_for_one_still_make_more_multiplications_an_instruction_than_float32_can(number: int) -> None:
+    name = "cudnn_rnn/product.cu"
+    loop = machine_code(name, sources.VARIANTS[name][number], "sm_90")["product"].main_loop
+    assert loop.count("HMMA") == 3 * 4 * 4 * 2  # of 16 x 8 x 8 in a warp's 64 x 32 x 16
+    assert 64 * 32 * 16 / len(loop.instructions) > 1.5 * 32
+    assert loop.count("BAR") == 1 and not loop.count("MEMBAR", "LDL", "STL")
+
+
 # The second stage of the peepholes' sums has one number a thread.
 SEVERAL = [
     (file, options)

@@ -195,6 +195,15 @@ def test_a_layer_computes_the_same(mode: str, rng: np.random.Generator) -> None:
         assert device.products.counts[TF32X3] == 2 * (1 + backward)
 
 
+def test_a_projected_layer_in_one_launch_computes_the_same(rng: np.random.Generator) -> None:
+    case = random_case(rng, "lstm", T=4, B=5, I=6, H=12, dtype="f4", P=7)
+    device = device_on("persistent")
+    device.products.wanted = TF32X3
+    assert_close(case.run(device), case.run(mr.devices.get("cpu")), 3e-5)
+    assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
+    assert set(device.products.counts) == {TF32X3} and device.products.counts[TF32X3] > 2 * 6
+
+
 def test_float64_float16_tf32_and_old_gpus_are_left_to_the_library(rng: np.random.Generator) -> None:
     for dtype, precision in (("f8", "ieee"), ("f2", "ieee"), ("f4", "tf32")):
         device = device_with()
@@ -269,7 +278,7 @@ def test_a_kernel_that_is_wrong_or_does_not_compile_is_dropped_with_a_warning(
     def broken(*args: object) -> None:
         raise CompileError("product.cu does not compile")
 
-    monkeypatch.setattr(products, "three_for_one", broken)
+    monkeypatch.setattr(products, "launch", broken)
     device = priced_device(tmp_path / "broken", gemm=9.0, product=1.0)
     with pytest.warns(RuntimeWarning, match="does not compile"):
         product_of(device, big, big)
