@@ -5,7 +5,7 @@ launch is waited for here; the memory that it can reach is copied to the host be
 (source, options, sizes, arguments, contents of memory) runs once more in the simulator, in check mode. That is slow:
 every launch copies all arrays it is given.
 
-Memory that a kernel reaches through pointers inside a struct is not copied; our kernels get no such structs.
+In a struct the fields of uint64 are addresses; sizes are int64.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class DebugDriver:
     def copies_for(self, args: Sequence[Any]) -> dict[int, np.ndarray]:
         """Address -> contents of every piece of memory that one of these arguments points into."""
         copies: dict[int, np.ndarray] = {}
-        for arg in args:
-            found = self.memory.around(arg.ptr) if hasattr(arg, "ptr") else None
+        for ptr in [ptr for arg in args for ptr in addresses(arg)]:
+            found = self.memory.around(ptr)
             if found is not None and found[0] not in copies:
                 start, nbytes = found
                 copies[start] = np.empty(nbytes, np.uint8)
@@ -131,10 +131,33 @@ class DebugDriver:
 
     def _moved(self, arg: Any, buffers: dict[int, Buffer]) -> Any:
         """The argument for the simulator: a pointer goes to the same place in the copy; a stray one stays stray."""
-        if not hasattr(arg, "ptr"):
+        if not addresses(arg):
             return arg
-        found = self.memory.around(arg.ptr)
-        return _Pointer(arg.ptr if found is None else buffers[found[0]].ptr + arg.ptr - found[0])
+
+        def moved(ptr: int) -> int:
+            found = self.memory.around(ptr)
+            return ptr if found is None else buffers[found[0]].ptr + ptr - found[0]
+
+        if hasattr(arg, "ptr"):
+            return _Pointer(moved(arg.ptr))
+        struct = arg.copy()
+        for name in pointers_in(arg.dtype):
+            struct[name] = np.vectorize(moved, otypes=[np.uint64])(arg[name])
+        return struct
+
+
+def pointers_in(dtype: np.dtype) -> list[str]:
+    """The fields of a struct that hold addresses."""
+    return [name for name in dtype.names or () if dtype[name].base == np.uint64]
+
+
+def addresses(arg: Any) -> list[int]:
+    """All addresses in an argument of a kernel."""
+    if hasattr(arg, "ptr"):
+        return [arg.ptr]
+    if not isinstance(arg, np.void):
+        return []
+    return [int(ptr) for name in pointers_in(arg.dtype) for ptr in np.ravel(arg[name])]
 
 
 class Source(NamedTuple):

@@ -151,6 +151,32 @@ def test_a_fault_runs_again_in_the_simulator_with_the_same_launch_and_memory() -
     assert first.nbytes == last.nbytes == 16
 
 
+def test_addresses_in_a_struct_are_followed_too() -> None:
+    seen: list[Any] = []
+
+    def simulated(simulator: HostDriver, args: tuple[Any, ...]) -> None:
+        struct = args[0]
+        seen.append((struct["count"], *[simulator.at(int(p), 4).view(np.float32)[0] for p in struct["x"][:2]]))
+        seen.append((struct["x"][2], int(struct["y"])))
+        raise LaunchError("found")
+
+    def destroys_both(driver: HostDriver, args: tuple[Any, ...]) -> None:
+        for p in args[0]["x"][:2]:
+            driver.at(int(p), 4)[:] = 0xEE
+        raise LaunchError(FAULT)
+
+    debug = DebugDriver(HostDriver(destroys_both), lambda limits: HostDriver(simulated, base=0x9000))
+    a, b = debug.alloc(8), debug.alloc(16)
+    debug.h2d(a.ptr, np.float32([1, 2]))
+    debug.h2d(b.ptr, np.float32([3, 4, 5, 6]))
+    struct: np.void = np.zeros(1, [("count", "i8"), ("x", "u8", 3), ("y", "u8")])[0]
+    struct["count"], struct["x"][:2], struct["y"] = a.ptr, [b.ptr + 12, a.ptr + 4], 17
+    with pytest.raises(LaunchError, match=r"(?s)illegal memory access.*found"):
+        debug.module("", "a.cu").function("add_one")(struct, grid=(1,), block=(1,))
+    assert seen == [(a.ptr, 6, 2), (0, 17)]  # a number stays, and so does what points nowhere
+    assert list(struct["x"][:2]) == [b.ptr + 12, a.ptr + 4]
+
+
 def test_a_pointer_into_no_memory_stays_stray() -> None:
     pointers: list[int] = []
 

@@ -1,6 +1,6 @@
 """Float16 is widened and rounded back in one launch each, whatever number of arrays there is.
 
-Tests `minirnn/devices/cuda/launch/narrow.py` and `cast_all` of `minirnn/devices/cuda/kernels/primitives/cast.cu`.
+Tests `minirnn/devices/cuda/launch/narrow.py` and `minirnn/devices/cuda/kernels/primitives/cast.cu`.
 """
 
 from __future__ import annotations
