@@ -1,7 +1,8 @@
 """What nvcc makes of every kernel, for four generations of GPUs: a table by kernel and loop. Needs no GPU.
 
     python scripts/count_machine_code.py --only "cudnn_rnn/*" --arch sm_90     prints it
-    python scripts/count_machine_code.py --write                                 and stores it in docs/data/cuda/
+    python scripts/count_machine_code.py --write                                 and stores it in docs/data/cuda/;
+                                                                                 with --only these files alone
     python scripts/count_machine_code.py --check                                 compares with what is stored: all of it
 
 A loop's row has what one thread does in one turn, without the loops inside of it: multiplications (FFMA, DFMA, HFMA2),
@@ -45,21 +46,23 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="compilers at a time")
     parser.add_argument("--quiet", action="store_true", help="no table")
     action = parser.add_mutually_exclusive_group()
-    action.add_argument("--write", action="store_true", help="store the counts of all files and architectures")
+    action.add_argument("--write", action="store_true", help="store the counts, beside what is stored of others")
     action.add_argument("--check", action="store_true", help="exit with 1 if anything differs from what is stored")
     args = parser.parse_args()
     if not nvcc_version() or find_nvdisasm() is None:
         print(f"this needs nvcc on the PATH and nvdisasm ({INSTALL})", file=sys.stderr)
         return 2
-    if args.write and (args.only != ["*"] or set(args.arch) != set(ARCHITECTURES)):
-        parser.error("--write stores all: leave out --only and --arch")
+    partly = args.only != ["*"] or set(args.arch) != set(ARCHITECTURES)
+    if args.write and partly and (other := other_tools()):
+        print(other, file=sys.stderr)
+        return 1
     with ThreadPoolExecutor(args.jobs) as pool:
         found = [record for some in pool.map(lambda job: records(*job), jobs(args.only, args.arch)) for record in some]
     if not args.quiet:
         print("\n".join(table(found)))
     if args.write:
         STORED.parent.mkdir(parents=True, exist_ok=True)
-        STORED.write_text(as_text(found), encoding="utf-8")
+        STORED.write_text(as_text(beside_others(found, args.only, args.arch) if partly else found), encoding="utf-8")
     return check(found, args.only, args.arch) if args.check else 0
 
 
@@ -76,11 +79,10 @@ def jobs(only: Iterable[str], archs: Iterable[str]) -> Iterator[tuple[str, tuple
 def records(name: str, options: tuple[str, ...], arch: str) -> list[Record]:
     """A record for each kernel: what it needs, and what it and its loops do."""
     made = machine_code(name, options, arch)
-    chosen = " ".join(option.removeprefix("-D") for option in options)
     return [
         {
             "file": name,
-            "options": chosen,
+            "options": options_text(options),
             "arch": arch,
             "kernel": kernel,
             "registers": code.resources.registers,
@@ -122,13 +124,36 @@ def nvdisasm_version() -> str:
     return said.rpartition(" V")[2].split()[0]
 
 
-def check(found: list[Record], only: Iterable[str], archs: Iterable[str]) -> int:
-    """Print what differs from the stored counts. 1 if anything does, or if they are of other versions of the tools."""
+def beside_others(found: list[Record], only: Iterable[str], archs: Iterable[str]) -> list[Record]:
+    """These records and the stored ones of other files and architectures, in the order of all."""
+    stored = json.loads(STORED.read_text(encoding="utf-8"))["kernels"]
+    others = [r for r in stored if r["arch"] not in archs or not any(fnmatch(r["file"], p) for p in only)]
+    order = [(name, options_text(options), arch) for name, options, arch in jobs(["*"], ARCHITECTURES)]
+    place = {job: k for k, job in enumerate(order)}
+    known = [r for r in others if (r["file"], r["options"], r["arch"]) in place]
+    return sorted([*known, *found], key=lambda r: place[r["file"], r["options"], r["arch"]])
+
+
+def options_text(options: Iterable[str]) -> str:
+    """The options of a kernel file as they are shown."""
+    return " ".join(option.removeprefix("-D") for option in options)
+
+
+def other_tools() -> str:
+    """What to say if the stored counts are of other versions of nvcc or nvdisasm; empty if they are of these."""
     stored = json.loads(STORED.read_text(encoding="utf-8"))
     for tool, version in (("nvcc", nvcc_version()), ("nvdisasm", nvdisasm_version())):
         if stored[tool] != version:
-            print(f"{STORED.name} was made with {tool} {stored[tool]}, this is {version}: --write makes it anew")
-            return 1
+            return f"{STORED.name} was made with {tool} {stored[tool]}, this is {version}: --write makes it anew"
+    return ""
+
+
+def check(found: list[Record], only: Iterable[str], archs: Iterable[str]) -> int:
+    """Print what differs from the stored counts. 1 if anything does, or if they are of other versions of the tools."""
+    if other := other_tools():
+        print(other)
+        return 1
+    stored = json.loads(STORED.read_text(encoding="utf-8"))
     key = ("file", "options", "arch", "kernel")
     before = {tuple(r[k] for k in key): r for r in stored["kernels"] if r["arch"] in archs}
     before = {k: r for k, r in before.items() if any(fnmatch(k[0], pattern) for pattern in only)}

@@ -270,11 +270,12 @@ sketch = between_steps()
 mr.viz.show(sketch)
 
 # %%
-# *persistent* is the kernel above without its barrier: each number has a place of its own for each step, which is empty
-# at first, so whoever finds something there has the number. Backward there are too many numbers for that: places are
-# used again, and the last bit of a number says whether it is the new one or the one before. *cluster* uses blocks that can write into each other's
-# shared memory, where the hardware counts the bytes that came; a layer must be small to fit. A loop of *steps* can also
-# be recorded once and started as a whole (a CUDA graph). All of it runs in the simulator, and agrees to rounding:
+# *persistent* is the kernel above without its barrier: each number has a place of its own for each step, which is
+# empty at first, so whoever finds something there has the number. Backward there are too many numbers for that:
+# places are used again, and the last bit of a number says whether it is the new one or the one before. *cluster* uses
+# blocks that can write into each other's shared memory, where the hardware counts the bytes that came; a layer must
+# be small to fit. A loop of *steps* can also be recorded once and started as a whole (a CUDA graph). All of it runs
+# in the simulator, and agrees to rounding:
 
 T, B, I, H = 16, 2, 8, 32
 x, dy = rng.normal(size=(T, B, I)), rng.normal(size=(T, B, H))

@@ -132,3 +132,16 @@ def test_slots_are_used_again_and_again_in_any_order_of_the_threads(
         device = device_on("persistent", options_)
         for _ in range(2):  # another launch, in memory that was used
             assert_close(case.run(device), expected, 1e-11)
+
+
+@pytest.mark.parametrize("P", [0, 5])
+@pytest.mark.parametrize("rung", ["persistent", "tensor"])
+def test_a_recording_that_is_replayed_begins_with_cleared_memory(rung: str, P: int, rng: np.random.Generator) -> None:
+    """Each time with other numbers, whose shares must not be taken for those of the time before."""
+    device = device_on(rung, SimOptions())  # in check mode no address comes again
+    device.recordings.enabled = True
+    case = random_case(rng, "lstm", T=6, B=3, I=2, H=9, dtype="f4", P=P)
+    for _ in range(6):
+        case.x[:], case.dy[:] = (rng.standard_normal(a.shape).astype("f4") for a in (case.x, case.dy))
+        assert_close(case.run(device), case.run(mr.devices.get("cpu")), 1e-4)
+    assert device.recordings.counts["replayed"] >= 4

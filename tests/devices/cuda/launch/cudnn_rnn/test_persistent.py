@@ -231,6 +231,18 @@ def test_control_without_the_barrier_between_gathering_and_multiplying_check_mod
     assert planted() == []
 
 
+@pytest.mark.parametrize("rung", ["persistent", "tensor"])
+def test_control_of_one_phase_only_old_shares_are_taken_for_new_ones(
+    rung: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_layouts(monkeypatch, slices=4)
+    with_fault(monkeypatch, ("const u32 phase = (step - 1) / SLOTS & 1;", "const u32 phase = 0;"))
+    case = random_case(rng, "lstm", T=9, B=2, I=3, H=16, D=1, dtype="f4", ragged=False)
+    found, expected = (case.run(device)["dx"] for device in (device_on(rung), mr.devices.get("cpu")))
+    assert planted() == []
+    assert not np.allclose(found, expected, rtol=1e-3, atol=1e-3)
+
+
 def test_control_with_one_slot_a_starved_block_misses_its_share(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
