@@ -154,7 +154,9 @@ def test_a_rung_that_computes_something_else_is_dropped_and_never_used(
     backward: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forward_fault = "has_cell ? state[tile_row", "has_cell ? 1.01f * state[tile_row"
-    with_fault(monkeypatch, ("send(shares + ((i64)", "if (step != 1) send(shares + ((i64)") if backward else forward_fault)
+    with_fault(
+        monkeypatch, ("send(shares + ((i64)", "if (step != 1) send(shares + ((i64)") if backward else forward_fault
+    )
     device, case = priced_device(tmp_path, **WINNERS["persistent"]), small_case("gru")
     expected = case.run(mr.devices.get("cpu"))
     with pytest.warns(RuntimeWarning, match="'persistent' of CudnnRNN is not used for gru .*: ") as said:
