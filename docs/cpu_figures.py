@@ -112,7 +112,11 @@ def over_products(stored: Path) -> str:
     passes = ("forward", "forward+backward")
     head = [f"{device}, {PASSES[what]}" for device in reports for what in passes]
     lines = [
-        [size, NAMES[mode], *(found.get((size, mode, what), {}).get(device, "-") for device in reports for what in passes)]
+        [
+            size,
+            NAMES[mode],
+            *(found.get((size, mode, what), {}).get(device, "-") for device in reports for what in passes),
+        ]
         for size, mode in dict.fromkeys(key[:2] for key in found)
     ]
     return markdown(["T, B, I, H", "layer", *head], lines)

@@ -52,9 +52,13 @@ def assert_same(got: Any, expected: Any, what: str = "result") -> None:
     assert_close(got, expected, 0.0, "exact", what=what)
 
 
+DIRECTIONS = {"max_entries": 6, "directions": 5}
+"""What `gradcheck` is told where it is slow: random directions through all entries of an input at once."""
+
+
 def thoroughness(device: str) -> dict[str, int]:
     """What `gradcheck` is told: each entry by itself on the CPU; elsewhere, slowly, random directions through all."""
-    return {} if device == "cpu" else {"max_entries": 6, "directions": 5}
+    return {} if device == "cpu" else DIRECTIONS
 
 
 def listed(result: Any) -> list[Any]:

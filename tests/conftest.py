@@ -7,6 +7,7 @@ import signal
 import sys
 import zlib
 from collections.abc import Iterator
+from functools import cache
 
 import hypothesis
 import numpy as np
@@ -15,6 +16,9 @@ import pytest
 # The tests say what they need; the shell in which they run has no say in it.
 os.environ["MPLBACKEND"] = "Agg"
 os.environ.pop("MINIRNN_DEVICE", None)
+# Hundreds of programs are started, and each would compile all that it imports anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's job in the background; programs would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -66,10 +70,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def device(request: pytest.FixtureRequest) -> str:
     """The name of a device that works here; one that doesn't is skipped with the reason that `minirnn doctor` gives."""
     name: str = request.param
-    reason = mr.devices.available()[name]
-    if reason is not None:
+    if (reason := reason_against(name)) is not None:
         pytest.skip(f"{name}: {reason}")
     return name
+
+
+@cache
+def reason_against(name: str) -> str | None:
+    """Why a device does not work here, looked up once: thousands of tests ask."""
+    return mr.devices.available()[name]
 
 
 class ComposedCPU(Primitives, Device):

@@ -27,7 +27,14 @@ DRAWINGS = {name for name in mr.viz.__all__ if returned(getattr(mr.viz, name)) =
 TUTORIALS = sorted((Path(__file__).parents[1] / "tutorials").glob("[0-9][0-9]_*.py"))
 
 
-LONG = {"11_one_launch_for_all_steps", "13_from_beginning_to_end", "14_attention"}
+LONG = {
+    "10_a_kernel_without_a_gpu",
+    "11_one_launch_for_all_steps",
+    "13_from_beginning_to_end",
+    "14_attention",
+    "15_what_dropout_may_touch",
+    "18_addition_is_not_associative",
+}
 """They take some seconds; the documentation runs them, too."""
 
 

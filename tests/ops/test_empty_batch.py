@@ -14,7 +14,7 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 
-T, I, H, L = 5, 3, 4, 2
+T, I, H, L = 3, 5, 4, 2
 DTYPES = ["float16", "float32", "float64"]
 
 
@@ -60,7 +60,7 @@ def test_lstm_block_cell_takes_no_rows(dtype: str, use_peephole: bool, place: st
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("steps", [0, 3, T])
+@pytest.mark.parametrize("steps", [0, 2, T])
 @pytest.mark.parametrize("version", ["", "_v2"])
 def test_block_lstm_takes_no_rows(dtype: str, steps: int, version: str, place: str) -> None:
     inputs = ones(place, dtype, (T, 0, I), (0, H), (0, H), (I + H, 4 * H), (H,), (H,), (H,), (4 * H,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,9 +38,14 @@ def test_tasks_can_be_sent() -> None:
     assert do(pickle.loads(pickle.dumps(task))) == do(task)
 
 
+@cache
+def table_of_one_process() -> str:
+    return table.to_json({}, compute(chosen()))
+
+
 @pytest.mark.parametrize("executor", ["threads:3", "processes:2"])
 def test_the_table_is_that_of_one_process(executor: str) -> None:
-    alone = table.to_json({}, compute(chosen()))
+    alone = table_of_one_process()
     with open_executor(executor) as workers:
         found = by_workers(workers, chosen(), DEVICES, LABELS, GOLDEN)
     assert table.to_json({}, compute(chosen(), found)) == alone

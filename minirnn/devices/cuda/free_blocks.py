@@ -15,7 +15,7 @@ class FreeBlocks:
     """
 
     def __init__(self) -> None:
-        self.nbytes = 0
+        self.nbytes = self.count = 0
         # The address comes first, so blocks are never compared.
         self._by_size: dict[int, list[tuple[int, Any]]] = {}
 
@@ -25,6 +25,7 @@ class FreeBlocks:
         entry = ptr, block
         heappush(self._by_size.setdefault(nbytes, []), entry)
         self.nbytes += nbytes  # at last: a Ctrl-C before this loses no block
+        self.count += 1
 
     def take(self, nbytes: int) -> tuple[int, Any] | None:
         """The address of a block of exactly this size, and what was put there with it; None if there is none."""
@@ -32,6 +33,7 @@ class FreeBlocks:
         if not found:
             return None
         self.nbytes -= nbytes
+        self.count -= 1
         return heappop(found)
 
     def take_all(self) -> list[tuple[int, int, Any]]:
@@ -40,4 +42,5 @@ class FreeBlocks:
         found = [(size, *entry) for size, entries in taken.items() for entry in entries]
         nbytes = sum(size for size, _, _ in found)
         self.nbytes -= nbytes
+        self.count -= len(found)
         return found

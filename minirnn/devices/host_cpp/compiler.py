@@ -6,8 +6,11 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 from minirnn import toolchain
 from minirnn.devices.base import DeviceUnavailable
@@ -44,6 +47,18 @@ class Compiler:
         if done.returncode:
             raise CompileError(done.stderr.strip() or f"{self.name} failed with status {done.returncode}")
         return done.stdout
+
+    def library(self, flags: Sequence[str], sources: Sequence[Path], made: Path, link: Sequence[str] = ()) -> None:
+        """Make the library `made` of C++ files, which are compiled side by side; `link` are flags of the linker."""
+        objects = [str(made.with_name(f"{source.stem}.o")) for source in sources]
+
+        def compile_one(source: Path, object_file: str) -> None:
+            self.run(*flags, "-c", str(source), "-o", object_file)
+
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            for done in [pool.submit(compile_one, *one) for one in zip(sources, objects, strict=True)]:
+                done.result()
+        self.run(*objects, *link, "-o", str(made))
 
 
 def find(device: str) -> Compiler:

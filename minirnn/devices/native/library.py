@@ -10,7 +10,6 @@ import ctypes
 import os
 import platform
 import shlex
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -72,15 +71,7 @@ def library(used: Compiler) -> Path:
     key = f"native-{cache.fingerprint(used, flags(), machine.instructions(), texts)}"
 
     def make(path: Path) -> None:
-        objects = [str(path.with_name(f"{source.stem}.o")) for source in sources]
-
-        def compile_one(source: Path, made: str) -> None:
-            used.run(*flags(), "-I", str(KERNELS), "-c", str(source), "-o", made)
-
-        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            for done in [pool.submit(compile_one, *one) for one in zip(sources, objects, strict=True)]:
-                done.result()
-        used.run(*flags(), *SHARED, *objects, "-o", str(path))
+        used.library([*flags(), "-I", str(KERNELS)], sources, path, [*flags(), *SHARED])
 
     return cache.kept(cache.folder("native"), key, make, cache.checksum)
 

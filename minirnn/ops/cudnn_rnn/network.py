@@ -114,8 +114,10 @@ def reserve_size(device: Device, call: Call) -> int:
 
 def _weights(device: Device, net: Network, buffer: Array, layer: int) -> list[tuple[Array | None, ...]]:
     """W, R, Wp, bW, bR of both directions of a layer, as views of the parameter buffer or of its gradient."""
-    view, directions = device.view, net.layers[layer * net.D : (layer + 1) * net.D]
-    return [tuple([None if r is None else view(buffer, r.offset, r.shape) for r in regions]) for regions in directions]
+    found = []
+    for regions in net.layers[layer * net.D : (layer + 1) * net.D]:
+        found.append(tuple([None if r is None else device.view(buffer, r.offset, r.shape) for r in regions]))
+    return found
 
 
 def _states(device: Device, net: Network, layer: int, *arrays: Array | None) -> list[Array | None]:

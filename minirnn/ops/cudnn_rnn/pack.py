@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from minirnn.engine.tape import Op, mode, record
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.cudnn_rnn.params import Network, Region
-from minirnn.ops.primitives.operands import same_device
+from minirnn.ops.primitives.operands import mixed_devices
 
 
 class Pack(Op):
@@ -35,11 +35,20 @@ def pack_params(net: Network, pieces: Sequence[Tensor | None]) -> Tensor:
         For each pseudo-layer its W, R, Wp, bW, bR, with the shapes of ``net.layers[p]``; those the network does not
         have are left out. None stands for zeros (no bias).
     """
-    given = {region: piece for region, piece in zip(net.regions, pieces, strict=True) if piece is not None}
-    tensors = tuple(given.values())
-    device = same_device("pack_params", *tensors, names=[f"weight {k}" for k in range(len(tensors))])
-    buffer = device.empty((net.size,), tensors[0].dtype)
-    for region in net.regions:
-        piece = given.get(region)
-        device.assign(device.view(buffer, region.offset, region.shape), 0 if piece is None else piece.array)
-    return record(Pack(tuple(given)), device, buffer, tensors)
+    first: Tensor = pieces[0]  # type: ignore[assignment]  # only a bias may be None
+    device = first.device
+    buffer = device.empty((net.size,), first.dtype)
+    regions: list[Region] = []
+    given: list[Tensor] = []
+    for region, piece in zip(net.regions, pieces, strict=True):
+        place = device.view(buffer, region.offset, region.shape)
+        if piece is None:
+            device.assign(place, 0)
+            continue
+        if piece.device is not device:
+            weights = [t for t in pieces if t is not None]
+            raise mixed_devices("pack_params", *weights, names=[f"weight {k}" for k in range(len(weights))])
+        device.assign(place, piece.array)
+        regions.append(region)
+        given.append(piece)
+    return record(Pack(regions), device, buffer, tuple(given))

@@ -105,7 +105,7 @@ def test_given_masks_give_the_stored_values(path: Path, device: str) -> None:
 
 @networks
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("ragged", [False, True])
+@pytest.mark.parametrize("ragged", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_kernels_equal_the_composition_in_first_and_second_gradients(
     net: Network, kind: str, ragged: bool, rng: np.random.Generator, device: str, composed_device: str
 ) -> None:

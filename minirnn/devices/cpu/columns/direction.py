@@ -61,13 +61,13 @@ def forward_pieces(d: Direction, states: Array, h_n: Array) -> Iterator[tuple[Pi
     after a step are for the caller to set.
     """
     P = d.h0.shape[1]
-    for piece in d.visit.forward(len(states) - 1):
+    for piece in d.visit.pieces(len(states) - 1):
         n = piece.hi - piece.lo
         piece.join(d.h0, states[0, :P])
         h = states[1 : n + 1, :P]
         yield piece, states[:n], h
         piece.leave(h[-1], h_n)
-        turn(h, piece.order(d.y[piece.lo : piece.hi]))
+        turn(h, d.y[piece.steps])
         states[0, :P] = h[-1]
 
 
@@ -76,7 +76,7 @@ def backward_pieces(d: Direction, dh_n: Array, dh: Array, dh0: Array, step_da: A
 
     `step_da` (n, rows, B) has the gradients that the caller computed for a piece; `da` is what `all_steps` made for it.
     """
-    for piece in d.visit.backward(len(step_da)):
+    for piece in d.visit.pieces(len(step_da), backward=True):
         piece.join(dh_n, dh)
         yield piece
         piece.leave(dh, dh0)

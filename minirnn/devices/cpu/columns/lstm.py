@@ -168,7 +168,7 @@ def forward(
             gate_input(W_x, x, a_x)
         piece.join(c0, c_in[piece.first])
         for x_t, (z, s, i_f, n_c, o, c, co_t, peep), h1, h in zip(
-            piece.order(a_x), piece.order(steps[piece.lo : piece.hi]), h_in, h_out, strict=True
+            piece.order(a_x), steps[piece.steps], h_in, h_out, strict=True
         ):
             if merged:
                 dot(RbW, h1, z)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -23,20 +22,15 @@ class Piece(NamedTuple):
 
     lo: int
     hi: int
+    first: int
+    last: int
+    steps: slice  # out of a list or array of all steps, in visiting order
     upward: bool
     joining: Columns
     leaving: Columns
 
-    @property
-    def first(self) -> int:
-        return self.lo if self.upward else self.hi - 1
-
-    @property
-    def last(self) -> int:
-        return self.hi - 1 if self.upward else self.lo
-
     def order(self, steps: V) -> V:
-        """Turn a list or array of these steps from the order of time into visiting order, or back."""
+        """Turn a list or array of these steps alone from the order of time into visiting order, or back."""
         return steps if self.upward else steps[::-1]  # type: ignore[index]
 
     def join(self, start: Array, state: Array) -> None:
@@ -61,29 +55,25 @@ class Visit:
         self.lengths = lengths
         self.reverse = reverse
 
-    def forward(self, longest: int) -> Iterator[Piece]:
-        """All steps in visiting order, in pieces of at most `longest` steps."""
-        return self.pieces(not self.reverse, longest)
-
-    def backward(self, longest: int) -> Iterator[Piece]:
-        """The same, from the last step visited to the first."""
-        return self.pieces(self.reverse, longest)
-
-    def pieces(self, upward: bool, longest: int) -> Iterator[Piece]:
+    def pieces(self, longest: int, backward: bool = False) -> list[Piece]:
+        """All steps in visiting order, in pieces of at most `longest` steps; backward, from the last one visited on."""
+        upward = self.reverse == backward
         ends: list[tuple[int, Columns]] = [(self.T, EVERY)]
         if self.lengths is not None:
             ends = [(int(end), np.flatnonzero(self.lengths == end)) for end in np.unique(self.lengths)]
-        cuts: list[tuple[int, int, Columns]] = []  # lo, hi, samples that end at hi
+        pieces = []
         start = 0
         for end, samples in ends:
             for lo in range(start, end, longest):
                 hi = min(lo + longest, end)
-                cuts.append((lo, hi, samples if hi == end else NONE))
+                below, above = EVERY if lo == 0 else NONE, samples if hi == end else NONE
+                if upward:
+                    pieces.append(Piece(lo, hi, lo, hi - 1, slice(lo, hi), True, joining=below, leaving=above))
+                else:
+                    down = slice(hi - 1, lo - 1 if lo else None, -1)
+                    pieces.append(Piece(lo, hi, hi - 1, lo, down, False, joining=above, leaving=below))
             start = end
-        for lo, hi, ending in cuts if upward else reversed(cuts):
-            everyone = EVERY if lo == 0 else NONE
-            joining, leaving = (everyone, ending) if upward else (ending, everyone)
-            yield Piece(lo, hi, upward, joining, leaving)
+        return pieces if upward else pieces[::-1]
 
 
 def steps_at_once(T: int, B: int, H: int, width: int = 0) -> int:

@@ -151,7 +151,7 @@ def backward(d: Direction, g: Gradients) -> tuple[Array, None]:
     for piece in backward_pieces(d, g.dh_n, dh, dh0, step_da, all_da):
         lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo
         factors(d.saved[lo:hi], one_minus[:k], D[:k])
-        for (rows, da2, carry), dy_t in zip(piece.order(views[:k]), piece.order(dy[lo:hi]), strict=True):
+        for (rows, da2, carry), dy_t in zip(piece.order(views[:k]), dy[piece.steps], strict=True):
             add(dh, dy_t, dh)
             multiply(rows, dh, rows)
             dot(R_T, da2, t)

@@ -99,7 +99,7 @@ def backward(d: Direction, g: Gradients, relu: bool) -> tuple[Array, None]:
         lo, hi = piece.lo, piece.hi
         factor = step_da[: hi - lo]
         factors(h_all[lo:hi], relu, factor)
-        for da_t, dy_t in zip(piece.order(factor), piece.order(dy[lo:hi]), strict=True):
+        for da_t, dy_t in zip(piece.order(factor), dy[piece.steps], strict=True):
             add(dh, dy_t, dh)
             multiply(da_t, dh, da_t)
             dot(R_T, da_t, dh)

@@ -43,7 +43,7 @@ def columns(z: Array | None, piece: Piece) -> tuple[Array, Array]:
     if z is None:
         nothing = np.empty((piece.hi - piece.lo, 0, 0))
         return nothing, nothing
-    keep = np.ascontiguousarray(piece.order(z[piece.lo : piece.hi]).transpose(0, 2, 1))
+    keep = np.ascontiguousarray(z[piece.steps].transpose(0, 2, 1))
     return keep, 1 - keep
 
 
@@ -159,7 +159,7 @@ def forward(d: Direction, rnn_mode: str, z: Keep) -> tuple[Array, Array | None]:
         if isinstance(cell, Lstm):
             piece.join(cell.c0, cell.c)
         steps = zip(
-            h_in, h_out, piece.order(a_x[:k]), piece.order(values[lo:hi]),
+            h_in, h_out, piece.order(a_x[:k]), values[piece.steps],
             *columns(z.zh, piece), *columns(z.zc, piece), strict=True,
         )  # fmt: skip
         for h1, h, x_t, values_t, zh, one_minus_zh, zc, one_minus_zc in steps:

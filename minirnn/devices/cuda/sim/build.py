@@ -43,11 +43,12 @@ def _texts(folder: Path, pattern: str) -> str:
 def runtime_library(compiler: Compiler) -> Path:
     """The simulator's runtime library."""
     key = f"runtime-{fingerprint(compiler, _texts(RUNTIME, '*'), _texts(INCLUDE, 'cusim_agreed.h'), SHARED_LIBRARY)}"
-    sources = [str(path) for path in sorted(RUNTIME.glob("*.cpp"))]
+    sources = sorted(RUNTIME.glob("*.cpp"))
 
     def make(path: Path) -> None:
-        flags = ["-O2", "-std=c++17", "-w", "-fvisibility=hidden", *SHARED_LIBRARY]
-        compiler.run(*flags, *sources, "-o", str(path), *(["-ldl", "-pthread"] if sys.platform != "darwin" else []))
+        flags = ["-O2", "-std=c++17", "-w", "-fvisibility=hidden", "-fPIC"]
+        system = ["-ldl", "-pthread"] if sys.platform != "darwin" else []
+        compiler.library(flags, sources, path, [*SHARED_LIBRARY, *system])
 
     return kept(key, make)
 

@@ -10,7 +10,7 @@ from minirnn.devices.cuda.driver import LaunchError, OutOfDeviceMemory
 from minirnn.devices.cuda.free_blocks import FreeBlocks
 from minirnn.devices.cuda.sim import library
 
-POOL_BYTES = 64 << 20
+POOL_BYTES, POOL_BLOCKS = 64 << 20, 8192  # the smallest block has pages of its own, too, and a process has so many
 
 
 class SimBuffer:
@@ -62,7 +62,8 @@ class Memory:
 
     def give_back(self, ptr: int, nbytes: int) -> None:
         """Take memory back. A buffer calls this when it dies, at any time, in any thread."""
-        if self.check or self.free.nbytes + nbytes > POOL_BYTES:
+        full = self.free.nbytes + nbytes > POOL_BYTES or self.free.count >= POOL_BLOCKS
+        if self.check or full:
             self.dead.append(ptr)
         else:
             with library.lock:

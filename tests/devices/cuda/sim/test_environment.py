@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 
 from minirnn.devices.cuda.sim import compiler
+from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.devices.cuda.sim.memory import POOL_BLOCKS
+from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cuda.sim.process import say
 
 UNAVAILABLE = """
@@ -131,3 +134,16 @@ except OutOfDeviceMemory as error:
         MINIRNN_SIM="memory_mb=8",
     )
     assert said.startswith("cuda-sim: out of memory: asked for 12.0 MiB, minirnn holds 0 bytes, 8.0 MiB are free\n")
+
+
+def test_the_pool_keeps_a_limited_number_of_small_arrays() -> None:
+    """Each of them has pages of its own, and guard pages are for the first 12,000 of a process alone."""
+    driver = SimDriver(SimOptions())
+    buffers = [driver.alloc(4) for _ in range(POOL_BLOCKS + 500)]
+    before = driver.memory.held()
+    del buffers
+    driver.alloc(100)  # of another size: what died goes back first
+    assert driver.memory.free.count == POOL_BLOCKS
+    assert driver.memory.held() <= before - 500 * 4 + 100
+    driver.memory.empty_pool()
+    assert driver.memory.free.count == driver.memory.free.nbytes == 0

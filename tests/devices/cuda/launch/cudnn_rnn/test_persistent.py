@@ -17,6 +17,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn import one_launch
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import (
     CHECKS,
+    LONG_CHECKS,
     MODES,
     assert_close,
     device_on,
@@ -37,7 +38,7 @@ pytestmark = pytest.mark.skipif(
 TOLERANCES = {"f8": 1e-11, "f4": 3e-5}
 
 
-@pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
+@pytest.mark.parametrize("options", LONG_CHECKS, ids=lambda o: f"seed{o.seed}")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_stored_values_of_torch_in_check_mode(path: Path, options: SimOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_layouts(monkeypatch)
@@ -69,7 +70,14 @@ def test_several_chunks_tiles_and_blocks(
     assert_close(found, case.run(mr.devices.get("cpu")), {"f8": 1e-12, "f4": 1e-4}[dtype])
 
 
-@pytest.mark.parametrize("T, B, H, D", [(1, 1, 1, 1), (1, 3, 7, 2), (4, 1, 9, 1), (2, 9, 4, 2), (7, 5, 33, 2)])
+@pytest.mark.parametrize(
+    "T, B, H, D",
+    [
+        *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in ((1, 1, 1, 1), (4, 1, 9, 1), (2, 9, 4, 2))),
+        (1, 3, 7, 2),
+        (7, 5, 33, 2),
+    ],
+)
 def test_odd_sizes_with_the_layouts_of_a_gpu(T: int, B: int, H: int, D: int, rng: np.random.Generator) -> None:
     for mode in MODES:
         case = random_case(rng, mode, T, B, 3, H, D)

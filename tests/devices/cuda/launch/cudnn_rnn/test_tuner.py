@@ -55,7 +55,7 @@ WINNERS = {
 
 
 @pytest.mark.parametrize("winner", CANDIDATES)
-@pytest.mark.parametrize("mode", ["lstm", "rnn_tanh"])
+@pytest.mark.parametrize("mode", ["lstm", pytest.param("rnn_tanh", marks=pytest.mark.slow)])
 def test_the_fastest_is_taken_and_computes_the_same(winner: str, mode: str, tmp_path: Path) -> None:
     device, case = priced_device(tmp_path, **WINNERS[winner]), small_case(mode)
     expected = case.run(mr.devices.get("cpu"))
@@ -74,8 +74,14 @@ def test_the_fastest_is_taken_and_computes_the_same(winner: str, mode: str, tmp_
     assert bool(device.recordings.counts["replayed"]) == (winner != "steps")  # one launch is recorded, too
 
 
-@pytest.mark.parametrize("dtype", ["f4", pytest.param("f8", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("mode", "dtype"),
+    [
+        pytest.param(mode, dtype, marks=[] if (mode, dtype) == ("lstm", "f4") else pytest.mark.slow)
+        for mode in MODES
+        for dtype in ("f4", "f8")
+    ],
+)
 def test_no_rung_is_dropped_without_a_fault(mode: str, dtype: str, tmp_path: Path) -> None:
     device = priced_device(tmp_path)
     case = random_case(np.random.default_rng(5), mode, 9, 5, 4, 33, 2, dtype)
