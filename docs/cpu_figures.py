@@ -99,7 +99,7 @@ def growth(stored: Path) -> str:
 
 
 def over_products(stored: Path) -> str:
-    """The reports of `minirnn bench`: the time over the floor, which is the matrix products of the same pass by BLAS."""
+    """From the reports of `minirnn bench`: the time over the floor, the matrix products of the same pass by BLAS."""
     reports = {"cpu": stored / "sequence_ops.json", "native": stored / "native_sequence_ops.json"}
     reports = {device: path for device, path in reports.items() if path.exists()}
     if not reports:

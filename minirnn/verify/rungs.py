@@ -24,9 +24,11 @@ OP = "cudnn_rnn_v3"
 
 
 def cases() -> Iterator[Case]:
-    """Every mode in both directions, with lengths and dropout; and one size with many blocks of threads."""
+    """Every mode in both directions, with lengths and dropout; a projection; one size with many blocks of threads."""
     for mode, direction in product(ELEMENTWISE, ("unidirectional", "bidirectional")):
         yield forward(OP, Network(mode, 2, H, I, direction), True, True, quick=mode == "gru")
+    for direction in ("unidirectional", "bidirectional"):
+        yield forward(OP, Network("lstm", 2, H, I, direction, num_proj=4), True, True)
     for mode in ("gru", "lstm"):
         yield forward(OP, Network(mode, 1, 67, 19), True, False, sizes=(3, 5))
 
