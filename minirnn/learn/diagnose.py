@@ -63,6 +63,7 @@ def diagnose(exercise: Exercise, cases: Sequence[Case], simpler: Simpler = tuple
     """
     if not any(case.wrong for case in cases):
         return None
+    cases = [case for case in cases if not says_nothing(case)] or cases
     cases = sorted(cases, key=lambda case: (not case.wrong, size(case.expected)))
     if all_zero(case.got for case in cases):
         return Diagnosis(EVERYTHING_ZERO, (EVERYTHING_ZERO,))
@@ -78,6 +79,12 @@ def diagnose(exercise: Exercise, cases: Sequence[Case], simpler: Simpler = tuple
         or share_of(exercise.formula, cases)
         or closest(exercise.formula, cases[0])
     )
+
+
+def says_nothing(case: Case) -> bool:
+    """Whether an output holds no number at all: any formula that fails gives that."""
+    arrays = [v for v in case.got.values() if isinstance(v, np.ndarray) and v.size and v.dtype.kind in "fc"]
+    return any(not np.isfinite(v).any() for v in arrays)
 
 
 def size(outputs: Mapping[str, Any]) -> int:
@@ -239,8 +246,8 @@ def from_the_tree(
     exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, ...] = (), simpler: Simpler = tuple
 ) -> Diagnosis | None:
     """One hypothesis (`more` makes further ones), a cause for each output, or several hypotheses together."""
-    if any(not np.isfinite(v).any() for c in cases for v in c.got.values() if isinstance(v, np.ndarray) and v.size):
-        return None  # any formula that fails gives that
+    if any(map(says_nothing, cases)):
+        return None
     tolerance = tolerance_of(exercise, cases)
     digits = f"{tolerance:.0e}".replace("e-0", "e-")
     search = None
@@ -266,7 +273,9 @@ def from_the_tree(
     pair = search.twos(PAIR_SECONDS)
     if pair is None and (stages := simpler()):
         pair = staged(search, [(c.inputs, c.expected, c.got) for c in stages], STAGED_SECONDS)
-    return None if pair is None else told([shown(search.program, h) for h in pair], (), pair[0].target, digits=digits)
+    if pair is None:
+        return None
+    return told(list(unique([shown(search.program, h) for h in pair])), (), pair[0].target, digits=digits)
 
 
 def told_by_output(search: Search | None, parts: Sequence[tuple[Cause, list[str]]], digits: str) -> Diagnosis:

@@ -174,7 +174,8 @@ def wrong_place(case: KernelCase, name: str, letters: str) -> str:
     if name not in case.wrong or not isinstance(got, np.ndarray) or got.shape != want.shape:
         return ""
     wrong = ~close(got, want)
-    steps = np.flatnonzero(wrong.any(axis=tuple(range(1, wrong.ndim)))) if axes(letters)[:1] == ["T"] else []
+    in_time = axes(letters)[:1] == ["T"]
+    steps = np.flatnonzero(wrong.any(axis=tuple(range(1, wrong.ndim))) & in_time)
     if len(steps) and steps[0] > 0:
         return (
             f"right up to step {steps[0] - 1}, wrong from step {steps[0]} on: does a barrier that held once hold again"
