@@ -258,7 +258,7 @@ def from_the_tree(
             return None
         ones = search.try_all()
     except (OSError, TypeError, SyntaxError, AssertionError):  # a reference without a source of its own
-        ones = []
+        search, ones = None, []
     if search is not None and ones:
         found = told([shown(search.program, ones[0])], [h.sentence() for h in ones[1:]], ones[0].target, digits=digits)
         return with_value(found, search.program, search.code(ones[0]) or {}, cases[0].inputs)

@@ -1,7 +1,7 @@
 """Whole answers, in the styles that people have: loops, einsum, gate by gate, one expression.
 
-Each begins with ``=== exNN name | what must be said``; of right ones nothing is said. Those of `telling.txt` go wrong in
-ways that were once not told; `wrong.txt` and `kernels.txt` have the others, `right.txt` right but unusual ones.
+Each begins with ``=== exNN name | what must be said``; of right ones nothing is said. Those of `telling.txt` go wrong
+in ways that were once not told; `wrong.txt` and `kernels.txt` have the others, `right.txt` right but unusual ones.
 """
 
 from __future__ import annotations
