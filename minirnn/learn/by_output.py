@@ -49,7 +49,14 @@ def causes(
             together.setdefault(why, []).append(name)
     candidates = [Cause(frozenset(names), why) for why, names in together.items()]
     candidates += from_the_catalog(exercise, cases, left)
-    candidates += [] if search is None else from_the_search(search, set(left))
+    lines = [] if search is None else from_the_search(search, set(left))
+    covers = fewest([c for c in lines if not c.alone], left, search), fewest([*candidates, *lines], left, search)
+    return min((cover for cover in covers if cover), key=len, default=[])
+
+
+def fewest(candidates: Sequence[Cause], wrong: Sequence[str], search: Search | None) -> list[tuple[Cause, list[str]]]:
+    """Causes that explain all `wrong` outputs, first what explains most of them; empty if some have none."""
+    candidates, left = list(candidates), list(wrong)
     chosen: list[tuple[Cause, list[str]]] = []
     while left:
         best = max(candidates, key=lambda c: (len(c.outputs & set(left)), not c.alone), default=None)
@@ -63,7 +70,7 @@ def causes(
                 continue
         chosen.append((best, shown))
         left = [n for n in left if n not in shown]
-    return chosen
+    return sorted(chosen, key=lambda one: -1 if one[0].hypothesis is None else one[0].hypothesis.number)
 
 
 def from_the_catalog(exercise: Exercise, cases: Sequence[Case], wrong: Sequence[str]) -> list[Cause]:

@@ -197,7 +197,7 @@ def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) 
     result.diagnosis = complaints[0].strip() if complaints else ""
     stages = Stages(exercise, child)
     found = diagnosis_of(exercise, result, stages)
-    if found is not None and found.exact:  # a number that is none has found its cause
+    if found is not None and (found.exact or exercise.kind == "cuda"):  # a number that is none has found its cause
         lines = complaints = [c for c in complaints if "was it never written" not in c]
     if found is not None and (found.exact or not complaints):
         result.diagnosis, result.exact = found.sentence if detail == "full" else found.brief, found.exact

@@ -49,7 +49,10 @@ def kernel_parts(
             message = {"arguments": inputs, "order": order, "grid": list(grid), "block": list(block),
                        "outputs": list(exercise.outputs), "counted": counted}  # fmt: skip
             reply = child.call(message)
-            got = outputs_of(exercise, value_of(reply, exercise))
+            try:
+                got = outputs_of(exercise, value_of(reply, exercise))
+            except Failed as failure:
+                raise with_advice(failure) from None
             judged.append(compare(exercise, expected, got))
             if order == ORDERS[0]:
                 primed = outputs_primed(exercise, child, message) if any(map(unwritten, got.values())) else {}
@@ -59,6 +62,24 @@ def kernel_parts(
     parts = worst(judged)
     right = all(part.ok for part in parts)  # who computes nothing reads little: that is no merit
     return parts + [counted_part(name, *numbers, right) for name, numbers in counts.items()]
+
+
+def with_advice(failure: Failed) -> Failed:
+    """A failure with what usually is the cause of a race between blocks."""
+    text = str(failure)
+    if "race" not in text or "blocks run in any order" not in text:
+        return failure
+    if "two writes" in text:
+        advice = (
+            "two threads have one and the same element: is blockIdx multiplied by blockDim in the index, does x belong"
+            " to columns and y to rows, and is each bound that of its index?"
+        )
+    else:
+        advice = (
+            "one block reads what another writes: between the two all blocks must wait for each other, which"
+            " __syncthreads() does not do"
+        )
+    return Failed(f"{text}\n  {advice}", failure.line, failure.not_started, failure.busy)
 
 
 def unwritten(value: Any) -> bool:

@@ -63,6 +63,7 @@ def diagnose(exercise: Exercise, cases: Sequence[Case], simpler: Simpler = tuple
     """
     if not any(case.wrong for case in cases):
         return None
+    cases = [case for case in cases if not says_nothing(case)] or cases
     cases = sorted(cases, key=lambda case: (not case.wrong, size(case.expected)))
     if all_zero(case.got for case in cases):
         return Diagnosis(EVERYTHING_ZERO, (EVERYTHING_ZERO,))
@@ -75,8 +76,15 @@ def diagnose(exercise: Exercise, cases: Sequence[Case], simpler: Simpler = tuple
         found
         or from_the_tree(exercise, cases, simpler=simpler)
         or low_precision(cases)
+        or share_of(exercise.formula, cases)
         or closest(exercise.formula, cases[0])
     )
+
+
+def says_nothing(case: Case) -> bool:
+    """Whether an output holds no number at all: any formula that fails gives that."""
+    arrays = [v for v in case.got.values() if isinstance(v, np.ndarray) and v.size and v.dtype.kind in "fc"]
+    return any(not np.isfinite(v).any() for v in arrays)
 
 
 def size(outputs: Mapping[str, Any]) -> int:
@@ -238,8 +246,8 @@ def from_the_tree(
     exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, ...] = (), simpler: Simpler = tuple
 ) -> Diagnosis | None:
     """One hypothesis (`more` makes further ones), a cause for each output, or several hypotheses together."""
-    if any(not np.isfinite(v).any() for c in cases for v in c.got.values() if isinstance(v, np.ndarray) and v.size):
-        return None  # any formula that fails gives that
+    if any(map(says_nothing, cases)):
+        return None
     tolerance = tolerance_of(exercise, cases)
     digits = f"{tolerance:.0e}".replace("e-0", "e-")
     search = None
@@ -250,7 +258,7 @@ def from_the_tree(
             return None
         ones = search.try_all()
     except (OSError, TypeError, SyntaxError, AssertionError):  # a reference without a source of its own
-        ones = []
+        search, ones = None, []
     if search is not None and ones:
         found = told([shown(search.program, ones[0])], [h.sentence() for h in ones[1:]], ones[0].target, digits=digits)
         return with_value(found, search.program, search.code(ones[0]) or {}, cases[0].inputs)
@@ -265,7 +273,9 @@ def from_the_tree(
     pair = search.twos(PAIR_SECONDS)
     if pair is None and (stages := simpler()):
         pair = staged(search, [(c.inputs, c.expected, c.got) for c in stages], STAGED_SECONDS)
-    return None if pair is None else told([shown(search.program, h) for h in pair], (), pair[0].target, digits=digits)
+    if pair is None:
+        return None
+    return told(list(unique([shown(search.program, h) for h in pair])), (), pair[0].target, digits=digits)
 
 
 def told_by_output(search: Search | None, parts: Sequence[tuple[Cause, list[str]]], digits: str) -> Diagnosis:
@@ -335,29 +345,48 @@ def low_precision(cases: Sequence[Case]) -> Diagnosis | None:
     return Diagnosis(text, (text,))
 
 
-def closest(formula: Formula | None, case: Case) -> Diagnosis | None:
-    """The single term whose absence (or excess) explains most of the error: a guess, marked as one."""
-    names = [] if formula is None else [n for n in formula.outputs if fits(case.got[n], case.expected[n])]
+def share_of(formula: Formula | None, cases: Sequence[Case]) -> Diagnosis | None:
+    """A term that counts with a wrong factor, the same number in all cases."""
+    shares = [] if formula is None else [dict(fitted_terms(formula, case)) for case in cases if case.wrong]
+    for mutant, (share, rest) in shares[0].items() if shares else ():
+        others = [found.get(mutant, (np.nan, 1.0)) for found in shares]
+        if any(r > 1e-7 or abs(s - share) > 1e-6 for s, r in others) or rest > 1e-7:
+            continue
+        text = f"{mutant.line.name}: the term {mutant.part} counts {1 - share:.6g} times, not once"
+        line = [mutant.line.text, f"    {text}"]
+        return told([(text, line, without(text, joined(mutant.line.terms)))], (), mutant.line.name)
+    return None
+
+
+def fitted_terms(formula: Formula, case: Case) -> Iterator[tuple[Mutant, tuple[float, float]]]:
+    """Of each term how much of it is missing, by least squares, and what part of the difference that leaves."""
+    names = [n for n in formula.outputs if fits(case.got[n], case.expected[n])]
     flat = lambda outputs: np.concatenate([np.ravel(np.asarray(outputs[n], float)) for n in names])  # noqa: E731
-    if not names or formula is None:
-        return None
+    if not names:
+        return
     right = flat(case.expected)
     error = flat(case.got) - right
     if not np.isfinite(error).all() or not error.any():
-        return None
-    best: tuple[float, float, Mutant] | None = None
+        return
     for mutant in formula.mutants:
         if mutant.kind == "missing":
             with np.errstate(all="ignore"):
-                without = flat(formula.evaluate(case.inputs, {mutant.line.number: mutant.code})) - right
-            if (length := float(without @ without)) > 0:
-                share = float(error @ without) / length
-                rest = float(np.linalg.norm(error - share * without) / np.linalg.norm(error))
-                if 0.05 <= abs(share) <= 1.05 and (best is None or rest < best[0]):
-                    best = rest, share, mutant
-    if best is None or best[0] > 1 - EXPLAINED:
+                lost = flat(formula.evaluate(case.inputs, {mutant.line.number: mutant.code})) - right
+            if (length := float(lost @ lost)) > 0:
+                share = float(error @ lost) / length
+                yield mutant, (share, float(np.linalg.norm(error - share * lost) / np.linalg.norm(error)))
+
+
+def closest(formula: Formula | None, case: Case) -> Diagnosis | None:
+    """The single term whose absence (or excess) explains most of the error: a guess, marked as one."""
+    found = (
+        [] if formula is None else [(r, s, m) for m, (s, r) in fitted_terms(formula, case) if 0.05 <= abs(s) <= 1.05]
+    )
+    if not found:
         return None
-    rest, share, mutant = best
+    rest, share, mutant = min(found, key=lambda one: one[0])
+    if rest > 1 - EXPLAINED:
+        return None
     part = f"{abs(share):.0%} of {mutant.part} {'is missing' if share > 0 else 'is too much'} in {mutant.line.name}"
     text = f"No change that is known explains your numbers. Closest (a guess): {part}; this explains {1 - rest:.0%}."
     return Diagnosis(f"closest: {part}", (text,), mutant.line.name, exact=False)

@@ -174,6 +174,13 @@ def wrong_place(case: KernelCase, name: str, letters: str) -> str:
     if name not in case.wrong or not isinstance(got, np.ndarray) or got.shape != want.shape:
         return ""
     wrong = ~close(got, want)
+    in_time = axes(letters)[:1] == ["T"]
+    steps = np.flatnonzero(wrong.any(axis=tuple(range(1, wrong.ndim))) & in_time)
+    if len(steps) and steps[0] > 0:
+        return (
+            f"right up to step {steps[0] - 1}, wrong from step {steps[0]} on: does a barrier that held once hold again"
+            " in the next round?"
+        )
     place = where(wrong, letters)
     if place:
         return f"wrong in {place} only"

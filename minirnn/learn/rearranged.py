@@ -72,9 +72,9 @@ def rearrangements(exercise: Exercise, name: str, pairs: Pairs) -> Iterator[str]
         if first == "T":
             yield "it is reversed in time"
         elif len(want) == 2:
-            yield "its two parts along the first axis are exchanged"
+            yield "the two parts along the first axis are exchanged"
         else:
-            yield "it is reversed along its first axis"
+            yield "it is reversed along the first axis"
     for other in pairs[0][2].expected:
         if other != name and always(lambda w, c, n=other: c.expected[n]):
             yield f"{other} is returned in its place"

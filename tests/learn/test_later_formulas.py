@@ -225,7 +225,7 @@ def test_truncated(s):
 
     def loss():
         total, state = 0.0, h0
-        for t in range(s.T):
+        for t in range(len(inputs["x"])):
             if t % inputs["k"] == 0:  # detached: the number that it was, whatever the weights are now
                 state = h[t - 1] if t else h0
             state = np.tanh(a["x"][t] @ a["W"] + state @ a["R"] + b + a["b"])
@@ -234,7 +234,7 @@ def test_truncated(s):
 
     for name, array in a.items():
         close(expected[f"d{name}"], slope(loss, array))
-    assert 1 < inputs["k"] < max(s.T, 3)
+    assert 1 < inputs["k"] < len(inputs["x"]) and len(inputs["x"]) % inputs["k"]
 
 
 @pytest.mark.parametrize("s", SIZES)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from minirnn.learn.exercise import Exercise, Inputs, Sizes, Slip
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Slip, Wrong
 from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import capstone
+from minirnn.learn.hypotheses.program import Program
 
 LETTERS, LENGTH = 4, 3
 V = LETTERS + 2
@@ -55,6 +57,27 @@ def window(rng: np.random.Generator, s: Sizes) -> Inputs:
     )  # fmt: skip
 
 
+def rows_assigned(axis: int) -> Any:
+    """dW with NumPy's dW[ids] += dz: step by step (axis 0), sample by sample (1), or all at once (-1)."""
+
+    def wrong(**inputs: Any) -> Any:
+        program = Program(capstone.loss_and_gradients, ("loss", "dW", "dR", "db", "dU", "dc", "flow"))
+        found = program.variables(inputs, {})
+        dW, ids = np.zeros_like(inputs["W"]), inputs["ids"][:-1]
+        for n in range(ids.shape[axis]) if axis >= 0 else [slice(None)]:
+            place = (n,) if axis <= 0 else (slice(None), n)
+            dW[ids[place]] += found["steps"][place]
+        return tuple(dW if name == "dW" else found[name] for name in program.outputs)
+
+    return wrong
+
+
+MODEL_MISTAKES = tuple(
+    Wrong(f"dW: a letter that occurs several times {where} adds only once: NumPy's dW[ids] += dz adds once a row; "
+          "np.add.at adds all", rows_assigned(axis))
+    for axis, where in ((0, "in one step"), (1, "in one sample"), (-1, "in a window"))
+)  # fmt: skip
+
 TRAINING_SLIPS = (
     Slip("the step goes along the gradient, not against it", (("parameters[k] - rate", "parameters[k] + rate"),)),
     Slip(
@@ -76,4 +99,5 @@ CAPSTONE = Capstone(
     "14_capstone/ex41_capstone.py", window, capstone.loss_and_gradients,
     {"loss": "()", "dW": "(V, 4H)", "dR": "(H, 4H)", "db": "(4H,)", "dU": "(H, V)", "dc": "(V,)", "flow": "(T,)"},
     Formula(capstone.loss_and_gradients, {"cs[t]": "cs[t + 1]", "h[t]": "h[t + 1]"}), gates=4, slips=TRAINING_SLIPS,
+    wrong=MODEL_MISTAKES,
 )  # fmt: skip

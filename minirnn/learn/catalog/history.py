@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,9 @@ from minirnn.learn.formulas import history
 
 
 def windows(rng: np.random.Generator, s: Sizes) -> Inputs:
-    return {**many_steps(rng, s), "k": 3 if s.T == 4 else max(2, s.T // 2)}
+    """Several windows, the last of them cut short by the end."""
+    longer = replace(s, T=s.T + 3)
+    return {**many_steps(rng, longer), "k": 3 if longer.T % 3 else 4}
 
 
 def one_window(inputs: Inputs) -> Inputs:
@@ -25,7 +28,7 @@ def one_window(inputs: Inputs) -> Inputs:
 
 
 def truncated_with(
-    x: Any, h0: Any, W: Any, R: Any, h: Any, dh: Any, k: int, *, flows: Any = lambda t, k: t % k > 0,
+    x: Any, h0: Any, W: Any, R: Any, h: Any, dh: Any, k: int, *, flows: Any = lambda t, k, T: t % k > 0,
     zeros: bool = False, loss: Any = lambda t, T: 1.0,
 ) -> Any:  # fmt: skip
     """`truncated_backward` with the cut at other steps, or with states that begin at zero in every window."""
@@ -34,7 +37,7 @@ def truncated_with(
         h_prev = h[t - 1] if t > 0 else h0
         da = (loss(t, len(x)) * dh[t] + dh_next) * (1 - h[t] * h[t])
         dx[t] = da @ W.T
-        dh_next = float(flows(t, k)) * da @ R.T
+        dh_next = float(flows(t, k, len(x))) * da @ R.T
         dW += x[t].T @ da
         dR += (0 * h_prev if zeros and t % k == 0 else h_prev).T @ da
         db += da.sum(0)
@@ -43,21 +46,30 @@ def truncated_with(
 
 WINDOW_MISTAKES = (
     Wrong(
+        "the windows are counted from the end of the sequence; they begin at t = 0, k, 2k, ...",
+        partial(truncated_with, flows=lambda t, k, T: (T - t) % k > 0),
+    ),
+    Wrong("the windows have one step less than k", partial(truncated_with, flows=lambda t, k, T: t % (k - 1) > 0)),
+    Wrong("the windows have one step more than k", partial(truncated_with, flows=lambda t, k, T: t % (k + 1) > 0)),
+    Wrong(
+        "the gradient flows over one cut: it must stop at the first step of every window",
+        partial(truncated_with, flows=lambda t, k, T: t != k),
+    ),
+    Wrong(
         "the cut is one step late: the first step of a window is one with t % k == 0",
-        partial(truncated_with, flows=lambda t, k: (t + 1) % k > 0),
+        partial(truncated_with, flows=lambda t, k, T: (t + 1) % k > 0),
     ),
     Wrong(
         "the gradient flows only from the first step of a window; there it must stop",
-        partial(truncated_with, flows=lambda t, k: t % k == 0),
+        partial(truncated_with, flows=lambda t, k, T: t % k == 0),
     ),
     Wrong(
         "dR: at the first step of a window the state that came in counts, too: detached, not zero",
         partial(truncated_with, zeros=True),
     ),
     Wrong(
-        "the cut is on the wrong side: what step t+1 sends back into the first step of a window belongs there (or are "
-        "the windows counted from the end?)",
-        partial(truncated_with, flows=lambda t, k: t == 0 or (t - 1) % k > 0),
+        "the cut is on the wrong side: what step t+1 sends back into the first step of a window belongs there",
+        partial(truncated_with, flows=lambda t, k, T: t == 0 or (t - 1) % k > 0),
     ),
     Wrong(
         "dh[t] is missing: the loss looks at every h[t]", partial(truncated_with, loss=lambda t, T: float(t == T - 1))

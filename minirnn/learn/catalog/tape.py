@@ -108,10 +108,6 @@ TAPE_MISTAKES = (
         slopes=slopes_but("tanh", lambda out, inputs, values: (values[out] * (1 - values[out]),)),
     ),
     tape_mistake(
-        "tanh: it is applied again; the slope is 1 - y*y with the output y",
-        slopes=slopes_but("tanh", lambda out, inputs, values: (1 - np.tanh(values[out]) ** 2,)),
-    ),
-    tape_mistake(
         "the gradient of the last variable begins with its value; with respect to itself it is 1",
         start=lambda values: values[-1],
     ),
@@ -206,10 +202,6 @@ DIFFERENCE_MISTAKES = (
     Wrong(
         "whole rows are moved at once: each slope needs a step of one element alone",
         lambda f, x, eps: differences(x, lambda e: central(f, x, 0 * x + e.max(axis=-1, keepdims=True), eps)),
-    ),
-    Wrong(
-        "the bracket around 2 * eps is missing: it is divided by 2 and multiplied by eps",
-        lambda f, x, eps: differences(x, lambda e: eps * eps * central(f, x, e, eps)),
     ),
     Wrong(
         "f(x + eps) - f(x) is a one-sided difference; its error is of order eps: take f(x + eps) - f(x - eps)",

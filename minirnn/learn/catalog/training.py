@@ -29,7 +29,8 @@ def gradients(rng: np.random.Generator, s: Sizes) -> Inputs:
 def adam(rng: np.random.Generator, s: Sizes) -> Inputs:
     parameter, gradient, m = rng.normal(size=(3, s.I, s.H))
     v = rng.uniform(0.01, 1, size=(s.I, s.H))
-    return dict(parameter=parameter, gradient=gradient, m=m, v=v, step=s.T, lr=0.1, beta1=0.9, beta2=0.99, eps=1e-3)
+    beta1, beta2 = (0.2, 0.3) if s.T % 2 else (0.9, 0.99)  # so small that 1 - beta * step is positive, too
+    return dict(parameter=parameter, gradient=gradient, m=m, v=v, step=s.T, lr=0.1, beta1=beta1, beta2=beta2, eps=1e-3)
 
 
 def one_bias(weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any) -> Any:
@@ -58,6 +59,28 @@ def always_scaled(gradients: Any, max_norm: Any) -> Any:
 def norm_of_norms(gradients: Any, max_norm: Any) -> Any:
     norm = sum(np.sqrt(np.sum(g * g)) for g in gradients)
     return [g * min(1.0, max_norm / norm) for g in gradients], norm
+
+
+def with_norm(gradients: Any, max_norm: Any, *, norm: Any) -> Any:
+    """`clip_by_global_norm` with another norm."""
+    length = norm(gradients)
+    return [g * min(1.0, max_norm / length) for g in gradients], length
+
+
+NORMS = (
+    ("the norm is the root of the sum of the squares, not of their mean",
+     lambda all: np.sqrt(np.mean(np.concatenate([g.ravel() for g in all]) ** 2))),
+    ("the norm is the root of the sum of the squares, not the sum of the magnitudes",
+     lambda all: sum(np.abs(g).sum() for g in all)),
+    ("the norm is that of all gradients together, not the largest of their norms",
+     lambda all: max(np.linalg.norm(g) for g in all)),
+    ("the norm is the root of the sum of the squares, not the largest magnitude",
+     lambda all: max(np.abs(g).max() for g in all)),
+    ("the norm is that of all gradients together, not the mean of their norms",
+     lambda all: np.mean([np.linalg.norm(g) for g in all])),
+    ("each matrix has the root of the sum of its squares for a norm, not its largest singular value",
+     lambda all: np.sqrt(sum(np.linalg.norm(g, 2 if g.ndim == 2 else None) ** 2 for g in all))),
+)  # fmt: skip
 
 
 def by_value(gradients: Any, max_norm: Any) -> Any:
@@ -94,6 +117,7 @@ EXERCISES = (
             Wrong("each gradient is clipped by its own norm; the direction of the step changes", each_alone),
             Wrong("gradients that are short enough must stay: scale by min(1, max_norm / norm)", always_scaled),
             Wrong("norms are not added: their squares are", norm_of_norms),
+            *(Wrong(sentence, partial(with_norm, norm=norm)) for sentence, norm in NORMS),
             Wrong("this clips each number, not the length of the whole", by_value),
         ),
     ),

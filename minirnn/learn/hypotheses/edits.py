@@ -120,12 +120,12 @@ def sites(program: Program, inputs: Mapping[str, Any]) -> list[Site]:
 
 
 def alike(hypotheses: Sequence[Hypothesis], program: Program) -> Iterator[Hypothesis]:
-    """The same mistake on every line that allows it: of the whole function, and of one block of lines."""
+    """The same mistake at every place that allows it: of the whole function, of one block of lines, and of one line."""
     Place = tuple[int, Path]
     kinds: dict[tuple[str, int], dict[Place, Hypothesis]] = {}
     for hypothesis in hypotheses:
         if hypothesis.kind:
-            for block in (-1, program.blocks[hypothesis.number]):
+            for block in (-1, program.blocks[hypothesis.number], -2 - hypothesis.number):
                 kinds.setdefault((hypothesis.kind, block), {})[hypothesis.number, hypothesis.path] = hypothesis
     seen: set[tuple[str, tuple[Place, ...]]] = set()
     for (kind, _), lines in kinds.items():

@@ -47,22 +47,29 @@ def step_of(taken: str, right: str) -> str:
     return "this step's, not the one before" if "_prev" in right or "- 1" in right else "another step's"
 
 
+def of_steps(site: Site) -> Iterator[Hypothesis]:
+    """An element of the step before or after; at the first step the last one's, this one's or ones."""
+    for atom in atoms(site.value, site.path):
+        if not isinstance(atom.node, ast.Subscript) or not isinstance(t := atom.node.slice, ast.Name):
+            continue
+        base = text_of(atom.node.value)
+        if t.id in site.step.loops and isinstance(site.env.get(t.id), int):
+            if not isinstance(site.evaluate(base), np.ndarray):
+                continue
+            before, after = f"{base}[{t.id} - 1]", f"{base}[{t.id} + 1]"
+            yield instead(site, atom, before, 1)
+            yield instead(site, atom, before, 2, f"{base}[max({t.id} - 1, 0)]")
+            yield instead(site, atom, before, 2, f"({before} if {t.id} > 0 else np.ones_like({base}[0]))")
+            yield instead(site, atom, after, 1, f"{base}[min({t.id} + 1, len({base}) - 1)]")
+            yield instead(site, atom, after, 3, f"({after} if {t.id} + 1 < len({base}) else np.zeros_like({base}[0]))")
+
+
 def elements(site: Site, atom: Part) -> Iterator[Hypothesis]:
-    """Another element of the same array: the step before or after, the other input, the other direction."""
+    """Another element of the same array: the other input, the other direction."""
     node = atom.node
     if not isinstance(node, ast.Subscript):
         return
     base, index = text_of(node.value), node.slice
-    if isinstance(index, ast.Name) and index.id in site.step.loops and isinstance(site.env.get(index.id), int):
-        t = index.id
-        if isinstance(site.evaluate(base), np.ndarray):
-            before = f"{base}[{t} - 1]"
-            yield instead(site, atom, before, 1)
-            yield instead(site, atom, before, 2, f"{base}[max({t} - 1, 0)]")
-            yield instead(site, atom, before, 2, f"({before} if {t} > 0 else np.ones_like({base}[0]))")
-            after = f"{base}[{t} + 1]"
-            yield instead(site, atom, after, 1, f"{base}[min({t} + 1, len({base}) - 1)]")
-            yield instead(site, atom, after, 3, f"({after} if {t} + 1 < len({base}) else np.zeros_like({base}[0]))")
     if isinstance(index, ast.Name):
         for other, value in site.env.items():
             if isinstance(value, int) and not isinstance(value, bool) and other != index.id and other.islower():

@@ -192,12 +192,13 @@ def of_sums(site: Site, node: ast.Call, path: Path) -> Iterator[Hypothesis]:
         if str(other) != axis:
             says = f"the {right} is taken over axis {other}, not over axis {axis}"
             yield site.change(path, formed(f"a.{right}({other}{rest})", a=what), says, f"over axis {axis}", 0)
-    twin = "mean" if right == "sum" else "sum"
+    twin, one = "mean" if right == "sum" else "sum", "sample" if axis == "0" else "number"
+    whole = f"the {right} over all"
     for code, says in (
         (f"a.{twin}({inside})", f"the {twin} stands where the {right} belongs: {text}"),
         (f"np.zeros_like(a.sum({inside})) + a.{right}()", f"all is summed up, not along axis {axis} alone: {text}"),
-        (f"0.0 * a.sum({inside}) + a.take(0, {axis})", f"only the first counts, not the {right} of all: {text}"),
-        (f"0.0 * a.sum({inside}) + a.take(-1, {axis})", f"only the last counts, not the {right} of all: {text}"),
+        (f"0.0 * a.sum({inside}) + a.take(0, {axis})", f"only the first {one} counts, not {whole}: {text}"),
+        (f"0.0 * a.sum({inside}) + a.take(-1, {axis})", f"only the last {one} counts, not {whole}: {text}"),
         ("a", f"the {right} is missing: {text}"),
         (f"np.ones_like(a).sum({inside})", f"ones are added up, not the numbers: {text}"),
         (f"a.max({inside})", f"the maximum stands where the {right} belongs: {text}"),

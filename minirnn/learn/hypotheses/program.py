@@ -177,8 +177,9 @@ class Program:
 
     def environments(self, inputs: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
         """For each statement the variables at the time when it is first reached."""
+        steps = self.steps  # a function without a source fails here
         env, seen = {**self.function.__globals__, **inputs, GIVEN: inputs}, {}  # type: dict[str, Any], dict[int, dict[str, Any]]
-        _run_all(self.steps, env, {}, lambda step: seen.setdefault(step.number, dict(env)))
+        _run_all(steps, env, {}, lambda step: seen.setdefault(step.number, dict(env)))
         return seen
 
 

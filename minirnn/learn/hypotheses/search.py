@@ -29,6 +29,7 @@ NEAR: tuple[Maker, ...] = (
 )  # fmt: skip
 FEW: tuple[Maker, ...] = (
     terms.of_inner_terms, terms.of_inner_factors, uses.of_missing_parts, operations.of_counters, loops.of_places,
+    names.of_steps,
 )  # fmt: skip
 FAR: tuple[Maker, ...] = (names.of_lines, loops.of_starts, operations.of_constants, names.of_wholes,
                           terms.of_moved_terms)  # fmt: skip

@@ -204,7 +204,8 @@ def of_inner_factors(site: Site) -> Iterator[Hypothesis]:
             lost = " * ".join(bracketed(f.node) for f in product if f.path in gone)
             left = f"1.0{left}" if left.startswith(" /") else left.removeprefix(" * ")
             text = f"np.broadcast_to({left}, np.shape({text_of(inner)}))" if inner is not None else left
-            new = f"({left})" if view is None else f"({text})[{text_of(view)}]"
+            viewed = "" if view is None else text_of(ast.Subscript(ast.Name("v", ast.Load()), view, ast.Load()))[1:]
+            new = f"({text}){viewed}" if viewed else f"({left})"
             if left and np.shape(site.evaluate(new)) == np.shape(site.evaluate(atom.text)):
                 says = f"{atom.text} is used here without its factor {lost}"
                 yield site.change(atom.path, formed(new), says, says, 2, says.replace(" here", ""))

@@ -3,8 +3,9 @@
 Tests `minirnn/learn/hypotheses/search.py`, `minirnn/learn/hypotheses/program.py`,
 `minirnn/learn/hypotheses/edits.py`, `minirnn/learn/hypotheses/trees.py`, `minirnn/learn/hypotheses/scope.py`,
 `minirnn/learn/hypotheses/terms.py`, `minirnn/learn/hypotheses/slopes.py`, `minirnn/learn/hypotheses/names.py`,
-`minirnn/learn/hypotheses/loops.py`, `minirnn/learn/hypotheses/layout.py`, `minirnn/learn/hypotheses/operations.py`
-and `minirnn/learn/hypotheses/kernels.py`.
+`minirnn/learn/hypotheses/loops.py`, `minirnn/learn/hypotheses/layout.py`, `minirnn/learn/hypotheses/operations.py`,
+`minirnn/learn/hypotheses/brackets.py`, `minirnn/learn/hypotheses/uses.py`, `minirnn/learn/hypotheses/staged.py`,
+`minirnn/learn/hypotheses/kernels.py` and `minirnn/learn/by_output.py`.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from minirnn.learn.by_output import fewest, from_the_search
 from minirnn.learn.catalog import EXERCISES
 from minirnn.learn.exercise import PUBLIC_CASES
 from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.hypotheses.search import Search
+from minirnn.learn.hypotheses.staged import staged
 
 
 def highway(x, g, c, W, dy):
@@ -66,7 +69,13 @@ def found(function, outputs, changes):
         cases.append((inputs, program.run(inputs), dict(zip(outputs, got, strict=True))))
     search = Search(program, cases, seconds=60.0)
     ones = search.try_all()
-    return ones or search.each(set()) or list(search.twos(20.0) or ())
+    return ones or alone(search) or list(search.twos(20.0) or ())
+
+
+def alone(search):
+    """A cause for each wrong output that concerns no other."""
+    found = [cause for cause in from_the_search(search, set(search.wrong)) if not cause.alone]
+    return [cause.hypothesis for cause, _ in fewest(found, list(search.wrong), search)]
 
 
 NEW = [
@@ -146,4 +155,5 @@ def test_numbers_that_come_from_nowhere_are_explained_by_nothing(id, rng):
             got = {n: v + scale * rng.normal(size=np.shape(v)) for n, v in expected.items()}
             cases.append((inputs, expected, got))
         search = Search(program, cases, seconds=60.0)
-        assert search.try_all() == [] and search.each(set()) == [] and search.twos(5.0) is None
+        assert search.try_all() == [] and from_the_search(search, set(search.wrong)) == []
+        assert search.twos(5.0) is None and staged(search, (), 5.0) is None

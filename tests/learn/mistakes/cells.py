@@ -91,7 +91,12 @@ mistake(
 
 # Gradient checks in CS231n forums.
 mistake("ex03", "divided by eps only", "the two points are 2*eps apart, not eps", ("(2 * eps)", "eps"))
-mistake("ex03", "value not restored", "", ("        z[k] = old\n        grad", "        grad"))
+mistake(
+    "ex03",
+    "value not restored",
+    "x[k] is not put back before the next element is moved",
+    ("        z[k] = old\n        grad", "        grad"),
+)
 mistake(
     "ex03",
     "precedence: / 2 * eps",
@@ -102,7 +107,7 @@ mistake("ex03", "difference backwards", "the sign is wrong: f(x + eps) comes fir
 mistake(
     "ex03",
     "backward difference",
-    "dx: the factor 2 is missing; dx: the term step is missing",
+    "f(x) - f(x - eps) is a one-sided difference",
     ("z[k] = old + eps", "z[k] = old"),
     ("(2 * eps)", "eps"),
 )
@@ -127,7 +132,7 @@ mistake(
 mistake(
     "ex04",
     "v forgotten in the step",
-    "by_difference: the factor v is missing; by_difference: the factor v is",
+    "by_difference: x is moved by eps in every element, not along v",
     ("x + eps * v", "x + eps"),
     ("x - eps * v", "x - eps"),
 )
@@ -181,7 +186,7 @@ mistake(
 mistake(
     "ex05",
     "weights from dh",
-    "dW: dh stands where da belongs; dR: dh stands where da belongs",
+    "dW, dR: da: the factor 1 - h * h is missing",
     ("np.dot(x.T, dtanh)", "np.dot(x.T, dh)"),
     ("np.dot(h_prev.T, dtanh)", "np.dot(h_prev.T, dh)"),
 )

@@ -14,7 +14,7 @@ import numpy as np
 
 from minirnn.learn.catalog import EXERCISES
 from minirnn.learn.diagnose import Case, diagnose
-from minirnn.learn.exercise import PUBLIC_CASES
+from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES
 from minirnn.learn.judge import brought, compare, outputs_of, worst
 from minirnn.learn.sandbox.child import returned
 from tests.learn.answers import checked
@@ -35,17 +35,25 @@ def changed(exercise, changes):
 
 def said_to(exercise, changes):
     """Whether a mistake in NumPy is explained exactly, and what is said; it is run in this process."""
-    of, namespace, cases = EXERCISES[exercise], {}, []
-    exec(compile(changed(exercise, changes), exercise, "exec"), namespace)
-    for seed, sizes in PUBLIC_CASES:
-        inputs = of.case([seed], sizes)
+    return said_to_text(exercise, changed(exercise, changes))
+
+
+def said_to_text(exercise, text):
+    """As `said_to`, of a whole answer."""
+    of, namespace = EXERCISES[exercise], {}
+    exec(compile(text, exercise, "exec"), namespace)
+
+    def case(seed, sizes, stage=None):
+        inputs = of.case([seed], sizes, stage)
         expected = of.expected(inputs)
         with np.errstate(all="ignore"):
-            value = returned(namespace[of.function](**inputs))
-        cases.append(Case(inputs, expected, brought(of, outputs_of(of, value), expected)))
+            value = returned(namespace[of.function](**of.case([seed], sizes, stage)))
+        return Case(inputs, expected, brought(of, outputs_of(of, value), expected))
+
+    cases = [case(seed, sizes) for seed, sizes in PUBLIC_CASES]
     parts = worst([compare(of, case.expected, case.got) for case in cases])
     assert not all(part.ok for part in parts), f"{exercise}: a wrong answer passes"
-    found = diagnose(of, cases)
+    found = diagnose(of, cases, lambda: [case(2, PUBLIC, stage) for stage in of.stages])
     return (False, "") if found is None else (found.exact, found.sentence)
 
 

@@ -12,7 +12,7 @@ mistake("ex09", "dc not handed on", "dcs_next: the term dcs * f[t] is missing", 
 mistake(
     "ex09",
     "dcn added after the gates",
-    "",
+    "dzc, dzi, dzf: they use dcs without its term dcs_next",
     ("dc = dcn + g * o[t] * (1 - co[t] ** 2)", "dc = g * o[t] * (1 - co[t] ** 2)"),
     ("dcn = dc * f[t]", "dcn = (dcn + dc) * f[t]"),
 )
@@ -115,7 +115,7 @@ mistake(
 mistake(
     "ex11",
     "one bias gradient for both",
-    "dbR: dbW is returned in its place",
+    "dbR: da stands where da2 belongs",
     ("a1.sum(axis=0), a2.sum(axis=0)", "a1.sum(axis=0), a1.sum(axis=0)"),
 )
 mistake("ex11", "1 - z forgotten", "da_n: the factor (1 - z) is missing", ("dn = dh * (1 - z)", "dn = dh"))

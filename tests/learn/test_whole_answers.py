@@ -1,0 +1,66 @@
+"""Whole answers as people write them: wrong ones are told what they are, right but unusual ones pass.
+
+Tests `minirnn/learn/diagnose.py`, `minirnn/learn/by_output.py`, `minirnn/learn/hypotheses/staged.py`,
+`minirnn/learn/diagnose_cuda.py` and `minirnn/learn/check.py` on the answers of `tests/learn/mistakes/whole`.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.learn.answers import COURSE, checked
+from tests.learn.mistakes.run import said_to_text
+from tests.learn.mistakes.whole import answers
+
+CAPSTONE = "replace: "
+"""What stands before the one change of the capstone's solution, which is long."""
+
+
+def text_of(answer):
+    if not answer.text.startswith(CAPSTONE):
+        return answer.text
+    old, new = answer.text.removeprefix(CAPSTONE).strip().split(" -> ")
+    solution = COURSE.solution(COURSE.entry(answer.exercise))
+    assert old in solution
+    return solution.replace(old, new.replace("\\n", "\n"))
+
+
+def each(file):
+    return pytest.mark.parametrize("answer", answers(file), ids=lambda a: f"{a.exercise}-{a.name}")
+
+
+@pytest.fixture(autouse=True)
+def time_enough(monkeypatch):
+    """What is found does not depend on how busy the machine is."""
+    for name in ("SECONDS", "PAIR_SECONDS", "STAGED_SECONDS"):
+        monkeypatch.setattr(f"minirnn.learn.diagnose.{name}", 60.0 if name == "SECONDS" else 5.0)
+
+
+@each("telling.txt")
+def test_what_is_wrong_is_told(answer):
+    exact, text = said_to_text(answer.exercise, text_of(answer))
+    assert exact, text
+    assert answer.says in text
+
+
+@pytest.mark.slow
+@each("wrong.txt")
+def test_what_is_wrong_is_told_of_many_more(answer):
+    exact, text = said_to_text(answer.exercise, text_of(answer))
+    assert exact, text
+    assert answer.says in text
+
+
+@pytest.mark.slow
+@each("kernels.txt")
+def test_what_is_wrong_is_told_by_a_check(answer, tmp_path):
+    result = checked(tmp_path, answer.exercise, text_of(answer))
+    assert not result.passed
+    assert answer.says in result.diagnosis + "\n" + result.message
+
+
+@pytest.mark.slow
+@each("right.txt")
+def test_what_is_right_but_unusual_passes(answer, tmp_path):
+    result = checked(tmp_path, answer.exercise, text_of(answer))
+    assert result.passed, result.diagnosis + "\n" + result.message
