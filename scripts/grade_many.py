@@ -200,7 +200,7 @@ def measure(folder: Path, submissions: list[Path], more: list[str]) -> None:
     wall = time.monotonic() - begin
     own = sum(values[0] for values in usage.values())
     answers = sum(values[0] + values[1] for values in templates.values())
-    memory = sum(values[2] for values in usage.values())
+    memory, shared = (sum(values[2] for values in found.values()) for found in (usage, templates))
     allowed = 1.1 * answers / 2 + 60
     reports = next((line for line in said.splitlines() if "times all reports" in line), "")
     print("\n".join(said.splitlines()[-5:]))
@@ -208,7 +208,7 @@ def measure(folder: Path, submissions: list[Path], more: list[str]) -> None:
         f"{len(submissions)} submissions, exit status {process.returncode}, wall {wall:.0f} s, allowed {allowed:.0f} s"
     )
     print(f"processor: answers and their compilers {answers:.0f} s, judges {own:.0f} s in {len(usage)} processes")
-    print(f"memory of the judges, each at its most: {memory} MB; reports: {reports}")
+    print(f"memory, each at its most: judges {memory} MB, what answers are forked from {shared} MB; reports: {reports}")
     if reports:
         print(f"share of the reports: {100 * float(reports.split()[0]) / wall:.2f} %")
 
