@@ -70,7 +70,7 @@ class Reply:
     locals : dict
         The answer's own variables when it returned, by name, if they were asked for.
     busy : bool
-        Whether the machine was too busy to judge: nothing is known about the answer.
+        Whether the machine was too busy to judge, or could not even begin: nothing is known about the answer.
     """
 
     value: dict[str, Any] | None = None
@@ -241,7 +241,8 @@ class Child:
             except (protocol.BadMessage, MemoryError, OSError) as error:
                 return Reply(fatal=f"what came back could not be read ({error}): is NumPy or a pipe patched?")
             if reply is None:
-                return Reply(fatal=self._ended())
+                why = self._ended()
+                return Reply(fatal=why, busy=self.session.status is None and not self.session.ready)
             if "ready" in reply and not self.session.ready:
                 self.session.ready = True  # once: saying it again wins no time
                 own = max(0.0, self.limits.seconds - self.spent)
@@ -347,7 +348,7 @@ class Child:
         if status is None:
             self._trouble.join(5)
             said = self.trouble.decode(errors="replace").strip().splitlines()
-            return f"the process could not be started: {said[-1] if said else 'no reason given'}"
+            return f"not judged: the process could not be started: {said[-1] if said else 'no reason given'}"
         if status == -signal.SIGXCPU or status == -signal.SIGKILL:
             return f"stopped: it used more than {self.limits.seconds:g} s of processor time, or too much memory"
         if status < 0:

@@ -107,7 +107,8 @@ def test_a_template_that_cannot_start_is_told_with_its_reason(tmp_path, monkeypa
     broken.write_text("raise SystemExit('no Python today')\n")
     monkeypatch.setattr(templates, "START", broken)
     result = answer(tmp_path)
-    assert "the process could not be started: no Python today" in result.message
+    assert "not judged: the process could not be started: no Python today" in result.message
+    assert result.busy  # it is no fault of the answer: to be graded again
 
 
 def test_nothing_is_left_when_the_judge_is_killed(tmp_path):

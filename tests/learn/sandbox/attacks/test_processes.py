@@ -10,6 +10,7 @@ import os
 
 import pytest
 
+from minirnn.learn.sandbox import templates
 from tests.learn.sandbox.attacks.attack import EVERY_WAY, Attack, needs, victim  # noqa: F401
 
 BOTH = ["all", "no namespaces"]
@@ -78,6 +79,30 @@ def test_no_signal_reaches_another_process(tmp_path, way, victim):  # noqa: F811
         deed(f'turns {{pid}}', lambda: os.sched_setaffinity(pid, [0]))
     """
     assert Attack(tmp_path, EVERY_WAY[way], code).held()
+
+
+@pytest.mark.parametrize("way", EVERY_WAY)
+def test_what_answers_are_forked_from_is_out_of_reach(tmp_path, way):
+    """All later answers would be what an answer makes of it."""
+    lock_of(way)
+    assert Attack(tmp_path, EVERY_WAY[way], "print('refused nothing yet')").result.passed
+    before = [template.process.pid for template in templates.kept.values()]
+    code = f"""
+    here = ctypes.create_string_buffer(8)
+    vector = struct.pack('QQ', ctypes.addressof(here), 8)
+    for pid in {before!r}:
+        for number in (0, signal.SIGSTOP, signal.SIGTERM, signal.SIGKILL, signal.SIGCHLD):
+            deed(f'kill {{number}}', lambda: os.kill(pid, number))
+        deed('group', lambda: os.killpg(pid, signal.SIGKILL))
+        deed('seize', lambda: libc.ptrace(0x4206, pid, None, None))
+        deed('read', lambda: libc.process_vm_readv(pid, vector, 1, vector, 1, 0))
+        deed('write', lambda: libc.process_vm_writev(pid, vector, 1, vector, 1, 0))
+        deed('limits', lambda: libc.prlimit(pid, 0, (ctypes.c_ulong * 2)(1, 1), None))
+        for name in ('mem', 'fd/0', 'root/etc/passwd'):
+            deed(name, lambda: os.open(f'/proc/{{pid}}/{{name}}', os.O_RDWR))
+    """
+    assert Attack(tmp_path, EVERY_WAY[way], code).held()
+    assert [template.process.pid for template in templates.kept.values()] == before
 
 
 @pytest.mark.parametrize("way", BOTH)
