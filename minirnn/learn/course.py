@@ -294,7 +294,7 @@ def hand_out(course: Course, target: Path) -> None:
         shutil.copytree(course.folder / "exercises", target / "exercises")
     for entry in course.entries.values():
         if entry.secret:
-            write_numbers(entry.exercise, target / NUMBERS / f"{entry.id}.npz")
+            write_numbers(entry.exercise, target / NUMBERS / f"{entry.id}.numbers")
         elif entry.own:
             (target / REFERENCES).mkdir(exist_ok=True)
             shutil.copyfile(course.folder / REFERENCES / entry.own, target / REFERENCES / entry.own)

@@ -58,8 +58,8 @@ def own_exercise(folder: Path, where: str, row: Mapping[str, Any]) -> Exercise:
         raise CourseError(f"{where}: reference is {name!r}\n  expected a file in {REFERENCES}/, such as {id}.py")
     if not (folder / "exercises" / path).is_file():
         raise CourseError(f"{folder / 'exercises' / path}: no such file\n  expected the stub that students get")
-    if field(where, row, "secret", bool, False) and (folder / NUMBERS / f"{id}.npz").is_file():
-        return read_numbers(folder / NUMBERS / f"{id}.npz", id, path)
+    if field(where, row, "secret", bool, False) and (folder / NUMBERS / f"{id}.numbers").is_file():
+        return read_numbers(folder / NUMBERS / f"{id}.numbers", id, path)
     module = module_of(folder / REFERENCES / name, id)
     exercise = made_of(module, id, path, function)
     try_out(exercise, folder / REFERENCES / name)

@@ -188,7 +188,7 @@ def test_a_secret_reference_stays_and_numbers_go(folder, tmp_path, cuda):
     course = load(folder)
     tree = find_tree(new_tree(tmp_path / "student", course).root)
     files = sorted(p.name for p in (tree.root / COURSE).rglob("*") if p.is_file())
-    assert f"{id}.npz" in files and not (tree.root / COURSE / "references" / f"{id}.py").exists()
+    assert f"{id}.numbers" in files and not (tree.root / COURSE / "references" / f"{id}.py").exists()
     entry, right = tree.course.entry(id), course.solution(course.entry(id))
     tree.file(entry).write_text(right)
     assert check(tree.course, entry, tree.file(entry)).passed
@@ -197,8 +197,8 @@ def test_a_secret_reference_stays_and_numbers_go(folder, tmp_path, cuda):
     assert result.status == "failed" and result.score == 0 and not result.exact and not any(p.ok for p in result.parts)
     with pytest.raises(CourseError, match="stays with your teacher"):
         tree.course.solution(entry)
-    for data in (b"", b"PK", (tree.root / COURSE / "numbers" / f"{id}.npz").read_bytes()[:200]):
-        (tree.root / COURSE / "numbers" / f"{id}.npz").write_bytes(data)
+    for data in (b"", b"PK", (tree.root / COURSE / "numbers" / f"{id}.numbers").read_bytes()[:200]):
+        (tree.root / COURSE / "numbers" / f"{id}.numbers").write_bytes(data)
         with pytest.raises(CourseError, match=f"cannot be read .*\n  expected the numbers of {id}"):
             find_tree(tree.root)
 
