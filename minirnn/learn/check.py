@@ -22,10 +22,13 @@ from minirnn.learn.diagnose import Case, Diagnosis, diagnose, wrong_numbers
 from minirnn.learn.diagnose_cuda import diagnose_kernel
 from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, Exercise, Sizes, Stage
 from minirnn.learn.judge import Failed, Part, compare, rows, worst
+from minirnn.learn.known_mistakes import KnownMistakes
 from minirnn.learn.models import model_parts
 from minirnn.learn.own_names import place_of
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.testers import tester_parts
+
+KNOWN = KnownMistakes()
 
 
 @dataclass
@@ -219,8 +222,10 @@ def diagnosis_of(exercise: Exercise, result: Result, stages: Stages) -> Diagnosi
     if not result.cases or exercise.kind == "tester":
         return None
     if isinstance(exercise, CudaExercise):
-        return diagnose_kernel(exercise, result.cases)
-    return diagnose(exercise, result.cases, stages.cases)
+        return KNOWN.diagnosis(exercise, result.cases, lambda: (diagnose_kernel(exercise, result.cases), True))
+    return KNOWN.diagnosis(
+        exercise, result.cases, lambda: (diagnose(exercise, result.cases, stages.cases), "tried" not in vars(stages))
+    )
 
 
 def where_wrong(exercise: Exercise, cases: Sequence[Case]) -> str:

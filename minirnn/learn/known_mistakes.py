@@ -1,0 +1,53 @@
+"""Diagnoses that were found before: the same wrong numbers have the same cause, whoever hands them in.
+
+All students get the same inputs, and many make the same mistake. To find a cause takes longer than all else that the
+judge does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+from minirnn.learn.diagnose import Case, Diagnosis
+from minirnn.learn.exercise import Exercise
+from minirnn.learn.sandbox import protocol
+
+MOST = 1000
+"""How many are kept; a diagnosis is a few kilobytes."""
+
+
+class KnownMistakes:
+    """Diagnoses by exercise and by what the answer returned."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[tuple[int, bytes], tuple[Exercise, Diagnosis | None]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def diagnosis(
+        self, exercise: Exercise, cases: Sequence[Case], find: Callable[[], tuple[Diagnosis | None, bool]]
+    ) -> Diagnosis | None:
+        """The diagnosis of these cases, which ``find()`` finds if they are new.
+
+        It tells, too, whether it looked at nothing but what the cases hold: else the diagnosis is not kept.
+        """
+        key = id(exercise), fingerprint(cases)  # the exercise is kept, too, so that its number stays its own
+        with self._lock:
+            if key in self._found:
+                self._found.move_to_end(key)
+                return self._found[key][1]
+        found, of_these_alone = find()
+        with self._lock:
+            if of_these_alone:
+                self._found[key] = exercise, found
+            while len(self._found) > MOST:
+                self._found.popitem(last=False)
+        return found
+
+
+def fingerprint(cases: Sequence[Case]) -> bytes:
+    """A hash of what an answer returned in each case; inputs and expected numbers are the exercise's own."""
+    returned = [{"got": dict(case.got), "primed": dict(getattr(case, "primed", {}))} for case in cases]
+    return hashlib.sha256(protocol.pack({"returned": returned})).digest()
