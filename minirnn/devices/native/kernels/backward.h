@@ -108,9 +108,8 @@ class Backward {
                     now = visit.samples(k);  // none after the last step, none before the first
         const Index strips = (d.P + PANEL<real> - 1) / PANEL<real>;
         const Member &me = shares.me;
-        shares.each_tile(Blocks(std::max(later, now), ROWS), strips, [&](Index b, Index M, Index strip) {
-            dh_tile(k, b, strip * PANEL<real>, M, later, now);
-        });
+        shares.each_tile(Blocks(std::max(later, now), ROWS), strips,
+                         [&](Index b, Index M, Index strip) { dh_tile(k, b, strip * PANEL<real>, M, later, now); });
         if (now || k >= 0) {  // nothing flows where there is no sample
             for (Index b = now + me.begin(d.B - now); b < now + me.end(d.B - now); b++) {
                 const Index row = visit.step(k) * d.B + b;

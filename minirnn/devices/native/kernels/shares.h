@@ -29,7 +29,8 @@ class Shares {
     // threads there are, and so are the bits of what comes out.
     template <class F>
     INLINE void each_tile(const Blocks &blocks, Index panels, F f) const {
-        const Index first = by_samples ? me.begin(blocks.count) : 0, last = by_samples ? me.end(blocks.count) : blocks.count;
+        const Index first = by_samples ? me.begin(blocks.count) : 0,
+                    last = by_samples ? me.end(blocks.count) : blocks.count;
         const Index count = last - first, tiles = count * panels;
         const Index begin = by_samples ? 0 : me.begin(tiles), end = by_samples ? tiles : me.end(tiles);
         for (Index tile = begin; tile < end; tile++) {
