@@ -10,14 +10,17 @@
 #include "team.h"
 
 class Shares {
+    static constexpr Index NEAR_BYTES = 3 << 19;  // of weights that stay in a cache of 2 MiB beside what passes through
+
   public:
     const Member me;
 
+    // `bytes`: of the weights that a step reads.
     template <class real>
-    Shares(Member me, const Layer<real> &d, int most_rows, bool near) : me(me), by_samples(false) {
+    Shares(Member me, const Layer<real> &d, int most_rows, Index bytes) : me(me) {
         const Index blocks = Blocks(d.B, most_rows).count, largest = (blocks + me.count - 1) / me.count;
-        // With lengths the first samples have the most steps.
-        by_samples = near && !d.lengths && me.count > 1 && 8 * blocks >= 7 * largest * me.count;
+        const bool even = 8 * blocks >= 7 * largest * me.count;  // the largest share is at most 1/7 above the mean
+        by_samples = me.count > 1 && even && bytes <= NEAR_BYTES && !d.lengths;  // lengths: the first have most steps
     }
 
     // After a step.
