@@ -114,7 +114,7 @@ def test_threads_that_share_by_samples_give_the_bits_of_one(
         assert_right(layer)
 
 
-@pytest.mark.parametrize("B", [40, 48])  # 7 tiles, of which 3 threads share by units; 8 tiles
+@pytest.mark.parametrize("B", [40, 48])  # 7 tiles of samples, which leave 3 threads unequal shares, and 8
 def test_a_projection_in_several_threads_gives_the_same_bits(B: int, monkeypatch: pytest.MonkeyPatch) -> None:
     layer = random_layer("lstm", T=6, B=B, I=64, H=130, D=1, projection=70, dtype="float32")
     monkeypatch.setenv("MINIRNN_NUM_THREADS", "1")

@@ -41,7 +41,7 @@ class Backward {
             std::memset(da_sums + b * S, 0, S * sizeof(real));
         }
         me.wait();
-        const Shares shares(me, d, ROWS, (K * d.P + (d.Wp.p ? d.P * d.H : 0)) * Index(sizeof(real)));
+        const Shares shares(me, d, ROWS, K * d.P * Index(sizeof(real)));
         for (Index k = d.T - 1; k >= -1; k--) {
             if (!me.stopped()) step(k, shares);
             shares.wait();

@@ -20,7 +20,9 @@ class Shares {
     Shares(Member me, const Layer<real> &d, int most_rows, Index bytes) : me(me) {
         const Index blocks = Blocks(d.B, most_rows).count, largest = (blocks + me.count - 1) / me.count;
         const bool even = 8 * blocks >= 7 * largest * me.count;  // the largest share is at most 1/7 above the mean
-        by_samples = me.count > 1 && even && bytes <= NEAR_BYTES && !d.lengths;  // lengths: the first have most steps
+        // With lengths the first samples have the most steps. The tiles of a projection may hold other samples than those
+        // of the cell, whose results they read.
+        by_samples = me.count > 1 && even && bytes <= NEAR_BYTES && !d.lengths && !d.Wp.p;
     }
 
     // After a step.
