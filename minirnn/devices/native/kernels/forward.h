@@ -39,7 +39,7 @@ class Forward {
         me.wait();
         const Shares shares(me, d, TILE_ROWS, weight_bytes());
         for (Index k = 0; k < d.T; k++) {
-            if (ahead && k % ahead == 0) {
+            if (ahead && k % ahead == 0) {  // never with shares by samples: the weights are large, or the samples few
                 if (!me.stopped()) look_ahead(k, me);
                 me.wait();
             }
