@@ -71,7 +71,7 @@ def rnn_sequence(
     for k in range(D):
         d = direction(ragged, k, rnn_mode, x, h0, c0, weights, saved[k], y, h_n, c_n)
         function = device.function("layer_forward", x.dtype)
-        call(function, MODES[rnn_mode], d, work=T * work_of_a_step(d, rnn_mode))
+        call(function, MODES[rnn_mode], d, work=work_of(x, weights[k][1]))
     return ragged.unsorted(y), ragged.unsorted_states(h_n), ragged.unsorted_states(c_n)
 
 
@@ -115,13 +115,12 @@ def rnn_sequence_grad(
     for k in range(D):
         d = direction(ragged, k, rnn_mode, x, h0, c0, weights, saved[k], y, None, None)
         sums = [None if a is None else a if a.flags.c_contiguous else np.empty(a.shape, a.dtype) for a in dweights[k]]
-        part = dy[:, :, k * P : (k + 1) * P]
         g = Gradients(
-            *rows(part), *NOTHING, *rows(dh_n[k]), *of(dc_n, k), *rows(da), *rows(dh0[k]), *of(dc0, k), *rows(dx),
-            k > 0, 0, *(address(a) for a in sums), None, None, None,
+            *rows(dy, k * P), *NOTHING, *rows(dh_n[k]), *of(dc_n, k), *rows(da), *rows(dh0[k]), *of(dc0, k), *rows(dx),
+            k > 0, 0, *map(address, sums),
         )  # fmt: skip
         function = device.function("layer_backward", x.dtype)
-        call(function, MODES[rnn_mode], d, g, work=2 * T * work_of_a_step(d, rnn_mode))
+        call(function, MODES[rnn_mode], d, g, work=2 * work_of(x, weights[k][1]))
         for a, b in zip(dweights[k], sums, strict=True):
             if a is not b:
                 a[...] = b
@@ -140,25 +139,25 @@ def direction(
     y: Array,
     h_n: Array | None,
     c_n: Array | None,
-) -> Layer:
+) -> bytes:
     """Direction k of a layer, as the kernels read it. The arrays must outlive it."""
     W, R, Wp, bW, bR = weights[k]
     T, B, width = x.shape
     P = R.shape[1]
     H = len(R) // GATES[rnn_mode]
-    values = [*NOTHING] * 6
+    values = list(NOTHING * 6)
     if saved is not None:
-        for n in range(saved.shape[-1] // H):
-            values[2 * n : 2 * n + 2] = rows(saved[:, :, n * H :])
-    part = y[:, :, k * P : (k + 1) * P]
+        start, distance = rows(saved)
+        for n in range(distance // H):
+            values[2 * n : 2 * n + 2] = start + n * H * x.itemsize, distance
     return Layer(
         T, B, width, H, P, k == 1, ragged.address, *matrix(W), *matrix(R), *matrix(Wp), address(bW),
-        address(bR), None, None, None, np.inf, *rows(x), *rows(h0[k]), *of(c0, k), *values, *rows(part), *of(h_n, k),
+        address(bR), 0, 0, 0, np.inf, *rows(x), *rows(h0[k]), *of(c0, k), *values, *rows(y, k * P), *of(h_n, k),
         *of(c_n, k),
     )  # fmt: skip
 
 
-def of(states: Array | None, k: int) -> tuple[int | None, int]:
+def of(states: Array | None, k: int) -> tuple[int, int]:
     """The rows of direction k of states, which only the lstm has."""
     return rows(of_direction(states, k))
 
@@ -170,9 +169,10 @@ def by_direction(reserve: Array | None, rnn_mode: str, T: int, B: int, D: int) -
     return list(reserve.reshape(D, T, B, -1))
 
 
-def work_of_a_step(d: Layer, rnn_mode: str) -> int:
-    """Multiply-adds."""
-    return d.B * GATES[rnn_mode] * d.H * (d.I + d.P)
+def work_of(x: Array, R: Array) -> int:
+    """Multiply-adds of a direction forward."""
+    (T, B, I), (rows_of_R, P) = x.shape, R.shape
+    return T * B * rows_of_R * (I + P)
 
 
 class Ragged:
@@ -180,7 +180,7 @@ class Ragged:
 
     def __init__(self, lengths: Array | None, T: int, B: int) -> None:
         self.order: Array | None = None
-        self.address: int | None = None
+        self.address = 0
         if lengths is None or not B or np.min(lengths) == T:
             return
         lengths = np.asarray(lengths, np.int64)

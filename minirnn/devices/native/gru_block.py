@@ -27,7 +27,7 @@ def gru_block_cell(device: Any, *inputs: np.ndarray) -> Arrays:
     (B, I), H, dtype = x.shape, h_prev.shape[1], x.dtype
     r, u, c, h = results = [np.empty((B, H), dtype) for _ in range(4)]
     values = [part for a in results for part in rows(a)]
-    d = GruBlock(B, I, H, *rows(x), *rows(h_prev), *map(address, weights), *values, *NOTHING * 5)
+    d = GruBlock(B, I, H, *rows(x), *rows(h_prev), *map(address, weights), *values)
     call(device.function("gru_block", dtype), 0, d, work=B * 3 * H * (I + H))
     return narrow(inputs[0].dtype, r, u, c, h)
 
@@ -46,7 +46,7 @@ def gru_block_cell_grad(device: Any, *arrays: np.ndarray) -> Arrays:
     values = [part for a in (r, u, c) for part in rows(a)]
     found = [part for a in results for part in rows(a)]
     d = GruBlock(
-        B, I, H, *NOTHING, *rows(h_prev), address(w_ru), address(w_c), None, None, *values, *NOTHING, *rows(d_h), *found
+        B, I, H, *NOTHING, *rows(h_prev), address(w_ru), address(w_c), 0, 0, *values, *NOTHING, *rows(d_h), *found
     )
     call(device.function("gru_block", dtype), 1, d, work=B * 3 * H * (I + H))
     return narrow(x.dtype, *results)

@@ -43,14 +43,14 @@ def lstm_block_cell_grad(device: Any, *arrays: np.ndarray, use_peephole: bool) -
     cs_prev_grad, dicfo, peephole_grads = np.empty((B, H), dtype), np.empty((B, 4 * H), dtype), np.zeros((3, H), dtype)
     peepholes = [np.ascontiguousarray(a) for a in (wci, wcf, wco)]
     values = [part for a in (i, cs, f, o, ci, co) for part in rows(a)]
-    nowhere = (None, 0, 0)
+    nowhere = (0, 0, 0)
     d = Layer(
-        1, B, 0, H, 0, 0, None, *nowhere, *nowhere, *nowhere, None, None,
-        *(address(a) if use_peephole else None for a in peepholes), np.inf, *NOTHING, *NOTHING, *rows(cs_prev), *values,
+        1, B, 0, H, 0, 0, 0, *nowhere, *nowhere, *nowhere, 0, 0,
+        *(address(a) if use_peephole else 0 for a in peepholes), np.inf, *NOTHING, *NOTHING, *rows(cs_prev), *values,
     )  # fmt: skip
     g = Gradients(
         *rows(h_grad), *NOTHING, *NOTHING, *rows(cs_grad), *rows(dicfo), *NOTHING, *rows(cs_prev_grad), *NOTHING, 0, 0,
-        None, None, None, None, None, *(address(a) for a in peephole_grads),
+        0, 0, 0, 0, 0, *map(address, peephole_grads),
     )  # fmt: skip
     call(device.function("lstm_cell_grad", dtype), d, g, work=B * H)
     return narrow(x.dtype, cs_prev_grad, dicfo, *peephole_grads)
@@ -107,9 +107,9 @@ def block_lstm_grad(device: Any, *arrays: np.ndarray, seq_len_max: int, use_peep
     values = [part for a in (i, cs, f, o, ci, co) for part in rows(a)]
     g = Gradients(
         *rows(h_grad), *rows(cs_grad), *rows(nothing), *rows(nothing), *rows(da), *rows(h_prev_grad),
-        *rows(cs_prev_grad), *rows(x_grad), 0, 1, address(w_grad), address(w_grad[I:]), None,
+        *rows(cs_prev_grad), *rows(x_grad), 0, 1, address(w_grad), address(w_grad[I:]), 0,
         address(b_grad), address(b_grad),  # both biases of CudnnRNN
-        *(address(a) for a in peephole_grads),
+        *map(address, peephole_grads),
     )  # fmt: skip
     call(
         device.function("layer_backward", dtype),
@@ -145,7 +145,7 @@ def sequence(
     seeing = [None, None, None] if peepholes is None else [np.ascontiguousarray(a) for a in peepholes]
     kept = Kept(x, h_prev, cs_prev, w, b, *seeing)
     numbers = (
-        T, B, I, H, H, 0, None, *matrix(w[:I].T), *matrix(w[I:].T), None, 0, 0, address(b), None,
+        T, B, I, H, H, 0, 0, *matrix(w[:I].T), *matrix(w[I:].T), 0, 0, 0, address(b), 0,
         *map(address, seeing),
     )  # fmt: skip
     return numbers, kept

@@ -98,13 +98,31 @@ def test_any_number_of_threads_gives_the_same_bits(rnn_mode: str, number: str, m
         np.testing.assert_array_equal(value, alone[name], err_msg=name)
 
 
-def test_a_projection_in_several_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    layer = random_layer("lstm", T=6, B=40, I=64, H=130, D=1, projection=70, dtype="float32")
+@pytest.mark.parametrize("number", ["2", "3", "4"])
+@pytest.mark.parametrize("rnn_mode", MODES)
+def test_threads_that_share_by_samples_give_the_bits_of_one(
+    rnn_mode: str, number: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """24 samples are 4 tiles: 2 or 4 threads have whole tiles of samples each, and 3 share by units."""
+    for D in (1, 2):
+        layer = scaled(random_layer(rnn_mode, T=5, B=24, I=90, H=130, D=D, dtype="float32"), "float32")
+        monkeypatch.setenv("MINIRNN_NUM_THREADS", "1")
+        alone = native_layer(layer)
+        monkeypatch.setenv("MINIRNN_NUM_THREADS", number)
+        for name, value in native_layer(layer).items():
+            np.testing.assert_array_equal(value, alone[name], err_msg=name)
+        assert_right(layer)
+
+
+@pytest.mark.parametrize("B", [40, 48])  # 7 tiles of samples, which leave 3 threads unequal shares, and 8
+def test_a_projection_in_several_threads_gives_the_same_bits(B: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = random_layer("lstm", T=6, B=B, I=64, H=130, D=1, projection=70, dtype="float32")
     monkeypatch.setenv("MINIRNN_NUM_THREADS", "1")
     alone = native_layer(layer)
-    monkeypatch.setenv("MINIRNN_NUM_THREADS", "4")
-    for name, value in native_layer(layer).items():
-        np.testing.assert_array_equal(value, alone[name], err_msg=name)
+    for number in ("3", "4"):
+        monkeypatch.setenv("MINIRNN_NUM_THREADS", number)
+        for name, value in native_layer(layer).items():
+            np.testing.assert_array_equal(value, alone[name], err_msg=name)
 
 
 @pytest.mark.parametrize("rnn_mode", MODES)

@@ -6,7 +6,6 @@ Tests `minirnn/devices/native/library.py`, `minirnn/devices/native/device.py`, `
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import re
@@ -166,7 +165,7 @@ def test_the_structs_are_those_of_the_headers() -> None:
     for struct, file in ((arguments.Layer, "layer.h"), (arguments.Gradients, "layer.h"),
                          (arguments.GruBlock, "gru_block.cpp"), (arguments.Product, "gemm.h")):  # fmt: skip
         text = re.sub(r"//[^\n]*", "", (kernels / file).read_text())
-        body = re.search(rf"struct {struct.__name__} {{(.*?)}};", text, re.DOTALL)
+        body = re.search(rf"struct {struct.name} {{(.*?)}};", text, re.DOTALL)
         assert body is not None
         names: list[str] = []
         for line in body.group(1).split(";"):
@@ -179,9 +178,8 @@ def test_the_structs_are_those_of_the_headers() -> None:
                     more = ("", "_ld") if kind.startswith("Rows") else ("",)
                     more = ("", "_row", "_column") if kind.startswith("Matrix") else more
                     names += [one + suffix for suffix in more]
-        fields = [name for name, _ in struct._fields_]
-        assert [n.replace("C_row", "C_ld") for n in names] == fields, file
-        assert ctypes.sizeof(struct) == 8 * len(fields)
+        assert [n.replace("C_row", "C_ld") for n in names] == struct.fields, file
+        assert struct.layout.size == 8 * len(struct.fields)
 
 
 def test_forked_children_compute_the_same_bits() -> None:

@@ -20,12 +20,14 @@ class Backward {
           cell(d),
           visit(d),
           K(Cell::GATES * d.H),
+          S(Cell::DA * d.H),
           gathers(d.lengths && d.reverse),
           R(K * packed_width<real>(d.P)),
           Wp(d.Wp.p ? d.P * packed_width<real>(d.H) : 0),
           dh_all(d.Wp.p ? d.T * d.B * d.P : 0),
           m(d.Wp.p ? d.T * d.B * d.H : 0),
-          da_first(gathers ? d.B * Cell::DA * d.H : 0),
+          da_first(gathers ? d.B * S : 0),
+          da_sums(d.B * S),
           blocks(threads * GEMM_SCRATCH) {}
 
     // The steps.
@@ -36,9 +38,10 @@ class Backward {
         for (Index b = me.begin(d.B); b < me.end(d.B); b++) {
             std::memcpy(g.dh0.at(b), g.dh_n.at(b), d.P * sizeof(real));
             if (g.dc0.p) std::memcpy(g.dc0.at(b), g.dc_n.at(b), d.H * sizeof(real));
+            std::memset(da_sums + b * S, 0, S * sizeof(real));
         }
         me.wait();
-        const Shares shares(me, d, ROWS, true);
+        const Shares shares(me, d, ROWS, K * d.P * Index(sizeof(real)));
         for (Index k = d.T - 1; k >= -1; k--) {
             if (!me.stopped()) step(k, shares);
             shares.wait();
@@ -61,7 +64,7 @@ class Backward {
 
     // What is summed over the steps.
     void sums(Member me) {
-        const Index steps = d.T * d.B, S = Cell::DA * d.H;
+        const Index steps = d.T * d.B;
         const real *da = g.da.p;
         real *own = blocks;
         if (gathers) {
@@ -108,13 +111,12 @@ class Backward {
                     now = visit.samples(k);  // none after the last step, none before the first
         const Index strips = (d.P + PANEL<real> - 1) / PANEL<real>;
         const Member &me = shares.me;
-        shares.each_tile(Blocks(std::max(later, now), ROWS), strips, [&](Index b, Index M, Index strip) {
-            dh_tile(k, b, strip * PANEL<real>, M, later, now);
-        });
+        shares.each_tile(Blocks(std::max(later, now), ROWS), strips,
+                         [&](Index b, Index M, Index strip) { dh_tile(k, b, strip * PANEL<real>, M, later, now); });
         if (now || k >= 0) {  // nothing flows where there is no sample
             for (Index b = now + me.begin(d.B - now); b < now + me.end(d.B - now); b++) {
                 const Index row = visit.step(k) * d.B + b;
-                std::memset(g.da.at(row), 0, Cell::DA * d.H * sizeof(real));
+                std::memset(g.da.at(row), 0, S * sizeof(real));
                 if (d.Wp.p) std::memset(dh_all + row * d.P, 0, d.P * sizeof(real));
             }
         }
@@ -145,6 +147,7 @@ class Backward {
                 }
             }
         }
+        if (!d.Wp.p) add_da(k, b, j, std::min(M, now - b), N);
     }
 
     // dm = Wp' dh, and the cell
@@ -160,6 +163,7 @@ class Backward {
                     cell.step_grad(g, place(k, b + i, j + n * lanes), load<real>(sums.at + (i * N + n) * lanes));
                 }
             }
+            add_da(k, b, j, M, N);
         });
     }
 
@@ -170,7 +174,7 @@ class Backward {
 
     // dR = da h'. h' of a step is y of the step visited before, and h0 where a sample starts.
     void recurrent(const real *da, Index rows, real *dR, Member me) {
-        const Index S = Cell::DA * d.H, later = d.reverse ? 0 : d.B * S, before = d.reverse ? d.B * d.y.ld : 0;
+        const Index later = d.reverse ? 0 : d.B * S, before = d.reverse ? d.B * d.y.ld : 0;
         const Matrix<const real> h{d.y.p + before, d.y.ld, 1};
         weights({rows, d.P, (d.T - 1) * d.B, {da + later, 1, S}, h, dR, d.P, false}, me);
         const real *first = gathers ? da_first + (da - g.da.p) : da + (d.reverse ? (d.T - 1) * d.B * S : 0);
@@ -189,22 +193,30 @@ class Backward {
         gemm(p, (real *)blocks, me);
     }
 
-    // Sums over all rows: everyone has a stretch of the units, and takes a few vectors of them at once.
-    void biases(Member me) {
-        constexpr int MANY = 8;
-        const Index steps = d.T * d.B, S = Cell::DA * d.H, stretches = (S + MANY * lanes - 1) / (MANY * lanes);
-        for (Index stretch = me.begin(stretches); stretch < me.end(stretches) && !me.stopped(); stretch++) {
-            const Index u = stretch * MANY * lanes;
-            V sum[MANY] = {};
-            for (Index row = 0; row < steps; row++) {
-                const real *da = g.da.at(row) + u;
-#pragma GCC unroll 8
-                for (int v = 0; v < MANY; v++) {
-                    if (u + v * lanes < S) sum[v] += load(da + v * lanes, S - u - v * lanes);
-                }
+    // The gradients of the biases are sums of da over all steps and samples. Those of a tile are added while they are
+    // near, into the row of its first sample.
+    void add_da(Index k, Index b, Index j, Index M, Index N) {
+        if (M <= 0) return;
+        for (Index u = j; u < j + N * lanes; u += lanes) {
+            for (Index at = u; at < S; at += d.H) {
+                const Index count = d.H - u;
+                const real *da = g.da.at(visit.step(k) * d.B + b) + at;
+                V sum = load(const_cast<const real *>(da_sums + b * S + at), count);
+                for (Index i = 0; i < M; i++) sum += load(da + i * g.da.ld, count);
+                store(da_sums + b * S + at, sum, count);
             }
-            for (Index i = 0; i < MANY * lanes && u + i < S; i++) {
-                const real db = sum[i / lanes][i % lanes];
+        }
+    }
+
+    // Those of all tiles: everyone has a stretch of the units.
+    void biases(Member me) {
+        const Index vectors = (S + lanes - 1) / lanes;
+        for (Index v = me.begin(vectors); v < me.end(vectors); v++) {
+            const Index u = v * lanes;
+            V sum = {};
+            for (Index b = 0; b < d.B; b++) sum += load(const_cast<const real *>(da_sums + b * S + u), S - u);
+            for (Index i = 0; i < lanes && u + i < S; i++) {
+                const real db = sum[i];
                 if (IS_GRU) {  // q r z n: bR has the sums of q r z, bW of r z n
                     const Index gate = (u + i) / d.H;
                     if (gate > 0) g.dbW[u + i - d.H] = db;
@@ -242,7 +254,7 @@ class Backward {
     const Gradients<real> &g;
     const Cell cell;
     const Visit visit;
-    const Index K;
+    const Index K, S;
     const bool gathers;
-    Scratch<real> R, Wp, dh_all, m, da_first, blocks;
+    Scratch<real> R, Wp, dh_all, m, da_first, da_sums, blocks;
 };

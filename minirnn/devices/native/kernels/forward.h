@@ -37,9 +37,9 @@ class Forward {
     void run(Member me) {
         pack(me);
         me.wait();
-        const Shares shares(me, d, TILE_ROWS, !ahead);
+        const Shares shares(me, d, TILE_ROWS, weight_bytes());
         for (Index k = 0; k < d.T; k++) {
-            if (ahead && k % ahead == 0) {
+            if (ahead && k % ahead == 0) {  // never with shares by samples: the weights are large, or the samples few
                 if (!me.stopped()) look_ahead(k, me);
                 me.wait();
             }
@@ -58,9 +58,10 @@ class Forward {
     }
 
   private:
+    Index weight_bytes() const { return G * width * (d.I + d.P) * Index(sizeof(real)); }
+
     Index steps_ahead() const {
-        const Index bytes = G * width * (d.I + d.P) * Index(sizeof(real));
-        if (!d.W.p || (d.B >= TILE_ROWS && bytes <= CACHED_BYTES)) return 0;
+        if (!d.W.p || (d.B >= TILE_ROWS && weight_bytes() <= CACHED_BYTES)) return 0;
         return std::min(d.T, std::max(LEAST_AHEAD, ROWS_AHEAD / std::max<Index>(1, d.B)));
     }
 

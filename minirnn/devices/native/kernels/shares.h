@@ -10,14 +10,19 @@
 #include "team.h"
 
 class Shares {
+    static constexpr Index NEAR_BYTES = 3 << 19;  // of weights that stay in a cache of 2 MiB beside what passes through
+
   public:
     const Member me;
 
+    // `bytes`: of the weights that a step reads.
     template <class real>
-    Shares(Member me, const Layer<real> &d, int most_rows, bool near) : me(me), by_samples(false) {
+    Shares(Member me, const Layer<real> &d, int most_rows, Index bytes) : me(me) {
         const Index blocks = Blocks(d.B, most_rows).count, largest = (blocks + me.count - 1) / me.count;
-        // With lengths the first samples have the most steps.
-        by_samples = near && !d.lengths && me.count > 1 && 8 * blocks >= 7 * largest * me.count;
+        const bool even = 8 * blocks >= 7 * largest * me.count;  // the largest share is at most 1/7 above the mean
+        // With lengths the first samples have the most steps. The tiles of a projection may hold other samples than those
+        // of the cell, whose results they read.
+        by_samples = me.count > 1 && even && bytes <= NEAR_BYTES && !d.lengths && !d.Wp.p;
     }
 
     // After a step.
@@ -29,7 +34,8 @@ class Shares {
     // threads there are, and so are the bits of what comes out.
     template <class F>
     INLINE void each_tile(const Blocks &blocks, Index panels, F f) const {
-        const Index first = by_samples ? me.begin(blocks.count) : 0, last = by_samples ? me.end(blocks.count) : blocks.count;
+        const Index first = by_samples ? me.begin(blocks.count) : 0,
+                    last = by_samples ? me.end(blocks.count) : blocks.count;
         const Index count = last - first, tiles = count * panels;
         const Index begin = by_samples ? 0 : me.begin(tiles), end = by_samples ? tiles : me.end(tiles);
         for (Index tile = begin; tile < end; tile++) {

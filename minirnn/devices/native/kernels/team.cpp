@@ -1,4 +1,4 @@
-// The threads behind `together`: started when first wanted, asleep between calls, made anew after a fork.
+// The threads behind `together`: started when first wanted, asleep when nobody calls, made anew after a fork.
 #include "team.h"
 
 #include <pthread.h>

@@ -17,7 +17,7 @@
 #pragma once
 #include <algorithm>
 
-#include "vector.h"
+#include "transpose.h"
 
 #if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int GATE_ROWS = 6;  // rows of a tile whose vectors are gates
@@ -69,16 +69,17 @@ void pack_gates(Matrix<const real> W, Index H, Index K, int G, const int *order,
         for (int g = 0; g < G; g++) {
             real *to = packed + (panel * K * G + g) * lanes;
             const real *from = W.p + (order[g] * H + u) * W.row;
-            if (W.row == 1) {
-                for (Index k = 0; k < K; k++) store(to + k * G * lanes, load(from + k * W.column, units));
+            if (W.column == 1) {
+                transpose_stripe(from, W.row, units, K, to, G * lanes);
                 continue;
             }
-            for (Index k0 = 0; k0 < K; k0 += lanes) {  // squares: both sides stay in the cache
-                const Index k1 = std::min<Index>(K, k0 + lanes);
+            for (Index k = 0; k < K; k++) {
+                if (W.row == 1) {
+                    store(to + k * G * lanes, load(from + k * W.column, units));
+                    continue;
+                }
                 for (Index v = 0; v < lanes; v++) {
-                    for (Index k = k0; k < k1; k++) {
-                        to[k * G * lanes + v] = v < units ? from[v * W.row + k * W.column] : real(0);
-                    }
+                    to[k * G * lanes + v] = v < units ? from[v * W.row + k * W.column] : real(0);
                 }
             }
         }
@@ -92,6 +93,14 @@ void pack_columns(Matrix<const real> B, Index K, Index N, real *packed, Index be
     constexpr int lanes = LANES<real>;
     for (Index j = 0; j < N; j += PANEL<real>) {
         const Index vectors = (std::min<Index>(PANEL<real>, N - j) + lanes - 1) / lanes;
+        if (B.row == 1 && B.column != 1 && first == 0) {
+            for (Index n = 0; n < vectors * lanes; n += lanes) {
+                const real *from = B.p + begin + (j + n) * B.column;
+                real *to = packed + K * j + begin * vectors * lanes + n;
+                transpose_stripe(from, B.column, std::min<Index>(lanes, N - j - n), end - begin, to, vectors * lanes);
+            }
+            continue;
+        }
         for (Index k = begin; k < end; k++) {
             real *to = packed + K * j + k * vectors * lanes;
             const real *from = B.p + (k + first < K ? k + first : k + first - K) * B.row + j * B.column;
