@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.arithmetic import narrow, widen
 
 Arrays = tuple[np.ndarray, ...]
@@ -30,4 +31,6 @@ def cross_entropy_grad(x: np.ndarray, dy: np.ndarray, *, target: np.ndarray) -> 
 def _shifted(x: np.ndarray) -> np.ndarray:
     """The rows of x minus the largest of each, (rows, V), so that exp never overflows; new memory."""
     (rows,) = widen(x.reshape(-1, x.shape[-1]) if x.size else x.reshape(0, x.shape[-1]))
-    return rows - rows.max(1, keepdims=True, initial=-np.inf)
+    return np.subtract(
+        rows, rows.max(1, keepdims=True, initial=-np.inf), out=workspace.empty(rows.shape, rows.dtype)
+    )

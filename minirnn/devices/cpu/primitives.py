@@ -12,6 +12,9 @@ import numpy as np
 from minirnn.devices import host_math
 from minirnn.devices.cpu import workspace
 
+LARGE = workspace.MIN_BLOCK // 4
+"""Numbers of a result from which fresh memory costs more than Python's extra call."""
+
 
 class Primitives:
     """Every name of `minirnn.devices.base.PRIMITIVES`, where NumPy's own function does the work wherever it can.
@@ -42,7 +45,6 @@ class Primitives:
     minimum = staticmethod(np.minimum)
     where = staticmethod(np.where)
     clip = staticmethod(np.clip)
-    matmul = staticmethod(np.matmul)
     transpose = staticmethod(np.transpose)
     broadcast_to = staticmethod(np.broadcast_to)
     concatenate = staticmethod(np.concatenate)
@@ -88,6 +90,13 @@ class Primitives:
     @staticmethod
     def view(a: Any, offset: int, shape: Sequence[int]) -> Any:
         return a[offset : offset + prod(shape)].reshape(tuple(shape))
+
+    @staticmethod
+    def matmul(a: Any, b: Any) -> Any:
+        """NumPy's, but a large product of two matrices goes to recycled memory, whose pages are there already."""
+        if a.ndim == 2 and b.ndim == 2 and a.shape[0] * b.shape[1] >= LARGE and a.dtype == b.dtype:
+            return np.matmul(a, b, out=workspace.empty((a.shape[0], b.shape[1]), a.dtype))
+        return np.matmul(a, b)
 
     @staticmethod
     def sigmoid(a: Any) -> Any:

@@ -9,6 +9,7 @@ import pytest
 
 from minirnn import devices
 from minirnn.devices.base import PRIMITIVES, sum_to_shape
+from minirnn.devices.cpu import workspace
 from tests.compare import assert_close, assert_same
 
 cpu = devices.get("cpu")
@@ -175,3 +176,27 @@ def test_a_stretch_of_a_buffer_is_filled_by_its_view() -> None:
     cpu.assign(view, np.arange(6, dtype=np.float64).reshape(2, 3))
     assert np.shares_memory(view, buffer)
     assert_same(buffer, np.float32([9, 0, 1, 2, 3, 4, 5]))
+
+
+def test_a_large_product_is_that_of_numpy_in_memory_that_comes_back(rng: np.random.Generator) -> None:
+    a, b = rng.standard_normal((130, 40)), rng.standard_normal((300, 40)).T
+    for dtype in (*FLOATS, np.int64):
+        p, q = (10 * a).astype(dtype), (10 * b).astype(dtype)
+        got = cpu.matmul(p, q)
+        assert_same(got, p @ q)
+        assert got.flags.c_contiguous and got.flags.writeable
+    pool = workspace.Pool()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workspace, "empty", pool.empty)
+        kept = cpu.matmul(a, b)
+        before = kept.copy()
+        where = cpu.matmul(a, -b).ctypes.data  # nobody holds this one
+        assert cpu.matmul(-a, b).ctypes.data == where != kept.ctypes.data
+        assert_same(kept, before)
+
+
+def test_operands_of_two_dtypes_and_shapes_that_do_not_fit_are_left_to_numpy(rng: np.random.Generator) -> None:
+    a, b = rng.standard_normal((200, 3)).astype(np.float32), rng.standard_normal((3, 200))
+    assert cpu.matmul(a, b).dtype == np.float64
+    with pytest.raises(ValueError, match="mismatch"):
+        cpu.matmul(b, b)
