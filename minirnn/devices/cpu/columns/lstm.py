@@ -33,13 +33,14 @@ from minirnn.devices.cpu.columns.direction import (
     backward_pieces,
     forward_pieces,
     project,
+    rows_apart,
     transposed,
     turn,
     weight_gradients,
 )
 from minirnn.devices.cpu.columns.visit import Array, steps_at_once
 
-add, subtract, multiply, tanh, dot = np.add, np.subtract, np.multiply, np.tanh, np.dot
+add, subtract, multiply, tanh, matmul = np.add, np.subtract, np.multiply, np.tanh, np.matmul
 minimum, maximum = np.minimum, np.maximum
 MERGED = 1 << 19  # elements of R and W up to which x shares the product of a step with h
 COPIED = 32  # columns of a transposed matrix copied at once: its reads would all fall into the same few cache lines
@@ -87,7 +88,7 @@ def left_weights(weights: Weights, gates: str, merged: bool) -> tuple[Array, Arr
     """[R | bW + bR] and W, or [R | bW + bR | W] and None; rows o, i, f, n, those of the sigmoids halved."""
     W, R, _, bW, bR = weights
     rows, P = R.shape
-    RbW = workspace.empty((rows, P + 1 + (W.shape[1] if W is not None and merged else 0)), R.dtype)
+    RbW = rows_apart(rows, P + 1 + (W.shape[1] if W is not None and merged else 0), R.dtype)
     inner_rows(R, gates, RbW[:, :P])
     inner_rows(bW + bR, gates, RbW[:, P])
     W_x = None
@@ -171,9 +172,9 @@ def forward(
             piece.order(a_x), steps[piece.steps], h_in, h_out, strict=True
         ):
             if merged:
-                dot(RbW, h1, z)
+                matmul(RbW, h1, z)
             else:
-                dot(RbW, h1, a)
+                matmul(RbW, h1, a)
                 add(a, x_t, z)
             if peepholes is None:
                 tanh(z, z)
@@ -200,7 +201,7 @@ def forward(
                 multiply(o, co_t, h)
             else:
                 multiply(o, co_t, m)
-                dot(Wp, m, h)
+                matmul(Wp, m, h)
         piece.leave(c_out[piece.last], c_n)
     return h_n, c_n
 
@@ -296,7 +297,7 @@ def backward(
                 add(dh, dy_t, dh)
             else:
                 add(dh, dy_t, dh_t)
-                dot(Wp.T, dh_t, dm)
+                matmul(Wp.T, dh_t, dm)
             multiply(o_h, dm, o_h)
             add(carry, dc_h, dc)
             if dc_t is not None:
@@ -312,7 +313,7 @@ def backward(
                 add(carry, t, carry)
                 multiply(wcf, da_f, t)
                 add(carry, t, carry)
-            dot(R_T, da_t, dh)
+            matmul(R_T, da_t, dh)
         dc_prev[...] = carry
         piece.leave(dc_prev, dc0)
         if d.visit.lengths is not None:

@@ -25,10 +25,11 @@ from minirnn.devices.cpu.columns.direction import (
     input_gradients,
     project,
     recurrent_gradient,
+    rows_apart,
 )
 from minirnn.devices.cpu.columns.visit import Array, steps_at_once
 
-add, subtract, multiply, tanh, dot = np.add, np.subtract, np.multiply, np.tanh, np.dot
+add, subtract, multiply, tanh, matmul = np.add, np.subtract, np.multiply, np.tanh, np.matmul
 
 
 def left_weights(weights: Weights, B: int) -> tuple[Array, Array | None, Array]:
@@ -39,7 +40,7 @@ def left_weights(weights: Weights, B: int) -> tuple[Array, Array | None, Array]:
     W, R, _, bW, bR = weights
     H, dtype = R.shape[1], R.dtype
     half = dtype.type(0.5)
-    Rb = workspace.empty((3 * H, H + 1), dtype)  # [R | b]: a row of ones below h adds the bias within the product
+    Rb = rows_apart(3 * H, H + 1, dtype)  # [R | b]: a row of ones below h adds the bias within the product
     Rb[:H, :H], Rb[:H, H] = R[2 * H :], bR[2 * H :]
     multiply(R[: 2 * H], half, Rb[H:, :H])
     multiply(bW[: 2 * H] + bR[: 2 * H], half, Rb[H:, H])
@@ -80,7 +81,7 @@ def forward(d: Direction) -> tuple[Array, None]:
         for x_rz, x_n, (qrz, rz, q, r, z, n, h_minus_n), h1, h in zip(
             *(piece.order(a) for a in (x_rz_all, x_n_all, steps[lo:hi])), h_in, h_out, strict=True
         ):
-            dot(Rb, h1, qrz)
+            matmul(Rb, h1, qrz)
             add(rz, x_rz, rz)
             tanh(rz, rz)
             multiply(rz, HALF, rz)
@@ -154,7 +155,7 @@ def backward(d: Direction, g: Gradients) -> tuple[Array, None]:
         for (rows, da2, carry), dy_t in zip(piece.order(views[:k]), dy[piece.steps], strict=True):
             add(dh, dy_t, dh)
             multiply(rows, dh, rows)
-            dot(R_T, da2, t)
+            matmul(R_T, da2, t)
             add(t, carry, dh)
 
     weight_gradients(d, g, all_da.reshape(4 * H, T * B))

@@ -18,19 +18,20 @@ from minirnn.devices.cpu.columns.direction import (
     backward_pieces,
     forward_pieces,
     project,
+    rows_apart,
     transposed,
     weight_gradients,
 )
 from minirnn.devices.cpu.columns.visit import Array, steps_at_once
 
-add, multiply, tanh, maximum, dot = np.add, np.multiply, np.tanh, np.maximum, np.dot
+add, multiply, tanh, maximum, matmul = np.add, np.multiply, np.tanh, np.maximum, np.matmul
 
 
 def left_weights(weights: Weights) -> Array:
     """[R | b]: a row of ones below h adds the bias within the product."""
     _, R, _, bW, bR = weights
     H = len(R)
-    Rb = workspace.empty((H, H + 1), R.dtype)
+    Rb = rows_apart(H, H + 1, R.dtype)
     Rb[:, :H], Rb[:, H] = R, bW + bR
     return Rb
 
@@ -73,7 +74,7 @@ def forward(d: Direction, relu: bool) -> tuple[Array, None]:
         if relu and d.visit.lengths is not None:  # without a sample relu could grow without bound: hold it at 0
             np.copyto(a_x[:k], -np.inf, where=(np.arange(lo, hi)[:, None] >= d.visit.lengths)[:, None])
         for x_t, h1, h in zip(piece.order(a_x[:k]), h_in, h_out, strict=True):
-            dot(Rb, h1, a)
+            matmul(Rb, h1, a)
             add(a, x_t, a)
             if relu:
                 maximum(a, ZERO, out=h)
@@ -102,6 +103,6 @@ def backward(d: Direction, g: Gradients, relu: bool) -> tuple[Array, None]:
         for da_t, dy_t in zip(piece.order(factor), dy[piece.steps], strict=True):
             add(dh, dy_t, dh)
             multiply(da_t, dh, da_t)
-            dot(R_T, da_t, dh)
+            matmul(R_T, da_t, dh)
     weight_gradients(d, g, da.reshape(H, T * B))
     return dh0, None

@@ -28,7 +28,7 @@ from minirnn.devices.cpu.columns.direction import (
 from minirnn.devices.cpu.columns.visit import Array, Piece, steps_at_once
 from minirnn.devices.cpu.cudnn_rnn import gru, simple
 
-add, multiply, subtract, tanh, dot, maximum = np.add, np.multiply, np.subtract, np.tanh, np.dot, np.maximum
+add, multiply, subtract, tanh, matmul, maximum = np.add, np.multiply, np.subtract, np.tanh, np.matmul, np.maximum
 
 
 class Keep(NamedTuple):
@@ -62,7 +62,7 @@ class Simple:
 
     def step(self, h1: Array, h_prev: Array, a_x: Array, values: Array) -> Array:
         """h_new, from the columns [h'; 1] and what x adds."""
-        dot(self.Rb, h1, self.a)
+        matmul(self.Rb, h1, self.a)
         add(self.a, a_x, self.a)
         h_new: Array = values[0]
         return maximum(self.a, 0, out=h_new) if self.relu else tanh(self.a, h_new)
@@ -85,7 +85,7 @@ class Gru:
     def step(self, h1: Array, h_prev: Array, a_x: Array, values: Array) -> Array:
         H, B = self.t.shape
         (q, r, z, n, h_minus_n), qrz, t = values, values[:3].reshape(3 * H, B), self.t
-        dot(self.Rb, h1, qrz)
+        matmul(self.Rb, h1, qrz)
         rz = qrz[H:]
         add(rz, a_x[: 2 * H], rz)
         tanh(rz, rz)
@@ -123,7 +123,7 @@ class Lstm:
         H, B = self.c.shape
         values[4] = self.c
         gates, sigmoids, t = values[:4].reshape(4 * H, B), values[:3], self.t
-        dot(self.Rb, h1, self.a)
+        matmul(self.Rb, h1, self.a)
         add(self.a, a_x, gates)
         tanh(gates, gates)
         multiply(sigmoids, self.half, sigmoids)
@@ -132,7 +132,7 @@ class Lstm:
         add(t[0], t[1], self.c_new)
         tanh(self.c_new, self.m)
         multiply(values[0], self.m, self.m)
-        return self.m if self.Wp is None else dot(self.Wp, self.m, self.projected)
+        return self.m if self.Wp is None else matmul(self.Wp, self.m, self.projected)
 
 
 def forward(d: Direction, rnn_mode: str, z: Keep) -> tuple[Array, Array | None]:
@@ -226,7 +226,7 @@ def backward(d: Direction, g: Gradients, rnn_mode: str, z: Keep) -> tuple[Array,
             multiply(one_minus_zh, dh, dh_new)
             if is_lstm:
                 if Wp is not None:
-                    dot(Wp.T, dh_new, dm)
+                    matmul(Wp.T, dh_new, dm)
                 multiply(factors[4:], dh_new if Wp is None else dm, factors[4:])  # da_o, dc_h
                 multiply(zc, dc, kept_dc)
                 multiply(one_minus_zc, dc, dc_new)
@@ -235,7 +235,7 @@ def backward(d: Direction, g: Gradients, rnn_mode: str, z: Keep) -> tuple[Array,
                 add(factors[0], kept_dc, dc)
             else:
                 multiply(factors, dh_new, factors)
-            dot(R_T, da_t, dh)
+            matmul(R_T, da_t, dh)
             if is_gru:
                 add(dh, factors[4], dh)
             add(dh, kept_dh, dh)
