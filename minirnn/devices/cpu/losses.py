@@ -31,6 +31,4 @@ def cross_entropy_grad(x: np.ndarray, dy: np.ndarray, *, target: np.ndarray) -> 
 def _shifted(x: np.ndarray) -> np.ndarray:
     """The rows of x minus the largest of each, (rows, V), so that exp never overflows; new memory."""
     (rows,) = widen(x.reshape(-1, x.shape[-1]) if x.size else x.reshape(0, x.shape[-1]))
-    return np.subtract(
-        rows, rows.max(1, keepdims=True, initial=-np.inf), out=workspace.empty(rows.shape, rows.dtype)
-    )
+    return np.subtract(rows, rows.max(1, keepdims=True, initial=-np.inf), out=workspace.empty(rows.shape, rows.dtype))

@@ -2,8 +2,6 @@
 
 Column layout: samples are columns. A state is (H, B), a block of gates (G*H, B), so each gate is contiguous and the
 product of a step, ``R @ h``, has the weights on the left (OpenBLAS does ``R @ h`` up to twice as fast as ``h @ R.T``).
-It is ``np.matmul``, since ``np.dot`` first fills its result with zeros: a tenth of the time at H = 256, while only one
-core works.
 Users' arrays stay (T, B, width); they are turned piece by piece.
 
 In the formulas h' is the state before a step, da is the gradient of a pre-activation on the side of x and da2 on the
@@ -12,7 +10,7 @@ side of h'; the two differ only for the GRU.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -94,9 +92,21 @@ def all_steps(step_da: Array, T: int) -> Array:
     return step_da.transpose(1, 0, 2) if B == 1 else workspace.empty((rows, T, B), step_da.dtype)
 
 
-def rows_apart(rows: int, columns: int, dtype: np.dtype) -> Array:
-    """An empty matrix (rows, columns) whose rows lie whole cache lines apart: OpenBLAS reads them faster, unpacked."""
-    line = max(1, workspace.ALIGNMENT // dtype.itemsize)
+def product_of_step(B: int) -> Callable[[Array, Array, Array], Array]:
+    """``R @ h`` for B columns, into an array that is there.
+
+    ``np.dot`` first fills the result with zeros on one core, a tenth of the time at H = 256 and B = 32; for one column
+    its shorter way to BLAS weighs more.
+    """
+    return np.dot if B == 1 else np.matmul
+
+
+def left_matrix(rows: int, columns: int, B: int, dtype: np.dtype) -> Array:
+    """An empty matrix for `product_of_step`: OpenBLAS reads rows faster that lie whole cache lines apart.
+
+    ``np.dot`` would copy such a matrix at every step.
+    """
+    line = 1 if B == 1 else workspace.ALIGNMENT // dtype.itemsize
     return workspace.empty((rows, -(-columns // line) * line), dtype)[:, :columns]
 
 

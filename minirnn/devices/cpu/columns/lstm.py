@@ -32,15 +32,16 @@ from minirnn.devices.cpu.columns.direction import (
     all_steps,
     backward_pieces,
     forward_pieces,
+    left_matrix,
+    product_of_step,
     project,
-    rows_apart,
     transposed,
     turn,
     weight_gradients,
 )
 from minirnn.devices.cpu.columns.visit import Array, steps_at_once
 
-add, subtract, multiply, tanh, matmul = np.add, np.subtract, np.multiply, np.tanh, np.matmul
+add, subtract, multiply, tanh = np.add, np.subtract, np.multiply, np.tanh
 minimum, maximum = np.minimum, np.maximum
 MERGED = 1 << 19  # elements of R and W up to which x shares the product of a step with h
 COPIED = 32  # columns of a transposed matrix copied at once: its reads would all fall into the same few cache lines
@@ -84,11 +85,11 @@ def inner_rows(rows: Array, gates: str, out: Array) -> None:
                 to[:, k : k + COPIED] = part[:, k : k + COPIED]
 
 
-def left_weights(weights: Weights, gates: str, merged: bool) -> tuple[Array, Array | None]:
+def left_weights(weights: Weights, gates: str, merged: bool, B: int) -> tuple[Array, Array | None]:
     """[R | bW + bR] and W, or [R | bW + bR | W] and None; rows o, i, f, n, those of the sigmoids halved."""
     W, R, _, bW, bR = weights
     rows, P = R.shape
-    RbW = rows_apart(rows, P + 1 + (W.shape[1] if W is not None and merged else 0), R.dtype)
+    RbW = left_matrix(rows, P + 1 + (W.shape[1] if W is not None and merged else 0), B, R.dtype)
     inner_rows(R, gates, RbW[:, :P])
     inner_rows(bW + bR, gates, RbW[:, P])
     W_x = None
@@ -114,12 +115,12 @@ def forward(
     """
     W, R, Wp, _, _ = d.weights
     T, B, width = d.x.shape
-    c0, H, P, dtype = d.c0, len(R) // 4, R.shape[1], d.x.dtype
+    c0, H, P, dtype, dot = d.c0, len(R) // 4, R.shape[1], d.x.dtype, product_of_step(B)
     assert c0 is not None
 
     # One product a step, [R | b | W] @ [h; 1; x], while the weights stay in cache; else x has its own, for many steps.
     merged = W is not None and B > 1 and 4 * H * (P + width) <= MERGED
-    RbW, W_x = left_weights(d.weights, gates, merged)
+    RbW, W_x = left_weights(d.weights, gates, merged, B)
     n = steps_at_once(T, B, H, 0 if merged else width)
     states = workspace.empty((n + 1, RbW.shape[1], B), dtype)  # [h; 1; x] of each step of a piece, in visiting order
     states[0], states[:, P] = 0, 1
@@ -172,9 +173,9 @@ def forward(
             piece.order(a_x), steps[piece.steps], h_in, h_out, strict=True
         ):
             if merged:
-                matmul(RbW, h1, z)
+                dot(RbW, h1, z)
             else:
-                matmul(RbW, h1, a)
+                dot(RbW, h1, a)
                 add(a, x_t, z)
             if peepholes is None:
                 tanh(z, z)
@@ -201,7 +202,7 @@ def forward(
                 multiply(o, co_t, h)
             else:
                 multiply(o, co_t, m)
-                matmul(Wp, m, h)
+                dot(Wp, m, h)
         piece.leave(c_out[piece.last], c_n)
     return h_n, c_n
 
@@ -259,7 +260,7 @@ def backward(
     """
     _, R, Wp, _, _ = d.weights
     T, B, _ = d.x.shape
-    H, P, dtype = len(R) // 4, R.shape[1], d.x.dtype
+    H, P, dtype, dot = len(R) // 4, R.shape[1], d.x.dtype, product_of_step(B)
     if values is None:
         assert d.saved is not None
         values = values_of(d.saved)
@@ -297,7 +298,7 @@ def backward(
                 add(dh, dy_t, dh)
             else:
                 add(dh, dy_t, dh_t)
-                matmul(Wp.T, dh_t, dm)
+                dot(Wp.T, dh_t, dm)
             multiply(o_h, dm, o_h)
             add(carry, dc_h, dc)
             if dc_t is not None:
@@ -313,7 +314,7 @@ def backward(
                 add(carry, t, carry)
                 multiply(wcf, da_f, t)
                 add(carry, t, carry)
-            matmul(R_T, da_t, dh)
+            dot(R_T, da_t, dh)
         dc_prev[...] = carry
         piece.leave(dc_prev, dc0)
         if d.visit.lengths is not None:

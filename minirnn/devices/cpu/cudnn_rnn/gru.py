@@ -23,13 +23,14 @@ from minirnn.devices.cpu.columns.direction import (
     backward_pieces,
     forward_pieces,
     input_gradients,
+    left_matrix,
+    product_of_step,
     project,
     recurrent_gradient,
-    rows_apart,
 )
 from minirnn.devices.cpu.columns.visit import Array, steps_at_once
 
-add, subtract, multiply, tanh, matmul = np.add, np.subtract, np.multiply, np.tanh, np.matmul
+add, subtract, multiply, tanh = np.add, np.subtract, np.multiply, np.tanh
 
 
 def left_weights(weights: Weights, B: int) -> tuple[Array, Array | None, Array]:
@@ -40,7 +41,7 @@ def left_weights(weights: Weights, B: int) -> tuple[Array, Array | None, Array]:
     W, R, _, bW, bR = weights
     H, dtype = R.shape[1], R.dtype
     half = dtype.type(0.5)
-    Rb = rows_apart(3 * H, H + 1, dtype)  # [R | b]: a row of ones below h adds the bias within the product
+    Rb = left_matrix(3 * H, H + 1, B, dtype)  # [R | b]: a row of ones below h adds the bias within the product
     Rb[:H, :H], Rb[:H, H] = R[2 * H :], bR[2 * H :]
     multiply(R[: 2 * H], half, Rb[H:, :H])
     multiply(bW[: 2 * H] + bR[: 2 * H], half, Rb[H:, H])
@@ -56,7 +57,7 @@ def left_weights(weights: Weights, B: int) -> tuple[Array, Array | None, Array]:
 def forward(d: Direction) -> tuple[Array, None]:
     """Set y (T, B, H) and what is saved; return h_n (B, H)."""
     T, B, width = d.x.shape
-    H, dtype = d.h0.shape[1], d.x.dtype
+    H, dtype, dot = d.h0.shape[1], d.x.dtype, product_of_step(B)
     Rb, W_x, b_n = left_weights(d.weights, B)
     n = steps_at_once(T, B, H, width)
     a_x = workspace.empty((n, 3 * H, B), dtype)
@@ -81,7 +82,7 @@ def forward(d: Direction) -> tuple[Array, None]:
         for x_rz, x_n, (qrz, rz, q, r, z, n, h_minus_n), h1, h in zip(
             *(piece.order(a) for a in (x_rz_all, x_n_all, steps[lo:hi])), h_in, h_out, strict=True
         ):
-            matmul(Rb, h1, qrz)
+            dot(Rb, h1, qrz)
             add(rz, x_rz, rz)
             tanh(rz, rz)
             multiply(rz, HALF, rz)
@@ -134,7 +135,7 @@ def backward(d: Direction, g: Gradients) -> tuple[Array, None]:
     """Set the gradients of the weights and dx (or add to dx); return dh0 (B, H)."""
     R = d.weights.R
     T, B, H = d.y.shape
-    dtype = d.x.dtype
+    dtype, dot = d.x.dtype, product_of_step(B)
     assert d.saved is not None
 
     n = steps_at_once(T, B, H)
@@ -155,7 +156,7 @@ def backward(d: Direction, g: Gradients) -> tuple[Array, None]:
         for (rows, da2, carry), dy_t in zip(piece.order(views[:k]), dy[piece.steps], strict=True):
             add(dh, dy_t, dh)
             multiply(rows, dh, rows)
-            matmul(R_T, da2, t)
+            dot(R_T, da2, t)
             add(t, carry, dh)
 
     weight_gradients(d, g, all_da.reshape(4 * H, T * B))

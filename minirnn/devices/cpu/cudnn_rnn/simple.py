@@ -17,21 +17,22 @@ from minirnn.devices.cpu.columns.direction import (
     all_steps,
     backward_pieces,
     forward_pieces,
+    left_matrix,
+    product_of_step,
     project,
-    rows_apart,
     transposed,
     weight_gradients,
 )
 from minirnn.devices.cpu.columns.visit import Array, steps_at_once
 
-add, multiply, tanh, maximum, matmul = np.add, np.multiply, np.tanh, np.maximum, np.matmul
+add, multiply, tanh, maximum = np.add, np.multiply, np.tanh, np.maximum
 
 
-def left_weights(weights: Weights) -> Array:
+def left_weights(weights: Weights, B: int) -> Array:
     """[R | b]: a row of ones below h adds the bias within the product."""
     _, R, _, bW, bR = weights
     H = len(R)
-    Rb = rows_apart(H, H + 1, R.dtype)
+    Rb = left_matrix(H, H + 1, B, R.dtype)
     Rb[:, :H], Rb[:, H] = R, bW + bR
     return Rb
 
@@ -57,9 +58,9 @@ def forward(d: Direction, relu: bool) -> tuple[Array, None]:
     """Set y (T, B, H); return h_n (B, H)."""
     W = d.weights.W
     T, B, width = d.x.shape
-    H, dtype = d.h0.shape[1], d.x.dtype
+    H, dtype, dot = d.h0.shape[1], d.x.dtype, product_of_step(B)
 
-    Rb = left_weights(d.weights)
+    Rb = left_weights(d.weights, B)
     n = steps_at_once(T, B, H, width)
     a_x = workspace.empty((n, H, B), dtype)
     states = workspace.empty((n + 1, H + 1, B), dtype)  # [h; 1] before and after each step of a piece
@@ -74,7 +75,7 @@ def forward(d: Direction, relu: bool) -> tuple[Array, None]:
         if relu and d.visit.lengths is not None:  # without a sample relu could grow without bound: hold it at 0
             np.copyto(a_x[:k], -np.inf, where=(np.arange(lo, hi)[:, None] >= d.visit.lengths)[:, None])
         for x_t, h1, h in zip(piece.order(a_x[:k]), h_in, h_out, strict=True):
-            matmul(Rb, h1, a)
+            dot(Rb, h1, a)
             add(a, x_t, a)
             if relu:
                 maximum(a, ZERO, out=h)
@@ -86,7 +87,7 @@ def forward(d: Direction, relu: bool) -> tuple[Array, None]:
 def backward(d: Direction, g: Gradients, relu: bool) -> tuple[Array, None]:
     """Set the gradients of the weights and dx (or add to dx); return dh0 (B, H)."""
     T, B, H = d.y.shape
-    dtype = d.x.dtype
+    dtype, dot = d.x.dtype, product_of_step(B)
 
     n = steps_at_once(T, B, H)
     step_da = workspace.empty((n, H, B), dtype)
@@ -103,6 +104,6 @@ def backward(d: Direction, g: Gradients, relu: bool) -> tuple[Array, None]:
         for da_t, dy_t in zip(piece.order(factor), dy[piece.steps], strict=True):
             add(dh, dy_t, dh)
             multiply(da_t, dh, da_t)
-            matmul(R_T, da_t, dh)
+            dot(R_T, da_t, dh)
     weight_gradients(d, g, da.reshape(H, T * B))
     return dh0, None

@@ -23,12 +23,13 @@ from minirnn.devices.cpu.columns.direction import (
     all_steps,
     backward_pieces,
     forward_pieces,
+    product_of_step,
     weight_gradients,
 )
 from minirnn.devices.cpu.columns.visit import Array, Piece, steps_at_once
 from minirnn.devices.cpu.cudnn_rnn import gru, simple
 
-add, multiply, subtract, tanh, matmul, maximum = np.add, np.multiply, np.subtract, np.tanh, np.matmul, np.maximum
+add, multiply, subtract, tanh, maximum = np.add, np.multiply, np.subtract, np.tanh, np.maximum
 
 
 class Keep(NamedTuple):
@@ -54,15 +55,16 @@ class Simple:
 
     def __init__(self, d: Direction, relu: bool) -> None:
         self.W, self.relu = d.weights.W, relu
-        self.Rb = simple.left_weights(d.weights)
-        self.a = np.empty((len(self.Rb), d.x.shape[1]), d.x.dtype)
+        B, self.dot = d.x.shape[1], product_of_step(d.x.shape[1])
+        self.Rb = simple.left_weights(d.weights, B)
+        self.a = np.empty((len(self.Rb), B), d.x.dtype)
 
     def gate_input(self, x: Array, a_x: Array) -> None:
         simple.gate_input(self.W, x, a_x)
 
     def step(self, h1: Array, h_prev: Array, a_x: Array, values: Array) -> Array:
         """h_new, from the columns [h'; 1] and what x adds."""
-        matmul(self.Rb, h1, self.a)
+        self.dot(self.Rb, h1, self.a)
         add(self.a, a_x, self.a)
         h_new: Array = values[0]
         return maximum(self.a, 0, out=h_new) if self.relu else tanh(self.a, h_new)
@@ -74,8 +76,9 @@ class Gru:
     rows = 5
 
     def __init__(self, d: Direction) -> None:
-        self.Rb, self.W_x, self.b_n = gru.left_weights(d.weights, d.x.shape[1])
         H, B, dtype = d.weights.R.shape[1], d.x.shape[1], d.x.dtype
+        self.Rb, self.W_x, self.b_n = gru.left_weights(d.weights, B)
+        self.dot = product_of_step(B)
         self.t, self.h_new = np.empty((H, B), dtype), np.empty((H, B), dtype)
         self.half = np.array(0.5, dtype)
 
@@ -85,7 +88,7 @@ class Gru:
     def step(self, h1: Array, h_prev: Array, a_x: Array, values: Array) -> Array:
         H, B = self.t.shape
         (q, r, z, n, h_minus_n), qrz, t = values, values[:3].reshape(3 * H, B), self.t
-        matmul(self.Rb, h1, qrz)
+        self.dot(self.Rb, h1, qrz)
         rz = qrz[H:]
         add(rz, a_x[: 2 * H], rz)
         tanh(rz, rz)
@@ -107,9 +110,9 @@ class Lstm:
     def __init__(self, d: Direction) -> None:
         assert d.c0 is not None
         self.c0, self.c_n = d.c0, np.empty_like(d.c0)
-        self.Rb, self.W_x = lstm.left_weights(d.weights, "ifno", merged=False)
-        self.Wp = d.weights.Wp
         (B, H), P, dtype = d.c0.shape, d.weights.R.shape[1], d.x.dtype
+        self.Rb, self.W_x = lstm.left_weights(d.weights, "ifno", merged=False, B=B)
+        self.Wp, self.dot = d.weights.Wp, product_of_step(B)
         self.a, self.t = np.empty((4 * H, B), dtype), np.empty((2, H, B), dtype)
         self.c, self.c_new, self.m = np.zeros((H, B), dtype), np.empty((H, B), dtype), np.empty((H, B), dtype)
         self.projected = np.empty((P, B), dtype)
@@ -123,7 +126,7 @@ class Lstm:
         H, B = self.c.shape
         values[4] = self.c
         gates, sigmoids, t = values[:4].reshape(4 * H, B), values[:3], self.t
-        matmul(self.Rb, h1, self.a)
+        self.dot(self.Rb, h1, self.a)
         add(self.a, a_x, gates)
         tanh(gates, gates)
         multiply(sigmoids, self.half, sigmoids)
@@ -132,7 +135,7 @@ class Lstm:
         add(t[0], t[1], self.c_new)
         tanh(self.c_new, self.m)
         multiply(values[0], self.m, self.m)
-        return self.m if self.Wp is None else matmul(self.Wp, self.m, self.projected)
+        return self.m if self.Wp is None else self.dot(self.Wp, self.m, self.projected)
 
 
 def forward(d: Direction, rnn_mode: str, z: Keep) -> tuple[Array, Array | None]:
@@ -188,7 +191,7 @@ def backward(d: Direction, g: Gradients, rnn_mode: str, z: Keep) -> tuple[Array,
     _, R, Wp, _, _ = d.weights
     T, B, _ = d.x.shape
     assert d.saved is not None
-    H, P, dtype = d.saved.shape[2], R.shape[1], d.x.dtype
+    H, P, dtype, dot = d.saved.shape[2], R.shape[1], d.x.dtype, product_of_step(B)
     n = steps_at_once(T, B, H)
     is_lstm, is_gru = rnn_mode == "lstm", rnn_mode == "gru"
     # The rows of a step, as the plain layers have them: lstm carry, da of 4 gates, dc_h; gru dq, da of r z n, carry.
@@ -226,7 +229,7 @@ def backward(d: Direction, g: Gradients, rnn_mode: str, z: Keep) -> tuple[Array,
             multiply(one_minus_zh, dh, dh_new)
             if is_lstm:
                 if Wp is not None:
-                    matmul(Wp.T, dh_new, dm)
+                    dot(Wp.T, dh_new, dm)
                 multiply(factors[4:], dh_new if Wp is None else dm, factors[4:])  # da_o, dc_h
                 multiply(zc, dc, kept_dc)
                 multiply(one_minus_zc, dc, dc_new)
@@ -235,7 +238,7 @@ def backward(d: Direction, g: Gradients, rnn_mode: str, z: Keep) -> tuple[Array,
                 add(factors[0], kept_dc, dc)
             else:
                 multiply(factors, dh_new, factors)
-            matmul(R_T, da_t, dh)
+            dot(R_T, da_t, dh)
             if is_gru:
                 add(dh, factors[4], dh)
             add(dh, kept_dh, dh)
