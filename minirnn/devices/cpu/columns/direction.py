@@ -18,6 +18,7 @@ import numpy as np
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.columns.visit import WIDE_INPUT, Array, Columns, Piece, Visit
 
+UNPACKED = 10**6  # multiply-adds up to which OpenBLAS (AVX-512) reads both factors where they are
 TURNED = 64, 1 << 14  # columns copied at once when a matrix of this size is transposed: more would share cache lines
 
 
@@ -95,18 +96,20 @@ def all_steps(step_da: Array, T: int) -> Array:
 def product_of_step(B: int) -> Callable[[Array, Array, Array], Array]:
     """``R @ h`` for B columns, into an array that is there.
 
-    ``np.dot`` first fills the result with zeros on one core, a tenth of the time at H = 256 and B = 32; for one column
-    its shorter way to BLAS weighs more.
+    ``np.dot`` first fills the result with zeros on one core: a product by itself takes a tenth longer at H = 256 and
+    B = 32. For one column its shorter way to BLAS weighs more.
     """
     return np.dot if B == 1 else np.matmul
 
 
 def left_matrix(rows: int, columns: int, B: int, dtype: np.dtype) -> Array:
-    """An empty matrix for `product_of_step`: OpenBLAS reads rows faster that lie whole cache lines apart.
+    """An empty matrix for `product_of_step`.
 
-    ``np.dot`` would copy such a matrix at every step.
+    Its rows lie whole cache lines apart where OpenBLAS multiplies without packing: that is a tenth of a layer's time at
+    H = 128 and B = 8. ``np.dot`` would copy such a matrix at every step.
     """
-    line = 1 if B == 1 else workspace.ALIGNMENT // dtype.itemsize
+    apart = B > 1 and rows * columns * B <= UNPACKED
+    line = workspace.ALIGNMENT // dtype.itemsize if apart else 1
     return workspace.empty((rows, -(-columns // line) * line), dtype)[:, :columns]
 
 

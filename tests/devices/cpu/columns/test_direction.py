@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minirnn.devices.cpu.columns.direction import left_matrix, product_of_step
+from minirnn.devices.cpu.columns.direction import UNPACKED, left_matrix, product_of_step
 from minirnn.devices.cpu.workspace import ALIGNMENT
 from tests.compare import assert_close
 
-SHAPES = [(12, 5, 1), (12, 5, 3), (7, 16, 2), (130, 321, 32), (130, 321, 1)]
+SHAPES = [(12, 5, 1), (12, 5, 3), (7, 16, 2), (130, 321, 8), (130, 321, 32), (130, 321, 1)]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -27,10 +27,10 @@ def test_the_product_is_that_of_plain_sums_and_fills_the_array_given(
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("rows", "columns", "B"), SHAPES)
-def test_rows_lie_whole_cache_lines_apart_but_for_one_sample(rows: int, columns: int, B: int, dtype: type) -> None:
+def test_rows_of_small_products_lie_whole_cache_lines_apart(rows: int, columns: int, B: int, dtype: type) -> None:
     R = left_matrix(rows, columns, B, np.dtype(dtype))
     assert R.shape == (rows, columns) and R.strides[1] == R.itemsize and R.flags.writeable
-    if B == 1:
-        assert R.flags.c_contiguous  # np.dot would copy any other one at every step
+    if B == 1 or rows * columns * B > UNPACKED:
+        assert R.flags.c_contiguous  # np.dot, which takes one column, would copy any other one at every step
     else:
         assert R.strides[0] % ALIGNMENT == 0 and R.strides[0] < columns * R.itemsize + ALIGNMENT
