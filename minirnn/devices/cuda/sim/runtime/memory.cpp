@@ -18,9 +18,9 @@ using namespace sim;
 
 static const size_t LARGEST_RESERVATION = (size_t)256 << 30;
 static const size_t SMALLEST_RESERVATION = (size_t)64 << 20;
-static const size_t MOST_GUARDS = 12000;  // each costs two of the (usually 65 530) mappings of a process
+static const size_t MOST_GUARDS = 12000;      // each costs two of the (usually 65 530) mappings of a process
 static const size_t LARGE = (size_t)1 << 20;  // of this size on, an allocation has a guard page however many there are
-static const size_t MOST_FREED = 65536;   // freed allocations that are remembered, to name them
+static const size_t MOST_FREED = 65536;       // freed allocations that are remembered, to name them
 static const char RED = (char)0xA5;
 
 struct Freed {
