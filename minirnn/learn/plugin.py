@@ -261,6 +261,7 @@ def compare_gradients(got: Any, expected: Mapping[str, Any], tolerance: float = 
     """
     from minirnn.learn.diagnose import SIMPLE_MISTAKES
     from minirnn.learn.judge import equal, part, rows
+    from minirnn.learn.rearranged import REVERSED
 
     __tracebackhide__ = True
     if not isinstance(got, Mapping):
@@ -280,7 +281,7 @@ def compare_gradients(got: Any, expected: Mapping[str, Any], tolerance: float = 
         if p.complaint:
             lines.append(f"  {p.complaint}")
         elif not p.ok:
-            for text, change in SIMPLE_MISTAKES.items():
+            for text, change in (SIMPLE_MISTAKES | REVERSED).items():
                 if equal(change(want[p.name]), mine[p.name], tolerance):
                     lines.append(f"  {p.name} {text}")
                     break

@@ -114,6 +114,8 @@ SIMPLE_MISTAKES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "is zero": lambda want: 0 * want,
 }
 """What an output may have become, and how it is made of the right one."""
+REVERSED = {"is reversed in time": only(3, lambda want: want[::-1])}
+"""The same for arrays whose axes have no names: three of them are taken for (T, B, units)."""
 
 
 def scales(letters: Sequence[str]) -> Iterator[tuple[Callable[[Case], float], str]]:
