@@ -22,16 +22,14 @@ import pytest
 
 from minirnn.executors import WorkerLost, open_executor, outcomes
 from tests.executors import tasks
+from tests.executors.dask_cluster import two_workers
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-    ) as started:
+    with two_workers() as started:
         yield started
 
 

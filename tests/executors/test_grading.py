@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from minirnn import cli
+from tests.executors.dask_cluster import two_workers
 from tests.learn.answers import solution
 
 classes = pytest.importorskip("tests.learn.grading.classes", reason="the room of grading is not here")
@@ -48,8 +49,7 @@ def test_a_killed_worker_changes_no_byte_of_the_report_and_no_grade_counts_twice
             time.sleep(0.01)
         os.kill(pids[0], signal.SIGKILL)
 
-    options = dict(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1")
-    with distributed.LocalCluster(**options) as cluster:
+    with two_workers() as cluster:
         with distributed.Client(cluster, set_as_default=False) as client:
             pids = list(client.run(os.getpid).values())
         killer = threading.Thread(target=kill_one)

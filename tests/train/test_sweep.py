@@ -26,6 +26,7 @@ from minirnn.train.folder import CHECKPOINT, METRICS
 from minirnn.train.progress import Interrupt
 from minirnn.train.sweep import Plan, planned
 from minirnn.train.sweep_table import Row, by_loss, picture
+from tests.executors.dask_cluster import two_workers
 from tests.parallel.test_mpi import environment, mpiexec
 from tests.train.runs import complaint, watch_losses
 
@@ -95,9 +96,7 @@ def test_every_executor_leaves_the_same_files(executor: str, undisturbed: Path, 
 
 
 def test_dask_leaves_the_same_files(undisturbed: Path, text: Path, tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed")
-    options = dict(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1")
-    with distributed.LocalCluster(**options) as cluster:
+    with two_workers() as cluster:
         where = f"dask:{cluster.scheduler_address}"
         assert cli.main(["sweep", *arguments(text, tmp_path / "out", "--executor", where, "--quiet")]) == 0
     assert files(tmp_path / "out") == expected(undisturbed)

@@ -115,6 +115,16 @@ def test_every_reference_can_be_read_and_run_statement_by_statement(id):
                 np.testing.assert_array_equal(a, b)
 
 
+def turn(search, hypothesis):
+    """When a hypothesis has its turn: the number of the first group that holds it."""
+
+    def told(h):
+        return h.sentence(), [(edit.number, edit.path) for edit in h.edits]
+
+    groups = enumerate(search.groups())
+    return next(number for number, group in groups if any(told(h) == told(hypothesis) for h in group))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("id", ["ex02", "ex05", "ex07", "ex09", "ex12", "ex16"])
 def test_what_is_said_to_give_the_numbers_gives_them(id, rng):
@@ -138,7 +148,7 @@ def test_what_is_said_to_give_the_numbers_gives_them(id, rng):
         search = Search(program, list(zip(inputs, expected, got, strict=True)), seconds=60.0)
         ones = search.try_all()
         assert ones, hypotheses[k].sentence()
-        assert ones[0].rank <= hypotheses[k].rank
+        assert turn(search, ones[0]) <= turn(search, hypotheses[k])
         tried += 1
     assert tried >= 5
 

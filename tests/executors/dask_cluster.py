@@ -1,0 +1,25 @@
+"""A Dask cluster of two workers on this machine, for the length of a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+
+@contextmanager
+def two_workers() -> Iterator[Any]:
+    """Start it at ports that nobody else has, since another test may have one at the same time; at the end close it.
+
+    Dask raises an error if it is closed while a killed worker is being started anew, so that is waited for.
+    """
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", host="127.0.0.1"
+    ) as cluster:
+        yield cluster
+        if cluster.status == distributed.Status.running:
+            with distributed.Client(cluster, set_as_default=False) as client:
+                client.wait_for_workers(2, timeout=120)
