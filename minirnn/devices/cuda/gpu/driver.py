@@ -118,6 +118,7 @@ class PyCudaDriver:
                 event = drv.Event(drv.event_flags.DISABLE_TIMING)
                 event.record(self._stream)
                 self._flying.append((event, source))
+                del event  # another thread may take it from there, and PyCUDA ends it only where a context is current
 
     def d2h(self, host: np.ndarray, ptr: int) -> None:
         _check_contiguous(host)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import gc
 import threading
+import warnings
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -146,6 +148,25 @@ def test_a_thread_may_allocate_launch_and_free(driver: Any) -> None:
     assert failed == []
     for buffer in buffers:
         np.testing.assert_array_equal(take(driver, buffer.ptr, 16, F4), np.full(16, 20))
+
+
+def test_the_event_of_a_copy_ends_where_a_context_is_current(driver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread may have waited for the copy, and forgotten its event, before the call returns."""
+
+    class TakenAtOnce(deque):  # type: ignore[type-arg]
+        def append(self, item: Any) -> None:
+            pass
+
+    monkeypatch.setattr(driver, "_flying", TakenAtOnce())
+    buffer = driver.alloc(64)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        # In a thread that did not make the context: there PyCUDA does not find it by itself.
+        thread = threading.Thread(target=driver.h2d, args=(buffer.ptr, np.ones(16, F4)))
+        thread.start()
+        thread.join()
+    assert warned == []
+    np.testing.assert_array_equal(take(driver, buffer.ptr, 16, F4), np.ones(16))
 
 
 def test_buffers_that_outlive_the_driver_end_quietly() -> None:
