@@ -170,8 +170,10 @@ def draw(stored: Path, to: Path) -> bool:
             ax.set_xticks(range(len(rows)), labels, fontsize="x-small")
             ax.set_yscale("log", base=2)
             ax.minorticks_off()
-            ax.set_yticks([0.0625, 0.125, 0.25, 0.5, 1, 2], ["1/16", "1/8", "1/4", "1/2", "torch = 1", "2"])
-            ax.set_ylim(1 / 24, 4)
+            ax.set_yticks(
+                [0.03125, 0.0625, 0.125, 0.25, 0.5, 1, 2], ["1/32", "1/16", "1/8", "1/4", "1/2", "torch = 1", "2"]
+            )
+            ax.set_ylim(1 / 36, 4)
             ax.grid(axis="x", visible=False)
         last = list(places.flat)[-1]
         last.axis("off")
