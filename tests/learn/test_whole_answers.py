@@ -36,19 +36,21 @@ def time_enough(monkeypatch):
         monkeypatch.setattr(f"minirnn.learn.diagnose.{name}", 60.0 if name == "SECONDS" else 5.0)
 
 
-@each("telling.txt")
-def test_what_is_wrong_is_told(answer):
+def assert_told(answer):
     exact, text = said_to_text(answer.exercise, text_of(answer))
     assert exact, text
     assert answer.says in text
+
+
+@each("telling.txt")
+def test_what_is_wrong_is_told(answer):
+    assert_told(answer)
 
 
 @pytest.mark.slow
 @each("wrong.txt")
 def test_what_is_wrong_is_told_of_many_more(answer):
-    exact, text = said_to_text(answer.exercise, text_of(answer))
-    assert exact, text
-    assert answer.says in text
+    assert_told(answer)
 
 
 @pytest.mark.slow

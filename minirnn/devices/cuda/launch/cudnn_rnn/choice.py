@@ -13,7 +13,7 @@ The rungs, from the one that always works to the one that asks for most:
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from minirnn.devices.cuda.driver import Limits
@@ -134,10 +134,15 @@ def _asked_for(wanted: str, found: Mapping[str, Plan | str]) -> Choice:
 
 def check_rung(name: str) -> str:
     """`name` if it is a rung. Raises ValueError, which says where the name may come from."""
-    if name not in RUNGS:
+    return check_word(name, RUNGS, "rung {!r} of the CudnnRNN ladder", "device.cudnn_rnn_rung", VARIABLE)
+
+
+def check_word(name: str, words: Sequence[str], what: str, attribute: str, variable: str) -> str:
+    """`name` if it is one of `words`. Raises ValueError: there is no such `what`, and who may have named it."""
+    if name not in words:
         raise ValueError(
-            f"there is no rung {name!r} of the CudnnRNN ladder\n  expected one of {', '.join(RUNGS)}, {AUTO}\n"
-            f"  it was named by device.cudnn_rnn_rung or by the variable {VARIABLE}"
+            f"there is no {what.format(name)}\n  expected one of {', '.join(words)}, {AUTO}\n"
+            f"  it was named by {attribute} or by the variable {variable}"
         )
     return name
 

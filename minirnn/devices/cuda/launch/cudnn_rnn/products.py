@@ -22,6 +22,7 @@ import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import CompileError, Matrix, OutOfDeviceMemory
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import AUTO, check_word
 from minirnn.devices.cuda.launch.cudnn_rnn.timings import Timing
 from minirnn.devices.cuda.launch.cudnn_rnn.trial import TOLERANCE, difference, seconds_in_turns
 from minirnn.devices.cuda.launch.cudnn_rnn.tuner import MARGIN
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 LIBRARY, TF32X3 = WAYS = ("library", "tf32x3")
 VARIABLE = "MINIRNN_CUDNN_PRODUCTS"
-AUTO = "auto"
-"""What the variable says, if anything, to leave the choice to minirnn."""
 CAPABILITY = (8, 0)
 """The compute capability that multiplies TF32."""
 SMALLEST = 1 << 27
@@ -178,12 +177,7 @@ def timed(device: Cuda, left: Matrix, right: Matrix) -> Timing:
 
 def check_way(name: str) -> str:
     """`name` if it is a way. Raises ValueError, which says where the name may come from."""
-    if name not in WAYS:
-        raise ValueError(
-            f"there is no way {name!r} to multiply\n  expected one of {', '.join(WAYS)}, {AUTO}\n"
-            f"  it was named by device.products.wanted or by the variable {VARIABLE}"
-        )
-    return name
+    return check_word(name, WAYS, "way {!r} to multiply", "device.products.wanted", VARIABLE)
 
 
 def from_environment() -> str | None:
