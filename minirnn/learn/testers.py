@@ -52,14 +52,27 @@ def tester_parts(exercise: Exercise, child: Child, chance: random.Random) -> lis
         for candidate in tried:
             complaint = verdict(exercise, child, candidate.backward, [chance.getrandbits(64)])
             if candidate.kind == "right" and complaint is not None:
-                text = f"your test rejects a right backward pass ({candidate.sentence}): {complaint}"
-                return [Part(n, False, float("inf"), text if n == "right" else "") for n in exercise.outputs]
+                return rejecting(exercise, child, chance, rights, (candidate, complaint))
             if candidate.kind != "right" and complaint is None:
                 accepted.append(candidate)
         left = accepted
         if not left:
             break
     return [Part("right", True, 0.0), *(missed(kind, left) for kind in list(exercise.outputs)[1:])]
+
+
+def rejecting(
+    exercise: Exercise, child: Child, chance: random.Random, rights: Sequence[Candidate], met: tuple[Candidate, str]
+) -> list[Part]:
+    """What a test gets that rejects the right backward pass it `met`.
+
+    A test that rejects the plain one is told so, whichever it met first: only if that passes is the rounding to blame.
+    """
+    plain = rights[0]
+    complaint = verdict(exercise, child, plain.backward, [chance.getrandbits(64)])
+    candidate, complaint = met if complaint is None else (plain, complaint)
+    text = f"your test rejects a right backward pass ({candidate.sentence}): {complaint}"
+    return [Part(n, False, float("inf"), text if n == "right" else "") for n in exercise.outputs]
 
 
 def missed(kind: str, left: Sequence[Candidate]) -> Part:
