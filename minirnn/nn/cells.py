@@ -50,7 +50,7 @@ class _Cell(Module):
     def _step(self, rnn_mode: str, input: Any, states: Mapping[str, Any]) -> list[Tensor]:
         """The new states, in the shape of the input: with or without a batch axis. `states` are given by name."""
         name, I, H = type(self).__name__, self.input_size, self.hidden_size
-        x = as_tensor(input, device=None if isinstance(input, Tensor) else self.weight_ih.device)
+        x = input if isinstance(input, Tensor) else as_tensor(input, device=self.weight_ih.device)
         check_place(name, "input", x, self.weight_ih.dtype, self.weight_ih.device)
         if x.ndim not in (1, 2):
             note = f"\n  likely a sequence: take one step of it, or nn.{name[:-4]}" if x.ndim == 3 else ""
@@ -78,7 +78,7 @@ class _Cell(Module):
                 f"{name}: {what} is a tuple of {len(value)}\n  expected one Tensor ({letters})\n"
                 "  a pair (h, c) is what LSTMCell takes"
             )
-        state = as_tensor(value, device=None if isinstance(value, Tensor) else x.device)
+        state = value if isinstance(value, Tensor) else as_tensor(value, device=x.device)
         check_place(name, what, state, x.dtype, x.device)
         note = ""
         if state.ndim == len(expected) + 1:

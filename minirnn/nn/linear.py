@@ -57,7 +57,8 @@ class Linear(Module):
 
         Raises ValueError if the last axis is not I long, TypeError if x has another dtype.
         """
-        x = as_tensor(x, device=None if isinstance(x, Tensor) else self.weight.device)
+        if not isinstance(x, Tensor):
+            x = as_tensor(x, device=self.weight.device)
         if x.ndim == 0 or x.shape[-1] != self.in_features:
             cause = "\n  likely transposed" if x.ndim == 2 and x.shape[0] == self.in_features else ""
             raise ValueError(f"Linear: x has shape {x.shape}\n  expected (..., I) with I = {self.in_features}{cause}")

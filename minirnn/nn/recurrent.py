@@ -124,7 +124,7 @@ class _Recurrent(Module):
         """Output, h_n and c_n, in the layout of the input."""
         name, net = type(self).__name__, self.net
         first: Parameter = self.weight_ih_l0  # type: ignore[attr-defined]
-        x = as_tensor(input, device=None if isinstance(input, Tensor) else first.device)
+        x = input if isinstance(input, Tensor) else as_tensor(input, device=first.device)
         check_place(name, "input", x, first.dtype, first.device)
         batched = x.ndim == 3
         if x.ndim not in (2, 3):
@@ -172,7 +172,7 @@ class _Recurrent(Module):
         expected = (net.L * net.D, B, width)
         if value is None:
             return zeros(expected, x)
-        state = as_tensor(value, device=None if isinstance(value, Tensor) else x.device)
+        state = value if isinstance(value, Tensor) else as_tensor(value, device=x.device)
         check_place(type(self).__name__, what, state, x.dtype, x.device)
         letter = "P" if what != "c_0" and net.num_proj else "H"
         letters = f"L*D, {'B, ' if batched else ''}{letter}"

@@ -90,7 +90,8 @@ def inputs(module: str, x: Any, letters: str, I: int, H: int, like: Tensor) -> T
 
     Arrays take the device of `like`, the parameters. `H` tells a cell whose two numbers were exchanged.
     """
-    x = as_tensor(x, device=None if isinstance(x, Tensor) else like.device)
+    if not isinstance(x, Tensor):
+        x = as_tensor(x, device=like.device)
     sizes = check.rank(module, "inputs", x.shape, letters)
     note = exchanged(module, ("num_units", "input_size")) if sizes[-1] == H != I else ""
     check.shape(module, "inputs", x.shape, letters.replace(" ", ", "), (*sizes[:-1], I), "input_size", note)
@@ -106,7 +107,8 @@ def state(module: str, name: str, value: Any, B: int, H: int, like: Tensor) -> T
             f"{module}: {name} is a tuple of {len(value)}\n  expected (B, H) = {(B, H)}\n"
             "  a pair (c, h) is what LSTMBlockCell takes, (h, c) what LSTMCell takes"
         )
-    value = as_tensor(value, device=None if isinstance(value, Tensor) else like.device)
+    if not isinstance(value, Tensor):
+        value = as_tensor(value, device=like.device)
     source = f"inputs with B = {B} and num_units or hidden_size = {H}"
     note = "likely the state of nn.LSTM or nn.GRU, (L*D, B, H): take one layer of it" if value.ndim == 3 else ""
     check.shape(module, name, value.shape, "B, H", (B, H), source, note)

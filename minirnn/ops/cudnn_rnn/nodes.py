@@ -79,9 +79,9 @@ def run_network(
     return node(*inputs), node.reserve
 
 
-def lacks_option(op: CudnnRNN | CudnnRNNBackprop, device: Device) -> bool:
-    """Whether this call asks for what the device's kernels do not know; that is counted like a missing kernel."""
-    if op.call.zoneout is None or has_kernels(device, op.call):
+def lacks_zoneout(op: CudnnRNN | CudnnRNNBackprop, device: Device) -> bool:
+    """Whether the device's kernels know no zoneout; that is counted like a missing kernel."""
+    if has_kernels(device, op.call):
         return False
     device.fallbacks[op.kernel] += 1
     return True
@@ -100,7 +100,8 @@ class CudnnRNN(FusedOp):
         self.reserve: Array | None = None
 
     def __call__(self, *inputs: Tensor) -> list[Tensor]:
-        outputs = self.composed(*inputs) if lacks_option(self, inputs[0].device) else super().__call__(*inputs)
+        lacking = self.call.zoneout is not None and lacks_zoneout(self, inputs[0].device)
+        outputs = self.composed(*inputs) if lacking else super().__call__(*inputs)
         if self.keep and self.reserve is None:  # the device has no kernel for it
             self.reserve = reserve_of_composition(inputs[0].device, self.call, outputs[0].array, self.masks)
         return outputs
@@ -139,7 +140,8 @@ class CudnnRNNBackprop(FusedOp):
         self.need_dx = need_dx
 
     def __call__(self, *inputs: Tensor) -> list[Tensor]:
-        return self.composed(*inputs) if lacks_option(self, inputs[0].device) else super().__call__(*inputs)
+        lacking = self.call.zoneout is not None and lacks_zoneout(self, inputs[0].device)
+        return self.composed(*inputs) if lacking else super().__call__(*inputs)
 
     def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
         return backward_network(device, self.call, arrays, self.forward.reserve, self.need_dx)
