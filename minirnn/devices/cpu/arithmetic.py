@@ -1,4 +1,4 @@
-"""What the fused kernels share: a sigmoid that can't overflow, and float16 computed in float32."""
+"""What the fused kernels share: a sigmoid that can't overflow, float16 computed in float32, products without alarms."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
+
+FALSE_ALARM = 5
+"""Columns of float32 that OpenBLAS, with AVX-512, multiplies by a vector together with whatever a register holds: its
+result is right, but NumPy may warn of an invalid value, once in many thousand products (`sgemv_t` of SkylakeX)."""
+
+without_false_alarms = np.errstate(invalid="ignore")
+"""A decorator of kernels in which such a product may occur. What is NaN stays NaN, as on other devices."""
 
 
 def sigmoid(z: np.ndarray) -> np.ndarray:

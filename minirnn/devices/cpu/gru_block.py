@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from minirnn.devices.cpu.arithmetic import narrow, sigmoid, widen
+from minirnn.devices.cpu.arithmetic import narrow, sigmoid, widen, without_false_alarms
 
 Arrays = tuple[np.ndarray, ...]
 
 
+@without_false_alarms
 def gru_block_cell(*inputs: np.ndarray) -> Arrays:
     """One step from x (B, I), h_prev (B, H), w_ru (I+H, 2H), w_c (I+H, H), b_ru (2H,), b_c (H,).
 
@@ -27,6 +28,7 @@ def gru_block_cell(*inputs: np.ndarray) -> Arrays:
     return narrow(inputs[0].dtype, r, u, c, h)
 
 
+@without_false_alarms
 def gru_block_cell_grad(*arrays: np.ndarray) -> Arrays:
     """The gradient of one step, from its inputs, the saved r, u, c and the gradient d_h, each (B, H).
 

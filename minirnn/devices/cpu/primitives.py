@@ -11,12 +11,10 @@ import numpy as np
 
 from minirnn.devices import host_math
 from minirnn.devices.cpu import workspace
+from minirnn.devices.cpu.arithmetic import FALSE_ALARM
 
 LARGE = workspace.MIN_BLOCK // 4
 """Numbers of a result from which fresh memory costs more than Python's extra call."""
-FALSE_ALARM = 5
-"""Columns of float32 that OpenBLAS, with AVX-512, multiplies by a vector together with whatever a register holds: its
-result is right, but NumPy may warn of an invalid value, once in many thousand products (`sgemv_t` of SkylakeX)."""
 
 
 class Primitives:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cpu import workspace
+from minirnn.devices.cpu.arithmetic import without_false_alarms
 from minirnn.devices.cpu.columns import lstm
 from minirnn.devices.cpu.columns.direction import Direction, Gradients, Weights
 from minirnn.devices.cpu.columns.visit import Visit
@@ -58,6 +59,7 @@ def rnn_sequence_reserve_layout(
 
 
 @half.forward
+@without_false_alarms
 def rnn_sequence(
     x: Array,
     h0: Array,
@@ -131,6 +133,7 @@ def rnn_sequence(
 
 
 @half.backward
+@without_false_alarms
 def rnn_sequence_grad(
     x: Array,
     h0: Array,
