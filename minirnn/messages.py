@@ -6,7 +6,16 @@ import reprlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_short = reprlib.Repr()
+WRITTEN_BITS = 2000
+"""Python may refuse to write integers of more bits, or write where they lie in memory."""
+
+
+class _Short(reprlib.Repr):
+    def repr_int(self, x: int, level: int) -> str:
+        return super().repr_int(x, level) if x.bit_length() <= WRITTEN_BITS else f"an integer of {x.bit_length()} bits"
+
+
+_short = _Short()
 _short.maxstring = _short.maxother = 60
 _short.maxdict = _short.maxlist = _short.maxset = 4
 _short.maxtuple = 12  # all of a shape
@@ -14,10 +23,7 @@ _short.maxtuple = 12  # all of a shape
 
 def shown(value: Any) -> str:
     """``repr(value)``, cut where it is long."""
-    try:
-        return _short.repr(value).replace("\n", " ")
-    except ValueError:  # Python refuses to write an integer of thousands of digits
-        return f"an integer of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
+    return _short.repr(value).replace("\n", " ")
 
 
 def likely(name: str, known: Iterable[str], also: Mapping[str, str] | None = None, most: int = 1) -> list[str]:

@@ -42,3 +42,4 @@ def test_what_is_meant_is_a_line_of_its_own_or_nothing() -> None:
 def test_long_values_are_shown_short_and_on_one_line() -> None:
     assert len(shown("x" * 1000)) <= 62 and shown("a\nb") == "'a\\nb'"
     assert shown(10**5000) == "an integer of 16610 bits"
+    assert shown([1, 10**5000]) == "[1, an integer of 16610 bits]"

@@ -98,7 +98,8 @@ def asked_of_device(code: Any) -> Iterator[str]:
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and before in ("device", "on"):
             yield instruction.argval
-        before = instruction.argval
+        names = instruction.argval  # of two variables at once, from Python 3.13 on
+        before = names[-1] if isinstance(names, tuple) and names else names
     for constant in code.co_consts:
         if inspect.iscode(constant):
             yield from asked_of_device(constant)

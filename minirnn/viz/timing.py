@@ -146,7 +146,7 @@ def _machine(report: Mapping[str, Any], sampled: bool) -> str:
 
 def _read(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        found = json.loads(Path(os.fspath(path)).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ValueError(
             f"timings: {os.fspath(path)!r}: {error}\n  expected a report that `minirnn bench` wrote"

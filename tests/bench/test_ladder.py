@@ -58,7 +58,10 @@ def test_published_counts_can_be_had_again() -> None:
     size = ladder.SIZES[0]
     for rung in ("steps", "cluster"):
         expected = [row for row in published["rows"] if tuple(row["size"]) == size and row["rung"].startswith(rung)]
-        assert list(counted(size, rung)) == expected
+        for row, published_row in zip(counted(size, rung), expected, strict=True):
+            # Which accesses of a warp are one instruction, and so touch a sector once, is up to the compiler.
+            near = pytest.approx(published_row["counts"]["kernel bytes"], rel=0.1)
+            assert row == published_row | {"counts": published_row["counts"] | {"kernel bytes": near}}
 
 
 def test_the_command_prints_a_table_and_leaves_a_file(
