@@ -72,7 +72,7 @@ class Search:
     seconds: float = 0.3
     more: tuple[Maker, ...] = ()
     tried: list[Tried] = field(default_factory=list)
-    known: dict[int, Tried | None] = field(default_factory=dict)
+    known: dict[Hypothesis, Tried | None] = field(default_factory=dict)
 
     @cached_property
     def names(self) -> list[str]:
@@ -165,9 +165,9 @@ class Search:
 
     def explains(self, hypothesis: Hypothesis) -> bool:
         """Whether a hypothesis alone gives all numbers of the answer, in all cases."""
-        if id(hypothesis) not in self.known:
-            self.known[id(hypothesis)] = self.try_one(hypothesis)
-        tried = self.known[id(hypothesis)]
+        if hypothesis not in self.known:
+            self.known[hypothesis] = self.try_one(hypothesis)
+        tried = self.known[hypothesis]
         return tried is not None and not tried.misses.any() and self.confirmed(tried.changed)
 
     def try_one(self, hypothesis: Hypothesis) -> Tried | None:
