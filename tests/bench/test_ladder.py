@@ -11,7 +11,9 @@ import minirnn as mr
 from minirnn.bench import ladder
 from minirnn.bench.ladder import COUNTS, TIMES, counted
 from minirnn.cli import main
+from minirnn.devices.cuda.sim import compiler
 
+COUNTED_WITH = "g++ 12"
 PUBLISHED = Path(__file__).parents[2] / "docs" / "data" / "cuda-sim" / "cudnn_ladder.json"
 
 pytestmark = pytest.mark.skipif(
@@ -58,10 +60,13 @@ def test_published_counts_can_be_had_again() -> None:
     size = ladder.SIZES[0]
     for rung in ("steps", "cluster"):
         expected = [row for row in published["rows"] if tuple(row["size"]) == size and row["rung"].startswith(rung)]
-        for row, published_row in zip(counted(size, rung), expected, strict=True):
+        rows = list(counted(size, rung))
+        if compiler.find().name.split(".")[0] != COUNTED_WITH:
             # Which accesses of a warp are one instruction, and so touch a sector once, is up to the compiler.
-            near = pytest.approx(published_row["counts"]["kernel bytes"], rel=0.1)
-            assert row == published_row | {"counts": published_row["counts"] | {"kernel bytes": near}}
+            for row, published_row in zip(rows, expected, strict=True):
+                assert row["counts"]["kernel bytes"] == pytest.approx(published_row["counts"]["kernel bytes"], rel=0.1)
+                row["counts"]["kernel bytes"] = published_row["counts"]["kernel bytes"]
+        assert rows == expected
 
 
 def test_the_command_prints_a_table_and_leaves_a_file(
