@@ -13,7 +13,7 @@ import numpy as np
 import minirnn as mr
 from minirnn import toolchain
 from minirnn._version import __version__
-from minirnn.devices.precision import VARIABLE, precision
+from minirnn.devices.precision import VARIABLE, chosen
 from minirnn.learn.sandbox import protection
 from minirnn.learn.sandbox.system_locks import locks
 from minirnn.machine import blas, installed_version, python, short, this_program
@@ -38,7 +38,7 @@ def examine() -> dict[str, Any]:
         "devices": devices,
         "native": about_native() if devices.get("native", "unknown") is None else None,
         "default_device": default_device(),
-        "precision": precision(),
+        "precision": chosen.precision,
         "locks": {**asdict(locks()), "missing": protection()},
         "warnings": warnings(devices),
         "next": next_command(devices),

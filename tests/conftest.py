@@ -121,5 +121,6 @@ def clean_state() -> Iterator[None]:
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
     after = surroundings()
+    mode.enabled = True  # whoever left it off fails, not thousands of tests behind it
     changed = {name: (value, after[name]) for name, value in before.items() if value != after[name]}
     assert not changed, f"the test has changed what it shares with others: {changed}"

@@ -20,7 +20,7 @@ from minirnn import machine, toolchain
 from minirnn._version import __version__
 from minirnn.bench import layout, rungs, times, values
 from minirnn.devices.base import Device
-from minirnn.devices.precision import precision
+from minirnn.devices.precision import chosen
 from minirnn.io.atomic import atomic_write
 
 PACKAGES = (
@@ -132,7 +132,7 @@ def machine_with(device: Device) -> dict[str, Any]:
     driver = getattr(device, "driver", None)
     if driver is not None:
         found["limits"] = asdict(driver.limits)
-        found["tf32"] = precision() == "tf32"
+        found["tf32"] = chosen.precision == "tf32"
         found["tools"] = {tool.name: tool.found for tool in toolchain.find_all()}
     return found
 

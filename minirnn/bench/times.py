@@ -20,7 +20,7 @@ from minirnn import ops
 from minirnn.bench.calls import Call, Size, our_calls, torch_calls, torch_rounding
 from minirnn.bench.launches import Launch, recorded
 from minirnn.devices.base import Device
-from minirnn.devices.precision import precision
+from minirnn.devices.precision import chosen
 
 SIZES: tuple[Size, ...] = (
     (256, 1, 256, 256),
@@ -198,7 +198,7 @@ def products(clock: Clock, quick: bool) -> Iterator[Row]:
 def sequences(clock: Clock, quick: bool) -> Iterator[Row]:
     """block_lstm, and cudnn_rnn against torch where torch has the same kind of device."""
     device, dtypes = clock.device, ("float32",) if quick else ("float32", "float16")
-    tf32 = precision() == "tf32"
+    tf32 = chosen.precision == "tf32"
     for size, dtype, op in product(QUICK_SIZES if quick else SIZES, dtypes, ("block_lstm", "lstm", "gru")):
         theirs = torch_calls(device.name, op, size, dtype)
         for what, call in our_calls(device, op, size, dtype).items():

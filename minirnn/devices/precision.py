@@ -34,12 +34,8 @@ class _Chosen(threading.local):
         self.precision = from_environment()
 
 
-_chosen = _Chosen()
-
-
-def precision() -> str:
-    """How this thread multiplies float32 matrices: ``"ieee"`` or ``"tf32"``."""
-    return _chosen.precision
+chosen = _Chosen()
+"""``chosen.precision`` is how this thread multiplies float32 matrices: ``"ieee"`` or ``"tf32"``."""
 
 
 def to_tf32(a: np.ndarray) -> np.ndarray:
@@ -85,13 +81,13 @@ class use_precision:
         if name not in PRECISIONS:
             hint = meant(name, PRECISIONS, OTHER_WORDS)
             raise ValueError(f"use_precision: there is no precision {shown(name)}\n  expected 'ieee' or 'tf32'{hint}")
-        self._before = _chosen.precision
-        _chosen.precision = name
+        self._before = chosen.precision
+        chosen.precision = name
 
     def __enter__(self) -> str:
-        return precision()
+        return chosen.precision
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _chosen.precision = self._before
+        chosen.precision = self._before

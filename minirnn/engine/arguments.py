@@ -30,6 +30,13 @@ def _is_list_for(y: Tensor, grads: Any) -> bool:
     return grads[0] is None or np.shape(grads[0]) == y.shape
 
 
+def one_name_of(grad: Any, gradient: Any) -> Any:
+    """The gradient that `Tensor.backward` was given under torch's name of it."""
+    if grad is not None:
+        raise TypeError("backward: got grad and gradient\n  expected one: gradient is torch's name of grad")
+    return gradient
+
+
 def seeds_of(name: str, outputs: Sequence[Tensor], grads: Sequence[Any]) -> list[Tensor]:
     """The gradient of each output, with which the backward pass starts: the given one, or 1 for a number."""
     if len(grads) != len(outputs):

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.base import sum_to_shape
-from minirnn.engine.arguments import gradients_of, seeds_of, tensors_of
+from minirnn.engine.arguments import gradients_of, one_name_of, seeds_of, tensors_of
 from minirnn.engine.hooks import running
 from minirnn.engine.outputs import backward_on_arrays, backward_on_tensors
-from minirnn.engine.tape import FREED, enable_grad, no_grad
+from minirnn.engine.tape import FREED, mode
 from minirnn.engine.tensor import Tensor, leaf
 
+Tensors = Sequence[Tensor]
 _seq = attrgetter("seq")
 _SCALARS = frozenset((np.float16, np.float32, np.float64))
 
@@ -47,21 +48,20 @@ def backward(
         If the tape was freed, or a value it needs was changed by `Tensor.assign`.
     """
     if gradient is not None:
-        if grad is not None:
-            raise TypeError("backward: got grad and gradient\n  expected one: gradient is torch's name of grad")
-        grad = gradient
+        grad = one_name_of(grad, gradient)
     seeds = seeds_of("backward", (self,), (grad,))
-    outer, running.callbacks = running.callbacks, []
+    outer = running.callbacks, mode.enabled
+    running.callbacks = []
     try:
         gradients = run_backward((self,), seeds, None, create_graph, retain_graph)
         for callback in running.callbacks:
             callback(gradients)
-    finally:
-        running.callbacks = outer
-    with enable_grad() if create_graph else no_grad():
+        mode.enabled = create_graph
         for t, g in gradients.items():
             total = g if create_graph else leaf(t.device, g)
             t.grad = total if t.grad is None else t.grad + total
+    finally:
+        running.callbacks, mode.enabled = outer
 
 
 Tensor.backward = backward  # type: ignore[assignment, method-assign]
@@ -124,12 +124,7 @@ def grad(
 
 
 def run_backward(
-    roots: Sequence[Tensor],
-    seeds: Sequence[Tensor],
-    inputs: Sequence[Tensor] | None,
-    create_graph: bool,
-    retain_graph: bool,
-    border: int = 0,
+    roots: Tensors, seeds: Tensors, inputs: Tensors | None, create_graph: bool, retain_graph: bool, border: int = 0
 ) -> dict[Tensor, Any]:
     """Gradients of sum(root * seed) with respect to every leaf reached (`inputs` None) or to `inputs`.
 
@@ -146,7 +141,8 @@ def run_backward(
             grads[r] = grads[r] + g if r in grads else g
 
     results: dict[Tensor, Any] = {}
-    with enable_grad() if create_graph else no_grad():
+    outer, mode.enabled = mode.enabled, create_graph
+    try:  # not `with no_grad()`: a Ctrl-C could come before the first line of its __exit__
         for n in stops:
             dy = grads.pop(n, None)
             if dy is None:
@@ -187,6 +183,8 @@ def run_backward(
         for t, g in grads.items():  # what is left belongs to other leaves, and to inputs that do not depend on others
             if wanted is None or t in targets:
                 results[t] = g if t.hooks is None or t.seq <= border else _call_hooks(t, g, create_graph)
+    finally:
+        mode.enabled = outer
     if not (retain_graph or create_graph):
         for n in nodes:
             n.op = FREED
@@ -196,9 +194,7 @@ def run_backward(
     return results
 
 
-def _in_order(
-    roots: Sequence[Tensor], inputs: Sequence[Tensor] | None, border: int
-) -> tuple[list[Tensor], set[Tensor] | None, bool]:
+def _in_order(roots: Tensors, inputs: Tensors | None, border: int) -> tuple[list[Tensor], set[Tensor] | None, bool]:
     """The nodes to visit, newest first, and where gradients flow: to what leads to one of `inputs`; None: anywhere.
 
     The third result tells whether there may be leaves with hooks.
@@ -215,7 +211,7 @@ def _in_order(
 
 
 def _with_leaves(
-    nodes: Sequence[Tensor], targets: Collection[Tensor], wanted: Collection[Tensor] | None, border: int
+    nodes: Tensors, targets: Collection[Tensor], wanted: Collection[Tensor] | None, border: int
 ) -> list[Tensor]:
     """`nodes`, and the leaves with hooks, each behind the oldest node that used it: there its gradient is complete.
 
@@ -233,7 +229,7 @@ def _with_leaves(
     return stops[::-1]
 
 
-def _leading_to(inputs: Sequence[Tensor], nodes: Sequence[Tensor]) -> tuple[list[Tensor], set[Tensor]]:
+def _leading_to(inputs: Tensors, nodes: Tensors) -> tuple[list[Tensor], set[Tensor]]:
     """Those of `nodes` that depend on one of `inputs`, newest first, and the same with the inputs as a set."""
     wanted = set(inputs)
     path = []
@@ -244,7 +240,7 @@ def _leading_to(inputs: Sequence[Tensor], nodes: Sequence[Tensor]) -> tuple[list
     return path[::-1], wanted
 
 
-def _walk(roots: Sequence[Tensor], oldest: int) -> tuple[list[Tensor], dict[Tensor, Tensor], bool]:
+def _walk(roots: Tensors, oldest: int) -> tuple[list[Tensor], dict[Tensor, Tensor], bool]:
     """The recorded Tensors that `roots` were made of, newest first: a topological order. Leaves are left out.
 
     Those not newer than `oldest` are left out as well: they cannot depend on anything newer. The second result names
@@ -257,10 +253,7 @@ def _walk(roots: Sequence[Tensor], oldest: int) -> tuple[list[Tensor], dict[Tens
     for n in nodes:  # the list grows while it is read
         op: Any = n.op
         if op is FREED:
-            raise RuntimeError(
-                "backward: this part of the tape was freed by an earlier backward pass\n"
-                "  expected one backward per forward; pass retain_graph=True to the earlier one to keep it"
-            )
+            raise _freed()
         for p in n.parents:
             if p.seq > n.seq and op.reads_inputs:
                 changed[n] = p
@@ -273,7 +266,14 @@ def _walk(roots: Sequence[Tensor], oldest: int) -> tuple[list[Tensor], dict[Tens
     return nodes, changed, hooked
 
 
-def _check_unchanged(nodes: Sequence[Tensor], changed: dict[Tensor, Tensor]) -> None:
+def _freed() -> RuntimeError:
+    return RuntimeError(
+        "backward: this part of the tape was freed by an earlier backward pass\n"
+        "  expected one backward per forward; pass retain_graph=True to the earlier one to keep it"
+    )
+
+
+def _check_unchanged(nodes: Tensors, changed: dict[Tensor, Tensor]) -> None:
     for n in nodes:
         if n in changed:
             op: Any = n.op
@@ -283,7 +283,7 @@ def _check_unchanged(nodes: Sequence[Tensor], changed: dict[Tensor, Tensor]) -> 
             )
 
 
-def _wrong_count(op: Any, gs: Sequence[Any], parents: Sequence[Tensor]) -> TypeError:
+def _wrong_count(op: Any, gs: Sequence[Any], parents: Tensors) -> TypeError:
     return TypeError(
         f"backward of {op.name} returned {len(gs)} gradients for {len(parents)} inputs\n"
         "  expected one for each, None where there is none"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minirnn.devices.base import Array, Device
-from minirnn.devices.precision import precision, use_precision
+from minirnn.devices.precision import chosen, use_precision
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, leaf
 
@@ -74,7 +74,7 @@ def outputs_of(node: Tensor) -> list[Tensor]:
 
 def backward_on_tensors(op: Any, node: Tensor, dy: Any) -> Sequence[Tensor | None]:
     """The gradients of the inputs from `dy`, on Tensors still tied to the tape: they can be differentiated again."""
-    if op.precision is not None and op.precision != precision():
+    if op.precision is not None and op.precision != chosen.precision:
         with use_precision(op.precision):
             return backward_on_tensors(op, node, dy)
     if dy.__class__ is not Cotangents:

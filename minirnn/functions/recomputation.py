@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from minirnn import random
-from minirnn.devices.precision import precision
+from minirnn.devices.precision import chosen
 from minirnn.engine.backward import run_backward
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import Op, enable_grad, mode
@@ -120,7 +120,7 @@ class Checkpoint(Op):
         self.function = function
         self.stream = stream
         self.forms = forms
-        self.precision = precision()
+        self.precision = chosen.precision
 
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *xs: Tensor) -> list[Tensor | None]:
         again = mode.enabled  # the gradients are to be differentiated, too

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.base import KERNELS, Array, Device
-from minirnn.devices.precision import precision
+from minirnn.devices.precision import chosen
 from minirnn.engine.backward import grad
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import Op, enable_grad, mode
@@ -35,7 +35,7 @@ class FusedOp(Op):
 
     def __init__(self, **attributes: Any) -> None:
         self.attributes = attributes
-        self.precision = precision()
+        self.precision = chosen.precision
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from minirnn.engine.tape import enable_grad, no_grad
+from minirnn.engine.tape import enable_grad, mode
 from minirnn.engine.tensor import Tensor, leaf, next_seq, tensor
 from minirnn.messages import shown
 from minirnn.ops import check
@@ -156,7 +156,8 @@ class Optimizer:
             if not same or g.device is not p.device or da.shape != a.shape:
                 raise mismatch(type(self).__name__, self.label(p), p, g)
         memories = self.state
-        with no_grad():
+        outer, mode.enabled = mode.enabled, False
+        try:  # not `with no_grad()`: a Ctrl-C could come before the first line of its __exit__
             for p, g, group in due:
                 memory = memories[p]
                 for value in memory.values():
@@ -171,6 +172,8 @@ class Optimizer:
                     p.array, p.seq = new, next_seq()  # what `assign` does, without its questions
                 else:
                     p.assign(leaf(p.device, new))
+        finally:
+            mode.enabled = outer
         self.steps_done += 1
         return loss
 

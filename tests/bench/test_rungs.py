@@ -12,7 +12,7 @@ import pytest
 import minirnn as mr
 from minirnn.bench import rungs
 from minirnn.bench.calls import torch_rounding
-from minirnn.devices.precision import precision
+from minirnn.devices.precision import chosen
 from tests.devices.cuda.launch.cudnn_rnn.priced import priced_device
 
 
@@ -30,7 +30,7 @@ class FakeDevice:
         pass
 
     def call(self) -> None:
-        self.asked.append((self.cudnn_rnn_rung, self.recordings.enabled, precision() == "tf32"))
+        self.asked.append((self.cudnn_rnn_rung, self.recordings.enabled, chosen.precision == "tf32"))
         self.rungs[f"{self.cudnn_rnn_rung} forward"] = 1
 
 
@@ -50,7 +50,7 @@ def test_every_way_is_sampled_in_turn_and_the_device_is_left_as_it_was(
     for row in rows:
         assert row["spread"][0] <= row["seconds"] <= row["spread"][1]
         assert row["times_faster_than_torch"] == row["torch_seconds"] / row["seconds"]
-    assert (device.cudnn_rnn_rung, device.recordings.enabled, precision()) == ("before", "before", "ieee")
+    assert (device.cudnn_rnn_rung, device.recordings.enabled, chosen.precision) == ("before", "before", "ieee")
 
 
 def test_without_torch_there_are_rows_too() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.devices.precision import _Chosen, from_environment, precision, to_tf32
+from minirnn.devices.precision import _Chosen, chosen, from_environment, to_tf32
 from minirnn.functions import checkpoint
 
 SIMULATED = mr.devices.available()["cuda-sim"] is None
@@ -48,25 +48,25 @@ def test_tf32_keeps_eleven_bits_and_the_range_of_float32(rng: np.random.Generato
 
 def test_a_block_ends_and_a_plain_call_lasts() -> None:
     with mr.use_precision("tf32") as name:
-        assert name == precision() == "tf32"
+        assert name == chosen.precision == "tf32"
         with mr.use_precision("ieee"):
-            assert precision() == "ieee"
-        assert precision() == "tf32"
-    assert precision() == "ieee"
+            assert chosen.precision == "ieee"
+        assert chosen.precision == "tf32"
+    assert chosen.precision == "ieee"
     mr.use_precision("tf32")
-    assert precision() == "tf32"
+    assert chosen.precision == "tf32"
     with pytest.raises(ValueError, match="'bf16'"):
         mr.use_precision("bf16")
-    assert precision() == "tf32"
+    assert chosen.precision == "tf32"
     with pytest.raises(RuntimeError, match="inside"), mr.use_precision("ieee"):
         raise RuntimeError("inside")
-    assert precision() == "tf32"
+    assert chosen.precision == "tf32"
 
 
 def test_every_thread_has_its_own() -> None:
     seen = []
     with mr.use_precision("tf32"):
-        thread = threading.Thread(target=lambda: seen.append(precision()))
+        thread = threading.Thread(target=lambda: seen.append(chosen.precision))
         thread.start()
         thread.join()
     assert seen == ["ieee"]
@@ -109,7 +109,7 @@ def test_the_backward_pass_multiplies_as_its_forward_pass_did(forward: str, back
         z = checkpoint(lambda t: (t @ b).sum(), b)
     with mr.use_precision(backward):
         y.backward()
-        assert precision() == backward
+        assert chosen.precision == backward
         assert a.grad is not None and a.grad.item() == expected
         (found,) = mr.grad(z, [b])
         assert found.item() == 2 * expected

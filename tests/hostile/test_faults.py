@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn, optim, viz
+from minirnn.engine.hooks import running
 from minirnn.engine.tape import mode
 from minirnn.io import load, save, write_arrays
 from minirnn.train import work
@@ -201,7 +203,8 @@ ATTEMPTS = 10
 @contextmanager
 def ctrl_c_within(seconds: float) -> Iterator[None]:
     """Press Ctrl-C once, after that time, wherever the program is then."""
-    before = signal.signal(signal.SIGALRM, lambda number, frame: signal.raise_signal(signal.SIGINT))
+    # Not by raising SIGINT: then this frame would be the last one of the traceback, whatever it interrupts.
+    before = signal.signal(signal.SIGALRM, signal.getsignal(signal.SIGINT))
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
@@ -327,6 +330,41 @@ def test_keyboard_interrupts_anywhere_in_the_library_leave_it_and_the_file_in_or
     finally:
         signal.signal(signal.SIGINT, before)
     raise AssertionError("hardly interrupted: this run showed nothing")
+
+
+def test_a_keyboard_interrupt_at_any_call_of_a_training_step_leaves_recording_on() -> None:
+    x = mr.tensor(np.ones((3, 2, 3), np.float32))
+    model = nn.LSTM(3, 4)
+    adam = optim.Adam(model.parameters(), lr=0.01)
+    calls = 0
+
+    def interrupt(frame: FrameType, event: str, _: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == stop:
+            raise KeyboardInterrupt
+
+    def step() -> bool:
+        loss = (model(x)[0] ** 2).mean()
+        sys.settrace(interrupt)
+        try:
+            loss.backward()
+            adam.step()
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(None)
+        return False
+
+    stop = -1
+    assert not step()
+    every = calls
+    assert every > 300
+    for stop in range(1, every + 1):
+        calls = 0
+        assert step()
+        assert mode.enabled, f"call {stop} of {every}"
+        assert running.callbacks is None
 
 
 # ---- others write, too

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from minirnn.devices.cuda.driver import Driver, LaunchError, NotRecordable, Recording
-from minirnn.devices.precision import precision
+from minirnn.devices.precision import chosen
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.array import CudaArray
@@ -64,7 +64,7 @@ class Recordings:
             work()
             return
         places = tuple([None if a is None else (a.ptr, a.shape, a.element_strides, a.dtype) for a in arrays])
-        key = name, precision(), *numbers, places
+        key = name, chosen.precision, *numbers, places
         recording = self._find(name, key, work)
         if recording is None:
             self.counts["plain"] += 1

@@ -24,7 +24,6 @@ from minirnn.ops.cudnn_rnn.network import (
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.cudnn_rnn.zoneout import Zoneout
 from minirnn.ops.fused import FusedOp, gradients_through_composition, or_zeros
-from minirnn.ops.primitives.operands import same_device
 
 
 def run_network(
@@ -48,7 +47,7 @@ def run_network(
         Who asks: the first word of error messages.
     net : Network
     inputs : sequence of Tensor
-        x (T, B, I), h0 (L*D, B, P), for lstm c0 (L*D, B, H), params (n,): checked.
+        x (T, B, I), h0 (L*D, B, P), for lstm c0 (L*D, B, H), params (n,): checked, and all of one device.
     lengths : (B,) integers, each 1 .. T, optional
         They are checked here.
     masks : L-1 arrays (T, B, D*P), or (1, B, D*P) for all steps alike, optional
@@ -59,15 +58,7 @@ def run_network(
         How much of the old state stays at each step (`zoneout`).
     keep : bool
         Whether to keep the reserve space for the backward pass. Without it a backward pass repeats the forward pass.
-
-    Raises
-    ------
-    ValueError
-        If the inputs live on different devices: a kernel would take an array of one for one of the other.
     """
-    same_device(
-        op, *inputs, names=("input", "h_0", "params") if len(inputs) == 3 else ("input", "h_0", "c_0", "params")
-    )
     x = inputs[0]
     T, B, _ = x.array.shape
     if masks is None and dropout > 0 and net.L > 1:

@@ -142,26 +142,15 @@ class LSTMBlockCell(FusedOp):
         cs_grad = or_zeros(cs_grad, cs)
         h_grad = or_zeros(h_grad, h)
 
-        gates = not (i_grad is f_grad is o_grad is ci_grad is None)
-        if gates:
-            dzi = or_zeros(i_grad, i) * i * (1 - i)
-            dzf = or_zeros(f_grad, f) * f * (1 - f)
-            dzo = or_zeros(o_grad, o) * o * (1 - o)
-            dzc = or_zeros(ci_grad, ci) * (1 - ci * ci)
-            if use_peephole:
-                cs_grad = cs_grad + dzo * wco
+        dz = None if i_grad is f_grad is o_grad is ci_grad is None else gates_grad(dy, y)
+        if dz and use_peephole:
+            cs_grad = cs_grad + dz[3] * wco
         if co_grad is not None:
             cs_grad = cs_grad + co_grad * (1 - co * co)
-
-        grad_op = LSTMBlockCellGrad(use_peephole=use_peephole)
-        cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad = grad_op(*inputs, i, cs, f, o, ci, co, cs_grad, h_grad)
-        if gates:
-            dicfo = dicfo + join_gates(dzi, dzc, dzf, dzo)
-            if use_peephole:
-                cs_prev_grad = cs_prev_grad + dzi * wci + dzf * wcf
-                wci_grad = wci_grad + (dzi * cs_prev).sum(0)
-                wcf_grad = wcf_grad + (dzf * cs_prev).sum(0)
-                wco_grad = wco_grad + (dzo * cs).sum(0)
+        found = LSTMBlockCellGrad(use_peephole=use_peephole)(*inputs, i, cs, f, o, ci, co, cs_grad, h_grad)
+        if dz:
+            found = add_gates_grad(found, dz, inputs, cs, use_peephole)
+        cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad = found
 
         x_grad = h_prev_grad = None
         if x.requires_grad or h_prev.requires_grad:
@@ -170,6 +159,33 @@ class LSTMBlockCell(FusedOp):
         w_grad = concat([x, h_prev], 1).T @ dicfo if w.requires_grad else None
         b_grad = dicfo.sum(0) if b.requires_grad else None
         return x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad
+
+
+def gates_grad(dy: Sequence[Tensor | None], y: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """dzi, dzc, dzf, dzo: what arrives at the pre-activations from i, ci, f and o themselves."""
+    i, _, f, o, ci, _, _ = y
+    i_grad, _, f_grad, o_grad, ci_grad, _, _ = dy
+    dzi = or_zeros(i_grad, i) * i * (1 - i)
+    dzc = or_zeros(ci_grad, ci) * (1 - ci * ci)
+    dzf = or_zeros(f_grad, f) * f * (1 - f)
+    dzo = or_zeros(o_grad, o) * o * (1 - o)
+    return dzi, dzc, dzf, dzo
+
+
+def add_gates_grad(
+    found: Sequence[Tensor], dz: Sequence[Tensor], inputs: Sequence[Tensor], cs: Tensor, use_peephole: bool
+) -> list[Tensor]:
+    """The five outputs of the Grad kernel, with what `gates_grad` found. cs has had its share of dzo before."""
+    cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad = found
+    dzi, dzc, dzf, dzo = dz
+    dicfo = dicfo + join_gates(dzi, dzc, dzf, dzo)
+    if use_peephole:
+        cs_prev, wci, wcf = inputs[1], inputs[4], inputs[5]
+        cs_prev_grad = cs_prev_grad + dzi * wci + dzf * wcf
+        wci_grad = wci_grad + (dzi * cs_prev).sum(0)
+        wcf_grad = wcf_grad + (dzf * cs_prev).sum(0)
+        wco_grad = wco_grad + (dzo * cs).sum(0)
+    return [cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad]
 
 
 class LSTMBlockCellGrad(FusedOp):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from minirnn.devices.precision import PRECISIONS, precision
+from minirnn.devices.precision import PRECISIONS, chosen
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives.operands import pair, same_device, shape_error
@@ -62,7 +62,7 @@ def matmul(a: Any, b: Any) -> Tensor:
         y = matmul(a, reshape(b, (-1, 1)))
         return reshape(y, y.shape[:-1])
     try:
-        return record(MATMUL[precision()], device, device.matmul(a.array, b.array), (a, b))
+        return record(MATMUL[chosen.precision], device, device.matmul(a.array, b.array), (a, b))
     except ValueError:
         raise ValueError(
             f"matmul: operands have shapes {a.shape} and {b.shape}\n"

@@ -27,7 +27,7 @@ from minirnn.devices.cuda.gpu.cublas import Cublas
 from minirnn.devices.cuda.gpu.graph import Graph
 from minirnn.devices.cuda.gpu.memory import Buffer, Memory
 from minirnn.devices.cuda.gpu.occupancy import LoadedTwice
-from minirnn.devices.precision import precision
+from minirnn.devices.precision import chosen
 
 COPIED = 1 << 20
 """Up to this many bytes are copied on the host first, so that `h2d` need not wait; beyond, the copy costs more."""
@@ -157,7 +157,7 @@ class PyCudaDriver:
             self.launches += 1
             cublas = self._cublas_aside if self._here.recording else self._cublas or self._new_cublas()
             assert cublas is not None
-            cublas.gemm(a, b, c, beta, batch, precision() == "tf32")
+            cublas.gemm(a, b, c, beta, batch, chosen.precision == "tf32")
 
     def _new_cublas(self) -> Cublas:
         with self._lock:

@@ -16,7 +16,7 @@ from minirnn.devices.cuda.sim import build, compiler, library, options
 from minirnn.devices.cuda.sim.launch import SimModule
 from minirnn.devices.cuda.sim.memory import Memory, SimBuffer
 from minirnn.devices.cuda.sim.options import SimOptions
-from minirnn.devices.precision import precision, to_tf32
+from minirnn.devices.precision import chosen, to_tf32
 
 
 class SimDriver:
@@ -98,7 +98,7 @@ class SimDriver:
 
     def gemm(self, a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
         """The product by NumPy: a stand-in for NVIDIA's library, which is not simulated."""
-        rounded = precision() == "tf32"
+        rounded = chosen.precision == "tf32"
         if self.noting.work is not None:  # without the arrays: it is addresses that count
             a, b, c = (replace(m, keep=None) for m in (a, b, c))
             self.noting.work.append(partial(self._multiply, a, b, c, beta, batch, rounded))

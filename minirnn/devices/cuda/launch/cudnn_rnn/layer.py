@@ -15,7 +15,7 @@ import numpy as np
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import GATES, Sizes
 from minirnn.devices.cuda.launch.primitives.elementwise import cells
-from minirnn.devices.precision import precision, use_precision
+from minirnn.devices.precision import chosen, use_precision
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
@@ -112,13 +112,13 @@ def directions(
 
 def operand_of(data: np.dtype) -> str:
     """What tensor cores may multiply for such data: float32 is rounded only where the user allows it."""
-    of_float32 = "tf32" if precision() == "tf32" else "tf32x3"
+    of_float32 = "tf32" if chosen.precision == "tf32" else "tf32x3"
     return {"float16": "float16", "float32": of_float32}.get(data.name, "")
 
 
 def products_of(sizes: Sizes) -> use_precision:
     """Inside, the library multiplies float16 data that were widened as TF32, which has as many digits as float16."""
-    return use_precision("tf32" if sizes.operand == "float16" else precision())
+    return use_precision("tf32" if sizes.operand == "float16" else chosen.precision)
 
 
 @dataclass

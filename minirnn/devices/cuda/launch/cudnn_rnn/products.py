@@ -27,7 +27,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn.timings import Timing
 from minirnn.devices.cuda.launch.cudnn_rnn.trial import TOLERANCE, difference, seconds_in_turns
 from minirnn.devices.cuda.launch.cudnn_rnn.tuner import MARGIN
 from minirnn.devices.cuda.launch.primitives.products import matrices, product
-from minirnn.devices.precision import precision
+from minirnn.devices.precision import chosen
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
@@ -87,7 +87,7 @@ class Products:
     def way(self, left: Matrix, right: Matrix) -> str:
         """How the product of these is computed."""
         device = self.device
-        if left.dtype != np.float32 or precision() != "ieee" or not self.has_tensor_cores():
+        if left.dtype != np.float32 or chosen.precision != "ieee" or not self.has_tensor_cores():
             return LIBRARY
         if self.wanted is not None:
             return check_way(self.wanted)

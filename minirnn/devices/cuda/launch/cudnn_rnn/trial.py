@@ -21,7 +21,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn.layer import VALUES, Layer, values_of
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Plan, Sizes
 from minirnn.devices.cuda.launch.cudnn_rnn.timings import Timing
 from minirnn.devices.cuda.recordings import Recordings
-from minirnn.devices.precision import precision
+from minirnn.devices.precision import chosen
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
@@ -63,7 +63,7 @@ def candidates(sizes: Sizes, limits: Limits, backward: bool, graphs: bool) -> li
 def tolerance_of(candidate: Candidate, sizes: Sizes) -> float:
     """How much the candidate's results may differ from the lowest rung's."""
     whole = getattr(candidate.plan, "operand", "tf32x3") == "tf32x3"
-    return TOLERANCE[sizes.itemsize] if whole and precision() == "ieee" else ROUNDED
+    return TOLERANCE[sizes.itemsize] if whole and chosen.precision == "ieee" else ROUNDED
 
 
 def shortened(sizes: Sizes) -> Sizes:

@@ -20,7 +20,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn import trial
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import Choice, choose
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
 from minirnn.devices.cuda.launch.cudnn_rnn.timings import Timing, Timings
-from minirnn.devices.precision import precision
+from minirnn.devices.precision import chosen
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
@@ -106,7 +106,7 @@ class Tuner:
 
     def _rounds(self) -> bool:
         """Whether the library's products round to TF32."""
-        return precision() == "tf32"
+        return chosen.precision == "tf32"
 
     def keep(self, name: str, timing: Timing) -> None:
         """Keep what was timed for the class of this name, here and on disk."""
