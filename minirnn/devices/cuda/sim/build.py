@@ -57,6 +57,8 @@ def flags_of(compiler: Compiler, options: SimOptions) -> tuple[list[str], list[s
     """Flags for the preprocessor and for the compiler."""
     for_preprocessor = ["-DCUSIM_CHECK"] if options.check else []
     for_compiler = [options.opt, *MODULE]
+    if not compiler.is_clang:
+        for_compiler.append("-fno-var-tracking")  # line numbers are all that is asked for; a sixth of the time
     if sys.platform != "darwin":
         for_compiler.append("-fstack-clash-protection")  # large locals must not jump over a stack's guard page
     if options.check:
