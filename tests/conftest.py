@@ -27,6 +27,7 @@ from minirnn.devices.base import Device  # noqa: E402
 from minirnn.devices.cpu.primitives import Primitives  # noqa: E402
 from minirnn.engine.tape import mode  # noqa: E402
 from tests.run import (  # noqa: E402, F401
+    pytest_collection,
     pytest_collection_modifyitems,
     pytest_configure,
     pytest_terminal_summary,

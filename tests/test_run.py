@@ -5,6 +5,7 @@ Tests `tests/run.py`.
 
 from __future__ import annotations
 
+import gc
 from types import SimpleNamespace
 from typing import Any
 
@@ -66,6 +67,10 @@ def test_a_random_order_keeps_the_tests_of_a_file_together_and_comes_again_with_
         assert len({test.partition("::")[0] for test in order[:6]}) == 1
     of_b = [test for test in orders[0] if test.startswith("test_b.py")]
     assert shuffled(sorted(of_b), 1, key=lambda test: test.partition("::")[0]) == of_b  # the file alone
+
+
+def test_the_search_for_garbage_works_and_leaves_out_what_was_collected() -> None:
+    assert gc.isenabled() and gc.get_freeze_count() > 10_000
 
 
 @pytest.mark.parametrize(
