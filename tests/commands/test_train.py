@@ -15,7 +15,7 @@ import pytest
 from minirnn import cli, data
 from minirnn.io import checkpoint
 from minirnn.train.folder import CHECKPOINT, FILES
-from tests.train.runs import COMMAND, TINY, Train, complaint, lines_of
+from tests.train.runs import TINY, UNDRAWN, Train, complaint, lines_of
 
 
 def test_a_run_learns_and_leaves_numbers_pictures_a_sample_and_a_checkpoint(
@@ -107,7 +107,7 @@ def test_a_terminal_gets_a_progress_bar(columns: int, text: Path, tmp_path: Path
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (30, columns))
     done = subprocess.run(
-        [*COMMAND, *TINY, "--text", str(text), "--steps", "20", "--out", str(tmp_path / "out")],
+        [*UNDRAWN, *TINY, "--text", str(text), "--steps", "20", "--out", str(tmp_path / "out")],
         stdout=subprocess.PIPE,
         stderr=slave,
         text=True,
@@ -192,7 +192,9 @@ def test_ctrl_c_works_as_usual_after_the_command(train: Train, no_pictures: None
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
-def test_every_device_learns_the_same(train: Train, cell: str, device: str, request: pytest.FixtureRequest) -> None:
+def test_every_device_learns_the_same(
+    train: Train, cell: str, device: str, unrendered: None, request: pytest.FixtureRequest
+) -> None:
     assert train("--steps", "3", "--cell", cell, "--device", device, out="there") == 0
     assert all((Path("there") / file).exists() for file in FILES)
     request.getfixturevalue("no_pictures")  # of the other run the weights are all that counts

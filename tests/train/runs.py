@@ -16,8 +16,16 @@ from minirnn import cli
 from minirnn.io import checkpoint
 from minirnn.train import pictures, run
 from minirnn.train.folder import CHECKPOINT, METRICS
+from minirnn.viz import picture
 
 COMMAND = [sys.executable, "-m", "minirnn", "train"]
+
+UNDRAWN = [
+    *(sys.executable, "-c"),
+    "from minirnn import cli; from minirnn.train import pictures; pictures.draw_all = lambda *of: ''; exit(cli.entry())",
+    "train",
+]
+"""The same in a process that draws no pictures."""
 
 TINY = ["--hidden", "7", "--batch", "3", "--length", "11"]
 
@@ -55,6 +63,12 @@ def train(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Train:
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than training here."""
     monkeypatch.setattr(pictures, "draw_all", lambda folder, training: "")
+
+
+@pytest.fixture
+def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All pictures are made and written, but what becomes of them as pixels is left out: that takes longest."""
+    monkeypatch.setattr(picture, "render", lambda figure, kind, dpi: b"a picture")
 
 
 def outcome(folder: Path) -> tuple[bytes, dict[str, bytes], dict[str, Any]]:

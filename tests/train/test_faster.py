@@ -18,7 +18,7 @@ from minirnn.devices.host_cpp.compiler import Compiler
 from minirnn.train import faster
 from minirnn.train.model import CELLS
 from minirnn.train.options import Options
-from tests.train.runs import COMMAND, TINY, Train
+from tests.train.runs import TINY, UNDRAWN, Train
 
 MEASURED = Path(__file__).parents[2] / "docs" / "data" / "cpu" / "train.json"
 LINE = (
@@ -71,7 +71,7 @@ def test_nothing_is_said_without_a_compiler(
 
 
 def test_a_process_whose_compiler_does_not_work_says_nothing(text: Path, tmp_path: Path) -> None:
-    command = [*COMMAND, *TINY, "--text", str(text), "--steps", "1", "--out", str(tmp_path / "out")]
+    command = [*UNDRAWN, *TINY, "--text", str(text), "--steps", "1", "--out", str(tmp_path / "out")]
     environment = {**os.environ, "CXX": str(tmp_path / "no-such-compiler"), "PATH": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stderr) == (0, "")

@@ -17,7 +17,7 @@ import minirnn as mr
 from minirnn import viz
 from minirnn.io import checkpoint
 from minirnn.train.folder import CHECKPOINT, FILES, METRICS
-from tests.train.runs import COMMAND, DEEP, TINY, Train, complaint, interrupt_at, lines_of, outcome
+from tests.train.runs import COMMAND, DEEP, TINY, UNDRAWN, Train, complaint, interrupt_at, lines_of, outcome
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])
@@ -69,7 +69,7 @@ def test_layers_dropout_and_directions_resume_exactly(
     assert whole[1] == parts[1]
 
 
-def test_resuming_a_finished_run_draws_its_pictures_again_and_changes_nothing(train: Train) -> None:
+def test_resuming_a_finished_run_draws_its_pictures_again_and_changes_nothing(train: Train, unrendered: None) -> None:
     assert train("--steps", "12") == 0
     before = outcome(Path("out"))
     Path("out", "loss.png").unlink()
@@ -132,7 +132,7 @@ def test_ctrl_c_during_every_write_leaves_a_run_that_goes_on_exactly(
 
 
 def test_ctrl_c_while_drawing_leaves_the_drawing_to_resume(
-    train: Train, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    train: Train, unrendered: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(viz, "save", lambda picture, path: signal.raise_signal(signal.SIGINT))
@@ -172,7 +172,7 @@ def go_on_and_compare(text: Path, tmp_path: Path) -> None:
     steps = str(checkpoint.load(tmp_path / "out" / CHECKPOINT)[1]["step"] + 25)
     new = [*TINY, "--text", str(text), "--out", str(tmp_path / "unbroken")]
     for argv in (["--resume", "--out", str(tmp_path / "out")], new):
-        done = subprocess.run([*COMMAND, *argv, "--steps", steps], capture_output=True, text=True)
+        done = subprocess.run([*UNDRAWN, *argv, "--steps", steps], capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
     assert outcome(tmp_path / "out") == outcome(tmp_path / "unbroken")
 
