@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -100,9 +101,18 @@ class Import:
     runs_on_import: bool  # of the module: outside functions and `if TYPE_CHECKING:`
 
 
-def imports(module: str, path: Path) -> Iterator[Import]:
+def imports(module: str, path: Path) -> tuple[Import, ...]:
     """All import statements of a file, relative ones resolved."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return imports_of(module, path.name, path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports_of(module: str, name: str, text: str) -> tuple[Import, ...]:
+    """Several tests ask for those of the whole package."""
+    return tuple(found(module, name, ast.parse(text)))
+
+
+def found(module: str, name: str, tree: ast.AST) -> Iterator[Import]:
     waits = {
         inner
         for outer in ast.walk(tree)
@@ -110,7 +120,7 @@ def imports(module: str, path: Path) -> Iterator[Import]:
         or (isinstance(outer, ast.If) and ast.unparse(outer.test).endswith("TYPE_CHECKING"))
         for inner in ast.walk(outer)
     }
-    package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+    package = module.split(".") if name == "__init__.py" else module.split(".")[:-1]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:

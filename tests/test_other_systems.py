@@ -65,5 +65,8 @@ def test_train_resume_sample_and_the_other_commands_work(environment: dict[str, 
     assert len(list((tmp_path / "minirnn-out").iterdir())) == 8
     assert "validation loss" in run(environment, tmp_path, "-m", "minirnn", "train", "--resume", "--steps", "3")
     assert len(run(environment, tmp_path, "-m", "minirnn", "sample", "--length", "20")) == 21
-    for command in (["doctor"], ["explain", "tanh"], ["explain", "CudnnRNN"], ["learn", "init", "course"]):
-        assert run(environment, tmp_path, "-m", "minirnn", *command)
+    others = ("doctor",), ("explain", "tanh"), ("explain", "CudnnRNN"), ("learn", "init", "course")
+    code = f"from minirnn import cli\nfor command in {others}:\n    print(command)\n    assert cli.main(command) == 0"
+    said = run(environment, tmp_path, "-c", code)
+    for command, after in zip(others, (*others[1:], None), strict=True):
+        assert said.partition(f"{command}\n")[2].partition(f"{after}\n")[0]
