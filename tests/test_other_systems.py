@@ -60,7 +60,8 @@ def test_every_room_of_the_library_is_imported(environment: dict[str, str], tmp_
 
 
 def test_train_resume_sample_and_the_other_commands_work(environment: dict[str, str], tmp_path: Path) -> None:
-    tiny = ["--hidden", "5", "--batch", "2", "--length", "8"]
+    (tmp_path / "few.txt").write_text("the cat sees the hen.\n" * 100)  # few different characters are drawn quickly
+    tiny = ["--hidden", "5", "--batch", "2", "--length", "8", "--text", "few.txt"]
     assert "validation loss" in run(environment, tmp_path, "-m", "minirnn", "train", *tiny, "--steps", "2")
     assert len(list((tmp_path / "minirnn-out").iterdir())) == 8
     assert "validation loss" in run(environment, tmp_path, "-m", "minirnn", "train", "--resume", "--steps", "3")

@@ -17,8 +17,7 @@ from tests.train.runs import DEEP, Train, lines_of
 
 def test_the_pictures_show_what_was_measured(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     pictures: dict[str, viz.Picture] = {}
-    save = viz.save
-    monkeypatch.setattr(viz, "save", lambda p, path: (pictures.__setitem__(path.name, p), save(p, path)))
+    monkeypatch.setattr(viz, "save", lambda p, path: pictures.__setitem__(path.name, p))
     assert train("--steps", "110", "--quiet") == 0
     lines = lines_of(Path("out"))
 
@@ -78,7 +77,7 @@ def test_the_picture_of_a_deep_model_has_a_row_for_each_layer_and_direction(
 
 
 def test_a_model_of_two_directions_fills_in_blanks_better_than_chance_and_shows_them(
-    train: Train, text: Path, tmp_path: Path
+    train: Train, unrendered: None, text: Path, tmp_path: Path
 ) -> None:
     assert train("--steps", "300", "--lr", "0.02", "--bidirectional") == 0
     last = [line for line in lines_of(tmp_path / "out") if line["validation_loss"] is not None][-1]

@@ -28,7 +28,7 @@ from minirnn.train.sweep import Plan, planned
 from minirnn.train.sweep_table import Row, by_loss, picture
 from tests.executors.dask_cluster import two_workers
 from tests.parallel.test_mpi import environment, mpiexec
-from tests.train.runs import complaint, watch_losses
+from tests.train.runs import UNDRAWN, complaint, watch_losses
 
 ROOT = Path(__file__).parents[2]
 SWEEP = [sys.executable, "-m", "minirnn", "sweep"]
@@ -82,7 +82,7 @@ def test_a_run_a_folder_and_one_table_and_picture_of_all(undisturbed: Path) -> N
 def test_a_run_of_a_sweep_is_the_run_of_train(undisturbed: Path, text: Path, tmp_path: Path) -> None:
     given = ["--hidden", "7", "--lr", "0.01", "--batch", "3", "--length", "11", "--steps", "30", "--text", str(text)]
     one_thread = dict.fromkeys(apart.BLAS, "1")
-    command = [sys.executable, "-m", "minirnn", "train", *given, "--out", str(tmp_path / "out")]
+    command = [*UNDRAWN, *given, "--out", str(tmp_path / "out")]
     subprocess.run(command, env=ENVIRONMENT | one_thread, check=True, capture_output=True)
     for name in (CHECKPOINT, METRICS):
         assert (tmp_path / "out" / name).read_bytes() == (undisturbed / "hidden=7,lr=0.01" / name).read_bytes()

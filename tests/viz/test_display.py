@@ -61,17 +61,15 @@ def run(folder: Path, script: str = SCRIPT, **environment: str) -> list[str]:
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a display is there without a variable that names it")
 @pytest.mark.parametrize("backend", [{}, {"MPLBACKEND": "agg"}, {"MPLBACKEND": "TkAgg"}], ids=["none", "agg", "TkAgg"])
 def test_without_a_display_a_script_writes_files_and_says_so_in_a_line_each(tmp_path, backend):
+    names = ["some_script-1.png", "some_script-2.png", "some_script-3.svg"]
     folder = tmp_path / "minirnn-pictures"
     folder.mkdir()
-    for name in ("some_script-1.png", "some_script-3.svg"):
+    for name in names:
         (folder / name).write_text("of a run before, and replaced")
-    for _ in range(1 if backend else 2):
-        assert run(tmp_path, **backend) == [
-            f"{Path('minirnn-pictures') / name} is written"
-            for name in ("some_script-1.png", "some_script-2.png", "some_script-3.svg")
-        ] + ["the end"]
-    written = sorted((tmp_path / "minirnn-pictures").iterdir())
-    assert [p.name for p in written] == ["some_script-1.png", "some_script-2.png", "some_script-3.svg"]
+    said = run(tmp_path, **backend)
+    assert said == [*(f"{Path('minirnn-pictures') / name} is written" for name in names), "the end"]
+    written = sorted(folder.iterdir())
+    assert [p.name for p in written] == names
     assert [p.read_bytes()[:6] for p in written] == [PNG, PNG, b"<svg x"]
 
 
