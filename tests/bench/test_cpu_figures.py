@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -97,18 +95,16 @@ def test_the_tables_have_the_sizes_of_the_page(measure: Any) -> None:
             assert [measure.matches(row, other) for other in rows].index(True) == k
 
 
-def test_a_measurement_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_a_measurement_goes_on_where_it_stopped(
+    measure: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "steps.json"
-    size = "--size=100,8,64,128"
-    command = [sys.executable, "-m", "benchmarks.cpu.measure", "steps", size, "--samples=1", "--mode=gru"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = ["measure", "steps", "--size=100,8,64,128", "--samples=1", "--mode=gru", "--libraries=cpu"]
 
     def run(*more: str) -> list[str]:
-        done = subprocess.run(
-            [*command, "--libraries=cpu", "--out", str(out), *more],
-            capture_output=True, text=True, cwd=ROOT, env=environment, check=True,
-        )  # fmt: skip
-        return done.stdout.splitlines()
+        monkeypatch.setattr(sys, "argv", [*command, "--out", str(out), *more])
+        measure.main()
+        return capsys.readouterr().out.splitlines()
 
     assert run("--minutes=0") == ["time is up; the same command goes on from here"] and not out.exists()
     assert len(run()) == 2 and run() == []
