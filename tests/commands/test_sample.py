@@ -135,7 +135,9 @@ def test_the_checkpoint_may_be_named_by_its_folder(trained: Path, capsys: pytest
     assert written[0] == written[1]
 
 
-def test_characters_reach_a_terminal_one_by_one_and_a_pipe_unchanged(tmp_path: Path, train: Train) -> None:
+def test_characters_reach_a_terminal_one_by_one_and_a_pipe_unchanged(
+    tmp_path: Path, train: Train, no_pictures: None
+) -> None:
     import pty
 
     (tmp_path / "escape.txt").write_bytes(b"a\x1b[31m" * 500)

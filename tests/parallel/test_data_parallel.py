@@ -5,6 +5,7 @@ Tests `minirnn/parallel/data_parallel.py` and `minirnn/parallel/buckets.py`.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,16 @@ def test_in_the_order_of_the_tree_any_number_of_ranks_gives_the_same_bits(shards
     assert len({value for values in found.values() for value in values}) == 1
 
 
+@cache
+def losses_alone() -> list[float]:
+    return losses(World())
+
+
 @pytest.mark.parametrize("order", ["fast", "tree"])
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_the_loss_of_ranks_is_that_of_one_process_over_fifty_steps(size: int, order: str) -> None:
     """In float64, to 1e-15 of it: a few last bits, since a BLAS rounds a smaller batch in another way."""
-    alone = losses(World())
+    alone = losses_alone()
     assert alone[-1] < 0.8 * alone[0]
     for found in parallel.simulate(lambda world: losses(world, order=order), size):
         np.testing.assert_allclose(found, alone, rtol=1e-15)

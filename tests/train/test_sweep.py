@@ -35,6 +35,24 @@ SWEEP = [sys.executable, "-m", "minirnn", "sweep"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
+SLOW_LATER = """
+import sys
+import time
+from pathlib import Path
+
+if "minirnn.train.apart" in sys.orig_argv and any(Path({out!r}).glob("*/{result}")):
+    from minirnn.train.run import Training
+
+    advance = Training.advance
+
+    def slowly(self):
+        time.sleep(0.2)
+        advance(self)
+
+    Training.advance = slowly
+"""
+
+
 def arguments(text: Path, out: Path, *more: str) -> list[str]:
     tiny = ["--batch", "3", "--length", "11", "--steps", "30", "--text", str(text)]
     return [*tiny, "--hidden", "5", "7", "--lr", "0.001", "0.01", "--out", str(out), *more]
@@ -116,8 +134,11 @@ def test_a_sweep_that_was_stopped_goes_on_and_repeats_nothing(
     number: signal.Signals, undisturbed: Path, text: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
+    # From the second run on the steps take long: the sweep is not over before the signal comes, however busy we are.
+    (tmp_path / "sitecustomize.py").write_text(SLOW_LATER.format(out=str(out), result=apart.RESULT))
+    slow = ENVIRONMENT | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     begun = subprocess.Popen(
-        [*SWEEP, *arguments(text, out, "--executor", "threads:1")], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
+        [*SWEEP, *arguments(text, out, "--executor", "threads:1")], env=slow, stdout=subprocess.PIPE, text=True
     )
     while not (first := list(out.glob(f"*/{apart.RESULT}"))):
         assert begun.poll() is None
