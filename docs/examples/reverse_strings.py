@@ -35,7 +35,7 @@ def strings(B):  # strings of 3 to 8 letters, their lengths, and the strings rev
 mr.manual_seed(0)
 model, loss = Seq2Seq(), nn.CrossEntropyLoss(ignore_index=PAD)
 optimizer = mr.optim.Adam(model.parameters(), lr=5e-3)
-for source, lengths, target in map(strings, [64] * 450):
+for source, lengths, target in map(strings, [64] * 350):
     optimizer.zero_grad()
     loss(model(source, lengths, target), target).backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,18 @@ OUTPUTS = ("output", "output_h", "output_c")
 
 def load(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Attributes and arrays of a golden file."""
+    case = dict(stored(path))
+    return json.loads(str(case.pop("attributes"))), case
+
+
+@cache
+def stored(path: Path) -> dict[str, np.ndarray]:
+    """All of a golden file, read once: dozens of tests ask for it. Nobody can write into the arrays."""
     with np.load(path, allow_pickle=False) as z:
         case = dict(z)
-    return json.loads(str(case.pop("attributes"))), case
+    for array in case.values():
+        array.flags.writeable = False
+    return case
 
 
 def forward(attributes: dict[str, Any], case: dict[str, Any], inputs: list[Any], version: int = 3, **more: Any) -> Any:
