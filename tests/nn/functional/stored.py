@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,20 @@ def cases(*functions: str) -> list[Any]:
     return found
 
 
+@cache
+def stored_of(function: str) -> dict[str, np.ndarray]:
+    """All of a function's golden file, read once. Nobody can write into the arrays."""
+    with np.load(FOLDER / f"{function}.npz") as stored:
+        arrays = dict(stored)
+    for array in arrays.values():
+        array.flags.writeable = False
+    return arrays
+
+
 def case(function: str, name: str) -> dict[str, Any]:
     """One case: `in` and `grad` by argument, `said`, `out` and `cotangent`."""
-    with np.load(FOLDER / f"{function}.npz") as stored:
-        parts = {key.removeprefix(f"{name}|"): stored[key] for key in stored.files if key.startswith(f"{name}|")}
+    stored = stored_of(function)
+    parts = {key.removeprefix(f"{name}|"): array for key, array in stored.items() if key.startswith(f"{name}|")}
     return {
         "in": {key[3:]: value for key, value in parts.items() if key.startswith("in|")},
         "grad": {key[5:]: value for key, value in parts.items() if key.startswith("grad|")},
