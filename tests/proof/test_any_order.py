@@ -221,7 +221,7 @@ def losses_with_penalty(case: Case, rng: np.random.Generator, device: str, steps
 
 @pytest.mark.parametrize("case", [CELLS[1], CELLS[2], SEQUENCES[0], NETWORKS[3], NETWORKS[6]], ids=str)
 def test_training_with_a_gradient_penalty_lowers_the_loss(case: Case, rng: np.random.Generator, device: str) -> None:
-    losses = losses_with_penalty(case, rng, device, 12)
+    losses = losses_with_penalty(case, rng, device, 6)
     assert all(np.isfinite(losses))
     assert losses[-1] < 0.9 * losses[0]
 

@@ -20,11 +20,14 @@ from minirnn.viz import picture
 
 COMMAND = [sys.executable, "-m", "minirnn", "train"]
 
-UNDRAWN = [
-    *(sys.executable, "-c"),
-    "from minirnn import cli; from minirnn.train import pictures; pictures.draw_all = lambda *of: ''; exit(cli.entry())",
-    "train",
-]
+NO_PICTURES = """
+from minirnn import cli
+from minirnn.train import pictures
+
+pictures.draw_all = lambda folder, training: ""
+raise SystemExit(cli.entry())
+"""
+UNDRAWN = [sys.executable, "-c", NO_PICTURES, "train"]
 """The same in a process that draws no pictures."""
 
 TINY = ["--hidden", "7", "--batch", "3", "--length", "11"]
