@@ -45,8 +45,7 @@ def all_comparisons(devices: dict[str, str | None], golden: Path | None) -> list
     """
     listed = [*stored.comparisons(devices, golden), *canonical.size_comparisons(devices)]
     for module in (block, cudnn, regularization, canonical, primitives, mathematics, functional):
-        for case in module.cases():
-            listed += ways.comparisons(case, devices)
+        listed += ways.comparisons(module.cases(), devices)
     return [*listed, *rungs.comparisons(devices)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from importlib.util import find_spec
 
@@ -24,9 +24,15 @@ SLOW = (("check mode", "float64"), ("check mode", "float16"))
 """What a quick run leaves out."""
 
 
-def comparisons(case: Case, devices: dict[str, str | None]) -> Iterator[Comparison]:
-    """All comparisons of a case. `devices`: name -> None, or why it does not work here."""
-    no_torch = "" if find_spec("torch") else "torch is not installed"
+def comparisons(cases: Iterable[Case], devices: dict[str, str | None]) -> Iterator[Comparison]:
+    """All comparisons of some cases. `devices`: name -> None, or why it does not work here."""
+    no_torch = "" if find_spec("torch") else "torch is not installed"  # asked once: it looks through all folders
+    for case in cases:
+        yield from of_one(case, devices, no_torch)
+
+
+def of_one(case: Case, devices: dict[str, str | None], no_torch: str) -> Iterator[Comparison]:
+    """All comparisons of one case. `no_torch`: why it cannot be compared with torch, if it cannot."""
     for device, absent in devices.items():
         for way, dtype, run in ways_of(case, device):
             cell = Cell(case.op, case.variant, dtype, device, way)

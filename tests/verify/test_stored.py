@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -52,3 +53,15 @@ def test_without_a_clone_stored_values_are_not_at_hand_rather_than_passed(
     assert statuses(results)["stored"] == {ABSENT}
     assert "tests/golden is not here" in said
     assert re.search("not compared: gru_block_cell, values of TensorFlow, float32, cpu, stored", said)
+
+
+def test_a_file_that_was_written_anew_is_read_anew_and_nobody_changes_what_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "one.npz"
+    for value in (1.0, 2.0):
+        np.savez(path, h=np.full(3, value))
+        os.utime(path, ns=(0, int(value)))
+        case = stored.load(path)
+        case.pop("h")
+        assert (stored.load(path)["h"] == value).all()
+    with pytest.raises(ValueError, match="read-only"):
+        stored.load(path)["h"][0] = 3.0

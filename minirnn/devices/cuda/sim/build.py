@@ -56,7 +56,7 @@ def runtime_library(compiler: Compiler) -> Path:
 def flags_of(compiler: Compiler, options: SimOptions) -> tuple[list[str], list[str]]:
     """Flags for the preprocessor and for the compiler."""
     for_preprocessor = ["-DCUSIM_CHECK"] if options.check else []
-    for_compiler = [options.opt, *MODULE]
+    for_compiler = [options.opt or ("-O1" if options.check else "-O2"), *MODULE]
     if not compiler.is_clang:
         for_compiler.append("-fno-var-tracking")  # line numbers are all that is asked for; a sixth of the time
     if sys.platform != "darwin":

@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include <atomic>
-#include <mutex>
 
 namespace sim {
 
@@ -256,7 +255,6 @@ char *reserve_addresses(size_t largest, int share, size_t *got);
 size_t page_bytes();
 double processor_seconds();  // of this operating system thread
 extern bool launched;        // whether something was, since the red zones were last looked at
-extern std::mutex the_lock;  // held by a launch, and by whatever changes what a launch reads
 
 // Kinds of access. ATOMIC: or volatile. ASYNC: of a neighbor's shared memory, which its own barrier waits for
 enum { READ = 1, WRITE = 2, ATOMIC = 4, ASYNC = 8 };

@@ -1,5 +1,6 @@
 // cusim_launch looks at what is asked for, runs the grid, and tells how it ended.
 #include "internal.h"
+#include "lock.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 // the whole ring was used. With the guard page, running past the end is caught in any build; damage to the red zones,
 // 16 bytes at least, is found afterwards.
 #include "internal.h"
+#include "lock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 // Check mode: what is known of the __device__ and __constant__ variables of loaded modules.
 #include "internal.h"
+#include "lock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
