@@ -73,7 +73,7 @@ class Search:
     more: tuple[Maker, ...] = ()
     tried: list[Tried] = field(default_factory=list)
     known: dict[Hypothesis, Tried | None] = field(default_factory=dict)
-    compared: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    compared: dict[int, tuple[Any, np.ndarray, np.ndarray]] = field(default_factory=dict)
 
     @cached_property
     def names(self) -> list[str]:
@@ -90,9 +90,10 @@ class Search:
         """Whether a value is `like`, one of the outputs in `cases`, up to rounding."""
         if not fits(value, like):
             return False
-        if (known := self.compared.get(id(like))) is None:  # `cases` keeps it, so its id stays its own
-            known = self.compared[id(like)] = row([like]), self.tolerance * scale([like])
-        return bool(np.all(close(row([value]), *known)))
+        if id(like) not in self.compared:  # it is kept there, so that its id remains its own
+            self.compared[id(like)] = like, row([like]), self.tolerance * scale([like])
+        _, numbers, most = self.compared[id(like)]
+        return bool(np.all(close(row([value]), numbers, most)))
 
     @cached_property
     def sites(self) -> list[Site]:
