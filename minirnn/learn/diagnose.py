@@ -246,8 +246,8 @@ def from_the_tree(
     exercise: Exercise, cases: Sequence[Case], more: tuple[Maker, ...] = (), simpler: Simpler = tuple
 ) -> Diagnosis | None:
     """One hypothesis (`more` makes further ones), a cause for each output, or several hypotheses together."""
-    if any(map(says_nothing, cases)):
-        return None
+    if any(says_nothing(case) or any(map(judge.is_odd, case.got.values())) for case in cases):
+        return None  # no formula gives what is no number
     tolerance = tolerance_of(exercise, cases)
     digits = f"{tolerance:.0e}".replace("e-0", "e-")
     search = None

@@ -59,7 +59,7 @@ class Line:
     operator: str
     terms: tuple[Term, ...]
 
-    @property
+    @cached_property
     def text(self) -> str:
         return f"{self.target} {self.operator} {joined(self.terms)}"
 

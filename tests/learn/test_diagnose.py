@@ -9,6 +9,7 @@ import ast
 import inspect
 import itertools
 import textwrap
+from functools import cache
 
 import numpy as np
 import pytest
@@ -148,6 +149,13 @@ def test_numbers_that_no_change_explains_are_called_a_guess_or_nothing(scale, rn
         assert found is None or not found.exact, (id, found)
 
 
+def test_no_formula_is_sought_for_what_is_no_number(monkeypatch):
+    monkeypatch.setattr("minirnn.learn.diagnose.Search", lambda *arguments: pytest.fail("it is sought"))
+    exercise = EXERCISES["ex05"]
+    right = cases_of(exercise, exercise.expected)
+    assert diagnose(exercise, [Case(c.inputs, c.expected, {**c.got, "dx": {"odd": "str"}}) for c in right]) is None
+
+
 def test_half_a_missing_term_is_a_guess_that_names_it():
     exercise = EXERCISES["ex08"]
 
@@ -217,10 +225,15 @@ class Rewrite(ast.NodeTransformer):
         return node
 
 
+@cache
+def source(function):
+    return textwrap.dedent(inspect.getsource(function))
+
+
 def rewritten(function, rng):
     """`function` in other words: same value up to rounding."""
     rewrite = Rewrite(rng)
-    tree = rewrite.visit(ast.parse(textwrap.dedent(inspect.getsource(function))))
+    tree = rewrite.visit(ast.parse(source(function)))
     namespace: dict = dict(function.__globals__)
     exec(compile(ast.fix_missing_locations(tree), "<rewritten>", "exec"), namespace)
     return namespace[function.__name__], rewrite.changes

@@ -10,7 +10,7 @@ from minirnn.learn.models import STEPS, bits_of
 from minirnn.learn.picture import picture_of
 from tests.learn.answers import COURSE, checked, solution
 
-FAST = ("updates, lr = 32, 24, 32, 1500", "updates, lr = 32, 24, 32, 2")
+FAST = ("updates, lr = 32, 24, 32, 500", "updates, lr = 32, 24, 32, 2")
 
 
 def trained_by(code: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -19,9 +20,13 @@ PLUGIN = ("-p", "minirnn.learn.plugin", "-p", "no:cacheprovider", "-p", "no:rand
 
 
 @pytest.fixture(autouse=True)
-def terminal(monkeypatch):
-    """As wide as pytest expects: what it prints depends on it."""
+def surroundings(monkeypatch):
+    """A terminal as wide as pytest expects, since what it prints depends on it, and what is compiled already.
+
+    `pytester` gives each test a home of its own, where every kernel would be compiled anew.
+    """
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("XDG_CACHE_HOME", os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"))
 
 
 @pytest.fixture

@@ -88,7 +88,7 @@ TRAINING_SLIPS = (
         ),
     ),
     Slip("windows too short to see an echo", (("H, T, B, updates, lr = 32, 24", "H, T, B, updates, lr = 32, 3"),)),
-    Slip("training stops much too early", (("1500, 0.01", "60, 0.01"),)),
+    Slip("training stops much too early", (("500, 0.01", "60, 0.01"),)),
     Slip(
         "the letters of a window are not neighbors in the text",
         (("start + np.arange(T + 1)[:, None]", "rng.integers(0, len(text), size=(T + 1, B))"),),

@@ -6,7 +6,7 @@ import ast
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import CodeType
 from typing import Any
 
@@ -22,6 +22,11 @@ class Edit:
     number: int
     path: Path
     new: ast.AST | None
+
+    @cached_property
+    def placed(self) -> ast.AST | None:
+        """The new node as Python compiles it: with a place in the source wherever it has none."""
+        return None if self.new is None else placed(self.new)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,11 +198,11 @@ def compiled(program: Program, hypotheses: tuple[Hypothesis, ...]) -> dict[int, 
             return None
         places += mine
         for edit in hypothesis.edits:
-            if edit.new is None:
+            if edit.placed is None:
                 changed[edit.number] = None
             else:
                 tree = trees.get(edit.number, program.every[edit.number].tree)
-                fresh = put(tree, edit.path, placed(edit.new))
+                fresh = put(tree, edit.path, edit.placed)
                 assert isinstance(fresh, ast.stmt)
                 trees[edit.number] = fresh
     for number, tree in trees.items():

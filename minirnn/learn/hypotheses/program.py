@@ -11,7 +11,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import CodeType
 from typing import Any
 
@@ -76,15 +76,13 @@ class Program:
     function: Callable[..., Any]
     outputs: tuple[str, ...]
 
-    @cached_property
+    @property
     def tree(self) -> ast.FunctionDef:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(self.function))).body[0]
-        assert isinstance(tree, ast.FunctionDef)
-        return tree
+        return _read(self.function)[0]
 
-    @cached_property
+    @property
     def steps(self) -> tuple[Step, ...]:
-        return tuple(_steps(self.tree.body, iter(range(100_000)), ()))
+        return _read(self.function)[1]
 
     @cached_property
     def every(self) -> dict[int, Step]:
@@ -96,6 +94,11 @@ class Program:
         """For each statement the number of the first one of the lines that stand together with it."""
         lists = [self.steps, *(part for step in self.every.values() for part in (step.body, step.orelse) if part)]
         return {step.number: part[0].number for part in lists for step in part}
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """For each statement the index in `steps` of the one in which it is."""
+        return {inner.number: k for k, step in enumerate(self.steps) for inner in _walk((step,))}
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
@@ -138,7 +141,7 @@ class Program:
 
     def from_snapshot(self, inputs: Mapping[str, Any], changed: Mapping[int, CodeType | None]) -> dict[str, Any]:
         """As `run`, from the first changed statement on: what stands before it gives what it gave the first time."""
-        first = min((k for k, step in enumerate(self.steps) if _holds(step, changed)), default=0)
+        first = min((self.places[number] for number in changed), default=0)
         states = self._states.get(id(inputs))
         if states is None:
             states = self._states[id(inputs)] = self._snapshots(inputs)
@@ -183,6 +186,14 @@ class Program:
         return seen
 
 
+@lru_cache(maxsize=100)
+def _read(function: Callable[..., Any]) -> tuple[ast.FunctionDef, tuple[Step, ...]]:
+    """A function as a tree, which nobody changes, and as statements: many answers are compared with the same one."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    return tree, tuple(_steps(tree.body, iter(range(100_000)), ()))
+
+
 def base_name(node: ast.expr) -> str:
     """``dx`` of ``dx[t]``; the names of a tuple with commas."""
     if isinstance(node, ast.Tuple):
@@ -205,10 +216,6 @@ def _steps(statements: Sequence[ast.stmt], numbers: Iterator[int], loops: tuple[
             yield Step(number, tree, code_of(tree), loops, body, orelse)
         else:
             yield Step(number, tree, code_of(tree), loops)
-
-
-def _holds(step: Step, numbers: Mapping[int, Any]) -> bool:
-    return step.number in numbers or any(_holds(s, numbers) for s in (*step.body, *step.orelse))
 
 
 def _written(step: Step) -> set[str]:

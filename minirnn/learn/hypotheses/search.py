@@ -73,6 +73,7 @@ class Search:
     more: tuple[Maker, ...] = ()
     tried: list[Tried] = field(default_factory=list)
     known: dict[Hypothesis, Tried | None] = field(default_factory=dict)
+    compared: dict[int, tuple[Any, np.ndarray, np.ndarray]] = field(default_factory=dict)
 
     @cached_property
     def names(self) -> list[str]:
@@ -86,7 +87,13 @@ class Search:
         return frozenset(n for n in self.program.outputs if n not in self.names or not self.same(got[n], expected[n]))
 
     def same(self, value: Any, like: Any) -> bool:
-        return fits(value, like) and bool(np.all(close(row([value]), row([like]), self.tolerance * scale([like]))))
+        """Whether a value is `like`, one of the outputs in `cases`, up to rounding."""
+        if not fits(value, like):
+            return False
+        if id(like) not in self.compared:  # it is kept there, so that its id remains its own
+            self.compared[id(like)] = like, row([like]), self.tolerance * scale([like])
+        _, numbers, most = self.compared[id(like)]
+        return bool(np.all(close(row([value]), numbers, most)))
 
     @cached_property
     def sites(self) -> list[Site]:
@@ -235,11 +242,17 @@ class Search:
         for a, b in pairs[np.argsort(ranks[pairs].sum(1) + 0.5 * apart + unlikely, kind="stable")]:
             if time.thread_time() > end:
                 return None
-            first, second = self.tried[a].hypothesis, self.tried[b].hypothesis
-            changed = self.code(first, second)
+            first, second = self.tried[a], self.tried[b]
+            changed = self.both(first, second)
             if changed is not None and self.confirmed(changed):
-                return first, second
+                return first.hypothesis, second.hypothesis
         return None
+
+    def both(self, first: Tried, second: Tried) -> dict[int, CodeType | None] | None:
+        """The code of two hypotheses together; of lines that only one of them changes it is there already."""
+        if first.changed.keys().isdisjoint(second.changed):
+            return {**first.changed, **second.changed}
+        return self.code(first.hypothesis, second.hypothesis)
 
     def added_up(self, pairs: np.ndarray) -> np.ndarray:
         """For which pairs the sum of both differences is that of the answer, as it is if neither changes the other."""

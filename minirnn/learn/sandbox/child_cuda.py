@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import math
 import os
 import shutil
 import signal
@@ -59,7 +60,7 @@ def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
     Each order has a copy of the library: its variables begin anew, and the locks allow no copy later.
     """
     name = os.path.basename(answer.job["file"])
-    options = SimOptions(check=True, memory_mb=256, watchdog_ms=1000 * int(answer.job["seconds"]))
+    options = SimOptions(check=True, memory_mb=256, watchdog_ms=math.ceil(1000 * answer.job["seconds"]))
     try:
         answer.read()
         drivers = {order: SimDriver(replace(options, seed=order)) for order in answer.job["orders"]}

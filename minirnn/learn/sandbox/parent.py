@@ -40,6 +40,8 @@ STARTING = 300.0
 """Seconds by the clock that a busy machine may need to start the process and to compile a CUDA kernel."""
 FAR = 10
 """Only after so many times its own seconds an answer is given up by the clock: the machine is too busy to judge it."""
+CLOSING = 2.0
+"""Seconds by the clock that a process has to end when it has closed its pipe."""
 GPU_SECONDS = 30.0
 """Seconds by the clock that an answer on a GPU has in addition: nobody tells when its CUDA kernel is compiled."""
 KEPT = ("PATH", "HOME", "LANG", "XDG_CACHE_HOME", "MINIRNN_CACHE", "CXX", "SYSTEMROOT")
@@ -339,7 +341,7 @@ class Child:
 
     def _ended(self) -> str:
         """Why the process ended without a reply."""
-        patience = time.monotonic() + 2
+        patience = time.monotonic() + CLOSING
         while self.session.status is None and self._listen(0.05):
             if time.monotonic() > patience and usage(self.session.pid) is not None:
                 self.kill()

@@ -58,10 +58,10 @@ def test_files_are_found_by_their_names_and_others_are_not_read(course, tmp_path
 # ---- zip files
 
 
-def test_six_hundred_large_members_cost_no_memory(course):
-    """Each has the name of an exercise in a folder of its own; all together unpack to 600 MB."""
+def test_a_hundred_large_members_cost_no_memory(course):
+    """Each has the name of an exercise in a folder of its own; all together unpack to 100 MB."""
     large = b"#" * MOST_FILE
-    data = zip_of(*[(f"{k}/ex01_mul_add.py", large) for k in range(600)])
+    data = zip_of(*[(f"{k}/ex01_mul_add.py", large) for k in range(100)])
     handed = None
 
     def work():
@@ -86,8 +86,9 @@ def test_what_a_member_declares_is_not_believed(course):
         assert handed[0].reasons["ex01"].startswith(EX01)
 
 
-def test_a_hundred_thousand_entries_are_refused_before_they_are_read(course):
-    data = zip_of(*[(f"f{k}", b"") for k in range(100_000)], method=zipfile.ZIP_STORED)
+def test_five_megabytes_of_entries_are_refused_before_they_are_read(course):
+    """Twenty thousand with long names: as objects they would be several times as much."""
+    data = zip_of(*[(f"{k:0220}", b"") for k in range(20_000)], method=zipfile.ZIP_STORED)
     handed: list[Handed] = []
     assert peak_of(lambda: handed.append(collect(data, course))) < 2 << 20
     assert "it holds far too many files" in handed[0].problem

@@ -58,25 +58,35 @@ def wait(watch: clock.Clock, seconds: float, quiet: bool = True) -> None:
         watch.look(since if quiet else None)
 
 
+def asleep(program: subprocess.Popen[bytes]) -> clock.Usage:
+    """What a program has used when it sleeps."""
+    end = time.monotonic() + 200
+    while not (found := clock.usage(program.pid)).asleep and time.monotonic() < end:
+        time.sleep(0.05)
+    return found
+
+
 @pytest.mark.parametrize("code", [LOOP, SLEEP])
 def test_work_and_sleep_count(process, code):
-    watch = clock.Clock(process(code).pid, 0.5, 300)
+    watch = clock.Clock(process(code).pid, 0.2, 300)
     with pytest.raises(clock.TimeIsUp):
         wait(watch, 200)
-    assert 0.5 <= watch.used < 60
+    assert 0.2 <= watch.used < 60
 
 
 def test_sleep_does_not_count_while_something_has_come_from_the_process(process):
-    watch = clock.Clock(process(SLEEP).pid, 20, 300)
-    wait(watch, 1.5, quiet=False)
+    program = process(SLEEP)
+    asleep(program)
+    watch = clock.Clock(program.pid, 20, 300)
+    wait(watch, 0.5, quiet=False)
     assert watch.slept == 0
 
 
 def test_a_process_that_gets_no_turn_meets_the_far_limit_only(process):
     program = process(LOOP)
     program.send_signal(signal.SIGSTOP)
-    time.sleep(0.2)
-    watch = clock.Clock(program.pid, 0.5, 1.5)
+    os.waitpid(program.pid, os.WUNTRACED)  # until it has stopped
+    watch = clock.Clock(program.pid, 0.5, 0.6)
     with pytest.raises(clock.MachineIsBusy):
         wait(watch, 60)
     assert watch.used < 0.5
@@ -101,9 +111,7 @@ def test_ps_knows_no_process_that_has_ended(process):
 @needs_ps
 def test_ps_tells_the_same_where_there_is_no_proc(process):
     program = process("for _ in range(30_000_000): pass\nimport time; time.sleep(1000)")
-    end = time.monotonic() + 200
-    while not (found := clock.usage(program.pid)).asleep and time.monotonic() < end:
-        time.sleep(0.05)
+    found = asleep(program)
     said = clock.usage_from_ps(program.pid)
     assert said.asleep and found.asleep
     assert abs(said.seconds - found.seconds) <= 1.1  # ps tells whole seconds on Linux
@@ -111,16 +119,17 @@ def test_ps_tells_the_same_where_there_is_no_proc(process):
 
 def test_an_answer_that_waited_longer_than_its_limit_is_judged_all_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(checking, "Child", HeldUp)
-    monkeypatch.setattr(HeldUp, "seconds", 1.5)
+    monkeypatch.setattr(HeldUp, "seconds", 0.6)
     one_call = body("ex04", "f(x)\nreturn 1.0, 1.0")
-    result = checked(tmp_path, "ex04", one_call, seconds=1.0)
+    result = checked(tmp_path, "ex04", one_call, seconds=0.4)
     assert [part.name for part in result.parts] == ["by_difference", "by_gradient"], result.message
 
 
 def test_an_answer_that_got_no_turn_is_not_called_wrong(tmp_path, monkeypatch):
     monkeypatch.setattr(checking, "Child", HeldUp)
-    result = checked(tmp_path, "ex04", body("ex04", f"f(x)\n{LOOP}"), seconds=0.2)
-    assert result.score == 0 and "not judged: no answer within 2 s" in result.message
+    monkeypatch.setattr(parent, "FAR", 2)
+    result = checked(tmp_path, "ex04", body("ex04", f"f(x)\n{LOOP}"), seconds=0.3)
+    assert result.score == 0 and "not judged: no answer within 0.6 s" in result.message
     assert "machine busy, grade again" in result.message
 
 

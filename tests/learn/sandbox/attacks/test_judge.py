@@ -11,6 +11,7 @@ import pytest
 
 from minirnn.learn import check as checking
 from minirnn.learn import text
+from minirnn.learn.sandbox import parent
 from minirnn.learn.sandbox.parent import MOST_OUTPUT, WAYS
 from tests.learn.answers import COURSE, RIGHT, body, checked
 from tests.learn.sandbox.attacks.attack import EVERY_WAY, Attack
@@ -67,7 +68,7 @@ RAISED = {
 
 @pytest.mark.parametrize("name", RAISED)
 def test_no_exception_of_an_answer_reaches_the_judge(tmp_path, name):
-    result = checked(tmp_path, "ex05", body("ex05", RAISED[name]), seconds=1.0)
+    result = checked(tmp_path, "ex05", body("ex05", RAISED[name]), seconds=0.3 if "for ever" in name else 1.0)
     assert result.status == "failed" and result.score == 0 and len(result.message) < 10_000
 
 
@@ -161,15 +162,15 @@ def test_the_time_of_hidden_cases_is_told_to_nobody(tmp_path, monkeypatch):
 
 def test_a_flood_of_prints_ends_with_its_time(tmp_path):
     code = "import os\nwhile True:\n    os.write(1, b'x' * 65536)"
-    result = checked(tmp_path, "ex05", body("ex05", code), seconds=1.0)
-    assert "stopped after 1 s" in result.message and len(result.prints) <= MOST_OUTPUT
+    result = checked(tmp_path, "ex05", body("ex05", code), seconds=0.3)
+    assert "stopped after 0.3 s" in result.message and len(result.prints) <= MOST_OUTPUT
 
 
 def test_one_that_sleeps_and_works_in_turns_meets_its_own_limit(tmp_path):
     """Work in each interval is no disguise for sleep."""
     code = "import time\nwhile True:\n    sum(range(2000))\n    time.sleep(0.03)"
-    result = checked(tmp_path, "ex05", body("ex05", code), seconds=1.5)
-    assert "stopped after 1.5 s" in result.message, result.message
+    result = checked(tmp_path, "ex05", body("ex05", code), seconds=0.6)
+    assert "stopped after 0.6 s" in result.message, result.message
 
 
 ASKING = """
@@ -183,7 +184,7 @@ answer = frame.f_locals['answer']
 def test_one_that_takes_no_replies_does_not_stop_the_judge(tmp_path):
     """The pipe to it is full at some time."""
     code = f"import sys\n{ASKING}\nwhile True:\n    answer.reply(callback='f', arguments=[np.zeros(1000)])"
-    result = checked(tmp_path, "ex04", body("ex04", code), seconds=1.0)
+    result = checked(tmp_path, "ex04", body("ex04", code), seconds=0.4)
     assert result.status == "failed" and result.score == 0
 
 
@@ -193,13 +194,14 @@ def test_functions_of_the_judge_are_called_so_often_and_no_more(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["request", "reply", "both"])
-def test_closed_and_exchanged_descriptors_cost_their_own_exercise(tmp_path, name):
+def test_closed_and_exchanged_descriptors_cost_their_own_exercise(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(parent, "CLOSING", 0.2)
     code = {
         "request": "os.dup2(os.open('/dev/null', os.O_RDONLY), 3)",
         "reply": "os.dup2(os.open('/dev/null', os.O_WRONLY), 4)",
         "both": "r, w = os.pipe()\nos.dup2(r, 3)\nos.dup2(w, 4)",
     }[name]
-    result = Attack(tmp_path, ALL, code, seconds=2.0).result
+    result = Attack(tmp_path, ALL, code, seconds=0.5).result
     assert result.status == "failed"
 
 

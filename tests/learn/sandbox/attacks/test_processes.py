@@ -25,7 +25,7 @@ def test_a_fork_bomb_leaves_nothing(tmp_path, way):
     lock_of(way)
     code = """
     n = 0
-    for _ in range(400):
+    for _ in range(100):
         try:
             if os.fork() == 0:
                 signal.pause()

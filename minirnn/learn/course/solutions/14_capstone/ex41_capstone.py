@@ -47,7 +47,7 @@ def loss_and_gradients(W, R, b, U, c, ids, weights):
 
 
 def train(text, V, rng):
-    H, T, B, updates, lr = 32, 24, 32, 1500, 0.01
+    H, T, B, updates, lr = 32, 24, 32, 500, 0.01
     limit = np.sqrt(6 / (V + H))
     parameters = [
         rng.uniform(-limit, limit, size=(V, 4 * H)),
