@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -11,8 +14,26 @@ FALSE_ALARM = 5
 """Columns of float32 that OpenBLAS, with AVX-512, multiplies by a vector together with whatever a register holds: its
 result is right, but NumPy may warn of an invalid value, once in many thousand products (`sgemv_t` of SkylakeX)."""
 
-without_false_alarms = np.errstate(invalid="ignore")
-"""A decorator of kernels in which such a product may occur. What is NaN stays NaN, as on other devices."""
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def without_false_alarms(kernel: Kernel) -> Kernel:
+    """A decorator of kernels in which such a product may occur. What is NaN stays NaN, as on other devices.
+
+    The kernel runs in a context of its own, where NumPy's settings are its own, too. `np.errstate` would have to put
+    them back, and a Ctrl-C may come before it does.
+    """
+
+    @wraps(kernel)
+    def run(*arguments: Any, **options: Any) -> Any:
+        return copy_context().run(_without_alarms, kernel, arguments, options)
+
+    return cast(Kernel, run)
+
+
+def _without_alarms(kernel: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    np.seterr(invalid="ignore")
+    return kernel(*arguments, **options)
 
 
 def sigmoid(z: np.ndarray) -> np.ndarray:

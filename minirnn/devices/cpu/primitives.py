@@ -11,10 +11,12 @@ import numpy as np
 
 from minirnn.devices import host_math
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.arithmetic import FALSE_ALARM
+from minirnn.devices.cpu.arithmetic import FALSE_ALARM, without_false_alarms
 
 LARGE = workspace.MIN_BLOCK // 4
 """Numbers of a result from which fresh memory costs more than Python's extra call."""
+
+product_without_alarms = without_false_alarms(np.matmul)
 
 
 class Primitives:
@@ -98,8 +100,7 @@ class Primitives:
         if a.ndim == 2 and b.ndim == 2 and a.shape[0] * b.shape[1] >= LARGE and a.dtype == b.dtype:
             return np.matmul(a, b, out=workspace.empty((a.shape[0], b.shape[1]), a.dtype))
         if a.shape[-1] == FALSE_ALARM:
-            with np.errstate(invalid="ignore"):
-                return np.matmul(a, b)
+            return product_without_alarms(a, b)
         return np.matmul(a, b)
 
     @staticmethod
