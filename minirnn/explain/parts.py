@@ -84,7 +84,11 @@ PARTS: dict[str, Part] = {
                 Place(f"{NATIVE}/lstm_block.h", "LstmBlock.step_grad"),
                 Place(f"{NATIVE}/lstm_block.h", "LstmBlock.peephole_grads"),
             ),
-            "Node": (Place(LSTM, "LSTMBlockCell.backward"),),
+            "Node": (
+                Place(LSTM, "LSTMBlockCell.backward", {"dz": "dzi dzc dzf dzo", "found": ""}),
+                Place(LSTM, "gates_grad", {"return": ""}),
+                Place(LSTM, "add_gates_grad", {"return": ""}),
+            ),
         },
     ),
     "block_lstm": Part(

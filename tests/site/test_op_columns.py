@@ -116,6 +116,8 @@ def test_pointing_at_a_statement_lights_up_those_that_set_the_same_name(
         "dzf_[n] = real(dzf)",
         "dzf = load(dz + 2 * H)",
         "dzf = or_zeros(f_grad, f) * f * (1 - f)",
+        "dz = None if i_grad is f_grad is o_grad is ci_grad is None else gates_grad(dy, y)",
+        "dzi, dzc, dzf, dzo = dz",
     }
     assert lit(page, "lstm_block_cell") == set()
     page.mouse.move(5, 5)
