@@ -68,16 +68,24 @@ def company(busy: bool) -> Iterator[None]:
             loop.wait()
 
 
+def command_of(run: Run, results: Path, arguments: list[str]) -> list[str]:
+    """What is run. Beside company there are as many workers as busy loops, each with a small part of a core."""
+    order = [] if run.seed is None else [f"--shuffle={run.seed}"]
+    workers = ["-n", str(BUSY)] if run.busy else []
+    # Without pytest-randomly, where that is installed: the order is this script's business.
+    plain = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", f"--junitxml={results}"]
+    return [*plain, *order, *workers, *arguments]
+
+
 def take(run: Run, arguments: list[str], folder: Path) -> None:
     """Run the tests once, and note what came of it."""
     results, said = folder / f"run_{run.number}.xml", folder / f"run_{run.number}.txt"
     results.unlink(missing_ok=True)
-    order = [] if run.seed is None else [f"--shuffle={run.seed}"]
-    # Without pytest-randomly, where that is installed: the order is this script's business.
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", f"--junitxml={results}", *order, *arguments]
     start = time.monotonic()
     with company(run.busy), said.open("w") as out:
-        status = subprocess.run(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT).returncode
+        status = subprocess.run(
+            command_of(run, results, arguments), cwd=ROOT, stdout=out, stderr=subprocess.STDOUT
+        ).returncode
     run.seconds = time.monotonic() - start
     if results.exists():
         run.tests, run.skipped, run.failed = read(results.read_text(encoding="utf-8"))

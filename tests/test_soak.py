@@ -36,6 +36,12 @@ def test_half_of_the_runs_are_shuffled_and_half_have_company(soak) -> None:
     assert [run.busy for run in runs] == [False, False, True, True] * 2
 
 
+def test_beside_busy_loops_there_are_as_many_workers_unless_asked_otherwise(soak) -> None:
+    quiet, busy = [soak.command_of(run, Path("r.xml"), ["-n", "3"]) for run in soak.planned(4, first_seed=1)[1:3]]
+    assert "--shuffle=2" in quiet and [quiet[k + 1] for k, word in enumerate(quiet) if word == "-n"] == ["3"]
+    assert [busy[k + 1] for k, word in enumerate(busy) if word == "-n"] == ["8", "3"]  # the last one counts
+
+
 def test_a_failure_is_named_with_the_command_that_repeats_it(soak) -> None:
     run = soak.Run(3, seed=17, busy=True)
     run.tests, run.skipped, run.failed = soak.read(REPORT)
