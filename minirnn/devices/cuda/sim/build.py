@@ -63,7 +63,9 @@ def flags_of(compiler: Compiler, options: SimOptions) -> tuple[list[str], list[s
         for_compiler.append("-fstack-clash-protection")  # large locals must not jump over a stack's guard page
     if options.check:
         if compiler.is_clang:
+            # Clang leaves a read out that the same thread writes over at once: in `x += 1` it is what races.
             for_compiler += ["-fsanitize=thread", "-mllvm", "-tsan-distinguish-volatile"]
+            for_compiler += ["-mllvm", "-tsan-instrument-read-before-write"]
         else:
             # Without "scalar replacement" a struct is copied whole: 16 bytes are one access, as on a GPU, not four.
             for_compiler += ["-fsanitize=thread", "--param=tsan-distinguish-volatile=1", "-fno-tree-sra"]
