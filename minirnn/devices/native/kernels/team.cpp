@@ -155,21 +155,8 @@ Pool *pool() {
     return the_pool;
 }
 
-}  // namespace
-
-void Barrier::wait(int members) {
-    const unsigned now = round.load(std::memory_order_acquire);
-    if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
-        arrived.store(0, std::memory_order_relaxed);
-        round.store(now + 1, std::memory_order_release);
-    } else {
-        wait_until([&] { return round.load(std::memory_order_acquire) != now; });
-    }
-}
-
-Status together(int threads, bool watch, const std::function<void(Member)> &work) {
-    Watch watched(watch);
-    const std::atomic<bool> *stop = watch ? &interrupted : &never;
+// The members of the team are done when this returns, and need nothing of it any more.
+void run_together(int threads, const std::atomic<bool> *stop, const std::function<void(Member)> &work) {
     Barrier barrier;
     std::unique_lock<std::mutex> lock;
     if (threads > 1) {
@@ -185,5 +172,28 @@ Status together(int threads, bool watch, const std::function<void(Member)> &work
     } else {
         work({0, 1, &barrier, stop});
     }
+}
+
+}  // namespace
+
+// On a busy machine a round of thousands can take as long as the others' turns together: Ctrl-C does not go through them.
+void Barrier::wait(int members, const std::atomic<bool> &stop) {
+    const unsigned now = round.load(std::memory_order_acquire);
+    if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
+        arrived.store(0, std::memory_order_relaxed);
+        round.store(now + 1, std::memory_order_release);
+    } else {
+        wait_until(
+            [&] { return round.load(std::memory_order_acquire) != now || stop.load(std::memory_order_relaxed); });
+    }
+}
+
+Status together(int threads, bool watch, const std::function<void(Member)> &work) {
+    const std::atomic<bool> *stop = watch ? &interrupted : &never;
+    {
+        Watch watched(watch);
+        run_together(threads, stop, work);
+    }
+    // Asked after the old handler is back: a Ctrl-C of the last moment is either in the flag or Python's.
     return stop->load(std::memory_order_relaxed) ? INTERRUPTED : DONE;
 }

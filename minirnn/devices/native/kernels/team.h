@@ -11,10 +11,10 @@
 
 enum Status { DONE, INTERRUPTED, NO_MEMORY };
 
-// Everyone waits here until all have come.
+// Everyone waits here until all have come, or until `stop`: then nobody needs what the others compute.
 class Barrier {
   public:
-    void wait(int members);
+    void wait(int members, const std::atomic<bool> &stop);
 
   private:
     std::atomic<int> arrived{0};
@@ -25,10 +25,10 @@ class Barrier {
 struct Member {
     int id, count;
     Barrier *barrier;
-    const std::atomic<bool> *interrupted;  // then what is left is skipped, but every barrier is passed
+    const std::atomic<bool> *interrupted;  // then what is left is skipped, and nobody waits for anybody
 
     void wait() const {
-        if (count > 1) barrier->wait(count);
+        if (count > 1) barrier->wait(count, *interrupted);
     }
     bool stopped() const { return interrupted->load(std::memory_order_relaxed); }
     Index begin(Index things) const { return things * id / count; }  // this member's share of so many things

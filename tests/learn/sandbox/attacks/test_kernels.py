@@ -5,6 +5,7 @@ Tests `minirnn/learn/sandbox/kernel_text.py`, `minirnn/learn/sandbox/symbols.py`
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import pytest
@@ -130,6 +131,13 @@ def test_a_kernel_calls_no_function_of_the_host(tmp_path, name):
     assert result.score == 0 and "is refused" in result.message and not outside.exists(), result.message
 
 
+def test_memcpy_is_called_by_its_name(tmp_path):
+    copy = "__global__ void copy(float *a, float *b, int n) { memcpy(a, b, n); }\n"
+    result = checked(tmp_path, "ex17", copy + solution("ex17"))
+    assert result.score == 0 and "a call of memcpy is refused" in result.message, result.message
+    assert "to copy, write a loop or an assignment" in result.message
+
+
 @pytest.mark.parametrize("text", ['#include "SECRET"\n', 'asm(".incbin \\"SECRET\\"");\n', "#import <SECRET>\n"])
 def test_the_compiler_itself_cannot_read_other_files(tmp_path, text):
     """The text is not looked at: the lock alone must hold."""
@@ -144,7 +152,7 @@ def test_the_compiler_itself_cannot_read_other_files(tmp_path, text):
     for ways in (WAYS, WAYS - {"seccomp"}):
         done = tools.locked(command, str(source.parent), tuple(ways), ())
         assert done.returncode and "swordfish" not in done.stderr
-        assert "denied" in done.stderr or "No such file" in done.stderr or "not found" in done.stderr, done.stderr
+        assert re.search("denied|No such file|not found|Could not find", done.stderr), done.stderr
     source.write_text("#include <math.h>\nfloat f(float x) { return sinf(x); }\n")
     done = tools.locked(command, str(source.parent), tuple(WAYS), ())
     assert done.returncode == 0, done.stderr
@@ -197,5 +205,5 @@ def test_a_compiler_reads_no_secret_wherever_it_begins(tmp_path, monkeypatch, fo
     (work / "a.cpp").write_text('#include "open.h"\n')
     assert "open_to_all" in locks.run("-E", str(work / "a.cpp"))
     (work / "a.cpp").write_text('#include "secret/solution.h"\n')
-    with pytest.raises(CompileError, match="solution.h: Permission denied"):
+    with pytest.raises(CompileError, match="solution.h'?: Permission denied"):
         locks.run("-E", str(work / "a.cpp"))

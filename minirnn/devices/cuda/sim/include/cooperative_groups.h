@@ -43,9 +43,9 @@ CUSIM_OWN T from_lane(unsigned mask, const T &value, int lane, const char *file,
     for (size_t at = 0; at < sizeof(T); at += 8) {
         const size_t bytes = sizeof(T) - at < 8 ? sizeof(T) - at : 8;
         uint64_t bits = 0;
-        memcpy(&bits, (const char *)&value + at, bytes);
+        __builtin_memcpy(&bits, (const char *)&value + at, bytes);
         bits = cusim_warp(mask, CUSIM_SHUFFLE, bits, lane, 32, file, line);
-        memcpy((char *)&result + at, &bits, bytes);
+        __builtin_memcpy((char *)&result + at, &bits, bytes);
     }
     return result;
 }

@@ -53,4 +53,7 @@
 #include "cusim_atomics.h"
 #include "cusim_math.h"
 #include "cusim_kernels.h"
+#ifdef CUSIM_CHECK
+#include "cusim_copies.h"
+#endif
 // clang-format on

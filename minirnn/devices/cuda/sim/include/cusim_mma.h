@@ -109,7 +109,7 @@ CUSIM_OWN void load_matrices(unsigned (&x)[N], const void *row, const char *file
     if (lane < 8 * N) {
         if ((uintptr_t)row % 16) cusim_trap("load_matrices: a row that begins at no multiple of 16 bytes,", file, line);
         cusim_touch(row, 16, 0, CUSIM_CALLER);
-        memcpy(mine.row, row, 16);
+        __builtin_memcpy(mine.row, row, 16);
     }
     cusim_together(&mine, "load_matrices", file, line);
 }
