@@ -18,6 +18,7 @@ from typing import Any
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.sim import build, compiler
 from minirnn.devices.cuda.sim.options import SimOptions
+from minirnn.devices.host_cpp.cache import fingerprint
 from minirnn.devices.host_cpp.compiler import Compiler
 
 from . import kernel_text, symbols
@@ -30,6 +31,7 @@ LOOPS = "-fno-tree-loop-distribute-patterns"
 PARTS = ("bin", "lib", "lib32", "lib64", "libx32", "libexec", "include", "local/include", "x86_64-linux-gnu",
          "aarch64-linux-gnu", "share/mingw-w64")  # fmt: skip
 """Folders below a compiler's prefix that hold its programs, headers and libraries."""
+RULES = fingerprint(*(Path(str(module.__file__)).read_bytes() for module in (kernel_text, symbols)))
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,13 @@ class LockedCompiler(Compiler):
     ----------
     ways, secret : tuple of str
         The locks to use, and the folders of which they let nothing be read; relative ones begin at the current folder.
+    rules : str
+        A fingerprint of what is refused: a kernel that other rules let pass is compiled anew, and looked at again.
     """
 
     ways: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
+    rules: str = ""
 
     def run(self, *arguments: str) -> str:
         """What the compiler prints. Raises `CompileError` with what it complains about, or what a kernel may not do."""
@@ -100,7 +105,7 @@ def compiled(source: str, name: str, options: SimOptions, job: dict[str, Any]) -
     """The library of a student's kernel. Raises `CompileError`, with the line, for what a kernel may not hold."""
     kernel_text.refuse(source)
     plain = compiler.find()
-    locks = LockedCompiler(plain.command, plain.version, tuple(job["ways"]), tuple(job["secret"]))
+    locks = LockedCompiler(plain.command, plain.version, tuple(job["ways"]), tuple(job["secret"]), RULES)
     return build.module_library(locks, options, source, name, ())
 
 

@@ -11,8 +11,9 @@ import shutil
 import pytest
 
 from minirnn.devices.cuda.driver import CompileError
+from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.learn import check as checking
-from minirnn.learn.sandbox import kernel_text, tools
+from minirnn.learn.sandbox import kernel_text, symbols, tools
 from minirnn.learn.sandbox.parent import WAYS
 from tests.learn.answers import COURSE, checked, solution
 from tests.learn.sandbox.attacks.attack import needs
@@ -136,6 +137,17 @@ def test_memcpy_is_called_by_its_name(tmp_path):
     result = checked(tmp_path, "ex17", copy + solution("ex17"))
     assert result.score == 0 and "a call of memcpy is refused" in result.message, result.message
     assert "to copy, write a loop or an assignment" in result.message
+
+
+def test_what_older_rules_let_pass_is_looked_at_again(tmp_path, monkeypatch):
+    source = "__global__ void copy(float *a, float *b, int n) { memcpy(a, b, n); }\n"
+    job = {"ways": sorted(WAYS), "secret": []}
+    with monkeypatch.context() as before:
+        before.setattr(symbols, "ALLOWED", re.compile(".*"))
+        before.setattr(tools, "RULES", f"older ones {tmp_path}")
+        assert tools.compiled(source, "copy.cu", SimOptions(check=True), job).exists()
+    with pytest.raises(CompileError, match="a call of memcpy is refused"):
+        tools.compiled(source, "copy.cu", SimOptions(check=True), job)
 
 
 @pytest.mark.parametrize("text", ['#include "SECRET"\n', 'asm(".incbin \\"SECRET\\"");\n', "#import <SECRET>\n"])
