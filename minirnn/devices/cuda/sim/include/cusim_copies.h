@@ -20,7 +20,7 @@ using ::cusim_memset;
 #undef memset
 
 #ifdef __clang__
-// Before version 15 Clang copies a struct by calling memcpy and tells nobody: this library has one of its own. GCC tells.
+// Before version 16 Clang copies a struct by calling memcpy and tells nobody: this library has one of its own. GCC tells.
 #define CUSIM_HERE_ONLY extern "C" __attribute__((visibility("hidden"), used, no_sanitize("thread"))) void *
 CUSIM_HERE_ONLY memcpy(void *to, const void *from, size_t n) noexcept {
     return cusim_copied(to, from, n, CUSIM_CALLER);

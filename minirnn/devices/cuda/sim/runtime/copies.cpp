@@ -61,4 +61,4 @@ CUSIM_API void *cusim_filled(void *to, int value, size_t bytes, void *pc) {
     CUSIM_API void *PREFIX##memset(void *to, int value, size_t bytes) { return cusim_filled(to, value, bytes, CALLER); }
 
 COPIES(cusim_)
-COPIES(__tsan_)  // what Clang, from version 15 on, makes of all three
+COPIES(__tsan_)  // what Clang, from version 16 on, makes of all three
