@@ -7,6 +7,9 @@
 
 #include "tile.h"
 
+// The cells, by the numbers that Python has for them.
+enum Mode { RNN_RELU, RNN_TANH, LSTM, GRU, LSTM_BLOCK };
+
 template <class real>
 struct Rows {
     real *p;
