@@ -10,9 +10,8 @@ import minirnn as mr
 from minirnn import cudnn_rnn, data, io, nn, ops, optim
 from tests.hostile.calls_block import CELL, GRU, SEQUENCE
 from tests.hostile.calls_cudnn import INPUTS, V3
-from tests.hostile.wrong_call import Wrong, array, tensor, wrong
+from tests.hostile.wrong_call import LIST, Wrong, array, tensor, wrong
 
-LIST = [0.5] * 10**6
 TEXT = "x" * 10**6
 NUMBER = 10**5000  # Python refuses to write it
 MATRIX = np.ones((1000, 1000))
