@@ -70,8 +70,6 @@ static void demand(bool right, const char *what) {
     std::exit(1);
 }
 
-constexpr int LSTM = 2, GRU = 3, LSTM_BLOCK = 4;  // modes
-
 // One layer forward and backward; the sum of y and of all gradients.
 template <class real>
 double layer(int mode, Index T, Index B, Index I, Index H, Index P, bool skip, bool reverse, bool ragged, int threads) {

@@ -66,7 +66,8 @@ def run(driver: Path, folder: Path, kernels: list[str], name: str) -> subprocess
         if "cannot find" in str(error):
             pytest.skip(f"the compiler has no sanitizer: {library.first_error(str(error))}")
         raise
-    environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}
+    # The driver forks, and its children start threads: clang's thread sanitizer ends them unless it is told.
+    environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "die_after_fork=0"}
     return subprocess.run([program], capture_output=True, text=True, timeout=500, env=environment)
 
 
