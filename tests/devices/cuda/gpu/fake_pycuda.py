@@ -181,6 +181,10 @@ class DeviceAllocation:
         self.valid = False
         del self.machine.blocks[self.address]
         self.machine.used -= self.size
+        # The garbage collector calls the `__del__` of all objects of a circle, also of one that lives on in a list of
+        # free blocks. PyCUDA's destructor, in C++, runs at the end of the object alone.
+        if self.address in self.machine.lost:
+            self.machine.lost.remove(self.address)
 
     def __del__(self) -> None:
         if self.valid and self.context.valid:

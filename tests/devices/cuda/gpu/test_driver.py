@@ -101,6 +101,17 @@ def test_memory_is_used_again_the_lowest_address_first(driver: Any) -> None:
     assert [first.ptr, second.ptr] == found[:2] and driver.held_bytes == held + 5 * 256
 
 
+def test_memory_that_the_garbage_collector_finds_is_used_again(driver: Any) -> None:
+    circle: list[Any] = [put(driver, np.ones(16, F4))]
+    circle.append(circle)
+    ptr, held = circle[0].ptr, driver.held_bytes
+    del circle
+    gc.collect()
+    again = put(driver, np.zeros(16, F4))
+    assert (again.ptr, driver.held_bytes) == (ptr, held)
+    np.testing.assert_array_equal(take(driver, again.ptr, 16, F4), np.zeros(16))
+
+
 def test_held_memory_is_given_back(driver: Any) -> None:
     kept = driver.alloc(900_000)
     del [driver.alloc(500_000)][:]

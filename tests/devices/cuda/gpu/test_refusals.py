@@ -143,6 +143,15 @@ def test_held_memory_is_given_up_before_memory_runs_out(driver: PyCudaDriver) ->
     assert driver.held_bytes == 0
 
 
+def test_memory_that_the_garbage_collector_finds_is_used_again(driver: PyCudaDriver) -> None:
+    circle: list[Any] = [driver.alloc(64)]
+    circle.append(circle)
+    ptr = circle[0].ptr
+    del circle
+    gc.collect()
+    assert driver.alloc(64).ptr == ptr
+
+
 def test_running_out_of_memory_tells_asked_held_and_free(driver: PyCudaDriver) -> None:
     kept = driver.alloc(512 * 1024)
     with pytest.raises(OutOfDeviceMemory) as caught:
