@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import stat
 import subprocess
@@ -273,7 +274,9 @@ def test_the_gradescope_grader_runs_from_its_zip(tmp_path, short, run):
     (submission / "ex01_mul_add.py").write_text(solution("ex01"))
     script = (root / "source" / "run_autograder").read_text()
     assert subprocess.run(["bash", "-n", root / "source" / "setup.sh"], check=False).returncode == 0
-    script = script.replace("/autograder/venv/bin/python", sys.executable).replace("/autograder", str(root))
+    script = script.replace("/autograder/venv/bin/python", shlex.quote(sys.executable)).replace(
+        "/autograder", str(root)
+    )
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     done = subprocess.run(["bash", "-c", script], env=environment, cwd="/", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -102,7 +103,7 @@ def test_gradescope_always_has_results(course, tmp_path, what):
     unpacked(course, "gradescope", tmp_path).rename(home / "source")
     python = home / "venv/bin/python"
     fails = "echo 'no \"space\" left\\on\ndevice \u00e4' >&2; exit 3"
-    body = fails if what == "a disk that is full" else f'exec {sys.executable} "$@"'
+    body = fails if what == "a disk that is full" else f'exec {shlex.quote(sys.executable)} "$@"'
     if what != "no Python":
         python.write_text(f"#!/bin/sh\n{body}\n")
         python.chmod(0o755)
