@@ -54,6 +54,7 @@ cd /autograder/source
 unset PYTHONPATH PYTHONSTARTUP PYTHONHOME
 export MINIRNN_CACHE=/autograder/cache
 results=/autograder/results/results.json said=$(mktemp)
+trap 'rm -f "$said"' EXIT
 rm -f "$results"
 /autograder/venv/bin/python -I run.py grade /autograder/submission --course /autograder/source/course \\
     --out gradescope:"$results" 2> "$said"

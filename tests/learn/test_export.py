@@ -112,8 +112,12 @@ def test_gradescope_always_has_results(course, tmp_path, what):
     (home / "results/results.json").write_text("of an earlier run")
     script = home / "source/run_autograder"
     script.write_text(script.read_text().replace("/autograder/", f"{home}/"))
-    done = subprocess.run(["bash", str(script)], capture_output=True, text=True, cwd="/")
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    done = subprocess.run(["bash", str(script)], capture_output=True, text=True, cwd="/", env=environment)
     assert done.returncode == 0, done.stderr
+    assert not os.listdir(temporary)
     report = json.loads((home / "results/results.json").read_text())
     if what == "all is well":
         assert report["score"] == 8

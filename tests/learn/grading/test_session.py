@@ -158,15 +158,26 @@ def test_late_work_and_overrides_change_the_reports_and_not_the_journal(place, r
 # ---- stopped runs
 
 
-def begin(*arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "minirnn", "grade", *arguments]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    )
+@pytest.fixture
+def begin(to_be_killed):
+    """Starts ``minirnn grade`` in a process of its own."""
+
+    def begin(*arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "minirnn", "grade", *arguments]
+        return subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            env=to_be_killed,
+        )
+
+    return begin
 
 
 @pytest.mark.parametrize("where", ["", "--jobs 2"])
-def test_a_killed_grader_goes_on_and_the_report_is_the_same(place, run, where):
+def test_a_killed_grader_goes_on_and_the_report_is_the_same(place, run, begin, where):
     """It is killed at random moments, again and again, and each time goes on with what is there."""
     arguments = [*map(str, sorted(Path("subs").iterdir())), "--course", "course", *where.split()]
     started = time.monotonic()

@@ -111,7 +111,7 @@ def test_a_template_that_cannot_start_is_told_with_its_reason(tmp_path, monkeypa
     assert result.busy  # it is no fault of the answer: to be graded again
 
 
-def test_nothing_is_left_when_the_judge_is_killed(tmp_path):
+def test_nothing_is_left_when_the_judge_is_killed(tmp_path, to_be_killed):
     """Neither its templates nor what they forked."""
     file = tmp_path / "answer.py"
     file.write_text("import time\ndef f():\n    print('here', flush=True)\n    time.sleep(1000)\n")
@@ -128,7 +128,7 @@ threading.Event().wait()
 """
     root = str(templates.ROOT)
     process = subprocess.Popen(
-        [sys.executable, "-c", judge], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": root}
+        [sys.executable, "-c", judge], stdout=subprocess.PIPE, text=True, env={**to_be_killed, "PYTHONPATH": root}
     )
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     assert Path("/proc/self").is_dir() is bool(forks_of(process.pid))
