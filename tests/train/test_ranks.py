@@ -160,11 +160,12 @@ def ranks_of(pid: int) -> list[int]:
     while waiting:
         parent = waiting.pop()
         try:
-            children = [int(word) for word in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
-        except OSError:
+            waiting += [int(word) for word in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+            command = Path(f"/proc/{parent}/cmdline").read_bytes().split(b"\0")
+        except OSError:  # it has ended
             continue
-        waiting += children
-        found += [child for child in children if b"minirnn" in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")]
+        if b"minirnn" in command and parent != pid:
+            found.append(parent)
     return sorted(set(found))
 
 

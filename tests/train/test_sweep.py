@@ -137,22 +137,22 @@ def test_a_sweep_that_was_stopped_goes_on_and_repeats_nothing(
     # From the second run on the steps take long: the sweep is not over before the signal comes, however busy we are.
     (tmp_path / "sitecustomize.py").write_text(SLOW_LATER.format(out=str(out), result=apart.RESULT))
     slow = ENVIRONMENT | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-    begun = subprocess.Popen(
-        [*SWEEP, *arguments(text, out, "--executor", "threads:1")], env=slow, stdout=subprocess.PIPE, text=True
-    )
-    while not (first := list(out.glob(f"*/{apart.RESULT}"))):
-        assert begun.poll() is None
-        time.sleep(0.01)
-    begun.send_signal(number)
-    said, _ = begun.communicate()
+    command = [*SWEEP, *arguments(text, out, "--executor", "threads:1")]
+    first = out / "hidden=5,lr=0.001" / apart.RESULT
+    with subprocess.Popen(command, env=slow, stdout=subprocess.PIPE, text=True) as begun:
+        while not first.exists():
+            assert begun.poll() is None
+            time.sleep(0.01)
+        begun.send_signal(number)
+        said, _ = begun.communicate()
     assert begun.returncode in (-number, 130), said
     if number == signal.SIGINT:
         assert "to go on: " in said and "-m minirnn sweep --resume --out" in said.partition("to go on: ")[2]
         assert not (out / apart.STOP).exists()
-    done = {path: path.stat().st_mtime_ns for path in first}
+    done = {path: path.stat().st_mtime_ns for path in out.glob(f"*/{apart.RESULT}")}
     again = subprocess.run([*SWEEP, "--resume", "--out", str(out)], env=ENVIRONMENT, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
-    assert {path: path.stat().st_mtime_ns for path in first} == done
+    assert first in done and {path: path.stat().st_mtime_ns for path in done} == done
     assert files(out) == expected(undisturbed)
 
 
