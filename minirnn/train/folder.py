@@ -53,21 +53,24 @@ def check(folder: Path, resume: bool) -> None:
 def check_writable(folder: Path) -> None:
     """Raise UserError if no files can be made in `folder`. It is tried: what permissions say is not all there is.
 
-    Folders that are missing are made for it, and taken away again.
+    Folders that are missing are made for it below one with a name of its own, and taken away again: a process that
+    starts at the same time and needs the same folders never sees these.
     """
-    made: list[Path] = []
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    there = missing[-1].parent if missing else folder
+    tried = missing[-1] if missing else folder
     with user_mistakes():
         try:
-            for one in reversed([folder, *folder.parents]):
-                if not one.exists():
-                    one.mkdir()
-                    made.append(one)
-            with tempfile.TemporaryFile(dir=folder, prefix=".minirnn-"):
-                pass
-        finally:
-            for one in reversed(made):
-                with contextlib.suppress(OSError):  # somebody else has put something there
-                    one.rmdir()
+            with tempfile.TemporaryDirectory(dir=there, prefix=".minirnn-") as trial:
+                place = Path(trial)
+                for tried in reversed(missing):
+                    place = trial / tried.relative_to(there)
+                    if not place.exists():  # it is there if its name is ".."
+                        place.mkdir()
+                with tempfile.TemporaryFile(dir=place):
+                    pass
+        except OSError as error:  # named by what the user knows
+            raise OSError(error.errno, error.strerror or str(error), str(tried)) from error
 
 
 @contextlib.contextmanager
