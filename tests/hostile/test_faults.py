@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -22,6 +23,11 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn, optim, viz
+from minirnn.devices.cpu import workspace
+from minirnn.devices.cuda.debug import DebugDriver
+from minirnn.devices.cuda.gpu import memory as gpu_memory
+from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.engine.hooks import running
 from minirnn.engine.tape import mode
 from minirnn.io import load, save, write_arrays
@@ -383,6 +389,84 @@ def test_a_keyboard_interrupt_at_any_call_of_a_training_step_leaves_recording_on
             assert step(), f"call {stop} of {every}: {calls} were made"
             assert mode.enabled, f"call {stop} of {every}"
             assert running.callbacks is None
+    finally:
+        gc.enable()
+
+
+class NoGpu:
+    """As much of a GPU and of PyCUDA as memory needs: blocks that are numbers."""
+
+    alive, MemoryError, blocks = True, MemoryError, 0
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def mem_alloc(self, size: int) -> int:
+        self.blocks += 1
+        return 4096 * self.blocks
+
+
+def memory_of(name: str) -> partial[Any]:
+    """What makes a new array, or a block of memory, of one size."""
+    if name == "cpu":
+        return partial(workspace.Pool().empty, (workspace.MIN_BLOCK,), np.uint8)
+    if name == "cuda":
+        gpu = NoGpu()
+        return partial(gpu_memory.Memory("cuda", gpu, gpu).alloc, 1000)
+    driver = SimDriver(SimOptions(check=name == "check"))
+    return partial((DebugDriver(driver) if name == "debug" else driver).alloc, 1000)
+
+
+@pytest.mark.parametrize("name", ["cpu", "cuda", "cuda-sim", "check", "debug"])
+def test_a_keyboard_interrupt_at_any_moment_in_the_life_of_an_array_is_the_only_thing_said(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[Any] = []  # a Ctrl-C inside a __del__ is said, and lost; nothing else may be
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: said.append(unraisable.exc_type))
+    moments = 0
+
+    def interrupt(frame: FrameType, event: str, _: Any) -> None:
+        nonlocal moments
+        if event in ("call", "c_return"):  # then Python looks for signals
+            moments += 1
+            if moments == stop:
+                raise KeyboardInterrupt
+
+    def live_and_die(make: partial[Any]) -> None:
+        sys.setprofile(interrupt)
+        try:
+            first, second = make(), make()
+            del first
+            first = make()
+            del first, second
+        finally:
+            sys.setprofile(None)
+
+    gc.collect()
+    gc.disable()
+    try:
+        stop = -1
+        live_and_die(memory_of(name))
+        every, interrupted = moments, 0
+        assert every > 20
+        for stop in range(1, every):
+            moments = 0
+            make = memory_of(name)
+            try:
+                live_and_die(make)
+            except KeyboardInterrupt:
+                interrupted += 1
+            alive = [make() for _ in range(3)]
+            if name != "cpu":
+                assert len({array.ptr for array in alive}) == 3
+            if name == "debug":
+                known = make.func.__self__.memory
+                assert known._starts == sorted(known._sizes)
+            assert set(said) <= {KeyboardInterrupt}, f"moment {stop} of {every}"
+        assert interrupted > every / 3
     finally:
         gc.enable()
 

@@ -35,7 +35,8 @@ class Owner:
         self.__array_interface__ = {"version": 3, "shape": shape, "typestr": dtype.str, "data": (address, False)}
 
     def __del__(self) -> None:
-        self.pool.give_back(self.block)
+        if hasattr(self, "block"):  # a Ctrl-C may end `__init__` before it has begun
+            self.pool.give_back(self.block)
 
 
 class Pool:

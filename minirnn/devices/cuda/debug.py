@@ -195,14 +195,16 @@ class _Memory:
 
     def add(self, start: int, nbytes: int) -> None:
         with self._lock:
-            if start not in self._sizes:
+            new = start not in self._sizes
+            self._sizes[start] = nbytes  # a Ctrl-C comes after a call: then both know it
+            if new:
                 bisect.insort(self._starts, start)
-            self._sizes[start] = nbytes
 
     def remove(self, start: int) -> None:
         with self._lock:
-            if self._sizes.pop(start, None) is not None:
-                del self._starts[bisect.bisect_left(self._starts, start)]
+            if start in self._sizes:
+                k = bisect.bisect_left(self._starts, start)
+                del self._starts[k], self._sizes[start]
 
     def around(self, ptr: int) -> tuple[int, int] | None:
         """Start and size of the piece that `ptr` points into, or just behind."""

@@ -69,10 +69,13 @@ class Buffer:
     __slots__ = ("__weakref__", "_block", "_memory", "_size", "nbytes", "ptr")
 
     def __init__(self, memory: Memory, block: Any, nbytes: int, size: int) -> None:
-        self._memory, self._block, self._size = memory, block, size
+        self._block, self._size = block, size
         self.ptr, self.nbytes = int(block), nbytes
+        self._memory = memory  # at last: a Ctrl-C may end this method before it has begun
 
     def __del__(self) -> None:
+        if not hasattr(self, "_memory"):
+            return
         # The GPU may still be at work here; whoever gets this memory next comes after that in the same stream.
         memory = self._memory
         if memory.current.alive:

@@ -19,7 +19,8 @@ class SimBuffer:
     __slots__ = ("__weakref__", "memory", "nbytes", "ptr")
 
     def __init__(self, memory: Memory, ptr: int, nbytes: int) -> None:
-        self.memory, self.ptr, self.nbytes = memory, ptr, nbytes
+        self.ptr, self.nbytes = ptr, nbytes
+        self.memory = memory  # at last: a Ctrl-C may end this method before it has begun
 
     @property
     def number(self) -> int:
@@ -27,7 +28,8 @@ class SimBuffer:
         return int(self.memory.library.cusim_allocation(self.ptr))
 
     def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        if not finalizing():  # at the end modules are taken apart, and the memory goes anyway
+        # At the end modules are taken apart, and the memory goes anyway.
+        if hasattr(self, "memory") and not finalizing():
             self.memory.give_back(self.ptr, self.nbytes)
 
     def __repr__(self) -> str:
