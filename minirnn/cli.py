@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from minirnn import startup
 from minirnn._version import __version__
 from minirnn.devices import DeviceUnavailable
-from minirnn.messages import meant
+from minirnn.messages import likely, meant
 from minirnn.terminal import styled
 from minirnn.user_error import UserError, describe, one_line
 
@@ -55,8 +55,12 @@ class Parser(argparse.ArgumentParser):
             text = f"invalid choice: {value!r} (choose from {', '.join(known)}){meant(str(value), known)}"
             raise argparse.ArgumentError(action, text)
 
-    def options(self) -> list[str]:
-        return [name for action in self._actions for name in action.option_strings]
+    def hint(self, option: str) -> str:
+        """What was likely meant by an option that there is not. The dashes that all have in common tell nothing."""
+        known = [name[2:] for action in self._actions for name in action.option_strings if name.startswith("--")]
+        word = option[2:].partition("=")[0]
+        near = [name for name in known if word and name.startswith(word)] or likely(word, known)
+        return f"\n  likely '--{near[0]}' is meant" if near else ""
 
 
 def exists(module: str) -> bool:
@@ -87,7 +91,7 @@ def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     args, unknown = build_parser(argv).parse_known_args(argv)
     if unknown:
-        hints = [meant(word.partition("=")[0], args.parser.options()) for word in unknown if word.startswith("--")]
+        hints = [args.parser.hint(word) for word in unknown if word.startswith("--")]
         # in the name of the command, not of minirnn
         args.parser.error(f"unrecognized arguments: {' '.join(unknown)}{''.join(hints[:1])}")
     return args
