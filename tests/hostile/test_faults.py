@@ -464,7 +464,7 @@ def test_a_keyboard_interrupt_at_any_moment_in_the_life_of_an_array_is_the_only_
                 assert len({array.ptr for array in alive}) == 3
             if name == "debug":
                 known = make.func.__self__.memory
-                assert known._starts == sorted(known._sizes)
+                assert known._starts == sorted(known._owners)
             assert set(said) <= {KeyboardInterrupt}, f"moment {stop} of {every}"
         assert interrupted > every / 3
     finally:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import bisect
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -190,21 +189,24 @@ class _Memory:
 
     def __init__(self) -> None:
         self._starts: list[int] = []
-        self._sizes: dict[int, int] = {}
+        self._owners: dict[int, tuple[int, int]] = {}  # start -> size in bytes, and the id of the buffer
         self._lock = threading.RLock()
 
-    def add(self, start: int, nbytes: int) -> None:
+    def add(self, buffer: _Tracked) -> None:
+        start = buffer.ptr
         with self._lock:
-            new = start not in self._sizes
-            self._sizes[start] = nbytes  # a Ctrl-C comes after a call: then both know it
+            new = start not in self._owners
+            self._owners[start] = buffer.nbytes, id(buffer)  # a Ctrl-C comes after a call: then both know it
             if new:
                 bisect.insort(self._starts, start)
 
-    def remove(self, start: int) -> None:
+    def remove(self, buffer: _Tracked) -> None:
+        """Forget a buffer that dies, unless its memory is another's already: what is below it may die before it."""
+        start = buffer.ptr
         with self._lock:
-            if start in self._sizes:
+            if self._owners.get(start) == (buffer.nbytes, id(buffer)):
                 k = bisect.bisect_left(self._starts, start)
-                del self._starts[k], self._sizes[start]
+                del self._starts[k], self._owners[start]
 
     def around(self, ptr: int) -> tuple[int, int] | None:
         """Start and size of the piece that `ptr` points into, or just behind."""
@@ -213,7 +215,7 @@ class _Memory:
             if k < 0:
                 return None
             start = self._starts[k]
-            nbytes = self._sizes[start]
+            nbytes, _ = self._owners[start]
             return (start, nbytes) if ptr <= start + nbytes else None
 
 
@@ -223,13 +225,13 @@ class _Tracked:
     __slots__ = ("__weakref__", "_buffer", "_memory", "nbytes", "ptr")
 
     def __init__(self, buffer: Buffer, memory: _Memory) -> None:
-        self._buffer, self._memory = buffer, memory
         self.ptr, self.nbytes = buffer.ptr, buffer.nbytes
-        memory.add(self.ptr, self.nbytes)
+        self._buffer, self._memory = buffer, memory
+        memory.add(self)
 
     def __del__(self) -> None:
-        with suppress(AttributeError):
-            self._memory.remove(self.ptr)
+        if hasattr(self, "_memory"):  # a Ctrl-C may end `__init__` before it has begun
+            self._memory.remove(self)
 
 
 class _DebugModule:
