@@ -196,7 +196,7 @@ class _Memory:
         start = buffer.ptr
         with self._lock:
             new = start not in self._owners
-            self._owners[start] = buffer.nbytes, id(buffer)  # a Ctrl-C comes after a call: then both know it
+            self._owners[start] = buffer.nbytes, id(buffer)  # no call until the list has it: no Ctrl-C, either
             if new:
                 bisect.insort(self._starts, start)
 

@@ -71,10 +71,10 @@ class Buffer:
     def __init__(self, memory: Memory, block: Any, nbytes: int, size: int) -> None:
         self._block, self._size = block, size
         self.ptr, self.nbytes = int(block), nbytes
-        self._memory = memory  # at last: a Ctrl-C may end this method before it has begun
+        self._memory = memory  # set last, since a Ctrl-C may end this method before it has begun
 
     def __del__(self) -> None:
-        if not hasattr(self, "_memory"):
+        if not hasattr(self, "_memory"):  # it was never made whole
             return
         # The GPU may still be at work here; whoever gets this memory next comes after that in the same stream.
         memory = self._memory

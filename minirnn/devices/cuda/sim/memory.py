@@ -20,7 +20,7 @@ class SimBuffer:
 
     def __init__(self, memory: Memory, ptr: int, nbytes: int) -> None:
         self.ptr, self.nbytes = ptr, nbytes
-        self.memory = memory  # at last: a Ctrl-C may end this method before it has begun
+        self.memory = memory  # set last, since a Ctrl-C may end this method before it has begun
 
     @property
     def number(self) -> int:
