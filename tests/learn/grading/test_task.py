@@ -17,8 +17,10 @@ from minirnn.learn.grading.collecting import collect
 from minirnn.learn.grading.courses import pack_course
 from minirnn.learn.grading.handed import Handed
 from minirnn.learn.grading.task import grade_submission
+from minirnn.learn.sandbox import templates
 from tests.learn.answers import body, solution
 from tests.learn.grading.classes import FULL, hand_in
+from tests.learn.sandbox.attacks.attack import forks_of
 
 
 def grade(course, submission: Path, after_each=lambda grades: None):
@@ -259,7 +261,10 @@ def test_grading_leaves_no_process_and_no_file_behind(tmp_path, course, monkeypa
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     monkeypatch.setattr("tempfile.tempdir", None)
     (tmp_path / "tmp").mkdir()
+    templates.close_all()  # they are kept for the next submission, each with two files
     files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     grade(course, hand_in(tmp_path / "leo", course, ex05="while True: pass\n"))
+    templates.close_all()
     assert list((tmp_path / "tmp").iterdir()) == []
+    assert forks_of(os.getpid()) == []
     assert not files or len(os.listdir("/proc/self/fd")) <= files
