@@ -24,6 +24,11 @@ echo "${MINIRNN_CUDNN_RNN:-auto} $*" >>"$LOG"
 case "$*" in *$FAILS*) echo "it went wrong"; exit 3 ;; esac
 case "$*" in *$HANGS*) exec sleep 100 ;; esac
 """
+TIMEOUT = """#!/usr/bin/env bash
+shift 2
+case "$*" in *$HANGS*) exec /usr/bin/timeout 1 "$@" ;; esac
+exec "$@"
+"""
 
 
 @dataclass
@@ -91,7 +96,7 @@ def test_what_failed_or_was_cut_off_is_done_again_and_nothing_else(machine: Mach
 
 
 def test_a_step_that_hangs_is_ended_and_the_others_follow(machine: Machine) -> None:
-    (machine.folder / "timeout").write_text('#!/usr/bin/env bash\nshift 2\nexec /usr/bin/timeout 1 "$@"\n')
+    (machine.folder / "timeout").write_text(TIMEOUT)
     (machine.folder / "timeout").chmod(0o755)
     status, said = machine.run(hangs="--part values")
     assert status == 1 and "== values: status 124" in said
