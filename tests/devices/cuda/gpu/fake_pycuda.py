@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -66,6 +67,13 @@ class Machine:
     def raise_late(self) -> None:
         if self.late is not None:
             raise self.late
+
+    def destroy(self, address: int, size: int, context: Context) -> None:
+        """What becomes of memory that was not given back when its owner ends."""
+        if context.valid:
+            self.lost.append(address)
+        else:  # it went with the context
+            self.used -= size
 
 
 class Context:
@@ -162,35 +170,29 @@ class DeviceAllocation:
         assert type(size) is int and size > 0, "PyCUDA takes positive ints"
         machine.need_context("cuMemAlloc")
         self.machine, self.context = machine, machine.stacks.contexts[-1]
-        self.size, self.valid = -(-size // 64) * 64, False
+        self.size = -(-size // 64) * 64
         if machine.used + self.size > machine.memory:
             raise MemoryError("cuMemAlloc failed: out of memory")
         block = np.full(self.size + 256, 0xFF, np.uint8)
         self.address = -(-block.ctypes.data // 256) * 256
         machine.blocks[self.address] = block
         machine.used += self.size
-        self.valid = True
+        # PyCUDA's destructor, in C++, runs at the end of the object alone. A `__del__` would also run when the garbage
+        # collector finds the object in a circle and another `__del__` of that circle puts it in a list of free blocks.
+        self._part = np.empty(0)  # the collector knows no arrays, so this one ends with the object that owns it
+        self._destructor = weakref.finalize(self._part, machine.destroy, self.address, self.size, self.context)
+        self._destructor.atexit = False
 
     def __int__(self) -> int:
         return self.address
 
     def free(self) -> None:
-        if not self.valid:
+        if not self._destructor.alive:
             raise LogicError("device_allocation::free failed: invalid resource handle")
         self.machine.need_context("cuMemFree")
-        self.valid = False
+        self._destructor.detach()
         del self.machine.blocks[self.address]
         self.machine.used -= self.size
-        # The garbage collector calls the `__del__` of all objects of a circle, also of one that lives on in a list of
-        # free blocks. PyCUDA's destructor, in C++, runs at the end of the object alone.
-        if self.address in self.machine.lost:
-            self.machine.lost.remove(self.address)
-
-    def __del__(self) -> None:
-        if self.valid and self.context.valid:
-            self.machine.lost.append(self.address)
-        elif self.valid:  # it went with the context
-            self.machine.used -= self.size
 
 
 class Function:
