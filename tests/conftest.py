@@ -58,6 +58,7 @@ hypothesis.settings.load_profile("minirnn")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=0, help="another draw of the random inputs of all tests (default 0)")
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order, file by file")
+    parser.addoption("--restless", action="store_true", help="let threads and the garbage collector interrupt anything")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -6,6 +6,7 @@ import gc
 import os
 import random
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any
@@ -43,11 +44,22 @@ def uses_a_gpu(devices: str | None) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What processes that run at the same time need."""
+    """What processes that run at the same time need; and ``--restless``."""
+    if config.option.restless:
+        be_restless()
     if getattr(config.option, "numprocesses", None):
         for library in ("OPENBLAS", "OMP"):  # workers are threads enough: those of products would wait for each other
             os.environ.setdefault(f"{library}_NUM_THREADS", "1")
         import matplotlib.font_manager  # noqa: F401  looks for fonts once, and not in every process with a complaint
+
+
+def be_restless() -> None:
+    """Threads take turns as often as Python lets them, and garbage is looked for in the middle of anything.
+
+    So a test (or a `__del__`) that is right only as long as nothing comes in between fails soon, and not once a month.
+    """
+    sys.setswitchinterval(1e-6)  # seconds
+    gc.set_threshold(97, 3, 3)
 
 
 @pytest.hookimpl(wrapper=True)

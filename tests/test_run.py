@@ -6,6 +6,7 @@ Tests `tests/run.py`.
 from __future__ import annotations
 
 import gc
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.run import (
     SHOWN,
     SLOW,
     asked_for_slow,
+    be_restless,
     in_one_process,
     not_run,
     pytest_collection_modifyitems,
@@ -71,6 +73,18 @@ def test_a_random_order_keeps_the_tests_of_a_file_together_and_comes_again_with_
 
 def test_the_search_for_garbage_works_and_leaves_out_what_was_collected() -> None:
     assert gc.isenabled() and gc.get_freeze_count() > 10_000
+
+
+def test_a_restless_run_looks_for_garbage_and_changes_threads_much_more_often() -> None:
+    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
+    try:
+        sys.setswitchinterval(0.005)
+        gc.set_threshold(700, 10, 10)
+        be_restless()
+        assert sys.getswitchinterval() < 1e-5 and gc.get_threshold()[0] < 100
+    finally:
+        sys.setswitchinterval(interval)
+        gc.set_threshold(*threshold)
 
 
 @pytest.mark.parametrize(
