@@ -2,7 +2,7 @@
 
     python scripts/soak.py --runs 40                                  the whole suite
     python scripts/soak.py --runs 8 --minutes 30 tests/hostile        some tests, no new run after 30 minutes
-    python scripts/soak.py --runs 4 -- -n 2 tests/devices             what follows is handed to pytest
+    python scripts/soak.py --runs 4 -- -n 2 --restless tests/devices  what follows is handed to pytest
 
 Every failure is named with its run, its order and the command that repeats it; FOLDER (--out) keeps what each run
 printed. The exit status is 1 if any test failed.
@@ -106,16 +106,17 @@ def node_id(case: ElementTree.Element) -> str:
     return f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
 
 
-def summary(runs: list[Run]) -> list[str]:
+def summary(runs: list[Run], arguments: list[str]) -> list[str]:
     """The table of all runs, and each failure with the command that repeats it."""
     lines = [HEAD, *(run.row() for run in runs)]
+    restless = [argument for argument in arguments if argument == "--restless"]
     for run in runs:
-        shuffle = [] if run.seed is None else [f"--shuffle={run.seed}"]
+        how = restless + ([] if run.seed is None else [f"--shuffle={run.seed}"])
         company = f" beside {BUSY} busy loops" if run.busy else ""
         for test in run.failed:
             lines += ["", f"run {run.number}, {run.order()}{company}: {test}"]
             if "::" in test:
-                lines.append("  " + " ".join(["python -m pytest -p no:randomly", *shuffle, test.partition("::")[0]]))
+                lines.append("  " + " ".join(["python -m pytest -p no:randomly", *how, test.partition("::")[0]]))
     return lines
 
 
@@ -138,7 +139,7 @@ def main(arguments: list[str] | None = None) -> int:
         take(run, options.tests, folder)
         done.append(run)
         print(run.row(), *(f"      {test}" for test in run.failed), sep=os.linesep, flush=True)
-    text = "\n".join(summary(done))
+    text = "\n".join(summary(done, options.tests))
     (folder / "summary.txt").write_text(text + "\n", encoding="utf-8")
     print(f"\n{text}")
     return int(any(run.failed for run in done))

@@ -47,10 +47,10 @@ def test_a_failure_is_named_with_the_command_that_repeats_it(soak) -> None:
     run.tests, run.skipped, run.failed = soak.read(REPORT)
     assert (run.tests, run.skipped) == (4, 1)
     assert run.failed == ["tests/ops/test_check.py::test_b", "tests/nn/test_module.py::test_d"]
-    lines = soak.summary([run])
+    lines = soak.summary([run], ["tests", "--restless"])
     assert lines[1].split() == ["3", "shuffled", "by", "17", "8", "busy", "loops", "0", "1", "1", "2"]
     assert lines[3] == "run 3, shuffled by 17 beside 8 busy loops: tests/ops/test_check.py::test_b"
-    assert lines[4].endswith("--shuffle=17 tests/ops/test_check.py")
+    assert lines[4].endswith("-p no:randomly --restless --shuffle=17 tests/ops/test_check.py")
 
 
 def test_a_few_tests_are_run_twice(tmp_path: Path) -> None:

@@ -169,8 +169,7 @@ class DeviceAllocation:
     def __init__(self, machine: Machine, size: int) -> None:
         assert type(size) is int and size > 0, "PyCUDA takes positive ints"
         machine.need_context("cuMemAlloc")
-        self.machine, self.context = machine, machine.stacks.contexts[-1]
-        self.size = -(-size // 64) * 64
+        self.machine, self.size = machine, -(-size // 64) * 64
         if machine.used + self.size > machine.memory:
             raise MemoryError("cuMemAlloc failed: out of memory")
         block = np.full(self.size + 256, 0xFF, np.uint8)
@@ -180,7 +179,9 @@ class DeviceAllocation:
         # PyCUDA's destructor, in C++, runs at the end of the object alone. A `__del__` would also run when the garbage
         # collector finds the object in a circle and another `__del__` of that circle puts it in a list of free blocks.
         self._part = np.empty(0)  # the collector knows no arrays, so this one ends with the object that owns it
-        self._destructor = weakref.finalize(self._part, machine.destroy, self.address, self.size, self.context)
+        self._destructor = weakref.finalize(
+            self._part, machine.destroy, self.address, self.size, machine.stacks.contexts[-1]
+        )
         self._destructor.atexit = False
 
     def __int__(self) -> int:
