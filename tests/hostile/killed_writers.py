@@ -80,7 +80,8 @@ def main(folder: Path, kills: int, kind: str, seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     step = 0
     save(path, *content(step))
-    broken, lost, leftovers, done = 0, 0, 0, 0
+    broken, lost, leftovers, crowded, done = 0, 0, 0, 0, 0
+    unfinished: set[str] = set()
     one_write = 0.001  # seconds; measured anew each time, on this machine, as busy as it is now
     while done < kills or (done < 20 * kills and not (broken if kind == "plain" else min(leftovers, step) > ENOUGH)):
         done += 1
@@ -93,7 +94,9 @@ def main(folder: Path, kills: int, kind: str, seed: int) -> dict[str, Any]:
         time.sleep(rng.uniform(0, one_write))
         found += stop(writer, reports)
         safe = struct.unpack("<q", found[-8:])[0] if found else step
-        leftovers += any(name.startswith(PREFIX) for name in os.listdir(folder))
+        older, unfinished = unfinished, {name for name in os.listdir(folder) if name.startswith(PREFIX)}
+        leftovers += not unfinished <= older
+        crowded += len(unfinished) > 1  # an earlier writer's leftover lies there still, beside this one's
         try:
             arrays, metadata = load(path)
             step = metadata["step"]
@@ -103,7 +106,8 @@ def main(folder: Path, kills: int, kind: str, seed: int) -> dict[str, Any]:
             broken += 1
             save(path, *content(step))
     save(path, *content(step))
-    return {"broken": broken, "lost": lost, "leftovers": leftovers, "steps": step, "files": sorted(os.listdir(folder))}
+    counts = {"broken": broken, "lost": lost, "leftovers": leftovers, "crowded": crowded, "steps": step}
+    return {**counts, "files": sorted(os.listdir(folder))}
 
 
 if __name__ == "__main__":
