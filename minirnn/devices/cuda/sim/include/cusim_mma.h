@@ -19,11 +19,11 @@ struct Fragments {  // of one lane; the runtime calls `work` with those of all l
 
 struct Half {
     static constexpr int depth = 16;
-    static double of(unsigned bits) { return float_from_half((uint16_t)bits); }
+    static double of(unsigned bits) { return widened(__half_raw{(uint16_t)bits}); }
 };
 struct Bfloat16 {
     static constexpr int depth = 16;
-    static double of(unsigned bits) { return float_from_bfloat16((uint16_t)bits); }
+    static double of(unsigned bits) { return widened(__nv_bfloat16_raw{(uint16_t)bits}); }
 };
 struct Tf32 {
     static constexpr int depth = 8;
