@@ -7,11 +7,11 @@ values. Results equal torch's to rounding. The arithmetic is done by ops, on wha
 from typing import TYPE_CHECKING
 
 from minirnn.later import imported_later
+from minirnn.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from minirnn.optim.adadelta import Adadelta
 from minirnn.optim.adagrad import Adagrad
 from minirnn.optim.adam import Adam
 from minirnn.optim.adamw import AdamW
-from minirnn.optim.clip import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from minirnn.optim.nadam import NAdam
 from minirnn.optim.optimizer import Optimizer
 from minirnn.optim.rmsprop import RMSprop

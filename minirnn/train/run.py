@@ -123,7 +123,7 @@ class Training:
         with np.errstate(all="ignore"):  # what overflows is found in the loss and in the gradient's norm
             self.optimizer.zero_grad()
             value = self.backward(x, y) if self.shards is None else self.shards.backward(x, y)
-            norm = optim.clip_grad_norm_(self.optimizer.parameters, CLIP)
+            norm = optim.clip_grad_norm_(self.optimizer.parameters, CLIP).item()
             if not (math.isfinite(value) and math.isfinite(norm)):
                 raise Diverged(self.diverged(f"the loss is {value}, the norm of its gradient {norm}"))
             self.optimizer.step()

@@ -1,4 +1,4 @@
-"""Make tests/golden/optim: what torch's optimizers, schedules and clipping give.
+"""Make tests/golden/optim: what torch's optimizers and schedules give.
 
 PYTHONPATH=. python tests/golden/make_optim.py             # needs torch
 PYTHONPATH=. python tests/golden/make_optim.py --check     # compares with the files and writes nothing
@@ -43,22 +43,10 @@ def schedules() -> dict[str, np.ndarray]:
     return found | {f"times {n}, sent between": cases.sent_between(torch, n, leaf) for n in (1, 2, 3)}
 
 
-def norms() -> dict[str, np.ndarray]:
-    grads = [torch.tensor(g) for g in cases.start(1)[0]]
-    found = {f"norm {p}": torch.nn.utils.get_total_norm(grads, p).numpy() for p in (0.5, 1, 2, 3, float("inf"))}
-    for limit in (0.3, 10.0):
-        ps = [leaf(a) for a in cases.start()[0]]
-        for p, g in zip(ps, grads, strict=True):
-            p.grad = g.clone()
-        torch.nn.utils.clip_grad_value_(ps, limit)
-        found[f"value {limit}"] = np.concatenate([p.grad.numpy().reshape(-1) for p in ps])
-    return found
-
-
 def main() -> int:
     torch.set_default_dtype(torch.float64)  # else NAdam keeps its product of momenta in float32
     wrong = 0
-    for name, content in {"optimizers": optimizers(), "schedules": schedules(), "norms": norms()}.items():
+    for name, content in {"optimizers": optimizers(), "schedules": schedules()}.items():
         path = FOLDER / f"{name}.npz"
         if "--check" not in sys.argv:
             np.savez_compressed(path, **content)

@@ -235,38 +235,6 @@ OPTIMIZERS: list[Wrong] = [
     wrong("Adam.load_state_dict: a float as step", "0.step", STEPPED.load_state_dict, {**SAVED, "0.step": 1.5}),
     wrong("Adam.load_state_dict: a negative step", "0.step is -1", STEPPED.load_state_dict, {**SAVED, "0.step": -1}),
     wrong("Adam.load_state_dict: an integer as moment", "0.m", STEPPED.load_state_dict, {**SAVED, "0.m": 3}),
-    wrong("clip_grad_norm_: a norm of 0", "clip_grad_norm_ & max_norm is 0", optim.clip_grad_norm_, P, 0),
-    wrong("clip_grad_norm_: a negative norm", "clip_grad_norm_ & max_norm is -1", optim.clip_grad_norm_, P, -1),
-    wrong("clip_grad_norm_: NaN", "clip_grad_norm_ & max_norm is nan", optim.clip_grad_norm_, P, NAN),
-    wrong("clip_grad_norm_: text", "clip_grad_norm_ & max_norm is '1'", optim.clip_grad_norm_, P, "1"),
-    wrong("clip_grad_norm_: arguments exchanged", "clip_grad_norm_ & max_norm & number", optim.clip_grad_norm_, 1.0, P),
-    wrong(
-        "clip_grad_norm_: a number for the parameters",
-        "clip_grad_norm_ & float & list",
-        optim.clip_grad_norm_,
-        1.0,
-        2.0,
-    ),
-    wrong("clip_grad_norm_: arrays", "clip_grad_norm_ & ndarray & Tensor", optim.clip_grad_norm_, [array(2)], 1.0),
-]
-
-CLIPPING: list[Wrong] = [
-    wrong("clip_grad_norm_: norm of 0", "norm_type is 0.0 & above 0", optim.clip_grad_norm_, P, 1.0, 0),
-    wrong("clip_grad_norm_: foreach", "foreach is True", optim.clip_grad_norm_, P, 1.0, foreach=True),
-    wrong("clip_grad_value_: negative", "clip_grad_value_ & clip_value is -1.0", optim.clip_grad_value_, P, -1.0),
-    wrong("clip_grad_value_: None", "clip_value is None & number", optim.clip_grad_value_, P, None),
-    wrong("clip_grad_value_: arrays", "ndarray & Tensor", optim.clip_grad_value_, [array(2)], 1.0),
-    wrong("clip_grads_with_norm_: negative", "total_norm is -1.0", optim.clip_grads_with_norm_, P, 1.0, -1.0),
-    wrong("clip_grads_with_norm_: text", "total_norm is 'a' & number", optim.clip_grads_with_norm_, P, 1.0, "a"),
-    wrong("get_total_norm: arrays", "get_total_norm & ndarray & Tensor", optim.get_total_norm, [array(2)]),
-    wrong("get_total_norm: a norm of text", "norm_type is 'two' & 'inf'", optim.get_total_norm, [P[0]], "two"),
-    wrong(
-        "get_total_norm: not finite",
-        "get_total_norm & nan & finite",
-        optim.get_total_norm,
-        [mr.tensor([NAN])],
-        error_if_nonfinite=True,
-    ).raises(RuntimeError),
 ]
 
 PLAIN = optim.SGD(P, 0.1)
@@ -339,4 +307,4 @@ SCHEDULES: list[Wrong] = [
     wrong("ChainedScheduler: a plateau", "ReduceLROnPlateau & no metric", s.ChainedScheduler, [PLATEAU]),
 ]
 
-ROWS = [*LOADING, *OPTIMIZERS, *CLIPPING, *SCHEDULES]
+ROWS = [*LOADING, *OPTIMIZERS, *SCHEDULES]

@@ -1,4 +1,4 @@
-"""Clipping of gradients: of their common norm, or of each number."""
+"""Clipping of gradients: of their common norm, or of each number. `minirnn.optim` has the same functions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def clip_grad_norm_(
         Those without a gradient are passed over.
     max_norm : float
         0 or more; with ``math.inf`` the norm is only measured.
-    norm_type : float
+    norm_type : float or "inf"
         p of the p-norm; ``math.inf`` takes the largest absolute value.
     error_if_nonfinite : bool
         Whether a norm that is NaN or infinite is an error. Otherwise it makes the gradients NaN or 0, as in torch.
@@ -47,10 +47,10 @@ def clip_grad_norm_(
     TypeError, ValueError
         An argument does not fit.
     RuntimeError
-        The norm is not finite, and `error_if_nonfinite` is set.
+        The norm is not finite, and `error_if_nonfinite` is set. The gradients are left as they are.
     """
     op = "clip_grad_norm_"
-    max_norm = _max_norm(op, max_norm)
+    max_norm = _at_least_zero(op, "max_norm", max_norm)
     owners = _with_gradients(op, parameters)
     gradients = [p.grad for p in owners if p.grad is not None]
     norm = _total_norm(op, gradients, norm_type, error_if_nonfinite)
@@ -67,37 +67,41 @@ def get_total_norm(
 
 
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
-    """The second half of `clip_grad_norm_`: multiply by ``min(1, max_norm / (total_norm + 1e-6))``."""
+    """The second half of `clip_grad_norm_`: multiply by ``min(1, max_norm / (total_norm + 1e-6))``.
+
+    `total_norm` is a number, or a Tensor or an array of one number, as of `get_total_norm`.
+    """
     op = "clip_grads_with_norm_"
-    if isinstance(total_norm, Tensor) and total_norm.size != 1:
-        raise ValueError(f"{op}: total_norm has shape {total_norm.shape}\n  expected one number")
-    total = total_norm.item() if isinstance(total_norm, Tensor) else total_norm
-    if not isinstance(total, (int, float)):
-        raise TypeError(f"{op}: total_norm is {shown(total_norm)}\n  expected a number, or a Tensor of one")
-    _scale(_with_gradients(op, parameters), _max_norm(op, max_norm), float(total))
+    max_norm = _at_least_zero(op, "max_norm", max_norm)
+    if isinstance(total_norm, (Tensor, np.ndarray)):
+        if total_norm.size != 1:
+            raise ValueError(f"{op}: total_norm has shape {total_norm.shape}\n  expected one number")
+        total_norm = total_norm.item()
+    if not (isinstance(total_norm, (float, np.floating)) and math.isnan(total_norm)):
+        total_norm = _at_least_zero(op, "total_norm", total_norm)
+    _scale(_with_gradients(op, parameters), max_norm, float(total_norm))
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
-    """Clip every number of every gradient to -clip_value .. clip_value.
+    """Clip every number of every gradient to -clip_value .. clip_value; NaN stays NaN.
 
     Raises
     ------
     TypeError, ValueError
         `parameters` are no Tensors, or `clip_value` is no number or negative.
     """
-    limit = check.number("clip_grad_value_", "clip_value", clip_value, finite=False)
-    if limit < 0:
-        raise ValueError(f"clip_grad_value_: clip_value is {clip_value}\n  expected 0 or more")
+    op = "clip_grad_value_"
+    limit = _at_least_zero(op, "clip_value", clip_value)
     with no_grad():
-        for p in _with_gradients("clip_grad_value_", parameters):
+        for p in _with_gradients(op, parameters):
             assert p.grad is not None
             p.grad = clip(p.grad.detach(), -limit, limit)
 
 
-def _max_norm(op: str, max_norm: Any) -> float:
-    value = check.number(op, "max_norm", max_norm, finite=False)
+def _at_least_zero(op: str, name: str, value: Any) -> float:
+    value = check.number(op, name, value, finite=False)
     if value < 0:
-        raise ValueError(f"{op}: max_norm is {max_norm}\n  expected 0 or more")
+        raise ValueError(f"{op}: {name} is {value}\n  expected 0 or more")
     return value
 
 
@@ -119,8 +123,8 @@ def _with_gradients(op: str, parameters: Any) -> list[Tensor]:
 
 
 def _total_norm(op: str, tensors: list[Tensor], norm_type: Any, error_if_nonfinite: Any) -> float:
-    """The norm, computed in float64 from one number a Tensor."""
-    p = check.number(op, "norm_type", norm_type, finite=False)
+    """The norm, computed in float64 from one number per Tensor."""
+    p = math.inf if norm_type == "inf" else check.number(op, "norm_type", norm_type, finite=False)
     error_if_nonfinite = check.flag(op, "error_if_nonfinite", error_if_nonfinite)
     if not tensors:
         return 0.0
@@ -129,7 +133,7 @@ def _total_norm(op: str, tensors: list[Tensor], norm_type: Any, error_if_nonfini
         total = float(np.linalg.norm(parts, p)) if parts.size else 0.0
     if error_if_nonfinite and not math.isfinite(total):
         raise RuntimeError(
-            f"{op}: the norm of the gradients is {total}\n  expected a finite one\n"
+            f"{op}: the norm of {len(tensors)} gradients is {total}\n  expected a finite one\n"
             "  likely a loss that overflowed; error_if_nonfinite=False goes on"
         )
     return total
@@ -158,7 +162,7 @@ def _scale(owners: list[Tensor], max_norm: float, norm: float) -> None:
     factor = max_norm / (norm + 1e-6)
     if factor >= 1:
         return
-    with no_grad():
+    with no_grad(), np.errstate(invalid="ignore"):  # infinity times 0
         for p in owners:
             assert p.grad is not None
             p.grad = p.grad.detach() * factor

@@ -1,4 +1,4 @@
-"""Clipping of gradients, against the values that torch gave."""
+"""Clipping of gradients, against torch and the values that it gave."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import nn
+from minirnn import nn, optim
 from minirnn.nn import utils
 from tests.nn.twin_programs import wave
 
@@ -66,15 +66,59 @@ def test_values_are_clipped_as_in_torch(stored: Any, device: str) -> None:
     assert p.grad.device == device and p.dtype == np.float64
 
 
-def test_a_norm_that_is_not_finite() -> None:
-    p = nn.Parameter([1.0, 2.0])
-    p.grad = mr.tensor([math.inf, 1.0])
-    with pytest.raises(RuntimeError, match="the norm of the gradients is inf"):
-        utils.clip_grad_norm_(p, 1.0, error_if_nonfinite=True)
-    assert p.grad.tolist() == [math.inf, 1]
-    with np.errstate(invalid="ignore"):
-        assert utils.clip_grad_norm_(p, 1.0).item() == math.inf
-    assert math.isnan(p.grad.tolist()[0]) and p.grad.tolist()[1] == 0
+def with_gradient(*numbers: float) -> nn.Parameter:
+    p = nn.Parameter(np.zeros(len(numbers)))
+    p.grad = mr.tensor(np.array(numbers))
+    return p
+
+
+@pytest.mark.parametrize("name", ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"])
+def test_optim_has_the_same_functions(name: str) -> None:
+    assert getattr(optim, name) is getattr(utils, name)
+
+
+@pytest.mark.parametrize("norm_type", [2.0, 1, 1.5, math.inf])
+@pytest.mark.parametrize(
+    ("numbers", "max_norm"), [((3.0, -4.0), 2), ((3.0, -4.0), 0), ((3.0, -4.0), 9), ((3e-7, 0.0), 1e-7), ((0.0,), 1)]
+)
+def test_norms_and_gradients_are_torchs(numbers: tuple[float, ...], max_norm: float, norm_type: float) -> None:
+    torch = pytest.importorskip("torch")
+    p, theirs = with_gradient(*numbers), torch.zeros(len(numbers), dtype=torch.float64, requires_grad=True)
+    theirs.grad = torch.tensor(numbers, dtype=torch.float64)
+    norm = utils.clip_grad_norm_(p, max_norm, norm_type, foreach=True)
+    expected = torch.nn.utils.clip_grad_norm_(theirs, max_norm, norm_type, foreach=True)
+    assert norm.item() == pytest.approx(expected.item(), rel=1e-14)
+    np.testing.assert_allclose(p.grad, theirs.grad.numpy(), rtol=1e-14)
+
+
+@pytest.mark.parametrize("norm_type", [2, 1.5, math.inf])
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_norm_that_is_not_finite_is_raised_or_does_to_the_gradients_what_it_does_in_torch(
+    bad: float, norm_type: float
+) -> None:
+    torch = pytest.importorskip("torch")
+    p, theirs = with_gradient(bad, 1.0), torch.zeros(2, requires_grad=True)
+    theirs.grad = torch.tensor([bad, 1.0])
+    with pytest.raises(RuntimeError, match=f"clip_grad_norm_: the norm of 1 gradients is {bad}"):
+        utils.clip_grad_norm_(p, 1.0, norm_type, error_if_nonfinite=True)
+    np.testing.assert_array_equal(p.grad, [bad, 1])
+    np.testing.assert_array_equal(utils.clip_grad_norm_(p, 1.0, norm_type), bad)
+    torch.nn.utils.clip_grad_norm_(theirs, 1.0, norm_type)
+    np.testing.assert_array_equal(p.grad, theirs.grad.numpy())
+
+
+@pytest.mark.parametrize("total", [8, 8.0, np.float32(8), np.array(8.0), mr.tensor([8.0])])
+def test_a_total_norm_is_a_number_of_any_kind(total: Any) -> None:
+    p = with_gradient(3.0, -4.0)
+    assert utils.clip_grads_with_norm_([p, nn.Parameter([1.0])], 2.0, total) is None
+    np.testing.assert_allclose(p.grad, [0.75, -1.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("total", [0.0, 0, 1.0, 1])
+def test_a_norm_within_the_limit_scales_nothing(total: float) -> None:
+    p = with_gradient(3.0, -4.0)
+    utils.clip_grads_with_norm_(p, 2.0, total)
+    np.testing.assert_array_equal(p.grad, [3.0, -4.0])
 
 
 def test_float16_gradients_do_not_overflow() -> None:
@@ -91,12 +135,6 @@ def test_no_gradients_have_the_norm_zero() -> None:
     p.grad = mr.tensor([-4.0])
     assert utils.clip_grad_norm_(p, math.inf).item() == 4
     assert p.grad.tolist() == [-4]
-
-
-def with_gradient(*numbers: float) -> nn.Parameter:
-    p = nn.Parameter(np.zeros(len(numbers)))
-    p.grad = mr.tensor(np.array(numbers))
-    return p
 
 
 @pytest.mark.parametrize(
@@ -136,8 +174,13 @@ def test_the_limit_may_be_zero_or_infinite_but_not_negative() -> None:
 
 
 def test_empty_gradients_and_several_norms() -> None:
-    assert utils.get_total_norm([mr.tensor(np.zeros(0))]).item() == 0
+    assert utils.get_total_norm([]).item() == utils.get_total_norm([mr.tensor(np.zeros(0))]).item() == 0
+    assert utils.get_total_norm([mr.tensor(np.zeros((2, 0))), mr.tensor([-3.0])], "inf").item() == 3
     with pytest.raises(ValueError, match=r"total_norm has shape \(2,\)"):
         utils.clip_grads_with_norm_(with_gradient(1.0), 1.0, mr.tensor([1.0, 2.0]))
+    with pytest.raises(ValueError, match="total_norm is -1.0"):
+        utils.clip_grads_with_norm_(with_gradient(1.0), 1.0, -1.0)
+    with pytest.raises(TypeError, match="norm_type is 'two'"):
+        utils.get_total_norm([], "two")
     assert math.isnan(utils.get_total_norm([mr.tensor([math.nan])]).item())  # without a word
     assert utils.get_total_norm([mr.tensor([3.0])], error_if_nonfinite=True).item() == 3
