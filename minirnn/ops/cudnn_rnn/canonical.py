@@ -73,7 +73,11 @@ def cudnn_rnn_params_to_canonical(
     TypeError
         `params` is no floating array, a size is no integer.
     """
-    return _cut("cudnn_rnn_params_to_canonical", **locals())
+    op = "cudnn_rnn_params_to_canonical"
+    params_check.unused(op, dropout, seed, seed2)
+    net = Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, 0, op=op)
+    _check_counts(op, net, num_params=num_params)
+    return _cut(op, net, params)
 
 
 def cudnn_rnn_params_to_canonical_v2(
@@ -97,7 +101,11 @@ def cudnn_rnn_params_to_canonical_v2(
 
     num_params_weights = 2*G*L*D (+ L*D with a projection), num_params_biases = 2*G*L*D; checked when given.
     """
-    return _cut("cudnn_rnn_params_to_canonical_v2", **locals())
+    op = "cudnn_rnn_params_to_canonical_v2"
+    params_check.unused(op, dropout, seed, seed2)
+    net = Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, num_proj, op=op)
+    _check_counts(op, net, num_params_weights=num_params_weights, num_params_biases=num_params_biases)
+    return _cut(op, net, params)
 
 
 def cudnn_rnn_canonical_to_params(
@@ -145,7 +153,11 @@ def cudnn_rnn_canonical_to_params(
     TypeError
         A piece is no floating array or has another dtype than the others; a size is no integer.
     """
-    return _join("cudnn_rnn_canonical_to_params", **locals())
+    op = "cudnn_rnn_canonical_to_params"
+    params_check.unused(op, dropout, seed, seed2)
+    net = Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, 0, op=op)
+    _check_counts(op, net, num_params=num_params)
+    return _join(op, net, weights, biases)
 
 
 def cudnn_rnn_canonical_to_params_v2(
@@ -170,42 +182,30 @@ def cudnn_rnn_canonical_to_params_v2(
 
     num_params_weights = 2*G*L*D (+ L*D with a projection), num_params_biases = 2*G*L*D; checked when given.
     """
-    return _join("cudnn_rnn_canonical_to_params_v2", **locals())
-
-
-def _network(
-    op: str,
-    *,
-    dropout: Any,
-    seed: Any,
-    seed2: Any,
-    num_params: Any = None,
-    num_params_weights: Any = None,
-    num_params_biases: Any = None,
-    name: Any = None,
-    **description: Any,
-) -> Network:
-    """The network that the arguments of an op describe; counts are checked where they are given, `name` is ignored."""
+    op = "cudnn_rnn_canonical_to_params_v2"
     params_check.unused(op, dropout, seed, seed2)
-    net = Network(**description, op=op)
-    more = " + L*D (projection)" if net.num_proj else ""
-    params_check.count(op, "num_params", num_params, len(net.weights), "2*G*L*D")
-    params_check.count(op, "num_params_weights", num_params_weights, len(net.weights), f"2*G*L*D{more}")
-    params_check.count(op, "num_params_biases", num_params_biases, len(net.biases), "2*G*L*D")
-    return net
+    net = Network(rnn_mode, num_layers, num_units, input_size, direction, input_mode, num_proj, op=op)
+    _check_counts(op, net, num_params_weights=num_params_weights, num_params_biases=num_params_biases)
+    return _join(op, net, weights, biases)
 
 
-def _cut(op: str, *, params: Any, **arguments: Any) -> CanonicalOutput:
-    """Both ops that cut a buffer."""
-    net = _network(op, **arguments)
+def _check_counts(op: str, net: Network, **counts: int | None) -> None:
+    """Check the lengths of the two lists, where they are given. Only the matrices of V2 may include projections."""
+    for name, given in counts.items():
+        expected = net.biases if name == "num_params_biases" else net.weights
+        more = " + L*D (projection)" if net.num_proj and expected is net.weights else ""
+        params_check.count(op, name, given, len(expected), f"2*G*L*D{more}")
+
+
+def _cut(op: str, net: Network, params: Any) -> CanonicalOutput:
+    """The pieces of a buffer."""
     (params,) = check.tensors(op, params=params)
     net.check_params(op, params.shape)
     return CanonicalOutput([r.of(params) for r in net.weights], [r.of(params) for r in net.biases])
 
 
-def _join(op: str, *, weights: Any, biases: Any, **arguments: Any) -> Tensor:
-    """Both ops that join a buffer."""
-    net = _network(op, **arguments)
+def _join(op: str, net: Network, weights: Any, biases: Any) -> Tensor:
+    """The buffer of all pieces."""
     named: dict[str, Any] = {}
     regions: list[Region] = []
     for name, value, expected in (("weights", weights, net.weights), ("biases", biases, net.biases)):
