@@ -10,40 +10,50 @@ from minirnn.nn import functional
 from minirnn.nn.functional.arguments import ANY_INTEGER, no_legacy
 from minirnn.nn.functional.classification import smoothing_of
 from minirnn.nn.functional.regression import above_0, at_least_0, divergence_reduction
-from minirnn.nn.module import Module
+from minirnn.nn.options import Calling, calls, declared, option
 from minirnn.ops import check
 from minirnn.ops.primitives.operands import reduction_of
 
 
-class _Loss(Module):
-    weight: Tensor | None
-    pos_weight: Tensor | None
+def _old(module: str, name: str, value: Any) -> None:
+    no_legacy(module, **{name: value})
 
-    def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
-        super().__init__()
-        no_legacy(type(self).__name__, size_average, reduce)
-        self.reduction = reduction_of(type(self).__name__, reduction)
 
-    def _keep(self, name: str, value: Any) -> None:
-        """Make a weight an attribute: a buffer, which is saved and moved with the module, as in torch."""
-        if isinstance(value, str):
-            raise TypeError(
-                f"{type(self).__name__}: {name} is {shown(value)}\n  expected numbers\n"
-                f"  likely reduction={shown(value)} is meant"
-            )
-        weight = None if value is None else as_tensor(value)
-        if weight is not None and weight.dtype.kind != "f":
-            raise TypeError(
-                f"{type(self).__name__}: {name} has dtype {weight.dtype}\n  expected float16, float32 or float64"
-            )
-        self.register_buffer(name, weight)
+def _reduction(module: str, name: str, value: Any) -> str:
+    return reduction_of(module, value)
+
+
+def _divergence_reduction(module: str, name: str, value: Any) -> str:
+    return divergence_reduction(module, value)
+
+
+def _weight(module: str, name: str, value: Any) -> Tensor | None:
+    if isinstance(value, str):
+        raise TypeError(
+            f"{module}: {name} is {shown(value)}\n  expected numbers\n  likely reduction={shown(value)} is meant"
+        )
+    weight = None if value is None else as_tensor(value)
+    if weight is not None and weight.dtype.kind != "f":
+        raise TypeError(f"{module}: {name} has dtype {weight.dtype}\n  expected float16, float32 or float64")
+    return weight
+
+
+class _Loss(Calling):
+    reduction: str
+
+    def forward(self, input: Any, target: Any) -> Tensor:
+        """Two of one shape, or scores and classes -> (), or the losses one by one unreduced."""
+        return self._call(input, target)
 
     def extra_repr(self) -> str:
         return f"reduction={self.reduction!r}"
 
 
+@calls(functional.cross_entropy)
 class CrossEntropyLoss(_Loss):
     """``-log_softmax(scores)[target]`` in nats, classes on axis 1: `minirnn.nn.functional.cross_entropy`.
+
+    It takes scores (B, C, ...) and classes (B, ...) or probabilities (B, C, ...), and gives (), or (B, ...) unreduced.
 
     Parameters
     ----------
@@ -64,56 +74,39 @@ class CrossEntropyLoss(_Loss):
     on the last axis.
     """
 
-    def __init__(
-        self,
-        weight: Any = None,
-        size_average: Any = None,
-        ignore_index: int = -100,
-        reduce: Any = None,
-        reduction: str = "mean",
-        label_smoothing: float = 0.0,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self._keep("weight", weight)
-        self.ignore_index = check.integer("CrossEntropyLoss", "ignore_index", ignore_index, *ANY_INTEGER)
-        self.label_smoothing = smoothing_of("CrossEntropyLoss", label_smoothing)
-
-    def forward(self, input: Any, target: Any) -> Tensor:
-        """Scores (B, C, ...) and classes (B, ...) or probabilities (B, C, ...) -> (), or (B, ...) unreduced."""
-        return functional.cross_entropy(
-            input,
-            target,
-            self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-        )
+    weight: Any = option(None, _weight, buffer=True)
+    size_average: Any = option(None, _old, kept=False)
+    ignore_index: int = option(-100, check.integer, *ANY_INTEGER)
+    reduce: Any = option(None, _old, kept=False)
+    reduction: str = option("mean", _reduction)
+    label_smoothing: float = option(0.0, smoothing_of)
 
 
+@calls(functional.nll_loss)
 class NLLLoss(_Loss):
     """``-log_probs[target]``, classes on axis 1: `minirnn.nn.functional.nll_loss`.
 
-    The parameters are those of `CrossEntropyLoss`, without `label_smoothing`.
+    It takes log-probabilities (B, C, ...) and classes (B, ...), and gives (), or (B, ...) unreduced. The parameters are
+    those of `CrossEntropyLoss`, without `label_smoothing`.
     """
 
-    def __init__(
-        self,
-        weight: Any = None,
-        size_average: Any = None,
-        ignore_index: int = -100,
-        reduce: Any = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self._keep("weight", weight)
-        self.ignore_index = check.integer("NLLLoss", "ignore_index", ignore_index, *ANY_INTEGER)
-
-    def forward(self, input: Any, target: Any) -> Tensor:
-        """Log-probabilities (B, C, ...) and classes (B, ...) -> (), or (B, ...) unreduced."""
-        return functional.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+    weight: Any = option(None, _weight, buffer=True)
+    size_average: Any = option(None, _old, kept=False)
+    ignore_index: int = option(-100, check.integer, *ANY_INTEGER)
+    reduce: Any = option(None, _old, kept=False)
+    reduction: str = option("mean", _reduction)
 
 
-class BCELoss(_Loss):
+@declared
+class _Weighted(_Loss):
+    weight: Any = option(None, _weight, buffer=True)
+    size_average: Any = option(None, _old, kept=False)
+    reduce: Any = option(None, _old, kept=False)
+    reduction: str = option("mean", _reduction)
+
+
+@calls(functional.binary_cross_entropy)
+class BCELoss(_Weighted):
     """``-(y * log(x) + (1 - y) * log(1 - x))`` of probabilities: `minirnn.nn.functional.binary_cross_entropy`.
 
     Parameters
@@ -124,18 +117,9 @@ class BCELoss(_Loss):
     reduction : {"mean", "sum", "none"}
     """
 
-    def __init__(
-        self, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self._keep("weight", weight)
 
-    def forward(self, input: Any, target: Any) -> Tensor:
-        """Two of one shape -> (), or that shape unreduced."""
-        return functional.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
-
-
-class BCEWithLogitsLoss(_Loss):
+@calls(functional.binary_cross_entropy_with_logits)
+class BCEWithLogitsLoss(_Weighted):
     """`BCELoss` of ``sigmoid(x)``, without overflow: `minirnn.nn.functional.binary_cross_entropy_with_logits`.
 
     Parameters
@@ -147,26 +131,18 @@ class BCEWithLogitsLoss(_Loss):
     reduction : {"mean", "sum", "none"}
     """
 
-    def __init__(
-        self,
-        weight: Any = None,
-        size_average: Any = None,
-        reduce: Any = None,
-        reduction: str = "mean",
-        pos_weight: Any = None,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self._keep("weight", weight)
-        self._keep("pos_weight", pos_weight)
-
-    def forward(self, input: Any, target: Any) -> Tensor:
-        """Two of one shape -> (), or that shape unreduced."""
-        return functional.binary_cross_entropy_with_logits(
-            input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
-        )
+    pos_weight: Any = option(None, _weight, buffer=True)
 
 
-class MSELoss(_Loss):
+@declared
+class _Unweighted(_Loss):
+    size_average: Any = option(None, _old, kept=False)
+    reduce: Any = option(None, _old, kept=False)
+    reduction: str = option("mean", _reduction)
+
+
+@calls(functional.mse_loss)
+class MSELoss(_Unweighted):
     """``(x - y)**2``: `minirnn.nn.functional.mse_loss`.
 
     Parameters
@@ -176,20 +152,14 @@ class MSELoss(_Loss):
     reduction : {"mean", "sum", "none"}
     """
 
-    def forward(self, input: Any, target: Any) -> Tensor:
-        """Two of one shape -> (), or that shape unreduced."""
-        return functional.mse_loss(input, target, reduction=self.reduction)
 
-
-class L1Loss(_Loss):
+@calls(functional.l1_loss)
+class L1Loss(_Unweighted):
     """``|x - y|``: `minirnn.nn.functional.l1_loss`. The parameters are those of `MSELoss`."""
 
-    def forward(self, input: Any, target: Any) -> Tensor:
-        """Two of one shape -> (), or that shape unreduced."""
-        return functional.l1_loss(input, target, reduction=self.reduction)
 
-
-class SmoothL1Loss(_Loss):
+@calls(functional.smooth_l1_loss)
+class SmoothL1Loss(_Unweighted):
     """Squared below `beta`, absolute above: `minirnn.nn.functional.smooth_l1_loss`.
 
     Parameters
@@ -201,17 +171,10 @@ class SmoothL1Loss(_Loss):
         0 or more.
     """
 
-    def __init__(
-        self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.beta = at_least_0("SmoothL1Loss", beta)
-
-    def forward(self, input: Any, target: Any) -> Tensor:
-        """Two of one shape -> (), or that shape unreduced."""
-        return functional.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+    beta: float = option(1.0, at_least_0)
 
 
+@calls(functional.huber_loss)
 class HuberLoss(_Loss):
     """Squared up to `delta`, absolute above: `minirnn.nn.functional.huber_loss`.
 
@@ -222,16 +185,12 @@ class HuberLoss(_Loss):
         Above 0.
     """
 
-    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        super().__init__(reduction=reduction)
-        self.delta = above_0("HuberLoss", delta)
-
-    def forward(self, input: Any, target: Any) -> Tensor:
-        """Two of one shape -> (), or that shape unreduced."""
-        return functional.huber_loss(input, target, self.reduction, self.delta)
+    reduction: str = option("mean", _reduction)
+    delta: float = option(1.0, above_0)
 
 
-class KLDivLoss(_Loss):
+@calls(functional.kl_div)
+class KLDivLoss(_Unweighted):
     """``p * (log(p) - x)`` of log-probabilities x and probabilities p: `minirnn.nn.functional.kl_div`.
 
     Parameters
@@ -244,19 +203,11 @@ class KLDivLoss(_Loss):
         Whether targets are log(p).
     """
 
-    def __init__(
-        self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", log_target: bool = False
-    ) -> None:
-        divergence_reduction("KLDivLoss", reduction)
-        super().__init__(size_average, reduce)
-        self.reduction = reduction
-        self.log_target = check.flag("KLDivLoss", "log_target", log_target)
-
-    def forward(self, input: Any, target: Any) -> Tensor:
-        """Two of one shape -> (), or that shape unreduced."""
-        return functional.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+    reduction: str = option("mean", _divergence_reduction)
+    log_target: bool = option(False, check.flag)
 
 
+@calls(functional.ctc_loss)
 class CTCLoss(_Loss):
     """Minus the log-probability of a sequence of labels at unknown times: `minirnn.nn.functional.ctc_loss`.
 
@@ -270,13 +221,10 @@ class CTCLoss(_Loss):
         Whether the infinite losses of targets that are too long become 0.
     """
 
-    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
-        super().__init__(reduction=reduction)
-        self.blank = check.integer("CTCLoss", "blank", blank, 0)
-        self.zero_infinity = check.flag("CTCLoss", "zero_infinity", zero_infinity)
+    blank: int = option(0, check.integer, 0)
+    reduction: str = option("mean", _reduction)
+    zero_infinity: bool = option(False, check.flag)
 
-    def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Tensor:
+    def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Tensor:  # type: ignore[override]
         """(T, B, C) or (T, C), targets (B, S) or in one row, lengths (B,) -> (), or (B,) unreduced."""
-        return functional.ctc_loss(
-            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
-        )
+        return self._call(log_probs, targets, input_lengths, target_lengths)

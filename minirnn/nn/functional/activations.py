@@ -137,18 +137,18 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     TypeError, ValueError
         If `beta` or `threshold` is no finite number, or `beta` is 0.
     """
-    beta, threshold = softplus_numbers("softplus", beta, threshold)
+    beta, threshold = divisor("softplus", "beta", beta), check.number("softplus", "threshold", threshold)
     x, dtype = widened("softplus", input)
     scaled = x * beta
     return where(scaled > threshold, x, log_one_plus_exp(scaled) / beta).astype(dtype)
 
 
-def softplus_numbers(op: str, beta: Any, threshold: Any) -> tuple[float, float]:
-    """`beta` and `threshold` as floats. Raises TypeError or ValueError if they cannot be used."""
-    beta, threshold = check.number(op, "beta", beta), check.number(op, "threshold", threshold)
-    if beta == 0:
-        raise ValueError(f"{op}: beta is 0\n  expected another number: the result is divided by beta")
-    return beta, threshold
+def divisor(op: str, name: str, value: Any) -> float:
+    """A number to divide by. Raises TypeError or ValueError if it cannot be used."""
+    value = check.number(op, name, value)
+    if value == 0:
+        raise ValueError(f"{op}: {name} is 0\n  expected another number: the result is divided by {name}")
+    return value
 
 
 def logsigmoid(input: Any) -> Tensor:

@@ -99,7 +99,7 @@ def not_in_place(op: str, inplace: Any) -> bool:
     return False
 
 
-def no_legacy(op: str, size_average: Any, reduce: Any) -> None:
+def no_legacy(op: str, size_average: Any = None, reduce: Any = None) -> None:
     """Refuse torch's two old ways of saying `reduction`, which torch itself has deprecated. Raises TypeError."""
     for name, value in (("size_average", size_average), ("reduce", reduce)):
         if value is not None:

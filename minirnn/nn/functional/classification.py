@@ -64,7 +64,7 @@ def cross_entropy(
     op = "cross_entropy"
     no_legacy(op, size_average, reduce)
     reduction_of(op, reduction)
-    smoothing = smoothing_of(op, label_smoothing)
+    smoothing = smoothing_of(op, "label_smoothing", label_smoothing)
     ignore_index = check.integer(op, "ignore_index", ignore_index, *ANY_INTEGER)
     x, dtype = widened(op, input, check.device_of(target))
     axis = _class_axis(op, x)
@@ -118,11 +118,11 @@ def nll_loss(
     return (mean_of(losses.sum(), divisor) if reduction == "mean" else reduced(losses, reduction)).astype(dtype)
 
 
-def smoothing_of(op: str, value: Any) -> float:
+def smoothing_of(op: str, name: str, value: Any) -> float:
     """`label_smoothing`. Raises TypeError if it is no number, ValueError outside 0 .. 1."""
-    value = check.number(op, "label_smoothing", value)
+    value = check.number(op, name, value)
     if not 0 <= value <= 1:
-        raise ValueError(f"{op}: label_smoothing is {value}\n  expected 0 .. 1")
+        raise ValueError(f"{op}: {name} is {value}\n  expected 0 .. 1")
     return value
 
 

@@ -75,7 +75,7 @@ def smooth_l1_loss(
     """
     no_legacy("smooth_l1_loss", size_average, reduce)
     reduction_of("smooth_l1_loss", reduction)
-    beta = at_least_0("smooth_l1_loss", beta)
+    beta = at_least_0("smooth_l1_loss", "beta", beta)
     x, y, dtype = two_alike("smooth_l1_loss", input, target)
     d = absolute(x - y)
     if beta > 0:
@@ -97,7 +97,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
         the sum of the weights in `mse_loss` and `l1_loss`).
     """
     reduction_of("huber_loss", reduction)
-    delta = above_0("huber_loss", delta)
+    delta = above_0("huber_loss", "delta", delta)
     x, y, dtype = two_alike("huber_loss", input, target)
     d = absolute(x - y)
     losses = where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta)
@@ -152,20 +152,20 @@ def divergence_reduction(op: str, reduction: Any) -> str:
     return reduction
 
 
-def at_least_0(op: str, beta: Any) -> float:
-    """The `beta` of `smooth_l1_loss`. Raises TypeError if it is no number, ValueError if it is negative."""
-    beta = check.number(op, "beta", beta)
-    if beta < 0:
-        raise ValueError(f"{op}: beta is {beta}\n  expected 0 or more")
-    return beta
+def at_least_0(op: str, name: str, value: Any) -> float:
+    """Such as the `beta` of `smooth_l1_loss`. Raises TypeError if it is no number, ValueError if it is negative."""
+    value = check.number(op, name, value)
+    if value < 0:
+        raise ValueError(f"{op}: {name} is {value}\n  expected 0 or more")
+    return value
 
 
-def above_0(op: str, delta: Any) -> float:
-    """The `delta` of `huber_loss`. Raises TypeError if it is no number, ValueError if it is not positive."""
-    delta = check.number(op, "delta", delta)
-    if delta <= 0:
-        raise ValueError(f"{op}: delta is {delta}\n  expected a number above 0")
-    return delta
+def above_0(op: str, name: str, value: Any) -> float:
+    """Such as the `delta` of `huber_loss`. Raises TypeError if it is no number, ValueError if it is not positive."""
+    value = check.number(op, name, value)
+    if value <= 0:
+        raise ValueError(f"{op}: {name} is {value}\n  expected a number above 0")
+    return value
 
 
 def _weighted(op: str, losses: Tensor, weight: Any, reduction: str) -> Tensor:

@@ -1,0 +1,89 @@
+"""Modules that keep options and call a function: a class declares its options, and the rest follows from them.
+
+::
+
+    @calls(functional.elu)
+    class ELU(Calling):
+        alpha: float = option(1.0, check.number)
+
+has a constructor with that parameter, an attribute that is handed to the function, and a ``repr`` that shows it. Type
+checkers, editors and ``inspect.signature`` see a dataclass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+from minirnn.engine.tensor import Tensor
+from minirnn.nn.module import Module
+
+Class = TypeVar("Class", bound="type[Calling]")
+
+
+def option(
+    default: Any, read: Callable[..., Any] | None = None, *limits: Any, buffer: bool = False, kept: bool = True
+) -> Any:
+    """An option of a module.
+
+    Parameters
+    ----------
+    default
+        Its value where nothing is said.
+    read : callable, optional
+        ``read(module, option, value, *limits)`` gets two names and the value, and returns what is kept or raises, as
+        the functions of `minirnn.ops.check` do. Without it the value is kept as it is.
+    buffer : bool
+        Whether it is a buffer, which is saved and moved with the module.
+    kept : bool
+        Whether it becomes an attribute and is handed on; otherwise it is only read.
+    """
+    return field(default=default, metadata=dict(read=read, limits=limits, buffer=buffer, kept=kept))
+
+
+@dataclass_transform(eq_default=False)
+def declared(cls: Class) -> Class:
+    """The class with a constructor for the options that it declares and inherits."""
+    dataclass(eq=False, repr=False)(cls)
+    for each in fields(cls):
+        if each.name in vars(cls):  # an option belongs to the module: the class would shadow a buffer of that name
+            delattr(cls, each.name)
+    cls._options = tuple(each.name for each in fields(cls) if each.metadata["kept"])
+    return cls
+
+
+@dataclass_transform(eq_default=False)
+def calls(function: Callable[..., Tensor]) -> Callable[[Class], Class]:
+    """`declared`, for a class that calls `function`, whose parameters have the names of the options."""
+
+    def complete(cls: Class) -> Class:
+        cls._function = staticmethod(function)
+        return declared(cls)
+
+    return complete
+
+
+@dataclass(eq=False, repr=False)
+class Calling(Module):
+    """A module that calls a function with its inputs and with the options that it keeps."""
+
+    _function: ClassVar[Callable[..., Tensor]]
+    _options: ClassVar[tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        """Read the options, in the order in which they are declared."""
+        for each in fields(self):
+            value, how = vars(self).pop(each.name), each.metadata
+            if how["read"] is not None:
+                value = how["read"](type(self).__name__, each.name, value, *how["limits"])
+            if how["buffer"]:
+                self.register_buffer(each.name, value)
+            elif how["kept"]:
+                setattr(self, each.name, value)
+
+    def _call(self, *inputs: Any) -> Tensor:
+        return self._function(*inputs, **{name: getattr(self, name) for name in self._options})
+
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self._options if name != "inplace")
