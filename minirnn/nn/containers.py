@@ -1,21 +1,18 @@
-"""Sequential, ModuleList and ModuleDict: modules in a row, by number and by name.
-
-The modules are attributes of the container, under their numbers or names, so that all that `Module` does reaches them.
-"""
+"""Sequential, ModuleList and ModuleDict: modules in a row, by number and by name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain, repeat
-from operator import index as index_of
 from typing import Any, Self
 
 from minirnn.messages import shown
+from minirnn.nn.items import Items, Row, Table
 from minirnn.nn.module import Module
 
 
-class _Items(Module):
-    """What the three share: their modules by name, in order."""
+class _Modules(Items):
+    _one, _many = "module", "modules"
 
     def _items(self) -> dict[str, Any]:
         # None may hold a place in a row, as in torch
@@ -25,91 +22,37 @@ class _Items(Module):
             if isinstance(value, Module) or (value is None and name.isdecimal())
         }
 
-    def _set_items(self, items: Iterable[tuple[str, Any]]) -> None:
-        """Exchange all modules for others, at once."""
-        items = list(items)
-        for name in self._items():
-            del vars(self)[name]
-        vars(self).update(items)
-
-    def _module(self, value: Any) -> Any:
+    def _item(self, value: Any) -> Any:
         if value is not None and not isinstance(value, Module):
             raise TypeError(f"{type(self).__name__}: got a {type(value).__name__}\n  expected a Module")
         return value
 
-    def _modules_of(self, values: Any) -> list[Any]:
+    def _enter(self, name: str, item: Any) -> None:
+        self.register_module(name, item)
+
+
+class _ModuleRow(_Modules, Row):
+    def _items_of(self, values: Any) -> list[Any]:
         if not isinstance(values, Iterable) or isinstance(values, (str, Mapping)):
             raise TypeError(f"{type(self).__name__}: got {shown(values)}\n  expected a list of modules")
-        return [self._module(value) for value in values]
-
-    def __len__(self) -> int:
-        return len(self._items())
-
-
-class _Row(_Items):
-    """What Sequential and ModuleList share: they are used like lists."""
-
-    def _place(self, index: Any, end: int) -> int:
-        """A place 0 .. end - 1. Raises TypeError if `index` is no integer, IndexError outside."""
-        try:
-            place = index_of(index)
-        except TypeError:
-            raise TypeError(
-                f"{type(self).__name__}: index is {shown(index)}\n  expected an integer or a slice"
-            ) from None
-        if not -end <= place < end:
-            raise IndexError(f"{type(self).__name__}: index is {place}\n  expected {-end} .. {end - 1}")
-        return place % end
-
-    def _renumber(self, modules: Iterable[Any]) -> None:
-        self._set_items((str(k), module) for k, module in enumerate(modules))
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._items().values())
-
-    def __setitem__(self, index: int, module: Module) -> None:
-        names = list(self._items())
-        setattr(self, names[self._place(index, len(names))], self._module(module))
+        return [self._item(value) for value in values]
 
     def __delitem__(self, index: int | slice) -> None:
         modules = list(self)
         del modules[index if isinstance(index, slice) else self._place(index, len(modules))]
         self._renumber(modules)
 
-    def append(self, module: Module) -> Self:
-        """Put a module at the end; returns itself."""
-        number = len(self)
-        while str(number) in vars(self):  # a name that was given
-            number += 1
-        self.register_module(str(number), self._module(module))
-        return self
-
-    def extend(self, modules: Iterable[Module]) -> Self:
-        """Put several modules at the end; returns itself."""
-        for module in self._modules_of(modules):
-            self.append(module)
-        return self
-
-    def __iadd__(self, modules: Iterable[Module]) -> Self:
-        return self.extend(modules)
-
     def insert(self, index: int, module: Module) -> Any:
         """Put a module before the one at `index`, as ``list.insert`` does; names become numbers."""
         modules = list(self)
         try:
-            modules.insert(index, self._module(module))
+            modules.insert(index, self._item(module))
         except TypeError as error:
             raise TypeError(f"{type(self).__name__}.insert: {error}\n  expected an integer and a Module") from None
         self._renumber(modules)
 
-    def pop(self, index: int) -> Any:
-        """Take the module at `index` out and return it."""
-        module = list(self)[self._place(index, len(self))]
-        del self[index]
-        return module
 
-
-class Sequential(_Row):
+class Sequential(_ModuleRow):
     """Modules one after another: each gets what the one before returned. Like a list, and like torch.nn.Sequential.
 
     ::
@@ -134,7 +77,7 @@ class Sequential(_Row):
     def __init__(self, *modules: Any) -> None:
         if len(modules) == 1 and isinstance(modules[0], Mapping):
             for name, module in modules[0].items():
-                self.register_module(name, self._module(module))
+                self.register_module(name, self._item(module))
         else:
             self.extend(modules)
 
@@ -154,7 +97,7 @@ class Sequential(_Row):
 
     def __setitem__(self, index: int | str, module: Module) -> None:
         if isinstance(index, str) and index in self._items():
-            setattr(self, index, self._module(module))
+            setattr(self, index, self._item(module))
         else:
             super().__setitem__(index, module)  # type: ignore[index]
 
@@ -186,7 +129,7 @@ class Sequential(_Row):
         return times
 
 
-class ModuleList(_Row):
+class ModuleList(_ModuleRow):
     """A list of modules, whose parameters are found: torch.nn.ModuleList. (A plain list would do here as well.)
 
     Parameters
@@ -203,17 +146,11 @@ class ModuleList(_Row):
         if modules is not None:
             self.extend(modules)
 
-    def __getitem__(self, index: int | slice) -> Any:
-        modules = list(self)
-        if isinstance(index, slice):
-            return type(self)(modules[index])
-        return modules[self._place(index, len(modules))]
-
     def __add__(self, other: Iterable[Module]) -> ModuleList:
-        return ModuleList([*self, *self._modules_of(other)])
+        return ModuleList([*self, *self._items_of(other)])
 
 
-class ModuleDict(_Items):
+class ModuleDict(_Modules, Table):
     """A dict of modules, whose parameters are found: torch.nn.ModuleDict.
 
     Parameters
@@ -232,58 +169,7 @@ class ModuleDict(_Items):
         if modules is not None:
             self.update(modules)
 
-    def __getitem__(self, key: str) -> Any:
-        items = self._items()
-        if key not in items:
-            raise KeyError(f"ModuleDict has no {shown(key)}; it has {shown(list(items))}")
-        return items[key]
-
     def __setitem__(self, key: str, module: Module) -> None:
-        if module is None or not isinstance(module, Module):
+        if not isinstance(module, Module):
             raise TypeError(f"ModuleDict: {shown(key)} is a {type(module).__name__}\n  expected a Module")
         self.register_module(key, module)
-
-    def __delitem__(self, key: str) -> None:
-        self[key]
-        delattr(self, key)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._items())
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._items()
-
-    def keys(self) -> Any:
-        return self._items().keys()
-
-    def values(self) -> Any:
-        return self._items().values()
-
-    def items(self) -> Any:
-        return self._items().items()
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """The module of a name, or `default`."""
-        return self._items().get(key, default)
-
-    def pop(self, key: str) -> Any:
-        """Take a module out and return it. Raises KeyError if there is none of that name."""
-        module = self[key]
-        del self[key]
-        return module
-
-    def clear(self) -> None:
-        """Take all modules out."""
-        self._set_items([])
-
-    def update(self, modules: Any) -> None:
-        """Enter the modules of a mapping or of pairs (name, module); those of the same names are replaced."""
-        pairs = modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules
-        if not isinstance(pairs, Iterable) or isinstance(pairs, (str, Module)):
-            raise TypeError(f"ModuleDict: got a {type(modules).__name__}\n  expected a dict of modules, or pairs")
-        pairs = list(pairs)
-        for k, pair in enumerate(pairs):
-            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                raise TypeError(f"ModuleDict: element {k} is {shown(pair)}\n  expected a pair (name, module)")
-        for name, module in pairs:
-            self[name] = module

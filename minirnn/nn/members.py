@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import shown
+from minirnn.messages import meant, shown
 from minirnn.nn.parameter import Parameter
 
 
@@ -290,11 +290,7 @@ def _nested(container: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _close(name: Any, names: Mapping[str, Any]) -> str:
-    from difflib import get_close_matches  # only after a mistake: it takes time to import
-
-    near = get_close_matches(str(name), names, 1, 0.6)
-    expected = f"expected one of {shown([n for n in names if n])}"
-    return f"{expected}\n  likely {near[0]!r} is meant" if near else expected
+    return f"expected one of {shown([n for n in names if n])}{meant(str(name), names)}"
 
 
 class NoAttribute(AttributeError):
@@ -304,9 +300,6 @@ class NoAttribute(AttributeError):
         super().__init__(owner, attribute)
 
     def __str__(self) -> str:
-        from difflib import get_close_matches
-
         owner, attribute = self.args
-        near = get_close_matches(attribute, [n for n in dir(owner) if not n.startswith("_")], 1, 0.6)
-        hint = f"\n  likely {near[0]!r} is meant" if near else ""
-        return f"{type(owner).__name__!r} object has no attribute {attribute!r}{hint}"
+        near = meant(attribute, [n for n in dir(owner) if not n.startswith("_")])
+        return f"{type(owner).__name__!r} object has no attribute {attribute!r}{near}"

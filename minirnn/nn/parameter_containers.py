@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from operator import index as index_of
 from typing import Any, Self
 
 import numpy as np
 
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import shown
-from minirnn.nn.module import Module
+from minirnn.nn.items import Items, Row, Table
 from minirnn.nn.parameter import Parameter
 
 
-class _Parameters(Module):
+class _Parameters(Items):
+    _one, _many = "parameter", "Parameters"
+
     def _items(self) -> dict[str, Parameter]:
         return {name: value for name, value in vars(self).items() if isinstance(value, Parameter)}
 
-    def _parameter(self, value: Any) -> Parameter:
+    def _item(self, value: Any) -> Parameter:
         """A Parameter as it is; Tensors and arrays become one."""
         if isinstance(value, Parameter):
             return value
@@ -29,8 +29,8 @@ class _Parameters(Module):
             )
         return Parameter(value)
 
-    def __len__(self) -> int:
-        return len(self._items())
+    def _enter(self, name: str, item: Parameter) -> None:
+        self.register_parameter(name, item)
 
     def extra_repr(self) -> str:
         lines = [f"({name}): Parameter of shape {p.shape}, {p.dtype}" for name, p in self._items().items()]
@@ -41,7 +41,7 @@ class _Parameters(Module):
         return f"{type(self).__name__}({lines}\n)" if lines else f"{type(self).__name__}()"
 
 
-class ParameterList(_Parameters):
+class ParameterList(_Parameters, Row):
     """A list of parameters: torch.nn.ParameterList. (A plain list of Parameters would be found as well.)
 
     Parameters
@@ -59,54 +59,17 @@ class ParameterList(_Parameters):
         if values is not None:
             self.extend(values)
 
-    def _name(self, index: Any) -> str:
-        n = len(self)
-        try:
-            place = index_of(index)
-        except TypeError:
-            raise TypeError(f"ParameterList: index is {shown(index)}\n  expected an integer or a slice") from None
-        if not -n <= place < n:
-            raise IndexError(f"ParameterList: index is {place}\n  expected {-n} .. {n - 1}")
-        return str(place % n)
-
-    def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return type(self)(list(self)[index])
-        return vars(self)[self._name(index)]
-
-    def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, self._name(index), self._parameter(value))
-
-    def __iter__(self) -> Iterator[Parameter]:
-        return iter(self._items().values())
-
-    def append(self, value: Any) -> Self:
-        """Put a parameter at the end; returns itself."""
-        setattr(self, str(len(self)), self._parameter(value))
-        return self
-
-    def extend(self, values: Iterable[Any]) -> Self:
-        """Put several at the end; returns itself."""
+    def _items_of(self, values: Any) -> list[Parameter]:
         if not isinstance(values, Iterable) or isinstance(values, (str, Tensor)):
             raise TypeError(f"ParameterList: got a {type(values).__name__}\n  expected a list of Parameters")
-        for parameter in [self._parameter(value) for value in values]:
-            self.append(parameter)
-        return self
-
-    def __iadd__(self, values: Iterable[Any]) -> Self:
-        return self.extend(values)
+        return [self._item(value) for value in values]
 
     def pop(self, index: int = -1) -> Parameter:
         """Take the parameter at `index` out and return it."""
-        found = self[index]
-        left = [p for k, p in enumerate(self) if str(k) != self._name(index)]
-        for name in self._items():
-            delattr(self, name)
-        self.extend(left)
-        return found
+        return super().pop(index)
 
 
-class ParameterDict(_Parameters):
+class ParameterDict(_Parameters, Table):
     """A dict of parameters: torch.nn.ParameterDict.
 
     Parameters
@@ -126,40 +89,8 @@ class ParameterDict(_Parameters):
         if parameters is not None:
             self.update(parameters)
 
-    def __getitem__(self, key: str) -> Parameter:
-        items = self._items()
-        if key not in items:
-            raise KeyError(f"ParameterDict has no {shown(key)}; it has {shown(list(items))}")
-        return items[key]
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        self.register_parameter(key, self._parameter(value))
-
-    def __delitem__(self, key: str) -> None:
-        self[key]
-        delattr(self, key)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._items())
-
     def __reversed__(self) -> Iterator[str]:
         return reversed(self._items())
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._items()
-
-    def keys(self) -> Any:
-        return self._items().keys()
-
-    def values(self) -> Any:
-        return self._items().values()
-
-    def items(self) -> Any:
-        return self._items().items()
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """The parameter of a name, or `default`."""
-        return self._items().get(key, default)
 
     def setdefault(self, key: str, default: Any = None) -> Parameter:
         """The parameter of a name, which `default` becomes if there is none."""
@@ -170,17 +101,6 @@ class ParameterDict(_Parameters):
     def copy(self) -> ParameterDict:
         """Another dict of the same parameters."""
         return type(self)(OrderedDict(self._items()))
-
-    def clear(self) -> None:
-        """Take all out."""
-        for key in self._items():
-            delattr(self, key)
-
-    def pop(self, key: str) -> Parameter:
-        """Take one out and return it. Raises KeyError if there is none of that name."""
-        found = self[key]
-        del self[key]
-        return found
 
     def popitem(self) -> tuple[str, Parameter]:
         """Take the last one out and return its name and it. Raises KeyError if there is none."""
@@ -198,19 +118,8 @@ class ParameterDict(_Parameters):
 
         As in torch, those of a plain dict come sorted by name, those of an OrderedDict in its order.
         """
-        pairs = parameters.items() if isinstance(parameters, (Mapping, ParameterDict)) else parameters
-        if not isinstance(pairs, Iterable) or isinstance(pairs, (str, Tensor)):
-            raise TypeError(
-                f"ParameterDict: got a {type(parameters).__name__}\n  expected a dict of Parameters, or pairs"
-            )
-        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
-            pairs = sorted(pairs)
-        pairs = list(pairs)
-        for k, pair in enumerate(pairs):
-            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                raise TypeError(f"ParameterDict: element {k} is {shown(pair)}\n  expected a pair (name, parameter)")
-        for name, value in pairs:
-            self[name] = value
+        plain = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)
+        super().update(sorted(parameters.items()) if plain else parameters)
 
     def __or__(self, other: Any) -> ParameterDict:
         merged = self.copy()

@@ -1,0 +1,165 @@
+"""What the containers share: modules or parameters in a row and by name, used like a list and a dict.
+
+They are attributes of the container, under their numbers or names, so that all that `Module` does reaches them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from operator import index as index_of
+from typing import Any, Self
+
+from minirnn.engine.tensor import Tensor
+from minirnn.messages import shown
+from minirnn.nn.module import Module
+
+
+class Items(Module):
+    """A container of items, in the order in which they were entered."""
+
+    _one: str  # what messages call an item, and several
+    _many: str
+
+    def _items(self) -> dict[str, Any]:
+        """The items by name."""
+        raise NotImplementedError
+
+    def _item(self, value: Any) -> Any:
+        """A value as an item. Raises TypeError if it cannot be one."""
+        raise NotImplementedError
+
+    def _enter(self, name: str, item: Any) -> None:
+        """Make an item the attribute `name`. Raises TypeError or ValueError if the name cannot be used."""
+        raise NotImplementedError
+
+    def _set_items(self, items: Iterable[tuple[str, Any]]) -> None:
+        """Exchange all items for others, at once."""
+        items = list(items)
+        for name in self._items():
+            del vars(self)[name]
+        vars(self).update(items)
+
+    def __len__(self) -> int:
+        return len(self._items())
+
+
+class Row(Items):
+    """Items by number."""
+
+    def _items_of(self, values: Any) -> list[Any]:
+        """The items of a list. Raises TypeError if it is none."""
+        raise NotImplementedError
+
+    def _place(self, index: Any, end: int) -> int:
+        """A place 0 .. end - 1. Raises TypeError if `index` is no integer, IndexError outside."""
+        try:
+            place = index_of(index)
+        except TypeError:
+            raise TypeError(
+                f"{type(self).__name__}: index is {shown(index)}\n  expected an integer or a slice"
+            ) from None
+        if not -end <= place < end:
+            raise IndexError(f"{type(self).__name__}: index is {place}\n  expected {-end} .. {end - 1}")
+        return place % end
+
+    def _renumber(self, items: Iterable[Any]) -> None:
+        self._set_items((str(k), item) for k, item in enumerate(items))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items().values())
+
+    def __getitem__(self, index: int | slice) -> Any:
+        items = list(self)
+        if isinstance(index, slice):
+            return type(self)(items[index])  # type: ignore[call-arg]
+        return items[self._place(index, len(items))]
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        names = list(self._items())
+        setattr(self, names[self._place(index, len(names))], self._item(value))
+
+    def append(self, value: Any) -> Self:
+        """Put one at the end; returns itself."""
+        number = len(self)
+        while str(number) in vars(self):  # a name that was given
+            number += 1
+        self._enter(str(number), self._item(value))
+        return self
+
+    def extend(self, values: Iterable[Any]) -> Self:
+        """Put several at the end; returns itself."""
+        for item in self._items_of(values):
+            self.append(item)
+        return self
+
+    def __iadd__(self, values: Iterable[Any]) -> Self:
+        return self.extend(values)
+
+    def pop(self, index: int) -> Any:
+        """Take the one at `index` out and return it."""
+        items = list(self)
+        item = items.pop(self._place(index, len(items)))
+        self._renumber(items)
+        return item
+
+
+class Table(Items):
+    """Items by name."""
+
+    def __getitem__(self, key: str) -> Any:
+        items = self._items()
+        if key not in items:
+            raise KeyError(f"{type(self).__name__} has no {shown(key)}; it has {shown(list(items))}")
+        return items[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._enter(key, self._item(value))
+
+    def __delitem__(self, key: str) -> None:
+        self[key]
+        delattr(self, key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items())
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._items()
+
+    def keys(self) -> Any:
+        return self._items().keys()
+
+    def values(self) -> Any:
+        return self._items().values()
+
+    def items(self) -> Any:
+        return self._items().items()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """What has a name, or `default`."""
+        return self._items().get(key, default)
+
+    def pop(self, key: str) -> Any:
+        """Take one out and return it. Raises KeyError if there is none of that name."""
+        item = self[key]
+        del self[key]
+        return item
+
+    def clear(self) -> None:
+        """Take all out."""
+        self._set_items([])
+
+    def update(self, values: Any) -> None:
+        """Enter those of a mapping or of pairs of a name and a value; those of the same names are replaced."""
+        pairs = values.items() if isinstance(values, (Mapping, Table)) else values
+        if not isinstance(pairs, Iterable) or isinstance(pairs, (str, Tensor, Module)):
+            raise TypeError(
+                f"{type(self).__name__}: got a {type(values).__name__}\n  expected a dict of {self._many}, or pairs"
+            )
+        pairs = list(pairs)
+        for k, pair in enumerate(pairs):
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                raise TypeError(
+                    f"{type(self).__name__}: element {k} is {shown(pair)}\n  expected a pair (name, {self._one})"
+                )
+        for name, value in pairs:
+            self[name] = value
