@@ -49,25 +49,3 @@ def same_shape(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(same_shape(a[key], b[key]) for key in a)
     return all(same_shape(p, q) for p, q in zip(a, b, strict=True))
-
-
-def spread(what: Any, nest: Any) -> list[Any] | None:
-    """One entry of `what` for each leaf of `nest`: `what` has the same shape, or ends earlier and holds for all below.
-
-    None if the two do not fit.
-    """
-    if not is_nest(what):
-        return [what for _ in leaves_of(nest)]
-    if not is_nest(nest) or len(what) != len(nest):
-        return None
-    if isinstance(nest, dict) != isinstance(what, dict) or isinstance(nest, list) != isinstance(what, list):
-        return None
-    if isinstance(nest, dict) and nest.keys() != what.keys():
-        return None
-    found: list[Any] = []
-    for key, part in inside(nest):
-        below = spread(what[key], part)
-        if below is None:
-            return None
-        found += below
-    return found

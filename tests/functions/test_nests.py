@@ -1,4 +1,4 @@
-"""Nests are taken apart and put together again, and entries are spread over them."""
+"""Nests are taken apart and put together again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minirnn.functions.nests import is_nest, leaves_of, mapped, same_shape, spread
+from minirnn.functions.nests import is_nest, leaves_of, mapped, same_shape
 
 Pair = namedtuple("Pair", "a b")
 NEST = {"x": Pair(1, [2, (3,)]), "y": OrderedDict(z=4)}
@@ -43,21 +43,3 @@ def test_mapped_keeps_kinds_and_changes_nothing() -> None:
 def test_same_shape(other: Any, same: bool) -> None:
     assert same_shape(NEST, other) is same and same_shape(other, NEST) is same
     assert same_shape(1, 2)
-
-
-@pytest.mark.parametrize(
-    ("what", "found"),
-    [
-        (0, [0, 0, 0, 0]),
-        ({"x": 1, "y": 2}, [1, 1, 1, 2]),
-        ({"x": (1, None), "y": {"z": 2}}, [1, None, None, 2]),
-        ({"x": (1, [2, 3]), "y": 4}, [1, 2, 3, 4]),
-        ({"x": (1, (2, 3)), "y": 4}, None),
-        ({"x": (1,), "y": 4}, None),
-        ({"x": 1, "q": 4}, None),
-        ((1, 2), None),
-        ({"x": (1, [2, 3]), "y": {"z": (4,)}}, None),
-    ],
-)
-def test_spread(what: Any, found: Any) -> None:
-    assert spread(what, NEST) == found
