@@ -92,7 +92,7 @@ class Training:
     def share(self, world: World) -> None:
         """From now on compute batches in shards, if the options say so, together with the other ranks."""
         if self.options.shards:
-            self.world, self.shards = world, Shards(self, world)
+            self.world, self.shards = world, Shards(self.model, self.loss, self.options, world)
             self.shards.take_state([t.numpy() for t in self.state], self.options.device)
 
     def start(self) -> None:
@@ -122,7 +122,7 @@ class Training:
         x, y = next(self.batches)
         with np.errstate(all="ignore"):  # what overflows is found in the loss and in the gradient's norm
             self.optimizer.zero_grad()
-            value = self.backward(x, y) if self.shards is None else self.shards.backward(x, y)
+            value = self.backward(x, y) if self.shards is None else self.shards.backward(x, y, self.step)
             norm = optim.clip_grad_norm_(self.optimizer.parameters, CLIP).item()
             if not (math.isfinite(value) and math.isfinite(norm)):
                 raise Diverged(self.diverged(f"the loss is {value}, the norm of its gradient {norm}"))

@@ -7,46 +7,45 @@ run has the same bits on any number of ranks that divides the shards, and may be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 import minirnn as mr
 from minirnn import random
 from minirnn.parallel import DistributedDataParallel, World, tree_sum
-from minirnn.train.model import State, detached
+from minirnn.train.model import CharModel, State, detached
+from minirnn.train.options import Options
 
-if TYPE_CHECKING:
-    from minirnn.train.run import Training
+Loss = Callable[[np.ndarray, np.ndarray, State, np.random.Generator], tuple[mr.Tensor, State, int]]
+"""From x, y, a state and random numbers to the mean loss, the state after it and of how many it is the mean."""
 
 
 class Shards:
-    """How a `Training` computes gradients of a batch in shards; `stop` and `stopping` are of all ranks together."""
+    """How a training run computes gradients of a batch in shards; `parallel` tells all ranks when to stop."""
 
-    def __init__(self, training: Training, world: World) -> None:
-        o = training.options
-        self.training, self.world = training, world
-        self.parallel = DistributedDataParallel(training.model, world, order="tree", shards=o.shards)
-        self.unit = o.batch // o.shards
+    def __init__(self, model: CharModel, loss: Loss, options: Options, world: World) -> None:
+        self.model, self.loss, self.options, self.world = model, loss, options, world
+        self.parallel = DistributedDataParallel(model, world, order="tree", shards=options.shards)
+        self.unit = options.batch // options.shards
         self.states: list[State] = []
         self.forget()
 
     def forget(self) -> None:
         """Begin all streams of text anew."""
-        self.states = [self.training.model.zero_state(self.unit) for _ in self.parallel.own]
+        self.states = [self.model.zero_state(self.unit) for _ in self.parallel.own]
 
     def rows(self, shard: int) -> slice:
         """The streams of text of a shard."""
         return slice(shard * self.unit, (shard + 1) * self.unit)
 
-    def backward(self, x: np.ndarray, y: np.ndarray) -> float:
+    def backward(self, x: np.ndarray, y: np.ndarray, step: int) -> float:
         """The gradient of the mean loss of the batch (T, B), in ``p.grad`` of every rank; that loss."""
-        training, found = self.training, []
+        found = []
         for k, shard in enumerate(self.parallel.own):
             rows = self.rows(shard)
-            with random.replayed(random.stream(training.options.seed, shard, training.step)):
-                loss, state, n = training.loss(x[:, rows], y[:, rows], self.states[k], random.generator())
+            with random.replayed(random.stream(self.options.seed, shard, step)):
+                loss, state, n = self.loss(x[:, rows], y[:, rows], self.states[k], random.generator())
                 self.parallel.weight = n
                 loss.backward()
             self.states[k] = detached(state)
