@@ -10,19 +10,19 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from minirnn.devices.cuda.arguments import LETTERS
-from minirnn.devices.cuda.driver import CudaError, LaunchError
+from minirnn.devices.cuda.driver import CudaError, LaunchError, Limits
 from minirnn.devices.cuda.sim import library
 from minirnn.devices.cuda.sim.build import KERNELS
+from minirnn.devices.cuda.sim.library import Stats
+from minirnn.devices.cuda.sim.memory import Memory
+from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.devices.cuda.sim.report import Place, SimError, place_of
 from minirnn.devices.cuda.sim.trace import Trace
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.sim.driver import SimDriver
 
 NUMBERS = {letter: np.dtype(kind).type for kind, letter in LETTERS.items()}
 """A letter of a signature -> the type of the argument; P is a pointer, s a struct."""
@@ -32,10 +32,26 @@ THREADS_PER_SM, SHARED_PER_SM = 2048, 227 << 10
 _loaded: set[Path] = set()  # libraries with variables that some module of this process uses
 
 
+class Simulation(Protocol):
+    """What modules and kernels need of the `SimDriver` that loaded them."""
+
+    library: ctypes.CDLL
+    memory: Memory
+    options: SimOptions
+    limits: Limits
+    launches: int
+    noting: Any
+    run_options: int
+    stats: Stats
+    stats_at: int
+
+    def new_run_options(self, trace_capacity: int = 0) -> int: ...
+
+
 class SimModule:
     """A compiled .cu file, loaded."""
 
-    def __init__(self, driver: SimDriver, path: Path, name: str, source: str) -> None:
+    def __init__(self, driver: Simulation, path: Path, name: str, source: str) -> None:
         self.driver, self.path, self.name = driver, path, name
         self.sources = {name: source.splitlines()}
         self.library = ctypes.CDLL(str(path))
@@ -141,7 +157,7 @@ class SimKernel:
         accesses = np.zeros(capacity, library.ACCESS)
         options = self.driver.new_run_options(trace_capacity=capacity)
         traced = self._run(args, grid, block, shared, options, accesses.ctypes.data)
-        return Trace(accesses[:traced].copy(), self.module)
+        return Trace(accesses[:traced].copy(), self.module.place)
 
     def _run(
         self, args: Sequence[Any], grid: Sequence[int], block: Sequence[int], shared: int, options: int, trace: int

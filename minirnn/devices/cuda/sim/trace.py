@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.sim.launch import SimModule
-    from minirnn.devices.cuda.sim.report import Place
+from minirnn.devices.cuda.sim.report import Place
 
 WARP, SECTOR, BANKS, BANK_BYTES = 32, 32, 32, 4
 
@@ -25,17 +22,19 @@ class Trace:
         Fields ``address`` (bytes from the start of the array, or of the block's shared memory), ``allocation`` (number
         of the array, -1 for shared memory), ``block``, ``thread``, ``size`` (bytes), ``write``, ``atomic``, ``pc``,
         ``order``.
+    place_of : callable
+        The source line of a ``pc``.
     """
 
     accesses: np.ndarray
-    module: SimModule
+    place_of: Callable[[int], Place]
 
     def __len__(self) -> int:
         return len(self.accesses)
 
     def places(self) -> dict[int, Place]:
         """The source line of each ``pc`` that occurs."""
-        return {int(pc): self.module.place(int(pc)) for pc in np.unique(self.accesses["pc"])}
+        return {int(pc): self.place_of(int(pc)) for pc in np.unique(self.accesses["pc"])}
 
     def of_line(self, line: int) -> np.ndarray:
         """The accesses that a source line makes."""
