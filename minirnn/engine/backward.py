@@ -15,8 +15,9 @@ import numpy as np
 from minirnn.devices.base import sum_to_shape
 from minirnn.engine.arguments import gradients_of, one_name_of, seeds_of, tensors_of
 from minirnn.engine.hooks import running
+from minirnn.engine.op import FREED
 from minirnn.engine.outputs import backward_on_arrays, backward_on_tensors
-from minirnn.engine.tape import FREED, mode
+from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, leaf
 
 Tensors = Sequence[Tensor]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, Protocol
 from weakref import ref
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Callback = Callable[[dict[Any, Any]], None]
+"""Takes the gradient of each leaf, by Tensor."""
 
-    from minirnn.engine.tensor import Tensor
 
-    Callback = Callable[[dict[Tensor, Any]], None]
+class HasGrad(Protocol):
+    """As much of a Tensor as the hooks of this module need."""
+
+    grad: Any
 
 
 class RemovableHandle:
@@ -51,10 +54,10 @@ class Retain:
 
     retains = True
 
-    def __init__(self, t: Tensor) -> None:
+    def __init__(self, t: HasGrad) -> None:
         self.ref = ref(t)  # with the Tensor itself its hook would be a cycle
 
-    def __call__(self, gradient: Tensor) -> None:
+    def __call__(self, gradient: Any) -> None:
         t = self.ref()
         if t is not None:
             t.grad = gradient if t.grad is None else t.grad + gradient

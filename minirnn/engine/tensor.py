@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from minirnn.engine.methods import Methods
-    from minirnn.engine.tape import Op
+    from minirnn.engine.op import Op
 else:
     Methods = object
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from minirnn.devices.base import sum_to_shape
+from minirnn.engine.op import FREED
 from minirnn.engine.outputs import Cotangents, outputs_of
-from minirnn.engine.tape import FREED, no_grad
+from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, leaf
 
 Gradient = Any
