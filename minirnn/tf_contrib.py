@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import ops
+from minirnn import check, ops
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import float_dtype
-from minirnn.ops import check
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.primitives import chunk, concat, split
 

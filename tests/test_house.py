@@ -27,6 +27,7 @@ FLOORS = {
     "minirnn._version": 0,
     "minirnn.random": 0,
     "minirnn.html": 0,
+    "minirnn.check": 0,
     "minirnn.host_array": 0,
     "minirnn.messages": 0,
     "minirnn.callable_module": 0,

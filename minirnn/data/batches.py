@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.data.task import check_count
 from minirnn.data.vocabulary import check_ids
-from minirnn.ops import check
 
 
 def train_validation_split(ids: Any, fraction: float = 0.1) -> tuple[np.ndarray, np.ndarray]:

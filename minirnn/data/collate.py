@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
+from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
 from minirnn.messages import shown
 from minirnn.nn.utils.rnn import pad_sequence
-from minirnn.ops import check
 from minirnn.ops.primitives import stack
 
 _KNOWN = "expected Tensors, arrays, numbers, texts, or lists, tuples and dicts of them"
@@ -177,7 +178,7 @@ def _stacked(batch: list[Any], name: str, where: str) -> Tensor:
                 + (longer if ragged else "")
             )
     if any(isinstance(e, Tensor) for e in batch):
-        place = check.device_of(*batch)
+        place = operands.device_of(*batch)
         return stack([e if isinstance(e, Tensor) else as_tensor(e, device=place) for e in batch])
     return tensor(np.stack(batch))  # one copy to the device
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.data.samplers import generator_of
 from minirnn.data.task import Task
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
-from minirnn.ops import check
 
 
 class Dataset:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from minirnn import check
 from minirnn.data.collate import default_collate, default_convert
 from minirnn.data.dataset import check_dataset
 from minirnn.data.samplers import BatchSampler, RandomSampler, SequentialSampler, generator_of
 from minirnn.messages import shown
-from minirnn.ops import check
 
 
 class DataLoader:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import random
+from minirnn import check, random
 from minirnn.messages import shown
-from minirnn.ops import check
 
 
 def generator_of(function: str, generator: Any, seed: Any) -> np.random.Generator:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.tape import enable_grad
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.functions.calls import (
@@ -21,7 +22,6 @@ from minirnn.functions.calls import (
     tensors_of,
     varying,
 )
-from minirnn.ops import check
 from minirnn.ops.fused import zeros
 from minirnn.ops.primitives.elementwise import astype
 from minirnn.ops.primitives.shapes import reshape, stack

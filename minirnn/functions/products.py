@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minirnn import check
 from minirnn.engine.tape import enable_grad
 from minirnn.engine.tensor import Tensor
 from minirnn.functions.calls import (
@@ -18,7 +19,6 @@ from minirnn.functions.calls import (
     varying,
     vectors_of,
 )
-from minirnn.ops import check
 
 UNREACHED = "the outputs do not depend on input {k}"
 CONSTANT = "the gradient with respect to input {k} does not depend on the inputs"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from minirnn import random
+from minirnn import check, random
 from minirnn.devices.precision import chosen
 from minirnn.engine.backward import run_backward
 from minirnn.engine.outputs import record_many
@@ -22,7 +22,6 @@ from minirnn.engine.tensor import Tensor, leaf, next_seq
 from minirnn.functions.nests import leaves_of, mapped
 from minirnn.messages import shown
 from minirnn.nn.module import Module
-from minirnn.ops import check
 
 
 def checkpoint(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any
 
+from minirnn import check
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
 from minirnn.nn import functional
 from minirnn.nn.functional.activations import bounds, divisor
 from minirnn.nn.functional.arguments import not_in_place, one_dim
 from minirnn.nn.options import Calling, calls, declared, option
-from minirnn.ops import check
 
 
 def _in_place(module: str, name: str, value: Any) -> bool:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from minirnn import check
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.nn.initial import Factory, open_forget_gate, redraw_uniform, size
@@ -17,7 +18,6 @@ from minirnn.nn.loading import refuse_other_gru
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
 from minirnn.nn.states import LSTMHidden, check_place, exchanged, lstm_pair
-from minirnn.ops import check
 from minirnn.ops.cudnn_rnn.cell import run_cell
 from minirnn.ops.cudnn_rnn.params import GATES
 from minirnn.ops.fused import zeros

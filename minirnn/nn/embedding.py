@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from minirnn import check
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
@@ -12,7 +13,6 @@ from minirnn.nn.functional.layers import only_defaults, padding_row
 from minirnn.nn.initial import Factory, size
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
-from minirnn.ops import check
 
 
 class Embedding(Module):

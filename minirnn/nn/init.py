@@ -16,10 +16,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from minirnn import random
+from minirnn import check, random
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
-from minirnn.ops import check
 
 __all__ = [
     "calculate_gain",

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import devices, random
+from minirnn import check, devices, random
 from minirnn.devices.base import Device
 from minirnn.host_array import float_dtype
 from minirnn.messages import shown
 from minirnn.nn.parameter import Parameter
-from minirnn.ops import check
 
 
 class Factory:

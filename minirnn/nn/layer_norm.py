@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor
 from minirnn.nn import functional
 from minirnn.nn.functional.normalization import shape_of
 from minirnn.nn.initial import Factory
 from minirnn.nn.module import Module
-from minirnn.ops import check
 
 
 class LayerNorm(Module):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from minirnn import check
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.nn.initial import Factory, redraw_uniform, size
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
-from minirnn.ops import check
 
 
 class Linear(Module):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minirnn import check
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
 from minirnn.nn import functional
@@ -11,8 +12,6 @@ from minirnn.nn.functional.arguments import ANY_INTEGER, no_legacy
 from minirnn.nn.functional.classification import smoothing_of
 from minirnn.nn.functional.regression import above_0, at_least_0, divergence_reduction
 from minirnn.nn.options import Calling, calls, declared, option
-from minirnn.ops import check
-from minirnn.ops.primitives.operands import reduction_of
 
 
 def _old(module: str, name: str, value: Any) -> None:
@@ -20,7 +19,7 @@ def _old(module: str, name: str, value: Any) -> None:
 
 
 def _reduction(module: str, name: str, value: Any) -> str:
-    return reduction_of(module, value)
+    return check.reduction(module, value)
 
 
 def _divergence_reduction(module: str, name: str, value: Any) -> str:

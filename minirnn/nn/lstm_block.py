@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor
 from minirnn.host_array import integers
@@ -14,7 +15,6 @@ from minirnn.nn.initial import Factory, redraw_glorot, size
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
 from minirnn.nn.states import LSTMState
-from minirnn.ops import check
 from minirnn.ops.lstm_block.cell import LSTMBlockCellOutput, lstm_block_cell
 from minirnn.ops.lstm_block.sequence import BlockLSTMOutput, block_lstm
 from minirnn.ops.primitives import concat, expand_dims, where

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from minirnn import html
+from minirnn import check, html
 from minirnn.devices.base import Device
 from minirnn.engine.hooks import RemovableHandle
 from minirnn.engine.tensor import Tensor, leaf
@@ -16,7 +16,6 @@ from minirnn.nn import moving
 from minirnn.nn.hooks import Hook, Hooks, call_with_hooks
 from minirnn.nn.loading import check_names, check_values
 from minirnn.nn.members import Members
-from minirnn.ops import check
 
 
 class IncompatibleKeys(NamedTuple):

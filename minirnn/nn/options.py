@@ -33,7 +33,7 @@ def option(
         Its value where nothing is said.
     read : callable, optional
         ``read(module, option, value, *limits)`` gets two names and the value, and returns what is kept or raises, as
-        the functions of `minirnn.ops.check` do. Without it the value is kept as it is.
+        the functions of `minirnn.check` do. Without it the value is kept as it is.
     buffer : bool
         Whether it is a buffer, which is saved and moved with the module.
     kept : bool

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from minirnn import check
 from minirnn.devices.base import Device
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, as_tensor
@@ -21,7 +22,6 @@ from minirnn.nn.module import IncompatibleKeys, Module
 from minirnn.nn.parameter import Parameter
 from minirnn.nn.regularization import DOCS, checked, masks_of_call, probability
 from minirnn.nn.states import LSTMHidden, check_place, exchanged, lstm_pair
-from minirnn.ops import check
 from minirnn.ops.cudnn_rnn import Network, Weights, pack_params, run_network
 from minirnn.ops.fused import zeros
 from minirnn.ops.primitives import expand_dims, squeeze, transpose

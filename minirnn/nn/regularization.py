@@ -32,10 +32,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from minirnn import random
+from minirnn import check, random
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.messages import shown
-from minirnn.ops import check
 from minirnn.ops.cudnn_rnn import Network, drawn_zoneout, dropout_mask, expected_zoneout
 
 Probabilities = tuple[float, float]

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from minirnn import check
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
 from minirnn.nn.module import Module
-from minirnn.ops import check
 
 
 class Identity(Module):

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from minirnn import html
+from minirnn import check, html
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.ops import check
 from minirnn.ops.fused import zeros
 
 

@@ -32,9 +32,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from minirnn import html
+from minirnn import check, html
+from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor
-from minirnn.ops import check
 from minirnn.ops.fused import FusedOp, or_zeros
 from minirnn.ops.primitives import chunk, concat, sigmoid, tanh
 
@@ -123,7 +123,7 @@ class GRUBlockCellGrad(FusedOp):
 
 
 def _check(op: str, **arguments: Any) -> list[Tensor]:
-    ts = check.tensors(op, **arguments)
+    ts = operands.tensors(op, **arguments)
     _check_shapes(op, *[t.array.shape for t in ts])
     return ts
 
@@ -131,7 +131,7 @@ def _check(op: str, **arguments: Any) -> list[Tensor]:
 Shape = tuple[int, ...]
 
 
-@check.remembered
+@operands.remembered
 def _check_shapes(
     op: str, x: Shape, h_prev: Shape, w_ru: Shape, w_c: Shape, b_ru: Shape, b_c: Shape, *saved: Shape
 ) -> None:

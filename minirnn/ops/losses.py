@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.tensor import Tensor
 from minirnn.host_array import integers
 from minirnn.ops.fused import FusedOp
 from minirnn.ops.primitives import log_softmax, put_add, softmax
 from minirnn.ops.primitives.elementwise import float_tensor
-from minirnn.ops.primitives.operands import reduction_of
 
 
 class CrossEntropy(FusedOp):
@@ -69,7 +69,7 @@ def cross_entropy(x: Any, target: Any, reduction: str = "mean") -> Tensor:
         If the shapes do not fit, a target is out of range, or `reduction` is unknown.
     """
     x = float_tensor("cross_entropy", x)
-    reduction_of("cross_entropy", reduction)
+    check.reduction("cross_entropy", reduction)
     target = integers("cross_entropy: target", target, "integers: the index of each right class").astype(np.int64)
     if x.ndim == 0 or target.shape != x.shape[:-1]:
         cause = ""

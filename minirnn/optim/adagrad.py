@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from minirnn import check
 from minirnn.engine.tensor import Tensor
-from minirnn.ops import check
 from minirnn.ops.primitives import sqrt
 from minirnn.optim.optimizer import Optimizer, Params
 from minirnn.optim.settings import Setting, at_least_zero, only_default

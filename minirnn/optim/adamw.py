@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minirnn.ops import check
+from minirnn import check
 from minirnn.optim.adam import Adam
 from minirnn.optim.optimizer import Params
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.tape import enable_grad, mode
 from minirnn.engine.tensor import Tensor, leaf, next_seq, tensor
 from minirnn.messages import shown
-from minirnn.ops import check
 from minirnn.optim import state
 from minirnn.optim.following import follow
 from minirnn.optim.groups import given_groups, mismatch, parameters_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from minirnn import check
 from minirnn.messages import shown
-from minirnn.ops import check
 
 if TYPE_CHECKING:
     from minirnn.optim.optimizer import Optimizer

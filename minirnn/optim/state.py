@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.tensor import Tensor, tensor
-from minirnn.ops import check
 from minirnn.optim.settings import only_default
 
 if TYPE_CHECKING:

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.hooks import running
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.messages import shown
 from minirnn.nn.module import Module
-from minirnn.ops import check
 from minirnn.parallel.buckets import ORDERS, in_buckets
 from minirnn.parallel.communicator import Wait
 from minirnn.parallel.sums import tree_sum

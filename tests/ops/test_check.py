@@ -1,6 +1,6 @@
 """Wrong arguments of the block ops: which exception, and that it says what came, what was expected, and why.
 
-Tests `minirnn/ops/check.py` and `minirnn/ops/lstm_block/check.py`.
+Tests `minirnn/check.py`, `minirnn/engine/operands.py` and `minirnn/ops/lstm_block/check.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.ops import check
+from minirnn.engine import operands
 from tests.ops.block_cases import GRU_INPUTS, LSTM_INPUTS, gru_inputs, lstm_inputs
 
 T, B, I, H = 4, 2, 3, 5
@@ -145,7 +145,7 @@ def test_without_peepholes_their_weights_may_be_left_out(rng: np.random.Generato
 def test_what_was_found_is_remembered_but_nothing_that_may_change() -> None:
     asked: list[Any] = []
 
-    @check.remembered
+    @operands.remembered
     def doubled(number: Any) -> Any:
         asked.append(number)
         if isinstance(number, str):

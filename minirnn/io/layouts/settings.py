@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from minirnn import check
+from minirnn.check import choice
 from minirnn.io.layouts.hub import GRU_KINDS, Weights
-from minirnn.ops import check
-from minirnn.ops.check import choice
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES
 
 PREFIX = "minirnn."

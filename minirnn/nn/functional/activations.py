@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from minirnn import check
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.functional.arguments import not_in_place, widened
-from minirnn.ops import check, primitives
+from minirnn.ops import primitives
 from minirnn.ops.primitives import absolute, erf, exp, expm1, log1p, where
-from minirnn.ops.primitives.operands import axis_of
 
 
 class Softplus(Op):
@@ -166,7 +166,7 @@ def glu(input: Any, dim: int = -1) -> Tensor:
         If there is no such axis or its size is odd.
     """
     x, dtype = widened("glu", input)
-    dim = axis_of("glu", dim, x.ndim)
+    dim = check.axis("glu", dim, x.ndim)
     n = x.shape[dim]
     if n % 2:
         raise ValueError(f"glu: axis {dim} of shape {x.shape} has size {n}\n  expected an even size, two halves")

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.devices.base import Device
+from minirnn.engine import operands
+from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
-from minirnn.ops import check
 from minirnn.ops.primitives.elementwise import float_tensor
-from minirnn.ops.primitives.operands import same_device
 
 ANY_INTEGER = (-(2**63), 2**63 - 1)
 """The least and the largest `ignore_index`."""
@@ -19,7 +20,7 @@ ANY_INTEGER = (-(2**63), 2**63 - 1)
 
 def place_of(*values: Any) -> Device | None:
     """The device of the first Tensor among the arguments: arrays and lists follow it."""
-    return check.device_of(*values)
+    return operands.device_of(*values)
 
 
 def widened(op: str, input: Any, place: Device | None = None) -> tuple[Tensor, np.dtype[Any]]:

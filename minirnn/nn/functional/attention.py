@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
+from minirnn.engine import operands
+from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.nn.functional.arguments import place_of, widened
 from minirnn.nn.functional.layers import dropout, probability
-from minirnn.ops import check
 from minirnn.ops.primitives import matmul, softmax, where
-from minirnn.ops.primitives.operands import same_device
 from minirnn.ops.primitives.shapes import swap_last
 
 
@@ -59,7 +60,7 @@ def scaled_dot_product_attention(
     """
     op = "scaled_dot_product_attention"
     place = place_of(query, key, value, attn_mask)
-    tensors = check.tensors(op, place, query=query, key=key, value=value)
+    tensors = operands.tensors(op, place, query=query, key=key, value=value)
     (q, dtype), (k, _), (v, _) = (widened(op, t) for t in tensors)
     if min(q.ndim, k.ndim, v.ndim) < 2 or k.shape[-1] != q.shape[-1] or v.shape[-2] != k.shape[-2]:
         raise ValueError(

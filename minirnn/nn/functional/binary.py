@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.functional.activations import log_one_plus_exp
 from minirnn.nn.functional.arguments import constant_like, no_legacy, two_alike
 from minirnn.nn.functional.reductions import reduced
 from minirnn.ops.primitives import clip, log, where
-from minirnn.ops.primitives.operands import reduction_of
 
 _SMALLEST = float(np.float32(1e-12))  # which torch rounds to float32 in every dtype
 
@@ -65,7 +65,7 @@ def binary_cross_entropy(
     """
     op = "binary_cross_entropy"
     no_legacy(op, size_average, reduce)
-    reduction_of(op, reduction)
+    check.reduction(op, reduction)
     x, y, dtype = two_alike(op, input, target)
     w = _factor(op, "weight", weight, x)
     values = x.numpy()
@@ -117,7 +117,7 @@ def binary_cross_entropy_with_logits(
     """
     op = "binary_cross_entropy_with_logits"
     no_legacy(op, size_average, reduce)
-    reduction_of(op, reduction)
+    check.reduction(op, reduction)
     x, y, dtype = two_alike(op, input, target)
     w, p = _factor(op, "weight", weight, x), _factor(op, "pos_weight", pos_weight, x)
     losses = y * log_one_plus_exp(-x) * (1 if p is None else p) + (1 - y) * log_one_plus_exp(x)

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
+from minirnn.engine import operands
+from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import integers
 from minirnn.nn.functional.arguments import ANY_INTEGER, constant_like, no_legacy, widened
 from minirnn.nn.functional.reductions import mean_of, reduced
-from minirnn.ops import check
 from minirnn.ops.primitives import log_softmax, where
-from minirnn.ops.primitives.operands import reduction_of, same_device
 
 
 def cross_entropy(
@@ -63,10 +64,10 @@ def cross_entropy(
     """
     op = "cross_entropy"
     no_legacy(op, size_average, reduce)
-    reduction_of(op, reduction)
+    check.reduction(op, reduction)
     smoothing = smoothing_of(op, "label_smoothing", label_smoothing)
     ignore_index = check.integer(op, "ignore_index", ignore_index, *ANY_INTEGER)
-    x, dtype = widened(op, input, check.device_of(target))
+    x, dtype = widened(op, input, operands.device_of(target))
     axis = _class_axis(op, x)
     w = _class_weights(op, weight, x, axis)
     if not isinstance(target, Tensor) and _kind(target) not in "fiu":
@@ -108,9 +109,9 @@ def nll_loss(
     """
     op = "nll_loss"
     no_legacy(op, size_average, reduce)
-    reduction_of(op, reduction)
+    check.reduction(op, reduction)
     ignore_index = check.integer(op, "ignore_index", ignore_index, *ANY_INTEGER)
-    x, dtype = widened(op, input, check.device_of(target))
+    x, dtype = widened(op, input, operands.device_of(target))
     axis = _class_axis(op, x)
     w = _class_weights(op, weight, x, axis)
     losses, counts = _picked(x, axis, _indices(op, x, axis, target, ignore_index), w, ignore_index)

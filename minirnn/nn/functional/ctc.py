@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import integers
 from minirnn.nn.functional.arguments import widened
 from minirnn.nn.functional.reductions import mean_of, reduced
-from minirnn.ops import check
 from minirnn.ops.primitives import clip, concat, exp, log, maximum, split, where
-from minirnn.ops.primitives.operands import reduction_of
 
 _NEVER = -1e30
 """The logarithm of a probability 0: finite, so that differences of two such are no NaN, and far below all others."""
@@ -81,7 +80,7 @@ def ctc_loss(
         If shapes or lengths do not fit, or a target is `blank` or no class.
     """
     op = "ctc_loss"
-    reduction_of(op, reduction)
+    check.reduction(op, reduction)
     zero_infinity = check.flag(op, "zero_infinity", zero_infinity)
     x, dtype = widened(op, log_probs)
     if x.ndim not in (2, 3):

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import random
+from minirnn import check, random
+from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, as_tensor, leaf, tensor
 from minirnn.host_array import integers
 from minirnn.messages import shown
 from minirnn.nn.functional.arguments import not_in_place, place_of
-from minirnn.ops import check, primitives
+from minirnn.ops import primitives
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
@@ -37,7 +38,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
     """
     place = place_of(input, weight, bias)
     given = dict(input=input, weight=weight) | ({} if bias is None else dict(bias=bias))
-    x, w, *rest = check.tensors("linear", place, **given)
+    x, w, *rest = operands.tensors("linear", place, **given)
     if w.ndim not in (1, 2):
         raise ValueError(f"linear: weight has shape {w.shape}\n  expected (O, I) or (I,)")
     I, out = w.shape[-1], w.shape[:-1]
@@ -187,5 +188,5 @@ def one_hot(input: Any, num_classes: int = -1) -> Tensor:
     C = int(ids.max()) + 1 if C == -1 else C
     if ids.size and (ids.min() < 0 or ids.max() >= C):
         raise ValueError(f"one_hot: indices run from {ids.min()} to {ids.max()}\n  expected 0 .. {C - 1}")
-    place = check.device_of(input) or as_tensor(0).device
+    place = operands.device_of(input) or as_tensor(0).device
     return leaf(place, place.asarray((ids[..., None] == np.arange(C)).astype(np.int64)))

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
+from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
 from minirnn.nn.functional.arguments import constant_like, of_one_dtype, place_of, widened
-from minirnn.ops import check
 from minirnn.ops.primitives import absolute, clip, sqrt, where
-from minirnn.ops.primitives.operands import axis_of, same_device
 
 
 def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
@@ -110,7 +110,7 @@ def normalize(
     x, dtype = widened("normalize", input)
     if out is not None:
         raise ValueError("normalize: out is given\n  expected None: the result is a new Tensor")
-    along = axis_of("normalize", dim if axis is None else axis, x.ndim)
+    along = check.axis("normalize", dim if axis is None else axis, x.ndim)
     p = check.number("normalize", "p", p, finite=False)
     if p <= 0:
         raise ValueError(f"normalize: p is {p}\n  expected a number above 0")
@@ -144,7 +144,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8, *, axis
         raise ValueError(
             f"cosine_similarity: x1 has shape {a.shape}, x2 {b.shape}\n  expected shapes that broadcast"
         ) from None
-    along = axis_of("cosine_similarity", dim if axis is None else axis, len(shape))
+    along = check.axis("cosine_similarity", dim if axis is None else axis, len(shape))
     eps = check.number("cosine_similarity", "eps", eps)
     a, b = a.broadcast_to(shape), b.broadcast_to(shape)
     norms = [clip(_norm(t, 2.0, along), eps, None) for t in (a, b)]

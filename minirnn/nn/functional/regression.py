@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from minirnn import check
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
 from minirnn.nn.functional.arguments import constant_like, no_legacy, two_alike
 from minirnn.nn.functional.reductions import mean_of, reduced
-from minirnn.ops import check
 from minirnn.ops.primitives import absolute, exp, log, where
-from minirnn.ops.primitives.operands import reduction_of
 
 
 def mse_loss(
@@ -42,7 +41,7 @@ def mse_loss(
         If the shapes or devices differ or `reduction` is unknown.
     """
     no_legacy("mse_loss", size_average, reduce)
-    reduction_of("mse_loss", reduction)
+    check.reduction("mse_loss", reduction)
     x, y, dtype = two_alike("mse_loss", input, target)
     error = x - y
     return _weighted("mse_loss", error * error, weight, reduction).astype(dtype)
@@ -56,7 +55,7 @@ def l1_loss(
     The arguments and errors are those of `mse_loss`.
     """
     no_legacy("l1_loss", size_average, reduce)
-    reduction_of("l1_loss", reduction)
+    check.reduction("l1_loss", reduction)
     x, y, dtype = two_alike("l1_loss", input, target)
     return _weighted("l1_loss", absolute(x - y), weight, reduction).astype(dtype)
 
@@ -74,7 +73,7 @@ def smooth_l1_loss(
         0 or more; with 0 it is `l1_loss`.
     """
     no_legacy("smooth_l1_loss", size_average, reduce)
-    reduction_of("smooth_l1_loss", reduction)
+    check.reduction("smooth_l1_loss", reduction)
     beta = at_least_0("smooth_l1_loss", "beta", beta)
     x, y, dtype = two_alike("smooth_l1_loss", input, target)
     d = absolute(x - y)
@@ -96,7 +95,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
         Each loss is multiplied by its weight. The mean divides by the number of elements, as torch does here (and by
         the sum of the weights in `mse_loss` and `l1_loss`).
     """
-    reduction_of("huber_loss", reduction)
+    check.reduction("huber_loss", reduction)
     delta = above_0("huber_loss", "delta", delta)
     x, y, dtype = two_alike("huber_loss", input, target)
     d = absolute(x - y)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.messages import shown
-from minirnn.ops import check
 from minirnn.ops.primitives import absolute, clip
 
 

@@ -11,10 +11,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from minirnn import check
+from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import integers
 from minirnn.messages import shown
-from minirnn.ops import check
 from minirnn.ops.primitives import concat, stack
 
 __all__ = [
@@ -120,7 +121,7 @@ def _sequences(name: str, sequences: Any) -> list[Tensor]:
     given = list(sequences)
     if not given:
         raise ValueError(f"{name}: sequences is an empty list\n  expected at least one sequence, (T_b, ..)")
-    place = check.device_of(*given)
+    place = operands.device_of(*given)
     steps = [as_tensor(s, device=None if isinstance(s, Tensor) else place) for s in given]
     first = steps[0]
     for k, s in enumerate(steps):

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor
-from minirnn.ops import check
 from minirnn.ops.cudnn_rnn import params_check
 from minirnn.ops.cudnn_rnn.params import Network, Region
 from minirnn.ops.primitives import concat
@@ -199,7 +199,7 @@ def _check_counts(op: str, net: Network, **counts: int | None) -> None:
 
 def _cut(op: str, net: Network, params: Any) -> CanonicalOutput:
     """The pieces of a buffer."""
-    (params,) = check.tensors(op, params=params)
+    (params,) = operands.tensors(op, params=params)
     net.check_params(op, params.shape)
     return CanonicalOutput([r.of(params) for r in net.weights], [r.of(params) for r in net.biases])
 
@@ -218,7 +218,7 @@ def _join(op: str, net: Network, weights: Any, biases: Any) -> Tensor:
             )
         named |= {f"{name}[{k}]": t for k, t in enumerate(pieces)}
         regions += expected
-    tensors = check.tensors(op, **named)
+    tensors = operands.tensors(op, **named)
     for name, t, region in zip(named, tensors, regions, strict=True):
         params_check.piece(op, name, t, region.name, region.shape)
     return concat([t.reshape(-1) for t in tensors])  # regions follow each other without gaps, in this order

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minirnn import check
 from minirnn.devices.base import Array, Device
+from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.host_array import floats, integers
-from minirnn.ops import check
 from minirnn.ops.cudnn_rnn.network import Call, masks_in_reserve, reserve_belongs_to, reserve_size
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES, Network
 from minirnn.ops.cudnn_rnn.zoneout import Zoneout, given_zoneout
@@ -58,7 +59,7 @@ def check_forward(
     """Check what forward and backward ops have in common."""
     lstm = isinstance(rnn_mode, str) and rnn_mode == "lstm"
     cell = {"input_c": input_c} if lstm else {}
-    ts = check.tensors(op, input=input, input_h=input_h, **cell, params=params)
+    ts = operands.tensors(op, input=input, input_h=input_h, **cell, params=params)
     net = _network(
         op, rnn_mode, input_mode, direction, num_proj, dropout, seed, seed2, time_major, *[t.array.shape for t in ts]
     )
@@ -70,7 +71,7 @@ def check_forward(
     return Arguments(net, inputs, masks, zoneout)
 
 
-@check.remembered
+@operands.remembered
 def _network(
     op: str,
     rnn_mode: Any,
@@ -160,7 +161,7 @@ def check_backprop(
         sizes["output_c"] = (net.L * net.D, B, net.H)
     names = [*sizes, *(f"{name}_backprop" for name in sizes)]
     given = dict(zip(names, [*outputs[: len(sizes)], *gradients[: len(sizes)]], strict=True))
-    found = dict(zip(names, check.tensors(op, input=x, **given)[1:], strict=True))
+    found = dict(zip(names, operands.tensors(op, input=x, **given)[1:], strict=True))
     for name, t in found.items():
         kind = name.removesuffix("_backprop")
         check.rank(op, name, t.shape, letters[kind].replace(",", ""))
@@ -169,7 +170,7 @@ def check_backprop(
         _shape(op, name, t.shape, letters[kind], sizes[kind], f"input {x.shape}, time-major", time_major)
     tensors = [found["output"], *(found[f"{name}_backprop"] for name in sizes)]
 
-    _, reserve = check.tensors(op, input=x, reserve_space=reserve_space)
+    _, reserve = operands.tensors(op, input=x, reserve_space=reserve_space)
     check.rank(op, "reserve_space", reserve.shape, "n")
     if reserve.shape == (0,):  # made by a call with is_training=False: nothing was kept, and nothing was dropped
         return Call(net, T, B, lengths, 0, arguments.zoneout), None, tensors, None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from minirnn.engine.operands import mixed_devices
 from minirnn.engine.tape import Op, mode, record
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.cudnn_rnn.params import Network, Region
-from minirnn.ops.primitives.operands import mixed_devices
 
 
 class Pack(Op):

@@ -26,7 +26,7 @@ from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
 
-from minirnn.ops import check
+from minirnn import check
 from minirnn.ops.cudnn_rnn import params_check
 
 GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("i", "f", "n", "o"), "gru": ("r", "z", "n")}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from minirnn import check
 from minirnn.engine.tensor import Tensor
-from minirnn.ops import check
 
 
 def projection(op: str, rnn_mode: str, num_units: int, num_proj: Any) -> int:

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn import html
+from minirnn import check, html
 from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, leaf
-from minirnn.ops import check
 from minirnn.ops.cudnn_rnn.check import check_backprop, check_forward, to_time_major
 from minirnn.ops.cudnn_rnn.nodes import CudnnRNN, CudnnRNNBackprop, run_network
 from minirnn.ops.fused import zeros

@@ -42,10 +42,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn import html
+from minirnn import check, html
 from minirnn.devices.families import LSTMBlockInputs
 from minirnn.engine.tensor import Tensor
-from minirnn.ops import check
 from minirnn.ops.fused import FusedOp, or_zeros, zeros
 from minirnn.ops.lstm_block.check import attributes, check_cell
 from minirnn.ops.primitives import chunk, clip, concat, sigmoid, tanh

@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.devices.families import LSTMBlockInputs
+from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor
-from minirnn.ops import check
 from minirnn.ops.fused import zeros
 
 _ROWS = "rows are [x rows; h_prev rows], columns are the gates "
 GATES = {"icfo": "i, ci, f, o", "ifco": "i, f, ci, o"}
 
 
-@check.remembered
+@operands.remembered
 def attributes(op: str, forget_bias: Any, cell_clip: Any, use_peephole: Any, dtype: np.dtype[Any]) -> dict[str, Any]:
     """The attributes for the kernels: numbers of the dtype of the arrays, as TensorFlow uses them.
 
@@ -33,7 +34,7 @@ def attributes(op: str, forget_bias: Any, cell_clip: Any, use_peephole: Any, dty
 
 def check_cell(op: str, use_peephole: Any, inputs: LSTMBlockInputs, **saved: Any) -> list[Tensor]:
     """The arguments of a cell op as Tensors that fit each other."""
-    ts = check.tensors(op, **_with_peepholes(op, use_peephole, inputs, saved), **saved)
+    ts = operands.tensors(op, **_with_peepholes(op, use_peephole, inputs, saved), **saved)
     _cell_shapes(op, tuple(saved), *[t.array.shape for t in ts])
     return ts
 
@@ -42,7 +43,7 @@ def check_sequence(
     op: str, gate_order: str, use_peephole: Any, seq_len_max: Any, inputs: LSTMBlockInputs, **saved: Any
 ) -> tuple[int, list[Tensor]]:
     """`seq_len_max` as a number and the arguments of a sequence op as Tensors that fit each other."""
-    ts = check.tensors(op, **_with_peepholes(op, use_peephole, inputs, saved), **saved)
+    ts = operands.tensors(op, **_with_peepholes(op, use_peephole, inputs, saved), **saved)
     shapes = [t.array.shape for t in ts]
     _sequence_shapes(op, gate_order, tuple(saved), *shapes)
     return check.integer(op, "seq_len_max", seq_len_max, 0, shapes[0][0], f" (T, from x {shapes[0]})"), ts
@@ -53,8 +54,8 @@ def _with_peepholes(op: str, use_peephole: Any, inputs: LSTMBlockInputs, saved: 
     missing = [name for name in ("wci", "wcf", "wco") if getattr(inputs, name) is None]
     if not missing or use_peephole:
         return inputs._asdict()
-    place = check.device_of(*inputs, *saved.values())
-    x, cs_prev, h_prev = check.tensors(op, place, x=inputs.x, cs_prev=inputs.cs_prev, h_prev=inputs.h_prev)
+    place = operands.device_of(*inputs, *saved.values())
+    x, cs_prev, h_prev = operands.tensors(op, place, x=inputs.x, cs_prev=inputs.cs_prev, h_prev=inputs.h_prev)
     blank = dict.fromkeys(missing, zeros(h_prev.shape[1:], h_prev)) if h_prev.ndim == 2 else {}
     return inputs._asdict() | {"x": x, "cs_prev": cs_prev, "h_prev": h_prev} | blank
 
@@ -62,7 +63,7 @@ def _with_peepholes(op: str, use_peephole: Any, inputs: LSTMBlockInputs, saved: 
 Shape = tuple[int, ...]
 
 
-@check.remembered
+@operands.remembered
 def _cell_shapes(op: str, saved: tuple[str, ...], *shapes: Shape) -> None:
     inputs = LSTMBlockInputs(*shapes[:8])
     B, I = check.rank(op, "x", inputs.x, "B I")
@@ -71,7 +72,7 @@ def _cell_shapes(op: str, saved: tuple[str, ...], *shapes: Shape) -> None:
         check.shape(op, name, shape, "B, H", (B, H), f"cs_prev {inputs.cs_prev}")
 
 
-@check.remembered
+@operands.remembered
 def _sequence_shapes(op: str, gate_order: str, saved: tuple[str, ...], *shapes: Shape) -> None:
     inputs = LSTMBlockInputs(*shapes[:8])
     T, B, I = check.rank(op, "x", inputs.x, "T B I")

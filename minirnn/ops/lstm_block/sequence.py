@@ -33,11 +33,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from minirnn import html
+from minirnn import check, html
 from minirnn.devices.families import LSTMBlockInputs, LSTMBlockValues
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
-from minirnn.ops import check
 from minirnn.ops.fused import FusedOp, or_zeros, zeros
 from minirnn.ops.lstm_block.cell import join_gates, step, step_grad
 from minirnn.ops.lstm_block.check import attributes, check_sequence

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from minirnn.engine.operands import is_number, mixed_devices, no_bools, pair, python_number, same_device, shape_error
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
-from minirnn.ops.primitives.operands import (
-    is_number,
-    mixed_devices,
-    no_bools,
-    pair,
-    python_number,
-    same_device,
-    shape_error,
-)
 
 
 class _Binary(Op):

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.engine.operands import is_number, no_bools, python_number
 from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
 from minirnn.ops.primitives.elementwise import Clip, where
-from minirnn.ops.primitives.operands import is_number, no_bools, python_number
 
 
 def clamp(x: Any, min: Any = None, max: Any = None) -> Tensor:

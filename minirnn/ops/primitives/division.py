@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.engine.operands import pair, same_device, shape_error
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, leaf
-from minirnn.ops.primitives.operands import pair, same_device, shape_error
 
 
 class Remainder(Op):

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
 from minirnn.ops.primitives.arithmetic import multiply
-from minirnn.ops.primitives.operands import same_device
 from minirnn.ops.primitives.products import matmul
 from minirnn.ops.primitives.reductions import sum as sum_over
 from minirnn.ops.primitives.shapes import broadcast_to, reshape, transpose

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from minirnn import devices
+from minirnn.engine.operands import no_bools, pair, same_device, shape_error
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.host_array import dtype_of
 from minirnn.messages import shown
-from minirnn.ops.primitives.operands import no_bools, pair, same_device, shape_error
 
 
 class _Unary(Op):

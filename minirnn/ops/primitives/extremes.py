@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.messages import shown
 from minirnn.ops.primitives import elementwise, reductions
 from minirnn.ops.primitives.gathering import gather
-from minirnn.ops.primitives.operands import axes_of, axis_of, axis_or_dim, keepdims_or_keepdim
 
 Axes = int | tuple[int, ...] | None
 
@@ -39,7 +39,7 @@ class Extreme(reductions.Reduction):
 
 def _extreme(op: str, primitive: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    axes = axes_of(op, axis, x.ndim)
+    axes = check.axes(op, axis, x.ndim)
     _no_empty(op, x, range(x.ndim) if axes is None else axes)
     return record(Extreme(axes, x.shape), x.device, getattr(x.device, primitive)(x.array, axes, keepdims), (x,))
 
@@ -61,7 +61,7 @@ def _place(op: str, primitive: str, x: Any, axis: Any, keepdims: bool) -> Tensor
         return leaf(device, device.reshape(y, (1,) * x.ndim) if keepdims else y)
     if x.ndim == 0 and axis.__class__ is int and axis in (0, -1):  # torch lets a scalar have one axis
         return leaf(device, device.full((), 0, np.int64))
-    k = axis_of(op, axis, x.ndim)
+    k = check.axis(op, axis, x.ndim)
     _no_empty(op, x, (k,))
     y = getattr(device, primitive)(x.array, k)
     return leaf(device, device.reshape(y, (*x.shape[:k], 1, *x.shape[k + 1 :])) if keepdims else y)
@@ -95,11 +95,11 @@ def _by_words(
         if isinstance(dim, (Tensor, np.ndarray)):
             return (elementwise.maximum if op == "max" else elementwise.minimum)(x, dim)
         if dim is None or isinstance(dim, (tuple, list)):  # several axes: torch has none, so they are NumPy's
-            return _extreme(op, primitive, x, dim, keepdims_or_keepdim(op, keepdims, keepdim))
-    kept = keepdims_or_keepdim(op, keepdims, keepdim)
+            return _extreme(op, primitive, x, dim, check.kept(op, keepdims, keepdim))
+    kept = check.kept(op, keepdims, keepdim)
     if dim is None:
         return _extreme(op, primitive, x, axis, kept)
-    axis_or_dim(op, axis, dim)  # not both
+    check.axis_or_dim(op, axis, dim)  # not both
     if isinstance(dim, (tuple, list)):
         raise TypeError(f"{op}: dim is {shown(dim)}\n  expected an integer; several axes: axis=, or a{op}(dim=)")
     return _with_indices(op, f"arg{primitive}", x, dim, kept)
@@ -153,7 +153,7 @@ def amax(
     ValueError
         If there is no element to choose from.
     """
-    return _extreme("amax", "max", x, axis_or_dim("amax", axis, dim), keepdims_or_keepdim("amax", keepdims, keepdim))
+    return _extreme("amax", "max", x, check.axis_or_dim("amax", axis, dim), check.kept("amax", keepdims, keepdim))
 
 
 def amin(
@@ -166,7 +166,7 @@ def amin(
     ValueError
         If there is no element to choose from.
     """
-    return _extreme("amin", "min", x, axis_or_dim("amin", axis, dim), keepdims_or_keepdim("amin", keepdims, keepdim))
+    return _extreme("amin", "min", x, check.axis_or_dim("amin", axis, dim), check.kept("amin", keepdims, keepdim))
 
 
 def argmax(
@@ -187,8 +187,8 @@ def argmax(
     ValueError
         If there is no element to choose from.
     """
-    axis = axis_or_dim("argmax", axis, dim)
-    return _place("argmax", "argmax", x, axis, keepdims_or_keepdim("argmax", keepdims, keepdim))
+    axis = check.axis_or_dim("argmax", axis, dim)
+    return _place("argmax", "argmax", x, axis, check.kept("argmax", keepdims, keepdim))
 
 
 def argmin(
@@ -200,5 +200,5 @@ def argmin(
     keepdim: bool | None = None,
 ) -> Tensor:
     """Index of the (first) smallest element along `axis`, int64; no gradient. Arguments: those of `argmax`."""
-    axis = axis_or_dim("argmin", axis, dim)
-    return _place("argmin", "argmin", x, axis, keepdims_or_keepdim("argmin", keepdims, keepdim))
+    axis = check.axis_or_dim("argmin", axis, dim)
+    return _place("argmin", "argmin", x, axis, check.kept("argmin", keepdims, keepdim))

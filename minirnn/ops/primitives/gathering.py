@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
+from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import integers
 from minirnn.messages import shown
 from minirnn.ops.primitives.elementwise import where
 from minirnn.ops.primitives.indexing import getitem, put_add
-from minirnn.ops.primitives.operands import axis_of, same_device
 
 
 def _axis(op: str, dim: Any, x: Tensor) -> int:
-    return 0 if x.ndim == 0 and dim.__class__ is int and dim in (0, -1) else axis_of(op, dim, x.ndim)
+    return 0 if x.ndim == 0 and dim.__class__ is int and dim in (0, -1) else check.axis(op, dim, x.ndim)
 
 
 def _places(op: str, x: Tensor, dim: int, index: Any) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import integers
 from minirnn.messages import shown
-from minirnn.ops.primitives.operands import sizes_of
 
 Index = tuple[Any, ...]
 
@@ -101,7 +101,7 @@ def put_add(shape: tuple[int, ...], index: Any, values: Any) -> Tensor:
     """Zeros of `shape` with `values` added at `index`; what is named twice gets both. The adjoint of `getitem`."""
     values = values if isinstance(values, Tensor) else as_tensor(values)
     index = _normal(index)
-    shape = sizes_of("put_add", shape)
+    shape = check.sizes("put_add", shape)
     try:
         y = values.device.scatter_add(shape, index, values.array)
     except (IndexError, ValueError) as error:

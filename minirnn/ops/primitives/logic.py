@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.engine.operands import pair, same_device, shape_error
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.ops.primitives.elementwise import where
-from minirnn.ops.primitives.operands import pair, same_device, shape_error
 
 
 def _bits(op: str, a: Any, b: Any, of_bools: str, of_integers: Any) -> Tensor:

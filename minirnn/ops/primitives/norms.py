@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
+from minirnn.engine.operands import is_number
 from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
 from minirnn.ops.primitives.elementwise import absolute, float_tensor, where
 from minirnn.ops.primitives.extremes import amax, amin
-from minirnn.ops.primitives.operands import axes_of, axis_or_dim, is_number, keepdims_or_keepdim
 from minirnn.ops.primitives.statistics import sqrt_or_zero
 from minirnn.ops.primitives.steps import FLAT
 
@@ -56,10 +57,10 @@ def norm(
     if not is_number(p) or isinstance(p, bool):
         raise TypeError(f"norm: p is {shown(p)}\n  expected a number or 'fro'")
     x = float_tensor("norm", x if dtype is None else float_tensor("norm", x).astype(dtype))
-    axis, kept = axis_or_dim("norm", axis, dim), keepdims_or_keepdim("norm", keepdims, keepdim)
+    axis, kept = check.axis_or_dim("norm", axis, dim), check.kept("norm", keepdims, keepdim)
     if x.ndim == 0 and axis.__class__ is int and axis in (0, -1):
         axis = None
-    axes = axes_of("norm", axis, x.ndim) or tuple(range(x.ndim))
+    axes = check.axes("norm", axis, x.ndim) or tuple(range(x.ndim))
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
     return _norm(wide, float(p), axes, kept).astype(x.dtype)
 

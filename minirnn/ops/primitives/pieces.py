@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import Op, mode
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.messages import shown
-from minirnn.ops.primitives.operands import FIRST, axis_of, axis_or_dim
 from minirnn.ops.primitives.shapes import split, stack
 
 
@@ -31,7 +31,7 @@ class Unbind(Op):
         return (stack([blank if g is None else g for g in dy], self.axis),)
 
 
-def unbind(x: Any, axis: int = FIRST, *, dim: int | None = None) -> tuple[Tensor, ...]:
+def unbind(x: Any, axis: int = check.FIRST, *, dim: int | None = None) -> tuple[Tensor, ...]:
     """All ``x[t]`` along `axis` (in torch: `dim`), without that axis. Time and memory are linear in its size.
 
     Raises
@@ -40,7 +40,7 @@ def unbind(x: Any, axis: int = FIRST, *, dim: int | None = None) -> tuple[Tensor
         If there is no such axis.
     """
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    axis = axis_of("unbind", axis_or_dim("unbind", axis, dim), x.ndim)
+    axis = check.axis("unbind", check.axis_or_dim("unbind", axis, dim), x.ndim)
     before = (slice(None),) * axis
     arrays = [x.device.getitem(x.array, (*before, k)) for k in range(x.shape[axis])]
     return tuple(record_many(Unbind(axis), x.device, arrays, (x,)))
@@ -55,7 +55,7 @@ def iterate(x: Tensor) -> Iterator[Tensor]:
     return (x[k] for k in range(x.shape[0]))  # nothing is recorded, so each is taken when it is asked for
 
 
-def chunk(x: Any, chunks: int, axis: int = FIRST, *, dim: int | None = None) -> tuple[Tensor, ...]:
+def chunk(x: Any, chunks: int, axis: int = check.FIRST, *, dim: int | None = None) -> tuple[Tensor, ...]:
     """Cut `x` along `axis` (in torch: `dim`) into `chunks` pieces of one size, the last one smaller if need be.
 
     As in torch there may be fewer of them: an axis of 7 in 5 chunks gives pieces of 2, 2, 2 and 1.
@@ -66,7 +66,7 @@ def chunk(x: Any, chunks: int, axis: int = FIRST, *, dim: int | None = None) -> 
         If `chunks` is no integer of 1 or more, or there is no such axis.
     """
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    axis = axis_of("chunk", axis_or_dim("chunk", axis, dim), x.ndim)
+    axis = check.axis("chunk", check.axis_or_dim("chunk", axis, dim), x.ndim)
     if isinstance(chunks, bool) or not isinstance(chunks, (int, np.integer)):
         raise TypeError(f"chunk: chunks is {shown(chunks)}\n  expected an integer")
     if chunks < 1:

@@ -6,9 +6,9 @@ from math import prod
 from typing import Any
 
 from minirnn.devices.precision import PRECISIONS, chosen
+from minirnn.engine.operands import pair, same_device, shape_error
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.primitives.operands import pair, same_device, shape_error
 from minirnn.ops.primitives.shapes import reshape, swap_last
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.ops.primitives.operands import axes_of, axis_or_dim, keepdims_or_keepdim
 
 Axes = int | tuple[int, ...] | None
 
@@ -48,8 +48,8 @@ def sum(
     x = x if isinstance(x, Tensor) else as_tensor(x)
     if dtype is not None:
         x = x.astype(dtype)
-    axis, keepdims = axis_or_dim("sum", axis, dim), keepdims_or_keepdim("sum", keepdims, keepdim)
-    axes = axes_of("sum", axis, x.ndim)
+    axis, keepdims = check.axis_or_dim("sum", axis, dim), check.kept("sum", keepdims, keepdim)
+    axes = check.axes("sum", axis, x.ndim)
     return record(Sum(axes, x.shape), x.device, x.device.sum(x.array, axes, keepdims), (x,))
 
 
@@ -76,8 +76,8 @@ def mean(
         x = x.astype(dtype)
     if x.dtype.kind != "f":
         x = x.astype(np.float32)
-    axis, keepdims = axis_or_dim("mean", axis, dim), keepdims_or_keepdim("mean", keepdims, keepdim)
-    axes = axes_of("mean", axis, x.ndim)
+    axis, keepdims = check.axis_or_dim("mean", axis, dim), check.kept("mean", keepdims, keepdim)
+    axes = check.axes("mean", axis, x.ndim)
     n = prod(x.shape if axes is None else (x.shape[k] for k in axes))
     if n == 0:
         raise ValueError(

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.messages import shown
-from minirnn.ops.primitives.operands import LAST, axes_of, axis_of, axis_or_dim, keepdims_or_keepdim
 from minirnn.ops.primitives.shapes import concat, flip, reshape, transpose
 
 Axes = int | tuple[int, ...] | None
@@ -80,12 +80,12 @@ def recurrence(a: Tensor, b: Tensor, axis: int) -> Tensor:
 
 def _scanned(op: str, x: Any, axis: Any, dim: Any, dtype: Any) -> tuple[Tensor, int]:
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    axis = axis_or_dim(op, axis, dim)
+    axis = check.axis_or_dim(op, axis, dim)
     if axis is None:
         raise TypeError(f"{op}: got no axis\n  expected the axis to walk along: {op}(x, dim=0)")
     if dtype is not None:
         x = x.astype(dtype)
-    return x, 0 if x.ndim == 0 and axis.__class__ is int and axis in (0, -1) else axis_of(op, axis, x.ndim)
+    return x, 0 if x.ndim == 0 and axis.__class__ is int and axis in (0, -1) else check.axis(op, axis, x.ndim)
 
 
 def cumsum(x: Any, axis: int | None = None, *, dim: int | None = None, dtype: Any = None) -> Tensor:
@@ -146,7 +146,7 @@ def prod(
     x = x if isinstance(x, Tensor) else as_tensor(x)
     if dtype is not None:
         x = x.astype(dtype)
-    axes = axes_of("prod", axis_or_dim("prod", axis, dim), x.ndim)
+    axes = check.axes("prod", check.axis_or_dim("prod", axis, dim), x.ndim)
     axes = tuple(range(x.ndim)) if axes is None else axes
     kept = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
     rest = [k for k in range(x.ndim) if k not in axes]
@@ -154,11 +154,11 @@ def prod(
     count = int(np.prod([x.shape[k] for k in axes], dtype=np.int64))
     rows = reshape(transpose(x, (*rest, *axes)), (*shape, count))  # the axes that vanish as one, the last
     y = record(PROD, x.device, x.device.prod(rows.array, (len(rest),), False), (rows,))
-    return reshape(y, kept) if keepdims_or_keepdim("prod", keepdims, keepdim) else y
+    return reshape(y, kept) if check.kept("prod", keepdims, keepdim) else y
 
 
 def diff(
-    x: Any, n: int = 1, axis: int = LAST, prepend: Any = None, append: Any = None, *, dim: int | None = None
+    x: Any, n: int = 1, axis: int = check.LAST, prepend: Any = None, append: Any = None, *, dim: int | None = None
 ) -> Tensor:
     """Differences of neighbors along `axis`, ``x[t+1] - x[t]``, taken `n` times; bools: whether neighbors differ.
 
@@ -167,7 +167,7 @@ def diff(
     x = x if isinstance(x, Tensor) else as_tensor(x)
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
         raise ValueError(f"diff: n is {shown(n)}\n  expected an integer, 0 or more")
-    axis = axis_of("diff", axis_or_dim("diff", axis, dim), x.ndim)
+    axis = check.axis("diff", check.axis_or_dim("diff", axis, dim), x.ndim)
     joined = [p for p in (prepend, x, append) if p is not None]
     x = concat(joined, axis) if len(joined) > 1 else x
     for _ in range(n):

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
+from minirnn.engine.operands import same_device
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.messages import shown
-from minirnn.ops.primitives.operands import FIRST, axes_of, axis_of, axis_or_dim, same_device, sizes_of
 
 
 class Reshape(Op):
@@ -85,7 +86,7 @@ def reshape(x: Any, shape: int | Sequence[int]) -> Tensor:
         If the number of elements differs.
     """
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    shape = sizes_of("reshape", shape)
+    shape = check.sizes("reshape", shape)
     if shape.count(-1) == 1:
         known = -prod(shape)
         if known > 0 and x.size % known == 0:
@@ -110,15 +111,15 @@ def transpose(
         If an axis is no integer, or only one of two is given.
     """
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    axes, other = axis_or_dim("transpose", axes, dim0), axis_or_dim("transpose", other, dim1)
+    axes, other = check.axis_or_dim("transpose", axes, dim0), check.axis_or_dim("transpose", other, dim1)
     if other is not None:
-        first, second = axis_of("transpose", axes, x.ndim), axis_of("transpose", other, x.ndim)
+        first, second = check.axis("transpose", axes, x.ndim), check.axis("transpose", other, x.ndim)
         exchanged = list(range(x.ndim))
         exchanged[first], exchanged[second] = second, first
         axes = exchanged
     if isinstance(axes, (int, np.integer)):
         axes = (int(axes),)
-    order = tuple(range(x.ndim))[::-1] if axes is None else tuple(axis_of("transpose", k, x.ndim) for k in axes)
+    order = tuple(range(x.ndim))[::-1] if axes is None else tuple(check.axis("transpose", k, x.ndim) for k in axes)
     if sorted(order) != list(range(x.ndim)):
         raise ValueError(f"transpose: axes {axes} of shape {x.shape}\n  expected each of {x.ndim} axes once")
     return record(Transpose(order), x.device, x.device.transpose(x.array, order), (x,))
@@ -138,7 +139,7 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Tensor:
         If the shapes do not fit.
     """
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    shape = sizes_of("broadcast_to", shape)
+    shape = check.sizes("broadcast_to", shape)
     tail = shape[len(shape) - x.ndim :] if len(shape) >= x.ndim else ()
     fits = len(tail) == x.ndim and False not in [a in (1, b) for a, b in zip(x.shape, tail, strict=True)]
     if not fits or min(shape, default=0) < 0:
@@ -153,7 +154,7 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Tensor:
     return record(BROADCAST_TO, x.device, x.device.broadcast_to(x.array, shape), (x,))
 
 
-def concat(xs: Sequence[Any], axis: int = FIRST, *, dim: int | None = None) -> Tensor:
+def concat(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None) -> Tensor:
     """Tensors one after the other along an existing axis (in torch: `dim`).
 
     Raises
@@ -162,7 +163,7 @@ def concat(xs: Sequence[Any], axis: int = FIRST, *, dim: int | None = None) -> T
         If there are none, their other sizes differ, or they live on different devices.
     """
     ts = _tensors("concat", xs)
-    axis = axis_of("concat", axis_or_dim("concat", axis, dim), ts[0].ndim)
+    axis = check.axis("concat", check.axis_or_dim("concat", axis, dim), ts[0].ndim)
     rest = {t.shape[:axis] + t.shape[axis + 1 :] for t in ts}
     if len(rest) > 1 or len({t.ndim for t in ts}) > 1:
         raise ValueError(f"concat: got shapes {[t.shape for t in ts]}\n  expected equal sizes except along axis {axis}")
@@ -170,7 +171,7 @@ def concat(xs: Sequence[Any], axis: int = FIRST, *, dim: int | None = None) -> T
     return record(Concat(axis), device, device.concatenate([t.array for t in ts], axis), tuple(ts))
 
 
-def stack(xs: Sequence[Any], axis: int = FIRST, *, dim: int | None = None) -> Tensor:
+def stack(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None) -> Tensor:
     """Tensors of one shape side by side along a new axis (in torch: `dim`).
 
     Raises
@@ -181,12 +182,12 @@ def stack(xs: Sequence[Any], axis: int = FIRST, *, dim: int | None = None) -> Te
     ts = _tensors("stack", xs)
     if len({t.shape for t in ts}) > 1:
         raise ValueError(f"stack: got shapes {[t.shape for t in ts]}\n  expected equal shapes")
-    axis = axis_of("stack", axis_or_dim("stack", axis, dim), ts[0].ndim + 1)
+    axis = check.axis("stack", check.axis_or_dim("stack", axis, dim), ts[0].ndim + 1)
     shape = ts[0].shape[:axis] + (1,) + ts[0].shape[axis:]
     return concat([reshape(t, shape) for t in ts], axis)
 
 
-def split(x: Any, sizes: int | Sequence[int], axis: int = FIRST, *, dim: int | None = None) -> tuple[Tensor, ...]:
+def split(x: Any, sizes: int | Sequence[int], axis: int = check.FIRST, *, dim: int | None = None) -> tuple[Tensor, ...]:
     """Cut `x` along `axis` (in torch: `dim`) into pieces of `sizes` each, the last one smaller if need be.
 
     `sizes` may also be a list: the size of each piece. This is torch's meaning; `chunk` cuts into a number of pieces.
@@ -197,9 +198,9 @@ def split(x: Any, sizes: int | Sequence[int], axis: int = FIRST, *, dim: int | N
         If the size is 0 (of an axis that is not empty) or negative, or the sizes of a list do not add up.
     """
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    axis = axis_of("split", axis_or_dim("split", axis, dim), x.ndim)
+    axis = check.axis("split", check.axis_or_dim("split", axis, dim), x.ndim)
     n = x.shape[axis]
-    given = sizes_of("split", sizes)
+    given = check.sizes("split", sizes)
     if isinstance(sizes, (int, np.integer)):
         (size,) = given
         if size < 0 or (size == 0 and n):
@@ -222,7 +223,7 @@ def split(x: Any, sizes: int | Sequence[int], axis: int = FIRST, *, dim: int | N
 def expand_dims(x: Any, axis: int | None = None, *, dim: int | None = None) -> Tensor:
     """`x` with a new axis of size 1 at place `axis` (in torch: `dim`) of the result."""
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    axis = axis_of("expand_dims", axis_or_dim("expand_dims", axis, dim), x.ndim + 1)
+    axis = check.axis("expand_dims", check.axis_or_dim("expand_dims", axis, dim), x.ndim + 1)
     return reshape(x, x.shape[:axis] + (1,) + x.shape[axis:])
 
 
@@ -232,15 +233,15 @@ def squeeze(x: Any, axis: int | tuple[int, ...] | None = None, *, dim: int | tup
     Axes of another size stay, as in torch; NumPy would raise.
     """
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    axes = axes_of("squeeze", axis_or_dim("squeeze", axis, dim), x.ndim)
+    axes = check.axes("squeeze", check.axis_or_dim("squeeze", axis, dim), x.ndim)
     return reshape(x, tuple(n for k, n in enumerate(x.shape) if n != 1 or (axes is not None and k not in axes)))
 
 
 def flip(x: Any, axis: int | tuple[int, ...] | None = None, *, dims: int | tuple[int, ...] | None = None) -> Tensor:
     """`x` in reverse order along `axis` (an int or a tuple; in torch: `dims`)."""
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    axis = axis_or_dim("flip", axis, dims)
-    axes = (axis_of("flip", axis, x.ndim),) if axis is None else axes_of("flip", axis, x.ndim) or ()
+    axis = check.axis_or_dim("flip", axis, dims)
+    axes = (check.axis("flip", axis, x.ndim),) if axis is None else check.axes("flip", axis, x.ndim) or ()
     return x[tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(x.ndim))]
 
 

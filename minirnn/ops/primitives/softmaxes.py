@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from minirnn import check
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives.elementwise import exp, float_tensor
-from minirnn.ops.primitives.operands import LAST, axis_of, axis_or_dim
 
 
 class Softmax(Op):
@@ -34,15 +34,15 @@ class LogSoftmax(Op):
         return (dy - exp(y) * dy.sum(axis=self.axis, keepdims=True),)
 
 
-def softmax(x: Any, axis: int = LAST, *, dim: int | None = None) -> Tensor:
+def softmax(x: Any, axis: int = check.LAST, *, dim: int | None = None) -> Tensor:
     """``exp(x) / sum(exp(x))`` along `axis` (in torch: `dim`), without overflow."""
     x = float_tensor("softmax", x)
-    axis = axis_of("softmax", axis_or_dim("softmax", axis, dim), x.ndim)
+    axis = check.axis("softmax", check.axis_or_dim("softmax", axis, dim), x.ndim)
     return record(Softmax(axis), x.device, x.device.softmax(x.array, axis), (x,))
 
 
-def log_softmax(x: Any, axis: int = LAST, *, dim: int | None = None) -> Tensor:
+def log_softmax(x: Any, axis: int = check.LAST, *, dim: int | None = None) -> Tensor:
     """``log(softmax(x))`` along `axis` (in torch: `dim`), without overflow or underflow."""
     x = float_tensor("log_softmax", x)
-    axis = axis_of("log_softmax", axis_or_dim("log_softmax", axis, dim), x.ndim)
+    axis = check.axis("log_softmax", check.axis_or_dim("log_softmax", axis, dim), x.ndim)
     return record(LogSoftmax(axis), x.device, x.device.log_softmax(x.array, axis), (x,))

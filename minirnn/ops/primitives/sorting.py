@@ -10,48 +10,48 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.messages import shown
 from minirnn.ops.primitives.extremes import ValuesAndIndices
 from minirnn.ops.primitives.gathering import gather
-from minirnn.ops.primitives.operands import LAST, axis_of, axis_or_dim
 
 
 def _order(op: str, x: Tensor, axis: Any, descending: bool) -> tuple[int, Tensor]:
     """The axis, and where the sorted elements come from."""
     if x.ndim == 0:  # torch lets a scalar have one axis
         if axis not in (0, -1):
-            axis_of(op, axis, 1)
+            check.axis(op, axis, 1)
         return 0, leaf(x.device, x.device.full((), 0, np.int64))
-    k = axis_of(op, axis, x.ndim)
+    k = check.axis(op, axis, x.ndim)
     return k, leaf(x.device, x.device.argsort(x.array, k, bool(descending)))
 
 
 def argsort(
-    x: Any, axis: int = LAST, descending: bool = False, stable: bool = True, *, dim: int | None = None
+    x: Any, axis: int = check.LAST, descending: bool = False, stable: bool = True, *, dim: int | None = None
 ) -> Tensor:
     """Where the elements along `axis` come from when they are sorted, int64; no gradient.
 
     The order is stable even if `stable` is False. `dim` is torch's name of `axis`.
     """
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    return _order("argsort", x, axis_or_dim("argsort", axis, dim), descending)[1]
+    return _order("argsort", x, check.axis_or_dim("argsort", axis, dim), descending)[1]
 
 
 def sort(
-    x: Any, axis: int = LAST, descending: bool = False, stable: bool = True, *, dim: int | None = None
+    x: Any, axis: int = check.LAST, descending: bool = False, stable: bool = True, *, dim: int | None = None
 ) -> ValuesAndIndices:
     """The elements along `axis` in order, and where they come from: a named tuple ``(values, indices)``.
 
     The order is stable even if `stable` is False; NaN is larger than all numbers. `dim` is torch's name of `axis`.
     """
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    k, indices = _order("sort", x, axis_or_dim("sort", axis, dim), descending)
+    k, indices = _order("sort", x, check.axis_or_dim("sort", axis, dim), descending)
     return ValuesAndIndices(gather(x, k, indices), indices)
 
 
 def topk(
-    x: Any, k: int, axis: int = LAST, largest: bool = True, sorted: bool = True, *, dim: int | None = None
+    x: Any, k: int, axis: int = check.LAST, largest: bool = True, sorted: bool = True, *, dim: int | None = None
 ) -> ValuesAndIndices:
     """The `k` largest (or smallest) elements along `axis`, and where they are: a named tuple ``(values, indices)``.
 
@@ -68,7 +68,7 @@ def topk(
     x = x if isinstance(x, Tensor) else as_tensor(x)
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
         raise TypeError(f"topk: k is {shown(k)}\n  expected an integer")
-    axis, indices = _order("topk", x, axis_or_dim("topk", axis, dim), largest)
+    axis, indices = _order("topk", x, check.axis_or_dim("topk", axis, dim), largest)
     size = x.shape[axis] if x.ndim else 1
     if not 0 <= k <= size:
         raise ValueError(f"topk: k is {shown(k)}\n  expected 0 .. {size}, along axis {axis} of shape {x.shape}")

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
+from minirnn.engine.operands import is_number
 from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
 from minirnn.ops.primitives.elementwise import exp, float_tensor, sqrt, where
 from minirnn.ops.primitives.functions import as_float
-from minirnn.ops.primitives.operands import axes_of, axis_or_dim, is_number, keepdims_or_keepdim
 from minirnn.ops.primitives.reductions import Reduction
 
 Axes = int | tuple[int, ...] | None
@@ -22,7 +23,7 @@ def _axes(op: str, axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes that vanish. An empty tuple stands for all of them, as in torch's functions of this file."""
     if ndim == 0 and axis.__class__ is int and axis in (0, -1):
         return ()
-    axes = axes_of(op, axis, ndim)
+    axes = check.axes(op, axis, ndim)
     return axes or tuple(range(ndim))
 
 
@@ -76,8 +77,8 @@ def var(
     TypeError
         If `x` is of no float dtype, or `unbiased` and `correction` are given.
     """
-    kept = keepdims_or_keepdim("var", keepdims, keepdim)
-    return _moments("var", x, axis_or_dim("var", axis, dim), unbiased, correction, kept)[0]
+    kept = check.kept("var", keepdims, keepdim)
+    return _moments("var", x, check.axis_or_dim("var", axis, dim), unbiased, correction, kept)[0]
 
 
 def std(
@@ -91,10 +92,10 @@ def std(
     keepdim: bool | None = None,
 ) -> Tensor:
     """``sqrt(var(x))``, the standard deviation; the arguments are those of `var`. Where it is 0 the gradient is 0."""
-    kept = keepdims_or_keepdim("std", keepdims, keepdim)
+    kept = check.kept("std", keepdims, keepdim)
     x = float_tensor("std", x)
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
-    spread = _moments("std", wide, axis_or_dim("std", axis, dim), unbiased, correction, kept)[0]
+    spread = _moments("std", wide, check.axis_or_dim("std", axis, dim), unbiased, correction, kept)[0]
     return sqrt_or_zero(spread).astype(x.dtype)
 
 
@@ -109,8 +110,8 @@ def var_mean(
     keepdim: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """``(var(x), mean(x))`` over the same axes; the arguments are those of `var`."""
-    kept = keepdims_or_keepdim("var_mean", keepdims, keepdim)
-    return _moments("var_mean", x, axis_or_dim("var_mean", axis, dim), unbiased, correction, kept)
+    kept = check.kept("var_mean", keepdims, keepdim)
+    return _moments("var_mean", x, check.axis_or_dim("var_mean", axis, dim), unbiased, correction, kept)
 
 
 def sqrt_or_zero(x: Tensor) -> Tensor:
@@ -136,8 +137,8 @@ def logsumexp(
     `dim` and `keepdim` are torch's names of `axis` and `keepdims`.
     """
     x = as_float(x)
-    axes = _axes("logsumexp", axis_or_dim("logsumexp", axis, dim), x.ndim)
-    kept = keepdims_or_keepdim("logsumexp", keepdims, keepdim)
+    axes = _axes("logsumexp", check.axis_or_dim("logsumexp", axis, dim), x.ndim)
+    kept = check.kept("logsumexp", keepdims, keepdim)
     shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
     y = record(LogSumExp(axes, x.shape), x.device, _logsumexp(x, axes, shape), (x,))
     return y if kept else y.reshape(tuple(n for k, n in enumerate(x.shape) if k not in axes))

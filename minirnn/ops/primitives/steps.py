@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.engine.operands import no_bools
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.messages import shown
-from minirnn.ops.primitives.operands import no_bools
 
 
 class Flat(Op):

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
-from minirnn.ops.primitives.operands import axes_of, axis_or_dim, keepdims_or_keepdim
 
 Axes = int | tuple[int, ...] | None
 
@@ -46,8 +46,8 @@ def count_nonzero(
 ) -> Tensor:
     """How many elements along `axis` are not 0 (NaN is not 0), int64."""
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    axes = axes_of("count_nonzero", axis_or_dim("count_nonzero", axis, dim), x.ndim)
-    return leaf(x.device, _count(x, axes, keepdims_or_keepdim("count_nonzero", keepdims, keepdim), False))
+    axes = check.axes("count_nonzero", check.axis_or_dim("count_nonzero", axis, dim), x.ndim)
+    return leaf(x.device, _count(x, axes, check.kept("count_nonzero", keepdims, keepdim), False))
 
 
 def any(
@@ -55,8 +55,8 @@ def any(
 ) -> Tensor:
     """Whether an element along `axis` is not 0, bool; False where there is none."""
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    axes = axes_of("any", axis_or_dim("any", axis, dim), x.ndim)
-    count = _count(x, axes, keepdims_or_keepdim("any", keepdims, keepdim), False)
+    axes = check.axes("any", check.axis_or_dim("any", axis, dim), x.ndim)
+    count = _count(x, axes, check.kept("any", keepdims, keepdim), False)
     return leaf(x.device, x.device.greater(count, 0))
 
 
@@ -65,6 +65,6 @@ def all(
 ) -> Tensor:
     """Whether no element along `axis` is 0, bool; True where there is none."""
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    axes = axes_of("all", axis_or_dim("all", axis, dim), x.ndim)
-    count = _count(x, axes, keepdims_or_keepdim("all", keepdims, keepdim), True)
+    axes = check.axes("all", check.axis_or_dim("all", axis, dim), x.ndim)
+    count = _count(x, axes, check.kept("all", keepdims, keepdim), True)
     return leaf(x.device, x.device.equal(count, 0))

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
-from minirnn.ops.primitives.operands import axes_of, axis_of, axis_or_dim, sizes_of
 from minirnn.ops.primitives.shapes import broadcast_to, expand_dims, reshape, swap_last, transpose
 
 Axes = int | Sequence[int]
@@ -60,7 +60,7 @@ def movedim(x: Any, source: Axes, destination: Axes) -> Tensor:
         If there are not as many places as axes, or one is named twice.
     """
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    old, new = axes_of("movedim", source, x.ndim) or (), axes_of("movedim", destination, x.ndim) or ()
+    old, new = check.axes("movedim", source, x.ndim) or (), check.axes("movedim", destination, x.ndim) or ()
     if len(old) != len(new) or source is None or destination is None:
         raise ValueError(
             f"movedim: source {shown(source)}, destination {shown(destination)}\n  expected as many places as axes"
@@ -91,7 +91,7 @@ def t(x: Any) -> Tensor:
 
 def unsqueeze(x: Any, dim: int | None = None, *, axis: int | None = None) -> Tensor:
     """`x` with a new axis of size 1 at place `dim` of the result; the same as `expand_dims`."""
-    return expand_dims(x, axis_or_dim("unsqueeze", axis, dim))
+    return expand_dims(x, check.axis_or_dim("unsqueeze", axis, dim))
 
 
 def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
@@ -105,7 +105,7 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     x = x if isinstance(x, Tensor) else as_tensor(x)
     if x.ndim == 0:
         x = reshape(x, (1,))
-    start, end = axis_of("flatten", start_dim, x.ndim), axis_of("flatten", end_dim, x.ndim)
+    start, end = check.axis("flatten", start_dim, x.ndim), check.axis("flatten", end_dim, x.ndim)
     if end < start:
         raise ValueError(
             f"flatten: start_dim {start_dim} comes after end_dim {end_dim} in shape {x.shape}\n"
@@ -123,8 +123,8 @@ def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Tensor:
         If the product of the sizes is another one.
     """
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    axis = axis_of("unflatten", dim, x.ndim)
-    given = sizes_of("unflatten", sizes)
+    axis = check.axis("unflatten", dim, x.ndim)
+    given = check.sizes("unflatten", sizes)
     n, known = x.shape[axis], -prod(given)
     if given.count(-1) == 1 and known > 0 and n % known == 0:
         given = tuple(n // known if k == -1 else k for k in given)
@@ -138,7 +138,7 @@ def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Tensor:
 def expand(x: Any, *sizes: Any) -> Tensor:
     """`x` repeated to the given sizes along axes of size 1 and along new axes in front; -1 leaves a size as it is."""
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    given = sizes_of("expand", listed(sizes))
+    given = check.sizes("expand", listed(sizes))
     extra = len(given) - x.ndim
     shape = tuple(x.shape[k - extra] if n == -1 and k >= extra >= 0 else n for k, n in enumerate(given))
     return broadcast_to(x, shape)
@@ -160,7 +160,7 @@ def repeat(x: Any, *sizes: Any) -> Tensor:
         If there are fewer sizes than axes, or one is negative.
     """
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    times = sizes_of("repeat", listed(sizes))
+    times = check.sizes("repeat", listed(sizes))
     if len(times) < x.ndim or min(times, default=0) < 0:
         raise ValueError(
             f"repeat: sizes {shown(times)} of a Tensor of shape {x.shape}\n  expected {x.ndim} or more, none negative"
@@ -174,7 +174,7 @@ def repeat(x: Any, *sizes: Any) -> Tensor:
 def tile(x: Any, *sizes: Any) -> Tensor:
     """`repeat` in which sizes may be missing in front, as in NumPy's and torch's ``tile``."""
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    times = sizes_of("tile", listed(sizes))
+    times = check.sizes("tile", listed(sizes))
     return repeat(x, (1,) * (x.ndim - len(times)) + times)
 
 
@@ -189,9 +189,9 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Tensor:
         If a number is no integer.
     """
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    axis = axis_of("narrow", dim, x.ndim)
+    axis = check.axis("narrow", dim, x.ndim)
     n = x.shape[axis]
-    first, count = sizes_of("narrow", (start, length))
+    first, count = check.sizes("narrow", (start, length))
     first += n if first < 0 else 0
     if not (first >= 0 and count >= 0 and first + count <= n):
         raise ValueError(
@@ -212,14 +212,14 @@ def roll(x: Any, shifts: Axes, dims: Axes | None = None) -> Tensor:
         If there are not as many shifts as axes, or there is no such axis.
     """
     x = x if isinstance(x, Tensor) else as_tensor(x)
-    steps = sizes_of("roll", shifts)
+    steps = check.sizes("roll", shifts)
     if dims is None:
         if len(steps) != 1:
             raise ValueError(
                 f"roll: shifts {shown(shifts)} without dims\n  expected one shift, or as many dims as shifts"
             )
         return reshape(roll(reshape(x, (x.size,)), steps[0], 0), x.shape)
-    axes = [axis_of("roll", k, x.ndim) for k in (dims if isinstance(dims, (tuple, list)) else (dims,))]
+    axes = [check.axis("roll", k, x.ndim) for k in (dims if isinstance(dims, (tuple, list)) else (dims,))]
     if len(axes) != len(steps):
         raise ValueError(f"roll: shifts {shown(shifts)}, dims {shown(dims)}\n  expected as many shifts as dims")
     index: list[Any] = [slice(None)] * x.ndim

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from minirnn.ops import check
+from minirnn import check
 from minirnn.optim.lr_scheduler.scheduler import LRScheduler
 from minirnn.optim.optimizer import Optimizer
 

@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from minirnn.ops import check
+from minirnn import check
 from minirnn.optim.lr_scheduler.scheduler import LRScheduler, a_group_each, an_optimizer, within
 from minirnn.optim.optimizer import Optimizer
 

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from minirnn import check
 from minirnn.messages import shown
-from minirnn.ops import check
 from minirnn.optim.lr_scheduler.scheduler import LRScheduler, within
 from minirnn.optim.optimizer import Optimizer
 

@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from minirnn import check
 from minirnn.messages import shown
-from minirnn.ops import check
 from minirnn.optim.optimizer import Optimizer
 
 

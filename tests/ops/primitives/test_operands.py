@@ -1,4 +1,7 @@
-"""What operators accept: Tensors, Python numbers, NumPy arrays on either side; results have NumPy's dtypes."""
+"""What operators accept: Tensors, Python numbers, NumPy arrays on either side; results have NumPy's dtypes.
+
+Tests `minirnn/engine/operands.py` through the public functions.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`dim` and `keepdim`, torch's names of `axis` and `keepdims`.
 
-Tests `minirnn/ops/primitives/operands.py` through the public functions.
+Tests `minirnn/engine/operands.py` through the public functions.
 """
 
 from __future__ import annotations

@@ -1,15 +1,22 @@
-"""What an op accepts: Tensors, arrays and numbers made into Tensors of one device."""
+"""What an op accepts: Tensors, arrays and numbers made into Tensors of one device.
+
+Arguments that are no Tensors (integers, axes, ...) are read by `minirnn.check`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
-from minirnn.devices.base import Device
+from minirnn.devices.base import FLOATS, Device
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
-from minirnn.messages import shown
+
+Result = TypeVar("Result")
+
+# ---- operands of arithmetic
 
 _constants: dict[tuple[Device, Any, Any, Any], Tensor] = {}
 _CACHEABLE = frozenset((-2, -1, -0.5, 0.5, 1, 2, 3))  # those that formulas use; not 0, since 0.0 == -0.0
@@ -99,67 +106,74 @@ def no_bools(op: str, x: Tensor) -> None:
         raise TypeError(f"{op}: got dtype bool\n  expected numbers; use x.astype('float32')")
 
 
-def sizes_of(op: str, shape: Any) -> tuple[int, ...]:
-    """A shape, or a single size, as a tuple of integers. Raises TypeError if it is none."""
-    sizes: tuple[Any, ...] = tuple(shape) if isinstance(shape, (tuple, list, Iterable)) else (shape,)
-    for n in sizes:
-        if n.__class__ is not int:  # a bool or a NumPy integer, or something wrong
-            if isinstance(n, bool) or any(not isinstance(k, (int, np.integer)) for k in sizes):
-                raise TypeError(f"{op}: shape is {shown(shape)}\n  expected integers")
-            return tuple(int(k) for k in sizes)
-    return sizes
+# ---- named arguments of the RNN ops, checked once, before any device sees the arrays
 
 
-def reduction_of(op: str, reduction: Any) -> str:
-    """What a loss makes of its rows. Raises ValueError if it is unknown."""
-    if not isinstance(reduction, str) or reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{op}: reduction is {shown(reduction)}\n  expected 'mean', 'sum' or 'none'")
-    return reduction
+def device_of(*values: Any) -> Device | None:
+    """The device of the first Tensor among the arguments: arrays and lists follow it. None if there is no Tensor."""
+    return next((t.device for t in values if isinstance(t, Tensor)), None)
 
 
-class Default(int):
-    """An axis that stands in a signature. It is told apart from an equal one of a caller, who might give `dim` too."""
+def tensors(op: str, place: Device | None = None, /, **arguments: Any) -> list[Tensor]:
+    """Arguments as Tensors of one device (`place`, or that of the first Tensor) and one floating dtype.
+
+    Raises
+    ------
+    TypeError
+        If one is missing, no array, or of another dtype than the first.
+    ValueError
+        If they live on different devices.
+    """
+    first = next(iter(arguments.values()))
+    if isinstance(first, Tensor):  # the usual case first: Tensors of one device and dtype need no closer look
+        device, dtype = first.device, first.array.dtype
+        for value in arguments.values():
+            if not isinstance(value, Tensor) or value.device is not device or value.array.dtype is not dtype:
+                break
+        else:
+            if dtype in FLOATS:
+                return list(arguments.values())
+    return _converted(op, place or device_of(*arguments.values()), arguments)
 
 
-FIRST, LAST = Default(0), Default(-1)
+def _converted(op: str, device: Device | None, arguments: dict[str, Any]) -> list[Tensor]:
+    found: dict[str, Tensor] = {}
+    for name, value in arguments.items():
+        if value is None:
+            raise TypeError(f"{op}: {name} is None\n  expected an array")
+        if isinstance(value, Tensor):
+            found[name] = value
+            continue
+        try:
+            found[name] = as_tensor(value, device=device)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{op}: {name}: {error}") from None
+    same_device(op, *found.values(), names=list(found))
+    first, dtype = next((n, t.dtype) for n, t in found.items())
+    for name, t in found.items():
+        if t.dtype not in FLOATS:
+            raise TypeError(f"{op}: {name} has dtype {t.dtype}\n  expected float16, float32 or float64")
+        if t.dtype != dtype:
+            raise TypeError(
+                f"{op}: {name} has dtype {t.dtype}, {first} has {dtype}\n  expected one dtype for all; use .astype()"
+            )
+    return list(found.values())
 
 
-def axis_or_dim(op: str, axis: Any, dim: Any) -> Any:
-    """`axis`, or what torch's name of it, `dim`, was given. Raises TypeError if both are given."""
-    if dim is None:
-        return axis
-    if axis is None or axis.__class__ is Default:
-        return dim
-    raise TypeError(f"{op}: got axis={shown(axis)} and dim={shown(dim)}\n  expected one: dim is torch's name of axis")
+def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
+    """`function`, which remembers what it found for arguments it has seen: attributes and shapes come again and again.
 
+    What it raises is not remembered, and what can change (a Tensor, an array, a list) is looked at each time.
+    """
+    known = lru_cache(maxsize=512, typed=True)(function)
 
-def keepdims_or_keepdim(op: str, keepdims: bool | None, keepdim: bool | None) -> bool:
-    """`keepdims`, or `keepdim`, its name in torch; False if neither is given. Raises TypeError if both are."""
-    if keepdim is None:
-        return bool(keepdims)
-    if keepdims is None:
-        return bool(keepdim)
-    raise TypeError(
-        f"{op}: got keepdims={keepdims} and keepdim={keepdim}\n  expected one: keepdim is torch's name of keepdims"
-    )
+    @wraps(function)
+    def look(*arguments: Any) -> Result:
+        if Tensor in map(type, arguments):  # hashed by identity, and `assign` may have changed its value
+            return function(*arguments)
+        try:
+            return known(*arguments)
+        except TypeError:
+            return function(*arguments)
 
-
-def axis_of(op: str, axis: Any, ndim: int) -> int:
-    """A non-negative axis. Raises ValueError if there is no such axis, TypeError if it is no integer."""
-    if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
-        raise TypeError(f"{op}: axis is {shown(axis)}\n  expected an integer")
-    if not -ndim <= axis < ndim:
-        raise ValueError(f"{op}: axis {shown(axis)} of an array with {ndim} axes\n  expected {-ndim} .. {ndim - 1}")
-    return int(axis) % ndim
-
-
-def axes_of(op: str, axis: Any, ndim: int) -> tuple[int, ...] | None:
-    """A tuple of distinct non-negative axes, or None for all."""
-    if axis is None:
-        return None
-    if axis.__class__ is int and -ndim <= axis < ndim:
-        return (axis % ndim,)
-    axes = tuple(axis_of(op, k, ndim) for k in (axis if isinstance(axis, (tuple, list)) else (axis,)))
-    if len(set(axes)) != len(axes):
-        raise ValueError(f"{op}: axis {axis} names an axis twice\n  expected each at most once")
-    return axes
+    return look
