@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, InitVar
 from typing import Any
 
 from minirnn import check
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives import sqrt
-from minirnn.optim.optimizer import Optimizer, Params
-from minirnn.optim.settings import Setting, at_least_zero, only_default, share
+from minirnn.optim.declared import declares_settings
+from minirnn.optim.optimizer import Optimizer, Params, with_decay
+from minirnn.optim.settings import at_least_zero, only_default, setting, share
 
 
+@declares_settings
 class Adadelta(Optimizer):
     """Adadelta (Zeiler 2012), with the step size `lr` that torch adds, 1 by default.
 
@@ -46,53 +49,23 @@ class Adadelta(Optimizer):
         A parameter or a setting is none.
     """
 
-    settings = {
-        "lr": at_least_zero,
-        "rho": share,
-        "eps": at_least_zero,
-        "weight_decay": at_least_zero,
-        "maximize": check.flag,
-        "capturable": only_default,
-        "foreach": only_default,
-        "differentiable": only_default,
-    }
+    params: InitVar[Params]
+    lr: float = setting(at_least_zero, default=1.0)
+    rho: float = setting(share, default=0.9)
+    eps: float = setting(at_least_zero, default=1e-6)
+    weight_decay: float = setting(at_least_zero, default=0)
+    foreach: bool | None = setting(only_default, default=None)
+    _: KW_ONLY
+    capturable: bool = setting(only_default, default=False)
+    maximize: bool = setting(check.flag, default=False)
+    differentiable: bool = setting(only_default, default=False)
+
     remembered = {"step": "step", "square_avg": "v", "acc_delta": "u"}
     needed = ("step", "square_avg", "acc_delta")
 
-    rho, eps, weight_decay = Setting("rho"), Setting("eps"), Setting("weight_decay")
-    maximize = Setting("maximize")
-
-    def __init__(
-        self,
-        params: Params,
-        lr: float = 1.0,
-        rho: float = 0.9,
-        eps: float = 1e-6,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        *,
-        capturable: bool = False,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
-
     def updated(self, p: Tensor, g: Tensor, memory: dict[str, Any], group: dict[str, Any]) -> Tensor:
         rho, eps = group["rho"], group["eps"]
-        if group["maximize"]:
-            g = -g
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * p
+        p, g = with_decay(p, g, group)
         memory["step"] = memory.get("step", 0) + 1
         v = (1 - rho) * (g * g)
         if "square_avg" in memory:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, InitVar
 from typing import Any
 
 from minirnn import check
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives import sqrt
-from minirnn.optim.optimizer import Optimizer, Params
-from minirnn.optim.settings import Setting, at_least_zero, only_default
+from minirnn.optim.declared import declares_settings
+from minirnn.optim.optimizer import Optimizer, Params, with_decay
+from minirnn.optim.settings import at_least_zero, only_default, setting
 
 
+@declares_settings
 class Adagrad(Optimizer):
     """Adagrad (Duchi et al. 2011).
 
@@ -45,55 +48,23 @@ class Adagrad(Optimizer):
         A parameter or a setting is none.
     """
 
-    settings = {
-        "lr": at_least_zero,
-        "lr_decay": at_least_zero,
-        "eps": at_least_zero,
-        "weight_decay": at_least_zero,
-        "initial_accumulator_value": at_least_zero,
-        "foreach": only_default,
-        "maximize": check.flag,
-        "differentiable": only_default,
-        "fused": only_default,
-    }
+    params: InitVar[Params]
+    lr: float = setting(at_least_zero, default=0.01)
+    lr_decay: float = setting(at_least_zero, default=0)
+    weight_decay: float = setting(at_least_zero, default=0)
+    initial_accumulator_value: float = setting(at_least_zero, default=0)
+    eps: float = setting(at_least_zero, default=1e-10)
+    foreach: bool | None = setting(only_default, default=None)
+    _: KW_ONLY
+    maximize: bool = setting(check.flag, default=False)
+    differentiable: bool = setting(only_default, default=False)
+    fused: bool | None = setting(only_default, default=None)
+
     remembered = {"step": "step", "sum": "s"}
     needed = ("step", "sum")
 
-    lr_decay, eps, weight_decay = Setting("lr_decay"), Setting("eps"), Setting("weight_decay")
-    initial_accumulator_value, maximize = Setting("initial_accumulator_value"), Setting("maximize")
-
-    def __init__(
-        self,
-        params: Params,
-        lr: float = 0.01,
-        lr_decay: float = 0,
-        weight_decay: float = 0,
-        initial_accumulator_value: float = 0,
-        eps: float = 1e-10,
-        foreach: bool | None = None,
-        *,
-        maximize: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
-
     def updated(self, p: Tensor, g: Tensor, memory: dict[str, Any], group: dict[str, Any]) -> Tensor:
-        if group["maximize"]:
-            g = -g
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * p
+        p, g = with_decay(p, g, group)
         step = memory["step"] = memory.get("step", 0) + 1
         before = memory.get("sum", self.defaults["initial_accumulator_value"])
         s = memory["sum"] = before + g * g

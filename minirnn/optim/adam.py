@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, InitVar
 from typing import Any
 
 from minirnn import check
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.primitives import maximum, sqrt
-from minirnn.optim.optimizer import Optimizer, Params
-from minirnn.optim.settings import Setting, at_least_zero, only_default, two_betas
+from minirnn.optim.declared import declares_settings
+from minirnn.optim.optimizer import Optimizer, Params, with_decay
+from minirnn.optim.settings import Setting, at_least_zero, only_default, setting, two_betas
 
 
+@declares_settings
 class Adam(Optimizer):
     """Adam (Kingma & Ba 2015), as in torch: eps is added after the bias correction.
 
@@ -50,66 +53,27 @@ class Adam(Optimizer):
         A parameter or a setting is none.
     """
 
-    settings = {
-        "lr": at_least_zero,
-        "betas": two_betas,
-        "eps": at_least_zero,
-        "weight_decay": at_least_zero,
-        "amsgrad": check.flag,
-        "maximize": check.flag,
-        "foreach": only_default,
-        "capturable": only_default,
-        "differentiable": only_default,
-        "fused": only_default,
-        "decoupled_weight_decay": check.flag,
-    }
+    params: InitVar[Params]
+    lr: float = setting(at_least_zero, default=0.001)
+    betas: tuple[float, float] = setting(two_betas, default=(0.9, 0.999))
+    eps: float = setting(at_least_zero, default=1e-8)
+    weight_decay: float = setting(at_least_zero, default=0)
+    amsgrad: bool = setting(check.flag, default=False)
+    _: KW_ONLY
+    foreach: bool | None = setting(only_default, default=None)
+    maximize: bool = setting(check.flag, default=False)
+    capturable: bool = setting(only_default, default=False)
+    differentiable: bool = setting(only_default, default=False)
+    fused: bool | None = setting(only_default, default=None)
+    decoupled_weight_decay: bool = setting(check.flag, default=False)
+    beta1, beta2 = Setting(name="betas", part=0), Setting(name="betas", part=1)
+
     remembered = {"step": "step", "exp_avg": "m", "exp_avg_sq": "v", "max_exp_avg_sq": "vmax"}
     needed = ("step", "exp_avg", "exp_avg_sq")
 
-    betas, beta1, beta2 = Setting("betas"), Setting("betas", 0), Setting("betas", 1)
-    eps, weight_decay, amsgrad = Setting("eps"), Setting("weight_decay"), Setting("amsgrad")
-    maximize, decoupled_weight_decay = Setting("maximize"), Setting("decoupled_weight_decay")
-
-    def __init__(
-        self,
-        params: Params,
-        lr: float = 0.001,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        amsgrad: bool = False,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        capturable: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-        decoupled_weight_decay: bool = False,
-    ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
-        super().__init__(params, defaults)
-
     def updated(self, p: Tensor, g: Tensor, memory: dict[str, Any], group: dict[str, Any]) -> Tensor:
         lr, (beta1, beta2) = group["lr"], group["betas"]
-        if group["maximize"]:
-            g = -g
-        if group["weight_decay"]:
-            if group["decoupled_weight_decay"]:
-                p = (1 - lr * group["weight_decay"]) * p
-            else:
-                g = g + group["weight_decay"] * p
+        p, g = with_decay(p, g, group)
         step = memory.get("step", 0) + 1
         kernel = None if group["amsgrad"] else p.device.kernel("adam")
         if kernel is not None:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from minirnn import check
 from minirnn.optim.adam import Adam
-from minirnn.optim.optimizer import Params
+from minirnn.optim.declared import declares_settings
+from minirnn.optim.settings import at_least_zero, setting
 
 
+def is_decoupled(optimizer: str, name: str, value: Any) -> bool:
+    """True, which is all that it can be."""
+    if not check.flag(optimizer, name, value):
+        raise ValueError(f"{optimizer}: {name} is False\n  expected True; without it, it is Adam")
+    return True
+
+
+@declares_settings
 class AdamW(Adam):
     """AdamW (Loshchilov & Hutter 2019): `Adam` with decoupled weight decay, 0.01 by default.
 
@@ -30,39 +41,5 @@ class AdamW(Adam):
         A parameter or a setting is none.
     """
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float = 0.001,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.01,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        capturable: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )
-
-    def checked(self, group: object) -> dict[str, object]:
-        found = super().checked(group)  # type: ignore[arg-type]
-        check.flag("AdamW", "decoupled_weight_decay", found.setdefault("decoupled_weight_decay", True))
-        if not found["decoupled_weight_decay"]:
-            raise ValueError("AdamW: decoupled_weight_decay is False\n  expected True; without it, it is Adam")
-        return found
+    weight_decay: float = setting(at_least_zero, default=0.01)
+    decoupled_weight_decay: bool = setting(is_decoupled, default=True, init=False)

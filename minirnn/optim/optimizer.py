@@ -15,7 +15,7 @@ from minirnn.messages import shown
 from minirnn.optim import state
 from minirnn.optim.following import follow
 from minirnn.optim.groups import given_groups, mismatch, parameters_of
-from minirnn.optim.settings import Setting
+from minirnn.optim.settings import at_least_zero, setting
 
 Params = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
 """Parameters, ``module.named_parameters()``, or groups: dicts with "params" and settings of their own."""
@@ -66,7 +66,7 @@ class Optimizer:
     needed: ClassVar[tuple[str, ...]] = ()
     """Those of `remembered` that every changed parameter has; the others depend on the settings."""
 
-    lr = Setting("lr")
+    lr: float = setting(at_least_zero, default=0.001)
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if not isinstance(defaults, dict):
@@ -248,6 +248,18 @@ class Optimizer:
             settings = ", ".join(f"{name}={value}" for name, value in own.items() if value is not False)
             shown_groups.append(f"{len(group['params'])} parameters, {settings}")
         return f"{type(self).__name__}({'; '.join(shown_groups)})"
+
+
+def with_decay(p: Tensor, g: Tensor, group: dict[str, Any]) -> tuple[Tensor, Tensor]:
+    """A parameter and its gradient as ``maximize`` and ``weight_decay`` of their group make them."""
+    if group["maximize"]:
+        g = -g
+    decay = group["weight_decay"]
+    if decay and group.get("decoupled_weight_decay"):
+        p = (1 - group["lr"] * decay) * p
+    elif decay:
+        g = g + decay * p
+    return p, g
 
 
 def _host(value: Any) -> Any:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import InitVar
 from typing import Any
 
 from minirnn import check
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives import sqrt
-from minirnn.optim.optimizer import Optimizer, Params
-from minirnn.optim.settings import Setting, at_least_zero, only_default
+from minirnn.optim.declared import declares_settings
+from minirnn.optim.optimizer import Optimizer, Params, with_decay
+from minirnn.optim.settings import at_least_zero, only_default, setting
 
 
+@declares_settings
 class RMSprop(Optimizer):
     """RMSprop (Tieleman & Hinton 2012; centered: Graves 2013), as in torch: eps is added to the root.
 
@@ -50,58 +53,24 @@ class RMSprop(Optimizer):
         A parameter or a setting is none.
     """
 
-    settings = {
-        "lr": at_least_zero,
-        "momentum": at_least_zero,
-        "alpha": at_least_zero,
-        "eps": at_least_zero,
-        "centered": check.flag,
-        "weight_decay": at_least_zero,
-        "capturable": only_default,
-        "foreach": only_default,
-        "maximize": check.flag,
-        "differentiable": only_default,
-    }
+    params: InitVar[Params]
+    lr: float = setting(at_least_zero, default=0.01)
+    alpha: float = setting(at_least_zero, default=0.99)
+    eps: float = setting(at_least_zero, default=1e-8)
+    weight_decay: float = setting(at_least_zero, default=0)
+    momentum: float = setting(at_least_zero, default=0)
+    centered: bool = setting(check.flag, default=False)
+    capturable: bool = setting(only_default, default=False)
+    foreach: bool | None = setting(only_default, default=None)
+    maximize: bool = setting(check.flag, default=False)
+    differentiable: bool = setting(only_default, default=False)
+
     remembered = {"step": "step", "square_avg": "v", "momentum_buffer": "m", "grad_avg": "a"}
     needed = ("step", "square_avg")
 
-    alpha, eps, momentum = Setting("alpha"), Setting("eps"), Setting("momentum")
-    weight_decay, centered, maximize = Setting("weight_decay"), Setting("centered"), Setting("maximize")
-
-    def __init__(
-        self,
-        params: Params,
-        lr: float = 0.01,
-        alpha: float = 0.99,
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum: float = 0,
-        centered: bool = False,
-        capturable: bool = False,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
-
     def updated(self, p: Tensor, g: Tensor, memory: dict[str, Any], group: dict[str, Any]) -> Tensor:
         alpha, momentum = group["alpha"], group["momentum"]
-        if group["maximize"]:
-            g = -g
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * p
+        p, g = with_decay(p, g, group)
         memory["step"] = memory.get("step", 0) + 1
         v = (1 - alpha) * (g * g)
         if "square_avg" in memory:

@@ -1,7 +1,8 @@
-"""The settings of an optimizer: what each may be, and how the first group's are read as attributes."""
+"""The settings of an optimizer: what each may be, its default, and how the first group's are read as attributes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from minirnn import check
@@ -50,11 +51,32 @@ def only_default(optimizer: str, name: str, value: Any) -> bool | None:
 class Setting:
     """A setting as an attribute: reads the first group's, and writes that of all groups.
 
-    `part` is the place in a pair: ``beta1`` is the first of ``betas``.
+    Parameters
+    ----------
+    check : function of (optimizer, name, value)
+        Returns the value, converted, or raises if it can't be.
+    default
+        The value where none is given.
+    init : bool
+        Whether the constructor takes it.
+    name, part
+        For a part of another setting, which is a pair: ``beta1`` is part 0 of ``betas``.
     """
 
-    def __init__(self, name: str, part: int | None = None) -> None:
+    def __init__(
+        self,
+        check: Callable[[str, str, Any], Any] | None = None,
+        *,
+        default: Any = None,
+        init: bool = True,
+        name: str = "",
+        part: int | None = None,
+    ) -> None:
+        self.check, self.default, self.init = check, default, init
         self.name, self.part = name, part
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = self.name or name
 
     def __get__(self, optimizer: Optimizer | None, owner: type) -> Any:
         if optimizer is None:
@@ -74,3 +96,8 @@ class Setting:
             changed.append(optimizer.checked({**group, self.name: new}))
         for group, settings in zip(optimizer.param_groups, changed, strict=True):
             group[self.name] = settings[self.name]
+
+
+def setting(check: Callable[[str, str, Any], Any], *, default: Any, init: bool = True) -> Any:
+    """Declare a setting of an optimizer: what it may be and its default (see `Setting`)."""
+    return Setting(check, default=default, init=init)

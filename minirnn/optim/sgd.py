@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, InitVar
 from typing import Any
 
 from minirnn import check
 from minirnn.engine.tensor import Tensor
-from minirnn.optim.optimizer import Optimizer, Params
-from minirnn.optim.settings import Setting, at_least_zero, only_default
+from minirnn.optim.declared import declares_settings
+from minirnn.optim.optimizer import Optimizer, Params, with_decay
+from minirnn.optim.settings import at_least_zero, only_default, setting
 
 
+@declares_settings
 class SGD(Optimizer):
     """Gradient descent, with momentum (Polyak 1964) or Nesterov's form of it (Sutskever et al. 2013).
 
@@ -44,48 +47,19 @@ class SGD(Optimizer):
         A parameter or a setting is none.
     """
 
-    settings = {
-        "lr": at_least_zero,
-        "momentum": at_least_zero,
-        "dampening": check.number,
-        "weight_decay": at_least_zero,
-        "nesterov": check.flag,
-        "maximize": check.flag,
-        "foreach": only_default,
-        "differentiable": only_default,
-        "fused": only_default,
-    }
+    params: InitVar[Params]
+    lr: float = setting(at_least_zero, default=0.001)
+    momentum: float = setting(at_least_zero, default=0)
+    dampening: float = setting(check.number, default=0)
+    weight_decay: float = setting(at_least_zero, default=0)
+    nesterov: bool = setting(check.flag, default=False)
+    _: KW_ONLY
+    maximize: bool = setting(check.flag, default=False)
+    foreach: bool | None = setting(only_default, default=None)
+    differentiable: bool = setting(only_default, default=False)
+    fused: bool | None = setting(only_default, default=None)
+
     remembered = {"momentum_buffer": "m"}
-
-    momentum, dampening = Setting("momentum"), Setting("dampening")
-    weight_decay, nesterov, maximize = Setting("weight_decay"), Setting("nesterov"), Setting("maximize")
-
-    def __init__(
-        self,
-        params: Params,
-        lr: float = 0.001,
-        momentum: float = 0,
-        dampening: float = 0,
-        weight_decay: float = 0,
-        nesterov: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
 
     def checked(self, group: Any) -> dict[str, Any]:
         group = super().checked(group)
@@ -98,10 +72,7 @@ class SGD(Optimizer):
 
     def updated(self, p: Tensor, g: Tensor, memory: dict[str, Any], group: dict[str, Any]) -> Tensor:
         momentum = group["momentum"]
-        if group["maximize"]:
-            g = -g
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * p
+        p, g = with_decay(p, g, group)
         if momentum:
             m = memory.get("momentum_buffer")
             if m is None:

@@ -1,8 +1,4 @@
-"""The state of an optimizer as a dict: flat, for files, or as torch has it; and how each is read.
-
-The flat layout of version 0.1.0 had one group, and its settings stood beside the arrays ("lr", "beta1", ...): it
-is still read.
-"""
+"""The state of an optimizer as a dict: flat, for files, or as torch has it; and how each is read."""
 
 from __future__ import annotations
 
@@ -74,26 +70,10 @@ def read(optimizer: Optimizer, state: Mapping[str, Any]) -> tuple[list[dict[str,
     if state.get("optimizer") != name:
         raise ValueError(f"{where}: got the state of {state.get('optimizer')}\n  expected {name}")
     rest = {key: value for key, value in state.items() if key != "optimizer"}
-    groups = rest.pop("param_groups") if "param_groups" in rest else [_first_version(where, optimizer, rest)]
+    if "param_groups" not in rest:
+        raise ValueError(f"{where}: missing param_groups\n  expected all that state_dict() returned")
+    groups = rest.pop("param_groups")
     return _groups(where, optimizer, groups), _of_flat(where, optimizer, rest)
-
-
-def _first_version(where: str, optimizer: Optimizer, rest: dict[str, Any]) -> dict[str, Any]:
-    """The group of a state of version 0.1.0, whose settings are taken out of `rest`."""
-    group: dict[str, Any] = {"params": list(range(len(optimizer.parameters)))}
-    missing = []
-    for name in ("lr", "weight_decay", *(("momentum", "nesterov") if "momentum" in optimizer.defaults else ())):
-        if name in rest:
-            group[name] = rest.pop(name)
-        else:
-            missing.append(name)
-    if "betas" in optimizer.defaults:
-        missing += [name for name in ("beta1", "beta2", "eps") if name not in rest]
-        if not missing:
-            group |= {"betas": (rest.pop("beta1"), rest.pop("beta2")), "eps": rest.pop("eps")}
-    if missing:
-        raise ValueError(f"{where}: missing {', '.join(missing)}\n  expected all that state_dict() returned")
-    return {**optimizer.defaults, **group}
 
 
 def _groups(where: str, optimizer: Optimizer, groups: Any) -> list[dict[str, Any]]:
@@ -113,11 +93,7 @@ def _groups(where: str, optimizer: Optimizer, groups: Any) -> list[dict[str, Any
             )
         settings = {name: value for name, value in group.items() if name not in NOT_SETTINGS}
         # Switches came to torch over the years, and those between implementations say nothing here.
-        switches = {
-            name: value
-            for name, value in optimizer.defaults.items()
-            if optimizer.settings.get(name) in (only_default, check.flag)
-        }
+        switches = {name: value for name, value in optimizer.defaults.items() if isinstance(value, bool | None)}
         settings |= {name: value for name, value in switches.items() if optimizer.settings[name] is only_default}
         settings = switches | settings
         missing = [name for name in optimizer.defaults if name not in settings]
@@ -170,7 +146,7 @@ def _of_torch(where: str, optimizer: Optimizer, entries: Any) -> Memory:
 
 
 def _value(where: str, key: str, name: str, value: Any, p: Tensor) -> Any:
-    """A remembered value: an int, a float, or a Tensor beside its parameter."""
+    """A remembered value: an int, a float, or a Tensor on the device of its parameter."""
     for method in ("detach", "cpu"):  # of torch
         value = getattr(value, method)() if hasattr(value, method) else value
     if name in ("step", "mu_product"):

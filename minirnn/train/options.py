@@ -46,12 +46,6 @@ class Options:
 
 
 NAMES = tuple(field.name for field in fields(Options))
-ADDED: dict[str, Any] = {
-    **{"optimizer": "adam", "schedule": "constant", "warmup": 0, "schedule_steps": None},
-    **{"projection": 0, "input_dropout": 0.0, "variational": False, "weight_dropout": 0.0, "zoneout": 0.0},
-    "shards": 0,
-}
-"""Options that the first version had not: what its runs did."""
 MAY_CHANGE = ("steps", "text")
 """The options that may differ when a run is resumed. The text may have moved: what it says is compared by its hash."""
 
@@ -83,7 +77,6 @@ def resumed(saved: dict[str, Any], chosen: dict[str, Any], step: int) -> Options
     UserError
         If an option contradicts the saved run, or asks for fewer steps than it has done.
     """
-    saved = ADDED | saved
     for name, value in chosen.items():
         if name not in MAY_CHANGE and value != saved[name]:
             option = f"--{name.replace('_', '-')}"

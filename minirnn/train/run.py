@@ -258,8 +258,7 @@ class Training:
                 part[first][rest] = value
         self.model.load_state_dict(part["model"])
         self.optimizer.load_state_dict({**metadata["optimizer"], **part["optimizer"]})
-        if "schedule" in metadata:  # the first version had none
-            self.schedule.load_state_dict(metadata["schedule"])
+        self.schedule.load_state_dict(metadata["schedule"])
         self.state = tuple(
             mr.tensor(part["state"][name], device=self.options.device) for name in self.model.state_names
         )

@@ -12,7 +12,7 @@ import numpy as np
 from minirnn import data, devices
 from minirnn.io import checkpoint
 from minirnn.train.model import CharModel
-from minirnn.train.options import ADDED, Options
+from minirnn.train.options import Options
 from minirnn.user_error import UserError, user_mistakes
 
 KIND = "minirnn train"
@@ -49,7 +49,7 @@ def read_model(path: Path, device: str | None = None) -> Trained:
     arrays, metadata = read_checkpoint(path)
     weights = {key.removeprefix("model."): value for key, value in arrays.items() if key.startswith("model.")}
     with damages(path):
-        options = Options(**(ADDED | metadata["options"]))
+        options = Options(**metadata["options"])
         vocabulary = data.CharVocabulary.from_json(metadata["vocabulary"])
         model = CharModel.of(options, len(vocabulary), device=name)
         model.load_state_dict(weights)

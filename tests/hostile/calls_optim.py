@@ -226,8 +226,8 @@ OPTIMIZERS: list[Wrong] = [
         {"state": {0: {"momentum_buffer": array(2, 3)}}, "param_groups": SAVED["param_groups"]},
     ),
     wrong(
-        "Adam.load_state_dict: the first version without a setting",
-        "missing beta1",
+        "Adam.load_state_dict: no groups",
+        "missing param_groups",
         STEPPED.load_state_dict,
         {"optimizer": "Adam", "lr": 0.1, "beta2": 0.9, "eps": 0.1, "weight_decay": 0.0},
     ),

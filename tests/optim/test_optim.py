@@ -129,7 +129,9 @@ def test_positional_arguments_have_torchs_order(name: str) -> None:
         [(p.name, p.kind, p.default) for p in inspect.signature(getattr(library, name)).parameters.values()]
         for library in (optim, torch.optim)
     )
-    assert ours == theirs
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    assert [p for p in ours if p[1] != by_name] == [p for p in theirs if p[1] != by_name]
+    assert sorted(ours) == sorted(theirs)
 
 
 def test_a_step_down_a_bowl_is_a_step_down() -> None:

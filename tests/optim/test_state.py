@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,6 @@ from tests.optim.cases import SHAPES, STEPS
 from tests.optim.test_optim import CASES, parameters, run, value, wide_torch
 
 __all__ = ["wide_torch"]
-
-FIRST_VERSION = Path(__file__).parents[1] / "golden" / "optim" / "first_version.npz"
 
 
 def fresh(case: str, ps: list[nn.Parameter]) -> optim.Optimizer:
@@ -79,19 +76,6 @@ def test_a_state_of_torch_goes_on_here_and_ours_in_torch(case: str, wide_torch: 
     run(ours, ps, centers, range(STEPS, STEPS + 5))
     for p, t in zip(ps, others, strict=True):
         np.testing.assert_allclose(p, t.detach(), rtol=1e-11, atol=1e-12)
-
-
-@pytest.mark.parametrize("case", ["SGD", "SGD momentum", "Adam"])
-def test_a_state_of_the_first_version_goes_on_as_it_did(case: str) -> None:
-    with np.load(FIRST_VERSION) as stored:
-        entries = {k.removeprefix(f"{case}: "): stored[k] for k in stored if k.startswith(f"{case}: ")}
-    begin, end = ([entries.pop(f"{when} {j}") for j in range(3)] for when in ("after 7", "after 12"))
-    state = json.loads(str(entries.pop("settings"))) | entries
-    ps = [nn.Parameter(a) for a in begin]
-    optimizer = getattr(optim, case.split()[0])(ps, lr=123.0)
-    optimizer.load_state_dict(state)
-    for ours, expected in zip(run(optimizer, ps, cases.start()[1], range(7, 12)), end, strict=True):
-        np.testing.assert_allclose(ours, expected, rtol=1e-14, atol=1e-15)
 
 
 def test_a_saved_state_is_flat_arrays_json_and_the_name(rng: np.random.Generator) -> None:

@@ -215,20 +215,3 @@ def test_a_state_for_torch_has_numbered_memories_and_its_own_groups(monkeypatch:
     assert not np.shares_memory(memory["exp_avg"][1], adam.state[ps[0]]["exp_avg"].array)
     assert found["param_groups"][0]["params"] == [0, 1]
     assert found["param_groups"][0]["betas"] == (0.9, 0.999)
-
-
-# ---- version 0.1.0
-
-OLD_ADAM = {"optimizer": "Adam", "lr": 0.5, "weight_decay": 0.25, "beta1": 0.75, "beta2": 0.875, "eps": 0.125}
-OLD_SGD = {"optimizer": "SGD", "lr": 0.5, "weight_decay": 0.25, "momentum": 0.75, "nesterov": False}
-
-
-@pytest.mark.parametrize(
-    ("old", "name"), [(old, name) for old in (OLD_ADAM, OLD_SGD) for name in old if name != "optimizer"]
-)
-def test_each_setting_of_the_first_version_is_needed_and_read(old: dict[str, Any], name: str) -> None:
-    optimizer: Any = getattr(optim, old["optimizer"])([nn.Parameter([1.0])])
-    with pytest.raises(ValueError, match=f"missing {name}\n"):
-        optimizer.load_state_dict({key: value for key, value in old.items() if key != name})
-    optimizer.load_state_dict(old)
-    assert getattr(optimizer, name) == old[name]

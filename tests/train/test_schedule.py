@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,6 @@ from minirnn.io import checkpoint
 from minirnn.train.folder import CHECKPOINT
 from minirnn.train.schedule import OPTIMIZERS, SCHEDULES, Schedule, optimizer_of
 from tests.train.runs import Train, complaint, outcome
-
-GOLDEN = Path(__file__).parents[1] / "golden" / "train"
 
 
 def rates(name: str, warmup: int, length: int, steps: int) -> list[float]:
@@ -75,22 +72,6 @@ def test_more_steps_do_not_stretch_a_schedule(train: Train, no_pictures: None) -
     assert metadata["options"]["schedule_steps"] == 12
     lr = 0.002 * (1 + math.cos(math.pi * 11 / 12))
     assert metadata["optimizer"]["param_groups"][0]["lr"] == pytest.approx(lr)
-
-
-def test_a_checkpoint_of_the_first_version_goes_on_as_it_did(
-    train: Train, no_pictures: None, text: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "out").mkdir()
-    shutil.copy(GOLDEN / "first_version.safetensors", tmp_path / "out" / CHECKPOINT)
-    assert train("--resume", "--steps", "30", "--text", str(text), "--quiet") == 0
-    got, expected = (
-        checkpoint.load(path) for path in (tmp_path / "out" / CHECKPOINT, GOLDEN / "first_version_after_30.safetensors")
-    )
-    assert got[0].keys() == expected[0].keys()
-    for name, value in expected[0].items():
-        np.testing.assert_allclose(got[0][name], value, rtol=2e-4, atol=2e-6, err_msg=name)
-    assert got[1]["step"] == 30
-    assert train("--resume", "--steps", "31", "--quiet") == 0
 
 
 @pytest.mark.parametrize(

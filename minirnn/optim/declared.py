@@ -1,0 +1,48 @@
+"""The constructor of an optimizer, made from the settings that its class declares."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, TypeVar, dataclass_transform
+
+from minirnn.optim.optimizer import Optimizer
+from minirnn.optim.settings import Setting, setting
+
+Kind = TypeVar("Kind", bound=type[Optimizer])
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(setting,))
+def declares_settings(cls: Kind) -> Kind:
+    """Give a class `settings`, and a constructor that takes ``params`` and the settings in the order of declaration.
+
+    As in a dataclass, those after ``_: KW_ONLY`` are given by name, and a subclass may declare some of them anew.
+    """
+    by_place, by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    parameters = {"params": inspect.Parameter("params", by_place, annotation="Params")}
+    declared: dict[str, Setting] = {}
+    for base in reversed(cls.__mro__):
+        kind: Any = by_place
+        for name, annotation in inspect.get_annotations(base).items():
+            found = vars(base).get(name)
+            if annotation == "KW_ONLY":
+                kind = by_name
+            elif isinstance(found, Setting):
+                declared[name] = found
+                parameters[name] = inspect.Parameter(name, kind, default=found.default, annotation=annotation)
+    defaults = {name: one.default for name, one in declared.items()}
+    taken = [p for name, p in parameters.items() if name == "params" or declared[name].init]
+    signature = inspect.Signature(sorted(taken, key=lambda p: p.kind), return_annotation=None)
+
+    def __init__(self: Optimizer, *args: Any, **kwargs: Any) -> None:
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise TypeError(f"{cls.__name__}: {error}") from None
+        Optimizer.__init__(self, given.pop("params"), defaults | given)
+
+    with_self = [inspect.Parameter("self", by_place), *signature.parameters.values()]
+    vars(__init__)["__signature__"] = signature.replace(parameters=with_self)
+    __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+    cls.__init__ = __init__  # type: ignore[method-assign]
+    cls.settings = {name: one.check for name, one in declared.items() if one.check is not None}
+    return cls

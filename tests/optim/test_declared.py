@@ -1,0 +1,70 @@
+"""Constructors of optimizers, made from declared settings."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import KW_ONLY, InitVar
+from typing import Any
+
+import pytest
+
+from minirnn import nn, optim
+from minirnn.optim.declared import declares_settings
+from minirnn.optim.optimizer import Optimizer, Params
+from minirnn.optim.settings import at_least_zero, setting, share
+
+
+@declares_settings
+class Mine(Optimizer):
+    """Settings by place and by name."""
+
+    params: InitVar[Params]
+    lr: float = setting(at_least_zero, default=0.5)
+    keep: float = setting(share, default=1)
+    _: KW_ONLY
+    floor: float = setting(at_least_zero, default=0)
+
+
+@declares_settings
+class Steadier(Mine):
+    """One default changed, one setting fixed, one added by place after one that is given by name."""
+
+    keep: float = setting(share, default=0.25)
+    floor: float = setting(at_least_zero, default=2, init=False)
+    more: float = setting(at_least_zero, default=3)
+
+
+def ps() -> list[nn.Parameter]:
+    return [nn.Parameter([1.0])]
+
+
+def test_the_signature_is_what_was_declared() -> None:
+    assert str(inspect.signature(Mine)) == (
+        "(params: 'Params', lr: 'float' = 0.5, keep: 'float' = 1, *, floor: 'float' = 0) -> None"
+    )
+    assert list(inspect.signature(Steadier).parameters) == ["params", "lr", "keep", "more"]
+    assert next(iter(inspect.signature(Mine.__init__).parameters)) == "self"
+
+
+def test_settings_are_given_by_place_and_by_name_and_looked_at() -> None:
+    mine = Mine(ps(), 0.25, floor=1)
+    assert mine.defaults == {"lr": 0.25, "keep": 1, "floor": 1}
+    assert (mine.lr, mine.keep, mine.floor) == (0.25, 1, 1)
+    assert Steadier(ps(), 1).defaults == {"lr": 1, "keep": 0.25, "floor": 2, "more": 3}
+    with pytest.raises(ValueError, match="Steadier: keep is 2.0\n  expected 0 .. 1"):
+        Steadier(ps(), keep=2)
+    assert list(Mine.settings) == ["lr", "keep", "floor"]  # those of the other class are its own
+
+
+def test_an_argument_that_does_not_fit_is_named_with_the_class() -> None:
+    sgd: Any = optim.SGD
+    for arguments, named, words in (
+        ((), {}, "SGD: missing a required argument: 'params'"),
+        ((ps(),), {"momentun": 0.9}, "SGD: got an unexpected keyword argument 'momentun'"),
+        ((ps(), 1, 0, 0, 0, False, False), {}, "SGD: too many positional arguments"),
+        ((ps(), 1), {"lr": 1}, "SGD: multiple values for argument 'lr'"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            sgd(*arguments, **named)
+    with pytest.raises(TypeError, match="AdamW: got an unexpected keyword argument 'decoupled_weight_decay'"):
+        optim.AdamW(ps(), decoupled_weight_decay=True)  # type: ignore[call-arg]
