@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from minirnn.engine.operands import tensor_list
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 
 
 def tensors_of(what: str, given: Any) -> tuple[Tensor, ...]:
     """The outputs or inputs of `grad`."""
-    if isinstance(given, Tensor):
-        return (given,)
-    if isinstance(given, np.ndarray) or not isinstance(given, Iterable):
-        raise TypeError(f"grad: the {what} is a {type(given).__name__}\n  expected a Tensor or a sequence of Tensors")
-    ts = tuple(given)
-    for k, t in enumerate(ts):
-        if not isinstance(t, Tensor):
-            raise TypeError(f"grad: {what} {k} is a {type(t).__name__}\n  expected a Tensor")
-    return ts
+    return tuple(tensor_list("grad", what, given, "a Tensor or a sequence of Tensors", one=True))
 
 
 def _is_list_for(y: Tensor, grads: Any) -> bool:

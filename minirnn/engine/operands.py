@@ -5,7 +5,7 @@ Arguments that are no Tensors (integers, axes, ...) are read by `minirnn.check`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
@@ -104,6 +104,40 @@ def no_bools(op: str, x: Tensor) -> None:
     """Raise TypeError for dtype bool, for which NumPy has no such function."""
     if x.array.dtype.kind == "b":
         raise TypeError(f"{op}: got dtype bool\n  expected numbers; use x.astype('float32')")
+
+
+# ---- lists of Tensors
+
+
+def iterated(op: str, what: str, given: Any, expected: str) -> Iterable[Any]:
+    """`given`, unless it is one Tensor or nothing that has elements. `what` names an element: "parameter"."""
+    if isinstance(given, (Tensor, np.ndarray, Mapping, str)) or not isinstance(given, Iterable):
+        kind = "one Tensor" if isinstance(given, Tensor) else f"a {type(given).__name__}"
+        raise TypeError(f"{op}: {what}s is {kind}\n  expected {expected}")
+    return given
+
+
+def all_tensors(op: str, what: str, found: list[Any]) -> list[Tensor]:
+    """`found`, whose elements must be Tensors. Raises TypeError for the first that is none."""
+    for k, t in enumerate(found):
+        if not isinstance(t, Tensor):
+            hint = "\n  likely named_parameters() in the place of parameters()" if isinstance(t, tuple) else ""
+            raise TypeError(f"{op}: {what} {k} is a {type(t).__name__}\n  expected a Tensor{hint}")
+    return found
+
+
+def tensor_list(op: str, what: str, given: Any, expected: str, *, one: bool = False) -> list[Tensor]:
+    """The Tensors of a list or an iterator; with `one` a Tensor alone counts as a list. Raises TypeError otherwise."""
+    if one and isinstance(given, Tensor):
+        return [given]
+    return all_tensors(op, what, list(iterated(op, what, given, expected)))
+
+
+def as_tensors(values: Iterable[Any]) -> list[Tensor]:
+    """Each of `values` as a Tensor: arrays and numbers come to the device of the first Tensor among them."""
+    values = list(values)
+    place = device_of(*values)
+    return [t if isinstance(t, Tensor) else as_tensor(t, device=place) for t in values]
 
 
 # ---- named arguments of the RNN ops, checked once, before any device sees the arrays

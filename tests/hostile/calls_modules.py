@@ -176,7 +176,9 @@ INIT: list[Wrong] = [
 
 UTILS: list[Wrong] = [
     wrong("utils.clip_grad_norm_: a number", "clip_grad_norm_ & a int & Tensors", utils.clip_grad_norm_, 3, 1.0),
-    wrong("utils.clip_grad_norm_: names", "element 0 & named_parameters", utils.clip_grad_norm_, [("a", VECTOR)], 1.0),
+    wrong(
+        "utils.clip_grad_norm_: names", "parameter 0 & named_parameters", utils.clip_grad_norm_, [("a", VECTOR)], 1.0
+    ),
     wrong("utils.clip_grad_norm_: a negative norm", "max_norm is -1 & 0 or more", utils.clip_grad_norm_, [VECTOR], -1),
     wrong("utils.clip_grad_norm_: NaN", "max_norm is nan", utils.clip_grad_norm_, [VECTOR], NAN),
     wrong("utils.clip_grad_norm_: a norm of text", "norm_type is '2'", utils.clip_grad_norm_, [VECTOR], 1, "2"),
@@ -185,7 +187,7 @@ UTILS: list[Wrong] = [
     wrong("utils.clip_grad_value_: negative", "clip_value is -1", utils.clip_grad_value_, [VECTOR], -1),
     wrong("utils.clip_grad_value_: text", "clip_value is 'a'", utils.clip_grad_value_, [VECTOR], "a"),
     wrong("utils.clip_grad_value_: arrays", "array & Tensor", utils.clip_grad_value_, [np.ones(2)], 1),
-    wrong("utils.get_total_norm: numbers", "get_total_norm & element 0 & 1.0", utils.get_total_norm, [1.0]),
+    wrong("utils.get_total_norm: numbers", "get_total_norm & tensor 0 is a float", utils.get_total_norm, [1.0]),
     wrong(
         "utils.clip_grads_with_norm_: a vector", "total_norm & (3,)", utils.clip_grads_with_norm_, [VECTOR], 1, VECTOR
     ),
@@ -199,7 +201,7 @@ UTILS: list[Wrong] = [
         error_if_nonfinite=True,
     ).raises(RuntimeError),
     wrong("parameters_to_vector: none", "no parameters & at least one", utils.parameters_to_vector, []),
-    wrong("parameters_to_vector: numbers", "parameter 0 & 1.0", utils.parameters_to_vector, [1.0]),
+    wrong("parameters_to_vector: numbers", "parameter 0 is a float", utils.parameters_to_vector, [1.0]),
     wrong("vector_to_parameters: too long", "(4,) & (3,)", utils.vector_to_parameters, np.zeros(4), [VECTOR]),
     wrong("vector_to_parameters: one Tensor", "a list", utils.vector_to_parameters, np.zeros(3), VECTOR),
 ]

@@ -10,7 +10,7 @@ import pytest
 import minirnn as mr
 from minirnn import nn, optim
 from minirnn.devices.cpu.device import CPU
-from minirnn.optim.groups import given_groups, mismatch, parameters_of, tensors_of
+from minirnn.optim.groups import given_groups, mismatch, parameters_of
 
 
 class SecondDevice(CPU):
@@ -42,9 +42,9 @@ def test_a_pair_of_a_name_and_a_parameter_is_told_from_two_parameters() -> None:
 @pytest.mark.parametrize("wrong", [{1: 2}, "text", 5, None])
 def test_what_holds_no_tensors_is_refused(wrong: Any) -> None:
     with pytest.raises(TypeError, match=f"SGD: parameters is a {type(wrong).__name__}"):
-        tensors_of("SGD", wrong)
+        given_groups("SGD", wrong)
     with pytest.raises(TypeError, match="SGD: parameters is one Tensor"):
-        tensors_of("SGD", mr.tensor([1.0]))
+        given_groups("SGD", mr.tensor([1.0]))
 
 
 @pytest.mark.parametrize("wrong", [frozenset({1}), {1}])

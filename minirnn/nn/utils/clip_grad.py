@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from minirnn import check
+from minirnn.engine.operands import tensor_list
 from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, tensor
-from minirnn.messages import shown
 from minirnn.ops.primitives import absolute, clip
+
+EXPECTED = "Tensors, such as module.parameters()"
 
 
 def clip_grad_norm_(
@@ -62,7 +63,7 @@ def get_total_norm(
     tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
     """The norm of Tensors, such as gradients, taken as one vector; arguments and errors as `clip_grad_norm_`."""
-    found = _tensors("get_total_norm", tensors)
+    found = tensor_list("get_total_norm", "tensor", tensors, EXPECTED, one=True)
     return _as_number(_total_norm("get_total_norm", found, norm_type, error_if_nonfinite), found)
 
 
@@ -105,21 +106,8 @@ def _at_least_zero(op: str, name: str, value: Any) -> float:
     return value
 
 
-def _tensors(op: str, tensors: Any) -> list[Tensor]:
-    if isinstance(tensors, Tensor):
-        return [tensors]
-    if not isinstance(tensors, Iterable) or isinstance(tensors, str):
-        raise TypeError(f"{op}: got a {type(tensors).__name__}\n  expected Tensors, such as module.parameters()")
-    found = list(tensors)
-    for k, t in enumerate(found):
-        if not isinstance(t, Tensor):
-            hint = "\n  likely named_parameters() in the place of parameters()" if isinstance(t, tuple) else ""
-            raise TypeError(f"{op}: element {k} is {shown(t)}\n  expected a Tensor{hint}")
-    return found
-
-
 def _with_gradients(op: str, parameters: Any) -> list[Tensor]:
-    return [p for p in _tensors(op, parameters) if p.grad is not None]
+    return [p for p in tensor_list(op, "parameter", parameters, EXPECTED, one=True) if p.grad is not None]
 
 
 def _total_norm(op: str, tensors: list[Tensor], norm_type: Any, error_if_nonfinite: Any) -> float:

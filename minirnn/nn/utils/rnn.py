@@ -121,8 +121,7 @@ def _sequences(name: str, sequences: Any) -> list[Tensor]:
     given = list(sequences)
     if not given:
         raise ValueError(f"{name}: sequences is an empty list\n  expected at least one sequence, (T_b, ..)")
-    place = operands.device_of(*given)
-    steps = [as_tensor(s, device=None if isinstance(s, Tensor) else place) for s in given]
+    steps = operands.as_tensors(given)
     first = steps[0]
     for k, s in enumerate(steps):
         if s.ndim < 1 or s.shape[1:] != first.shape[1:]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from minirnn.engine.operands import tensor_list
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.messages import shown
 from minirnn.ops.primitives import concat
 
 
@@ -47,12 +47,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
 
 def _leaves(op: str, parameters: Any) -> list[Tensor]:
-    if isinstance(parameters, Tensor) or not isinstance(parameters, Iterable):
-        raise TypeError(f"{op}: parameters is {shown(parameters)}\n  expected a list, or module.parameters()")
-    found = list(parameters)
-    for k, p in enumerate(found):
-        if not isinstance(p, Tensor):
-            raise TypeError(f"{op}: parameter {k} is {shown(p)}\n  expected a Tensor")
+    found = tensor_list(op, "parameter", parameters, "a list, or module.parameters()")
     if not found:
         raise ValueError(f"{op}: no parameters\n  expected at least one\n  likely an iterator that was used up")
     return found

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.engine.operands import same_device
-from minirnn.engine.tensor import Tensor, as_tensor
+from minirnn.engine.operands import as_tensors, same_device
+from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
 from minirnn.ops.primitives.arithmetic import multiply
 from minirnn.ops.primitives.products import matmul
@@ -58,8 +58,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         raise TypeError(f"einsum: equation is {shown(equation)}\n  expected text such as 'ij,jk->ik'")
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
-    place = next((t.device for t in operands if isinstance(t, Tensor)), None)
-    tensors = [t if isinstance(t, Tensor) else as_tensor(t, device=place) for t in operands]
+    tensors = as_tensors(operands)
     inputs, output = _read(equation, tuple(t.shape for t in tensors))
     same_device("einsum", *tensors, names=[f"operand {k}" for k in range(len(tensors))])
     terms = [_diagonal(t, labels) for t, labels in zip(tensors, inputs, strict=True)]

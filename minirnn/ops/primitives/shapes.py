@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minirnn import check
-from minirnn.engine.operands import same_device
+from minirnn.engine.operands import as_tensors, same_device
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
@@ -250,5 +250,4 @@ def _tensors(op: str, xs: Any) -> list[Tensor]:
         raise TypeError(f"{op}: got a {type(xs).__name__}\n  expected a list or tuple of Tensors")
     if not xs:
         raise ValueError(f"{op}: got an empty list\n  expected at least one Tensor")
-    device = xs[0].device if isinstance(xs[0], Tensor) else next((t.device for t in xs if isinstance(t, Tensor)), None)
-    return [t if isinstance(t, Tensor) else as_tensor(t, device=device) for t in xs]
+    return as_tensors(xs)
