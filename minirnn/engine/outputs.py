@@ -12,27 +12,17 @@ from typing import Any
 
 from minirnn.devices.base import Array, Device
 from minirnn.devices.precision import chosen, use_precision
-from minirnn.engine.tape import Op, record
-from minirnn.engine.tensor import Tensor, leaf
+from minirnn.engine.tape import Op, mode, record
+from minirnn.engine.tensor import Tensor, leaf, next_seq
 
 
-class Cotangents:
-    """Gradients of the outputs of one op, by output number. They add up like single gradients do.
+class Cotangents(dict[int, Any]):
+    """Gradients of the outputs of one op, by output number."""
 
-    A sum is collected in the left operand: every `Output` makes a `Cotangents` of its own, which only the backward pass
-    sees, and a new dictionary for each of T outputs would take a time quadratic in T.
-    """
-
-    __slots__ = ("parts",)
-
-    def __init__(self, parts: dict[int, Any]) -> None:
-        self.parts = parts
-
-    def __add__(self, other: Cotangents) -> Cotangents:
-        parts = self.parts
-        for k, g in other.parts.items():
-            parts[k] = parts[k] + g if k in parts else g
-        return self
+    def join(self, others: Cotangents) -> None:
+        """Add what came from another use. A new dictionary for each of T outputs would take a time quadratic in T."""
+        for k, g in others.items():
+            self[k] = self[k] + g if k in self else g
 
 
 class Output(Op):
@@ -49,45 +39,55 @@ class Output(Op):
 
 
 _OUTPUTS = tuple(Output(k) for k in range(16))
+_new = object.__new__
 
 
 def record_many(op: Op, device: Device, arrays: Sequence[Array], parents: tuple[Tensor, ...]) -> list[Tensor]:
     """The Tensors of an op with several outputs. They share one node, whose array is the tuple of all of them."""
-    node = record(op, device, tuple(arrays), parents)
-    return outputs_of(node)
+    return outputs_of(record(op, device, tuple(arrays), parents))
 
 
 def outputs_of(node: Tensor) -> list[Tensor]:
-    """Outputs of integer or bool dtype carry no gradient."""
+    """A Tensor for each output of a node. Those of an integer or bool dtype carry no gradient.
+
+    It does for each what `record` does, without a call for each.
+    """
+    recorded, device, parents = mode.enabled and node.requires_grad, node.device, (node,)
     outs = []
     for k, array in enumerate(node.array):
-        if array.dtype.kind == "f":
-            op = _OUTPUTS[k] if k < len(_OUTPUTS) else Output(k)
-            outs.append(record(op, node.device, array, (node,)))
+        y = _new(Tensor)
+        y.array = array
+        y.device = device
+        y.grad = None
+        y.hooks = None
+        y.seq = next_seq()
+        if recorded and array.dtype.kind == "f":
+            y.op = _OUTPUTS[k] if k < len(_OUTPUTS) else Output(k)
+            y.parents = parents
+            y.requires_grad = True
         else:
-            outs.append(leaf(node.device, array))
+            y.op = None
+            y.parents = ()
+            y.requires_grad = False
+        outs.append(y)
     return outs
 
 
-# ---- the backward of an op that is written with ops on Tensors, several outputs or one
+def backward_of(op: Any, node: Tensor, dy: Any, bare: bool) -> Sequence[Any]:
+    """The gradients of a node's inputs, by an op, of one output or several, that is written with ops on Tensors.
 
-
-def backward_on_tensors(op: Any, node: Tensor, dy: Any) -> Sequence[Tensor | None]:
-    """The gradients of the inputs from `dy`, on Tensors still tied to the tape: they can be differentiated again."""
+    `dy` and the results are Tensors, still tied to the tape, so that they can be differentiated again; or, if they are
+    `bare`, arrays.
+    """
     if op.precision is not None and op.precision != chosen.precision:
         with use_precision(op.precision):
-            return backward_on_tensors(op, node, dy)
-    if dy.__class__ is not Cotangents:
-        return op.backward(dy, node, *node.parents)
-    outs = outputs_of(node)
-    return op.backward([dy.parts.get(k) for k in range(len(outs))], outs, *node.parents)
-
-
-def backward_on_arrays(op: Any, node: Tensor, dy: Any) -> list[Array | None]:
-    """The same for bare arrays, which become Tensors on the way in and are bare again on the way out."""
+            return backward_of(op, node, dy, bare)
     device = node.device
+    y: Any = node
     if dy.__class__ is Cotangents:
-        dy = Cotangents({k: leaf(device, g) for k, g in dy.parts.items()})
-    else:
+        y = outputs_of(node)
+        dy = [None if (g := dy.get(k)) is None else leaf(device, g) if bare else g for k in range(len(y))]
+    elif bare:
         dy = leaf(device, dy)
-    return [g if g is None else g.array for g in backward_on_tensors(op, node, dy)]
+    gs = op.backward(dy, y, *node.parents)
+    return [g if g is None else g.array for g in gs] if bare else gs

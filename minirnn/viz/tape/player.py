@@ -225,7 +225,7 @@ def _titles(nodes: list[Tensor], names: Mapping[str, Tensor]) -> dict[Tensor, st
 
 def _numbers(t: Tensor, g: Any) -> Arrived:
     if isinstance(g, Cotangents):
-        return {f"output {k}": np.asarray(t.device.to_numpy(part)) for k, part in sorted(g.parts.items())}
+        return {f"output {k}": np.asarray(t.device.to_numpy(part)) for k, part in sorted(g.items())}
     return np.asarray(t.device.to_numpy(g))
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from minirnn.devices.base import sum_to_shape
 from minirnn.engine.op import FREED
-from minirnn.engine.outputs import Cotangents, outputs_of
+from minirnn.engine.outputs import Cotangents, backward_of
 from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, leaf
 
@@ -66,7 +66,10 @@ def visits(loss: Tensor, nodes: list[Tensor]) -> Iterator[Visit]:
                     continue
                 if node.op.broadcasts and (g.shape != p.shape or g.dtype != p.dtype):
                     g = p.device.cast(sum_to_shape(p.device, g, p.shape), p.dtype)
-                collected[p] = collected[p] + g if p in collected else g
+                if isinstance(g, Cotangents) and p in collected:
+                    collected[p].join(g)
+                else:
+                    collected[p] = collected[p] + g if p in collected else g
                 sends.append((p, g, collected[p]))
         yield Visit(node, arrives, tuple(sends))
 
@@ -76,13 +79,7 @@ def _sent(node: Tensor, dy: Gradient) -> list[Gradient | None]:
     op: Any = node.op
     if op.arithmetic:
         return list(op.backward(dy, node.array, *[p.array for p in node.parents]))
-    if isinstance(dy, Cotangents):
-        outputs = outputs_of(node)
-        arrived = {k: leaf(node.device, g) for k, g in dy.parts.items()}
-        found = op.backward([arrived.get(k) for k in range(len(outputs))], outputs, *node.parents)
-    else:
-        found = op.backward(leaf(node.device, dy), node, *node.parents)
-    return [g if g is None else g.array for g in found]
+    return list(backward_of(op, node, dy, bare=True))
 
 
 def after_hooks(t: Tensor, g: Gradient) -> Gradient:

@@ -1,0 +1,131 @@
+"""The order of a backward pass: which Tensors it comes to, newest first.
+
+Tensors carry a number that only grows (``seq``), so sorting by it is a topological order: no recursion, no depth
+limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from minirnn.engine.op import FREED
+from minirnn.engine.tensor import Tensor
+
+Tensors = Sequence[Tensor]
+_seq = attrgetter("seq")
+
+
+class Order(NamedTuple):
+    """Where a pass comes along."""
+
+    nodes: list[Tensor]
+    """The recorded Tensors, newest first."""
+    stops: list[Tensor]
+    """The same, and leaves with hooks between them."""
+    targets: Collection[Tensor]
+    """The Tensors whose gradients are asked for; none: those of all leaves are."""
+    wanted: Collection[Tensor] | None
+    """Where gradients flow: to what leads to one of the targets; None: anywhere."""
+
+
+def in_order(roots: Tensors, inputs: Tensors | None, border: int) -> Order:
+    """The way from `roots` back to `inputs` (None: to all leaves), which ends at Tensors not newer than `border`.
+
+    Raises
+    ------
+    RuntimeError
+        If a part of the tape was freed, or an input that a backward formula reads was changed.
+    """
+    wanted, oldest = None, border
+    if inputs and all(t.op is not None for t in inputs):
+        oldest = max(border, min(t.seq for t in inputs))  # nothing that is older than all inputs depends on them
+    nodes, changed, hooked = _walk(roots, oldest)
+    if inputs is not None:
+        nodes, wanted = _leading_to(inputs, nodes)
+    if changed:
+        _check_unchanged(nodes, changed)
+    targets = frozenset(inputs or ())
+    return Order(nodes, _with_leaves(nodes, targets, wanted, border) if hooked else nodes, targets, wanted)
+
+
+def free(nodes: Tensors) -> None:
+    """Give back what the nodes keep; another pass over them is an error."""
+    for n in nodes:
+        n.op = FREED
+        n.parents = ()
+
+
+def _with_leaves(
+    nodes: Tensors, targets: Collection[Tensor], wanted: Collection[Tensor] | None, border: int
+) -> list[Tensor]:
+    """`nodes`, and the leaves with hooks, each behind the oldest node that used it: there its gradient is complete.
+
+    So a hook runs, and can send the gradient away, while older nodes are still to come.
+    """
+    stops: list[Tensor] = []
+    found: set[Tensor] = set()
+    for n in reversed(nodes):
+        for p in n.parents:
+            if p.op is None and p.hooks is not None and p not in found:
+                found.add(p)
+                if p.seq > border and (wanted is None or p in targets):
+                    stops.append(p)
+        stops.append(n)
+    return stops[::-1]
+
+
+def _leading_to(inputs: Tensors, nodes: Tensors) -> tuple[list[Tensor], set[Tensor]]:
+    """Those of `nodes` that depend on one of `inputs`, newest first, and the same with the inputs as a set."""
+    wanted = set(inputs)
+    path = []
+    for n in reversed(nodes):
+        if not wanted.isdisjoint(n.parents):
+            wanted.add(n)
+            path.append(n)
+    return path[::-1], wanted
+
+
+def _walk(roots: Tensors, oldest: int) -> tuple[list[Tensor], dict[Tensor, Tensor], bool]:
+    """The recorded Tensors that `roots` were made of, newest first: a topological order. Leaves are left out.
+
+    Those not newer than `oldest` are left out as well: they cannot depend on anything newer. The second result names
+    Tensors whose backward reads an input that was changed since, the third tells whether leaves may have hooks.
+    """
+    nodes = [r for r in dict.fromkeys(roots) if r.op is not None and r.seq > oldest]
+    seen = set(nodes)
+    changed = {}
+    hooked = False
+    for n in nodes:  # the list grows while it is read
+        op: Any = n.op
+        if op is FREED:
+            raise _freed()
+        for p in n.parents:
+            if p.op is None:
+                if p.seq > n.seq and op.reads_inputs:
+                    changed[n] = p
+                if p.hooks is not None:
+                    hooked = True
+            elif p not in seen and p.seq > oldest:
+                seen.add(p)
+                nodes.append(p)
+    nodes.sort(key=_seq, reverse=True)
+    return nodes, changed, hooked
+
+
+def _freed() -> RuntimeError:
+    return RuntimeError(
+        "backward: this part of the tape was freed by an earlier backward pass\n"
+        "  expected one backward per forward; pass retain_graph=True to the earlier one to keep it"
+    )
+
+
+def _check_unchanged(nodes: Tensors, changed: dict[Tensor, Tensor]) -> None:
+    for n in nodes:
+        if n in changed:
+            op: Any = n.op
+            raise RuntimeError(
+                f"backward: an input of {op.name} (shape {changed[n].shape}) was changed by assign() after use\n"
+                "  expected the values of the forward pass; call backward before changing parameters"
+            )
