@@ -25,7 +25,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from minirnn.devices.cuda.launch.sources import CAPABILITY, VARIANTS
+from minirnn.devices.cuda.launch.sources import VARIANTS
 from minirnn.devices.cuda.machine_code.compiled import nvcc_version
 from minirnn.devices.cuda.machine_code.kernels import MachineCode, machine_code
 from minirnn.devices.cuda.machine_code.loops import counted
@@ -72,8 +72,7 @@ def jobs(only: Iterable[str], archs: Iterable[str]) -> Iterator[tuple[str, tuple
         if any(fnmatch(name, pattern) for pattern in only):
             for options in variants:
                 for arch in archs:
-                    if divmod(int(arch.removeprefix("sm_")), 10) >= CAPABILITY.get(name, (0, 0)):
-                        yield name, options, arch
+                    yield name, options, arch
 
 
 def records(name: str, options: tuple[str, ...], arch: str) -> list[Record]:

@@ -23,7 +23,7 @@ from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
-from minirnn.viz import between_steps, ladder_counts, mma_fragments, weight_holders
+from minirnn.viz import between_steps, ladder_counts, weight_holders
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, PURPLE, RED
 
 
@@ -237,8 +237,6 @@ found = [run(meet)[0] for meet in orders.values()]
 assert np.array_equal(*found)
 
 # %%
-# Best of all is a barrier without a fence: where no message goes through memory, as between the blocks of a cluster.
-#
 # The catch
 # ---------
 # A barrier waits for *all* blocks, so all must be on the chip at once. A block that has not started cannot arrive, and
@@ -263,8 +261,8 @@ for name, nbytes in weights_read.items():
 # %%
 # The ladder
 # ----------
-# minirnn has four ways to compute a layer of CudnnRNN, rungs of a ladder. What differs is how the state gets from one
-# step to the next, and where R waits meanwhile. Three are here; the fourth has tensor cores, see below:
+# minirnn has two ways to compute a layer of CudnnRNN, rungs of a ladder. What differs is how the state gets from one
+# step to the next, and where R waits meanwhile:
 
 sketch = between_steps()
 mr.viz.show(sketch)
@@ -272,10 +270,9 @@ mr.viz.show(sketch)
 # %%
 # *persistent* is the kernel above without its barrier: each number has a place of its own for each step, which is
 # empty at first, so whoever finds something there has the number. Backward there are too many numbers for that:
-# places are used again, and the last bit of a number says whether it is the new one or the one before. *cluster* uses
-# blocks that can write into each other's shared memory, where the hardware counts the bytes that came; a layer must
-# be small to fit. A loop of *steps* can also be recorded once and started as a whole (a CUDA graph). All of it runs
-# in the simulator, and agrees to rounding:
+# places are used again, and the last bit of a number says whether it is the new one or the one before. A loop of
+# *steps* can also be recorded once and started as a whole (a CUDA graph). All of it runs in the simulator, and agrees
+# to rounding:
 
 T, B, I, H = 16, 2, 8, 32
 x, dy = rng.normal(size=(T, B, I)), rng.normal(size=(T, B, H))
@@ -298,7 +295,7 @@ def on(rung, recorded=False):
 
 
 expected = on("steps")[1]
-for rung, recorded in (("steps", False), ("steps", True), ("persistent", False), ("cluster", False)):
+for rung, recorded in (("steps", False), ("steps", True), ("persistent", False)):
     launches, found = on(rung, recorded)
     apart = max(np.abs(a - b).max() for a, b in zip(found, expected, strict=True))
     print(f"{rung + (', recorded' if recorded else ''):<16} {launches:>3} launches forward, apart by {apart:.0e}")
@@ -311,19 +308,19 @@ for rung, recorded in (("steps", False), ("steps", True), ("persistent", False),
 # layouts of a large GPU. The first way of this page would start 15 kernels for each of these sixteen steps:
 
 sizes = [(4, 1, 48, 48), (16, 1, 48, 48), (16, 4, 48, 48), (16, 1, 96, 96)]
-rows = [row for size in sizes for rung in ("steps", "persistent", "cluster") for row in counted(size, rung)]
+rows = [row for size in sizes for rung in ("steps", "persistent") for row in counted(size, rung)]
 sixteen = {"from primitives": int(16 * per_step["from primitives"])}
 for row in rows:
     if row["size"] == [16, 1, 48, 48] and row["pass"] == "forward":
         sixteen[row["rung"]] = row["counts"]["launches"]
 fig = Figure(figsize=(8, 2.4), layout="constrained")
 ax = fig.add_subplot()
-bars = ax.barh(list(sixteen), list(sixteen.values()), color=[ORANGE, BLUE, BLUE, GREEN, GREEN])
+bars = ax.barh(list(sixteen), list(sixteen.values()), color=[ORANGE, BLUE, BLUE, GREEN])
 ax.bar_label(bars, padding=4)
 ax.set(xscale="log", xlim=(0.8, 500), xlabel="launches for 16 steps of an LSTM, forward")
 ax.invert_yaxis()
 mr.viz.show(fig)
-assert sixteen == {"from primitives": 240, "steps": 33, "steps, recorded": 2, "persistent": 2, "cluster": 2}
+assert sixteen == {"from primitives": 240, "steps": 33, "steps, recorded": 2, "persistent": 2}
 
 # %%
 # Thirty-three are one product for the inputs of all steps, then a product and the gates for each step. On every way
@@ -353,25 +350,6 @@ print("numbers of R in the registers of a lane:", held["register"].max() + 1)
 # %%
 # Each lane multiplies what it holds by its four numbers of h, and the lanes add up what they have. Four numbers of h
 # are read from shared memory for 32 multiplications with R: each is used for eight rows.
-#
-# What a fragment is
-# ------------------
-# A tensor core multiplies small matrices: D (16, 8) += A (16, 16) B (16, 8) in float16, in one instruction of a warp.
-# No lane has a whole row or column then. It has a *fragment*: the elements that the hardware wants it to have.
-
-fragments = mma_fragments("f16")
-mr.viz.show(fragments)
-lane_5 = {name: np.argwhere(fragments.data[f"{name} lane"] == 5).tolist() for name in "ABD"}
-for name, places in lane_5.items():
-    print(f"lane 5 holds of {name}: {places}")
-assert [len(places) for places in lane_5.values()] == [8, 4, 4]
-
-# %%
-# Four lanes share a row of A, and four a column of B; two neighbors of float16 fill a register. With weights for A,
-# which stay in registers as above, h is B: eight rows of the batch at a time. A lane holds 16 numbers, and the warp
-# makes :math:`16 \cdot 16 \cdot 8 = 2048` multiplications, 64 for each lane.
-
-assert 16 * 16 * 8 == 64 * 32
 
 # %%
 # What it moves
@@ -380,12 +358,12 @@ assert 16 * 16 * 8 == 64 * 32
 
 counts = ladder_counts({"rows": rows, "device": "cuda-sim with the layouts of an H200"})
 mr.viz.show(counts)
-moved = {(axis, rung): counts.data[f"bytes.{axis}.{rung}"][-1] for axis in "TBH" for rung in ("steps", "cluster")}
-assert all((moved[axis, "cluster"] < moved[axis, "steps"]) == (axis != "B") for axis in "TBH")
+moved = {(axis, rung): counts.data[f"bytes.{axis}.{rung}"][-1] for axis in "TBH" for rung in ("steps", "persistent")}
+print({axis: f"{moved[axis, 'persistent'] / moved[axis, 'steps']:.2f}" for axis in "TBH"})
 
 # %%
-# Longer sequences and larger layers favor the upper rungs, since R is read once; larger batches the lowest one, which
-# uses each row of R for the whole batch at once, while above every block must gather all states.
+# Longer sequences and larger layers favor *persistent*, because R is read once; larger batches favor *steps*, which
+# uses each row of R for the whole batch at once, while every block of a persistent kernel must gather all states.
 #
 # How much faster all that is on a GPU depends on its barriers, its caches and the size of the network, and must be
 # measured: :doc:`/cudnn_ladder` says what has been, and what has not.

@@ -18,11 +18,9 @@ from minirnn.bench.calls import Call, Size
 from minirnn.bench.launches import launching
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import Matrix
-from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
-from minirnn.devices.cuda.launch.cudnn_rnn import tensor_plan
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, RUNGS
-from minirnn.devices.cuda.launch.cudnn_rnn.layer import operand_of
-from minirnn.devices.cuda.launch.cudnn_rnn.tensor_plan import WORD, TensorBackwardPlan, TensorPlan
+from minirnn.devices.cuda.launch.cudnn_rnn.plan import plan_of
+from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 
@@ -45,7 +43,6 @@ COUNTS = {
     "sent": "bytes of messages that blocks send each other",
     "gathered": "bytes of messages that blocks receive, each once: what the device's cache must deliver",
     "block barriers": "of all blocks",
-    "cluster barriers": "of all clusters",
 }
 RECORDED = "steps, recorded"
 """The lowest rung with its loops as CUDA graphs."""
@@ -74,70 +71,50 @@ def count_all() -> Iterator[dict[str, Any]]:
     """All rows of the table, each as soon as it is counted."""
     for size, rung in product(SIZES, RUNGS):
         yield from counted(size, rung)
-        if rung == "tensor":
-            yield from counted(size, rung, "float16")
 
 
-def counted(size: Size, rung: str, dtype: str = "float32") -> Iterator[dict[str, Any]]:
+def counted(size: Size, rung: str) -> Iterator[dict[str, Any]]:
     """The counts of one layer forward and backward; a pass that this rung does not have gives no row.
 
     The lowest rung has a second pair of rows: the same work, its loops run from recordings.
     """
-    T, B, _, H = size
-    sizes = plans.Sizes("lstm", T, B, H, H, 1, 4, operand_of(np.dtype(dtype)))
-    name = rung if dtype == "float32" else f"{rung}, {dtype}"
     device = Cuda(SimDriver(SimOptions(check=True, shared_limit=H200.shared_bytes_per_block)))
     device.cudnn_rnn_rung = rung
-    forward, backward = passes(device, size, dtype)
-    with counting(device) as there:
-        forward()
-    if device.rungs[f"{rung} forward"]:
-        there["gathered"] = gathered(rung, sizes, device, there["sent"])
-        yield row_of(size, name, "forward", there)
-    device.rungs.clear()
-    with counting(device) as back:
-        backward()
-    if device.rungs[f"{rung} backward"]:
-        back["gathered"] = gathered_back(rung, sizes, device, back["sent"])
-        yield row_of(size, name, "backward", back)
+    found = []
+    for way, run in zip(("forward", "backward"), passes(device, size), strict=True):
+        device.rungs.clear()
+        with counting(device) as counts:
+            run()
+        if device.rungs[f"{rung} {way}"]:
+            counts["gathered"] = gathered(rung, size, device, way == "backward")
+            yield row_of(size, rung, way, counts)
+        found.append(counts)
     if rung == RUNGS[0]:
-        for way, counts, launches in zip(("forward", "backward"), (there, back), recorded_launches(size), strict=True):
+        for way, counts, launches in zip(("forward", "backward"), found, recorded_launches(size), strict=True):
             yield row_of(size, RECORDED, way, Counter(counts | {"launches": launches}))
 
 
-def gathered(rung: str, sizes: plans.Sizes, device: Cuda, sent: int) -> int:
-    """The bytes of messages that the blocks of a forward pass receive; they sent as many as `sent`."""
-    if rung == "persistent" and isinstance(plan := plans.forward(sizes, device.driver.limits), plans.ForwardPlan):
-        return (sizes.T - 1) * plan.gathered  # the first state is no message
-    if rung == "tensor" and isinstance(tensor := tensor_plan.forward(sizes, device.driver.limits), TensorPlan):
-        return sent * tensor.blocks  # every block has the whole state at each step
-    return 0
+def gathered(rung: str, size: Size, device: Cuda, backward: bool) -> int:
+    """The bytes of messages that the blocks of one pass receive."""
+    T, B, _, H = size
+    plan = plan_of(Sizes("lstm", T, B, H, H, 1, 4), device.driver.limits, backward)
+    if rung == "steps" or isinstance(plan, str):
+        return 0
+    return (T if backward else T - 1) * plan.gathered  # the first state is no message
 
 
-def gathered_back(rung: str, sizes: plans.Sizes, device: Cuda, sent: int) -> int:
-    """The same of a backward pass."""
-    if rung == "persistent" and isinstance(plan := plans.backward(sizes, device.driver.limits), plans.BackwardPlan):
-        return sizes.T * plan.gathered
-    tensor = tensor_plan.backward(sizes, device.driver.limits)
-    if rung == "tensor" and isinstance(tensor, TensorBackwardPlan):
-        # The shares are read once, the gradients by a block of each column.
-        shares = WORD * sizes.T * tensor.slices * sizes.B * sizes.H
-        return shares + (sent - shares) * tensor.columns
-    return 0
-
-
-def passes(device: Cuda, size: Size, dtype: str = "float32") -> tuple[Call, Call]:
+def passes(device: Cuda, size: Size) -> tuple[Call, Call]:
     """The forward pass of one layer with random inputs, and the backward pass of the last forward one."""
     T, B, I, H = size
     rng = np.random.default_rng(0)
 
     def draw(*shape: int) -> Any:
-        return device.asarray((0.1 * rng.standard_normal(shape)).astype(dtype))
+        return device.asarray((0.1 * rng.standard_normal(shape)).astype(np.float32))
 
     x, state, upstream, last = draw(T, B, I), draw(1, B, H), draw(T, B, H), draw(1, B, H)
     weights = [(draw(4 * H, I), draw(4 * H, H), None, draw(4 * H), draw(4 * H))]
     sums = [tuple(None if a is None else device.empty(a.shape, a.dtype) for a in weights[0])]
-    reserve = device.empty((5 * T * B * H,), np.dtype(dtype))
+    reserve = device.empty((5 * T * B * H,), np.dtype(np.float32))
     chosen: dict[str, Any] = dict(rnn_mode="lstm", lengths=None)
     found: list[Any] = [None]
 
@@ -185,7 +162,6 @@ def counting(device: Cuda) -> Iterator[Counter[str]]:
         counts["kernel bytes"] += 32 * trace.sectors_in_all()
         counts["sent"] += stats.bytes_sent
         counts["block barriers"] += stats.barriers
-        counts["cluster barriers"] += stats.cluster_barriers
 
     def multiply(a: Matrix, b: Matrix, c: Matrix, beta: float = 0.0, batch: int = 1) -> None:
         gemm(a, b, c, beta, batch)

@@ -29,7 +29,7 @@ PACKAGES = (
 )
 
 
-PARTS = ("values", "ladder", "choices", "layout", "times")
+PARTS = ("values", "ladder", "layout", "times")
 """The parts of a report, the most telling first: a machine with a GPU may be lent for minutes only."""
 
 
@@ -71,20 +71,6 @@ def ladder_of(device: Device, golden: Path | None, quick: bool, report: dict[str
         yield
 
 
-def choices_of(device: Device, golden: Path | None, quick: bool, report: dict[str, Any]) -> Iterator[None]:
-    """Which rungs the device takes by itself, and what it timed for that."""
-    rows = report.setdefault("choices", [])
-    for row in rungs.choices(device, quick):
-        rows.append(row)
-        report["failed"] += [
-            f"{row['op']} {row['pass']}: {rung}: {why}" for rung, why in row.get("dropped", {}).items()
-        ]
-        size = ",".join(map(str, row["size"]))
-        timed = ", ".join(f"{name} {1e6 * t:,.1f} us" for name, t in row.get("seconds", {}).items())
-        print(f"{row['op']:5} {size:20} {row['pass']:9} {row['rung']:11} {timed or row['reason']}", flush=True)
-        yield
-
-
 def layout_of(device: Device, golden: Path | None, quick: bool, report: dict[str, Any]) -> Iterator[None]:
     """Where cuDNN keeps its weights."""
     report["cudnn_layout"] = list(layout.layouts(device.name))
@@ -105,7 +91,6 @@ def times_of(device: Device, golden: Path | None, quick: bool, report: dict[str,
 MEASURE: dict[str, Callable[[Device, Path | None, bool, dict[str, Any]], Iterator[None]]] = {
     "values": values_of,
     "ladder": ladder_of,
-    "choices": choices_of,
     "layout": layout_of,
     "times": times_of,
 }

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from itertools import product
 from typing import Any
 
@@ -20,8 +19,6 @@ import numpy as np
 from minirnn.bench.calls import Call, Size, our_calls, torch_calls, torch_rounding
 from minirnn.bench.times import QUICK_SIZES, SIZES, Clock, Row
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
-from minirnn.devices.cuda.launch.cudnn_rnn.layer import operand_of
-from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
 from minirnn.devices.precision import use_precision
 
 MORE_SIZES: tuple[Size, ...] = ((1024, 8, 2048, 2048), (512, 16, 128, 128), (256, 64, 192, 192), (128, 20, 512, 512))
@@ -52,24 +49,6 @@ def ladder(device: Any, quick: bool) -> Iterator[Row]:
                 torch = (theirs[what], theirs["wait"]) if theirs else None
                 for row in in_turns(device, call, torch, tf32, quick):
                     yield about | row
-
-
-def choices(device: Any, quick: bool) -> Iterator[Row]:
-    """What the device chooses by itself for these layers, and what it timed for that; nothing if it times nothing."""
-    tuner = getattr(device, "tuner", None)
-    if tuner is None or tuner.timings is None:
-        return
-    before, device.cudnn_rnn_rung = device.cudnn_rnn_rung, None
-    try:
-        sizes = QUICK_SIZES if quick else SIZES + MORE_SIZES
-        for (T, B, I, H), op, backward in product(sizes, ("lstm", "gru"), (False, True)):
-            layer = Sizes(op, T, B, H, H, 1, 4, operand_of(np.dtype(np.float32)))
-            choice, timing = tuner.choice(layer, backward), tuner.timing(layer, backward)
-            row = {"op": op, "pass": "backward" if backward else "forward", "size": [T, B, I, H], "rung": choice.rung}
-            row |= {"graphs": choice.recorded, "reason": choice.reason}
-            yield row | ({} if timing is None else asdict(timing))
-    finally:
-        device.cudnn_rnn_rung = before
 
 
 def in_turns(device: Any, call: Call, torch: tuple[Call, Call] | None, tf32: bool, quick: bool) -> list[Row]:

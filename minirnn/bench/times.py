@@ -180,19 +180,15 @@ def cells(device: Device, B: int, I: int, H: int, dtype: str) -> dict[str, Call]
 
 
 def products(clock: Clock, quick: bool) -> Iterator[Row]:
-    """Square matrix products; float32 also as three products of TF32, where there are tensor cores."""
+    """Square matrix products."""
     rng, device = np.random.default_rng(0), clock.device
     for dtype in ("float32", "float16", "float64"):
         for n in QUICK_PRODUCTS if quick else PRODUCTS:
             if device.name == "cpu" and n > 1024:
                 continue
             a, b = (device.asarray(rng.standard_normal((n, n)).astype(dtype)) for _ in range(2))
-            ways: dict[str, Call] = {dtype: partial(device.matmul, a, b)}
-            if dtype == "float32" and hasattr(device, "products") and device.products.has_tensor_cores():
-                ways["tf32x3"] = partial(device.products.three_for_one, a, b, device.empty((n, n), dtype))
-            for way, call in ways.items():
-                seconds = clock(call)
-                yield {"n": n, "dtype": way, "seconds": seconds, "tflop_per_second": 2e-12 * n**3 / seconds}
+            seconds = clock(partial(device.matmul, a, b))
+            yield {"n": n, "dtype": dtype, "seconds": seconds, "tflop_per_second": 2e-12 * n**3 / seconds}
 
 
 def sequences(clock: Clock, quick: bool) -> Iterator[Row]:

@@ -5,7 +5,7 @@ from minirnn.viz.display import show
 from minirnn.viz.gate_maps import gate_map
 from minirnn.viz.gates import gate_activity
 from minirnn.viz.gradients import gradient_flow
-from minirnn.viz.holders import mma_fragments, weight_holders
+from minirnn.viz.holders import weight_holders
 from minirnn.viz.jacobians import jacobian_spectrum, state_jacobians
 from minirnn.viz.kernel_access import bank_conflicts, thread_map, warp_accesses
 from minirnn.viz.ladder import ladder_counts
@@ -44,7 +44,6 @@ __all__ = [
     "jacobian_spectrum",
     "ladder_counts",
     "loss_curve",
-    "mma_fragments",
     "parameter_buffer",
     "path_strengths",
     "per_step_gradients",

@@ -1,4 +1,4 @@
-"""Who holds which weight: blocks, warps and lanes over the recurrent matrix, and over the operands of a tensor core."""
+"""Who holds which weight: blocks, warps and lanes over the recurrent matrix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 LANES, VECTOR = 32, 16
 """Lanes of a warp, and bytes that one of them reads at once."""
 WAYS = ("plain", "persistent")
-KINDS = ("f16", "tf32")
 
 
 def weight_holders(
@@ -124,76 +123,9 @@ def _draw_holders(axes: np.ndarray, data: dict[str, np.ndarray], way: str) -> di
     return {"blocks": whole, "lanes": zoom}
 
 
-def mma_fragments(kind: str = "f16", *, axes: Any | None = None) -> Picture:
-    """Draw which lane holds which element when a warp multiplies two small matrices on a tensor core.
-
-    D (16, 8) += A (16, K) B (K, 8), with K = 16 for float16 (``"f16"``) and K = 8 for TF32 (``"tf32"``). What a lane
-    holds of a matrix is its fragment. Each cell says ``lane:register``; a register holds two numbers of float16.
-
-    Parameters
-    ----------
-    kind : {"f16", "tf32"}
-    axes : array of Axes, optional
-        (3,), for A, B and D; None makes a new figure.
-
-    Returns
-    -------
-    Picture
-        ``ax``: (3,). ``data``: "A lane", "A register", (16, K), and the same for B (K, 8) and D (16, 8).
-
-    Raises
-    ------
-    ValueError
-        Another kind, or axes not (3,).
-
-    Notes
-    -----
-    Source: PTX ISA, "Matrix Fragments for mma.m16n8k16" and ".m16n8k8".
-    """
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError(f"mma_fragments: kind is {kind!r}\n  expected one of {', '.join(KINDS)}")
-    K = 16 if kind == "f16" else 8
-    if axes is None:
-        figure = new_figure(0.36 * (K + 10), 0.34 * (K + 18))
-        grid = figure.subplots(2, 2, width_ratios=(K, 8), height_ratios=(K, 16))
-        grid[0, 0].set_axis_off()
-        grid[0, 0].text(0.5, 0.5, "D += A B\n\na cell says\nlane:register", ha="center", va="center")
-        axes = [grid[1, 0], grid[0, 1], grid[1, 1]]
-    found = check_grid("mma_fragments", axes, (3,), "(3,): for A, B and D")
-    data = fragments(kind)
-    artists = {}
-    for ax, name in zip(found, "ABD", strict=True):
-        lane, register = data[f"{name} lane"], data[f"{name} register"]
-        artists[name] = ax.imshow(lane, cmap=SIZES, aspect="auto", interpolation="nearest", vmin=0, vmax=LANES - 1)
-        ax.set_title(f"{name} {lane.shape}")
-        ax.set(xticks=[], yticks=[])
-        ax.grid(False)
-        for (y, x), held in np.ndenumerate(lane):
-            _number(ax, x, y, held, LANES, f":{register[y, x]}")
-    return Picture(found, artists, data)
-
-
-def fragments(kind: str) -> dict[str, np.ndarray]:
-    """The lane and the register of each element of A, B and D."""
-    K = 16 if kind == "f16" else 8
-    pair = K // 8  # elements of a register, neighbors along K
-    row, k = np.meshgrid(np.arange(16), np.arange(K), indexing="ij")
-    half, column = np.meshgrid(np.arange(K), np.arange(8), indexing="ij")
-    r, c = np.meshgrid(np.arange(16), np.arange(8), indexing="ij")
-    each = 4 * pair  # elements along K that the four lanes of a group hold in a register
-    return {
-        "A lane": 4 * (row % 8) + k % each // pair,
-        "A register": row // 8 + 2 * (k // each),
-        "B lane": 4 * column + half % each // pair,
-        "B register": half // each,
-        "D lane": 4 * (r % 8) + c // 2,
-        "D register": 2 * (r // 8) + c % 2,
-    }
-
-
-def _number(ax: Axes, x: float, y: float, value: int, of: int, more: str = "") -> None:
+def _number(ax: Axes, x: float, y: float, value: int, of: int) -> None:
     """A number that can be read on its color."""
     ax.text(
-        x, y, f"{value}{more}",
+        x, y, f"{value}",
         ha="center", va="center", fontsize=6, color="white" if value < 0.6 * of else "black",
     )  # fmt: skip

@@ -11,16 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.viz.colors import BLUE, GREEN, ORANGE, PURPLE, RED
+from minirnn.viz.colors import BLUE, ORANGE, RED
 from minirnn.viz.picture import Picture, check_grid, new_figure
 
 STYLES: dict[str, dict[str, Any]] = {
     "steps": {"color": ORANGE, "marker": "o"},
     "steps, recorded": {"color": RED, "marker": "D", "markerfacecolor": "white"},
     "persistent": {"color": BLUE, "marker": "s"},
-    "cluster": {"color": GREEN, "marker": "^"},
-    "tensor": {"color": PURPLE, "marker": "v"},
-    "tensor, float16": {"color": PURPLE, "marker": "P", "linestyle": "--"},
 }
 """The line of each rung."""
 ASIDE = 0.075
@@ -28,10 +25,10 @@ ASIDE = 0.075
 QUANTITIES = {
     "bytes": ("product bytes", "kernel bytes", "gathered"),
     "launches": ("launches",),
-    "barriers": ("block barriers", "cluster barriers"),
+    "barriers": ("block barriers",),
 }
 """What a row of panels shows -> the counts of the report that are added up for it."""
-LABELS = {"bytes": "bytes moved", "launches": "launches by the host", "barriers": "barriers of blocks\nor of clusters"}
+LABELS = {"bytes": "bytes moved", "launches": "launches by the host", "barriers": "barriers of blocks"}
 AXES = {"T": "time steps T", "B": "rows of the batch B", "H": "units H (= inputs I)"}
 TITLES = {
     "T": "longer: $\\bf{steps}$ launches, and\nreads R again, for each step",
@@ -46,8 +43,7 @@ def ladder_counts(
     """Draw bytes moved, launches and barriers of each rung against T, B and H.
 
     All are counts, the same in every run; none is a time. Bytes are operands and results of the products, once each,
-    32-byte sectors that warps of kernels touch, before any cache, and the messages that blocks receive. What blocks of
-    a cluster write into each other's shared memory is not among them.
+    32-byte sectors that warps of kernels touch, before any cache, and the messages that blocks receive.
 
     Parameters
     ----------

@@ -1,16 +1,16 @@
-"""What happens between two steps on each rung of the CudnnRNN ladder, as three sketches."""
+"""What happens between two steps on each rung of the CudnnRNN ladder, as two sketches."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE
+from minirnn.viz.colors import BLUE, GRAY, ORANGE
 from minirnn.viz.picture import Picture, check_grid, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-RUNGS = ("steps", "persistent", "cluster")
+RUNGS = ("steps", "persistent")
 MEMORY = "#E8E8E8"
 WIDTH, HEIGHT = 12.0, 10.0
 """The size of a sketch, in units of its own."""
@@ -19,7 +19,7 @@ LEFTS = (0.5, 3.4, 6.3, 9.2)
 
 
 def between_steps(*, axes: Any | None = None) -> Picture:
-    """Sketch how the state gets from step t to step t+1 on each rung: ``steps``, ``persistent``, ``cluster``.
+    """Sketch how the state gets from step t to step t+1 on each rung: ``steps``, ``persistent``.
 
     Gray is the memory of the device, boxes in color are what computes. R, the recurrent weights, is drawn where it is
     when a step begins.
@@ -27,30 +27,29 @@ def between_steps(*, axes: Any | None = None) -> Picture:
     Parameters
     ----------
     axes : array of Axes, optional
-        Three; None makes a new figure.
+        Two; None makes a new figure.
 
     Returns
     -------
     Picture
-        ``ax``: (3,), from the lowest rung to the highest. ``artists``: by rung, the boxes. There are no numbers in it.
+        ``ax``: (2,), from the lowest rung to the highest. ``artists``: by rung, the boxes. There are no numbers in it.
 
     Raises
     ------
     ValueError
-        If there are not three axes.
+        If there are not two axes.
     """
     if axes is None:
-        axes = new_figure(6.4, 7.6).subplots(3)
-    found = check_grid("between_steps", axes, (3,), "(3,): one for each rung")
+        axes = new_figure(6.4, 5.1).subplots(2)
+    found = check_grid("between_steps", axes, (2,), "(2,): one for each rung")
     artists = {}
     for ax, rung, draw, said in zip(
         found,
         RUNGS,
-        (_steps, _persistent, _cluster),
+        (_steps, _persistent),
         (
             "two launches a step; all of R is read again",
             "no launch, no barrier of all: each number has a place for each step",
-            "eight blocks (here four), no barrier of all; not through device memory",
         ),
         strict=True,
     ):
@@ -89,18 +88,6 @@ def _persistent(ax: Axes) -> list[Any]:
         for other in LEFTS:
             _arrow(ax, (other + 1.6, 7.6), (left + 1.6, 4.0), GRAY, width=0.6)
     _say(ax, 0.2, 0.6, "up: its own few numbers     down: all of them", ha="left", color=GRAY)
-    return boxes
-
-
-def _cluster(ax: Axes) -> list[Any]:
-    boxes = []
-    for k, left in enumerate(LEFTS):
-        boxes.append(_box(ax, left, 1.4, 2.3, 2.6, GREEN, f"block {k}\nits R in\nregisters", fontsize="x-small"))
-        held = "all of h(t+1)\nand how much came"
-        boxes.append(_box(ax, left, 6.6, 2.3, 1.4, "white", held, edge=GREEN, fontsize="x-small"))
-        for other in LEFTS:
-            _arrow(ax, (left + 1.15, 4.0), (other + 1.15, 6.6), GREEN, width=0.6)
-    _say(ax, 0.5, 8.5, "shared memory of each block, written by all", ha="left", color=GRAY)
     return boxes
 
 

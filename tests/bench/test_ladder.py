@@ -33,10 +33,10 @@ def test_counts_of_the_lowest_rung_are_those_of_its_loop() -> None:
     # recorded: the same work, of which the loop is one launch
     assert recorded == forward | {"launches": 1 + 1}
     assert back == backward | {"launches": backward["launches"] - 2 * T + 1}
-    assert forward["sent"] == forward["gathered"] == forward["block barriers"] == forward["cluster barriers"] == 0
+    assert forward["sent"] == forward["gathered"] == forward["block barriers"] == 0
 
 
-def test_counts_of_the_upper_rungs_are_those_of_their_exchange() -> None:
+def test_counts_of_the_persistent_rung_are_those_of_its_exchange() -> None:
     T, B, H = 3, 2, 7
     forward, backward = (row["counts"] for row in counted((T, B, 5, H), "persistent"))
     assert (forward["products"], forward["launches"]) == (1, 2)
@@ -45,20 +45,17 @@ def test_counts_of_the_upper_rungs_are_those_of_their_exchange() -> None:
     assert forward["block barriers"] == 2 * (1 + 2 * T)  # zeros, then twice a step: gathered, multiplied
     assert backward["sent"] == T * B * (4 * 4 * H + 4 * H)  # one slice of shares
     assert backward["gathered"] == backward["sent"]  # one block
-    for cluster in (row["counts"] for row in counted((T, B, 5, H), "cluster")):
-        assert cluster["cluster barriers"] == 2  # one at the start, of a cluster for each row of the batch
-        assert cluster["sent"] == cluster["block barriers"] == 0
 
 
 def test_published_counts_can_be_had_again() -> None:
     published = json.loads(PUBLISHED.read_text())
     assert published["times"] == TIMES and published["counts"] == COUNTS
-    rungs = ("steps", "steps, recorded", "persistent", "cluster", "tensor", "tensor, float16")
+    rungs = ("steps", "steps, recorded", "persistent")
     assert {(tuple(row["size"]), row["rung"]) for row in published["rows"]} == {
         (size, rung) for size in ladder.SIZES for rung in rungs
     }
     size = ladder.SIZES[0]
-    for rung in ("steps", "cluster"):
+    for rung in ("steps", "persistent"):
         expected = [row for row in published["rows"] if tuple(row["size"]) == size and row["rung"].startswith(rung)]
         rows = list(counted(size, rung))
         if compiler.find().name.split(".")[0] != COUNTED_WITH:
@@ -77,7 +74,7 @@ def test_the_command_prints_a_table_and_leaves_a_file(
     assert main(["bench", "--ladder", "--json", str(target)]) == 0
     out = capsys.readouterr().out
     assert "2,1,3,4" in out and TIMES in out
-    assert len(json.loads(target.read_text())["rows"]) == 12
+    assert len(json.loads(target.read_text())["rows"]) == 6
 
 
 def test_the_page_has_the_published_numbers() -> None:
@@ -85,10 +82,9 @@ def test_the_page_has_the_published_numbers() -> None:
     page = (PUBLISHED.parents[2] / "cudnn_ladder.md").read_text(encoding="utf-8")
     rows = json.loads(PUBLISHED.read_text())["rows"]
     shown = [row for row in rows if tuple(row["size"]) in (ladder.SIZES[0], ladder.SIZES[-1])]
-    assert len(shown) == 2 * 12
+    assert len(shown) == 2 * 6
     for row in shown:
-        counts = dict(row["counts"])
-        counts["block barriers"] += counts.pop("cluster barriers")
-        cells = [", ".join(map(str, row["size"])), row["pass"], row["rung"], *(f"{n:,}" for n in counts.values())]
+        counts = row["counts"].values()
+        cells = [", ".join(map(str, row["size"])), row["pass"], row["rung"], *(f"{n:,}" for n in counts)]
         assert f"| {' | '.join(cells)} |" in page
     assert TIMES in page

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-import minirnn as mr
 from minirnn.bench import rungs
 from minirnn.bench.calls import torch_rounding
 from minirnn.devices.precision import chosen
-from tests.devices.cuda.launch.cudnn_rnn.priced import priced_device
 
 
 class FakeDevice:
@@ -42,10 +39,10 @@ def test_every_way_is_sampled_in_turn_and_the_device_is_left_as_it_was(
     monkeypatch.setattr(rungs, "SECONDS", 0.0)
     device, torch = FakeDevice(), []
     rows = rungs.in_turns(device, device.call, (lambda: torch.append(len(device.asked)), int), tf32, quick=False)
-    ways = [("steps", True), ("steps", False), ("persistent", False), ("cluster", False), ("tensor", False)]
+    ways = [("steps", True), ("steps", False), ("persistent", False)]
     assert [(row["rung"], row["graphs"]) for row in rows] == ways
     assert device.asked == [(*way, tf32) for way in ways] * (2 + 3 + 1)  # warm-ups, samples, by the device's clock
-    assert torch == [0, 5, 10, 15, 20]
+    assert torch == [0, 3, 6, 9, 12]
     assert [row["used"] for row in rows] == [[f"{rung} forward"] for rung, _ in ways]
     for row in rows:
         assert row["spread"][0] <= row["seconds"] <= row["spread"][1]
@@ -56,25 +53,8 @@ def test_every_way_is_sampled_in_turn_and_the_device_is_left_as_it_was(
 def test_without_torch_there_are_rows_too() -> None:
     device = FakeDevice()
     rows = rungs.in_turns(device, device.call, None, False, quick=True)
-    assert len(rows) == 5 and not any("torch_seconds" in row for row in rows)
+    assert len(rows) == 3 and not any("torch_seconds" in row for row in rows)
     assert list(rungs.ladder(object(), quick=True)) == []
-
-
-def test_the_choices_of_a_gpu_are_listed_with_what_was_timed(tmp_path: Path) -> None:
-    reason = mr.devices.available()["cuda-sim"]
-    if reason is not None:
-        pytest.skip(f"cuda-sim: {reason}")
-    device = priced_device(tmp_path, step=1.0, graph=50.0, persistent=0.5, cluster=30.0)
-    device.cudnn_rnn_rung = "steps"
-    rows = list(rungs.choices(device, quick=True))
-    assert [(row["op"], row["pass"], row["rung"]) for row in rows] == [
-        (op, way, "persistent") for op in ("lstm", "gru") for way in ("forward", "backward")
-    ]
-    for row in rows:
-        assert len(row["seconds"]) == 5 and row["dropped"] == {} and row["steps"] == 4
-    assert device.cudnn_rnn_rung == "steps"
-    assert list(rungs.choices(mr.devices.get("cpu"), quick=True)) == []
-    assert list(rungs.choices(mr.devices.get("cuda-sim"), quick=True)) == []
 
 
 @pytest.mark.parametrize("tf32", [False, True])

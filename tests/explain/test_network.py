@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +10,6 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from minirnn.cli import main
-from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
-from minirnn.explain.network import rung_lines
-from minirnn.ops.cudnn_rnn.params import Network
-from tests.devices.cuda.launch.cudnn_rnn.priced import priced_device
 
 
 @pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh"])
@@ -53,25 +48,18 @@ def test_the_rung_of_a_layer_is_named_with_its_reason(
     assert main(["explain", "cudnn_rnn_v3", "--device", "cpu", *sizes]) == 0
     out = capsys.readouterr().out
     assert "cpu has no rungs" in out
-    assert "  forward   cluster     its weights fit into 8 blocks" in out
-    assert "1 clusters of 8 blocks of 16 warps, 2 units each at most" in out
-    assert "  backward  cluster     its weights fit into 8 blocks" in out
+    assert "  forward   persistent  its weights fit on the chip, its blocks on the device" in out
+    assert "  backward  persistent  its weights fit on the chip, its blocks on the device" in out
+    assert "  forward   64 blocks of 4 warps, 2 units each" in out
+    assert "  backward  128 blocks of 2 warps of 8 units, 16 columns of units by 8 slices of terms" in out
     assert main(["explain", "cudnn_rnn_v3", "--device", "cpu", *sizes, "-P", "100"]) == 0
     out = capsys.readouterr().out
-    assert "  forward   steps       with a projection the loop of one launch multiplies by R Wp" in out
-    for rung in (
-        "forward   persistent  64 blocks",
-        "backward  cluster     1 clusters",
-        "forward   tensor      64 blocks",
-    ):
-        assert f"  {rung}" in out
-    assert "multiply o * tanh(c) by R Wp, 1024 x 256, and" in out and "R and Wp, 5 x 256 x 100" in out
+    assert "  forward   steps       not persistent: with a projection a step has two products" in out
+    assert "  backward  no: with a projection a step has two products" in out
     sizes = ["-T", "9", "-B", "8", "-I", "2048", "-H", "2048", "-L", "1"]
     assert main(["explain", "cudnn_rnn_v3", "--device", "cpu", *sizes]) == 0
-    # 67.1 MB of weights, of which 43.7 find room: twice 23.5 MB at 5.5 TB/s, or all at 4.8 TB/s
     out = capsys.readouterr().out
-    assert "computed, not measured: on an H200 that would take 10.0 microseconds a step for 8 rows, steps 15.5" in out
-    assert "  forward   cluster     no: a cluster's registers hold the weights of 256 units" in out
+    assert "  forward   steps       not persistent: its weights do not fit on the chip" in out
     assert main(["explain", "cudnn_rnn_v3", "--device", "cpu", *sizes, "--zoneout"]) == 0
     assert "  forward   steps       zoneout needs masks at each step" in capsys.readouterr().out
     assert main(["explain", "gru_block_cell"]) == 0
@@ -90,30 +78,3 @@ def test_the_rung_of_the_simulator_can_be_asked_for(
     assert main(["explain", "cudnn_rnn", "--device", "cuda-sim"]) == 0
     out = capsys.readouterr().out
     assert "cuda-sim, asked for persistent\n  forward   persistent  asked for\n" in out
-
-
-def test_what_was_timed_on_a_gpu_is_shown_and_nothing_is_timed_for_it(tmp_path: Path) -> None:
-    reason = mr.devices.available()["cuda-sim"]
-    if reason is not None:
-        pytest.skip(f"cuda-sim: {reason}")
-    device = priced_device(tmp_path, step=1.0, graph=50.0, persistent=2.0, cluster=30.0)
-    net = Network("lstm", 1, 8, 5, "bidirectional")
-    before = "\n".join(rung_lines(device, net, 4, 3, "float32"))
-    assert "  forward   cluster     its weights fit into 8 blocks" in before
-    assert before.count("not timed yet: the first such layer times the rungs (MINIRNN_TUNE=0 forbids it)") == 2
-    assert device.driver.timed == 0
-    sizes = Sizes("lstm", 4, 3, 8, 8, 2, 4)
-    device.tuner.choice(sizes, False)
-    after = list(rung_lines(device, net, 4, 3, "float32"))
-    assert "  forward   persistent  the fastest of 4 that were timed on this GPU" in after
-    shown = (
-        "timed with 4 steps: persistent 2,000,000.0 us, steps 8,000,000.0 us, cluster 30,000,000.0 us, steps as a graph"
-    )
-    assert any(shown in line for line in after)
-    assert f"timings are kept in {device.tuner.timings.path}" in after
-    assert sum("not timed yet" in line for line in after) == 1
-    timing = device.tuner._known[device.tuner.class_of(sizes, False)]
-    timing.dropped["cluster"] = "its results\n  differ"
-    assert any("not used: cluster: its results   differ" in line for line in rung_lines(device, net, 4, 3, "float32"))
-    device.tuner.enabled = False
-    assert not any("not timed yet" in line for line in rung_lines(device, net, 4, 3, "float32"))

@@ -81,57 +81,10 @@ def test_in_a_plain_product_a_thread_reads_a_row_and_keeps_nothing() -> None:
     np.testing.assert_array_equal(picture.artists["blocks"].get_array(), data["block"])
 
 
-@pytest.mark.parametrize("kind", ["f16", "tf32"])
-def test_fragments_cover_each_matrix_once(kind: str) -> None:
-    data = viz.mma_fragments(kind).data
-    for name, registers in (("A", 4), ("B", 2), ("D", 4)):
-        lane, register = data[f"{name} lane"], data[f"{name} register"]
-        each = 2 if kind == "f16" and name != "D" else 1
-        pairs, counts = np.unique(np.stack([lane, register], axis=-1).reshape(-1, 2), axis=0, return_counts=True)
-        assert len(pairs) == 32 * registers
-        assert (counts == each).all()
-
-
-@needs_simulator
-@pytest.mark.parametrize("kind", ["f16", "tf32"])
-def test_a_product_of_fragments_dealt_out_as_drawn_is_the_product(kind: str, rng: np.random.Generator) -> None:
-    data = viz.mma_fragments(kind).data
-    K = 16 if kind == "f16" else 8
-    numbers = np.float16 if kind == "f16" else np.float32
-    A, B = (rng.integers(-8, 9, shape).astype(numbers) for shape in ((16, K), (K, 8)))
-
-    def dealt(name: str, matrix: np.ndarray, registers: int) -> np.ndarray:
-        held: dict[tuple[int, int], list[np.ndarray]] = {}
-        order = matrix if name == "A" else matrix.T  # along K: the first of a pair is in the lower half
-        lane, register = data[f"{name} lane"], data[f"{name} register"]
-        lane, register = (lane, register) if name == "A" else (lane.T, register.T)
-        for place in np.ndindex(order.shape):
-            held.setdefault((lane[place], register[place]), []).append(order[place])
-        flat = [held[lane, register] for lane in range(32) for register in range(registers)]
-        return np.array(flat, numbers).view(np.uint32).reshape(32, registers)
-
-    text = f"""#include "mma.cuh"
-extern "C" __global__ void k(const unsigned *a, const unsigned *b, float *d) {{
-    unsigned own_a[4], own_b[2];
-    float own_d[4] = {{}};
-    for (int k = 0; k < 4; k++) own_a[k] = a[4 * threadIdx.x + k];
-    for (int k = 0; k < 2; k++) own_b[k] = b[2 * threadIdx.x + k];
-    mma_{kind}(own_d, own_a, own_b);
-    for (int k = 0; k < 4; k++) d[4 * threadIdx.x + k] = own_d[k];
-}}
-"""
-    _, _, d = ran(text, (), [dealt("A", A, 4), dealt("B", B, 2), np.zeros((32, 4), np.float32)], 32)
-    np.testing.assert_array_equal(d[data["D lane"], data["D register"]], A.astype("f4") @ B.astype("f4"))
-
-
 def test_they_draw_where_they_are_told_and_every_cell_can_be_read() -> None:
     from matplotlib.figure import Figure
 
     axes = Figure().subplots(1, 2)
     assert (viz.weight_holders("plain", 8, axes=axes).ax == axes).all()
-    three = Figure().subplots(1, 3)
-    picture = viz.mma_fragments("tf32", axes=three)
-    assert (picture.ax == three).all()
-    assert [t.get_text() for t in three[0].texts][:5] == ["0:0", "1:0", "2:0", "3:0", "0:2"]
     for way in ("plain", "persistent"):
         mr.viz.weight_holders(way, 1, gates=1, warps=1, units=1)  # type: ignore[arg-type]

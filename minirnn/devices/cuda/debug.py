@@ -60,7 +60,6 @@ class DebugDriver:
         self.name: str = driver.name
         self.seconds = None  # with a wait after each launch, time says nothing
         self.limits: Limits = driver.limits
-        self.about = driver.about
         self.memory = _Memory()
         self.h2d, self.d2h, self.d2d, self.memset = driver.h2d, driver.d2h, driver.d2d, driver.memset
         self.synchronize = driver.synchronize

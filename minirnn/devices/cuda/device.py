@@ -20,8 +20,6 @@ from minirnn.devices.cuda.interface import taken_over
 from minirnn.devices.cuda.launch import adam, gru_block, losses
 from minirnn.devices.cuda.launch.cudnn_rnn import sequence as cudnn_rnn_sequence
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import rung_from_environment
-from minirnn.devices.cuda.launch.cudnn_rnn.products import Products
-from minirnn.devices.cuda.launch.cudnn_rnn.tuner import Tuner
 from minirnn.devices.cuda.launch.lstm_block import cell
 from minirnn.devices.cuda.launch.lstm_block import sequence as lstm_sequence
 from minirnn.devices.cuda.launch.primitives import along, products
@@ -49,11 +47,7 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
     ----------
     cudnn_rnn_rung : str or None
         The rung of the CudnnRNN ladder to take where it can be had (`launch/cudnn_rnn/choice.py`); at first what
-        ``MINIRNN_CUDNN_RNN`` says. None: on a GPU the fastest one.
-    tuner : Tuner
-        Chooses it, by timing the rungs where a GPU meets a layer for the first time (`launch/cudnn_rnn/tuner.py`).
-    products : Products
-        The products over all steps of CudnnRNN's layers (`launch/cudnn_rnn/products.py`).
+        ``MINIRNN_CUDNN_RNN`` says. None: the one that a rule chooses by the sizes.
     rungs : collections.Counter
         How often a layer was computed by which rung: ``"steps forward"``, ``"persistent backward"``, ...
     recordings : Recordings
@@ -72,8 +66,6 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         self.rungs: Counter[str] = Counter()
         self.recordings = Recordings(driver)
         self.missed = MissedMessages(self)
-        self.tuner = Tuner(self)
-        self.products = Products(self)
         self._constants: dict[tuple[np.dtype, bytes], CudaArray] = {}
         self._compiled: dict[tuple[Any, ...], Kernel] = {}
 

@@ -76,8 +76,6 @@ class Driver(Protocol):
     name: str
     """The name of the device: "cuda" or "cuda-sim"."""
     limits: Limits
-    about: dict[str, Any]
-    """Which GPU, driver and compiler these are: what was timed holds for them alone."""
     launches: int
     """Kernels launched so far, products included; a recording that is run counts once."""
     seconds: Callable[[Callable[[], None]], float] | None

@@ -13,7 +13,7 @@ from minirnn.devices.counting import Counting
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import LaunchError
-from minirnn.devices.cuda.launch.cudnn_rnn import one_launch
+from minirnn.devices.cuda.launch.cudnn_rnn import persistent
 from minirnn.devices.cuda.missed import WORDS
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
@@ -45,9 +45,9 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 @pytest.fixture
 def broken(device: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The same with a block left out of the forward pass."""
-    kernel_of = one_launch.kernel_of
+    kernel_of = persistent.kernel_of
     monkeypatch.setattr(
-        one_launch,
+        persistent,
         "kernel_of",
         lambda device, name, *more: (OneBlockLess if "grad" not in name else lambda k: k)(
             kernel_of(device, name, *more)
@@ -131,8 +131,8 @@ def test_such_a_launch_can_be_recorded_and_still_says_what_it_missed(
         for name, value in case.run(device).items():
             np.testing.assert_array_equal(value, expected[name], err_msg=name)
     assert device.recordings.counts["recorded"] >= 2 and device.recordings.counts["replayed"] >= 6
-    kernel_of = one_launch.kernel_of
-    monkeypatch.setattr(one_launch, "kernel_of", lambda *a: OneBlockLess(kernel_of(*a)))
+    kernel_of = persistent.kernel_of
+    monkeypatch.setattr(persistent, "kernel_of", lambda *a: OneBlockLess(kernel_of(*a)))
     device.recordings.clear()
     for _ in range(3):  # plain, recorded, replayed
         with pytest.raises(LaunchError, match=GAVE_UP):

@@ -1,9 +1,7 @@
-"""What a GPU says of itself: its limits, whether it is too old, and who it is."""
+"""What a GPU says of itself: its limits, and whether it is too old."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from minirnn import toolchain
@@ -24,21 +22,6 @@ def limits_of(drv: Any, device: Any) -> Limits:
         simulated=False,
         warp=ask(names.WARP_SIZE),
     )
-
-
-def described(drv: Any, limits: Limits) -> dict[str, Any]:
-    """The GPU, its driver and the compiler, as far as they say who they are."""
-    version = ""
-    with suppress(OSError):  # Linux; CUDA's own number is that of a generation of drivers
-        version = Path("/proc/driver/nvidia/version").read_text().partition("\n")[0]
-    return {
-        "gpu": limits.name,
-        "compute_capability": list(limits.compute_capability),
-        "multiprocessors": limits.multiprocessors,
-        "memory_bytes": limits.memory_bytes,
-        "driver": [drv.get_driver_version(), version],
-        "nvcc": (toolchain.find_nvcc().found or "").partition(" ")[0],
-    }
 
 
 def refuse_too_old(limits: Limits) -> None:

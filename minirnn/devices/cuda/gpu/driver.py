@@ -21,7 +21,7 @@ from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.cuda.arguments import Packer
 from minirnn.devices.cuda.driver import LaunchError, Matrix, NotRecordable
 from minirnn.devices.cuda.gpu import libcuda
-from minirnn.devices.cuda.gpu.about import described, limits_of, refuse_too_old
+from minirnn.devices.cuda.gpu.about import limits_of, refuse_too_old
 from minirnn.devices.cuda.gpu.compiler import Compiler
 from minirnn.devices.cuda.gpu.cublas import Cublas
 from minirnn.devices.cuda.gpu.graph import Graph
@@ -45,8 +45,6 @@ class PyCudaDriver:
     ----------
     stream_handle : int
         The CUDA stream on which everything runs, in order. It waits for, and is waited for by, the default stream.
-    about : dict
-        Which GPU, driver and compiler these are: what was timed holds for them alone.
 
     Raises
     ------
@@ -65,7 +63,6 @@ class PyCudaDriver:
             self._current = _Current(drv, device.retain_primary_context())
             self.limits = limits_of(drv, device)
             refuse_too_old(self.limits)
-            self.about = described(drv, self.limits)
             self._compiler = Compiler(drv, compiler, self.limits.compute_capability)
             with self._current:
                 self._stream = drv.Stream()

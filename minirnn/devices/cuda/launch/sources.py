@@ -57,7 +57,7 @@ def _every(*dtypes: str) -> list[tuple[str, ...]]:
 FLOATS = ("float16", "float32", "float64")
 
 
-def _specialized(dtype: str, **constants: int | str) -> tuple[str, ...]:
+def _specialized(dtype: str, **constants: int) -> tuple[str, ...]:
     return (*options(np.dtype(dtype)), *(f"-D{name}={value}" for name, value in constants.items()))
 
 
@@ -68,14 +68,6 @@ PER_THREAD = {"float16": 2, "float32": 4, "float64": 2}
 def _of_units(*dtypes: str) -> list[tuple[str, ...]]:
     """Variants whose threads take several units, and those whose threads take one."""
     return [v for name in dtypes for v in (_specialized(name, PER_THREAD=PER_THREAD[name]), options(np.dtype(name)))]
-
-
-def _on_tensor_cores(
-    operand: str, cell: str, kernel: str, units: int, warps: int, pieces: int, kept: int, rows: int
-) -> tuple[str, ...]:
-    """Options of a plan of the rung on tensor cores."""
-    sizes = dict(UNITS=units, WARPS=warps, PIECES=pieces, KEPT=kept, ROWS=rows)
-    return _specialized("float32", OPERAND=operand, CELL=cell, KERNEL=kernel, **sizes)
 
 
 VARIANTS: dict[str, list[tuple[str, ...]]] = {
@@ -98,11 +90,7 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "adam.cu": _every(*FLOATS),
     "cudnn_rnn/steps.cu": _of_units("float32", "float64"),
     "cudnn_rnn/zoneout.cu": _of_units("float32", "float64"),
-    "cudnn_rnn/product.cu": [
-        _specialized("float32", A_ALONG_K=a, B_ALONG_K=b, PIECE=piece)
-        for a, b, piece in ((1, 1, 4), (1, 1, 1), (1, 0, 4), (1, 0, 1), (0, 0, 4), (0, 0, 1))
-    ],
-    # The plans of the upper rungs (`launch/cudnn_rnn/plan.py`): first the one that needs the most registers.
+    # The plans (`launch/cudnn_rnn/plan.py`): first the one that needs the most registers.
     "cudnn_rnn/persistent.cu": [
         _specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=4),
         _specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=1),
@@ -116,48 +104,5 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
         _specialized("float32", CHUNKS=1, ROWS=1, THREADS=256, PIECE=1, OUTPUTS=8),
         _specialized("float64", CHUNKS=4, ROWS=8, THREADS=256, PIECE=2, OUTPUTS=8),
     ],
-    "cudnn_rnn/cluster.cu": [
-        _specialized("float32", CHUNKS=2, ROWS=2, THREADS=512, UNITS=2),
-        _specialized("float32", CHUNKS=1, ROWS=8, THREADS=512, UNITS=1),
-        _specialized("float32", CHUNKS=1, ROWS=1, THREADS=256, UNITS=1),
-        _specialized("float64", CHUNKS=2, ROWS=4, THREADS=512, UNITS=1),
-    ],
-    "cudnn_rnn/cluster_grad.cu": [
-        _specialized("float32", CHUNKS=8, ROWS=4, THREADS=256, UNITS=4),
-        _specialized("float32", CHUNKS=1, ROWS=1, THREADS=256, UNITS=1),
-        _specialized("float64", CHUNKS=8, ROWS=4, THREADS=256, UNITS=4),
-    ],
-    "cudnn_rnn/tensor.cu": [
-        _on_tensor_cores(*row)
-        for row in (
-            ("Float16", "Lstm", "lstm_tensor", 4, 8, 2, 2, 64),
-            ("Float16", "Lstm", "lstm_tensor", 16, 8, 4, 3, 32),
-            ("Float16", "Gru", "gru_tensor", 16, 8, 4, 4, 32),
-            ("Float16", "Simple<false>", "rnn_tanh_tensor", 16, 4, 1, 1, 8),
-            ("Tf32", "Lstm", "lstm_tensor", 8, 8, 8, 6, 32),
-            ("Tf32", "Simple<true>", "rnn_relu_tensor", 16, 8, 16, 12, 32),
-            ("Tf32x3", "Lstm", "lstm_tensor", 4, 8, 4, 4, 64),
-            ("Tf32x3", "Lstm", "lstm_tensor", 8, 8, 8, 6, 32),
-            ("Tf32x3", "Gru", "gru_tensor", 16, 8, 8, 4, 16),
-            ("Tf32x3", "Simple<true>", "rnn_relu_tensor", 16, 8, 16, 12, 32),
-        )
-    ],
-    "cudnn_rnn/tensor_grad.cu": [
-        _on_tensor_cores(*row)
-        for row in (
-            ("Tf32", "Lstm", "lstm_tensor_grad", 64, 8, 4, 3, 32),
-            ("Tf32", "Gru", "gru_tensor_grad", 32, 8, 2, 2, 64),
-            ("Tf32x3", "Lstm", "lstm_tensor_grad", 64, 8, 4, 3, 32),
-            ("Tf32x3", "Lstm", "lstm_tensor_grad", 32, 8, 2, 2, 64),
-            ("Tf32x3", "Gru", "gru_tensor_grad", 64, 8, 3, 3, 32),
-            ("Tf32x3", "Simple<false>", "rnn_tanh_tensor_grad", 16, 4, 1, 1, 8),
-        )
-    ],
 }
 """File -> sets of options, of which a test compiles every one with NVIDIA's compiler."""
-
-CAPABILITY = {
-    **dict.fromkeys(("cudnn_rnn/cluster.cu", "cudnn_rnn/cluster_grad.cu"), (9, 0)),
-    **dict.fromkeys(("cudnn_rnn/tensor.cu", "cudnn_rnn/tensor_grad.cu", "cudnn_rnn/product.cu"), (8, 0)),
-}
-"""File -> the compute capability that it needs; others compile for every one."""

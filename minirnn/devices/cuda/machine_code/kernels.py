@@ -78,8 +78,8 @@ def machine_code(name: str, options: Sequence[str], arch: str, text: str | None 
 
     A test of a promise, for instance that no step of a sequence has a fence::
 
-        code = machine_code("cudnn_rnn/cluster.cu", sources.VARIANTS["cudnn_rnn/cluster.cu"][0], "sm_90")
-        assert code["lstm_cluster"].main_loop.count("MEMBAR") == 0
+        code = machine_code("cudnn_rnn/persistent.cu", sources.VARIANTS["cudnn_rnn/persistent.cu"][0], "sm_90")
+        assert code["lstm_persistent"].main_loop.count("MEMBAR") == 0
 
     Raises
     ------

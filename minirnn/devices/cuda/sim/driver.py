@@ -52,7 +52,6 @@ class SimDriver:
             memory_bytes=self.options.memory_mb << 20,
             simulated=True,
         )
-        self.about: dict[str, Any] = {}
         self.launches = 0
         self.noting = _Noting()
         self.stats = library.Stats()

@@ -12,12 +12,12 @@ from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.sim.markers import Markers
 
 HEADERS = {
-    r"mma\.h": "tensor cores by nvcuda::wmma are not simulated: mma.cuh has mma.sync and ldmatrix, here and on a GPU",
+    r"mma\.h": "tensor cores by nvcuda::wmma are not simulated: multiply with plain loops, or from Python",
     r"cuda/(std/)?atomic": "cuda::atomic is not simulated: use atomicAdd and its family, with __threadfence",
     r"cuda/(std/)?(barrier|semaphore|latch)": "cuda::barrier and its kin are not simulated: use __syncthreads,"
-    " cooperative groups, or the Meeting of async.cuh",
-    r"cuda/pipeline|cuda_pipeline.*": "cuda::pipeline is not simulated: async.cuh has copy_async,"
-    " copy_commit and copy_wait",
+    " or cooperative groups",
+    r"cuda/pipeline|cuda_pipeline.*": "cuda::pipeline is not simulated: use memcpy_async and wait of"
+    " cooperative_groups/memcpy_async.h",
     r"cuda/.*": "libcu++ (cuda::, cuda::std::) is not simulated: use plain C++ and CUDA's own functions",
     r"curand.*": "cuRAND is not simulated: draw random numbers on the host, or compute them from a counter",
     r"cub/.*": "CUB is not simulated: write the reduction, scan or sort out, as minirnn's kernels do",
@@ -36,8 +36,7 @@ WORDS: list[tuple[str, str]] = [
     (r"<<<", LAUNCH),
     (
         r"\b(?:asm|__asm__|__asm)\b",
-        "inline PTX is not simulated: mma.cuh has tensor cores, async.cuh cp.async and mbarrier; keep the rest behind"
-        " #ifndef __CUDASIM__",
+        "inline PTX is not simulated: keep it behind #ifndef __CUDASIM__, and write it out in C++ for the simulator",
     ),
     (
         r"\b(?:__shfl|__shfl_up|__shfl_down|__shfl_xor|__any|__all|__ballot)(?=\s*\()",

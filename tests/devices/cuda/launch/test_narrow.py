@@ -74,7 +74,7 @@ def test_a_layer_of_float16_has_two_launches_more_than_one_of_float32(
     counts = []
     for dtype in ("f4", "f2"):
         case = random_case(rng, "lstm", T=3, B=2, I=4, H=8, D=D, dtype=dtype, ragged=False, zoneout=zoneout)
-        device, of_a_pass = device_on("steps" if zoneout else "tensor"), []
+        device, of_a_pass = device_on("steps" if zoneout else "persistent"), []
         for backward in (False, True):
             before = device.driver.launches
             case.run(device, backward)

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer, products_of
 from minirnn.devices.cuda.launch.lstm_block.sequence import flat
 from minirnn.devices.cuda.launch.primitives.elementwise import copy
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
-
-
-def product(device: Cuda, a: CudaArray, b: CudaArray, c: CudaArray, beta: float = 0.0) -> None:
-    """``c = a @ b + beta * c`` in the way that is taken for such a product (`products.py`)."""
-    device.products.multiply(a, b, c, beta)
+from minirnn.devices.cuda.launch.primitives.products import product
 
 
 def input_part(layer: Layer, x: CudaArray, A: CudaArray) -> None:
     """Set A (T, B, G*H) to x W' of all steps; with skip_input to x for every gate."""
     device, sizes, W = layer.device, layer.sizes, layer.weights[0]
     if W is not None:
-        with products_of(sizes):
+        with products_of(layer):
             product(device, flat(x), device.transpose(W, (1, 0)), flat(A))
         return
     gates = A.seen_as((sizes.T * sizes.B, sizes.G, sizes.H), (sizes.G * sizes.H, sizes.H, 1))
@@ -35,19 +28,7 @@ def all_input_parts(layers: list[Layer], x: CudaArray) -> CudaArray:
     A = layers[0].device.empty((sizes.D, sizes.T, sizes.B, sizes.G * sizes.H), x.dtype)
     for d, layer in enumerate(layers):
         input_part(layer, x, A[d])
-        if layer.first_part is not None:
-            add_to_first_steps(layer, layer.first_part, flat(A[d]))
     return A
-
-
-def add_to_first_steps(layer: Layer, part: CudaArray, A: CudaArray) -> None:
-    """Add `part`, (B, n), to the rows of A, (T*B, n), that are the first step of each row of the batch."""
-    device, B = layer.device, layer.sizes.B
-    if layer.direction == 1 and layer.lengths is not None:
-        copy(device, A, device.add(A, device.scatter_add(A.shape, (layer.first_rows(),), part)))
-        return
-    first = int(layer.first_rows()[0])
-    copy(device, A[first : first + B], device.add(A[first : first + B], part))
 
 
 def sums_over_steps(

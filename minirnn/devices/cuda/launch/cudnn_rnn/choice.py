@@ -1,38 +1,25 @@
 """Which rung of the CudnnRNN ladder computes a layer, by rule: a pure function of its sizes and the device's limits.
 
-On a GPU the rule is for whoever forbids to time the rungs (`tuner.py`).
-
-The rungs, from the one that always works to the one that asks for most:
-
-``steps``       a product and a launch each step, any size (`steps.py`)
-``persistent``  one launch for all steps: weights on the chip, messages between blocks (`one_launch.py`)
-``cluster``     one launch; each slice of the batch on a cluster of blocks: small layers (`one_launch.py`)
-``tensor``      one launch; products by tensor cores: float16, and float32 as one or two TF32 numbers (`tensor.py`)
+``steps``       a product and a launch for each step, any size (`steps.py`); a GPU records the loop as a graph
+``persistent``  one launch for all steps: weights on the chip, messages between blocks (`persistent.py`)
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from minirnn.devices.cuda.driver import Limits
-from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
-from minirnn.devices.cuda.launch.cudnn_rnn import tensor_plan
-from minirnn.devices.cuda.launch.cudnn_rnn.plan import ClusterPlan, Plan, Sizes
+from minirnn.devices.cuda.launch.cudnn_rnn.plan import BackwardPlan, ForwardPlan, plan_of
+from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
 
-RUNGS = ("steps", "persistent", "cluster", "tensor")
+RUNGS = ("steps", "persistent")
 """The rungs from the lowest to the highest."""
 VARIABLE = "MINIRNN_CUDNN_RNN"
 AUTO = "auto"
 """What ``MINIRNN_CUDNN_RNN`` says, if anything, to leave the choice to minirnn."""
 ZONEOUT = "zoneout needs masks at each step, which the kernels of one launch do not read"
 """Why a layer with zoneout takes the lowest rung."""
-PROJECTED = (
-    "with a projection the loop of one launch multiplies by R Wp instead of R and Wp (docs/cudnn_ladder.md), which is"
-    " taken where it was timed or asked for"
-)
-"""Why a layer with a projection takes the lowest rung if nothing says which is faster."""
 LARGE_BATCH = 128
 """The rows from which on the product of a single step keeps the whole device busy, and the library's is faster."""
 
@@ -45,26 +32,24 @@ H200 = Limits(
     memory_bytes=141 * 10**9,
     simulated=False,
 )
-"""The GPU that the rungs were made for."""
+"""A large GPU, whose limits serve as an example."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A rung, the reason for it, and its plan (`plan.py`); ``steps`` needs none.
-
-    `recorded`: whether the loop may be recorded as a graph where it comes again.
-    """
+    """A rung, the reason for it, and its plan (`plan.py`); ``steps`` needs none."""
 
     rung: str
     reason: str
-    plan: Plan | None = None
-    recorded: bool = True
+    plan: ForwardPlan | BackwardPlan | None = None
 
 
 def choose(
     sizes: Sizes, limits: Limits, backward: bool = False, wanted: str | None = None, zoneout: bool = False
 ) -> Choice:
-    """The rung for one layer.
+    """The rung for one layer: ``persistent`` for several steps of a small batch if the device holds all weights.
+
+    This rule was not measured: no GPU has timed the rungs yet.
 
     Parameters
     ----------
@@ -94,55 +79,22 @@ def choose(
         return Choice("steps", "one step has nothing to keep for the next")
     if wanted is None and sizes.B >= LARGE_BATCH:
         return Choice("steps", f"a batch of {LARGE_BATCH} rows or more fills the device at each step")
-    if wanted is None and sizes.P != sizes.H:
-        return Choice("steps", PROJECTED)
-    found = upper_plans(sizes, limits, backward)
-    if wanted is not None:
-        return _asked_for(wanted, found)
-    cluster, persistent = found["cluster"], found["persistent"]
-    if isinstance(cluster, ClusterPlan) and cluster.slices * sizes.D <= plans.clusters_at_once(limits):
-        return Choice("cluster", f"its weights fit into {plans.CLUSTER} blocks, all clusters run at once", cluster)
-    if isinstance(persistent, str):
-        return Choice("steps", f"not persistent: {persistent}")
-    return Choice("persistent", "its weights fit on the chip, its blocks on the device", persistent)
-
-
-def upper_plans(sizes: Sizes, limits: Limits, backward: bool) -> dict[str, Plan | str]:
-    """Each rung but the lowest -> its plan for one layer, or why it has none."""
-    if backward:
-        return {
-            "persistent": plans.backward(sizes, limits),
-            "cluster": plans.cluster_backward(sizes, limits),
-            "tensor": tensor_plan.backward(sizes, limits),
-        }
-    return {
-        "persistent": plans.forward(sizes, limits),
-        "cluster": plans.cluster(sizes, limits),
-        "tensor": tensor_plan.forward(sizes, limits),
-    }
-
-
-def _asked_for(wanted: str, found: Mapping[str, Plan | str]) -> Choice:
-    said = ""
-    for rung in reversed(RUNGS[1 : RUNGS.index(wanted) + 1]):
-        plan = found[rung]
-        if not isinstance(plan, str):
-            return Choice(rung, f"{said}so the next lower rung" if said else "asked for", plan)
-        said += f"{rung} was asked for, but {plan}; " if rung == wanted else f"not {rung}: {plan}; "
-    return Choice("steps", f"{said}so the lowest rung")
+    plan = plan_of(sizes, limits, backward)
+    if not isinstance(plan, str):
+        return Choice(
+            "persistent", "asked for" if wanted else "its weights fit on the chip, its blocks on the device", plan
+        )
+    if wanted is None:
+        return Choice("steps", f"not persistent: {plan}")
+    return Choice("steps", f"{wanted} was asked for, but {plan}; so the lowest rung")
 
 
 def check_rung(name: str) -> str:
     """`name` if it is a rung. Raises ValueError, which says where the name may come from."""
-    return check_word(name, RUNGS, "rung {!r} of the CudnnRNN ladder", "device.cudnn_rnn_rung", VARIABLE)
-
-
-def check_word(name: str, words: Sequence[str], what: str, attribute: str, variable: str) -> str:
-    """`name` if it is one of `words`. Raises ValueError: there is no such `what`, and who may have named it."""
-    if name not in words:
+    if name not in RUNGS:
         raise ValueError(
-            f"there is no {what.format(name)}\n  expected one of {', '.join(words)}, {AUTO}\n"
-            f"  it was named by {attribute} or by the variable {variable}"
+            f"there is no rung {name!r} of the CudnnRNN ladder\n  expected one of {', '.join(RUNGS)}, {AUTO}\n"
+            f"  it was named by device.cudnn_rnn_rung or by the variable {VARIABLE}"
         )
     return name
 

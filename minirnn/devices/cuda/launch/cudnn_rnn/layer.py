@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray, c_strides
-from minirnn.devices.cuda.launch.cudnn_rnn.plan import GATES, Sizes
+from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Sizes
 from minirnn.devices.cuda.launch.primitives.elementwise import cells
 from minirnn.devices.precision import chosen, use_precision
 
 if TYPE_CHECKING:
     from minirnn.devices.cuda.device import Cuda
-    from minirnn.devices.cuda.recordings import Recordings
 
 VALUES = {"rnn_relu": (), "rnn_tanh": (), "gru": ("r", "z", "n", "q", "h_prev"), "lstm": ("i", "f", "n", "o", "c_prev")}
 """What a step keeps for the way back, (B, H) each, besides y."""
@@ -41,11 +40,8 @@ class Layer:
     ends: np.ndarray
     """The lengths in host memory."""
     weights: tuple[Any, ...]
-    recordings: Recordings | None = None
-    """Where its loops are recorded; None: they are run launch by launch."""
-    first_part: CudaArray | None = None
-    """What comes to the pre-activations of the first step of each row, (B, G*H), if not from the state before it
-    (`projection.py`)."""
+    halves: bool = False
+    """Whether its data are float16, which kernels compute as float32."""
 
     @property
     def y_stride(self) -> int:
@@ -60,10 +56,7 @@ class Layer:
         work: Callable[[], None],
     ) -> None:
         """Do `work()`, which depends on these numbers and arrays alone; from a recording if there is one."""
-        if self.recordings is None:
-            work()
-        else:
-            self.recordings.run(name, (self.sizes, *numbers), (self.lengths, *arrays), work)
+        self.device.recordings.run(name, (self.sizes, *numbers), (self.lengths, *arrays), work)
 
     def forward_steps(self) -> Iterable[int]:
         """The steps in the order in which the forward pass takes them."""
@@ -75,15 +68,7 @@ class Layer:
 
     def first_rows(self) -> np.ndarray:
         """Where in (T*B, ...) the first step lies that each row of the batch takes in this direction: (B,)."""
-        return self._ends(self.direction == 1)
-
-    def last_rows(self) -> np.ndarray:
-        """The same for the last one."""
-        return self._ends(self.direction == 0)
-
-    def _ends(self, late: bool) -> np.ndarray:
-        B = self.sizes.B
-        return (self.ends - 1 if late else 0) * B + np.arange(B)
+        return (self.ends - 1 if self.direction == 1 else 0) * self.sizes.B + np.arange(self.sizes.B)
 
     def own_columns(self, y: CudaArray, t: int) -> CudaArray:
         """This direction's columns of step t of y or dy: (B, P)."""
@@ -98,27 +83,21 @@ def directions(
     h0: CudaArray,
     weights: Weights,
     lengths: Any,
-    data: np.dtype | None = None,
+    halves: bool = False,
 ) -> list[Layer]:
-    """The directions of a layer with these inputs. `data`: what they were before they were widened."""
+    """The directions of a layer with these inputs. `halves`: they were float16 before they were widened."""
     (T, B, _), (D, _, P) = x.shape, h0.shape
     R = weights[0][1]
-    sizes = Sizes(rnn_mode, T, B, R.shape[0] // GATES[rnn_mode], P, D, R.dtype.itemsize, operand_of(data or R.dtype))
+    sizes = Sizes(rnn_mode, T, B, R.shape[0] // GATES[rnn_mode], P, D, R.dtype.itemsize)
     ends = np.full(B, T) if lengths is None else np.asarray(lengths).astype(np.int64)
     on_device = None if (ends == T).all() else device.asarray(ends.astype(np.int32))
     in_order = [tuple(None if w is None else device.contiguous(w) for w in parts) for parts in weights]
-    return [Layer(device, sizes, d, on_device, ends, in_order[d], device.recordings) for d in range(D)]
+    return [Layer(device, sizes, d, on_device, ends, in_order[d], halves) for d in range(D)]
 
 
-def operand_of(data: np.dtype) -> str:
-    """What tensor cores may multiply for such data: float32 is rounded only where the user allows it."""
-    of_float32 = "tf32" if chosen.precision == "tf32" else "tf32x3"
-    return {"float16": "float16", "float32": of_float32}.get(data.name, "")
-
-
-def products_of(sizes: Sizes) -> use_precision:
+def products_of(layer: Layer) -> use_precision:
     """Inside, the library multiplies float16 data that were widened as TF32, which has as many digits as float16."""
-    return use_precision("tf32" if sizes.operand == "float16" else chosen.precision)
+    return use_precision("tf32" if layer.halves else chosen.precision)
 
 
 @dataclass

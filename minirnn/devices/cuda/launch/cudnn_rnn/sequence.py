@@ -6,18 +6,19 @@ names and arguments. Here is what all rungs of the ladder have in common, and wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.cudnn_rnn import passes
+from minirnn.devices.cuda.launch.cudnn_rnn import persistent, steps
 from minirnn.devices.cuda.launch.cudnn_rnn import zoneout as zoned
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import sums_over_steps
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS, choose
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import choose
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import (
     VALUES,
+    GateGradients,
     Layer,
     Weights,
     directions,
@@ -25,7 +26,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn.layer import (
     values_of,
     without_padding,
 )
-from minirnn.devices.cuda.launch.cudnn_rnn.plan import Plan
+from minirnn.devices.cuda.launch.cudnn_rnn.plan import BackwardPlan, ForwardPlan
 from minirnn.devices.cuda.launch.narrow import widen_nested
 from minirnn.devices.cuda.launch.primitives.elementwise import copy_all
 
@@ -64,11 +65,11 @@ def rnn_sequence(
         kept = None if reserve is None else device.empty(reserve.shape, np.float32)
         x, h0, c0, weights, zoneout = widen_nested(device, (x, h0, c0, weights, zoneout))
         chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, training=training, zoneout=zoneout)
-        results = in_order(device, x, h0, c0, weights, kept, data=np.dtype(np.float16), **chosen)
+        results = in_order(device, x, h0, c0, weights, kept, halves=True, **chosen)
         y, h_n, c_n = narrowed(device, results, [(reserve, kept)])
         return y, h_n, c_n
     chosen = dict(rnn_mode=rnn_mode, lengths=lengths, training=training, zoneout=zoneout)
-    return in_order(device, x, h0, c0, weights, reserve, data=x.dtype, **chosen)
+    return in_order(device, x, h0, c0, weights, reserve, halves=False, **chosen)
 
 
 def narrowed(device: Cuda, results: Iterable[CudaArray | None], pairs: Iterable[tuple[Any, Any]]) -> list[Any]:
@@ -90,10 +91,10 @@ def in_order(
     lengths: Any,
     training: bool,
     zoneout: tuple[Any, Any] | None,
-    data: np.dtype,
+    halves: bool,
 ) -> tuple[CudaArray, CudaArray, CudaArray | None]:
-    """`rnn_sequence` for float32 and float64; `data`: the dtype of the inputs before they were widened."""
-    layers = directions(device, rnn_mode, x, h0, weights, lengths, data)
+    """`rnn_sequence` for float32 and float64; `halves`: the inputs were float16 before they were widened."""
+    layers = directions(device, rnn_mode, x, h0, weights, lengths, halves)
     sizes = layers[0].sizes
     x = without_padding(x, layers[0])
     y = device.empty((sizes.T, sizes.B, sizes.D * sizes.P), x.dtype)
@@ -103,8 +104,7 @@ def in_order(
         zoned.all_directions(layers, zoneout, x, h_n, c_n, reserve if training else None, y)
         return y, h_n, c_n
     kept = values_of(reserve if training else None, sizes)
-    h_n = by_a_rung(layers, "forward", lambda plan: passes.forward(layers, x, h0, c_n, kept, y, plan))
-    return y, h_n, c_n
+    return y, forward(layers, x, h0, c_n, kept, y), c_n
 
 
 def rnn_sequence_grad(
@@ -126,12 +126,12 @@ def rnn_sequence_grad(
         ]
         *wide, zoneout = widen_nested(device, (*given, zoneout))
         chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx, zoneout=zoneout)
-        results = in_reverse(device, *wide, sums, data=np.dtype(np.float16), **chosen)
+        results = in_reverse(device, *wide, sums, halves=True, **chosen)
         pairs = [pair for parts in zip(dweights, sums, strict=True) for pair in zip(*parts, strict=True)]
         dx, dh0, dc0 = narrowed(device, results, pairs)
         return dx, dh0, dc0
     chosen = dict(rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx, zoneout=zoneout)
-    return in_reverse(device, *given, dweights, data=given[0].dtype, **chosen)
+    return in_reverse(device, *given, dweights, halves=False, **chosen)
 
 
 def in_reverse(
@@ -141,35 +141,62 @@ def in_reverse(
     lengths: Any,
     need_dx: bool,
     zoneout: tuple[Any, Any] | None,
-    data: np.dtype,
+    halves: bool,
 ) -> tuple[CudaArray | None, CudaArray, CudaArray | None]:
-    """`rnn_sequence_grad` for float32 and float64; `data`: the dtype of the inputs before they were widened."""
+    """`rnn_sequence_grad` for float32 and float64; `halves`: the inputs were float16 before they were widened."""
     x, h0, _, weights, reserve, y, dy, dh_n, dc_n, dweights = arrays
-    layers = directions(device, rnn_mode, x, h0, weights, lengths, data)
+    layers = directions(device, rnn_mode, x, h0, weights, lengths, halves)
     x, y, dy = without_padding(x, layers[0]), device.contiguous(y), device.contiguous(dy)
     dx = device.full(x.shape, 0, x.dtype) if need_dx else None
     dh0 = device.contiguous(dh_n, always=True)
     dc0 = None if dc_n is None else device.contiguous(dc_n, always=True)
     if zoneout is None:
         kept = values_of(reserve, layers[0].sizes)
-        gradients = by_a_rung(layers, "backward", lambda plan: passes.backward(layers, kept, y, dy, dh0, dc0, plan))
+        gradients = backward(layers, kept, y, dy, dh0, dc0)
     else:
         gradients = zoned.gate_gradients(layers, zoneout, reserve, dy, dh0, dc0)
-    with products_of(layers[0].sizes):
+    with products_of(layers[0]):
         for d, layer in enumerate(layers):
             sums_over_steps(layer, x, h0[d], y, gradients[d], dweights[d], dx)
     return dx, dh0, dc0
 
 
-def by_a_rung(layers: list[Layer], way: str, run: Callable[[Plan | None], Any]) -> Any:
-    """What `run` gives with the plan of the rung that is chosen; if the device refuses it, of the next lower one."""
-    device, sizes, backward = layers[0].device, layers[0].sizes, way == "backward"
-    choice = device.tuner.choice(sizes, backward)
-    while True:
-        for layer in layers:
-            layer.recordings = device.recordings if choice.recorded else None
-        found = run(choice.plan)
+def forward(
+    layers: list[Layer], x: CudaArray, h0: CudaArray, c: CudaArray | None, kept: CudaArray | None, y: CudaArray
+) -> CudaArray:
+    """Fill y and `kept`; c (D, B, H) goes from the first state to the last. Returns h_n (D, B, P)."""
+    device, sizes = layers[0].device, layers[0].sizes
+    plan = choose(sizes, device.driver.limits, False, device.cudnn_rnn_rung).plan
+    if isinstance(plan, ForwardPlan):
+        found = persistent.forward(layers, x, h0, c, kept, y, plan)
         if found is not None:
-            device.rungs[f"{choice.rung} {way}"] += 1
+            device.rungs["persistent forward"] += 1
             return found
-        choice = choose(sizes, device.driver.limits, backward, RUNGS[RUNGS.index(choice.rung) - 1])
+    h_n = device.contiguous(h0, always=True)
+    for d, layer in enumerate(layers):
+        steps.forward(layer, x, h_n[d], None if c is None else c[d], None if kept is None else kept[d], y)
+    device.rungs["steps forward"] += 1
+    return h_n
+
+
+def backward(
+    layers: list[Layer],
+    kept: CudaArray | None,
+    y: CudaArray,
+    dy: CudaArray,
+    dh: CudaArray,
+    dc: CudaArray | None,
+) -> list[GateGradients]:
+    """The gradients of the pre-activations, a direction each; dh and dc (D, B, ...) go from last state to first."""
+    device, sizes = layers[0].device, layers[0].sizes
+    plan = choose(sizes, device.driver.limits, True, device.cudnn_rnn_rung).plan
+    if isinstance(plan, BackwardPlan):
+        found = persistent.backward(layers, kept, y, dy, dh, dc, plan)
+        if found is not None:
+            device.rungs["persistent backward"] += 1
+            return found
+    device.rungs["steps backward"] += 1
+    return [
+        steps.backward(layer, None if kept is None else kept[d], y, dy, dh[d], None if dc is None else dc[d])
+        for d, layer in enumerate(layers)
+    ]

@@ -17,7 +17,7 @@ from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import input_part
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import choose
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import VALUES, GateGradients, Layer
-from minirnn.devices.cuda.launch.cudnn_rnn.plan import Sizes
+from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
 from minirnn.devices.cuda.launch.cudnn_rnn.steps import step_launch
 from minirnn.devices.cuda.launch.primitives.products import product
 

@@ -1,4 +1,4 @@
-"""What the tests of the upper rungs share: simulated devices, tiny layouts, layers, kernels with a planted fault."""
+"""What the tests of the rungs share: simulated devices, tiny layouts, layers, kernels with a planted fault."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from minirnn.devices.cuda import device as cuda_device
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.launch import sources
 from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
+from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Sizes
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.ops.cudnn_rnn.cudnn_cases import OUTPUTS, STATE, forward, lengths_of
@@ -51,16 +52,14 @@ def tiny_layouts(
     `kept` 1 leaves what is beyond the first chunk of each row to shared memory.
     """
 
-    def small(sizes: plans.Sizes, limits: Any) -> Any:
-        refused = plans._refused_persistent(sizes, limits)
-        return refused or plans.forward_plan(sizes, limits, groups, parts, rows, min(kept, 4))
+    def small(sizes: Sizes, limits: Any) -> Any:
+        return plans.forward_of(sizes, limits, groups, parts, rows, min(kept, 4))
 
-    def small_table(sizes: plans.Sizes, limits: Any) -> Any:
-        refused = plans._refused_persistent(sizes, limits)
-        return refused or plans.backward_plan(sizes, limits, 4, 1, slices, rows, 4 * kept)
+    def small_table(sizes: Sizes, limits: Any) -> Any:
+        return plans.backward_of(sizes, limits, 4, 1, slices, rows, 4 * kept)
 
-    monkeypatch.setattr(plans, "forward", small)
-    monkeypatch.setattr(plans, "backward", small_table)
+    monkeypatch.setattr(plans, "forward_plan", small)
+    monkeypatch.setattr(plans, "backward_plan", small_table)
 
 
 @dataclass
@@ -84,7 +83,7 @@ class Case:
         put, get = device.asarray, device.to_numpy
         D, B, P = self.h0.shape
         T, _, I = self.x.shape
-        H, projected = self.weights[0][1].shape[0] // plans.GATES[self.mode], self.weights[0][2] is not None
+        H, projected = self.weights[0][1].shape[0] // GATES[self.mode], self.weights[0][2] is not None
         weights = [tuple(None if a is None else put(a) for a in parts) for parts in self.weights]
         zoneout = self.zoneout and tuple(put(z) if isinstance(z, np.ndarray) else z for z in self.zoneout)
         layout = device.rnn_sequence_reserve_layout(self.mode, T, B, I, H, P, D, projected, False, bool(zoneout))
@@ -127,7 +126,7 @@ def random_case(
     def draw(*shape: int) -> np.ndarray:
         return (rng.standard_normal(shape) * 0.4).astype(dtype)
 
-    G = plans.GATES[mode]
+    G = GATES[mode]
     smaller = np.dtype(dtype).type(min(1.0, 4 / H**0.5))
     projections, P = [draw(P, H) * smaller if P else None for _ in range(D)], P or H
     weights = [(draw(G * H, I), draw(G * H, P) * smaller, Wp, draw(G * H), draw(G * H)) for Wp in projections]
@@ -187,14 +186,7 @@ def with_fault(monkeypatch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> No
 
     def changed(name: str) -> str:
         whole = text = folder(name)
-        headers = (
-            "cudnn_rnn/slice.cuh",
-            "cudnn_rnn/gather.cuh",
-            "tile_gather.cuh",
-            "grid.cuh",
-            "cluster.cuh",
-        )
-        for header in headers:
+        for header in ("tile_gather.cuh", "grid.cuh"):
             if header in text:
                 text = text.replace(f'#include "{header}"', folder(header).replace("#pragma once", ""))
         found = {old for old, _ in changes if old in text}

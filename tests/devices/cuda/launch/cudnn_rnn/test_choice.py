@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from minirnn.devices.cuda.driver import Limits
-from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, RUNGS, Choice, choose, rung_from_environment
-from minirnn.devices.cuda.launch.cudnn_rnn.plan import CHUNK, GATES, BackwardPlan, ClusterPlan, ForwardPlan, Sizes
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, Choice, choose, rung_from_environment
+from minirnn.devices.cuda.launch.cudnn_rnn.plan import CHUNK, BackwardPlan, ForwardPlan, plan_of
+from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Sizes
 
 A100 = replace(H200, compute_capability=(8, 0), multiprocessors=108, shared_bytes_per_block=163 << 10)
 T4 = replace(H200, compute_capability=(7, 5), multiprocessors=40, shared_bytes_per_block=64 << 10)
@@ -21,16 +21,16 @@ SIMULATED = replace(H200, simulated=True, shared_bytes_per_block=48 << 10)
 
 
 def sizes(mode: str, T: int, B: int, H: int, P: int = 0, D: int = 1, itemsize: int = 4) -> Sizes:
-    return Sizes(mode, T, B, H, P or H, D, itemsize, "tf32x3" if itemsize == 4 else "")
+    return Sizes(mode, T, B, H, P or H, D, itemsize)
 
 
 TABLE = [
     # device, sizes, forward, backward, a word of the reason for forward
-    (H200, sizes("lstm", 256, 1, 256), "cluster", "cluster", "at once"),
-    (H200, sizes("lstm", 256, 30, 256), "cluster", "cluster", "at once"),
-    (H200, sizes("lstm", 256, 31, 256), "persistent", "cluster", "fit on the chip"),
+    (H200, sizes("lstm", 256, 1, 256), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("lstm", 256, 30, 256), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("lstm", 256, 31, 256), "persistent", "persistent", "fit on the chip"),
     (H200, sizes("lstm", 256, 61, 256), "persistent", "persistent", "fit on the chip"),
-    (H200, sizes("gru", 256, 100, 64), "cluster", "persistent", "at once"),
+    (H200, sizes("gru", 256, 100, 64), "persistent", "persistent", "fit on the chip"),
     (H200, sizes("lstm", 256, 1, 257), "persistent", "persistent", "fit on the chip"),
     (H200, sizes("lstm", 128, 16, 512), "persistent", "persistent", "fit on the chip"),
     (H200, sizes("lstm", 100, 64, 512), "persistent", "persistent", "fit on the chip"),
@@ -40,12 +40,12 @@ TABLE = [
     (H200, sizes("rnn_tanh", 1024, 8, 2048), "persistent", "persistent", "fit on the chip"),
     (H200, sizes("lstm", 128, 16, 512, D=2), "persistent", "persistent", "fit on the chip"),
     (H200, sizes("lstm", 128, 16, 512, itemsize=8), "persistent", "persistent", "fit on the chip"),
-    (H200, sizes("lstm", 128, 1, 128, itemsize=8), "cluster", "cluster", "at once"),
+    (H200, sizes("lstm", 128, 1, 128, itemsize=8), "persistent", "persistent", "fit on the chip"),
     (H200, sizes("lstm", 128, 1, 129, itemsize=8), "persistent", "persistent", "fit on the chip"),
-    (H200, sizes("gru", 128, 1, 170, itemsize=8), "persistent", "cluster", "fit on the chip"),
+    (H200, sizes("gru", 128, 1, 170, itemsize=8), "persistent", "persistent", "fit on the chip"),
     (H200, sizes("gru", 128, 1, 171, itemsize=8), "persistent", "persistent", "fit on the chip"),
-    (H200, sizes("lstm", 128, 28, 64, D=2), "cluster", "cluster", "at once"),
-    (H200, sizes("lstm", 128, 29, 64, D=2), "cluster", "persistent", "at once"),
+    (H200, sizes("lstm", 128, 28, 64, D=2), "persistent", "persistent", "fit on the chip"),
+    (H200, sizes("lstm", 128, 29, 64, D=2), "persistent", "persistent", "fit on the chip"),
     (H200, sizes("lstm", 128, 127, 512), "persistent", "persistent", "fit on the chip"),
     (H200, sizes("lstm", 128, 128, 512), "steps", "steps", "128 rows"),
     (H200, sizes("lstm", 1, 1, 256), "steps", "steps", "one step"),
@@ -53,11 +53,11 @@ TABLE = [
     (A100, sizes("lstm", 256, 1, 256), "persistent", "persistent", "fit on the chip"),
     (A100, sizes("gru", 128, 16, 512), "persistent", "persistent", "fit on the chip"),
     (T4, sizes("gru", 128, 16, 512), "persistent", "persistent", "fit on the chip"),
-    (T4, sizes("gru", 128, 16, 1024), "steps", "steps", "26 a block"),
+    (T4, sizes("gru", 128, 16, 1024), "steps", "steps", "26 per block"),
     (T4, sizes("gru", 128, 16, 256), "persistent", "persistent", "fit on the chip"),
     (PASCAL, sizes("gru", 128, 16, 256), "steps", "steps", "compute capability 7.0"),
     (SLICE, sizes("gru", 128, 16, 64), "persistent", "persistent", "fit on the chip"),
-    (SLICE, sizes("gru", 128, 16, 256), "steps", "persistent", "38 a block"),
+    (SLICE, sizes("gru", 128, 16, 256), "steps", "persistent", "38 per block"),
     (SIMULATED, sizes("lstm", 5, 2, 4), "steps", "steps", "simulator"),
 ]
 
@@ -78,21 +78,21 @@ def test_the_table(row: tuple[Limits, Sizes, str, str, str]) -> None:
 
 
 def test_a_rung_that_is_asked_for_is_taken_wherever_it_can_be_had() -> None:
-    small, large, projected = sizes("lstm", 1, 500, 32), sizes("lstm", 9, 9, 600), sizes("lstm", 9, 9, 60, P=7)
+    small, large, projected = sizes("lstm", 1, 500, 32), sizes("lstm", 9, 9, 2048), sizes("lstm", 9, 9, 60, P=7)
     for limits in (H200, SIMULATED):
-        assert [choose(small, limits, wanted=rung).rung for rung in RUNGS] == list(RUNGS)
-        assert choose(small, limits, wanted="cluster") == Choice("cluster", "asked for", plans.cluster(small, limits))
         for backward in (False, True):
-            assert [choose(projected, limits, backward, rung).rung for rung in RUNGS] == list(RUNGS)
-        assert [choose(small, limits, True, rung).rung for rung in RUNGS] == list(RUNGS)
-    found = choose(large, H200, wanted="cluster")
-    assert found.rung == "persistent"
-    assert found.reason == (
-        "cluster was asked for, but a cluster's registers hold the weights of 256 units; so the next lower rung"
-    )
-    assert choose(sizes("lstm", 9, 9, 2048), H200, wanted="cluster").reason.endswith("; so the lowest rung")
-    words = "no rung 'fast'.*\n.*steps, persistent, cluster, tensor, auto\n.*MINIRNN_CUDNN_RNN"
-    with pytest.raises(ValueError, match=words):
+            assert choose(small, limits, backward, "steps") == Choice("steps", "asked for")
+            plan = plan_of(small, limits, backward)
+            assert not isinstance(plan, str)
+            assert choose(small, limits, backward, "persistent") == Choice("persistent", "asked for", plan)
+            found = choose(projected, limits, backward, "persistent")
+            assert found.rung == "steps"
+            assert found.reason.startswith("persistent was asked for, but with a projection a step has two products")
+    found = choose(large, H200, wanted="persistent")
+    assert found.rung == "steps"
+    assert found.reason.startswith("persistent was asked for, but its weights do not fit on the chip: ")
+    assert found.reason.endswith("; so the lowest rung")
+    with pytest.raises(ValueError, match="no rung 'fast'.*\n.*steps, persistent, auto\n.*MINIRNN_CUDNN_RNN"):
         choose(small, H200, wanted="fast")
 
 
@@ -105,12 +105,12 @@ def test_zoneout_takes_the_lowest_rung_and_says_why() -> None:
                 "steps", "zoneout needs masks at each step, which the kernels of one launch do not read"
             )
             assert choose(small, limits, backward, "steps", zoneout=True) == Choice("steps", "asked for")
-            wanted = choose(small, limits, backward, "cluster", zoneout=True)
-            assert wanted == Choice("steps", f"cluster was asked for, but {found.reason}")
+            wanted = choose(small, limits, backward, "persistent", zoneout=True)
+            assert wanted == Choice("steps", f"persistent was asked for, but {found.reason}")
 
 
 def test_the_variable_names_a_rung(monkeypatch: pytest.MonkeyPatch) -> None:
-    for text, expected in (("auto", None), ("steps", "steps"), ("cluster", "cluster")):
+    for text, expected in (("auto", None), ("steps", "steps"), ("persistent", "persistent")):
         monkeypatch.setenv("MINIRNN_CUDNN_RNN", text)
         assert rung_from_environment() == expected
     monkeypatch.setenv("MINIRNN_CUDNN_RNN", "quick")
@@ -137,7 +137,7 @@ MANY = [
 
 
 def test_forward_plans_cover_all_units_and_fit() -> None:
-    found = [(limits, s, plan) for limits, s in MANY if isinstance(plan := plans.forward(s, limits), ForwardPlan)]
+    found = [(limits, s, plan) for limits, s in MANY if isinstance(plan := plan_of(s, limits, False), ForwardPlan)]
     assert len(found) > 500
     for limits, s, plan in found:
         units = 2 * plan.warps // plan.parts  # of a block
@@ -154,7 +154,7 @@ def test_forward_plans_cover_all_units_and_fit() -> None:
 
 
 def test_backward_plans_cover_the_whole_table_and_fit() -> None:
-    found = [(limits, s, plan) for limits, s in MANY if isinstance(plan := plans.backward(s, limits), BackwardPlan)]
+    found = [(limits, s, plan) for limits, s in MANY if isinstance(plan := plan_of(s, limits, True), BackwardPlan)]
     assert len(found) > 500
     for limits, s, plan in found:
         units = plan.outputs * plan.warps  # of a column
@@ -168,36 +168,12 @@ def test_backward_plans_cover_the_whole_table_and_fit() -> None:
         assert registers(s, plan.kept, plan.outputs, 1) <= 255
 
 
-def test_cluster_plans_hold_all_weights_in_registers() -> None:
-    found = [(limits, s, plan) for limits, s in MANY if isinstance(plan := plans.cluster(s, limits), ClusterPlan)]
-    assert len(found) > 300
-    for _, s, plan in found:
-        assert 8 * plan.warps * plan.units >= s.H
-        assert plan.kept * CHUNK >= s.H * s.itemsize
-        assert plan.slices * plan.rows >= s.B > (plan.slices - 1) * plan.rows
-        assert plan.rows * plan.units * (4 if s.G == 3 else s.G) <= 32  # a total for each lane
-        assert plan.warps <= 16
-        assert registers(s, plan.kept, s.G * plan.units, plan.rows) <= (255 if plan.warps <= 8 else 128)
-
-
-def test_backward_cluster_plans_hold_all_weights_in_registers() -> None:
-    found = [(s, plan) for limits, s in MANY if isinstance(plan := plans.cluster_backward(s, limits), ClusterPlan)]
-    assert len(found) > 300
-    for s, plan in found:
-        assert 8 * plan.warps * plan.units >= s.H
-        assert plan.kept * CHUNK >= s.G * s.H * s.itemsize
-        assert plan.slices * plan.rows >= s.B > (plan.slices - 1) * plan.rows
-        assert plan.rows * plan.units <= 32 and plan.warps <= 8
-        assert 2 * plan.rows * plan.kept * CHUNK <= 48 << 10  # bytes of shared memory
-        assert registers(s, plan.kept, plan.units, plan.rows) <= 255
-
-
 def registers(s: Sizes, kept: int, rows_of_weights: int, rows: int) -> int:
     """What a thread needs at least: weights and sums. (What it needs in all: `test_nvcc.py`.)"""
     return 4 * kept * rows_of_weights + rows * rows_of_weights * s.itemsize // 4
 
 
 def test_a_plan_does_not_depend_on_what_does_not_matter() -> None:
-    assert plans.forward(sizes("lstm", 5, 4, 512), H200) == plans.forward(sizes("lstm", 900, 4, 512), H200)
+    assert plan_of(sizes("lstm", 5, 4, 512), H200, False) == plan_of(sizes("lstm", 900, 4, 512), H200, False)
     large = replace(H200, memory_bytes=1, name="other", threads_per_block=1024)
     assert choose(sizes("lstm", 5, 4, 512), H200) == choose(sizes("lstm", 5, 4, 512), large)

@@ -18,23 +18,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def places(loop: Loop, name: str) -> list[int]:
-    """Where instructions of this name stand in a loop, by their number."""
-    return [k for k, instruction in enumerate(loop.instructions) if instruction.name == name]
-
-
-@pytest.mark.parametrize("file", ["cluster", "cluster_grad"])
-@pytest.mark.parametrize("arch", ["sm_90", pytest.param("sm_120", marks=pytest.mark.slow)])
-def test_no_step_of_a_cluster_has_a_fence_and_what_others_wait_for_goes_first(file: str, arch: str) -> None:
-    name = f"cudnn_rnn/{file}.cu"
-    for kernel, code in machine_code(name, sources.VARIANTS[name][0], arch).items():
-        loop = code.main_loop
-        assert not loop.count("MEMBAR", "ERRBAR"), kernel
-        assert not loop.count("UCGABAR_ARV", "BAR"), f"{kernel} meets at a barrier"
-        assert loop.count("STAS") and loop.count("SYNCS"), kernel
-        assert max(places(loop, "STAS")) < min(places(loop, "STG")), f"{kernel} stores before it has sent"
-
-
 def read_and_multiplied(loop: Loop, beyond: tuple[int, int]) -> float:
     """Multiplications that a read of 16 bytes of shared memory serves, where the weights are in registers.
 
@@ -66,15 +49,6 @@ def test_a_read_of_shared_memory_serves_many_multiplications_and_no_step_has_a_f
         assert expected <= served < expected + 8, mode  # a few more are in the activations
         assert not loop.count("MEMBAR", "ERRBAR", "CCTL"), mode
         assert loop.count("LDG.E.128.STRONG.GPU"), mode
-
-
-@pytest.mark.parametrize("number", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 6))])
-def test_three_products_for_one_still_make_more_multiplications_an_instruction_than_float32_can(number: int) -> None:
-    name = "cudnn_rnn/product.cu"
-    loop = machine_code(name, sources.VARIANTS[name][number], "sm_90")["product"].main_loop
-    assert loop.count("HMMA") == 3 * 4 * 4 * 2  # of 16 x 8 x 8 in a warp's 64 x 32 x 16
-    assert 64 * 32 * 16 / len(loop.instructions) > 1.5 * 32
-    assert loop.count("BAR") == 1 and not loop.count("MEMBAR", "LDL", "STL")
 
 
 # The second stage of the peepholes' sums has one number a thread.

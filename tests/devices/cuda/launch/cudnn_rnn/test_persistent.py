@@ -1,6 +1,6 @@
 """The persistent rung of CudnnRNN in the simulator: against stored values, the CPU, the lowest rung; its controls.
 
-Tests `minirnn/devices/cuda/launch/cudnn_rnn/one_launch.py` and `minirnn/devices/cuda/kernels/cudnn_rnn/`.
+Tests `minirnn/devices/cuda/launch/cudnn_rnn/persistent.py` and `minirnn/devices/cuda/kernels/cudnn_rnn/`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices.cuda.driver import LaunchError
-from minirnn.devices.cuda.launch.cudnn_rnn import one_launch
+from minirnn.devices.cuda.launch.cudnn_rnn import persistent
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import (
     CHECKS,
@@ -51,7 +51,7 @@ def test_stored_values_of_torch_in_check_mode(path: Path, options: SimOptions, m
         np.testing.assert_allclose(
             np.asarray(value), case[output], rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype], err_msg=output
         )
-    assert {key.split()[0] for key in device.rungs} == {"persistent"}
+    assert {key.split()[0] for key in device.rungs} == {"steps" if attributes["num_proj"] else "persistent"}
 
 
 @pytest.mark.parametrize("kept", [1, pytest.param(8, marks=pytest.mark.slow)])
@@ -188,9 +188,9 @@ def test_a_missing_block_is_an_error_and_no_hang(
     backward: bool, options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny_layouts(monkeypatch)
-    kernel_of, file = one_launch.kernel_of, "cudnn_rnn/persistent_grad.cu" if backward else "cudnn_rnn/persistent.cu"
+    kernel_of, file = persistent.kernel_of, "cudnn_rnn/persistent_grad.cu" if backward else "cudnn_rnn/persistent.cu"
     monkeypatch.setattr(
-        one_launch,
+        persistent,
         "kernel_of",
         lambda device, name, *more: (OneBlockLess if name == file else lambda k: k)(kernel_of(device, name, *more)),
     )
@@ -239,14 +239,13 @@ def test_control_without_the_barrier_between_gathering_and_multiplying_check_mod
     assert planted() == []
 
 
-@pytest.mark.parametrize("rung", ["persistent", "tensor"])
 def test_control_of_one_phase_only_old_shares_are_taken_for_new_ones(
-    rung: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny_layouts(monkeypatch, slices=4)
     with_fault(monkeypatch, ("const u32 phase = (step - 1) / SLOTS & 1;", "const u32 phase = 0;"))
     case = random_case(rng, "lstm", T=9, B=2, I=3, H=16, D=1, dtype="f4", ragged=False)
-    found, expected = (case.run(device)["dx"] for device in (device_on(rung), mr.devices.get("cpu")))
+    found, expected = (case.run(device)["dx"] for device in (device_on("persistent"), mr.devices.get("cpu")))
     assert planted() == []
     assert not np.allclose(found, expected, rtol=1e-3, atol=1e-3)
 

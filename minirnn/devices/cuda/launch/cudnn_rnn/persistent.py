@@ -1,15 +1,13 @@
-"""CudnnRNN on a CUDA device, all steps of a layer in one launch: the upper rungs of the ladder.
+"""CudnnRNN on a CUDA device, all steps of a layer in one launch: the rung `persistent` of the ladder.
 
-The kernels and how they work: `cudnn_rnn/persistent.cu`, `cudnn_rnn/cluster.cu` and those of their gradients. All
-blocks of a persistent kernel must be on the device at once, for they wait for each other's messages; of the clusters,
-one is enough. The driver is asked before the launch (`fits`). Whatever else keeps the GPU busy only delays that: work
-of one driver runs in order, so two such kernels never wait for each other. The products over all steps are those of
-the lowest rung.
+The kernels and how they work: `cudnn_rnn/persistent.cu` and `cudnn_rnn/persistent_grad.cu`. All their blocks must be on
+the device at once, because they wait for each other's messages. The driver is asked before the launch (`fits`).
+Whatever else keeps the GPU busy only delays that: work of one driver runs in order, so two such kernels never wait for
+each other. The products over all steps are those of the lowest rung.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -42,20 +40,18 @@ def forward(
     c: CudaArray | None,
     values: CudaArray | None,
     y: CudaArray,
-    plan: Plan,
+    plan: ForwardPlan,
 ) -> CudaArray | None:
     """Fill y; c (D, B, H) goes from the first state to the last. Returns h_n (D, B, H); None: it does not fit."""
     device, sizes = layers[0].device, layers[0].sizes
-    kernel = kernel_of(device, f"cudnn_rnn/{plan.rung}.cu", f"{sizes.mode}_{plan.rung}", x.dtype, plan)
+    kernel = kernel_of(device, "cudnn_rnn/persistent.cu", f"{sizes.mode}_persistent", x.dtype, plan)
     if not fits(kernel, plan, sizes.D):
         return None
     A, R = all_input_parts(layers, x), recurrent_weights(layers)
     biases = stacked(device, [b for layer in layers for b in layer.weights[3:]])
     h_n = device.empty(h0.shape, x.dtype)
-    messages = []
-    if isinstance(plan, ForwardPlan):
-        messages = [device.empty((sizes.D, max(sizes.T - 1, 1), sizes.B, sizes.H), x.dtype)]  # states between steps
-    launch(layers, kernel, plan, (A, R, biases, device.contiguous(h0), h_n, c, values, y), messages)
+    states = device.empty((sizes.D, max(sizes.T - 1, 1), sizes.B, sizes.H), x.dtype)  # between steps
+    launch(layers, kernel, plan, (A, R, biases, device.contiguous(h0), h_n, c, values, y), (states,))
     return h_n
 
 
@@ -66,23 +62,19 @@ def backward(
     dy: CudaArray,
     dh: CudaArray,
     dc: CudaArray | None,
-    plan: Plan,
+    plan: BackwardPlan,
 ) -> list[GateGradients] | None:
     """The gradients of all pre-activations, a direction each; dh and dc (D, B, H) go from last state to first.
 
     None, and nothing is changed: it does not fit.
     """
     device, sizes = layers[0].device, layers[0].sizes
-    kernel = kernel_of(device, f"cudnn_rnn/{plan.rung}_grad.cu", f"{sizes.mode}_{plan.rung}_grad", dh.dtype, plan)
+    kernel = kernel_of(device, "cudnn_rnn/persistent_grad.cu", f"{sizes.mode}_persistent_grad", dh.dtype, plan)
     if not fits(kernel, plan, sizes.D):
         return None
     da = device.empty((sizes.D, sizes.T, sizes.B, sizes.columns * sizes.H), dh.dtype)
-    arrays = (recurrent_weights(layers), values, y, dy, dh, dc)
-    if isinstance(plan, BackwardPlan):
-        shares = device.empty((sizes.D, SLOTS, plan.slices, sizes.B, sizes.H), dh.dtype)
-        launch(layers, kernel, plan, arrays, (da, shares))
-    else:
-        launch(layers, kernel, plan, (*arrays, da))
+    shares = device.empty((sizes.D, SLOTS, plan.slices, sizes.B, sizes.H), dh.dtype)
+    launch(layers, kernel, plan, (recurrent_weights(layers), values, y, dy, dh, dc), (da, shares))
     return [GateGradients(da[d]) for d in range(sizes.D)]
 
 
@@ -93,7 +85,7 @@ def kernel_of(device: Cuda, file: str, kernel: str, dtype: np.dtype, plan: Plan)
 
 def fits(kernel: Kernel, plan: Plan, D: int) -> bool:
     """Whether all blocks that wait for each other can be on the device at the same time."""
-    return kernel.max_resident_blocks(plan.threads, plan.shared) >= plan.at_once(D)
+    return kernel.max_resident_blocks(plan.threads, plan.shared) >= plan.blocks * D
 
 
 def launch(
@@ -101,7 +93,7 @@ def launch(
     kernel: Kernel,
     plan: Plan,
     arrays: tuple[CudaArray | None, ...],
-    messages: Sequence[CudaArray] = (),
+    messages: tuple[CudaArray, ...],
 ) -> None:
     """Run the kernel on these arrays, and on memory for messages, which is cleared before.
 
@@ -112,9 +104,6 @@ def launch(
     run = partial(
         kernel, *numbers, lengths, *arrays, grid=(plan.blocks, sizes.D), block=plan.threads, shared=plan.shared
     )
-    if not messages:
-        layer.run(kernel.name, (plan,), arrays, run)
-        return
     polls = PATIENCE_SIMULATED if device.driver.limits.simulated else PATIENCE
     missed = device.missed.word_of(f"{kernel.name} of {plan.blocks} blocks, {sizes.D} directions")
 
