@@ -24,17 +24,36 @@ def flag(op: str, name: str, value: Any) -> bool:
     return bool(value)
 
 
-def number(op: str, name: str, value: Any, *, finite: bool = True) -> float:
-    """A numeric attribute. Raises TypeError if it is no number, ValueError if NaN (or, if `finite`, infinite)."""
+def number(
+    op: str,
+    name: str,
+    value: Any,
+    low: float | None = None,
+    high: float | None = None,
+    meaning: str = "",
+    *,
+    finite: bool = True,
+) -> float:
+    """A numeric attribute in ``low .. high``; None is no limit.
+
+    Raises TypeError if it is no number, ValueError if it is outside, NaN, or, if `finite`, infinite.
+    """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{op}: {name} is {shown(value)}\n  expected a number")
     try:
-        value = float(value)
+        found = float(value)
     except OverflowError:
         raise ValueError(f"{op}: {name} is {shown(value)}\n  expected a number that a float can hold") from None
-    if np.isnan(value) or (finite and np.isinf(value)):
-        raise ValueError(f"{op}: {name} is {value}\n  expected a {'finite ' if finite else ''}number")
-    return value
+    if np.isnan(found) or (finite and np.isinf(found)):
+        raise ValueError(f"{op}: {name} is {found}\n  expected a {'finite ' if finite else ''}number")
+    _within(op, name, found, low, high, meaning)
+    return found
+
+
+def _within(op: str, name: str, value: Any, low: float | None, high: float | None, meaning: str) -> None:
+    if (low is not None and value < low) or (high is not None and value > high):
+        limits = f"{low} .. {high}" if high is not None else f"{low} or more"
+        raise ValueError(f"{op}: {name} is {shown(value)}\n  expected {limits}{meaning}")
 
 
 def is_integer(value: Any) -> bool:
@@ -52,9 +71,7 @@ def integer(op: str, name: str, value: Any, low: int | None = None, high: int | 
         value = int(value)
     if not is_integer(value):
         raise TypeError(f"{op}: {name} is {shown(value)}\n  expected an integer")
-    if (low is not None and value < low) or (high is not None and value > high):
-        limits = f"{low} .. {high}" if high is not None else f"{low} or more"
-        raise ValueError(f"{op}: {name} is {shown(value)}\n  expected {limits}{meaning}")
+    _within(op, name, value, low, high, meaning)
     return int(value)
 
 

@@ -70,9 +70,7 @@ class _CudnnRNN:
     ) -> None:
         kind = type(self).__name__
         self.network = Network(self.rnn_mode, num_layers, num_units, input_size, direction, input_mode, op=kind)
-        self.dropout = check.number(kind, "dropout", dropout)
-        if not 0 <= self.dropout <= 1:
-            raise ValueError(f"{kind}: dropout is {dropout}\n  expected 0 .. 1, the probability of a zero")
+        self.dropout = check.number(kind, "dropout", dropout, 0, 1, ", the probability of a zero")
         self.seed = check.integer(kind, "seed", seed, -(2**63), 2**64 - 1)
         self.dtype = float_dtype(kind, dtype)
 

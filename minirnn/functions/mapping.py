@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-import numpy as np
-
+from minirnn import check
 from minirnn.engine.tensor import Tensor
 from minirnn.functions.nests import leaves_of, mapped, same_shape
 from minirnn.messages import shown
@@ -66,7 +65,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **settin
     for what, dims, none in (("in_dims", in_dims, " or None"), ("out_dims", out_dims, "")):
         for dim in dims if isinstance(dims, tuple) else (dims,):
             is_none = dim is None and what == "in_dims" and isinstance(dims, tuple)
-            if not is_none and (isinstance(dim, bool) or not isinstance(dim, (int, np.integer))):
+            if not is_none and not check.is_integer(dim):
                 raise ValueError(f"vmap: {what} is {shown(dims)}\n  expected an axis, or a tuple of an axis{none} each")
 
     @wraps(func, updated=())

@@ -7,7 +7,6 @@ from typing import Any
 
 from minirnn import check
 from minirnn.engine.tensor import Tensor
-from minirnn.messages import shown
 from minirnn.nn import functional
 from minirnn.nn.functional.activations import bounds, divisor
 from minirnn.nn.functional.arguments import not_in_place, one_dim
@@ -16,12 +15,6 @@ from minirnn.nn.options import Calling, calls, declared, option
 
 def _in_place(module: str, name: str, value: Any) -> bool:
     return not_in_place(module, value)
-
-
-def _axis(module: str, name: str, dim: Any) -> int:
-    if isinstance(dim, bool) or not isinstance(dim, int):
-        raise TypeError(f"{module}: dim is {shown(dim)}\n  expected an integer")
-    return dim
 
 
 @declared
@@ -115,12 +108,12 @@ class Softplus(_Activation):
 class GLU(_Activation):
     """``a * sigmoid(b)`` of the halves a and b of the input along `dim`, where its size must be even."""
 
-    dim: int = option(-1, _axis)
+    dim: int = option(-1, check.integer)
 
 
 @declared
 class _AlongDim(_Activation):
-    dim: int | None = option(None, _axis)
+    dim: int | None = option(None, check.integer)
     _: KW_ONLY
     axis: int | None = option(None, kept=False)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from minirnn import check
 from minirnn.engine.tensor import Tensor
 from minirnn.nn import functional
 from minirnn.nn.functional.arguments import not_in_place
-from minirnn.nn.functional.layers import probability
+from minirnn.nn.functional.layers import ZERO
 from minirnn.nn.module import Module
 
 
@@ -25,7 +26,7 @@ class Dropout(Module):
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        self.p = probability("Dropout", p)
+        self.p = check.number("Dropout", "p", p, 0, 1, ZERO)
         self.inplace = not_in_place("Dropout", inplace)
 
     def forward(self, input: Any) -> Tensor:

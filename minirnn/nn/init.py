@@ -77,7 +77,7 @@ def uniform_(tensor: Leaf, a: float = 0.0, b: float = 1.0, generator: Any = None
 
 def normal_(tensor: Leaf, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Leaf:
     """Normal with this mean and standard deviation. Raises ValueError if `std` is negative."""
-    mean, std = check.number("normal_", "mean", mean), _not_negative("normal_", "std", std)
+    mean, std = check.number("normal_", "mean", mean), check.number("normal_", "std", std, 0)
     draw = _stream("normal_", tensor, generator)
     return _set(tensor, mean + std * draw.standard_normal(tensor.shape))
 
@@ -217,9 +217,8 @@ def sparse_(tensor: Leaf, sparsity: float, std: float = 0.01, generator: Any = N
     ValueError
         There are not two axes, `sparsity` is not in 0 .. 1, or `std` is negative.
     """
-    sparsity, std = check.number("sparse_", "sparsity", sparsity), _not_negative("sparse_", "std", std)
-    if not 0 <= sparsity <= 1:
-        raise ValueError(f"sparse_: sparsity is {sparsity}\n  expected 0 .. 1, the part of zeros")
+    sparsity = check.number("sparse_", "sparsity", sparsity, 0, 1, ", the part of zeros")
+    std = check.number("sparse_", "std", std, 0)
     _matrix("sparse_", tensor, exactly=True)
     draw = _stream("sparse_", tensor, generator)
     values = std * draw.standard_normal(tensor.shape)
@@ -261,13 +260,6 @@ def _kaiming_std(op: str, tensor: Any, a: float, mode: str, nonlinearity: str) -
     if not isinstance(mode, str) or mode not in fans:
         raise ValueError(f"{op}: mode is {shown(mode)}\n  expected 'fan_in' or 'fan_out'")
     return calculate_gain(nonlinearity, a) / math.sqrt(max(1, fans[mode]))
-
-
-def _not_negative(op: str, name: str, value: Any) -> float:
-    number = check.number(op, name, value)
-    if number < 0:
-        raise ValueError(f"{op}: {name} is {value}\n  expected 0 or more")
-    return number
 
 
 def _stream(op: str, tensor: Any, generator: Any) -> np.random.Generator:

@@ -77,7 +77,7 @@ def redraw_glorot(*parameters: Parameter | None) -> None:
 
 def size(module: str, name: str, value: Any) -> int:
     """A number of units. Raises TypeError if it is no integer, ValueError if it is below 1."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+    if not check.is_integer(value):
         raise TypeError(f"{module}: {name} is {shown(value)}\n  expected an integer")
     if not 1 <= value < 2**62:
         raise ValueError(f"{module}: {name} is {shown(value)}\n  expected 1 or more, and as many as memory holds")

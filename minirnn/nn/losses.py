@@ -9,8 +9,7 @@ from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
 from minirnn.nn import functional
 from minirnn.nn.functional.arguments import ANY_INTEGER, no_legacy
-from minirnn.nn.functional.classification import smoothing_of
-from minirnn.nn.functional.regression import above_0, at_least_0, divergence_reduction
+from minirnn.nn.functional.regression import above_0, divergence_reduction
 from minirnn.nn.options import Calling, calls, declared, option
 
 
@@ -78,7 +77,7 @@ class CrossEntropyLoss(_Loss):
     ignore_index: int = option(-100, check.integer, *ANY_INTEGER)
     reduce: Any = option(None, _old, kept=False)
     reduction: str = option("mean", _reduction)
-    label_smoothing: float = option(0.0, smoothing_of)
+    label_smoothing: float = option(0.0, check.number, 0, 1)
 
 
 @calls(functional.nll_loss)
@@ -170,7 +169,7 @@ class SmoothL1Loss(_Unweighted):
         0 or more.
     """
 
-    beta: float = option(1.0, at_least_0)
+    beta: float = option(1.0, check.number, 0)
 
 
 @calls(functional.huber_loss)

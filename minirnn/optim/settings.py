@@ -14,18 +14,12 @@ if TYPE_CHECKING:
 
 def at_least_zero(optimizer: str, name: str, value: Any) -> float:
     """A number that must not be negative."""
-    value = check.number(optimizer, name, value)
-    if value < 0:
-        raise ValueError(f"{optimizer}: {name} is {value}\n  expected 0 or more")
-    return value
+    return check.number(optimizer, name, value, 0)
 
 
 def share(optimizer: str, name: str, value: Any) -> float:
     """A number from 0 to 1."""
-    value = at_least_zero(optimizer, name, value)
-    if value > 1:
-        raise ValueError(f"{optimizer}: {name} is {value}\n  expected 0 .. 1")
-    return value
+    return check.number(optimizer, name, value, 0, 1)
 
 
 def two_betas(optimizer: str, name: str, value: Any) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import ops
+from minirnn import check, ops
 from minirnn.engine import operands
 from tests.ops.block_cases import GRU_INPUTS, LSTM_INPUTS, gru_inputs, lstm_inputs
 
@@ -164,3 +164,19 @@ def test_what_was_found_is_remembered_but_nothing_that_may_change() -> None:
         with pytest.raises(TypeError, match="no number"):
             doubled("three")
     assert "three" in asked
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "says"),
+    [
+        (-0.5, 0, None, "f: p is -0.5\n  expected 0 or more, a share"),
+        (1.5, 0, 1, "f: p is 1.5\n  expected 0 .. 1, a share"),
+        (2, 0, 1, "f: p is 2.0\n  expected 0 .. 1, a share"),
+        (float("nan"), 0, 1, "f: p is nan\n  expected a finite number"),
+    ],
+)
+def test_a_number_is_held_within_its_limits(value: float, low: float, high: float | None, says: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        check.number("f", "p", value, low, high, ", a share")
+    assert str(caught.value) == says
+    assert [check.number("f", "p", n, 0, 1) for n in (0, 1)] == [0, 1]

@@ -90,6 +90,14 @@ def constant_like(op: str, name: str, value: Any, like: Tensor) -> Tensor:
     return t.astype(like.dtype)
 
 
+def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """Whether an array of this shape can stand in for one of the shape `to`."""
+    try:
+        return np.broadcast_shapes(shape, to) == to
+    except ValueError:
+        return False
+
+
 def not_in_place(op: str, inplace: Any) -> bool:
     """torch's `inplace`, of which only False is possible here. Raises ValueError otherwise."""
     if check.flag(op, "inplace", inplace):

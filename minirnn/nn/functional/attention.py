@@ -11,8 +11,8 @@ from minirnn import check
 from minirnn.engine import operands
 from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.nn.functional.arguments import place_of, widened
-from minirnn.nn.functional.layers import dropout, probability
+from minirnn.nn.functional.arguments import broadcasts, place_of, widened
+from minirnn.nn.functional.layers import ZERO, dropout
 from minirnn.ops.primitives import matmul, softmax, where
 from minirnn.ops.primitives.shapes import swap_last
 
@@ -69,7 +69,7 @@ def scaled_dot_product_attention(
         )
     if check.flag(op, "enable_gqa", enable_gqa):
         raise ValueError(f"{op}: enable_gqa is True\n  expected False: repeat key and value along their heads instead")
-    p = probability(op, dropout_p, "dropout_p")
+    p = check.number(op, "dropout_p", dropout_p, 0, 1, ZERO)
     E = q.shape[-1]
     factor = (1 / math.sqrt(E) if E else 1.0) if scale is None else check.number(op, "scale", scale)
     mask = _mask(op, attn_mask, check.flag(op, "is_causal", is_causal), q, k)
@@ -104,10 +104,6 @@ def _mask(op: str, attn_mask: Any, is_causal: bool, q: Tensor, k: Tensor) -> Ten
         raise TypeError(f"{op}: attn_mask has dtype {mask.dtype}\n  expected bool or a floating dtype")
     same_device(op, q, mask)
     expected = (*np.broadcast_shapes(q.shape[:-2], k.shape[:-2]), L, S)
-    try:
-        fits = np.broadcast_shapes(mask.shape, expected) == expected
-    except ValueError:
-        fits = False
-    if not fits:
+    if not broadcasts(mask.shape, expected):
         raise ValueError(f"{op}: attn_mask has shape {mask.shape}\n  expected one that broadcasts to {expected}")
     return mask if mask.dtype == np.bool_ else mask.astype(q.dtype)

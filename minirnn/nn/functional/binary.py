@@ -11,7 +11,7 @@ from minirnn import check
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.functional.activations import log_one_plus_exp
-from minirnn.nn.functional.arguments import constant_like, no_legacy, two_alike
+from minirnn.nn.functional.arguments import broadcasts, constant_like, no_legacy, two_alike
 from minirnn.nn.functional.reductions import reduced
 from minirnn.ops.primitives import clip, log, where
 
@@ -129,11 +129,7 @@ def _factor(op: str, name: str, value: Any, x: Tensor) -> Tensor | None:
     if value is None:
         return None
     w = constant_like(op, name, value, x)
-    try:
-        fits = np.broadcast_shapes(w.shape, x.shape) == x.shape
-    except ValueError:
-        fits = False
-    if not fits:
+    if not broadcasts(w.shape, x.shape):
         raise ValueError(
             f"{op}: {name} has shape {w.shape}\n  expected one that broadcasts to {x.shape}, that of input"
         )

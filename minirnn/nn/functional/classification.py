@@ -65,7 +65,7 @@ def cross_entropy(
     op = "cross_entropy"
     no_legacy(op, size_average, reduce)
     check.reduction(op, reduction)
-    smoothing = smoothing_of(op, "label_smoothing", label_smoothing)
+    smoothing = check.number(op, "label_smoothing", label_smoothing, 0, 1)
     ignore_index = check.integer(op, "ignore_index", ignore_index, *ANY_INTEGER)
     x, dtype = widened(op, input, operands.device_of(target))
     axis = _class_axis(op, x)
@@ -117,14 +117,6 @@ def nll_loss(
     losses, counts = _picked(x, axis, _indices(op, x, axis, target, ignore_index), w, ignore_index)
     divisor = float(counts.sum())
     return (mean_of(losses.sum(), divisor) if reduction == "mean" else reduced(losses, reduction)).astype(dtype)
-
-
-def smoothing_of(op: str, name: str, value: Any) -> float:
-    """`label_smoothing`. Raises TypeError if it is no number, ValueError outside 0 .. 1."""
-    value = check.number(op, name, value)
-    if not 0 <= value <= 1:
-        raise ValueError(f"{op}: {name} is {value}\n  expected 0 .. 1")
-    return value
 
 
 def _kind(target: Any) -> str:

@@ -125,6 +125,10 @@ def padding_row(op: str, padding_idx: Any, V: int) -> int:
     return check.integer(op, "padding_idx", padding_idx, -V, V - 1, f", of V = {V} rows") % V
 
 
+ZERO = ", the probability of a zero"
+"""What the numbers of a dropout mean."""
+
+
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """``x * mask / (1 - p)``, the mask being 0 with probability `p`, else 1; `x` itself if not `training` or p = 0.
 
@@ -138,7 +142,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     ValueError
         If `p` is not in 0 .. 1, or `inplace` is True: no Tensor is written into.
     """
-    p = probability("dropout", p)
+    p = check.number("dropout", "p", p, 0, 1, ZERO)
     not_in_place("dropout", inplace)
     x = as_tensor(input)
     if x.dtype.kind != "f":
@@ -148,14 +152,6 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     keep = random.generator().random(x.shape) >= p
     scale = 1 / (1 - p) if p < 1 else 0.0
     return x * tensor(np.where(keep, scale, 0.0), device=x.device, dtype=x.dtype)
-
-
-def probability(name: str, p: Any, argument: str = "p") -> float:
-    """`p` as a float. Raises TypeError if it is no number, ValueError outside 0 .. 1."""
-    p = check.number(name, argument, p)
-    if not 0 <= p <= 1:
-        raise ValueError(f"{name}: {argument} is {p}\n  expected a probability, 0 .. 1")
-    return p
 
 
 def one_hot(input: Any, num_classes: int = -1) -> Tensor:

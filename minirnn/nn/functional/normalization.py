@@ -59,7 +59,7 @@ def shape_of(op: str, normalized_shape: Any) -> tuple[int, ...]:
     """`normalized_shape` as a tuple. Raises TypeError if it holds no integers, ValueError if not sizes."""
     many = isinstance(normalized_shape, (tuple, list))
     sizes = tuple(normalized_shape) if many else (normalized_shape,)
-    if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in sizes):
+    if not all(map(check.is_integer, sizes)):
         raise TypeError(f"{op}: normalized_shape is {shown(normalized_shape)}\n  expected an integer or several")
     if not sizes or any(n < 1 for n in sizes):
         raise ValueError(f"{op}: normalized_shape is {shown(normalized_shape)}\n  expected sizes of 1 or more")

@@ -67,7 +67,7 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
 
 def _pairs(pad: Any, x: Tensor) -> dict[int, tuple[int, int]]:
     sizes = tuple(pad) if isinstance(pad, (tuple, list, np.ndarray)) else (None,)
-    if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in sizes):
+    if not all(map(check.is_integer, sizes)):
         raise TypeError(f"pad: pad is {shown(pad)}\n  expected a tuple of integers")
     if len(sizes) % 2 or len(sizes) > 2 * x.ndim:
         raise ValueError(

@@ -74,7 +74,7 @@ def smooth_l1_loss(
     """
     no_legacy("smooth_l1_loss", size_average, reduce)
     check.reduction("smooth_l1_loss", reduction)
-    beta = at_least_0("smooth_l1_loss", "beta", beta)
+    beta = check.number("smooth_l1_loss", "beta", beta, 0)
     x, y, dtype = two_alike("smooth_l1_loss", input, target)
     d = absolute(x - y)
     if beta > 0:
@@ -149,14 +149,6 @@ def divergence_reduction(op: str, reduction: Any) -> str:
     if not isinstance(reduction, str) or reduction not in ("mean", "batchmean", "sum", "none"):
         raise ValueError(f"{op}: reduction is {shown(reduction)}\n  expected 'mean', 'batchmean', 'sum' or 'none'")
     return reduction
-
-
-def at_least_0(op: str, name: str, value: Any) -> float:
-    """Such as the `beta` of `smooth_l1_loss`. Raises TypeError if it is no number, ValueError if it is negative."""
-    value = check.number(op, name, value)
-    if value < 0:
-        raise ValueError(f"{op}: {name} is {value}\n  expected 0 or more")
-    return value
 
 
 def above_0(op: str, name: str, value: Any) -> float:

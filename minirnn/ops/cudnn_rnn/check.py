@@ -88,8 +88,7 @@ def _network(
     check.choice(op, "rnn_mode", rnn_mode, GATES)
     check.choice(op, "direction", direction, DIRECTIONS)
     check.choice(op, "input_mode", input_mode, INPUT_MODES)
-    if not 0 <= check.number(op, "dropout", dropout) <= 1:
-        raise ValueError(f"{op}: dropout is {dropout}\n  expected 0 .. 1, the probability of a zero")
+    check.number(op, "dropout", dropout, 0, 1, ", the probability of a zero")
     for name, value in (("seed", seed), ("seed2", seed2)):
         check.integer(op, name, value, -(2**63), 2**64 - 1)
     check.flag(op, "time_major", time_major)

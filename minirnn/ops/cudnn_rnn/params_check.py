@@ -28,8 +28,7 @@ def projection(op: str, rnn_mode: str, num_units: int, num_proj: Any) -> int:
 
 def unused(op: str, dropout: Any, seed: Any, seed2: Any) -> None:
     """Attributes that TensorFlow's parameter ops have and that change nothing about the layout."""
-    if not 0 <= check.number(op, "dropout", dropout) <= 1:
-        raise ValueError(f"{op}: dropout is {dropout}\n  expected 0 .. 1, the probability of a zero")
+    check.number(op, "dropout", dropout, 0, 1, ", the probability of a zero")
     for name, value in (("seed", seed), ("seed2", seed2)):
         check.integer(op, name, value, low=-(2**63), high=2**63 - 1)
 
