@@ -38,7 +38,6 @@ def schedules() -> dict[str, np.ndarray]:
         for kind in cases.kinds(case)
     }
     found |= {f"{case}, resumed": cases.resumed(torch, case, leaf) for case in cases.RESUMED}
-    found |= {f"{case}, sent": cases.sent(torch, case, leaf) for case in cases.SENT}
     found |= {f"{case}, looked at": cases.looked_at(torch, case, leaf) for case in cases.LOOKED_AT}
     return found | {f"times {n}, sent between": cases.sent_between(torch, n, leaf) for n in (1, 2, 3)}
 

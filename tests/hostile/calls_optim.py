@@ -246,6 +246,8 @@ SCHEDULES: list[Wrong] = [
     wrong("StepLR: no optimizer", "StepLR & Linear & Optimizer", s.StepLR, MODULES["Linear"], 3),
     wrong("StepLR: every 0 epochs", "StepLR & step_size is 0 & 1 or more", s.StepLR, SGD, 0),
     wrong("StepLR: last_epoch -2", "StepLR & last_epoch is -2", s.StepLR, SGD, 3, 0.1, -2),
+    wrong("StepLR.step: an epoch", "StepLR & step() got the epoch 3 & load_state_dict()", STEP.step, 3),
+    wrong("ReduceLROnPlateau.step: an epoch", "step() got the epoch 3 & next epoch", PLATEAU.step, 1.0, 3),
     wrong("StepLR: nothing loaded", "initial_lr & expected", s.StepLR, ADAM, 3, last_epoch=4).raises(KeyError),
     wrong("StepLR.load_state_dict: a list", "StepLR.load_state_dict & list & dict", STEP.load_state_dict, []),
     wrong("StepLR.load_state_dict: empty", "missing base_lrs", STEP.load_state_dict, {}),

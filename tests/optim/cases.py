@@ -226,7 +226,7 @@ def course(library: Any, case: str, kind: str, leaf: Callable[[np.ndarray], Any]
     return np.array(rows)
 
 
-# ---- schedules that go on after an epoch, or are sent to epochs
+# ---- schedules that go on after an epoch
 
 RESUMED: dict[str, Callable[[Any, Any, int], Any]] = {
     "StepLR": lambda s, o, e: s.StepLR(o, 4, 0.7, last_epoch=e),
@@ -244,10 +244,6 @@ RESUMED: dict[str, Callable[[Any, Any, int], Any]] = {
 }
 """Schedules made anew with the optimizer as it is after epoch 5."""
 
-SENT = ("StepLR", "MultiStepLR", "LinearLR", "LinearLR down", "ExponentialLR", "CosineAnnealingLR low", "LambdaLR")
-SENT += ("PolynomialLR", "PolynomialLR square", "ConstantLR", "ConstantLR other", "CyclicLR")
-SENT_TO = (3, 4, 5, 7, 9, 11, 2, 17, 30)
-
 
 def resumed(library: Any, case: str, leaf: Callable[[np.ndarray], Any]) -> np.ndarray:
     """Step sizes and momentum from epoch 5 to 25 of a schedule that was made anew there."""
@@ -263,19 +259,6 @@ def resumed(library: Any, case: str, leaf: Callable[[np.ndarray], Any]) -> np.nd
     for _ in range(6, 25):
         optimizer.step()
         schedule.step()
-        rows.append(rates(optimizer))
-    return np.array(rows)
-
-
-def sent(library: Any, case: str, leaf: Callable[[np.ndarray], Any]) -> np.ndarray:
-    """Step sizes and momentum of a schedule that is sent to the epochs `SENT_TO`, which warns each time."""
-    optimizer = scheduled(library, "SGD", [leaf(a) for a in start()[0]])
-    schedule = SCHEDULES[case](library.optim.lr_scheduler, optimizer)
-    optimizer.step()
-    rows = []
-    for epoch in SENT_TO:
-        with pytest.warns(UserWarning):
-            schedule.step(epoch)
         rows.append(rates(optimizer))
     return np.array(rows)
 

@@ -220,13 +220,6 @@ def test_a_change_of_no_more_than_eps_is_not_made_and_min_lr_is_the_floor() -> N
     assert plateau.get_last_lr() == [0.375, 0.375]
 
 
-def test_an_epoch_given_to_a_plateau_is_written_down_with_a_warning() -> None:
-    plateau = s.ReduceLROnPlateau(sgd())
-    with pytest.warns(UserWarning, match="deprecated"):
-        plateau.step(1.0, 7)
-    assert plateau.last_epoch == 7
-
-
 # ---- steps
 
 

@@ -101,7 +101,7 @@ class SequentialLR(_Combined):
         turn = bisect_right(self._milestones, self.last_epoch)
         schedule = self._schedulers[turn]
         if turn > 0 and self._milestones[turn - 1] == self.last_epoch:
-            schedule._update_lr(0)
+            schedule._begin_again()
         else:
             schedule.step()
         self._last_lr = schedule.get_last_lr()

@@ -30,6 +30,8 @@ class CosineAnnealingLR(LRScheduler):
         As `LRScheduler`.
     """
 
+    _starts_at_base = True
+
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = check.integer("CosineAnnealingLR", "T_max", T_max, 1)
         self.eta_min = check.number("CosineAnnealingLR", "eta_min", eta_min)
@@ -40,17 +42,11 @@ class CosineAnnealingLR(LRScheduler):
         epoch, low = self.last_epoch, self.eta_min
         if self._is_initial:
             return self._current()
-        if self._step_count == 1 and epoch > 0:
-            return self._get_closed_form_lr()
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at eta_min, from where no factor leads up
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [lr + (base - low) * rise for base, lr in zip(self.base_lrs, self._current(), strict=True)]
         now, before = (1 + math.cos(math.pi * e / self.T_max) for e in (epoch, epoch - 1))
         return [now / before * (lr - low) + low for lr in self._current()]
-
-    def _get_closed_form_lr(self) -> list[float]:
-        height = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
-        return [self.eta_min + (lr - self.eta_min) * height for lr in self.base_lrs]
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -100,12 +96,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 self.T_i *= self.T_mult
         else:
             self._go_to(check.number("CosineAnnealingWarmRestarts", "epoch", epoch))
-        self.last_epoch = math.floor(epoch)
-        self._get_lr_called_within_step = True
-        try:
-            self._write(self.get_lr())
-        finally:
-            self._get_lr_called_within_step = False
+        self._update_lr(math.floor(epoch))
 
     def _go_to(self, epoch: float) -> None:
         if epoch < 0:

@@ -12,23 +12,45 @@ from minirnn.optim.lr_scheduler.scheduler import LRScheduler, a_group_each, an_o
 from minirnn.optim.optimizer import Optimizer
 
 
-def uses_beta1(op: str, optimizer: Optimizer) -> bool:
-    """Whether momentum is the first of betas. Raises ValueError for an optimizer that has neither."""
-    if "betas" not in optimizer.defaults and "momentum" not in optimizer.defaults:
-        raise ValueError(
-            f"{op}: {type(optimizer).__name__} has neither momentum nor betas\n  expected cycle_momentum=False for it"
-        )
-    return "betas" in optimizer.defaults
+class _Cycling(LRScheduler):
+    """A schedule that may move momentum, too: that of SGD and RMSprop, the first of Adam's betas."""
+
+    cycle_momentum: bool
+    use_beta1: bool
+
+    def _take_momentum(
+        self, optimizer: Optimizer, cycle: Any, base: Any, top: Any, last_epoch: Any
+    ) -> tuple[list[float], list[float]]:
+        """The lowest and the highest momentum of each group; where a schedule begins, the groups get the highest.
+
+        Raises ValueError for an optimizer that has no momentum.
+        """
+        op = type(self).__name__
+        self.cycle_momentum = check.flag(op, "cycle_momentum", cycle)
+        highs = a_group_each(op, "max_momentum", optimizer, top)
+        lows = a_group_each(op, "base_momentum", optimizer, base)
+        begins = check.integer(op, "last_epoch", last_epoch, -1) == -1
+        if self.cycle_momentum:
+            if "betas" not in optimizer.defaults and "momentum" not in optimizer.defaults:
+                raise ValueError(
+                    f"{op}: {type(optimizer).__name__} has neither momentum nor betas\n"
+                    "  expected cycle_momentum=False for it"
+                )
+            self.use_beta1 = "betas" in optimizer.defaults
+            if begins:
+                for group, low, high in zip(optimizer.param_groups, lows, highs, strict=True):
+                    self._write_momentum(group, high)
+                    group["max_momentum"], group["base_momentum"] = high, low
+        return lows, highs
+
+    def _write_momentum(self, group: dict[str, Any], momentum: float) -> None:
+        if self.use_beta1:
+            group["betas"] = (momentum, *group["betas"][1:])
+        else:
+            group["momentum"] = momentum
 
 
-def write_momentum(group: dict[str, Any], beta1: bool, momentum: float) -> None:
-    if beta1:
-        group["betas"] = (momentum, *group["betas"][1:])
-    else:
-        group["momentum"] = momentum
-
-
-class OneCycleLR(LRScheduler):
+class OneCycleLR(_Cycling):
     """Up from ``max_lr / div_factor`` to `max_lr`, then down to a ten-thousandth of the start (Smith & Topin 2018).
 
     Momentum goes from `max_momentum` down to `base_momentum` and up again. This schedule is stepped after every batch.
@@ -91,20 +113,12 @@ class OneCycleLR(LRScheduler):
         for name, value in (("div_factor", div_factor), ("final_div_factor", final_div_factor)):
             within(op, name, value, check.number(op, name, value) > 0, "above 0")
         tops = a_group_each(op, "max_lr", optimizer, max_lr)
-        self.cycle_momentum = check.flag(op, "cycle_momentum", cycle_momentum)
-        highs = a_group_each(op, "max_momentum", optimizer, max_momentum)
-        lows = a_group_each(op, "base_momentum", optimizer, base_momentum)
-        last_epoch = check.integer(op, "last_epoch", last_epoch, -1)
-        if self.cycle_momentum:
-            self.use_beta1 = uses_beta1(op, optimizer)
+        self._take_momentum(optimizer, cycle_momentum, base_momentum, max_momentum, last_epoch)
         if last_epoch == -1:
-            for group, top, high, low in zip(optimizer.param_groups, tops, highs, lows, strict=True):
+            for group, top in zip(optimizer.param_groups, tops, strict=True):
                 group["initial_lr"] = top / div_factor
                 group["max_lr"] = top
                 group["min_lr"] = group["initial_lr"] / final_div_factor
-                if self.cycle_momentum:
-                    write_momentum(group, self.use_beta1, high)
-                    group["max_momentum"], group["base_momentum"] = high, low
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -124,7 +138,7 @@ class OneCycleLR(LRScheduler):
             rates.append(between(group[phase["start_lr"]], group[phase["end_lr"]], way))
             if self.cycle_momentum:
                 momentum = between(group[phase["start_momentum"]], group[phase["end_momentum"]], way)
-                write_momentum(group, self.use_beta1, momentum)
+                self._write_momentum(group, momentum)
         return rates
 
 
@@ -150,7 +164,7 @@ def along_line(start: float, end: float, way: float) -> float:
     return (end - start) * way + start
 
 
-class CyclicLR(LRScheduler):
+class CyclicLR(_Cycling):
     """Up and down between `base_lr` and `max_lr`, again and again, with momentum the other way (Smith 2017).
 
     Parameters
@@ -214,19 +228,12 @@ class CyclicLR(LRScheduler):
         self.scale_mode = check.choice(op, "scale_mode", scale_mode, ("cycle", "iterations"))
         if scale_fn is None:
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
-        self.cycle_momentum = check.flag(op, "cycle_momentum", cycle_momentum)
-        lows = a_group_each(op, "base_momentum", optimizer, base_momentum)
-        highs = a_group_each(op, "max_momentum", optimizer, max_momentum)
-        last_epoch = check.integer(op, "last_epoch", last_epoch, -1)
+        lows, highs = self._take_momentum(optimizer, cycle_momentum, base_momentum, max_momentum, last_epoch)
         if self.cycle_momentum:
-            self.use_beta1 = uses_beta1(op, optimizer)
             self.base_momentums, self.max_momentums = lows, highs
         if last_epoch == -1:
-            for group, lr, high, low in zip(optimizer.param_groups, bottoms, highs, lows, strict=True):
+            for group, lr in zip(optimizer.param_groups, bottoms, strict=True):
                 group["lr"] = lr
-                if self.cycle_momentum:
-                    write_momentum(group, self.use_beta1, high)
-                    group["max_momentum"], group["base_momentum"] = high, low
         self.base_lrs = bottoms
         super().__init__(optimizer, last_epoch)
         self.base_lrs = bottoms
@@ -248,7 +255,7 @@ class CyclicLR(LRScheduler):
         if self.cycle_momentum:
             pairs = zip(self.base_momentums, self.max_momentums, strict=True)
             for group, (low, high) in zip(self.optimizer.param_groups, pairs, strict=True):
-                write_momentum(group, self.use_beta1, high - (high - low) * way * height)
+                self._write_momentum(group, high - (high - low) * way * height)
         return [low + (top - low) * way * height for low, top in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:

@@ -1,12 +1,10 @@
 """Schedules that multiply the step size: at certain epochs, or a little at each.
 
-Each has two forms. ``get_lr`` goes on from the step size that is there, so that schedules can be chained;
-``_get_closed_form_lr`` computes it from the epoch alone.
+They go on from the step size that is there, so that schedules can be chained.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -17,7 +15,21 @@ from minirnn.optim.lr_scheduler.scheduler import LRScheduler, within
 from minirnn.optim.optimizer import Optimizer
 
 
-class StepLR(LRScheduler):
+class _Multiplying(LRScheduler):
+    """A schedule that says by what the step sizes are multiplied when it comes to an epoch."""
+
+    _starts_at_base = True
+
+    def _factor(self, epoch: int) -> float:
+        raise NotImplementedError
+
+    def get_lr(self) -> list[float]:
+        self._warn_outside_step()
+        factor = self._factor(self.last_epoch)
+        return [lr * factor for lr in self._current()]
+
+
+class StepLR(_Multiplying):
     """Multiply the step size by `gamma` every `step_size` epochs: ``base_lr * gamma**(epoch // step_size)``.
 
     Parameters
@@ -39,17 +51,11 @@ class StepLR(LRScheduler):
         self.gamma = check.number("StepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
-        self._warn_outside_step()
-        if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
-            return self._current()
-        return self._scaled(self.gamma)
-
-    def _get_closed_form_lr(self) -> list[float]:
-        return [lr * self.gamma ** (self.last_epoch // self.step_size) for lr in self.base_lrs]
+    def _factor(self, epoch: int) -> float:
+        return self.gamma if epoch > 0 and epoch % self.step_size == 0 else 1.0
 
 
-class MultiStepLR(LRScheduler):
+class MultiStepLR(_Multiplying):
     """Multiply the step size by `gamma` at each of the epochs `milestones`.
 
     Parameters
@@ -75,15 +81,8 @@ class MultiStepLR(LRScheduler):
         self.gamma = check.number("MultiStepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
-        self._warn_outside_step()
-        if self.last_epoch not in self.milestones:
-            return self._current()
-        return self._scaled(self.gamma ** self.milestones[self.last_epoch])
-
-    def _get_closed_form_lr(self) -> list[float]:
-        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
-        return [lr * self.gamma**passed for lr in self.base_lrs]
+    def _factor(self, epoch: int) -> float:
+        return self.gamma ** self.milestones[epoch]
 
     def load_state_dict(self, state_dict: Any) -> None:
         state = self._fitting(state_dict)
@@ -92,7 +91,7 @@ class MultiStepLR(LRScheduler):
         super().load_state_dict({**state, "milestones": milestones})
 
 
-class ConstantLR(LRScheduler):
+class ConstantLR(_Multiplying):
     """Multiply the step size by `factor` for the first `total_iters` epochs.
 
     Parameters
@@ -117,21 +116,17 @@ class ConstantLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        self._warn_outside_step()
-        if self.last_epoch == 0:
-            return self._scaled(self.factor)
-        if self.last_epoch != self.total_iters:
-            return self._current()
-        if self.factor == 0:  # what was multiplied by 0 is gone: begin anew
+        if self.factor == 0 and self.last_epoch == self.total_iters > 0:  # what was multiplied by 0 is gone: begin anew
             return list(self.base_lrs)
-        return self._scaled(1 / self.factor)
+        return super().get_lr()
 
-    def _get_closed_form_lr(self) -> list[float]:
-        factor = self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
-        return [lr * factor for lr in self.base_lrs]
+    def _factor(self, epoch: int) -> float:
+        if epoch == 0:
+            return self.factor
+        return 1 / self.factor if epoch == self.total_iters else 1.0
 
 
-class LinearLR(LRScheduler):
+class LinearLR(_Multiplying):
     """Let the factor of the step size go from `start_factor` to `end_factor` in `total_iters` epochs: a warm-up.
 
     Parameters
@@ -166,22 +161,16 @@ class LinearLR(LRScheduler):
         self.total_iters = check.integer("LinearLR", "total_iters", total_iters, 1)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
-        self._warn_outside_step()
-        if self.last_epoch == 0:
-            return self._scaled(self.start_factor)
-        if self._is_initial or self.last_epoch > self.total_iters:
-            return self._current()
+    def _factor(self, epoch: int) -> float:
+        if epoch == 0:
+            return self.start_factor
+        if self._is_initial or epoch > self.total_iters:
+            return 1.0
         change = self.end_factor - self.start_factor
-        before = self.total_iters * self.start_factor + (self.last_epoch - 1) * change
-        return self._scaled(1 + change / before)
-
-    def _get_closed_form_lr(self) -> list[float]:
-        way = min(self.total_iters, self.last_epoch) / self.total_iters
-        return [lr * (self.start_factor + (self.end_factor - self.start_factor) * way) for lr in self.base_lrs]
+        return 1 + change / (self.total_iters * self.start_factor + (epoch - 1) * change)
 
 
-class ExponentialLR(LRScheduler):
+class ExponentialLR(_Multiplying):
     """Multiply the step size by `gamma` at every epoch: ``base_lr * gamma**epoch``.
 
     Parameters
@@ -200,15 +189,11 @@ class ExponentialLR(LRScheduler):
         self.gamma = check.number("ExponentialLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
-        self._warn_outside_step()
-        return self._current() if self._is_initial else self._scaled(self.gamma)
-
-    def _get_closed_form_lr(self) -> list[float]:
-        return [lr * self.gamma**self.last_epoch for lr in self.base_lrs]
+    def _factor(self, epoch: int) -> float:
+        return 1.0 if self._is_initial else self.gamma
 
 
-class PolynomialLR(LRScheduler):
+class PolynomialLR(_Multiplying):
     """Let the step size fall to 0 in `total_iters` epochs: ``base_lr * (1 - epoch / total_iters)**power``.
 
     Parameters
@@ -231,13 +216,8 @@ class PolynomialLR(LRScheduler):
         self.power = check.number("PolynomialLR", "power", power)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
-        self._warn_outside_step()
-        if self._is_initial or self.last_epoch > self.total_iters:
-            return self._current()
-        now, before = (1 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1))
-        return self._scaled((now / before) ** self.power)
-
-    def _get_closed_form_lr(self) -> list[float]:
-        left = 1 - min(self.total_iters, self.last_epoch) / self.total_iters
-        return [lr * left**self.power for lr in self.base_lrs]
+    def _factor(self, epoch: int) -> float:
+        if self._is_initial or epoch > self.total_iters:
+            return 1.0
+        now, before = (1 - e / self.total_iters for e in (epoch, epoch - 1))
+        return (now / before) ** self.power

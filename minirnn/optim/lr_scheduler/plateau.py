@@ -8,7 +8,7 @@ from typing import Any
 from minirnn import check
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
-from minirnn.optim.lr_scheduler.scheduler import LRScheduler, a_group_each, an_optimizer, warn_of_epoch, within
+from minirnn.optim.lr_scheduler.scheduler import LRScheduler, a_group_each, an_optimizer, no_epoch, within
 from minirnn.optim.optimizer import Optimizer
 
 
@@ -79,21 +79,20 @@ class ReduceLROnPlateau(LRScheduler):
         """Whether a change was so recent that nothing is counted."""
         return self.cooldown_counter > 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+    def step(self, metrics: Any, epoch: None = None) -> None:  # type: ignore[override]
         """Note the metric of an epoch, and change the step sizes if it is due.
 
         Raises
         ------
         TypeError
-            `metrics` is no number, and no Tensor or array of one.
+            `metrics` is no number, and no Tensor or array of one; or an `epoch` is given.
         """
+        no_epoch("ReduceLROnPlateau", epoch)
         try:
             current = float(metrics.item() if isinstance(metrics, Tensor) else metrics)
         except (TypeError, ValueError):
             raise TypeError(f"ReduceLROnPlateau: metrics is {shown(metrics)}\n  expected one number") from None
-        if epoch is not None:
-            warn_of_epoch()
-        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self.last_epoch += 1
         if self._is_better(current, self.best):
             self.best = current
             self.num_bad_epochs = 0

@@ -49,6 +49,8 @@ class LRScheduler:
 
     _get_lr_called_within_step = False
     _is_initial = False
+    _starts_at_base = False
+    """Whether `SequentialLR` sets the step sizes to `base_lrs` first: ``get_lr`` goes on from what is there."""
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         self.optimizer = an_optimizer(type(self).__name__, optimizer)
@@ -86,24 +88,21 @@ class LRScheduler:
         """The step sizes of the groups as they are."""
         return [group["lr"] for group in self.optimizer.param_groups]
 
-    def _scaled(self, factor: float) -> list[float]:
-        return [group["lr"] * factor for group in self.optimizer.param_groups]
-
     # ---- work
 
     def get_last_lr(self) -> list[float]:
         """The step sizes that the schedule wrote last, one a group."""
         return list(self._last_lr)
 
-    def step(self, epoch: int | None = None) -> None:
+    def step(self, epoch: None = None) -> None:
         """Go to the next epoch and write the step sizes of its groups.
 
-        Parameters
-        ----------
-        epoch : int, optional
-            Go to this epoch instead, by the closed form where there is one. torch calls that deprecated, and so does a
-            warning.
+        Raises
+        ------
+        TypeError
+            An `epoch` is given, which torch calls deprecated.
         """
+        no_epoch(type(self).__name__, epoch)
         if self._step_count == 1 and not self._optimizer_stepped():
             warnings.warn(
                 "`lr_scheduler.step()` was called before `optimizer.step()`\n"
@@ -112,20 +111,27 @@ class LRScheduler:
                 stacklevel=2,
             )
         self._step_count += 1
-        if epoch is not None:
-            warn_of_epoch()
-        self._update_lr(epoch)
+        self._update_lr(self.last_epoch + 1)
 
     def _optimizer_stepped(self) -> bool:
         """Whether the optimizer made a step; one whose ``step`` is not ours is not asked."""
         return type(self.optimizer).step is not Optimizer.step or self.optimizer.steps_done > 0
 
-    def _update_lr(self, epoch: int | None = None) -> None:
+    def _begin_again(self) -> None:
+        """Go to epoch 0, when `SequentialLR` comes to this schedule."""
+        if self._starts_at_base:
+            self._write(self.base_lrs)
+        self._is_initial = self._starts_at_base
+        try:
+            self._update_lr(0)
+        finally:
+            self._is_initial = False
+
+    def _update_lr(self, epoch: int) -> None:
         before, self._get_lr_called_within_step = self.last_epoch, True
         try:
-            self.last_epoch = before + 1 if epoch is None else epoch
-            closed = getattr(self, "_get_closed_form_lr", None)
-            self._write(self.get_lr() if epoch is None or closed is None else closed())
+            self.last_epoch = epoch
+            self._write(self.get_lr())
         except BaseException:
             self.last_epoch = before
             raise
@@ -223,9 +229,10 @@ def within(op: str, name: str, value: Any, fits: bool, expected: str) -> None:
         raise ValueError(f"{op}: {name} is {shown(value)}\n  expected {expected}")
 
 
-def warn_of_epoch() -> None:
-    warnings.warn(
-        "scheduler.step(epoch) is deprecated\n  expected step() without an argument, once after each epoch",
-        UserWarning,
-        stacklevel=3,
-    )
+def no_epoch(op: str, epoch: Any) -> None:
+    """Raise TypeError if a schedule is sent to an epoch."""
+    if epoch is not None:
+        raise TypeError(
+            f"{op}: step() got the epoch {shown(epoch)}\n  expected none: step() goes to the next epoch\n"
+            "  likely a run that goes on: load_state_dict() takes what state_dict() returned"
+        )
