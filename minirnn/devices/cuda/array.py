@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from minirnn.devices.base import Device
 from minirnn.devices.cuda.driver import Buffer
 from minirnn.devices.operators import Operators
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
 
 
 class CudaArray(Operators):
@@ -20,8 +18,8 @@ class CudaArray(Operators):
 
     Attributes
     ----------
-    device : Cuda
-        The device that it is on.
+    device : Device
+        The `device.Cuda` that it is on.
     buffer : Buffer
         The memory, kept alive by every array that looks into it.
     ptr : int
@@ -36,7 +34,7 @@ class CudaArray(Operators):
 
     def __init__(
         self,
-        device: Cuda,
+        device: Device,
         buffer: Buffer,
         shape: tuple[int, ...],
         dtype: np.dtype,

@@ -6,33 +6,43 @@ What many of them have in common is here. Each is a method of its own, which mak
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.primitives.elementwise import elementwise
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launcher import Launcher
 
 BOOL = np.dtype(np.bool_)
 
 
-def unary(kernel: str) -> Callable[[Cuda, CudaArray], CudaArray]:
+class Operands(Launcher, Protocol):
+    """A device that makes arrays of one dtype of what it is given."""
+
+    def cast(self, a: CudaArray, dtype: Any) -> CudaArray: ...
+
+    def _own(self, a: Any) -> None: ...
+
+    def _operand(self, a: Any, dtype: np.dtype) -> CudaArray: ...
+
+    def _common(self, *operands: Any) -> np.dtype: ...
+
+
+def unary(kernel: str) -> Callable[[Any, CudaArray], CudaArray]:
     """A primitive of `arithmetic.cu` with one operand."""
 
-    def primitive(self: Cuda, a: CudaArray) -> CudaArray:
+    def primitive(self: Operands, a: CudaArray) -> CudaArray:
         self._own(a)
         return elementwise(self, "primitives/arithmetic.cu", kernel, (a,), a.dtype, a.dtype)
 
     return primitive
 
 
-def function(kernel: str) -> Callable[[Cuda, CudaArray], CudaArray]:
+def function(kernel: str) -> Callable[[Any, CudaArray], CudaArray]:
     """A function of floats of `functions.cu`; other operands become float64."""
 
-    def primitive(self: Cuda, a: CudaArray) -> CudaArray:
+    def primitive(self: Operands, a: CudaArray) -> CudaArray:
         self._own(a)
         if a.dtype.kind != "f":
             a = self.cast(a, np.float64)
@@ -41,10 +51,10 @@ def function(kernel: str) -> Callable[[Cuda, CudaArray], CudaArray]:
     return primitive
 
 
-def rounding(kernel: str) -> Callable[[Cuda, CudaArray], CudaArray]:
+def rounding(kernel: str) -> Callable[[Any, CudaArray], CudaArray]:
     """A function of `functions.cu` that leaves integers as they are."""
 
-    def primitive(self: Cuda, a: CudaArray) -> CudaArray:
+    def primitive(self: Operands, a: CudaArray) -> CudaArray:
         self._own(a)
         if a.dtype.kind != "f":
             return a
@@ -53,10 +63,10 @@ def rounding(kernel: str) -> Callable[[Cuda, CudaArray], CudaArray]:
     return primitive
 
 
-def arithmetic(kernel: str) -> Callable[[Cuda, Any, Any], CudaArray]:
+def arithmetic(kernel: str) -> Callable[[Any, Any, Any], CudaArray]:
     """A primitive of `arithmetic.cu` with two operands."""
 
-    def primitive(self: Cuda, a: Any, b: Any) -> CudaArray:
+    def primitive(self: Operands, a: Any, b: Any) -> CudaArray:
         dtype = self._common(a, b)
         if kernel == "divide" and dtype.kind != "f":
             dtype = np.dtype(np.float64)
@@ -70,10 +80,10 @@ def arithmetic(kernel: str) -> Callable[[Cuda, Any, Any], CudaArray]:
     return primitive
 
 
-def comparison(kernel: str) -> Callable[[Cuda, Any, Any], CudaArray]:
+def comparison(kernel: str) -> Callable[[Any, Any, Any], CudaArray]:
     """A primitive of `compare.cu`."""
 
-    def primitive(self: Cuda, a: Any, b: Any) -> CudaArray:
+    def primitive(self: Operands, a: Any, b: Any) -> CudaArray:
         dtype = self._common(a, b)
         operands = self._operand(a, dtype), self._operand(b, dtype)
         return elementwise(self, "primitives/compare.cu", kernel, operands, dtype, BOOL)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from minirnn.devices.base import Device
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.launch.sources import C_TYPES
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
 
 
 def _wait_for_its_maker(driver: Any, described: Mapping[str, Any]) -> None:
@@ -29,7 +27,7 @@ class _Borrowed:
         self.ptr, self.nbytes, self.owner = ptr, 0, owner
 
 
-def taken_over(device: Cuda, other: Any) -> CudaArray:
+def taken_over(device: Device, other: Any) -> CudaArray:
     """A copy on the device of an array that CuPy, torch, Numba or PyCUDA holds."""
     if device.driver.limits.simulated:
         raise TypeError(

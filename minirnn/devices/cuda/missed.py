@@ -8,15 +8,12 @@ the host must wait for the GPU. That is done where a result leaves the device (`
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from minirnn.devices.base import Device
+from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import LaunchError
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.array import CudaArray
-    from minirnn.devices.cuda.device import Cuda
 
 WORDS = 64
 """So many kernels have a word of their own; all others share the last one."""
@@ -25,7 +22,7 @@ WORDS = 64
 class MissedMessages:
     """The words of one device: 0, or the number of the first step whose message a block did not get."""
 
-    def __init__(self, device: Cuda) -> None:
+    def __init__(self, device: Device) -> None:
         self.device = device
         self._names: list[str] = []
         self._words: CudaArray | None = None

@@ -12,13 +12,10 @@ import threading
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING
 
+from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Driver, LaunchError, NotRecordable, Recording
 from minirnn.devices.precision import chosen
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.array import CudaArray
 
 VARIABLE = "MINIRNN_CUDA_GRAPHS"
 KEPT = 64

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.primitives.elementwise import BLOCK, blocks
 from minirnn.devices.cuda.launch.sources import accumulator
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launcher import Launcher
 
 
 def adam(
-    device: Cuda,
+    device: Launcher,
     p: CudaArray,
     g: CudaArray,
     m: CudaArray | None,

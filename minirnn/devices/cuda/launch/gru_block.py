@@ -5,22 +5,18 @@ Formulas, shapes and their explanation: the ops of the same names in `minirnn/op
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.narrow import narrow, widen
 from minirnn.devices.cuda.launch.primitives.elementwise import cells, copy, of_units, units_at_once
 from minirnn.devices.cuda.launch.primitives.products import product
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launcher import Launcher
 
 Arrays = tuple[CudaArray, ...]
 
 
-def gru_block_cell(device: Cuda, *inputs: CudaArray) -> Arrays:
+def gru_block_cell(device: Launcher, *inputs: CudaArray) -> Arrays:
     """One step from x (B, I), h_prev (B, H), w_ru (I+H, 2H), w_c (I+H, H), b_ru (2H,) and b_c (H,).
 
     Returns r, u, c, h, each (B, H).
@@ -44,7 +40,7 @@ def gru_block_cell(device: Cuda, *inputs: CudaArray) -> Arrays:
     return narrow(device, dtype, r, u, c, h)
 
 
-def gru_block_cell_grad(device: Cuda, *arrays: CudaArray) -> Arrays:
+def gru_block_cell_grad(device: Launcher, *arrays: CudaArray) -> Arrays:
     """The gradient of one step, from its inputs, the saved r, u, c and the gradient d_h, (B, H) each.
 
     Returns d_x (B, I), d_h_prev (B, H), d_c_bar (B, H), d_r_bar_u_bar (B, 2H); a bar marks a pre-activation. x, b_ru

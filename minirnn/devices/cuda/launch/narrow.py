@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.primitives.elementwise import copy_all
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launcher import Launcher
 
 
-def in_order(device: Cuda, *arrays: CudaArray) -> tuple[CudaArray, ...]:
+def in_order(device: Launcher, *arrays: CudaArray) -> tuple[CudaArray, ...]:
     """Arrays in C order: copies of those that are not."""
     return tuple(device.contiguous(a) for a in arrays)
 
 
-def widen(device: Cuda, *arrays: CudaArray) -> tuple[CudaArray, ...]:
+def widen(device: Launcher, *arrays: CudaArray) -> tuple[CudaArray, ...]:
     """Arrays in C order, float16 ones as float32."""
     return tuple(device.contiguous(a) for a in widen_nested(device, arrays))
 
 
-def widen_nested(device: Cuda, a: Any) -> Any:
+def widen_nested(device: Launcher, a: Any) -> Any:
     """`a`, an array or nested lists and tuples of arrays, which become lists; float16 ones as float32, in one launch.
 
     What is no array stays what it is.
@@ -43,7 +41,7 @@ def widen_nested(device: Cuda, a: Any) -> Any:
     return found
 
 
-def narrow(device: Cuda, dtype: np.dtype, *arrays: CudaArray) -> tuple[CudaArray, ...]:
+def narrow(device: Launcher, dtype: np.dtype, *arrays: CudaArray) -> tuple[CudaArray, ...]:
     """Arrays rounded to `dtype`, in one launch; what is too large becomes infinite. Those of this dtype stay."""
     found = [a if a.dtype == dtype else device.empty(a.shape, dtype) for a in arrays]
     copy_all(device, [(to, a) for to, a in zip(found, arrays, strict=True) if to is not a])

@@ -8,17 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Sizes
 from minirnn.devices.cuda.launch.primitives.elementwise import cells
+from minirnn.devices.cuda.launcher import Launcher
 from minirnn.devices.precision import chosen, use_precision
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
 
 VALUES = {"rnn_relu": (), "rnn_tanh": (), "gru": ("r", "z", "n", "q", "h_prev"), "lstm": ("i", "f", "n", "o", "c_prev")}
 """What a step keeps for the way back, (B, H) each, besides y."""
@@ -31,7 +29,7 @@ Weights = Sequence[tuple[Any, ...]]
 class Layer:
     """One direction of a layer on a device: sizes, weights, the order of steps, and which rows count."""
 
-    device: Cuda
+    device: Launcher
     sizes: Sizes
     direction: int
     """1 runs backwards in time."""
@@ -77,7 +75,7 @@ class Layer:
 
 
 def directions(
-    device: Cuda,
+    device: Launcher,
     rnn_mode: str,
     x: CudaArray,
     h0: CudaArray,

@@ -9,7 +9,6 @@ each other. The products over all steps are those of the lowest rung.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +18,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import all_input_parts
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import BackwardPlan, ForwardPlan, Plan
 from minirnn.devices.cuda.launch.primitives.elementwise import copy
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launcher import Launcher
 
 EMPTY = 0xFF
 """Each byte of memory for messages before a launch (`grid.cuh`)."""
@@ -78,7 +75,7 @@ def backward(
     return [GateGradients(da[d]) for d in range(sizes.D)]
 
 
-def kernel_of(device: Cuda, file: str, kernel: str, dtype: np.dtype, plan: Plan) -> Kernel:
+def kernel_of(device: Launcher, file: str, kernel: str, dtype: np.dtype, plan: Plan) -> Kernel:
     """The kernel, compiled for this plan."""
     return device.kernel_of(file, kernel, dtype, None, tuple(f"-D{name}={n}" for name, n in plan.constants.items()))
 
@@ -121,7 +118,7 @@ def recurrent_weights(layers: list[Layer]) -> CudaArray:
     return stacked(layers[0].device, [layer.weights[1] for layer in layers])
 
 
-def stacked(device: Cuda, arrays: list[CudaArray]) -> CudaArray:
+def stacked(device: Launcher, arrays: list[CudaArray]) -> CudaArray:
     """Arrays of one shape behind each other, in C order."""
     if len(arrays) == 1:
         return device.contiguous(arrays[0])

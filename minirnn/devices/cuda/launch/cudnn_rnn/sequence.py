@@ -7,7 +7,7 @@ names and arguments. Here is what all rungs of the ladder have in common, and wh
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +29,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn.layer import (
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import BackwardPlan, ForwardPlan
 from minirnn.devices.cuda.launch.narrow import widen_nested
 from minirnn.devices.cuda.launch.primitives.elementwise import copy_all
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launcher import Launcher
 
 
 def rnn_sequence_reserve_layout(
@@ -48,7 +46,7 @@ def rnn_sequence_reserve_layout(
 
 
 def rnn_sequence(
-    device: Cuda,
+    device: Launcher,
     x: CudaArray,
     h0: CudaArray,
     c0: CudaArray | None,
@@ -72,7 +70,7 @@ def rnn_sequence(
     return in_order(device, x, h0, c0, weights, reserve, halves=False, **chosen)
 
 
-def narrowed(device: Cuda, results: Iterable[CudaArray | None], pairs: Iterable[tuple[Any, Any]]) -> list[Any]:
+def narrowed(device: Launcher, results: Iterable[CudaArray | None], pairs: Iterable[tuple[Any, Any]]) -> list[Any]:
     """The results in float16; in the same launch each `to` of the pairs (to, a) is set to `a`. None stays None."""
     found = [(None if a is None else device.empty(a.shape, np.float16), a) for a in results]
     copy_all(device, [(to, a) for to, a in [*found, *pairs] if to is not None])
@@ -80,7 +78,7 @@ def narrowed(device: Cuda, results: Iterable[CudaArray | None], pairs: Iterable[
 
 
 def in_order(
-    device: Cuda,
+    device: Launcher,
     x: CudaArray,
     h0: CudaArray,
     c0: CudaArray | None,
@@ -108,7 +106,7 @@ def in_order(
 
 
 def rnn_sequence_grad(
-    device: Cuda,
+    device: Launcher,
     *arrays: Any,
     rnn_mode: str,
     lengths: Any,
@@ -135,7 +133,7 @@ def rnn_sequence_grad(
 
 
 def in_reverse(
-    device: Cuda,
+    device: Launcher,
     *arrays: Any,
     rnn_mode: str,
     lengths: Any,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn.layer import VALUES, GateGradients, L
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
 from minirnn.devices.cuda.launch.cudnn_rnn.steps import step_launch
 from minirnn.devices.cuda.launch.primitives.products import product
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launcher import Launcher
 
 FILE = "cudnn_rnn/zoneout.cu"
 CANDIDATE = ("h_new",)
@@ -55,7 +53,7 @@ class Masks:
         return self.of(t).array, np.int32(self.each)
 
 
-def masks_of(device: Cuda, z: Any, dtype: np.dtype) -> Masks:
+def masks_of(device: Launcher, z: Any, dtype: np.dtype) -> Masks:
     """Masks from an array (D, T, B, width), a number, or None."""
     if z is None or isinstance(z, float):
         return Masks(None if z is None else device.full((1,), z, dtype), False)

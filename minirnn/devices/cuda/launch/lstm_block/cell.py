@@ -6,7 +6,7 @@ those of `kernels/lstm_block/cell.cu`; a sequence (`sequence`) is made of the sa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +16,14 @@ from minirnn.devices.cuda.launch.narrow import in_order
 from minirnn.devices.cuda.launch.primitives.elementwise import cells, of_units, units_at_once
 from minirnn.devices.cuda.launch.primitives.products import product
 from minirnn.devices.cuda.launch.sources import accumulator
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launcher import Launcher
 
 Arrays = tuple[CudaArray, ...]
 NULL = None
 
 
 def lstm_block_cell(
-    device: Cuda, *inputs: CudaArray, forget_bias: float, cell_clip: float, use_peephole: bool
+    device: Launcher, *inputs: CudaArray, forget_bias: float, cell_clip: float, use_peephole: bool
 ) -> Arrays:
     """One step from the arrays of `LSTMBlockInputs`. Returns i, cs, f, o, ci, co, h, each (B, H)."""
     x, cs_prev, h_prev, w, wci, wcf, wco, b = in_order(device, *inputs)
@@ -41,7 +39,7 @@ def lstm_block_cell(
 
 
 def step_launch(
-    device: Cuda,
+    device: Launcher,
     dtype: np.dtype,
     used: Arrays,
     B: int,
@@ -56,7 +54,7 @@ def step_launch(
     return _launch(device, "lstm_block_cell", dtype, used, B, H, numbers)
 
 
-def lstm_block_cell_grad(device: Cuda, *arrays: CudaArray, use_peephole: bool) -> Arrays:
+def lstm_block_cell_grad(device: Launcher, *arrays: CudaArray, use_peephole: bool) -> Arrays:
     """The gradient of one step, from its inputs, what it saved, and the gradients cs_grad and h_grad (B, H).
 
     Returns cs_prev_grad (B, H), dicfo (B, 4H), wci_grad, wcf_grad, wco_grad (H,). x, h_prev, w and b are not read.
@@ -71,7 +69,7 @@ def lstm_block_cell_grad(device: Cuda, *arrays: CudaArray, use_peephole: bool) -
 
 
 def grad_step_launch(
-    device: Cuda, dtype: np.dtype, used: tuple[CudaArray | None, ...], B: int, H: int, use_peephole: bool
+    device: Launcher, dtype: np.dtype, used: tuple[CudaArray | None, ...], B: int, H: int, use_peephole: bool
 ) -> Any:
     """The launch of one backward step, as `step_launch`."""
     numbers = tuple(map(np.int32, (B, H, use_peephole)))
@@ -79,7 +77,7 @@ def grad_step_launch(
 
 
 def _launch(
-    device: Cuda, kernel: str, dtype: np.dtype, used: tuple[CudaArray | None, ...], B: int, H: int, numbers: Any
+    device: Launcher, kernel: str, dtype: np.dtype, used: tuple[CudaArray | None, ...], B: int, H: int, numbers: Any
 ) -> Any:
     if not B * H:
         return lambda *arrays: None

@@ -5,16 +5,12 @@ The kernels: `kernels/lstm_block/peepholes.cu`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.primitives.elementwise import BLOCK, blocks, of_units, units_at_once
 from minirnn.devices.cuda.launch.sources import accumulator
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launcher import Launcher
 
 FILE = "lstm_block/peepholes.cu"
 LANES, GROUPS = 32, 8
@@ -24,7 +20,7 @@ SHORTEST, MOST = 256, 256
 
 
 def peephole_grads(
-    device: Cuda, use_peephole: bool, dicfo: CudaArray, cs_prev: CudaArray, cs: CudaArray, rows: int
+    device: Launcher, use_peephole: bool, dicfo: CudaArray, cs_prev: CudaArray, cs: CudaArray, rows: int
 ) -> tuple[CudaArray, ...]:
     """wci_grad, wcf_grad, wco_grad (H,) from dicfo and cs of all `rows` = T*B rows; cs_prev (B, H) came before them."""
     B, H = cs_prev.shape

@@ -7,20 +7,16 @@ backward pass takes the steps in reverse, and the products for x_grad, w_grad an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.lstm_block.cell import Arrays, grad_step_launch, step_launch
 from minirnn.devices.cuda.launch.lstm_block.peepholes import peephole_grads
 from minirnn.devices.cuda.launch.narrow import narrow, widen
 from minirnn.devices.cuda.launch.primitives.products import product
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launcher import Launcher
 
 
 def block_lstm(
-    device: Cuda,
+    device: Launcher,
     *inputs: CudaArray,
     seq_len_max: int,
     forget_bias: float,
@@ -55,7 +51,7 @@ def block_lstm(
     return narrow(device, inputs[0].dtype, *outputs)
 
 
-def block_lstm_grad(device: Cuda, *arrays: CudaArray, seq_len_max: int, use_peephole: bool) -> Arrays:
+def block_lstm_grad(device: Launcher, *arrays: CudaArray, seq_len_max: int, use_peephole: bool) -> Arrays:
     """The gradient of all steps, from the inputs, the saved i, ..., h and the gradients cs_grad, h_grad (T, B, H).
 
     Returns x_grad (T, B, I), cs_prev_grad, h_prev_grad (B, H), w_grad (I+H, 4H), wci_grad, wcf_grad, wco_grad (H,),
@@ -104,6 +100,6 @@ def flat(a: CudaArray) -> CudaArray:
     return a.seen_as((T * B, n), (n, 1))
 
 
-def _clear(device: Cuda, a: CudaArray) -> None:
+def _clear(device: Launcher, a: CudaArray) -> None:
     if a.size:
         device.driver.memset(a.ptr, 0, a.nbytes)

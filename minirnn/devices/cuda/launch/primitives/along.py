@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.launch.primitives.elementwise import BLOCK, blocks, views
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launcher import Launcher
 
 
-def scan(device: Cuda, name: str, axis: int, *operands: CudaArray) -> CudaArray:
+def scan(device: Launcher, name: str, axis: int, *operands: CudaArray) -> CudaArray:
     """`name` (cumsum, cumprod, recurrence) along `axis`, of operands of one shape and dtype and any strides."""
     a = operands[0]
     y = device.empty(a.shape, a.dtype)
@@ -28,7 +24,7 @@ def scan(device: Cuda, name: str, axis: int, *operands: CudaArray) -> CudaArray:
     return y
 
 
-def argsort(device: Cuda, a: CudaArray, descending: bool) -> CudaArray:
+def argsort(device: Launcher, a: CudaArray, descending: bool) -> CudaArray:
     """Where the elements of the sorted rows of `a` come from, int64: along the last axis of an array in C order."""
     n = a.shape[-1]
     if n < 2 or not a.size:

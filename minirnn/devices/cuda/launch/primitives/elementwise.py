@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.launch.sources import PER_THREAD, accumulator
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launcher import Launcher
 
 THREADS = 256
 MAX_AXES = 8
@@ -107,7 +105,7 @@ def broadcast_strides(shape: Axes, strides: Axes, to: Axes) -> Axes:
 
 
 def elementwise(
-    device: Cuda,
+    device: Launcher,
     file: str,
     kernel: str,
     operands: Sequence[CudaArray],
@@ -124,7 +122,7 @@ def elementwise(
     return y
 
 
-def copy(device: Cuda, to: CudaArray, a: CudaArray) -> None:
+def copy(device: Launcher, to: CudaArray, a: CudaArray) -> None:
     """``to[...] = a`` for arrays of one shape; rounds to the dtype of `to`."""
     size = to.size
     if not size:
@@ -136,7 +134,7 @@ def copy(device: Cuda, to: CudaArray, a: CudaArray) -> None:
     run(views(to.shape, to.element_strides, a.element_strides), a, to, grid=blocks(size), block=BLOCK)
 
 
-def copy_all(device: Cuda, pairs: Iterable[tuple[CudaArray, CudaArray]]) -> None:
+def copy_all(device: Launcher, pairs: Iterable[tuple[CudaArray, CudaArray]]) -> None:
     """``to[...] = a`` for each pair (to, a) of one shape; casts of arrays in C order are one launch for all of them."""
     together: dict[tuple[np.dtype, np.dtype], list[tuple[CudaArray, CudaArray]]] = {}
     for to, a in pairs:
@@ -154,7 +152,7 @@ def copy_all(device: Cuda, pairs: Iterable[tuple[CudaArray, CudaArray]]) -> None
             run(casts, grid=blocks(int(casts["end"][len(some) - 1])), block=BLOCK)
 
 
-def fill(device: Cuda, to: CudaArray, value: Any) -> None:
+def fill(device: Launcher, to: CudaArray, value: Any) -> None:
     """``to[...] = value`` for an array in C order."""
     if not to.size:
         return

@@ -6,15 +6,13 @@ The places are worked out by NumPy itself, on the host: the index arrays are the
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.primitives.elementwise import BLOCK, blocks
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launcher import Launcher
 
 
 def is_basic(index: tuple[Any, ...]) -> bool:
@@ -60,7 +58,7 @@ def rows_only(shape: tuple[int, ...], index: tuple[Any, ...]) -> np.ndarray | No
     return np.where(rows < 0, rows + shape[0], rows)
 
 
-def gather(device: Cuda, a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
+def gather(device: Launcher, a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
     """``a[index]`` for an `a` in C order and an index with index arrays."""
     rows = rows_only(a.shape, index)
     if rows is not None:
@@ -79,7 +77,7 @@ def gather(device: Cuda, a: CudaArray, index: tuple[Any, ...]) -> CudaArray:
     return y
 
 
-def scatter_add(device: Cuda, shape: tuple[int, ...], index: tuple[Any, ...], values: CudaArray) -> CudaArray:
+def scatter_add(device: Launcher, shape: tuple[int, ...], index: tuple[Any, ...], values: CudaArray) -> CudaArray:
     """Zeros of `shape` with `values` (in C order) added at `index`, which holds index arrays.
 
     Raises ValueError if `values` don't broadcast to what the index chooses.

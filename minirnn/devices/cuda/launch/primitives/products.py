@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Matrix
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launcher import Launcher
 
 TILE = 16
 
@@ -42,7 +39,7 @@ def batch_stride(a: CudaArray) -> int | None:
     return stride
 
 
-def matmul(device: Cuda, a: CudaArray, b: CudaArray) -> CudaArray:
+def matmul(device: Launcher, a: CudaArray, b: CudaArray) -> CudaArray:
     """``a @ b`` for arrays of one dtype by NumPy's rules: vectors, matrices, broadcast stacks of matrices."""
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError("matmul: got an operand without axes\n  expected at least one axis each")
@@ -71,7 +68,7 @@ def matmul(device: Cuda, a: CudaArray, b: CudaArray) -> CudaArray:
     return c.seen_as(*_without(c, row, column))
 
 
-def product(device: Cuda, a: CudaArray, b: CudaArray, c: CudaArray, beta: float = 0.0) -> None:
+def product(device: Launcher, a: CudaArray, b: CudaArray, c: CudaArray, beta: float = 0.0) -> None:
     """``c = a @ b + beta * c`` for matrices; `c` has C order. `a` and `b` are copied unless they, or their transposes,
     have rows without gaps.
 
@@ -86,7 +83,7 @@ def product(device: Cuda, a: CudaArray, b: CudaArray, c: CudaArray, beta: float 
     device.driver.gemm(*matrices(device, a, b, c), beta)
 
 
-def matrices(device: Cuda, a: CudaArray, b: CudaArray, c: CudaArray) -> tuple[Matrix, Matrix, Matrix]:
+def matrices(device: Launcher, a: CudaArray, b: CudaArray, c: CudaArray) -> tuple[Matrix, Matrix, Matrix]:
     """The operands and the result of `product` as the driver takes them."""
     left, right = (matrix(x) or matrix(device.contiguous(x)) for x in (a, b))
     to = matrix(c)
@@ -94,7 +91,7 @@ def matrices(device: Cuda, a: CudaArray, b: CudaArray, c: CudaArray) -> tuple[Ma
     return left, right, to
 
 
-def _multiply(device: Cuda, a: CudaArray, b: CudaArray, c: CudaArray) -> None:
+def _multiply(device: Launcher, a: CudaArray, b: CudaArray, c: CudaArray) -> None:
     batch = prod(c.shape[:-2])
     operands = []
     for x in (a, b):
@@ -110,7 +107,7 @@ def _multiply(device: Cuda, a: CudaArray, b: CudaArray, c: CudaArray) -> None:
     device.driver.gemm(left, right, Matrix(c.ptr, M, N, N, c.dtype, False, M * N, c), batch=batch)
 
 
-def _multiply_by_tiles(device: Cuda, a: CudaArray, b: CudaArray, c: CudaArray) -> None:
+def _multiply_by_tiles(device: Launcher, a: CudaArray, b: CudaArray, c: CudaArray) -> None:
     M, N, K = c.shape[-2], c.shape[-1], a.shape[-1]
     run = device.kernel_of("primitives/matmul.cu", "matmul", c.dtype)
     grid = (-(-N // TILE), -(-M // TILE), prod(c.shape[:-2]))

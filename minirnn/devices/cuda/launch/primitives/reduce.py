@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.launch.primitives.elementwise import BLOCK, blocks, views
-
-if TYPE_CHECKING:
-    from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.launcher import Launcher
 
 # A block for each result pays when a thread alone would read many operands, and there are too few results to fill
 # the machine with one thread each.
@@ -19,7 +16,7 @@ OPERANDS_OF_A_THREAD = 64
 RESULTS_THAT_FILL = 8192
 
 
-def reduce(device: Cuda, name: str, a: CudaArray, axes: tuple[int, ...], result: np.dtype) -> CudaArray:
+def reduce(device: Launcher, name: str, a: CudaArray, axes: tuple[int, ...], result: np.dtype) -> CudaArray:
     """`name` (sum, prod, max, min, argmax, argmin) over `axes`, which vanish.
 
     There must be at least one operand for each result.
@@ -43,7 +40,7 @@ def reduce(device: Cuda, name: str, a: CudaArray, axes: tuple[int, ...], result:
     return y
 
 
-def softmax(device: Cuda, name: str, a: CudaArray) -> CudaArray:
+def softmax(device: Launcher, name: str, a: CudaArray) -> CudaArray:
     """`softmax` or `log_softmax` along the last axis of an array in C order."""
     y = device.empty(a.shape, a.dtype)
     if a.size:
