@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Protocol
 
 from minirnn import check
+from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
 
-if TYPE_CHECKING:
-    from minirnn.optim.optimizer import Optimizer
+
+class HasGroups(Protocol):
+    """As much of an `Optimizer` as its settings and its state need."""
+
+    settings: ClassVar[dict[str, Callable[[str, str, Any], Any]]]
+    remembered: ClassVar[dict[str, str]]
+    needed: ClassVar[tuple[str, ...]]
+    defaults: dict[str, Any]
+    param_groups: list[dict[str, Any]]
+    state: defaultdict[Tensor, dict[str, Any]]
+
+    @property
+    def parameters(self) -> list[Tensor]: ...
+
+    def checked(self, group: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
 def at_least_zero(optimizer: str, name: str, value: Any) -> float:
@@ -72,13 +87,13 @@ class Setting:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = self.name or name
 
-    def __get__(self, optimizer: Optimizer | None, owner: type) -> Any:
+    def __get__(self, optimizer: HasGroups | None, owner: type) -> Any:
         if optimizer is None:
             return self
         value = optimizer.param_groups[0][self.name]
         return value if self.part is None else value[self.part]
 
-    def __set__(self, optimizer: Optimizer, value: Any) -> None:
+    def __set__(self, optimizer: HasGroups, value: Any) -> None:
         changed = []
         for group in optimizer.param_groups:
             if self.part is None:

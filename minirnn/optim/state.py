@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from minirnn import check
 from minirnn.engine.tensor import Tensor, tensor
-from minirnn.optim.settings import only_default
-
-if TYPE_CHECKING:
-    from minirnn.optim.optimizer import Optimizer
+from minirnn.optim.settings import HasGroups, only_default
 
 Memory = dict[Tensor, dict[str, Any]]
 NOT_SETTINGS = ("params", "param_names")
 
 
-def groups_of(optimizer: Optimizer) -> list[dict[str, Any]]:
+def groups_of(optimizer: HasGroups) -> list[dict[str, Any]]:
     """The groups with numbers in the place of parameters, as torch writes them."""
     packed, first = [], 0
     for group in optimizer.param_groups:
@@ -30,14 +27,14 @@ def groups_of(optimizer: Optimizer) -> list[dict[str, Any]]:
     return packed
 
 
-def remembered(optimizer: Optimizer) -> Iterator[tuple[int, str, Any]]:
+def remembered(optimizer: HasGroups) -> Iterator[tuple[int, str, Any]]:
     """Number of the parameter, torch's name of the value, value: arrays are copies."""
     for k, p in enumerate(optimizer.parameters):
         for name, value in optimizer.state.get(p, {}).items():
             yield k, name, value.numpy().copy() if isinstance(value, Tensor) else value
 
 
-def flat(optimizer: Optimizer) -> dict[str, Any]:
+def flat(optimizer: HasGroups) -> dict[str, Any]:
     groups = [
         {name: list(value) if isinstance(value, tuple) else value for name, value in group.items()}  # JSON has lists
         for group in groups_of(optimizer)
@@ -48,7 +45,7 @@ def flat(optimizer: Optimizer) -> dict[str, Any]:
     return state
 
 
-def for_torch(optimizer: Optimizer) -> dict[str, Any]:
+def for_torch(optimizer: HasGroups) -> dict[str, Any]:
     import torch
 
     state: dict[int, dict[str, Any]] = {}
@@ -58,7 +55,7 @@ def for_torch(optimizer: Optimizer) -> dict[str, Any]:
     return {"state": state, "param_groups": groups_of(optimizer)}
 
 
-def read(optimizer: Optimizer, state: Mapping[str, Any]) -> tuple[list[dict[str, Any]], Memory]:
+def read(optimizer: HasGroups, state: Mapping[str, Any]) -> tuple[list[dict[str, Any]], Memory]:
     """The settings of each group and the memory of each parameter, from any layout. The optimizer stays as it is."""
     name = type(optimizer).__name__
     where = f"{name}.load_state_dict"
@@ -76,7 +73,7 @@ def read(optimizer: Optimizer, state: Mapping[str, Any]) -> tuple[list[dict[str,
     return _groups(where, optimizer, groups), _of_flat(where, optimizer, rest)
 
 
-def _groups(where: str, optimizer: Optimizer, groups: Any) -> list[dict[str, Any]]:
+def _groups(where: str, optimizer: HasGroups, groups: Any) -> list[dict[str, Any]]:
     """The settings of each group, checked."""
     own = optimizer.param_groups
     if not isinstance(groups, (list, tuple)) or not all(isinstance(group, Mapping) for group in groups):
@@ -109,7 +106,7 @@ def _groups(where: str, optimizer: Optimizer, groups: Any) -> list[dict[str, Any
     return found
 
 
-def _of_flat(where: str, optimizer: Optimizer, entries: Mapping[str, Any]) -> Memory:
+def _of_flat(where: str, optimizer: HasGroups, entries: Mapping[str, Any]) -> Memory:
     parameters, letters = optimizer.parameters, optimizer.remembered
     names = {letter: name for name, letter in letters.items()}
     memory: Memory = {}
@@ -125,7 +122,7 @@ def _of_flat(where: str, optimizer: Optimizer, entries: Mapping[str, Any]) -> Me
     return _complete(where, optimizer, memory, lambda k, name: f"{k}.{letters[name]}")
 
 
-def _of_torch(where: str, optimizer: Optimizer, entries: Any) -> Memory:
+def _of_torch(where: str, optimizer: HasGroups, entries: Any) -> Memory:
     parameters = optimizer.parameters
     if not isinstance(entries, Mapping) or not all(isinstance(values, Mapping) for values in entries.values()):
         raise TypeError(f"{where}: state is a {type(entries).__name__}\n  expected a dict of dicts")
@@ -167,7 +164,7 @@ def _value(where: str, key: str, name: str, value: Any, p: Tensor) -> Any:
     return tensor(value if isinstance(value, Tensor) else np.asarray(value), device=p.device, dtype=p.dtype)
 
 
-def _complete(where: str, optimizer: Optimizer, memory: Memory, label: Any) -> Memory:
+def _complete(where: str, optimizer: HasGroups, memory: Memory, label: Any) -> Memory:
     """`memory`, if each parameter that has one has all that a step needs."""
     always = [name for name in optimizer.remembered if name in optimizer.needed]
     missing = [
