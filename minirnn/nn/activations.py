@@ -10,15 +10,11 @@ from minirnn.engine.tensor import Tensor
 from minirnn.nn import functional
 from minirnn.nn.functional.activations import bounds, divisor
 from minirnn.nn.functional.arguments import not_in_place, one_dim
-from minirnn.nn.options import Calling, calls, declared, option
-
-
-def _in_place(module: str, name: str, value: Any) -> bool:
-    return not_in_place(module, value)
+from minirnn.nn.options import WithOptions, calls, declared, option
 
 
 @declared
-class _Activation(Calling):
+class _Activation(WithOptions):
     def forward(self, input: Any) -> Tensor:
         """Any shape; with an option `dim`, one that has this axis."""
         return self._call(input)
@@ -28,14 +24,14 @@ class _Activation(Calling):
 class ReLU(_Activation):
     """``max(x, 0)``. `inplace` can only be False: no Tensor is written into."""
 
-    inplace: bool = option(False, _in_place)
+    inplace: bool = option(False, not_in_place)
 
 
 @calls(functional.relu6)
 class ReLU6(_Activation):
     """``min(max(x, 0), 6)``. `inplace` can only be False."""
 
-    inplace: bool = option(False, _in_place)
+    inplace: bool = option(False, not_in_place)
 
 
 @calls(functional.leaky_relu)
@@ -43,7 +39,7 @@ class LeakyReLU(_Activation):
     """``x`` where x > 0, else ``negative_slope * x``. `inplace` can only be False."""
 
     negative_slope: float = option(0.01, check.number)
-    inplace: bool = option(False, _in_place)
+    inplace: bool = option(False, not_in_place)
 
 
 @calls(functional.elu)
@@ -51,7 +47,7 @@ class ELU(_Activation):
     """``x`` where x > 0, else ``alpha * (exp(x) - 1)``. `inplace` can only be False."""
 
     alpha: float = option(1.0, check.number)
-    inplace: bool = option(False, _in_place)
+    inplace: bool = option(False, not_in_place)
 
 
 @calls(functional.hardtanh)
@@ -60,7 +56,7 @@ class Hardtanh(_Activation):
 
     min_val: float = option(-1.0)
     max_val: float = option(1.0)
-    inplace: bool = option(False, _in_place)
+    inplace: bool = option(False, not_in_place)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -86,7 +82,7 @@ class Tanh(_Activation):
 class SiLU(_Activation):
     """``x * sigmoid(x)``, also called swish. `inplace` can only be False."""
 
-    inplace: bool = option(False, _in_place)
+    inplace: bool = option(False, not_in_place)
 
 
 @calls(functional.gelu)

@@ -9,10 +9,11 @@ from minirnn.engine.tensor import Tensor
 from minirnn.nn import functional
 from minirnn.nn.functional.arguments import not_in_place
 from minirnn.nn.functional.layers import ZERO
-from minirnn.nn.module import Module
+from minirnn.nn.options import WithOptions, declared, option
 
 
-class Dropout(Module):
+@declared
+class Dropout(WithOptions):
     """``y = x * mask / (1 - p)`` with a mask of zeros (probability p) and ones; ``y = x`` in evaluation.
 
     Parameters
@@ -24,14 +25,9 @@ class Dropout(Module):
         Only False: no Tensor is written into.
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        self.p = check.number("Dropout", "p", p, 0, 1, ZERO)
-        self.inplace = not_in_place("Dropout", inplace)
+    p: float = option(0.5, check.number, 0, 1, ZERO)
+    inplace: bool = option(False, not_in_place)
 
     def forward(self, input: Any) -> Tensor:
         """Any shape, any floating dtype. The mask comes from the public random stream, the same on every device."""
         return functional.dropout(input, self.p, self.training)
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}"

@@ -8,9 +8,9 @@ from minirnn import check
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
 from minirnn.nn import functional
-from minirnn.nn.functional.arguments import ANY_INTEGER, no_legacy
-from minirnn.nn.functional.regression import above_0, divergence_reduction
-from minirnn.nn.options import Calling, calls, declared, option
+from minirnn.nn.functional.arguments import ANY_INTEGER, above_0, no_legacy
+from minirnn.nn.functional.regression import divergence_reduction
+from minirnn.nn.options import WithOptions, calls, declared, option
 
 
 def _old(module: str, name: str, value: Any) -> None:
@@ -19,10 +19,6 @@ def _old(module: str, name: str, value: Any) -> None:
 
 def _reduction(module: str, name: str, value: Any) -> str:
     return check.reduction(module, value)
-
-
-def _divergence_reduction(module: str, name: str, value: Any) -> str:
-    return divergence_reduction(module, value)
 
 
 def _weight(module: str, name: str, value: Any) -> Tensor | None:
@@ -36,7 +32,7 @@ def _weight(module: str, name: str, value: Any) -> Tensor | None:
     return weight
 
 
-class _Loss(Calling):
+class _Loss(WithOptions):
     reduction: str
 
     def forward(self, input: Any, target: Any) -> Tensor:
@@ -201,7 +197,7 @@ class KLDivLoss(_Unweighted):
         Whether targets are log(p).
     """
 
-    reduction: str = option("mean", _divergence_reduction)
+    reduction: str = option("mean", divergence_reduction)
     log_target: bool = option(False, check.flag)
 
 

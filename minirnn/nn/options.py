@@ -1,13 +1,13 @@
-"""Modules that keep options and call a function: a class declares its options, and the rest follows from them.
+"""Modules with options: a class declares them, and the constructor, the attributes and ``repr`` follow.
 
 ::
 
     @calls(functional.elu)
-    class ELU(Calling):
+    class ELU(WithOptions):
         alpha: float = option(1.0, check.number)
 
 has a constructor with that parameter, an attribute that is handed to the function, and a ``repr`` that shows it. Type
-checkers, editors and ``inspect.signature`` see a dataclass.
+checkers, editors and ``inspect.signature`` see a dataclass. A class that computes something itself is `declared`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.module import Module
 
-Class = TypeVar("Class", bound="type[Calling]")
+Class = TypeVar("Class", bound="type[WithOptions]")
 
 
 def option(
@@ -65,8 +65,8 @@ def calls(function: Callable[..., Tensor]) -> Callable[[Class], Class]:
 
 
 @dataclass(eq=False, repr=False)
-class Calling(Module):
-    """A module that calls a function with its inputs and with the options that it keeps."""
+class WithOptions(Module):
+    """A module that reads, keeps and shows its options, and calls a function with them."""
 
     _function: ClassVar[Callable[..., Tensor]]
     _options: ClassVar[tuple[str, ...]]

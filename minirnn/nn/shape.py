@@ -10,6 +10,7 @@ from minirnn import check
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
 from minirnn.nn.module import Module
+from minirnn.nn.options import WithOptions, declared, option
 
 
 class Identity(Module):
@@ -23,7 +24,8 @@ class Identity(Module):
         return input
 
 
-class Flatten(Module):
+@declared
+class Flatten(WithOptions):
     """The axes `start_dim` .. `end_dim` made one, in C order: torch.nn.Flatten.
 
     Parameters
@@ -32,9 +34,8 @@ class Flatten(Module):
         By default all but the first, the batch: (B, ...) -> (B, n).
     """
 
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        self.start_dim = check.integer("Flatten", "start_dim", start_dim, -64)
-        self.end_dim = check.integer("Flatten", "end_dim", end_dim, -64)
+    start_dim: int = option(1, check.integer, -64)
+    end_dim: int = option(-1, check.integer, -64)
 
     def forward(self, input: Any) -> Tensor:
         """Raises ValueError if there are no such axes, or they come in the wrong order."""
@@ -47,9 +48,6 @@ class Flatten(Module):
             )
         middle = math.prod(x.shape[first : last + 1])
         return x.reshape(*x.shape[:first], middle, *x.shape[last + 1 :])
-
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
 class Unflatten(Module):

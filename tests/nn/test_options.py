@@ -12,7 +12,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
-from minirnn.nn.options import Calling, calls, option
+from minirnn.nn.options import WithOptions, calls, option
 
 
 def doubled(module: str, name: str, value: Any, times: int) -> Any:
@@ -26,7 +26,7 @@ def scaled(x: mr.Tensor, factor: float, shift: Any) -> mr.Tensor:
 
 
 @calls(scaled)
-class Scaled(Calling):
+class Scaled(WithOptions):
     factor: float = option(1.0, doubled, 2)
     old: Any = option(0, doubled, 0, kept=False)
     shift: Any = option(None, buffer=True)

@@ -35,13 +35,13 @@ def log_one_plus_exp(x: Tensor) -> Tensor:
 
 def relu(input: Any, inplace: bool = False) -> Tensor:
     """``max(x, 0)``; the derivative at 0 is 0. `inplace` can only be False: no Tensor is written into."""
-    not_in_place("relu", inplace)
+    not_in_place("relu", "inplace", inplace)
     return primitives.relu(input)
 
 
 def relu6(input: Any, inplace: bool = False) -> Tensor:
     """``min(max(x, 0), 6)``: `hardtanh` between 0 and 6."""
-    not_in_place("relu6", inplace)
+    not_in_place("relu6", "inplace", inplace)
     return _clamped("relu6", input, 0.0, 6.0)
 
 
@@ -53,7 +53,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     ValueError
         If ``min_val > max_val`` or `inplace` is True.
     """
-    not_in_place("hardtanh", inplace)
+    not_in_place("hardtanh", "inplace", inplace)
     return _clamped("hardtanh", input, *bounds("hardtanh", min_val, max_val))
 
 
@@ -76,7 +76,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
 
     Maas et al. 2013.
     """
-    not_in_place("leaky_relu", inplace)
+    not_in_place("leaky_relu", "inplace", inplace)
     slope = check.number("leaky_relu", "negative_slope", negative_slope)
     x, dtype = widened("leaky_relu", input)
     return where(x > 0, x, x * slope).astype(dtype)
@@ -87,7 +87,7 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
     Clevert et al. 2015.
     """
-    not_in_place("elu", inplace)
+    not_in_place("elu", "inplace", inplace)
     alpha = check.number("elu", "alpha", alpha)
     x, dtype = widened("elu", input)
     below = where(x > 0, 0.0, x)  # so that exp does not overflow where its result is not used
@@ -106,7 +106,7 @@ def tanh(input: Any) -> Tensor:
 
 def silu(input: Any, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``, also called swish. `inplace` can only be False."""
-    not_in_place("silu", inplace)
+    not_in_place("silu", "inplace", inplace)
     x, dtype = widened("silu", input)
     return (x * primitives.sigmoid(x)).astype(dtype)
 

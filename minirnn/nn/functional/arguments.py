@@ -90,6 +90,14 @@ def constant_like(op: str, name: str, value: Any, like: Tensor) -> Tensor:
     return t.astype(like.dtype)
 
 
+def above_0(op: str, name: str, value: Any, *, finite: bool = True) -> float:
+    """Such as the `delta` of `huber_loss`. Raises TypeError if it is no number, ValueError if it is not positive."""
+    value = check.number(op, name, value, finite=finite)
+    if value <= 0:
+        raise ValueError(f"{op}: {name} is {value}\n  expected a number above 0")
+    return value
+
+
 def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     """Whether an array of this shape can stand in for one of the shape `to`."""
     try:
@@ -98,11 +106,11 @@ def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
         return False
 
 
-def not_in_place(op: str, inplace: Any) -> bool:
+def not_in_place(op: str, name: str, inplace: Any) -> bool:
     """torch's `inplace`, of which only False is possible here. Raises ValueError otherwise."""
-    if check.flag(op, "inplace", inplace):
+    if check.flag(op, name, inplace):
         raise ValueError(
-            f"{op}: inplace is True\n  expected False: a Tensor is never written into, so that the tape stays right\n"
+            f"{op}: {name} is True\n  expected False: a Tensor is never written into, so that the tape stays right\n"
             "  write x = f(x) instead"
         )
     return False

@@ -148,13 +148,8 @@ def _log_sum_exp(*terms: Tensor) -> Tensor:
     return log(total) + shift
 
 
-def _or_none(value: Any) -> Any:
-    """An empty list as integers: NumPy would take it for floats."""
-    return np.zeros(0, np.int64) if isinstance(value, (list, tuple)) and not len(value) else value
-
-
 def _lengths(op: str, name: str, value: Any, B: int) -> np.ndarray:
-    lengths = integers(f"{op}: {name}", _or_none(value)).astype(np.int64)
+    lengths = integers(f"{op}: {name}", value).astype(np.int64)
     if lengths.size != B or lengths.ndim > 1:
         raise ValueError(f"{op}: {name} has shape {lengths.shape}\n  expected (B,) = ({B},), from log_probs")
     if lengths.size and lengths.min() < 0:
@@ -164,7 +159,7 @@ def _lengths(op: str, name: str, value: Any, B: int) -> np.ndarray:
 
 def _extended(op: str, targets: Any, sizes: np.ndarray, blank: int, C: int) -> np.ndarray:
     """The labels of each sequence with a blank before, between and after them, padded with blanks. (B, 2S+1)"""
-    labels = integers(f"{op}: targets", _or_none(targets))
+    labels = integers(f"{op}: targets", targets)
     B, S = len(sizes), int(sizes.max()) if sizes.size else 0
     inside = np.arange(S) < sizes[:, None]  # (B, S)
     if labels.ndim == 1 and labels.shape == (sizes.sum(),):

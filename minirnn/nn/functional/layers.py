@@ -143,7 +143,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
         If `p` is not in 0 .. 1, or `inplace` is True: no Tensor is written into.
     """
     p = check.number("dropout", "p", p, 0, 1, ZERO)
-    not_in_place("dropout", inplace)
+    not_in_place("dropout", "inplace", inplace)
     x = as_tensor(input)
     if x.dtype.kind != "f":
         raise TypeError(f"dropout: input has dtype {x.dtype}\n  expected float16, float32 or float64")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ from minirnn import check
 from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
-from minirnn.nn.functional.arguments import constant_like, of_one_dtype, place_of, widened
-from minirnn.ops.primitives import absolute, clip, sqrt, where
+from minirnn.nn.functional.arguments import above_0, of_one_dtype, place_of, widened
+from minirnn.ops.primitives import clip, norm, sqrt
 
 
 def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
@@ -111,11 +110,9 @@ def normalize(
     if out is not None:
         raise ValueError("normalize: out is given\n  expected None: the result is a new Tensor")
     along = check.axis("normalize", dim if axis is None else axis, x.ndim)
-    p = check.number("normalize", "p", p, finite=False)
-    if p <= 0:
-        raise ValueError(f"normalize: p is {p}\n  expected a number above 0")
+    p = above_0("normalize", "p", p, finite=False)
     eps = check.number("normalize", "eps", eps)
-    return (x / clip(_norm(x, p, along), eps, None)).astype(dtype)
+    return (x / clip(norm(x, p, along, True), eps, None)).astype(dtype)
 
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8, *, axis: int | None = None) -> Tensor:
@@ -147,21 +144,6 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8, *, axis
     along = check.axis("cosine_similarity", dim if axis is None else axis, len(shape))
     eps = check.number("cosine_similarity", "eps", eps)
     a, b = a.broadcast_to(shape), b.broadcast_to(shape)
-    norms = [clip(_norm(t, 2.0, along), eps, None) for t in (a, b)]
+    norms = [clip(norm(t, 2, along, True), eps, None) for t in (a, b)]
     products = (a / norms[0]) * (b / norms[1])
     return products.sum(along).astype(np.result_type(dtype_a, dtype_b))
-
-
-def _norm(x: Tensor, p: float, axis: int) -> Tensor:
-    """The p-norm along `axis`, which stays with size 1. The gradient of the norm of zeros is 0, as in torch."""
-    if math.isinf(p):
-        sizes = np.abs(x.numpy())
-        largest = (sizes == sizes.max(axis, keepdims=True, initial=0)) | np.isnan(sizes)
-        count = constant_like("norm", "count", largest.sum(axis, keepdims=True), x)
-        return where(largest, absolute(x), 0.0).sum(axis, True) / count  # equal ones share the gradient
-    if p == 1:
-        return absolute(x).sum(axis, True)
-    powers = (x * x if p == 2 else absolute(x) ** p).sum(axis, True)
-    some = powers > 0
-    safe = where(some, powers, 1.0)
-    return where(some, sqrt(safe) if p == 2 else safe ** (1 / p), 0.0)

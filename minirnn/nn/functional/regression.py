@@ -7,7 +7,7 @@ from typing import Any
 from minirnn import check
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
-from minirnn.nn.functional.arguments import constant_like, no_legacy, two_alike
+from minirnn.nn.functional.arguments import above_0, constant_like, no_legacy, two_alike
 from minirnn.nn.functional.reductions import mean_of, reduced
 from minirnn.ops.primitives import absolute, exp, log, where
 
@@ -130,7 +130,7 @@ def kl_div(
     log_target : bool
     """
     no_legacy("kl_div", size_average, reduce)
-    divergence_reduction("kl_div", reduction)
+    divergence_reduction("kl_div", "reduction", reduction)
     log_target = check.flag("kl_div", "log_target", log_target)
     x, y, dtype = two_alike("kl_div", input, target)
     if log_target:
@@ -144,19 +144,11 @@ def kl_div(
     return reduced(losses, reduction).astype(dtype)
 
 
-def divergence_reduction(op: str, reduction: Any) -> str:
+def divergence_reduction(op: str, name: str, reduction: Any) -> str:
     """The reductions of `kl_div`. Raises ValueError for an unknown one."""
     if not isinstance(reduction, str) or reduction not in ("mean", "batchmean", "sum", "none"):
-        raise ValueError(f"{op}: reduction is {shown(reduction)}\n  expected 'mean', 'batchmean', 'sum' or 'none'")
+        raise ValueError(f"{op}: {name} is {shown(reduction)}\n  expected 'mean', 'batchmean', 'sum' or 'none'")
     return reduction
-
-
-def above_0(op: str, name: str, value: Any) -> float:
-    """Such as the `delta` of `huber_loss`. Raises TypeError if it is no number, ValueError if it is not positive."""
-    value = check.number(op, name, value)
-    if value <= 0:
-        raise ValueError(f"{op}: {name} is {value}\n  expected a number above 0")
-    return value
 
 
 def _weighted(op: str, losses: Tensor, weight: Any, reduction: str) -> Tensor:
