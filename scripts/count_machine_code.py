@@ -25,11 +25,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from minirnn.devices.cuda.launch.sources import VARIANTS
-from minirnn.devices.cuda.machine_code.compiled import nvcc_version
-from minirnn.devices.cuda.machine_code.kernels import MachineCode, machine_code
-from minirnn.devices.cuda.machine_code.loops import counted
-from minirnn.devices.cuda.machine_code.sass import INSTALL, find_nvdisasm
+from tests.devices.cuda.machine_code.compiled import nvcc_version
+from tests.devices.cuda.machine_code.kernels import MachineCode, machine_code
+from tests.devices.cuda.machine_code.loops import counted
+from tests.devices.cuda.machine_code.sass import INSTALL, find_nvdisasm
+from tests.devices.cuda.machine_code.variants import VARIANTS
 
 ROOT = Path(__file__).parents[1]
 STORED = ROOT / "docs" / "data" / "cuda" / "machine_code.json"

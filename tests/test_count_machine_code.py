@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from minirnn.devices.cuda.launch.sources import VARIANTS
-from minirnn.devices.cuda.machine_code.sass import find_nvdisasm
+from tests.devices.cuda.machine_code.sass import find_nvdisasm
+from tests.devices.cuda.machine_code.variants import VARIANTS
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "count_machine_code.py"
 pytestmark = pytest.mark.skipif(not SCRIPT.exists(), reason="the scripts are in the repository alone")

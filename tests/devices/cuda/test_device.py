@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from minirnn.devices.cuda.array import CudaArray, c_strides, is_contiguous
 from minirnn.devices.cuda.driver import CompileError, OutOfDeviceMemory
 from minirnn.devices.cuda.launch.primitives.elementwise import broadcast, cells, views
 from minirnn.devices.cuda.launch.primitives.reduce import threads_for
-from minirnn.devices.cuda.launch.sources import C_TYPES, VARIANTS, accumulator, text
+from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, text
 
 
 @pytest.fixture(params=["cuda-sim", "cuda"])
@@ -157,9 +156,7 @@ def test_each_kernel_is_compiled_once(on: Any) -> None:
     f32 = np.dtype(np.float32)
     first = on.kernel_of("primitives/arithmetic.cu", "add", f32)
     assert on.kernel_of("primitives/arithmetic.cu", "add", f32) is first
-    assert on.driver.module(
-        text("primitives/arithmetic.cu"), "primitives/arithmetic.cu", VARIANTS["primitives/arithmetic.cu"][-2]
-    ).function("add")
+    assert on.driver.module(text("primitives/arithmetic.cu"), "primitives/arithmetic.cu", options(f32)).function("add")
 
 
 def test_an_error_in_a_cu_file_names_its_line(on: Any) -> None:
@@ -173,12 +170,6 @@ def test_every_dtype_has_a_c_type_and_a_type_to_compute_in() -> None:
         wide = accumulator(np.dtype(name))
         assert wide.name in C_TYPES
         assert np.can_cast(np.dtype(name), wide) and wide.itemsize >= 4
-
-
-def test_every_cu_file_is_in_the_table_of_what_is_compiled() -> None:
-    folder = Path(mr.__file__).parent / "devices" / "cuda" / "kernels"
-    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.cu")}
-    assert files == set(VARIANTS)
 
 
 def test_the_memory_of_a_gpu_is_offered_to_other_libraries_and_that_of_the_simulator_is_not(on: Any) -> None:

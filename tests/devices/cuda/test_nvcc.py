@@ -17,8 +17,8 @@ import pytest
 
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.gpu.compiler import KERNELS, for_nvcc
-from minirnn.devices.cuda.launch import sources
-from minirnn.devices.cuda.machine_code.compiled import ARCHITECTURES, Compiled, compiled
+from tests.devices.cuda.machine_code.compiled import ARCHITECTURES, Compiled, compiled
+from tests.devices.cuda.machine_code.variants import VARIANTS
 
 FILES = sorted(path.relative_to(KERNELS).as_posix() for path in KERNELS.rglob("*.cu"))
 OF_MANY_TYPES = ("primitives/", "losses.cu", "adam.cu")
@@ -96,18 +96,18 @@ def variants_for(name: str, arch: str) -> list[tuple[str, ...]]:
     Compiling is a tenth of all that the tests do. So of the kernels that keep weights in registers, the plan that needs
     the most of them, which is listed first, is compiled for every architecture, and of small kernels just one type.
     """
-    variants, turn, n = sources.VARIANTS[name], ARCHITECTURES.index(arch), len(ARCHITECTURES)
+    variants, turn, n = VARIANTS[name], ARCHITECTURES.index(arch), len(ARCHITECTURES)
     always = turn % len(variants) if name.startswith(OF_MANY_TYPES) else 0
     return [v for k, v in enumerate(variants) if k % n == turn or k == always]
 
 
 def test_every_kernel_file_is_listed_with_its_variants() -> None:
-    assert sorted(name for name in sources.VARIANTS if (KERNELS / name).exists()) == FILES
-    assert all(sources.VARIANTS.values())
+    assert sorted(name for name in VARIANTS if (KERNELS / name).exists()) == FILES
+    assert all(VARIANTS.values())
     for name in FILES:
         of_each = [variants_for(name, arch) for arch in ARCHITECTURES]
         assert all(of_each)
-        assert {v for some in of_each for v in some} == set(sources.VARIANTS[name])
+        assert {v for some in of_each for v in some} == set(VARIANTS[name])
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)

@@ -1,7 +1,7 @@
 """What is said of a kernel's machine code is there, and what was planted into a loop is found in it.
 
-Tests `minirnn/devices/cuda/machine_code/kernels.py`, `minirnn/devices/cuda/machine_code/compiled.py` and
-`minirnn/devices/cuda/machine_code/sass.py`.
+Tests `tests/devices/cuda/machine_code/kernels.py`, `tests/devices/cuda/machine_code/compiled.py` and
+`tests/devices/cuda/machine_code/sass.py`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import pytest
 
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.gpu.compiler import KERNELS
-from minirnn.devices.cuda.machine_code import compiled as room
-from minirnn.devices.cuda.machine_code.compiled import Resources, compiled, nvcc_version
-from minirnn.devices.cuda.machine_code.kernels import MachineCode, machine_code
-from minirnn.devices.cuda.machine_code.loops import Loop
-from minirnn.devices.cuda.machine_code.sass import Function, Instruction, find_nvdisasm
+from tests.devices.cuda.machine_code import compiled as room
+from tests.devices.cuda.machine_code.compiled import Resources, compiled, nvcc_version
+from tests.devices.cuda.machine_code.kernels import MachineCode, machine_code
+from tests.devices.cuda.machine_code.loops import Loop
+from tests.devices.cuda.machine_code.sass import Function, Instruction, find_nvdisasm
 
 needs_nvcc = pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc on the PATH")
 needs_nvdisasm = pytest.mark.skipif(find_nvdisasm() is None, reason="no nvdisasm: the wheel nvidia-cuda-nvdisasm")

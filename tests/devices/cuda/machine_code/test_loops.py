@@ -1,11 +1,14 @@
-"""Loops are found by the jumps of machine code, with what stands in each, as NVIDIA's disassembler prints it."""
+"""Loops are found by the jumps of machine code, with what stands in each, as NVIDIA's disassembler prints it.
+
+Tests `tests/devices/cuda/machine_code/loops.py`.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from minirnn.devices.cuda.machine_code.loops import counted, loops
-from minirnn.devices.cuda.machine_code.sass import Function, parsed
+from tests.devices.cuda.machine_code.loops import counted, loops
+from tests.devices.cuda.machine_code.sass import Function, parsed
 
 # A loop in a loop. The inner one can be left from its middle; a step that seldom happens stands behind the end, and
 # there is another loop after an EXIT that nothing reaches.

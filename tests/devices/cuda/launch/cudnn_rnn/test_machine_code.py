@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from minirnn.devices.cuda.launch import sources
-from minirnn.devices.cuda.machine_code.compiled import nvcc_version
-from minirnn.devices.cuda.machine_code.kernels import machine_code
-from minirnn.devices.cuda.machine_code.loops import Loop
-from minirnn.devices.cuda.machine_code.sass import INSTALL, find_nvdisasm
+from tests.devices.cuda.machine_code.compiled import nvcc_version
+from tests.devices.cuda.machine_code.kernels import machine_code
+from tests.devices.cuda.machine_code.loops import Loop
+from tests.devices.cuda.machine_code.sass import INSTALL, find_nvdisasm
+from tests.devices.cuda.machine_code.variants import VARIANTS
 
 pytestmark = pytest.mark.skipif(
     not nvcc_version() or find_nvdisasm() is None, reason=f"needs nvcc on the PATH and nvdisasm ({INSTALL})"
@@ -42,7 +42,7 @@ def test_a_read_of_shared_memory_serves_many_multiplications_and_no_step_has_a_f
     file: str, number: int, beyond: dict[str, tuple[int, int, int]]
 ) -> None:
     name = f"cudnn_rnn/{file}.cu"
-    found = machine_code(name, sources.VARIANTS[name][number], "sm_90")
+    found = machine_code(name, VARIANTS[name][number], "sm_90")
     for mode, (reads, multiplied, expected) in beyond.items():
         loop = found[f"{mode}_{file}"].main_loop
         served = read_and_multiplied(loop, (reads, multiplied))
@@ -54,7 +54,7 @@ def test_a_read_of_shared_memory_serves_many_multiplications_and_no_step_has_a_f
 # The second stage of the peepholes' sums has one number a thread.
 SEVERAL = [
     (file, options)
-    for file, variants in sources.VARIANTS.items()
+    for file, variants in VARIANTS.items()
     for options in variants
     if file != "lstm_block/peepholes.cu" and any(option.startswith("-DPER_THREAD") for option in options)
 ]

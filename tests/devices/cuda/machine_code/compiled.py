@@ -76,7 +76,7 @@ def compiled(name: str, options: Sequence[str], arch: str, text: str | None = No
     name : str
         A file of ``kernels/``, or what a given text shall be called in messages.
     options : sequence of str
-        Such as ``-DREAL=float``; `launch.sources.VARIANTS` has those of each file.
+        Such as ``-DREAL=float``; `variants.VARIANTS` has those of each file.
     arch : str
         Such as ``"sm_90"``.
     text : str, optional

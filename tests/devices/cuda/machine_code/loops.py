@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from minirnn.devices.cuda.machine_code.sass import Function, Instruction
+from tests.devices.cuda.machine_code.sass import Function, Instruction
 
 ENDS = ("EXIT", "RET", "BRX", "JMX", "KILL")
 """After these (without a predicate) nothing follows."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from minirnn.devices.cuda.gpu.compiler import KERNELS
-from minirnn.devices.cuda.machine_code.compiled import Resources, compiled
-from minirnn.devices.cuda.machine_code.loops import Loop, loops
-from minirnn.devices.cuda.machine_code.sass import Function, functions
+from tests.devices.cuda.machine_code.compiled import Resources, compiled
+from tests.devices.cuda.machine_code.loops import Loop, loops
+from tests.devices.cuda.machine_code.sass import Function, functions
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def machine_code(name: str, options: Sequence[str], arch: str, text: str | None 
 
     A test of a promise, for instance that no step of a sequence has a fence::
 
-        code = machine_code("cudnn_rnn/persistent.cu", sources.VARIANTS["cudnn_rnn/persistent.cu"][0], "sm_90")
+        code = machine_code("cudnn_rnn/persistent.cu", VARIANTS["cudnn_rnn/persistent.cu"][0], "sm_90")
         assert code["lstm_persistent"].main_loop.count("MEMBAR") == 0
 
     Raises
