@@ -24,9 +24,9 @@ from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, Exercise, Sizes, Stage
 from minirnn.learn.judge import Failed, Part, compare, rows, worst
 from minirnn.learn.known_mistakes import KnownMistakes
 from minirnn.learn.models import model_parts
-from minirnn.learn.own_names import place_of
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.testers import tester_parts
+from minirnn.learn.wrong_line import place_of
 
 KNOWN = KnownMistakes()
 

@@ -20,8 +20,8 @@ from minirnn.learn.course_file import CourseError as CourseError
 from minirnn.learn.course_file import count, field
 from minirnn.learn.exercise import Exercise
 from minirnn.learn.held_back import Numbers, write_numbers
-from minirnn.learn.own import NUMBERS, REFERENCES, own_exercise
 from minirnn.learn.sandbox.parent import Limits
+from minirnn.learn.teacher_exercise import NUMBERS, REFERENCES, own_exercise
 
 HERE = Path(__file__).parent / "course"
 """The course that comes with minirnn."""

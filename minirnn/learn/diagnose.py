@@ -25,7 +25,7 @@ from minirnn.learn.hypotheses.search import Maker, Search, fits
 from minirnn.learn.hypotheses.staged import staged
 from minirnn.learn.judge import alike, equal, is_single
 from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
-from minirnn.learn.where import GATES, pieces, sizes_of, where
+from minirnn.learn.wrong_numbers import GATES, pieces, sizes_of, where
 
 __all__ = ["GATES", "SIMPLE_MISTAKES", "Case", "Diagnosis", "all_zero", "diagnose", "wrong_numbers"]
 SECONDS, PAIR_SECONDS, STAGED_SECONDS = 0.28, 0.05, 0.12

@@ -14,7 +14,7 @@ from minirnn.learn.exercise import Exercise
 from minirnn.learn.hypotheses import kernels
 from minirnn.learn.judge import SINGLE, equal
 from minirnn.learn.rearranged import Case, other_order
-from minirnn.learn.where import axes, where
+from minirnn.learn.wrong_numbers import axes, where
 
 MORE = (kernels.of_indices, kernels.of_tiles, kernels.of_partial_sums, kernels.of_partial_maxima)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from minirnn.io.atomic import atomic_write
 from minirnn.learn.course import CourseError, load
-from minirnn.learn.own import NAME, REFERENCES
+from minirnn.learn.teacher_exercise import NAME, REFERENCES
 
 FOLDER = "own"
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from minirnn.learn.exercise import Exercise, Inputs
 from minirnn.learn.judge import equal
-from minirnn.learn.where import GATES, axes, pieces, sizes_of
+from minirnn.learn.wrong_numbers import GATES, axes, pieces, sizes_of
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minirnn.learn.exercise import Exercise
-from minirnn.learn.where import GATES, Piece, pieces
+from minirnn.learn.wrong_numbers import GATES, Piece, pieces
 
 Outputs = dict[str, np.ndarray]
 

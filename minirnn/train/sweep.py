@@ -23,11 +23,11 @@ from minirnn._version import __version__
 from minirnn.executors import outcomes
 from minirnn.io.atomic import atomic_write
 from minirnn.messages import meant
-from minirnn.train.apart import FAILED, FINISHED, STOP, STOPPED, Result, Run, do, result_of, threads_of_a_run
 from minirnn.train.folder import check_writable, opened
 from minirnn.train.messages import command, sampling, say
 from minirnn.train.options import Options, of_new_run
 from minirnn.train.progress import Doing, Interrupt, both_units
+from minirnn.train.run_process import FAILED, FINISHED, STOP, STOPPED, Result, Run, do, result_of, threads_of_a_run
 from minirnn.train.sweep_table import Row, draw, text_of, write_csv
 from minirnn.user_error import UserError, user_mistakes
 

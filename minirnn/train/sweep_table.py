@@ -11,8 +11,8 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 
 from minirnn import viz
-from minirnn.train.apart import FINISHED
 from minirnn.train.folder import METRICS
+from minirnn.train.run_process import FINISHED
 
 NAMED = 6
 """The picture names so many curves, the best ones; the others are gray."""

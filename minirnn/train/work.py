@@ -12,7 +12,7 @@ import numpy as np
 
 from minirnn import devices
 from minirnn.parallel import World
-from minirnn.train import faster, pictures
+from minirnn.train import native_hint, pictures
 from minirnn.train.folder import CHECKPOINT, MetricsFile, check, opened
 from minirnn.train.messages import command, introduction, result, sampling, say
 from minirnn.train.options import of_new_run, resumed
@@ -127,7 +127,7 @@ def work(training: Training, folder: Path, quiet: bool) -> int:
         say(f"to let it write: {sampling(folder)}")
         if finished:
             say(f"to go on: {again}")
-        advice = None if quiet else faster.on_native(training)
+        advice = None if quiet else native_hint.on_native(training)
         if advice:
             say(advice)
     return 0 if finished else 130

@@ -1,6 +1,7 @@
 """A sweep has the same files on every executor and after every interruption, and does nothing twice.
 
-Tests `minirnn/train/sweep.py`, `minirnn/train/apart.py`, `minirnn/train/sweep_table.py`, `minirnn/commands/sweep.py`.
+Tests `minirnn/train/sweep.py`, `minirnn/train/run_process.py`, `minirnn/train/sweep_table.py`,
+`minirnn/commands/sweep.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import pytest
 import minirnn as mr
 from minirnn import cli
 from minirnn.io import checkpoint
-from minirnn.train import apart
+from minirnn.train import run_process
 from minirnn.train.folder import CHECKPOINT, METRICS
 from minirnn.train.progress import Interrupt
 from minirnn.train.sweep import Plan, planned
@@ -40,7 +41,7 @@ import sys
 import time
 from pathlib import Path
 
-if "minirnn.train.apart" in sys.orig_argv and any(Path({out!r}).glob("*/{result}")):
+if "minirnn.train.run_process" in sys.orig_argv and any(Path({out!r}).glob("*/{result}")):
     from minirnn.train.run import Training
 
     advance = Training.advance
@@ -81,7 +82,7 @@ def expected(undisturbed: Path) -> dict[str, bytes]:
 
 def test_a_run_a_folder_and_one_table_and_picture_of_all(undisturbed: Path) -> None:
     names = [f"hidden={h},lr={lr}" for h in (5, 7) for lr in (0.001, 0.01)]
-    own = {f"{name}/{file}" for name in names for file in (CHECKPOINT, METRICS, apart.RESULT)}
+    own = {f"{name}/{file}" for name in names for file in (CHECKPOINT, METRICS, run_process.RESULT)}
     assert set(expected(undisturbed)) == {"sweep.json", "sweep.csv", "sweep.png", *own}
     with open(undisturbed / "sweep.csv", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -99,7 +100,7 @@ def test_a_run_a_folder_and_one_table_and_picture_of_all(undisturbed: Path) -> N
 
 def test_a_run_of_a_sweep_is_the_run_of_train(undisturbed: Path, text: Path, tmp_path: Path) -> None:
     given = ["--hidden", "7", "--lr", "0.01", "--batch", "3", "--length", "11", "--steps", "30", "--text", str(text)]
-    one_thread = dict.fromkeys(apart.BLAS, "1")
+    one_thread = dict.fromkeys(run_process.BLAS, "1")
     command = [*UNDRAWN, *given, "--out", str(tmp_path / "out")]
     subprocess.run(command, env=ENVIRONMENT | one_thread, check=True, capture_output=True)
     for name in (CHECKPOINT, METRICS):
@@ -135,10 +136,10 @@ def test_a_sweep_that_was_stopped_goes_on_and_repeats_nothing(
 ) -> None:
     out = tmp_path / "out"
     # From the second run on the steps take long: the sweep is not over before the signal comes, however busy we are.
-    (tmp_path / "sitecustomize.py").write_text(SLOW_LATER.format(out=str(out), result=apart.RESULT))
+    (tmp_path / "sitecustomize.py").write_text(SLOW_LATER.format(out=str(out), result=run_process.RESULT))
     slow = ENVIRONMENT | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     command = [*SWEEP, *arguments(text, out, "--executor", "threads:1")]
-    first = out / "hidden=5,lr=0.001" / apart.RESULT
+    first = out / "hidden=5,lr=0.001" / run_process.RESULT
     with subprocess.Popen(command, env=slow, stdout=subprocess.PIPE, text=True) as begun:
         while not first.exists():
             assert begun.poll() is None
@@ -148,8 +149,8 @@ def test_a_sweep_that_was_stopped_goes_on_and_repeats_nothing(
     assert begun.returncode in (-number, 130), said
     if number == signal.SIGINT:
         assert "to go on: " in said and "-m minirnn sweep --resume --out" in said.partition("to go on: ")[2]
-        assert not (out / apart.STOP).exists()
-    done = {path: path.stat().st_mtime_ns for path in out.glob(f"*/{apart.RESULT}")}
+        assert not (out / run_process.STOP).exists()
+    done = {path: path.stat().st_mtime_ns for path in out.glob(f"*/{run_process.RESULT}")}
     again = subprocess.run([*SWEEP, "--resume", "--out", str(out)], env=ENVIRONMENT, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     assert first in done and {path: path.stat().st_mtime_ns for path in done} == done
@@ -160,38 +161,38 @@ def test_a_resumed_sweep_takes_more_values(text: Path, tmp_path: Path, capsys: p
     out = tmp_path / "out"
     tiny = ["--batch", "3", "--length", "11", "--steps", "10", "--hidden", "5", "--text", str(text), "--out", str(out)]
     assert cli.main(["sweep", *tiny, "--lr", "0.01", "0.02"]) == 0
-    before = (out / "lr=0.01" / apart.RESULT).stat().st_mtime_ns
+    before = (out / "lr=0.01" / run_process.RESULT).stat().st_mtime_ns
     assert cli.main(["sweep", "--resume", "--lr", "0.03", "0.02", "--out", str(out)]) == 0
     assert "3 runs: lr 0.01, 0.02, 0.03; 2 of them done before" in capsys.readouterr().out
     assert (out / "lr=0.03" / CHECKPOINT).exists()
-    assert (out / "lr=0.01" / apart.RESULT).stat().st_mtime_ns == before
+    assert (out / "lr=0.01" / run_process.RESULT).stat().st_mtime_ns == before
 
 
 def test_a_run_that_diverges_is_a_result_without_a_loss(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = {"hidden": 5, "batch": 3, "length": 11, "steps": 30, "text": str(text)}
-    run = apart.Run(str(tmp_path), "run", given, (3, 11), {})
+    run = run_process.Run(str(tmp_path), "run", given, (3, 11), {})
     watch_losses(monkeypatch, lambda k, loss: loss * float("inf") if k == 12 else loss)
     with Interrupt() as interrupt:
-        result = apart.trained(run, tmp_path / "run", interrupt)
-    assert result["ended"] == apart.DIVERGED and result["validation_loss"] is None and result["step"] == 11
+        result = run_process.trained(run, tmp_path / "run", interrupt)
+    assert result["ended"] == run_process.DIVERGED and result["validation_loss"] is None and result["step"] == 11
     assert "training stopped after 11 steps" in result["reason"]
-    assert apart.result_of(tmp_path, "run", 30) == result  # it would diverge again
+    assert run_process.result_of(tmp_path, "run", 30) == result  # it would diverge again
 
 
 def test_a_damaged_result_is_made_again(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     for text in ("", "{", "[]", '{"ended": "finished"}', '{"step": 3}', '{"ended": "finished", "step": 29}'):
-        (tmp_path / "run" / apart.RESULT).write_text(text)
-        assert apart.result_of(tmp_path, "run", 30) is None
-    (tmp_path / "run" / apart.RESULT).write_text('{"ended": "finished", "step": 30}')
-    assert apart.result_of(tmp_path, "run", 30) is not None
+        (tmp_path / "run" / run_process.RESULT).write_text(text)
+        assert run_process.result_of(tmp_path, "run", 30) is None
+    (tmp_path / "run" / run_process.RESULT).write_text('{"ended": "finished", "step": 30}')
+    assert run_process.result_of(tmp_path, "run", 30) is not None
 
 
 def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path: Path) -> None:
-    result = apart.do(apart.Run(str(tmp_path / "elsewhere"), "run", {}, (3, 11), {}))
-    assert result["ended"] == apart.FAILED and "all workers must see the same files" in result["reason"]
+    result = run_process.do(run_process.Run(str(tmp_path / "elsewhere"), "run", {}, (3, 11), {}))
+    assert result["ended"] == run_process.FAILED and "all workers must see the same files" in result["reason"]
 
 
 def test_runs_that_failed_are_told_and_tried_again(

@@ -1,7 +1,7 @@
 """Exercises of a teacher's own: what is written to begin with, read, refused, handed out and held back.
 
-Tests `minirnn/learn/own.py`, `minirnn/learn/new_exercise.py`, `minirnn/learn/held_back.py` and, for such a course,
-`minirnn/learn/verify.py`.
+Tests `minirnn/learn/teacher_exercise.py`, `minirnn/learn/new_exercise.py`, `minirnn/learn/held_back.py` and, for such a
+course, `minirnn/learn/verify.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which numbers are wrong, in words, and sizes of axes from shapes in letters.
 
-Tests `minirnn/learn/where.py`.
+Tests `minirnn/learn/wrong_numbers.py`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minirnn.learn.where import pieces, sizes_of, where
+from minirnn.learn.wrong_numbers import pieces, sizes_of, where
 
 
 def test_sizes_follow_from_shapes_in_letters():

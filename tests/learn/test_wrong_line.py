@@ -1,13 +1,13 @@
 """The place of a mistake is told in the student's own names.
 
-Tests `minirnn/learn/own_names.py`.
+Tests `minirnn/learn/wrong_line.py`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from minirnn.learn.own_names import first_line, same_value
+from minirnn.learn.wrong_line import first_line, same_value
 from tests.learn.answers import body, checked
 
 OTHER_NAMES = """
