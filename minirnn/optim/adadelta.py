@@ -25,34 +25,16 @@ class Adadelta(Optimizer):
         d = sqrt(u + eps) / sqrt(v + eps) * g
         u = rho * u + (1 - rho) * d * d                               # starts at 0
         p = p - lr * d
-
-    Parameters
-    ----------
-    params : iterable of Tensor, of (str, Tensor), or of dict
-        Parameters, or groups of them (see `Optimizer`).
-    lr : float
-        Factor of each step, 0 or more.
-    rho : float
-        How much of the means v and u is kept each step, 0 .. 1.
-    eps : float
-        Lets the first steps be more than 0 and keeps the divisor away from it; 0 or more.
-    weight_decay : float
-        How much of each parameter is added to its gradient, 0 or more.
-    maximize : bool
-        Whether to climb: the gradient is taken with the other sign.
-    foreach, capturable, differentiable
-        As torch has them; only their defaults, None and False.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A parameter or a setting is none.
     """
 
     params: InitVar[Params]
-    lr: float = setting(at_least_zero, default=1.0)
-    rho: float = setting(share, default=0.9)
-    eps: float = setting(at_least_zero, default=1e-6)
+    lr: float = setting(at_least_zero, "Factor of each step, 0 or more.", default=1.0)
+    rho: float = setting(share, "How much of the means v and u is kept each step, 0 .. 1.", default=0.9)
+    eps: float = setting(
+        at_least_zero,
+        "Lets the first steps be more than 0 and keeps the divisor away from it; 0 or more.",
+        default=1e-6,
+    )
     weight_decay: float = setting(at_least_zero, default=0)
     foreach: bool | None = setting(only_default, default=None)
     _: KW_ONLY

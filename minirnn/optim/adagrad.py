@@ -22,37 +22,15 @@ class Adagrad(Optimizer):
         g = grad + weight_decay * p
         s = s + g * g                                                 # starts at initial_accumulator_value
         p = p - lr / (1 + (step - 1) * lr_decay) * g / (sqrt(s) + eps)
-
-    Parameters
-    ----------
-    params : iterable of Tensor, of (str, Tensor), or of dict
-        Parameters, or groups of them (see `Optimizer`).
-    lr : float
-        The step size, 0 or more.
-    lr_decay : float
-        How fast the step size itself falls, 0 or more.
-    weight_decay : float
-        How much of each parameter is added to its gradient, 0 or more.
-    initial_accumulator_value : float
-        Where the sum s starts, 0 or more; the same for all groups, as in torch.
-    eps : float
-        Keeps the divisor away from 0; 0 or more.
-    maximize : bool
-        Whether to climb: the gradient is taken with the other sign.
-    foreach, differentiable, fused
-        As torch has them; only their defaults, None and False.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A parameter or a setting is none.
     """
 
     params: InitVar[Params]
     lr: float = setting(at_least_zero, default=0.01)
-    lr_decay: float = setting(at_least_zero, default=0)
+    lr_decay: float = setting(at_least_zero, "How fast the step size itself falls, 0 or more.", default=0)
     weight_decay: float = setting(at_least_zero, default=0)
-    initial_accumulator_value: float = setting(at_least_zero, default=0)
+    initial_accumulator_value: float = setting(
+        at_least_zero, "Where the sum s starts, 0 or more; the same for all groups, as in torch.", default=0
+    )
     eps: float = setting(at_least_zero, default=1e-10)
     foreach: bool | None = setting(only_default, default=None)
     _: KW_ONLY

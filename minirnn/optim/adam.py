@@ -25,40 +25,16 @@ class Adam(Optimizer):
         v = beta2 * v + (1 - beta2) * g * g                           # both start at 0
         vmax = the largest v so far                                   # with amsgrad; without it vmax = v
         p = p - lr * (m / (1 - beta1**step)) / (sqrt(vmax / (1 - beta2**step)) + eps)
-
-    Parameters
-    ----------
-    params : iterable of Tensor, of (str, Tensor), or of dict
-        Parameters, or groups of them (see `Optimizer`).
-    lr : float
-        The step size, 0 or more: about how far each number moves in one step.
-    betas : (float, float)
-        How much of the means m and v is kept each step; 0 <= beta < 1.
-    eps : float
-        Keeps the divisor away from 0; 0 or more.
-    weight_decay : float
-        How much of each parameter is added to its gradient, 0 or more.
-    amsgrad : bool
-        Whether to divide by the largest v so far (Reddi et al. 2018).
-    maximize : bool
-        Whether to climb: the gradient is taken with the other sign.
-    decoupled_weight_decay : bool
-        Whether weight decay shrinks the parameters themselves, as in `AdamW`.
-    foreach, capturable, differentiable, fused
-        As torch has them; only their defaults, None and False.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A parameter or a setting is none.
     """
 
     params: InitVar[Params]
-    lr: float = setting(at_least_zero, default=0.001)
+    lr: float = setting(
+        at_least_zero, "The step size, 0 or more: about how far each number moves in one step.", default=0.001
+    )
     betas: tuple[float, float] = setting(two_betas, default=(0.9, 0.999))
     eps: float = setting(at_least_zero, default=1e-8)
     weight_decay: float = setting(at_least_zero, default=0)
-    amsgrad: bool = setting(check.flag, default=False)
+    amsgrad: bool = setting(check.flag, "Whether to divide by the largest v so far (Reddi et al. 2018).", default=False)
     _: KW_ONLY
     foreach: bool | None = setting(only_default, default=None)
     maximize: bool = setting(check.flag, default=False)

@@ -27,19 +27,9 @@ class AdamW(Adam):
         the rest as in Adam
 
     The decay thus does not pass through m and v: each number shrinks by the same share.
-
-    Parameters
-    ----------
-    params, lr, betas, eps, weight_decay, amsgrad, maximize
-        As for `Adam`.
-    foreach, capturable, differentiable, fused
-        As torch has them; only their defaults, None and False.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A parameter or a setting is none.
     """
 
-    weight_decay: float = setting(at_least_zero, default=0.01)
+    weight_decay: float = setting(
+        at_least_zero, "How much each parameter is shrunk per step, times `lr`; 0 or more.", default=0.01
+    )
     decoupled_weight_decay: bool = setting(is_decoupled, default=True, init=False)

@@ -1,19 +1,20 @@
-"""The constructor of an optimizer, made from the settings that its class declares."""
+"""The constructor and the documentation of an optimizer, made from the settings that its class declares."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any, TypeVar, dataclass_transform
 
 from minirnn.optim.optimizer import Optimizer
-from minirnn.optim.settings import Setting, setting
+from minirnn.optim.settings import MEANINGS, Setting, only_default, setting
 
 Kind = TypeVar("Kind", bound=type[Optimizer])
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(setting,))
 def declares_settings(cls: Kind) -> Kind:
-    """Give a class `settings`, and a constructor that takes ``params`` and the settings in the order of declaration.
+    """Give a class `settings`, their documentation, and a constructor that takes ``params`` and them, as declared.
 
     As in a dataclass, those after ``_: KW_ONLY`` are given by name, and a subclass may declare some of them anew.
     """
@@ -44,5 +45,21 @@ def declares_settings(cls: Kind) -> Kind:
     vars(__init__)["__signature__"] = signature.replace(parameters=with_self)
     __init__.__qualname__ = f"{cls.__qualname__}.__init__"
     cls.__init__ = __init__  # type: ignore[method-assign]
+    if cls.__doc__:  # python -OO drops it
+        cls.__doc__ = f"{inspect.cleandoc(cls.__doc__)}\n\n{documentation(declared, parameters)}"
     cls.settings = {name: one.check for name, one in declared.items() if one.check is not None}
     return cls
+
+
+def documentation(declared: Mapping[str, Setting], parameters: Mapping[str, inspect.Parameter]) -> str:
+    """The part of a docstring that says what the constructor takes and raises."""
+    lines = ["Parameters", "----------", "params : iterable of Tensor, of (str, Tensor), or of dict"]
+    lines += ["    Parameters, or groups of them (see `Optimizer`)."]
+    taken = {name: one for name, one in declared.items() if one.init}
+    for name, one in taken.items():
+        if one.check is not only_default:
+            lines += [f"{name} : {parameters[name].annotation}", f"    {one.meaning or MEANINGS[name]}"]
+    if off := [name for name, one in taken.items() if one.check is only_default]:
+        lines += [", ".join(off), "    As torch has them; only their defaults, None and False."]
+    lines += ["", "Raises", "------", "TypeError, ValueError", "    A parameter or a setting is none."]
+    return "\n".join(lines) + "\n"

@@ -26,32 +26,6 @@ class NAdam(Optimizer):
         v = beta2 * v + (1 - beta2) * g * g
         d = sqrt(v / (1 - beta2**step)) + eps
         p = p - lr * ((1 - mu_step) / (1 - M) * g + mu_(step+1) / (1 - M * mu_(step+1)) * m) / d
-
-    Parameters
-    ----------
-    params : iterable of Tensor, of (str, Tensor), or of dict
-        Parameters, or groups of them (see `Optimizer`).
-    lr : float
-        The step size, 0 or more.
-    betas : (float, float)
-        How much of the means m and v is kept each step; 0 <= beta < 1.
-    eps : float
-        Keeps the divisor away from 0; 0 or more.
-    weight_decay : float
-        How much of each parameter is added to its gradient, 0 or more.
-    momentum_decay : float
-        How fast mu grows from beta1 / 2 to beta1, 0 or more.
-    decoupled_weight_decay : bool
-        Whether weight decay shrinks the parameters themselves, as in `AdamW`.
-    maximize : bool
-        Whether to climb: the gradient is taken with the other sign.
-    foreach, capturable, differentiable
-        As torch has them; only their defaults, None and False.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A parameter or a setting is none.
     """
 
     params: InitVar[Params]
@@ -59,7 +33,9 @@ class NAdam(Optimizer):
     betas: tuple[float, float] = setting(two_betas, default=(0.9, 0.999))
     eps: float = setting(at_least_zero, default=1e-8)
     weight_decay: float = setting(at_least_zero, default=0)
-    momentum_decay: float = setting(at_least_zero, default=0.004)
+    momentum_decay: float = setting(
+        at_least_zero, "How fast mu grows from beta1 / 2 to beta1, 0 or more.", default=0.004
+    )
     decoupled_weight_decay: bool = setting(check.flag, default=False)
     _: KW_ONLY
     foreach: bool | None = setting(only_default, default=None)

@@ -25,41 +25,15 @@ class RMSprop(Optimizer):
         d = sqrt(v - a * a if centered else v) + eps
         m = momentum * m + g / d                                      # with momentum; starts at 0
         p = p - lr * (m if momentum else g / d)
-
-    Parameters
-    ----------
-    params : iterable of Tensor, of (str, Tensor), or of dict
-        Parameters, or groups of them (see `Optimizer`).
-    lr : float
-        The step size, 0 or more.
-    alpha : float
-        How much of the means v and a is kept each step, 0 or more.
-    eps : float
-        Keeps the divisor away from 0; 0 or more.
-    weight_decay : float
-        How much of each parameter is added to its gradient, 0 or more.
-    momentum : float
-        How much of m is kept each step, 0 or more.
-    centered : bool
-        Whether to divide by the deviation from the mean gradient.
-    maximize : bool
-        Whether to climb: the gradient is taken with the other sign.
-    capturable, foreach, differentiable
-        As torch has them; only their defaults, None and False.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A parameter or a setting is none.
     """
 
     params: InitVar[Params]
     lr: float = setting(at_least_zero, default=0.01)
-    alpha: float = setting(at_least_zero, default=0.99)
+    alpha: float = setting(at_least_zero, "How much of the means v and a is kept each step, 0 or more.", default=0.99)
     eps: float = setting(at_least_zero, default=1e-8)
     weight_decay: float = setting(at_least_zero, default=0)
-    momentum: float = setting(at_least_zero, default=0)
-    centered: bool = setting(check.flag, default=False)
+    momentum: float = setting(at_least_zero, "How much of m is kept each step, 0 or more.", default=0)
+    centered: bool = setting(check.flag, "Whether to divide by the deviation from the mean gradient.", default=False)
     capturable: bool = setting(only_default, default=False)
     foreach: bool | None = setting(only_default, default=None)
     maximize: bool = setting(check.flag, default=False)

@@ -27,6 +27,17 @@ class HasGroups(Protocol):
     def checked(self, group: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
+MEANINGS = {
+    "lr": "The step size, 0 or more.",
+    "betas": "How much of the means m and v is kept each step; 0 <= beta < 1.",
+    "eps": "Keeps the divisor away from 0; 0 or more.",
+    "weight_decay": "How much of each parameter is added to its gradient, 0 or more.",
+    "maximize": "Whether to climb: the gradient is taken with the other sign.",
+    "decoupled_weight_decay": "Whether weight decay shrinks the parameters themselves, as in `AdamW`.",
+}
+"""What settings mean that several optimizers have."""
+
+
 def at_least_zero(optimizer: str, name: str, value: Any) -> float:
     """A number that must not be negative."""
     return check.number(optimizer, name, value, 0)
@@ -64,6 +75,8 @@ class Setting:
     ----------
     check : function of (optimizer, name, value)
         Returns the value, converted, or raises if it can't be.
+    meaning : str
+        What the documentation of the optimizer says of it; by default that of its name in `MEANINGS`.
     default
         The value where none is given.
     init : bool
@@ -75,13 +88,14 @@ class Setting:
     def __init__(
         self,
         check: Callable[[str, str, Any], Any] | None = None,
+        meaning: str = "",
         *,
         default: Any = None,
         init: bool = True,
         name: str = "",
         part: int | None = None,
     ) -> None:
-        self.check, self.default, self.init = check, default, init
+        self.check, self.meaning, self.default, self.init = check, meaning, default, init
         self.name, self.part = name, part
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -107,6 +121,6 @@ class Setting:
             group[self.name] = settings[self.name]
 
 
-def setting(check: Callable[[str, str, Any], Any], *, default: Any, init: bool = True) -> Any:
-    """Declare a setting of an optimizer: what it may be and its default (see `Setting`)."""
-    return Setting(check, default=default, init=init)
+def setting(check: Callable[[str, str, Any], Any], meaning: str = "", *, default: Any, init: bool = True) -> Any:
+    """Declare a setting of an optimizer: what it may be, what it means and its default (see `Setting`)."""
+    return Setting(check, meaning, default=default, init=init)

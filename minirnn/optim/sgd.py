@@ -21,38 +21,20 @@ class SGD(Optimizer):
         g = grad + weight_decay * p                                 # with maximize: -grad + weight_decay * p
         m = g in the first step, then momentum * m + (1 - dampening) * g              # with momentum
         p = p - lr * (g + momentum * m if nesterov else m)          # without momentum: p - lr * g
-
-    Parameters
-    ----------
-    params : iterable of Tensor, of (str, Tensor), or of dict
-        Parameters, or groups of them (see `Optimizer`).
-    lr : float
-        The step size, 0 or more.
-    momentum : float
-        How much of m is kept each step, 0 or more; 0 is plain gradient descent.
-    dampening : float
-        How much of the gradient does not enter m, from the second step on.
-    weight_decay : float
-        How much of each parameter is added to its gradient, 0 or more.
-    nesterov : bool
-        Whether to look ahead along m; this needs momentum, and no dampening.
-    maximize : bool
-        Whether to climb instead.
-    foreach, differentiable, fused
-        As torch has them; only their defaults, None and False.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A parameter or a setting is none.
     """
 
     params: InitVar[Params]
     lr: float = setting(at_least_zero, default=0.001)
-    momentum: float = setting(at_least_zero, default=0)
-    dampening: float = setting(check.number, default=0)
+    momentum: float = setting(
+        at_least_zero, "How much of m is kept each step, 0 or more; 0 is plain gradient descent.", default=0
+    )
+    dampening: float = setting(
+        check.number, "How much of the gradient does not enter m, from the second step on.", default=0
+    )
     weight_decay: float = setting(at_least_zero, default=0)
-    nesterov: bool = setting(check.flag, default=False)
+    nesterov: bool = setting(
+        check.flag, "Whether to look ahead along m; this needs momentum, and no dampening.", default=False
+    )
     _: KW_ONLY
     maximize: bool = setting(check.flag, default=False)
     foreach: bool | None = setting(only_default, default=None)

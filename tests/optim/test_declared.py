@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import KW_ONLY, InitVar
 from typing import Any
 
@@ -20,18 +21,18 @@ class Mine(Optimizer):
 
     params: InitVar[Params]
     lr: float = setting(at_least_zero, default=0.5)
-    keep: float = setting(share, default=1)
+    keep: float = setting(share, "How much is kept.", default=1)
     _: KW_ONLY
-    floor: float = setting(at_least_zero, default=0)
+    floor: float = setting(at_least_zero, "The least.", default=0)
 
 
 @declares_settings
 class Steadier(Mine):
     """One default changed, one setting fixed, one added by place after one that is given by name."""
 
-    keep: float = setting(share, default=0.25)
+    keep: float = setting(share, "How much is kept.", default=0.25)
     floor: float = setting(at_least_zero, default=2, init=False)
-    more: float = setting(at_least_zero, default=3)
+    more: float = setting(at_least_zero, "More.", default=3)
 
 
 def ps() -> list[nn.Parameter]:
@@ -44,6 +45,15 @@ def test_the_signature_is_what_was_declared() -> None:
     )
     assert list(inspect.signature(Steadier).parameters) == ["params", "lr", "keep", "more"]
     assert next(iter(inspect.signature(Mine.__init__).parameters)) == "self"
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "NAdam"])
+def test_the_documentation_says_what_each_argument_means(name: str) -> None:
+    kind = getattr(optim, name)
+    rows = re.findall(r"^(\w+(?:, \w+)*)(?: : .+)?\n    (\S.+)$", kind.__doc__.split("----------\n")[1], re.M)
+    told = {argument: meaning for names, meaning in rows for argument in names.split(", ")}
+    assert set(inspect.signature(kind).parameters) | {"TypeError", "ValueError"} == set(told)
+    assert kind.__doc__.startswith(name) or name == "SGD"
 
 
 def test_settings_are_given_by_place_and_by_name_and_looked_at() -> None:
