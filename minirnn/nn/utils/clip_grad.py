@@ -111,7 +111,7 @@ def _with_gradients(op: str, parameters: Any) -> list[Tensor]:
 
 
 def _total_norm(op: str, tensors: list[Tensor], norm_type: Any, error_if_nonfinite: Any) -> float:
-    """The norm, computed in float64 from one number per Tensor."""
+    """The norm of all Tensors, in float64 from that of each."""
     p = math.inf if norm_type == "inf" else check.number(op, "norm_type", norm_type, finite=False)
     error_if_nonfinite = check.flag(op, "error_if_nonfinite", error_if_nonfinite)
     if not tensors:
@@ -134,8 +134,15 @@ def _as_number(norm: float, tensors: list[Tensor]) -> Tensor:
 
 
 def _norm(t: Tensor, p: float) -> float:
-    if t.dtype != np.float64:
-        t = t.astype(np.float64)  # the square of 256 has no place in float16
+    """The norm of one Tensor: in its dtype, or in float64 where its powers may have no place in that."""
+    if t.dtype != np.float16 and p in (-math.inf, 0, 1, 2, math.inf):
+        norm = _norm_within(t, p)
+        if math.isfinite(norm):
+            return norm
+    return _norm_within(t.astype(np.float64), p)
+
+
+def _norm_within(t: Tensor, p: float) -> float:
     if math.isinf(p):
         sizes = absolute(t)
         return float(sizes.max() if p == math.inf else sizes.min())

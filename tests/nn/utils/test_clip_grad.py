@@ -128,6 +128,12 @@ def test_float16_gradients_do_not_overflow() -> None:
     np.testing.assert_allclose(p.grad, np.full(4, 3.0), rtol=1e-3)
 
 
+@pytest.mark.parametrize(("size", "norm_type"), [(1e25, 2), (1e25, 1.5), (0.25, 90)])
+def test_powers_that_float32_cannot_hold_are_computed_in_float64(size: float, norm_type: float) -> None:
+    t = mr.tensor(np.full(16, size, np.float32))
+    assert utils.get_total_norm([t], norm_type).item() == pytest.approx(size * 16 ** (1 / norm_type), rel=1e-6)
+
+
 def test_no_gradients_have_the_norm_zero() -> None:
     assert utils.clip_grad_norm_([nn.Parameter([1.0])], 1.0).item() == 0
     assert utils.clip_grad_norm_([], 1.0).item() == 0
