@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.messages import shown
+from minirnn import check
 
 _DEFAULT_SEED = 0
 
@@ -36,11 +36,7 @@ def manual_seed(seed: int) -> np.random.Generator:
     TypeError, ValueError
         `seed` is not an integer of 0 or more.
     """
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise TypeError(f"manual_seed: seed is {shown(seed)}\n  expected an integer")
-    if seed < 0:
-        raise ValueError(f"manual_seed: seed is {shown(seed)}\n  expected 0 or more")
-    _state.generator = np.random.Generator(np.random.Philox(int(seed)))
+    _state.generator = np.random.Generator(np.random.Philox(check.integer("manual_seed", "seed", seed, 0)))
     return _state.generator
 
 

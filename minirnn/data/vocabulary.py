@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.messages import shown
 
 UNKNOWN = "\ufffd"  # REPLACEMENT CHARACTER, Unicode's own sign for "a character that can't be shown"
@@ -67,9 +68,7 @@ class CharVocabulary:
             `rare_characters` lists what a threshold would replace.
         """
         _check_text("CharVocabulary.from_text", text)
-        if not isinstance(min_count, int):
-            raise TypeError(f"CharVocabulary.from_text: min_count is {shown(min_count)}\n  expected a whole number")
-        if min_count <= 1:
+        if check.integer("CharVocabulary.from_text", "min_count", min_count) <= 1:
             return cls(text)
         rare = rare_characters(text, min_count)
         return cls(set(text) - set(rare), unknown=UNKNOWN)

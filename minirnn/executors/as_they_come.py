@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from typing import Any, NamedTuple
 
+from minirnn import check
 from minirnn.messages import shown
 
 TRIES = 3
@@ -83,8 +84,7 @@ def outcomes(
     if not isinstance(tasks, Iterable):
         raise TypeError(f"outcomes: tasks is {shown(tasks)}\n  expected an iterable, such as a list")
     for name, value in (("tries", tries), ("ahead", ahead)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"outcomes: {name} is {shown(value)}\n  expected a whole number, 1 or more")
+        check.integer("outcomes", name, value, 1)
     return _as_they_come(executor, function, enumerate(tasks), tries, ahead)
 
 

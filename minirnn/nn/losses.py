@@ -43,8 +43,17 @@ class _Loss(WithOptions):
         return f"reduction={self.reduction!r}"
 
 
+@declared
+class _OfClasses(_Loss):
+    weight: Any = option(None, _weight, buffer=True)
+    size_average: Any = option(None, _old, kept=False)
+    ignore_index: int = option(-100, check.integer, *ANY_INTEGER)
+    reduce: Any = option(None, _old, kept=False)
+    reduction: str = option("mean", _reduction)
+
+
 @calls(functional.cross_entropy)
-class CrossEntropyLoss(_Loss):
+class CrossEntropyLoss(_OfClasses):
     """``-log_softmax(scores)[target]`` in nats, classes on axis 1: `minirnn.nn.functional.cross_entropy`.
 
     It takes scores (B, C, ...) and classes (B, ...) or probabilities (B, C, ...), and gives (), or (B, ...) unreduced.
@@ -68,27 +77,16 @@ class CrossEntropyLoss(_Loss):
     on the last axis.
     """
 
-    weight: Any = option(None, _weight, buffer=True)
-    size_average: Any = option(None, _old, kept=False)
-    ignore_index: int = option(-100, check.integer, *ANY_INTEGER)
-    reduce: Any = option(None, _old, kept=False)
-    reduction: str = option("mean", _reduction)
     label_smoothing: float = option(0.0, check.number, 0, 1)
 
 
 @calls(functional.nll_loss)
-class NLLLoss(_Loss):
+class NLLLoss(_OfClasses):
     """``-log_probs[target]``, classes on axis 1: `minirnn.nn.functional.nll_loss`.
 
     It takes log-probabilities (B, C, ...) and classes (B, ...), and gives (), or (B, ...) unreduced. The parameters are
     those of `CrossEntropyLoss`, without `label_smoothing`.
     """
-
-    weight: Any = option(None, _weight, buffer=True)
-    size_average: Any = option(None, _old, kept=False)
-    ignore_index: int = option(-100, check.integer, *ANY_INTEGER)
-    reduce: Any = option(None, _old, kept=False)
-    reduction: str = option("mean", _reduction)
 
 
 @declared
@@ -118,11 +116,10 @@ class BCEWithLogitsLoss(_Weighted):
 
     Parameters
     ----------
-    weight, pos_weight : array_like that broadcasts to the shape of the input, optional
-        Factors for each loss, and for the positive answers.
-    size_average, reduce
-        torch's old names of `reduction`; giving one is an error.
-    reduction : {"mean", "sum", "none"}
+    weight, size_average, reduce, reduction
+        As for `BCELoss`.
+    pos_weight : array_like that broadcasts to the shape of the input, optional
+        A factor for the positive answers.
     """
 
     pos_weight: Any = option(None, _weight, buffer=True)
@@ -158,9 +155,8 @@ class SmoothL1Loss(_Unweighted):
 
     Parameters
     ----------
-    size_average, reduce
-        torch's old names of `reduction`; giving one is an error.
-    reduction : {"mean", "sum", "none"}
+    size_average, reduce, reduction
+        As for `MSELoss`.
     beta : float
         0 or more.
     """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.viz.colors import RED, SIZES
 from minirnn.viz.picture import Picture, as_numbers, axes_or_new, whole_steps
 
@@ -54,8 +55,8 @@ def gradient_flow(
 
     Raises
     ------
-    ValueError
-        Not (L, T), or a negative norm.
+    TypeError, ValueError
+        Not (L, T), a negative norm, or no integer of 1 or more for `max_columns`.
     """
     norms = as_numbers("gradient_flow", "norms", norms, 2, "(L, T): a row a layer, a column a time step")
     L, T = norms.shape
@@ -67,8 +68,7 @@ def gradient_flow(
         raise ValueError(
             f"gradient_flow: {len(layers)} names in layers\n  expected {L}, from norms {norms.shape} = (L, T)"
         )
-    if not isinstance(max_columns, int) or max_columns < 1:
-        raise ValueError(f"gradient_flow: max_columns is {max_columns}\n  expected at least 1")
+    check.integer("gradient_flow", "max_columns", max_columns, 1)
     ax = axes_or_new("gradient_flow", ax, 8, 2.1 + 0.45 * min(L, 16))
 
     per_column = math.ceil(T / max_columns)

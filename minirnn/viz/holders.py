@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minirnn import check
 from minirnn.viz.colors import SIZES
 from minirnn.viz.picture import Picture, check_grid, new_figure
 
@@ -58,14 +59,12 @@ def weight_holders(
 
     Raises
     ------
-    ValueError
-        Another way or itemsize, a size below 1, or axes not (2,).
+    TypeError, ValueError
+        Another way or itemsize, a size that is no integer of 1 or more, or axes not (2,).
     """
-    if not isinstance(way, str) or way not in WAYS:
-        raise ValueError(f"weight_holders: way is {way!r}\n  expected one of {', '.join(WAYS)}")
+    check.choice("weight_holders", "way", way, WAYS)
     for name, value in (("H", H), ("gates", gates), ("warps", warps), ("units", units)):
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"weight_holders: {name} is {value!r}\n  expected a whole number, 1 or more")
+        check.integer("weight_holders", name, value, 1)
     if itemsize not in (2, 4, 8):
         raise ValueError(f"weight_holders: itemsize is {itemsize!r}\n  expected 2, 4 or 8 bytes of a number")
     if axes is None:

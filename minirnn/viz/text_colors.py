@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn.messages import shown
+from minirnn import check
 from minirnn.viz.colors import SIGNS, signed_norm
 from minirnn.viz.picture import Picture, as_numbers, check_grid, new_figure
 
@@ -108,8 +108,7 @@ def colored_text(
             "  expected T of both: the state after reading each character"
         )
     names = _names(labels, values.shape[1])
-    if not isinstance(width, int) or width < 1:
-        raise ValueError(f"colored_text: width is {shown(width)}\n  expected a whole number, 1 or more")
+    check.integer("colored_text", "width", width, 1)
     row, column, lengths = _places(pieces, width)
     grid = _grid(names, axes, rows=int(row[-1]) + 1, columns=int((column + lengths).max()))
     artists, html = {}, []

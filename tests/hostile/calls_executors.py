@@ -48,6 +48,6 @@ ROWS: list[Wrong] = [
     wrong("outcomes: no function", "function is 3 & of one task", outcomes, POOL, 3, []),
     wrong("outcomes: a number for the tasks", "tasks is 3 & iterable", outcomes, POOL, abs, 3),
     wrong("outcomes: no tries", "tries is 0 & 1 or more", outcomes, POOL, abs, [], tries=0),
-    wrong("outcomes: tries as a bool", "tries is True & 1 or more", outcomes, POOL, abs, [], tries=True),
-    wrong("outcomes: ahead by half a task", "ahead is 0.5 & whole number", outcomes, POOL, abs, [], ahead=0.5),
+    wrong("outcomes: tries as a bool", "tries is True & an integer", outcomes, POOL, abs, [], tries=True),
+    wrong("outcomes: ahead by half a task", "ahead is 0.5 & an integer", outcomes, POOL, abs, [], ahead=0.5),
 ]

@@ -74,7 +74,7 @@ ROWS: list[Wrong] = [
     *each("Adam: lr", "lr is & number", lambda v: optim.Adam([WEIGHT], lr=v)),
     *each("Adam: betas", "betas is & pair", lambda v: optim.Adam([WEIGHT], betas=v)),
     *each("clip_grad_norm_: max_norm", "max_norm is & number", lambda v: optim.clip_grad_norm_([WEIGHT], v)),
-    *each("manual_seed", "seed is & integer", mr.manual_seed),
+    *each("manual_seed", "seed & integer", mr.manual_seed),
     *each("get", "device & ", mr.devices.get),
     *each("register", "register & string", lambda v: mr.devices.register(v, None)),
     *each("softmax: axis", "axis is & integer", lambda v: ops.softmax(X, v)),

@@ -18,11 +18,6 @@ ANY_INTEGER = (-(2**63), 2**63 - 1)
 """The least and the largest `ignore_index`."""
 
 
-def place_of(*values: Any) -> Device | None:
-    """The device of the first Tensor among the arguments: arrays and lists follow it."""
-    return operands.device_of(*values)
-
-
 def widened(op: str, input: Any, place: Device | None = None) -> tuple[Tensor, np.dtype[Any]]:
     """`input` as a Tensor in which formulas are computed, and the dtype that their result gets.
 
@@ -63,7 +58,7 @@ def two_alike(op: str, input: Any, target: Any) -> tuple[Tensor, Tensor, np.dtyp
     ValueError
         If the shapes or the devices differ. Nothing is broadcast: (B, 1) against (B,) would silently give (B, B).
     """
-    place = place_of(input, target)
+    place = operands.device_of(input, target)
     x, y = (t if isinstance(t, Tensor) else as_tensor(t, device=place) for t in (input, target))
     if isinstance(input, Tensor) and not isinstance(target, Tensor) and input.dtype.kind == "f":
         y = y.astype(input.dtype)

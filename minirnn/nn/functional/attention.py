@@ -11,7 +11,7 @@ from minirnn import check
 from minirnn.engine import operands
 from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.nn.functional.arguments import broadcasts, place_of, widened
+from minirnn.nn.functional.arguments import broadcasts, widened
 from minirnn.nn.functional.layers import ZERO, dropout
 from minirnn.ops.primitives import matmul, softmax, where
 from minirnn.ops.primitives.shapes import swap_last
@@ -59,7 +59,7 @@ def scaled_dot_product_attention(
         If the shapes do not fit, `attn_mask` comes with `is_causal`, or `enable_gqa` is True.
     """
     op = "scaled_dot_product_attention"
-    place = place_of(query, key, value, attn_mask)
+    place = operands.device_of(query, key, value, attn_mask)
     tensors = operands.tensors(op, place, query=query, key=key, value=value)
     (q, dtype), (k, _), (v, _) = (widened(op, t) for t in tensors)
     if min(q.ndim, k.ndim, v.ndim) < 2 or k.shape[-1] != q.shape[-1] or v.shape[-2] != k.shape[-2]:

@@ -12,7 +12,7 @@ from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, as_tensor, leaf, tensor
 from minirnn.host_array import integers
 from minirnn.messages import shown
-from minirnn.nn.functional.arguments import not_in_place, place_of
+from minirnn.nn.functional.arguments import not_in_place
 from minirnn.ops import primitives
 
 
@@ -36,9 +36,8 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
     ValueError
         If the shapes or devices do not fit.
     """
-    place = place_of(input, weight, bias)
     given = dict(input=input, weight=weight) | ({} if bias is None else dict(bias=bias))
-    x, w, *rest = operands.tensors("linear", place, **given)
+    x, w, *rest = operands.tensors("linear", **given)
     if w.ndim not in (1, 2):
         raise ValueError(f"linear: weight has shape {w.shape}\n  expected (O, I) or (I,)")
     I, out = w.shape[-1], w.shape[:-1]

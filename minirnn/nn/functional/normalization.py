@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from minirnn import check
-from minirnn.engine.operands import same_device
+from minirnn.engine.operands import device_of, same_device
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
-from minirnn.nn.functional.arguments import above_0, of_one_dtype, place_of, widened
+from minirnn.nn.functional.arguments import above_0, of_one_dtype, widened
 from minirnn.ops.primitives import clip, norm, sqrt
 
 
@@ -67,7 +67,7 @@ def shape_of(op: str, normalized_shape: Any) -> tuple[int, ...]:
 
 def _last_axes(op: str, input: Any, normalized_shape: Any, weight: Any, bias: Any) -> tuple[Tensor, Any, Any]:
     sizes = shape_of(op, normalized_shape)
-    x, dtype = widened(op, input, place_of(input, weight, bias))
+    x, dtype = widened(op, input, device_of(input, weight, bias))
     first = x.ndim - len(sizes)
     if x.shape[max(first, 0) :] != sizes:
         raise ValueError(f"{op}: input has shape {x.shape}\n  expected (..., {str(sizes)[1:-1].rstrip(',')})")
@@ -132,7 +132,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8, *, axis
     TypeError, ValueError
         If one is not floating, the shapes do not broadcast, or there is no such axis.
     """
-    place = place_of(x1, x2)
+    place = device_of(x1, x2)
     (a, dtype_a), (b, dtype_b) = (widened("cosine_similarity", x, place) for x in (x1, x2))
     same_device("cosine_similarity", a, b)
     try:
