@@ -108,7 +108,7 @@ def cuLaunchKernel(
     gx, gy, gz, bx, by, bz, shared = map(u32, (gx, gy, gz, bx, by, bz, shared))
     if not (0 < gx < 2**31 and 0 < gy < 2**16 and 0 < gz < 2**16):
         raise Failed(m.INVALID_VALUE)
-    if not (0 < bx * by * bz <= 1024 and bz <= 64) or shared > asked.dynamic_shared or gx % kernel._cluster:
+    if not (0 < bx * by * bz <= 1024 and bz <= 64) or shared > asked.dynamic_shared:
         raise Failed(m.INVALID_VALUE)
     values = parameters_of(kernel, extra)
     pointers = [v for letter, v in zip(kernel.signature, values, strict=True) if letter == "P" and v]

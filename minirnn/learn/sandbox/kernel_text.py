@@ -14,7 +14,7 @@ from minirnn.devices.cuda.sim import build
 from minirnn.devices.cuda.sim.markers import Markers
 from minirnn.devices.cuda.sim.refused import HEADERS
 
-ATTRIBUTES = {"aligned", "always_inline", "noinline", "unused", "cusim_cluster", "maybe_unused", "nodiscard", "likely",
+ATTRIBUTES = {"aligned", "always_inline", "noinline", "unused", "maybe_unused", "nodiscard", "likely",
               "unlikely", "fallthrough", "noreturn", "deprecated"}  # fmt: skip
 """Attributes that take no check away."""
 WORDS = {

@@ -76,13 +76,6 @@ class SimModule:
             found = self._functions[name] = SimKernel(self, name)
         return found
 
-    def cluster_of(self, kernel: str) -> int:
-        """How many blocks make a cluster of this kernel: 1 without ``__cluster_dims__``."""
-        try:
-            return ctypes.c_uint.in_dll(self.library, f"cusim_cluster_{kernel}").value
-        except ValueError:
-            return 1
-
     def variable(self, name: str) -> tuple[int, int]:
         """Address and size in bytes of a ``__device__`` or ``__constant__`` variable."""
         if name not in self.variables:
@@ -116,7 +109,6 @@ class SimKernel:
     def __init__(self, module: SimModule, name: str) -> None:
         self.module, self.name, self.driver = module, name, module.driver
         self._call = ctypes.cast(getattr(module.library, f"cusim_call_{name}"), ctypes.c_void_p).value
-        self._cluster = module.cluster_of(name)
         describe = getattr(module.library, f"cusim_sig_{name}")
         describe.restype, sizes = ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint)()
         self.signature: str = describe(ctypes.byref(sizes)).decode()
@@ -194,7 +186,7 @@ class SimKernel:
                 raise LaunchError(f"{self.name}: grid {tuple(grid)}, block {tuple(block)}\n  expected counts") from None
             driver.launches += 1
             status = driver.library.cusim_launch(
-                self._call, self._start, self._nbytes, self._grid_at, self._grid_at + 12, self._cluster, shared,
+                self._call, self._start, self._nbytes, self._grid_at, self._grid_at + 12, shared,
                 options, driver.stats_at, trace,
             )  # fmt: skip
             if status:

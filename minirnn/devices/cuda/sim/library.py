@@ -34,7 +34,7 @@ class Stats(ctypes.Structure):
         (name, ctypes.c_uint64)
         for name in (
             "switches", "barriers", "warp_operations", "atomics", "resident_blocks", "shared_bytes", "traced",
-            "accesses", "bytes_read", "bytes_written", "bytes_looked_at", "bytes_sent", "cluster_barriers",
+            "accesses", "bytes_read", "bytes_written", "bytes_looked_at", "bytes_sent",
         )
     ]  # fmt: skip
 
@@ -84,7 +84,7 @@ def load(path: Path) -> Any:
         "cusim_name_variable": (None, [address, bytes_, ctypes.c_char_p]),
         "cusim_launch": (
             ctypes.c_int,
-            [address, address, bytes_, address, address, number, number, address, address, address],
+            [address, address, bytes_, address, address, number, address, address, address],
         ),
         "cusim_error": (ctypes.c_char_p, []),
         "cusim_error_pcs": (None, [address]),

@@ -47,6 +47,10 @@ WORDS: list[tuple[str, str]] = [
         r"\b(?:tex[123]D|texCubemap|surf[123]D|surfCubemap)\w*(?=\s*[(<])|\btexture(?=\s*<)|\bcuda(?:Texture|Surface)Object_t",
         "textures and surfaces are not simulated: read the array through a pointer",
     ),
+    (
+        r"\b__cluster\w*(?=\s*\()|\b__threadfence_cluster\b|\bthis_cluster\b|\bcluster_group\b",
+        "clusters of blocks are not simulated: blocks can tell each other by global memory, an atomic and a fence",
+    ),
     (r"\b(?:nvcuda::)?wmma::", HEADERS[r"mma\.h"]),
     (r"\bcuda[A-Z]\w*(?=\s*\()", HOST),
 ]

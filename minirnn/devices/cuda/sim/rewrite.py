@@ -1,6 +1,6 @@
 """CUDA C++ into C++: the four words that a host compiler does not know, rewritten in preprocessed text.
 
-``__global__ void k(..)``         a function ``cusim_k_k``, exported with its signature and its cluster's size
+``__global__ void k(..)``         a function ``cusim_k_k``, exported with its signature
 ``__shared__ T a[N], b;``         a struct of the block's own memory, and references ``a`` and ``b`` into it
 ``extern __shared__ T s[];``      a pointer to the block's dynamic shared memory; at file scope that of the running one
 ``__device__``, ``__constant__``  dropped; variables at file scope are exported
@@ -24,7 +24,6 @@ TOKEN = re.compile(
 ATTRIBUTE = r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)"
 KERNEL_NAME = re.compile(rf"(?:{ATTRIBUTE}|[^;{{}}()])*?(?!__attribute__)\b(\w+)\s*\(")
 DECLARATION = re.compile(rf"\s*((?:[^;{{}}()=]|{ATTRIBUTE})*)([;=({{])")
-CLUSTER = re.compile(r"cusim_cluster\s*\(([^(),]*)(,\s*1\s*){0,2}\)")
 FILE_SCOPE = re.compile(r'(\bnamespace\b[^;()]*|extern\s*"C"\s*)$')
 DYNAMIC = re.compile(r"(.*?)(\w+)\s*\[\s*\]((?:\s*\[[^\[\]]+\])*)$", re.DOTALL)
 EXPORT = 'extern "C" __attribute__((visibility("default")))'
@@ -45,7 +44,6 @@ class _Rewriter:
         self.markers = Markers(text, headers)
         self.edits: list[tuple[int, int, str]] = []  # from, to, replacement
         self.kernels: list[str] = []
-        self.clusters: dict[str, str] = {}  # kernel -> how many blocks make a cluster
         self.variables: list[str] = []
         self.shared_declarations = 0
         self.dynamic_names: set[str] = set()  # declared at file scope
@@ -90,26 +88,8 @@ class _Rewriter:
         named = KERNEL_NAME.match(self.text, token.end())
         if named and "template" not in self.text[statement : token.start()]:
             self.kernels.append(named.group(1))
-            head = self.text[statement : named.end()]
-            if "cusim_cluster" in head:
-                self.clusters[named.group(1)] = self.cluster(head, token.start())
             # A kernel called div or read must not clash with the C library's.
             self.edits.append((named.start(1), named.start(1), "cusim_k_"))
-
-    def cluster(self, head: str, position: int) -> str:
-        """How many blocks make a cluster of the kernel that `head` declares."""
-        size = CLUSTER.search(head)
-        if size is None:
-            raise CompileError(
-                f"{self.markers.line(position)}: __cluster_dims__ of more than one axis\n"
-                "  expected __cluster_dims__(n, 1, 1): the simulator's clusters lie along x"
-            )
-        if re.search(r'extern\s*"C"', head[size.end() :]):
-            raise CompileError(
-                f'{self.markers.line(position)}: __cluster_dims__ before extern "C", which nvcc refuses, too\n'
-                '  expected extern "C" __global__ void __cluster_dims__(n, 1, 1) name(...)'
-            )
-        return size.group(1)
 
     def variable(self, token: re.Match[str], statement: int) -> None:
         found = DECLARATION.match(self.text, token.end())
@@ -179,8 +159,6 @@ class _Rewriter:
                 f"{EXPORT} const char *cusim_sig_{name}(const unsigned **n)"
                 f" {{ return cusim::signature(cusim_k_{name}, n); }}\n"
             )
-        for name, size in self.clusters.items():
-            pieces.append(f"{EXPORT} const unsigned cusim_cluster_{name} = {size};\n")
         for name in _unique(self.variables):
             pieces.append(
                 f"{EXPORT} void *cusim_var_{name}(size_t *n) {{ *n = sizeof({name}); return (void *)&{name}; }}\n"

@@ -149,16 +149,4 @@ __global__ void whole_grid(int *x, int steps) {
     }
 }
 
-__global__ void __cluster_dims__(4, 1, 1) clusters(int *y) {
-    __shared__ int hand[32];
-    auto cluster = cg::this_cluster();
-    const int rank = cluster.block_rank(), t = threadIdx.x;
-    cluster.sync();
-    cluster.map_shared_rank(hand, (rank + 1) % cluster.num_blocks())[t] = blockIdx.x;
-    cluster.barrier_arrive();
-    cluster.barrier_wait();
-    y[cluster.num_threads() * (blockIdx.x / 4) + cluster.thread_rank()] = hand[t];
-    cluster.sync();
-}
-
 }  // extern "C"

@@ -166,13 +166,6 @@ def test_a_grid_that_does_not_fit_cannot_meet() -> None:
         kernel(put(driver, np.zeros(2 * N, "i4")), np.int32(1), grid=(4,), block=(16,))
 
 
-def test_the_cluster(module: SimModule) -> None:
-    y = module.driver.alloc(8 * 32 * 4)
-    module.function("clusters")(y, grid=(8,), block=(32,))
-    expected = np.repeat(np.roll(np.arange(8).reshape(2, 4), 1, axis=1).ravel(), 32)
-    np.testing.assert_array_equal(take(module.driver, y, 256, "i4"), expected)
-
-
 def test_tiles_larger_than_a_warp_are_refused_with_the_reason() -> None:
     source = """#include <cooperative_groups.h>
     extern "C" __global__ void k() {

@@ -127,17 +127,6 @@ def test_rows_of_dynamic_shared_memory() -> None:
     assert "float (*s)[8] = (float (*)[8])cusim_dynshared();" in body("void k() { extern __shared__ float s[][8]; }")
 
 
-@pytest.mark.parametrize("head", ["__global__ void {} k(int *)", "{} __global__ void k(int *)"])
-def test_the_size_of_a_cluster_is_found_before_and_after_the_word(head: str) -> None:
-    text = 'extern "C" ' + head.format("__attribute__((cusim_cluster(4, 1, 1)))") + " { }"
-    assert "const unsigned cusim_cluster_k = 4;" in rewrite(text).text
-
-
-def test_cluster_dims_before_extern_c_is_refused_as_by_nvcc() -> None:
-    with pytest.raises(CompileError, match=r'line 1: __cluster_dims__ before extern "C", which nvcc refuses'):
-        rewrite('__attribute__((cusim_cluster(2, 1, 1))) extern "C" __global__ void k(int *) { }')
-
-
 def test_comments_and_strings_are_left_alone() -> None:
     text = "void f() { print(\"{ __shared__ int a; } \\\" __global__\"); char c = '{', d = '\\''; }\n__device__ int v;"
     assert body(text).splitlines()[0] == text.splitlines()[0]

@@ -1,4 +1,4 @@
-// Cooperative groups: the block, tiles of a warp, lanes that are together, the cluster, the grid.
+// Cooperative groups: the block, tiles of a warp, lanes that are together, the grid.
 //
 // This is what CUDA's header of this name has. Tiles of more than 32 threads and partitions of other kinds than these are missing.
 #pragma once
@@ -224,43 +224,6 @@ CUSIM_INLINE coalesced_group tiled_partition(const coalesced_group &parent, unsi
     return coalesced_group(tiled_partition(thread_group(parent), size).get_mask(), parent.thread_rank() / size,
                            (parent.num_threads() + size - 1) / size);
 }
-
-// --------------------------------------------------------------------------------------------------- the cluster
-
-class cluster_group {
-  public:
-    struct arrival_token {};
-    static CUSIM_INLINE void sync(CUSIM_HERE) {
-        cusim_cluster_arrive(0, file, line);
-        cusim_cluster_wait(file, line);
-    }
-    static CUSIM_INLINE arrival_token barrier_arrive(CUSIM_HERE) {
-        cusim_cluster_arrive(0, file, line);
-        return {};
-    }
-    static CUSIM_INLINE void barrier_wait(CUSIM_HERE) { cusim_cluster_wait(file, line); }
-    static CUSIM_INLINE void barrier_wait(arrival_token &&, CUSIM_HERE) { cusim_cluster_wait(file, line); }
-    static CUSIM_INLINE unsigned block_rank() { return __clusterRelativeBlockRank(); }
-    static CUSIM_INLINE unsigned num_blocks() { return cusim_cluster_size(); }
-    static CUSIM_INLINE dim3 block_index() { return __clusterRelativeBlockIdx(); }
-    static CUSIM_INLINE dim3 dim_blocks() { return __clusterDim(); }
-    static CUSIM_INLINE unsigned num_threads() { return num_blocks() * thread_block::num_threads(); }
-    static CUSIM_INLINE unsigned size() { return num_threads(); }
-    static CUSIM_INLINE unsigned thread_rank() {
-        return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
-    }
-    static CUSIM_INLINE dim3 dim_threads() { return {blockDim.x * num_blocks(), blockDim.y, blockDim.z}; }
-    static CUSIM_INLINE dim3 thread_index() {
-        return {block_rank() * blockDim.x + threadIdx.x, threadIdx.y, threadIdx.z};
-    }
-    template <class T>
-    static CUSIM_INLINE T *map_shared_rank(T *p, int rank) {
-        return (T *)cusim_cluster_map(p, (unsigned)rank);
-    }
-    static CUSIM_INLINE unsigned query_shared_rank(const void *p) { return cusim_cluster_rank_of(p); }
-};
-
-CUSIM_INLINE cluster_group this_cluster() { return {}; }
 
 // ------------------------------------------------------------------------------------------------------ the grid
 

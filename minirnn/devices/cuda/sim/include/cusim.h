@@ -27,7 +27,6 @@
 #define __forceinline__ inline
 #define __noinline__  // only a hint, and libstdc++ uses the word inside of __attribute__(())
 #define __launch_bounds__(...)
-#define __cluster_dims__(...) __attribute__((cusim_cluster(__VA_ARGS__)))
 #define __align__(n) __attribute__((aligned(n)))
 #define __grid_constant__
 #define __managed__

@@ -20,7 +20,6 @@ enum {  // operations of a warp
     CUSIM_BALLOT,
     CUSIM_MATCH_ANY,
     CUSIM_MATCH_ALL,
-    CUSIM_TOGETHER,  // all 32 lanes bring an object, and one function works on them
     CUSIM_REDUCE_ADD,
     CUSIM_REDUCE_MIN,
     CUSIM_REDUCE_MAX,

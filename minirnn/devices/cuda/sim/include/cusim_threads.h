@@ -15,11 +15,6 @@ CUSIM_API int cusim_syncthreads_vote(int predicate, int operation, const char *f
 CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int argument, int width, const char *file,
                               int line);
 CUSIM_API unsigned cusim_gather(const char *file, int line);
-CUSIM_API void cusim_cluster_arrive(int relaxed, const char *file, int line);
-CUSIM_API void cusim_cluster_wait(const char *file, int line);
-CUSIM_API void *cusim_cluster_map(const void *p, unsigned rank);
-CUSIM_API unsigned cusim_cluster_rank_of(const void *p);
-CUSIM_API unsigned cusim_cluster_size();
 CUSIM_API void cusim_yield();
 CUSIM_API void cusim_trap(const char *what, const char *file, int line);
 CUSIM_API int cusim_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -41,22 +36,6 @@ CUSIM_INLINE void cusim_fence() { __asm__ volatile("" ::: "memory"); }
 CUSIM_INLINE void __threadfence() { cusim_fence(); }
 CUSIM_INLINE void __threadfence_system() { cusim_fence(); }
 CUSIM_INLINE void __threadfence_block() { __asm__ volatile("" ::: "memory"); }
-
-// -------------------------------------------------------------------------------------------------- clusters
-
-#define __cluster_barrier_arrive() cusim_cluster_arrive(0, __FILE__, __LINE__)
-#define __cluster_barrier_arrive_relaxed() cusim_cluster_arrive(1, __FILE__, __LINE__)
-#define __cluster_barrier_wait() cusim_cluster_wait(__FILE__, __LINE__)
-#define __cluster_map_shared_rank(p, rank) cusim_cluster_map(p, rank)
-#define __cluster_query_shared_rank(p) cusim_cluster_rank_of(p)
-#define __clusterRelativeBlockRank() (blockIdx.x % cusim_cluster_size())
-#define __clusterSizeInBlocks() cusim_cluster_size()
-CUSIM_INLINE unsigned __clusterDimIsSpecified() { return cusim_cluster_size() > 1; }
-CUSIM_INLINE dim3 __clusterDim() { return {cusim_cluster_size(), 1, 1}; }
-CUSIM_INLINE dim3 __clusterRelativeBlockIdx() { return {blockIdx.x % cusim_cluster_size(), 0, 0}; }
-CUSIM_INLINE dim3 __clusterIdx() { return {blockIdx.x / cusim_cluster_size(), blockIdx.y, blockIdx.z}; }
-CUSIM_INLINE dim3 __clusterGridDimInClusters() { return {gridDim.x / cusim_cluster_size(), gridDim.y, gridDim.z}; }
-CUSIM_INLINE void __threadfence_cluster() { cusim_fence(); }
 
 // ------------------------------------------------------------------------------------------- warp operations
 

@@ -23,7 +23,6 @@ struct CusimStats {  // of one launch
     uint64_t accesses;         // of shared and device memory, in check mode; more than `traced`: the trace was full
     uint64_t bytes_read, bytes_written;    // of device memory, in check mode: by plain accesses
     uint64_t bytes_looked_at, bytes_sent;  // by atomic and volatile ones
-    uint64_t cluster_barriers;
 };
 
 struct CusimAccess {         // one traced access
@@ -53,11 +52,10 @@ CUSIM_API int64_t cusim_allocation(const void *p);
 CUSIM_API void cusim_name_variable(const void *p, size_t bytes, const char *name);
 
 // Run a kernel: `call` is its cusim_call_NAME, args[i] points to argument i, which lies in the same buffer of
-// `args_bytes` bytes. `cluster`: how many blocks, neighbors along x, make a cluster; 1: none. One launch at a time:
-// others wait.
+// `args_bytes` bytes. One launch at a time: others wait.
 CUSIM_API int cusim_launch(void (*call)(void **), void **args, size_t args_bytes, const uint32_t grid[3],
-                           const uint32_t shape[3], uint32_t cluster, uint32_t dynamic_shared,
-                           const CusimOptions *options, CusimStats *stats, CusimAccess *trace);
+                           const uint32_t shape[3], uint32_t dynamic_shared, const CusimOptions *options,
+                           CusimStats *stats, CusimAccess *trace);
 CUSIM_API const char *cusim_error(void);  // of the last launch that failed
 // The places of the failing access and, for a race, of the earlier one. They are return addresses, so pc - 1 lies
 // inside the instruction. Null: unknown, or the text has the line.

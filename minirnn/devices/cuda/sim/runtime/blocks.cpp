@@ -90,9 +90,6 @@ static void fill_threads(Block *b) {
         t->index = index;
         t->number = i;
         t->lane = i & 31;
-        t->waits = 0;
-        t->open = false;
-        b->past[i].together = nullptr;
         if (++index.x == shape.x) {
             index.x = 0;
             if (++index.y == shape.y) {
@@ -131,7 +128,7 @@ Block *take_block(uint32_t number) {
     if (launch.options.check) {
         for (uint32_t i = 0; i < b->size; i++) {
             Past &p = b->past[i];
-            p.heard_of = p.heard_until = p.passed = 0;
+            p.heard_of = p.heard_until = 0;
         }
     }
     b->prepared = 0;

@@ -51,21 +51,14 @@ static void record(uint64_t address, int64_t allocation, uint32_t bytes, int kin
     stats.accesses++;
 }
 
-// `of`: the block whose shared memory it is, the running one or a neighbor in its cluster.
-static void check_shared(Block *of, const char *p, uint32_t bytes, int kind, void *pc) {
-    const uint32_t offset = (uint32_t)(p - of->arena);
+static void check_shared(const char *p, uint32_t bytes, int kind, void *pc) {
+    const uint32_t offset = (uint32_t)(p - block->arena);
     if (!find_shared(offset, bytes)) {
         fail_at({pc}, "%s outside of shared memory: %s, %s", verb_of(kind), describe_shared(offset).text,
                 name_of(thread, block).text);
     }
-    if (!of->live) {
-        fail_at({pc}, "%s in the shared memory of a block that has returned: %s of block (%u,%u,%u), %s", verb_of(kind),
-                describe_shared(offset).text, of->index.x, of->index.y, of->index.z, name_of(thread, block).text);
-    }
-    if (of != block) check_reach(of, kind & ASYNC, pc);
-    kind &= ~ASYNC;
     record(offset, -1, bytes, kind, pc);
-    check_cells(of->cells + offset / 2, p, bytes, kind, {nullptr, offset, nullptr}, pc);
+    check_cells(block->cells + offset / 2, p, bytes, kind, {nullptr, offset, nullptr}, pc);
 }
 
 static void check_global(const char *p, uint32_t bytes, int kind, void *pc) {
@@ -108,10 +101,6 @@ static void check_variable(const char *p, uint32_t bytes, int kind, void *pc) {
     check_cells(cached.cells + (uintptr_t)p % PAGE / 2, p, bytes, kind, {nullptr, 0, p}, pc);
 }
 
-CUSIM_API void cusim_touch(const void *p, unsigned bytes, int writes, void *pc) {
-    if (launch.options.check) check_access(p, bytes, writes ? WRITE : READ, pc);
-}
-
 void sim::check_access(const void *address, uint32_t bytes, int kind, void *pc) {
     if (!in_kernel()) return;
     settle_write();
@@ -123,11 +112,9 @@ void sim::check_access(const void *address, uint32_t bytes, int kind, void *pc) 
     }
     const char *p = (const char *)address;
     if (p >= block->arena && p < block->arena + launch.arena_bytes) {
-        check_shared(block, p, bytes, kind, pc);
+        check_shared(p, bytes, kind, pc);
     } else if (p >= heap_begin && p < heap_end) {
         check_global(p, bytes, kind, pc);
-    } else if (Block *neighbor = launch.cluster > 1 ? neighbor_with(p) : nullptr) {
-        check_shared(neighbor, p, bytes, kind, pc);
     } else if (in_stacks(p) || (p >= (char *)launch.args && p < launch.args_end)) {
         return;
     } else {

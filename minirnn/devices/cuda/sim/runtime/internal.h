@@ -1,14 +1,14 @@
 // What the parts of the simulator's runtime share: its state, and the few functions so hot that they must be inlined.
 //
-//   launch.cpp     cusim_launch                     signals.cpp   faults, watchdog, Ctrl-C
-//   scheduler.cpp  which block, which thread next   blocks.cpp    the blocks themselves
-//   fibers.cpp     stacks, and the switch           errors.cpp    how a launch ends early
-//   barriers.cpp   __syncthreads and its relatives  warp.cpp      shuffles, votes, __syncwarp
-//   clusters.cpp   clusters of blocks               language.cpp  __nanosleep, atomics, printf
-//   shared.cpp     shared memory of a block         check.cpp     check mode: every access
-//                                                   races.cpp     check mode: races
-//   memory.cpp     device memory                    order.cpp     check mode: fences, and blocks that tell others
-//   async.cpp      cp.async, mbarrier, st.async     variables.cpp check mode: __device__ variables
+//   launch.cpp        cusim_launch                     signals.cpp   faults, watchdog, Ctrl-C
+//   scheduler.cpp     which block, which thread next   blocks.cpp    the blocks themselves
+//   fibers.cpp        stacks, and the switch           errors.cpp    how a launch ends early
+//   barriers.cpp      __syncthreads and its relatives  warp.cpp      shuffles, votes, __syncwarp
+//   shared.cpp        shared memory of a block         language.cpp  __nanosleep, atomics, printf
+//   memory.cpp        device memory                    check.cpp     check mode: every access
+//   memcpy_async.cpp  copies beside a kernel           races.cpp     check mode: races
+//   variables.cpp     check mode: __device__ variables copies.cpp    check mode: memcpy and structs
+//                                                      order.cpp     check mode: fences, blocks that tell others
 //
 // One operating system thread runs all simulated threads of a launch, and gives way only inside calls into this
 // library: that is why nothing here needs an atomic, and why an atomicAdd is a plain addition.
@@ -37,16 +37,7 @@ struct Fiber {
     Fiber *next;  // in the list of idle ones
 };
 
-enum State : uint8_t {
-    FRESH,
-    READY,
-    AT_BARRIER,
-    AT_CLUSTER,
-    AT_GRID,
-    IN_WARP,
-    GATHERING,
-    DONE
-};  // the first two can run
+enum State : uint8_t { FRESH, READY, AT_BARRIER, AT_GRID, IN_WARP, GATHERING, DONE };  // the first two can run
 
 struct Thread {
     Fiber *fiber;     // null before it first runs and after its end
@@ -55,12 +46,10 @@ struct Thread {
     State state;
     uint8_t lane;
     uint8_t operation;  // the barrier or warp operation it waits in; the rest is what it brings and gets there
-    bool open;          // it has arrived at the barrier of the cluster, and not waited yet
     int line;
     const char *file;
     uint32_t mask;
     int argument, width;
-    uint32_t waits;  // how often it has waited at the barrier of the cluster
     uint64_t value, result;
     uint32_t spin;       // how often it looked at memory without doing anything else: a spin loop
     const void *polled;  // where it looked last
@@ -68,12 +57,7 @@ struct Thread {
 
 // More of a thread, apart from it: what is seldom needed must not make the rest slow.
 struct Past {
-    const char *arrive_file;  // where it has arrived at the barrier of the cluster
-    int arrive_line;
-    uint32_t arrival[2];  // and when, by `waits`: what it did before that is in order for all that waited
-    uint32_t passed;      // check mode: what came before, in its block and its cluster, is in order for it (async.cpp)
     uint32_t heard_of, heard_until;  // a thread of its block that told it something, and up to which time
-    const char *together;            // the name of what all lanes of its warp do
 };
 
 // An access of a thread, remembered until another thread touches the same memory.
@@ -90,32 +74,19 @@ struct Cell {
     uint32_t second_when;
 };
 
-static const uint32_t LARGEST_CLUSTER = 16;
-
-struct Reach {  // a use of another block's shared memory: that block must not return before it has met `round` times
-    uint32_t round, block, thread;
-    void *pc;
-};
-
 struct Block {
     Uint3 index;  // blockIdx
     uint32_t number;
-    uint32_t size, live;              // threads, and those that have not returned
-    uint32_t waiting;                 // at the barrier
-    uint32_t at_cluster;              // threads that wait at the barrier of the cluster
-    uint32_t arrived_at_cluster;      // that have arrived there
-    uint32_t at_grid;                 // that wait at the barrier of the grid
-    uint32_t gathering;               // that wait for the lanes that come to the same place
-    uint32_t rounds;                  // how often the cluster has met
-    bool met_cluster;                 // threads have been at that barrier
-    uint32_t spinning;                // in this round: threads that gave way in a spin loop
-    uint32_t moved;                   // in this round: whether anything happened
-    uint32_t preempted;               // in this round: threads that were made to give way
-    bool votes;                       // the barrier is a __syncthreads_count, _and or _or
-    uint32_t phase;                   // when its threads last met at a barrier
-    Block *cluster[LARGEST_CLUSTER];  // its blocks, this one too
-    Reach reached;                    // by a neighbor: the last use of its shared memory
-    int position;                     // in `order`
+    uint32_t size, live;  // threads, and those that have not returned
+    uint32_t waiting;     // at the barrier
+    uint32_t at_grid;     // that wait at the barrier of the grid
+    uint32_t gathering;   // that wait for the lanes that come to the same place
+    uint32_t spinning;    // in this round: threads that gave way in a spin loop
+    uint32_t moved;       // in this round: whether anything happened
+    uint32_t preempted;   // in this round: threads that were made to give way
+    bool votes;           // the barrier is a __syncthreads_count, _and or _or
+    uint32_t phase;       // when its threads last met at a barrier
+    int position;         // in `order`
     uint32_t *order;
     Thread *threads;
     Past *past;            // by thread
@@ -139,7 +110,6 @@ struct Launch {
     const char *args_end;
     Uint3 grid, block;
     uint32_t threads, blocks;  // in a block, in the grid
-    uint32_t cluster;          // blocks of one
     uint32_t dynamic_shared;
     uint32_t arena_bytes;
     uint32_t met;  // what came before this time is in order for all: an earlier launch, or a barrier of the grid
@@ -157,7 +127,6 @@ extern volatile sig_atomic_t running;
 // Kernels read these as threadIdx, blockIdx, blockDim, gridDim.
 CUSIM_API Uint3 cusim_thread_index, cusim_block_index, cusim_block_size, cusim_grid_size;
 CUSIM_API void *cusim_dynamic_shared;  // dynamic shared memory of the running block
-CUSIM_API void *cusim_cluster_map(const void *p, unsigned rank);
 extern "C" void cusim_switch(void **from, void *to);
 
 [[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -218,14 +187,7 @@ void give_block_back(Block *b);
 void reclaim_blocks();
 void run_grid();
 void release_barrier(Block *b);
-void form_cluster(Block **members);
-bool release_cluster(Block *b);
-bool is_before_cluster_barrier(const Block *b, uint32_t number, uint32_t when);
-void check_reach(Block *owner, bool asynchronous, void *pc);
-void check_end(const Block *b);
 void gather(Block *b);
-bool is_over(const Block *b);         // all blocks of its cluster have returned
-Block *neighbor_with(const char *p);  // of the running block's cluster: whose shared memory holds p, or null
 bool finish_warp_operation(Block *b, uint32_t warp, uint32_t mask, bool without_returned);
 
 struct SharedVariable {
@@ -256,8 +218,8 @@ size_t page_bytes();
 double processor_seconds();  // of this operating system thread
 extern bool launched;        // whether something was, since the red zones were last looked at
 
-// Kinds of access. ATOMIC: or volatile. ASYNC: of a neighbor's shared memory, which its own barrier waits for
-enum { READ = 1, WRITE = 2, ATOMIC = 4, ASYNC = 8 };
+// Kinds of access. ATOMIC: or volatile.
+enum { READ = 1, WRITE = 2, ATOMIC = 4 };
 void check_access(const void *p, uint32_t bytes, int kind, void *pc);
 void prepare_check();
 
@@ -270,8 +232,7 @@ void check_cells(Cell *c, const char *p, uint32_t bytes, int kind, const Place &
 void forget_races();
 void forget_write();
 void forget_copies(const Block *b);  // that its threads did not wait for; null: of all
-void forget_meetings();
-void settle_write();  // decides about a write that met another one, now that it is done
+void settle_write();                 // decides about a write that met another one, now that it is done
 
 static const uintptr_t PAGE = 4096;
 Cell *cells_of_variables(uintptr_t page);  // of a page of a module's constants and __device__ variables
@@ -284,7 +245,6 @@ void hear(const void *word);                  // it has looked at one
 void hear_from(uint32_t who, uint32_t when);  // at one that a plain write changed
 // Whether an access of another block is known to have come before.
 bool is_behind(uint32_t who, uint32_t when, bool atomic);
-void order_cluster(const Block *b);
 uint32_t last_fence();  // of the running thread; 0: none
 void flush_prints();
 

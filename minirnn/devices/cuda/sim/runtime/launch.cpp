@@ -27,12 +27,6 @@ static const char *refusal(uint64_t threads, uint64_t blocks) {
     } else if (blocks > 0x7fffffff || g.y > 65535 || g.z > 65535) {
         snprintf(text, sizeof text, "grid (%u,%u,%u): at most 2147483647 blocks in all, 65535 along y and z", g.x, g.y,
                  g.z);
-    } else if (launch.cluster > LARGEST_CLUSTER || !launch.cluster || g.x % launch.cluster) {
-        snprintf(text, sizeof text, "grid (%u,%u,%u) is not made of clusters of %u blocks along x (at most %u)", g.x,
-                 g.y, g.z, launch.cluster, LARGEST_CLUSTER);
-    } else if (launch.cluster > launch.options.resident) {
-        snprintf(text, sizeof text, "a cluster of %u blocks, of which only %u fit on the device", launch.cluster,
-                 launch.options.resident);
     } else if (launch.dynamic_shared > launch.options.shared_limit) {
         snprintf(text, sizeof text, "%u bytes of dynamic shared memory, limit %u", launch.dynamic_shared,
                  launch.options.shared_limit);
@@ -64,8 +58,8 @@ static int run_until_the_end() {
 }
 
 CUSIM_API int cusim_launch(void (*call)(void **), void **args, size_t args_bytes, const uint32_t grid[3],
-                           const uint32_t shape[3], uint32_t cluster, uint32_t dynamic_shared,
-                           const CusimOptions *options, CusimStats *stats, CusimAccess *trace) {
+                           const uint32_t shape[3], uint32_t dynamic_shared, const CusimOptions *options,
+                           CusimStats *stats, CusimAccess *trace) {
     std::lock_guard<std::mutex> hold(the_lock);
     launch = {};
     launch.options = *options;
@@ -75,7 +69,6 @@ CUSIM_API int cusim_launch(void (*call)(void **), void **args, size_t args_bytes
     launch.args_end = (char *)args + args_bytes;
     launch.grid = {grid[0], grid[1], grid[2]};
     launch.block = {shape[0], shape[1], shape[2]};
-    launch.cluster = cluster;
     launch.dynamic_shared = dynamic_shared;
     launch.arena_bytes = (options->shared_limit + (32 << 10)) & ~4095u;  // room for the red zones
     if (!trace) launch.options.trace_capacity = 0;

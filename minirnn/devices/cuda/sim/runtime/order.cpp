@@ -166,17 +166,3 @@ bool sim::is_behind(uint32_t who, uint32_t when, bool atomic) {
     if (known < when) return false;
     return when < f.phase || when <= made || when < Fences::at(f.warp, thread_of(who) / 32);
 }
-
-// The blocks of a cluster have met: each knows all that the others did and know.
-void sim::order_cluster(const Block *b) {
-    if (launch.blocks == launch.cluster) return;
-    Busy while_it_grows;
-    Clock all;
-    for (uint32_t i = 0; i < launch.cluster; i++) {
-        const uint32_t number = b->cluster[i]->number;
-        join(all, heard[number].clock);
-        join(all, {{number, now}});
-        fences[number].phase = now;
-    }
-    for (uint32_t i = 0; i < launch.cluster; i++) heard[b->cluster[i]->number].clock = all;
-}

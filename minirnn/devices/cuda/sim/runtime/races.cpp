@@ -1,7 +1,7 @@
 // Races, for check mode: two accesses of the same memory by two threads, one of them a plain write, that nothing orders.
 //
-// Threads of a block are ordered by __syncthreads, those of a warp by a warp operation, blocks of a cluster by its
-// barrier, and any blocks by fences and words that tell of them (order.cpp).
+// Threads of a block are ordered by __syncthreads, those of a warp by a warp operation, and blocks by
+// fences and words that tell of them (order.cpp).
 #include "internal.h"
 
 #include <stdio.h>
@@ -50,7 +50,6 @@ static Text name_of(uint32_t who) {
 static const char *missing_between(uint32_t who) {
     const uint32_t other = (who - 1) / launch.threads;
     if (other == block->number) return "no barrier between them";
-    if (other / launch.cluster == block->number / launch.cluster) return "no barrier between them of their cluster";
     return "and blocks run in any order: use an atomic, or tell the other block by __threadfence() and a flag";
 }
 
@@ -73,7 +72,6 @@ void sim::forget_write() { met.p = nullptr; }
 
 void sim::forget_races() {
     single_bytes.clear();
-    forget_meetings();
     prepare_order();
 }
 
@@ -89,9 +87,7 @@ struct Me {
     const uint32_t first, size,
         number;                        // `who` of the block's first thread, threads of the block, number in the block
     const uint32_t phase, warp_phase;  // when this block, this warp last met
-    const uint32_t passed;             // what came before is in order for it
-    const uint32_t cluster_first, cluster_threads;  // the same of its cluster
-    const bool shared;                              // the memory: other blocks have their own
+    const bool shared;                 // the memory: other blocks have their own
 
     explicit Me(bool shared)
         : first(1 + block->number * block->size),
@@ -99,9 +95,6 @@ struct Me {
           number(thread->number),
           phase(block->phase),
           warp_phase(block->warp_phase[thread->number / 32]),
-          passed(past().passed),
-          cluster_first(1 + block->cluster[0]->number * block->size),
-          cluster_threads(launch.cluster * block->size),
           shared(shared) {}
 
     uint32_t who() const { return first + number; }
@@ -110,18 +103,10 @@ struct Me {
     // Whether the access that `who` made at the time `when` may run at the same time as what this thread does now.
     bool meets(uint32_t who, uint32_t when) const {
         const uint32_t other = (who & WHO) - first;
-        if (other >= size) return who && when >= launch.met && meets_block(who & WHO, when, who & MARK);
+        if (other >= size) return who && when >= launch.met && !shared && !is_behind(who & WHO, when, who & MARK);
         if (other == number || when < phase) return false;
         if (other / 32 == number / 32 && when < warp_phase) return false;
-        if (when < passed || is_before_cluster_barrier(block, other, when)) return false;
         return when > past().heard_until || (who & WHO) != past().heard_of;
-    }
-
-    bool meets_block(uint32_t who, uint32_t when, bool atomic) const {
-        const uint32_t place = who - cluster_first;
-        if (place >= cluster_threads) return !shared && !is_behind(who, when, atomic);
-        return when >= passed && !is_before_cluster_barrier(block->cluster[place / size], place % size, when) &&
-               !is_behind(who, when, atomic);
     }
 };
 

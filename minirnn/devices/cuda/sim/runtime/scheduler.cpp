@@ -53,18 +53,13 @@ static void shuffle(uint32_t *order, uint32_t n) {
 }
 
 [[noreturn]] static void fail_stuck(Block *b) {
-    Thread *in_warp = nullptr, *at_barrier = nullptr, *at_cluster = nullptr, *at_grid = nullptr;
+    Thread *in_warp = nullptr, *at_barrier = nullptr, *at_grid = nullptr;
     for (uint32_t i = 0; i < b->size; i++) {
         Thread *t = b->threads + i;
         if (t->state == IN_WARP && !in_warp) in_warp = t;
         if (t->state == AT_BARRIER && !at_barrier) at_barrier = t;
-        if (t->state == AT_CLUSTER && !at_cluster) at_cluster = t;
         if (t->state == AT_GRID && !at_grid) at_grid = t;
     }
-    if (at_barrier && at_cluster && !in_warp)
-        fail("divergent barrier: %s waits for its block at %s:%d, %s for its cluster at %s:%d",
-             name_of(at_barrier, b).text, at_barrier->file, at_barrier->line, name_of(at_cluster, b).text,
-             at_cluster->file, at_cluster->line);
     if (at_barrier && at_grid && !in_warp)
         fail("divergent barrier: %s waits for its block at %s:%d, %s for the grid at %s:%d",
              name_of(at_barrier, b).text, at_barrier->file, at_barrier->line, name_of(at_grid, b).text, at_grid->file,
@@ -75,8 +70,8 @@ static void shuffle(uint32_t *order, uint32_t n) {
          name_of(in_warp, b).text, in_warp->file, in_warp->line, in_warp->mask, others);
 }
 
-// How a turn of a block ends. MEETS: it waits for other blocks of its cluster, at their barrier
-enum Outcome { FINISHED, SPINS, MEETS, AT_GRID_BARRIER };
+// How a turn of a block ends.
+enum Outcome { FINISHED, SPINS, AT_GRID_BARRIER };
 
 static Outcome run_block(Block *b) {
     block = b;
@@ -91,15 +86,11 @@ static Outcome run_block(Block *b) {
             launch.stats.switches++;
             cusim_switch(&scheduler, t->fiber->stack_pointer);
         }
-        if (!b->live) {
-            if (b->met_cluster || b->reached.round) check_end(b);
-            return FINISHED;
-        }
+        if (!b->live) return FINISHED;
         if (b->waiting == b->live) {
             release_barrier(b);
             continue;
         }
-        if (b->at_cluster && release_cluster(b)) continue;
         if (b->gathering) {
             gather(b);
             continue;
@@ -115,7 +106,6 @@ static Outcome run_block(Block *b) {
             finish_warp_operation(b, w, first->mask, true);
         }
         if (b->moved) continue;
-        if (b->at_cluster && b->arrived_at_cluster >= b->live) return MEETS;
         if (b->at_grid == b->live) return AT_GRID_BARRIER;
         fail_stuck(b);
     }
@@ -166,24 +156,6 @@ struct BlockOrder {
     fail("deadlock: all resident blocks (%zu) spin and nothing changes", resident);
 }
 
-// The blocks of the cluster with this number become resident.
-static void admit(uint32_t number, std::vector<Block *> &resident) {
-    Block *members[LARGEST_CLUSTER];
-    for (uint32_t i = 0; i < launch.cluster; i++) {
-        members[i] = take_block(number * launch.cluster + i);
-        resident.push_back(members[i]);
-    }
-    form_cluster(members);
-}
-
-// A block of a cluster stays until the others have returned, too: they may look into its shared memory.
-static void put_away(Block *b) {
-    if (!is_over(b)) return;
-    Block *members[LARGEST_CLUSTER];
-    memcpy(members, b->cluster, sizeof members);
-    for (uint32_t i = 0; i < launch.cluster; i++) give_block_back(members[i]);
-}
-
 CUSIM_API void cusim_grid_barrier(const char *file, int line) {
     if (launch.blocks > launch.options.resident) {
         fail("%s waits for the grid at %s:%d: it has %u blocks, of which only %u fit on the device",
@@ -227,10 +199,9 @@ void run_grid() {
     {
         Busy while_it_grows;
         resident.clear();
-        resident.reserve(std::min(launch.options.resident, launch.blocks) + LARGEST_CLUSTER);
+        resident.reserve(std::min(launch.options.resident, launch.blocks) + 1);
     }
-    const bool clusters = launch.cluster > 1;
-    BlockOrder order(launch.blocks / launch.cluster);
+    BlockOrder order(launch.blocks);
     uint64_t seen = progress;
     unsigned idle_rounds = 0;
     double idle_since = 0;
@@ -242,7 +213,7 @@ void run_grid() {
             spins = spins || outcome == SPINS;
             at_grid += outcome == AT_GRID_BARRIER;
             if (outcome == FINISHED) {
-                put_away(resident[i]);
+                give_block_back(resident[i]);
                 resident[i] = resident.back();
                 resident.pop_back();
                 changed = true;
@@ -251,13 +222,12 @@ void run_grid() {
             }
         }
         while (resident.empty() && order.left) {
-            admit(order.next(), resident);
+            resident.push_back(take_block(order.next()));
             changed = true;
-            if (clusters) continue;
             const Outcome outcome = run_block(resident[0]);
             spins = spins || outcome == SPINS;
             if (outcome == FINISHED) {
-                put_away(resident[0]);
+                give_block_back(resident[0]);
                 resident.pop_back();
             }
         }
@@ -265,9 +235,8 @@ void run_grid() {
             release_grid(resident);
             changed = true;
         }
-        if (!changed && (spins || at_grid) && order.left &&
-            resident.size() + launch.cluster <= launch.options.resident) {
-            admit(order.next(), resident);
+        if (!changed && (spins || at_grid) && order.left && resident.size() < launch.options.resident) {
+            resident.push_back(take_block(order.next()));
             changed = true;
         }
         if (resident.size() > launch.stats.resident_blocks) launch.stats.resident_blocks = resident.size();

@@ -161,32 +161,3 @@ CUSIM_API uint64_t cusim_warp(unsigned mask, int operation, uint64_t value, int 
     if (!finish_warp_operation(block, warp, mask, false)) leave();
     return t->result;
 }
-
-// Every lane has brought the address of an object that begins with the function for all of them.
-__attribute__((noinline)) static void work_together(const char *file, int line) {
-    const uint32_t first = thread->number / 32 * 32;
-    typedef void (*Work)(void **);
-    void *objects[32];
-    uint32_t count = 0;
-    for (uint32_t i = first; i < first + 32 && i < block->size; i++) count += block->past[i].together != nullptr;
-    if (count < 32) {
-        fail("%s at %s:%d needs all 32 lanes of a warp, of which %u are here, %s", past().together, file, line, count,
-             name_of(thread, block).text);
-    }
-    for (int i = 0; i < 32; i++) {
-        objects[i] = (void *)block->threads[first + i].value;
-        block->past[first + i].together = nullptr;
-        if (*(Work *)objects[i] != *(Work *)objects[0]) {
-            fail("divergent warp operation at %s:%d: lanes 0 and %d do not do the same, %s", file, line, i,
-                 name_of(thread, block).text);
-        }
-    }
-    (*(Work *)objects[0])(objects);
-}
-
-// The first lane that goes on works for all; the others have not touched anything yet.
-CUSIM_API void cusim_together(void *mine, const char *name, const char *file, int line) {
-    past().together = name;
-    cusim_warp(~0u, CUSIM_TOGETHER, (uint64_t)mine, 0, 32, file, line);
-    if (past().together) work_together(file, line);
-}
