@@ -158,6 +158,9 @@ class Device:
         Fused kernels this device implements, each a method of that name.
     kernel_options : frozenset of str
         Which of `OPTIONS` its kernels know.
+    half_kernels : frozenset of str
+        Kernels that take float16 arrays themselves. The others are given float32 ones instead, and what they return is
+        rounded (`minirnn.ops.fused`).
     fallbacks : collections.Counter
         How often an op was computed by its composition because its kernel is missing here.
     """
@@ -165,6 +168,7 @@ class Device:
     name: ClassVar[str]
     kernels: ClassVar[frozenset[str]] = frozenset()
     kernel_options: ClassVar[frozenset[str]] = frozenset()
+    half_kernels: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self) -> None:
         self.fallbacks: Counter[str] = Counter()
@@ -199,6 +203,14 @@ class Device:
             return getattr(self, name)
         self.fallbacks[name] += 1
         return None
+
+    def cast_floats(self, arrays: Sequence[Array], dtype: Any) -> list[Array]:
+        """Arrays of floats as `dtype`, the others as they are; what is too large becomes infinite, without a warning.
+
+        A device may do it better than by one `cast` after the other.
+        """
+        with np.errstate(over="ignore"):
+            return [self.cast(a, dtype) if a.dtype.kind == "f" else a for a in arrays]
 
     if TYPE_CHECKING:  # the primitives and kernels named above
 

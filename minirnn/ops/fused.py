@@ -1,11 +1,13 @@
 """Fused ops: one node of the tape for what would be many, computed by a device's kernel.
 
-The same three rules hold for every fused op:
+The same rules hold for every fused op:
 
 * forward: the device's kernel computes it; a device without that kernel gets the composition from primitives instead;
+* float16 is computed in float32, and every result is rounded once, at the end; kernels know nothing of it, but for
+  those that a device names in `half_kernels`;
 * backward: a formula of Tensor ops around the Grad kernel;
 * what has no formula of its own (the Grad ops themselves, for second derivatives) is differentiated through its
-composition.
+  composition.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import Op, enable_grad, mode
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.primitives.elementwise import astype, identity
+
+HALF = np.dtype(np.float16)
 
 
 class FusedOp(Op):
@@ -51,22 +55,27 @@ class FusedOp(Op):
     def __call__(self, *inputs: Tensor) -> list[Tensor]:
         """The outputs, as one node of the tape where the device has the kernel. The inputs are checked."""
         device = inputs[0].device
-        if self.kernel in device.kernels:
-            return record_many(self, device, self.run(device, *[t.array for t in inputs]), inputs)
-        device.fallbacks[self.kernel] += 1
-        return self.composed(*inputs)
+        if self.kernel not in device.kernels:
+            device.fallbacks[self.kernel] += 1
+            return self.composed(*inputs)
+        arrays = [t.array for t in inputs]
+        if arrays[0].dtype == HALF and self.kernel not in device.half_kernels:
+            wide = device.cast_floats(arrays, np.float32)
+            outputs: Sequence[Array] = device.cast_floats(self.run(device, *wide), HALF)
+        else:
+            outputs = self.run(device, *arrays)
+        return record_many(self, device, outputs, inputs)
 
     def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
         """The outputs as arrays, by the device's kernel."""
         return getattr(device, self.kernel)(*arrays, **self.attributes)
 
     def composed(self, *inputs: Tensor) -> list[Tensor]:
-        """`compose`, with float16 data computed in float32 and rounded once at the end, as the kernels do."""
-        half = np.dtype(np.float16)
-        if all(t.dtype != half for t in inputs):
+        """`compose`, of float16 data in float32 as well."""
+        if inputs[0].dtype != HALF:
             return list(self.compose(*inputs))
-        wide = [astype(t, np.float32) if t.dtype == half else t for t in inputs]
-        return [astype(y, half) if y.dtype.kind == "f" else y for y in self.compose(*wide)]
+        wide = [astype(t, np.float32) if t.dtype == HALF else t for t in inputs]
+        return [astype(y, HALF) if y.dtype.kind == "f" else y for y in self.compose(*wide)]
 
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
         return gradients_through_composition(self.composed, inputs, dy, [t.requires_grad for t in inputs])

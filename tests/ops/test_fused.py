@@ -112,3 +112,65 @@ def test_low_precision_follows_float64(
     tolerance = 1e-2 if dtype == "f2" else 5e-6
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a.astype("f8"), b, rtol=0, atol=tolerance * max(1, np.abs(b).max()))
+
+
+# ---- float16
+
+
+@pytest.mark.parametrize(("op", "attributes"), [case for case in CASES if not case.id.startswith("lstm")])
+def test_float16_is_computed_in_float32_and_rounded_once(
+    op: str, attributes: dict[str, Any], rng: np.random.Generator, device: str
+) -> None:
+    """To the last bit, and so are the Grad ops; only LSTMBlockCell has kernels of its own for float16, on a GPU."""
+    function, values = build(op, rng, **attributes)
+    half = [mr.tensor(v.astype("f2"), device=device) for v in values.values()]
+    single = [t.astype("f4") for t in half]
+    outputs = function(*half)
+    for got, exact in zip(outputs, function(*single), strict=True):
+        assert got.dtype == np.float16
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(exact).astype("f2"))
+    upstream = [mr.tensor(rng.standard_normal(y.shape).astype("f2"), device=device) for y in outputs[-1:]]
+    if op == "gru_block_cell":
+        grad: Any = ops.gru_block_cell_grad
+        given = (*half, *outputs[:-1], *upstream)
+    else:
+        L, use_peephole = attributes.get("L", T), attributes["use_peephole"]
+        grad = lambda *a: getattr(ops, op.replace("lstm", "lstm_grad"))(L, *a, use_peephole=use_peephole)  # noqa: E731
+        given = (*half, *outputs, *upstream, *upstream)
+    for got, exact in zip(grad(*given), grad(*(t.astype("f4") for t in given)), strict=True):
+        assert got.dtype == np.float16
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(exact).astype("f2"))
+
+
+LSTM_OPS = {"cell": ops.lstm_block_cell, "sequence": lambda *a, **attributes: ops.block_lstm(T, *a, **attributes)}
+
+
+def half_inputs(form: str, rng: np.random.Generator, device: str) -> list[mr.Tensor]:
+    values = lstm_inputs(rng, (B,) if form == "cell" else (T, B), I, H, "f2")
+    return [mr.tensor(v, device=device) for v in values.values()]
+
+
+@pytest.mark.parametrize("form", LSTM_OPS)
+def test_attributes_are_rounded_to_float16_first(form: str, rng: np.random.Generator, device: str) -> None:
+    args, run = half_inputs(form, rng, device), LSTM_OPS[form]
+    pairs = [
+        ({"forget_bias": 2049.0, "cell_clip": -1.0}, {"forget_bias": 2048.0, "cell_clip": -1.0}),  # halfway to 2050
+        ({"cell_clip": 0.25 + 1e-5}, {"cell_clip": 0.25}),
+    ]
+    for given, rounded in pairs:
+        for a, b in zip(run(*args, **given), run(*args, **rounded), strict=True):
+            np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
+    cs = np.asarray(run(*args, cell_clip=1e-9, use_peephole=True).cs)  # it rounds to 0
+    assert not cs.any()
+
+
+@pytest.mark.parametrize("form", LSTM_OPS)
+def test_float16_that_overflows_is_infinite_without_a_warning(form: str, rng: np.random.Generator, device: str) -> None:
+    x, cs_prev, h_prev, w, wci, wcf, wco, b = half_inputs(form, rng, device)
+    cs_prev, w, b = cs_prev * 0 + 65504, w * 0, b * 0 + 10
+    # i = f = 1, ci = 1: each step adds one
+    cs = LSTM_OPS[form](x, cs_prev, h_prev, w, wci, wcf, wco, b, forget_bias=1e6, cell_clip=1e6).cs
+    assert cs.dtype == np.float16
+    assert (np.asarray(cs) >= 65472).all()
+    scores = mr.tensor(np.array([[-60000.0, 60000.0]], "f2"), device=device)
+    assert np.isinf(np.asarray(ops.cross_entropy(scores, np.array([0]))))

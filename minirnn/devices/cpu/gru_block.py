@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minirnn.devices.cpu.arithmetic import narrow, sigmoid, widen, without_false_alarms
+from minirnn.devices.cpu.arithmetic import sigmoid, without_false_alarms
 
 Arrays = tuple[np.ndarray, ...]
 
@@ -18,14 +18,14 @@ def gru_block_cell(*inputs: np.ndarray) -> Arrays:
 
     Returns r, u, c, h, each (B, H).
     """
-    x, h_prev, w_ru, w_c, b_ru, b_c = widen(*inputs)
+    x, h_prev, w_ru, w_c, b_ru, b_c = inputs
 
     x_h_prev = np.concatenate([x, h_prev], axis=1)  # (B, I+H)
     r, u = np.split(sigmoid(x_h_prev @ w_ru + b_ru), 2, axis=1)  # (B, H) each
     x_h_prevr = np.concatenate([x, r * h_prev], axis=1)  # (B, I+H)  reset before the product, unlike cuDNN
     c = np.tanh(x_h_prevr @ w_c + b_c)
     h = u * h_prev + (1 - u) * c
-    return narrow(inputs[0].dtype, r, u, c, h)
+    return r, u, c, h
 
 
 @without_false_alarms
@@ -35,8 +35,7 @@ def gru_block_cell_grad(*arrays: np.ndarray) -> Arrays:
     Returns d_x (B, I), d_h_prev (B, H), d_c_bar (B, H), d_r_bar_u_bar (B, 2H); a bar marks a pre-activation. x, b_ru
     and b_c are not read; the gradients of weights and biases follow from d_c_bar and d_r_bar_u_bar.
     """
-    x, h_prev, w_ru, w_c, _, _, *saved = arrays
-    h_prev, w_ru, w_c, r, u, c, d_h = widen(h_prev, w_ru, w_c, *saved)
+    x, h_prev, w_ru, w_c, _, _, r, u, c, d_h = arrays
     I = x.shape[1]
 
     d_c_bar = d_h * (1 - u) * (1 - c * c)
@@ -48,4 +47,4 @@ def gru_block_cell_grad(*arrays: np.ndarray) -> Arrays:
     d_x_h_prev = d_r_bar_u_bar @ w_ru.T  # (B, I+H)
     d_x = d_x_h_prev[:, :I] + d_x_h_prevr[:, :I]
     d_h_prev = d_x_h_prev[:, I:] + d_h_prevr * r + d_h * u
-    return narrow(x.dtype, d_x, d_h_prev, d_c_bar, d_r_bar_u_bar)
+    return d_x, d_h_prev, d_c_bar, d_r_bar_u_bar

@@ -24,7 +24,7 @@ from minirnn.devices.cuda.launch.lstm_block import cell
 from minirnn.devices.cuda.launch.lstm_block import sequence as lstm_sequence
 from minirnn.devices.cuda.launch.primitives import along, products
 from minirnn.devices.cuda.launch.primitives import index as indexing
-from minirnn.devices.cuda.launch.primitives.elementwise import broadcast_strides, copy, elementwise, fill
+from minirnn.devices.cuda.launch.primitives.elementwise import broadcast_strides, copy, copy_all, elementwise, fill
 from minirnn.devices.cuda.launch.primitives.reduce import reduce, softmax
 from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, text
 from minirnn.devices.cuda.missed import MissedMessages
@@ -57,6 +57,10 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
     name = "cuda"
 
     kernel_options = frozenset({"zoneout"})
+    half_kernels = frozenset(
+        ("lstm_block_cell", "lstm_block_cell_grad", "rnn_sequence", "rnn_sequence_grad")
+        + ("cross_entropy", "cross_entropy_grad")
+    )
 
     def __init__(self, driver: Driver, name: str | None = None) -> None:
         super().__init__()
@@ -137,6 +141,13 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         y = self.empty(a.shape, dtype)
         copy(self, y, a)
         return y
+
+    def cast_floats(self, arrays: Sequence[CudaArray], dtype: Any) -> list[CudaArray]:
+        """All in one launch."""
+        dtype = np.dtype(dtype)
+        found = [a if a.dtype == dtype or a.dtype.kind != "f" else self.empty(a.shape, dtype) for a in arrays]
+        copy_all(self, [(to, a) for to, a in zip(found, arrays, strict=True) if to is not a])
+        return found
 
     def full(self, shape: Sequence[int], value: Any, dtype: Any) -> CudaArray:
         a = self.empty(shape, dtype)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from minirnn.devices.cpu.arithmetic import narrow, sigmoid, widen
+from minirnn.devices.cpu.arithmetic import sigmoid
 
 Arrays = tuple[np.ndarray, ...]
 
 
 def lstm_block_cell(*inputs: np.ndarray, forget_bias: float, cell_clip: float, use_peephole: bool) -> Arrays:
     """One step from the arrays of `LSTMBlockInputs`. Returns i, cs, f, o, ci, co, h, each (B, H)."""
-    x, cs_prev, h_prev, w, wci, wcf, wco, b = widen(*inputs)
+    x, cs_prev, h_prev, w, wci, wcf, wco, b = inputs
     H = cs_prev.shape[1]
 
     z = np.concatenate((x, h_prev), axis=1) @ w + b  # (B, 4H)
@@ -34,7 +34,7 @@ def lstm_block_cell(*inputs: np.ndarray, forget_bias: float, cell_clip: float, u
     o = sigmoid(zo)
     co = np.tanh(cs)
     h = o * co
-    return narrow(inputs[0].dtype, i, cs, f, o, ci, co, h)
+    return i, cs, f, o, ci, co, h
 
 
 def lstm_block_cell_grad(*arrays: np.ndarray, use_peephole: bool) -> Arrays:
@@ -43,8 +43,7 @@ def lstm_block_cell_grad(*arrays: np.ndarray, use_peephole: bool) -> Arrays:
     Returns cs_prev_grad (B, H), dicfo (B, 4H), wci_grad, wcf_grad, wco_grad (H,). x, h_prev, w and b are not read;
     their gradients follow from dicfo, the gradient of the pre-activations zi, zc, zf, zo.
     """
-    x, cs_prev, _, _, wci, wcf, wco, _, *saved = arrays
-    cs_prev, wci, wcf, wco, i, cs, f, o, ci, co, cs_grad, h_grad = widen(cs_prev, wci, wcf, wco, *saved)
+    _, cs_prev, _, _, wci, wcf, wco, _, i, cs, f, o, ci, co, cs_grad, h_grad = arrays
 
     dzo = h_grad * co * o * (1 - o)
     dcs = cs_grad + h_grad * o * (1 - co * co)  # straight through the clip, as in TensorFlow
@@ -62,4 +61,4 @@ def lstm_block_cell_grad(*arrays: np.ndarray, use_peephole: bool) -> Arrays:
         wco_grad = (dzo * cs).sum(axis=0)
     else:
         wci_grad, wcf_grad, wco_grad = np.zeros_like(wci), np.zeros_like(wcf), np.zeros_like(wco)
-    return narrow(x.dtype, cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad)
+    return cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.devices.cpu.arithmetic import narrow, widen
 from minirnn.devices.cpu.lstm_block.cell import Arrays, lstm_block_cell, lstm_block_cell_grad
 
 
@@ -23,7 +22,7 @@ def block_lstm_reference(*inputs: np.ndarray, seq_len_max: int, **attributes: An
 
 def block_lstm_grad_reference(*arrays: np.ndarray, seq_len_max: int, use_peephole: bool) -> Arrays:
     """`block_lstm_grad` as a loop over `lstm_block_cell_grad`."""
-    x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad = widen(*arrays)
+    x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad = arrays
     I = x.shape[2]
     x_grad, w_grad, b_grad = np.zeros_like(x), np.zeros_like(w), np.zeros_like(b)
     wci_grad, wcf_grad, wco_grad = np.zeros_like(wci), np.zeros_like(wcf), np.zeros_like(wco)
@@ -41,4 +40,4 @@ def block_lstm_grad_reference(*arrays: np.ndarray, seq_len_max: int, use_peephol
         wci_grad += dwci
         wcf_grad += dwcf
         wco_grad += dwco
-    return narrow(arrays[0].dtype, x_grad, dcs, dh, w_grad, wci_grad, wcf_grad, wco_grad, b_grad)
+    return x_grad, dcs, dh, w_grad, wci_grad, wcf_grad, wco_grad, b_grad

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.arithmetic import narrow, widen
 from minirnn.devices.cpu.columns import lstm
 from minirnn.devices.cpu.columns.direction import Direction, Gradients, Weights
 from minirnn.devices.cpu.columns.visit import Visit
@@ -29,7 +28,7 @@ def block_lstm(
     Returns i, cs, f, o, ci, co, h, each (T, B, H) and zero from seq_len_max on, where x is not read. All but h may be
     transposed views of arrays laid out (T, H, B), which `block_lstm_grad` then reads without a copy.
     """
-    x, cs_prev, h_prev, w, wci, wcf, wco, b = widen(*inputs)
+    x, cs_prev, h_prev, w, wci, wcf, wco, b = inputs
     (T, B, I), H, dtype, L = x.shape, len(wci), x.dtype, int(seq_len_max)
     saved = workspace.empty((T + 1, 6, H, B), dtype)  # o, i, f, ci, the cs before the step, co
     h = workspace.empty((T, B, H), dtype)
@@ -43,7 +42,7 @@ def block_lstm(
         lstm.forward(direction, GATES, (wci, wcf, wco) if use_peephole else None, cell_clip)
     o, i, f, ci, _, co = saved[:T].transpose(1, 0, 3, 2)  # (T, B, H) each
     cs = saved[1:, 4].transpose(0, 2, 1)
-    return narrow(inputs[0].dtype, i, cs, f, o, ci, co, h)
+    return i, cs, f, o, ci, co, h
 
 
 def block_lstm_grad(*arrays: np.ndarray, seq_len_max: int, use_peephole: bool) -> Arrays:
@@ -52,7 +51,7 @@ def block_lstm_grad(*arrays: np.ndarray, seq_len_max: int, use_peephole: bool) -
     Returns x_grad (T, B, I), cs_prev_grad, h_prev_grad (B, H), w_grad (I+H, 4H), wci_grad, wcf_grad, wco_grad (H,),
     b_grad (4H,). Nothing is read from seq_len_max on, and x_grad is zero there. b is not read.
     """
-    x, cs_prev, h_prev, w, wci, wcf, wco, b, *saved, h, cs_grad, h_grad = widen(*arrays)
+    x, cs_prev, h_prev, w, wci, wcf, wco, b, *saved, h, cs_grad, h_grad = arrays
     (T, B, I), H, dtype, L = x.shape, len(wci), x.dtype, int(seq_len_max)
     if not L or not B:
         return tuple(np.zeros(a.shape, arrays[0].dtype) for a in arrays[:8])
@@ -76,7 +75,7 @@ def block_lstm_grad(*arrays: np.ndarray, seq_len_max: int, use_peephole: bool) -
         (wci, wcf, wco) if use_peephole else None,
         peephole_grads if use_peephole else None,
     )
-    return narrow(arrays[0].dtype, x_grad, cs_prev_grad, h_prev_grad, w_grad, *peephole_grads, b_grad)
+    return x_grad, cs_prev_grad, h_prev_grad, w_grad, *peephole_grads, b_grad
 
 
 def column_layout(a: np.ndarray) -> np.ndarray:

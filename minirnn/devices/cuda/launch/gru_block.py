@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.narrow import narrow, widen
+from minirnn.devices.cuda.launch.narrow import in_order
 from minirnn.devices.cuda.launch.primitives.elementwise import cells, copy, of_units, units_at_once
 from minirnn.devices.cuda.launch.primitives.products import product
 from minirnn.devices.cuda.launcher import Launcher
@@ -21,8 +21,7 @@ def gru_block_cell(device: Launcher, *inputs: CudaArray) -> Arrays:
 
     Returns r, u, c, h, each (B, H).
     """
-    dtype = inputs[0].dtype
-    x, h_prev, w_ru, w_c, b_ru, b_c = widen(device, *inputs)
+    x, h_prev, w_ru, w_c, b_ru, b_c = in_order(device, *inputs)
     B, I, H = *x.shape, h_prev.shape[1]
     r, u, c, h, h_prevr = (device.empty((B, H), x.dtype) for _ in range(5))
     z_ru, z_c = device.empty((B, 2 * H), x.dtype), device.empty((B, H), x.dtype)
@@ -37,7 +36,7 @@ def gru_block_cell(device: Launcher, *inputs: CudaArray) -> Arrays:
         product(device, h_prevr, w_c[I:], z_c, beta=1.0)
         candidate = device.kernel_of("gru_block.cu", "gru_block_cell", x.dtype, constants=constants)
         candidate(*sizes, z_c, b_c, h_prev, u, c, h, **threads)
-    return narrow(device, dtype, r, u, c, h)
+    return r, u, c, h
 
 
 def gru_block_cell_grad(device: Launcher, *arrays: CudaArray) -> Arrays:
@@ -47,8 +46,7 @@ def gru_block_cell_grad(device: Launcher, *arrays: CudaArray) -> Arrays:
     and b_c are not read; the gradients of weights and biases follow from d_c_bar and d_r_bar_u_bar.
     """
     x, h_prev, w_ru, w_c, _, _, *saved = arrays
-    dtype = x.dtype
-    h_prev, w_ru, w_c, r, u, c, d_h = widen(device, h_prev, w_ru, w_c, *saved)
+    h_prev, w_ru, w_c, r, u, c, d_h = in_order(device, h_prev, w_ru, w_c, *saved)
     B, I, H = *x.shape, h_prev.shape[1]
     real = h_prev.dtype
     d_c_bar, d_r_bar_u_bar = device.empty((B, H), real), device.empty((B, 2 * H), real)
@@ -68,4 +66,4 @@ def gru_block_cell_grad(device: Launcher, *arrays: CudaArray) -> Arrays:
         product(device, d_r_bar_u_bar, device.transpose(w_ru[I:], (1, 0)), d_h_prev, beta=1.0)
     else:
         d_x = device.full((B, I), 0, real)
-    return narrow(device, dtype, d_x, d_h_prev, d_c_bar, d_r_bar_u_bar)
+    return d_x, d_h_prev, d_c_bar, d_r_bar_u_bar

@@ -1,4 +1,4 @@
-"""Arrays as the fused kernels expect them: in C order, and float16 widened to float32."""
+"""Arrays as launches expect them: in C order, or for the layers of CudnnRNN float16 widened to float32."""
 
 from __future__ import annotations
 
@@ -14,11 +14,6 @@ from minirnn.devices.cuda.launcher import Launcher
 def in_order(device: Launcher, *arrays: CudaArray) -> tuple[CudaArray, ...]:
     """Arrays in C order: copies of those that are not."""
     return tuple(device.contiguous(a) for a in arrays)
-
-
-def widen(device: Launcher, *arrays: CudaArray) -> tuple[CudaArray, ...]:
-    """Arrays in C order, float16 ones as float32."""
-    return tuple(device.contiguous(a) for a in widen_nested(device, arrays))
 
 
 def widen_nested(device: Launcher, a: Any) -> Any:
@@ -39,10 +34,3 @@ def widen_nested(device: Launcher, a: Any) -> Any:
     found = wide(a)
     copy_all(device, pairs)
     return found
-
-
-def narrow(device: Launcher, dtype: np.dtype, *arrays: CudaArray) -> tuple[CudaArray, ...]:
-    """Arrays rounded to `dtype`, in one launch; what is too large becomes infinite. Those of this dtype stay."""
-    found = [a if a.dtype == dtype else device.empty(a.shape, dtype) for a in arrays]
-    copy_all(device, [(to, a) for to, a in zip(found, arrays, strict=True) if to is not a])
-    return tuple(found)

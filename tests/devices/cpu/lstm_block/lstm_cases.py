@@ -47,7 +47,7 @@ GRADIENTS = tuple(f"{name}_grad" for name in INPUTS)
 VERSIONS = {"fast": (block_lstm, block_lstm_grad), "reference": (block_lstm_reference, block_lstm_grad_reference)}
 FULL = {"forget_bias": 1.0, "cell_clip": 3.0, "use_peephole": True}
 ORDERS = ("icfo", "ifco")
-DTYPES = ("float16", "float32", "float64")
+DTYPES = ("float32", "float64")
 T, B, I, H = 7, 3, 4, 5
 
 

@@ -23,7 +23,6 @@ from tests.devices.cpu.lstm_block.lstm_cases import (
     T,
     block_lstm,
     block_lstm_grad,
-    block_lstm_grad_reference,
     draw,
     inputs,
     lstm_block_cell,
@@ -47,27 +46,6 @@ def test_every_result_has_the_dtype_of_the_inputs(rng: np.random.Generator, dtyp
                 where = {"seq_len_max": L, "gate_order": "icfo", "use_peephole": use_peephole}
                 grads = backward(*args, *saved, *upstream, **where)
                 assert [a.dtype.name for a in (*saved, *grads)] == [dtype] * 15
-
-
-def test_half_is_computed_in_single_precision(rng: np.random.Generator) -> None:
-    args, upstream = inputs(rng, (T, B), dtype="float16"), draw(rng, 2, (T, B, H), "float16")
-    saved = draw(rng, 7, (T, B, H), "float16")
-
-    def wide(arrays: list[np.ndarray]) -> list[np.ndarray]:
-        return [a.astype(np.float32) for a in arrays]
-
-    where = {"seq_len_max": T, "gate_order": "icfo"}
-    pairs = [(f(*args, **where, **FULL), f(*wide(args), **where, **FULL)) for f in (block_lstm,)]
-    for f in (block_lstm_grad, block_lstm_grad_reference):
-        got = f(*args, *saved, *upstream, **where, use_peephole=True)
-        pairs.append((got, f(*wide(args), *wide(saved), *wide(upstream), **where, use_peephole=True)))
-    step, rest = [args[0][0], *args[1:]], [a[0] for a in (*saved[:-1], *upstream)]
-    pairs.append((lstm_block_cell(*step, **FULL), lstm_block_cell(*wide(step), **FULL)))
-    got = lstm_block_cell_grad(*step, *rest, use_peephole=True)
-    pairs.append((got, lstm_block_cell_grad(*wide(step), *wide(rest), use_peephole=True)))
-    for got, want in pairs:
-        for a, b in zip(got, want, strict=True):
-            np.testing.assert_array_equal(a, b.astype(np.float16))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -56,38 +56,6 @@ def test_nan_passes_the_clip(rng: np.random.Generator, version: str) -> None:
     assert np.isnan(first).sum() == 1
 
 
-@pytest.mark.parametrize("version", FORWARD)
-def test_half_attributes_are_rounded_to_half_first(rng: np.random.Generator, version: str) -> None:
-    args = inputs(rng, (T, B), dtype="float16")
-    attributes = {"cell_clip": 0.0, "use_peephole": True}
-    want = run(version, args, **attributes, forget_bias=2048.0)  # 2049 is halfway to the next float16, 2050
-    for a, b in zip(run(version, args, **attributes, forget_bias=2049.0), want, strict=True):
-        np.testing.assert_array_equal(a, b)
-    attributes = {"forget_bias": 1.0, "use_peephole": True}
-    want = run(version, args, **attributes, cell_clip=0.25)
-    for a, b in zip(run(version, args, **attributes, cell_clip=0.25 + 1e-5), want, strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert np.abs(want[1]).max() == 0.25
-
-
-@pytest.mark.parametrize("version", FORWARD)
-def test_a_positive_clip_that_rounds_to_zero_in_half_clips_to_zero(rng: np.random.Generator, version: str) -> None:
-    args = inputs(rng, (T, B), dtype="float16")
-    i, cs, _, o, _, co, h = run(version, args, forget_bias=1.0, cell_clip=1e-9, use_peephole=True)
-    assert i.all() and o.all()
-    assert not cs.any() and not co.any() and not h.any()
-
-
-@pytest.mark.parametrize("version", FORWARD)
-def test_half_overflow_is_infinite_without_a_warning(rng: np.random.Generator, version: str) -> None:
-    args = inputs(rng, (2, B), dtype="float16")
-    args[1][:] = 65504.0
-    args[3][:], args[7][:] = 0, 10  # i = f = 1, ci = 1: each step adds one ulp of a quarter
-    _, cs, *_ = run(version, args, forget_bias=1e6, cell_clip=1e6, use_peephole=False)
-    assert cs.dtype == np.float16
-    assert (cs >= 65472).all()
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("version", FORWARD)
 @pytest.mark.parametrize("sign", [-1, 1])

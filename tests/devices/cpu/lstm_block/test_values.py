@@ -40,8 +40,8 @@ def golden_attributes(case: dict[str, np.ndarray]) -> dict[str, Any]:
 
 
 def test_all_golden_files_are_there() -> None:
-    assert len(golden("lstm_cell")) == 7
-    assert len(golden("block_lstm")) == 13
+    assert len(golden("lstm_cell")) == 6
+    assert len(golden("block_lstm")) == 12
 
 
 @pytest.mark.parametrize("path", golden("lstm_cell"))

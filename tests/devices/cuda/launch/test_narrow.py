@@ -1,6 +1,7 @@
 """Float16 is widened and rounded back in one launch each, whatever number of arrays there is.
 
-Tests `minirnn/devices/cuda/launch/narrow.py` and `minirnn/devices/cuda/kernels/primitives/cast.cu`.
+Tests `minirnn/devices/cuda/launch/narrow.py`, `minirnn/devices/cuda/device.py` and
+`minirnn/devices/cuda/kernels/primitives/cast.cu`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from minirnn.devices.cuda.device import Cuda
-from minirnn.devices.cuda.launch.narrow import narrow, widen, widen_nested
+from minirnn.devices.cuda.launch.narrow import widen_nested
 from minirnn.devices.cuda.launch.primitives.elementwise import MOST, copy_all
 from tests.devices.cuda.checked import checked
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import device_on, random_case
@@ -28,10 +29,10 @@ def test_any_number_of_arrays_in_as_few_launches_as_there_is_room(
     """Sizes from nothing to several blocks."""
     hosts = [rng.standard_normal(size).astype(np.float16) for size in rng.permutation(np.arange(count) * 97 % 700)]
     arrays, before = [checked.asarray(a) for a in hosts], checked.driver.launches
-    wide = widen(checked, *arrays)
+    wide = checked.cast_floats(arrays, np.float32)
     assert launches(checked, before) == -(-sum(a.size > 0 for a in hosts) // MOST)
     before = checked.driver.launches
-    narrowed = narrow(checked, np.dtype(np.float16), *wide)
+    narrowed = checked.cast_floats(wide, np.float16)
     assert launches(checked, before) == -(-sum(a.size > 0 for a in hosts) // MOST)
     for host, w, n in zip(hosts, wide, narrowed, strict=True):
         np.testing.assert_array_equal(checked.to_numpy(w), host.astype(np.float32))
@@ -53,7 +54,7 @@ def test_what_does_not_lie_in_order_or_has_another_dtype_is_copied_by_itself(
 
 def test_too_large_numbers_become_infinite_and_nan_stays(checked: Cuda) -> None:
     a, b = (checked.asarray(np.array(x, np.float32)) for x in ([1e6, -7e4, 65504.0], [np.nan, np.inf, -0.0, 1e-9]))
-    found = [checked.to_numpy(x) for x in narrow(checked, np.dtype(np.float16), a, b)]
+    found = [checked.to_numpy(x) for x in checked.cast_floats([a, b], np.float16)]
     np.testing.assert_array_equal(found[0], np.array([np.inf, -np.inf, 65504], np.float16))
     np.testing.assert_array_equal(found[1], np.array([np.nan, np.inf, -0.0, 0.0], np.float16))
     assert np.signbit(found[1][2])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.lstm_block.cell import Arrays, grad_step_launch, step_launch
 from minirnn.devices.cuda.launch.lstm_block.peepholes import peephole_grads
-from minirnn.devices.cuda.launch.narrow import narrow, widen
+from minirnn.devices.cuda.launch.narrow import in_order
 from minirnn.devices.cuda.launch.primitives.products import product
 from minirnn.devices.cuda.launcher import Launcher
 
@@ -27,7 +27,7 @@ def block_lstm(
 
     Returns i, cs, f, o, ci, co, h, each (T, B, H) and zero from seq_len_max on, where x is not read.
     """
-    x, cs_prev, h_prev, w, wci, wcf, wco, b = widen(device, *inputs)
+    x, cs_prev, h_prev, w, wci, wcf, wco, b = in_order(device, *inputs)
     (T, B, I), H, L = x.shape, cs_prev.shape[1], int(seq_len_max)
     outputs = tuple(device.empty((T, B, H), x.dtype) for _ in range(7))
     for a in outputs:
@@ -48,7 +48,7 @@ def block_lstm(
 
     numbers = L, B, H, forget_bias, cell_clip, use_peephole
     device.recordings.run("block_lstm", numbers, (h_prev, w, *used), steps)
-    return narrow(device, inputs[0].dtype, *outputs)
+    return outputs
 
 
 def block_lstm_grad(device: Launcher, *arrays: CudaArray, seq_len_max: int, use_peephole: bool) -> Arrays:
@@ -58,8 +58,8 @@ def block_lstm_grad(device: Launcher, *arrays: CudaArray, seq_len_max: int, use_
     b_grad (4H,). Nothing is read from seq_len_max on, and x_grad is zero there. b is not read.
     """
     x, cs_prev, h_prev, w, wci, wcf, wco, _, *saved = arrays
-    x, cs_prev, h_prev, w, wci, wcf, wco = widen(device, x, cs_prev, h_prev, w, wci, wcf, wco)
-    i, cs, f, o, ci, co, h, cs_grad, h_grad = widen(device, *saved)
+    x, cs_prev, h_prev, w, wci, wcf, wco = in_order(device, x, cs_prev, h_prev, w, wci, wcf, wco)
+    i, cs, f, o, ci, co, h, cs_grad, h_grad = in_order(device, *saved)
     (T, B, I), H, L = x.shape, cs_prev.shape[1], int(seq_len_max)
     R = w[I:]
     dicfo = device.empty((L, B, 4 * H), x.dtype)
@@ -91,7 +91,7 @@ def block_lstm_grad(device: Launcher, *arrays: CudaArray, seq_len_max: int, use_
             product(device, device.transpose(flat(h[: L - 1]), (1, 0)), flat(dicfo[1:]), w_grad[I:], beta=1.0)
         product(device, ones, dz, b_grad)
     peepholes = peephole_grads(device, use_peephole, dz, cs_prev, flat(cs[:L]), L * B)
-    return narrow(device, arrays[0].dtype, x_grad, dcs, dh, w_grad, *peepholes, device.reshape(b_grad, (4 * H,)))
+    return x_grad, dcs, dh, w_grad, *peepholes, device.reshape(b_grad, (4 * H,))
 
 
 def flat(a: CudaArray) -> CudaArray:
