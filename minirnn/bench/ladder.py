@@ -113,17 +113,16 @@ def passes(device: Cuda, size: Size) -> tuple[Call, Call]:
 
     x, state, upstream, last = draw(T, B, I), draw(1, B, H), draw(T, B, H), draw(1, B, H)
     weights = [(draw(4 * H, I), draw(4 * H, H), None, draw(4 * H), draw(4 * H))]
-    sums = [tuple(None if a is None else device.empty(a.shape, a.dtype) for a in weights[0])]
-    reserve = device.empty((5 * T * B * H,), np.dtype(np.float32))
     chosen: dict[str, Any] = dict(rnn_mode="lstm", lengths=None)
-    found: list[Any] = [None]
+    found: list[Any] = [None, None]
 
     def forward() -> None:
-        found[0], _, _ = device.rnn_sequence(x, state, state, weights, reserve, training=True, **chosen)
+        found[:] = None, None  # what the last pass saved is not needed any more
+        found[0], _, _, found[1] = device.rnn_sequence(x, state, state, weights, training=True, **chosen)
 
     def backward() -> None:
-        y = found[0]
-        device.rnn_sequence_grad(x, state, state, weights, reserve, y, upstream, last, last, sums, **chosen)
+        y, saved = found
+        device.rnn_sequence_grad(x, state, state, weights, saved, y, upstream, last, last, **chosen)
 
     return forward, backward
 

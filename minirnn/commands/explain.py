@@ -10,12 +10,10 @@ from typing import Any
 
 from minirnn import devices
 from minirnn.explain.names import explained, op_named, primitives, tensorflow_name
-from minirnn.explain.network import memory_lines, memory_tables, rung_lines
+from minirnn.explain.network import Call, memory_lines, memory_tables, rung_lines
 from minirnn.explain.ops import CUDNN, PARAMS, family_of, formulas, heading
 from minirnn.explain.primitives import primitive_lines
-from minirnn.ops.cudnn_rnn.network import Call
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES, Network
-from minirnn.ops.cudnn_rnn.zoneout import expected_zoneout
 from minirnn.terminal import styled
 from minirnn.user_error import UserError, user_mistakes
 
@@ -104,5 +102,4 @@ def call_of(args: argparse.Namespace) -> Call:
     if not 0 <= args.dropout <= 1:
         raise ValueError(f"--dropout is {args.dropout}\n  expected 0 .. 1")
     net = Network(args.mode, args.L, args.H, args.I, args.direction, args.input_mode, args.P, op="explain")
-    zoneout = expected_zoneout(net, 0.5, 0.5) if args.zoneout else None  # memory does not depend on the numbers
-    return Call(net, args.T, args.B, mask_steps=args.T if args.dropout > 0 and net.L > 1 else 0, zoneout=zoneout)
+    return Call(net, args.T, args.B, args.dropout > 0, args.zoneout)

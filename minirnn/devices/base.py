@@ -31,9 +31,6 @@ PRIMITIVES: dict[str, str] = {
     "to_numpy": "(a) -> ndarray, may share memory; the caller must not write into it",
     "cast": "(a, dtype) -> Array",
     "full": "(shape, value, dtype) -> Array",
-    "empty": "(shape, dtype) -> Array of arbitrary contents, to be filled by views before it is handed out",
-    "view": "(a, offset, shape) -> that stretch of a 1-D array in another shape, sharing its memory",
-    "assign": "(view, values): write into an array that was not handed out yet",
     # elementwise, one operand
     "negative": "-a",
     "absolute": "|a|",
@@ -118,13 +115,10 @@ KERNELS: dict[str, str] = {
     " -> x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad",
     "gru_block_cell": "(x, h_prev, w_ru, w_c, b_ru, b_c) -> r, u, c, h",
     "gru_block_cell_grad": "(x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, d_h) -> d_x, d_h_prev, d_c_bar, d_r_bar_u_bar",
-    "rnn_sequence_reserve_layout": "(rnn_mode, T, B, I, H, P, D, projected, skip[, zoneout])"
-    " -> (name, shape) of the parts of reserve, without gaps",
-    "rnn_sequence": "(x, h0, c0, weights, reserve, *, rnn_mode, lengths, training[, zoneout])"
-    " -> y, h_n, c_n: one layer, D directions",
-    "rnn_sequence_grad": "(x, h0, c0, weights, reserve, y, dy, dh_n, dc_n, dweights, *, rnn_mode, lengths, need_dx"
-    "[, zoneout])"
-    " -> dx, dh0, dc0; sets dweights",
+    "rnn_sequence": "(x, h0, c0, weights, *, rnn_mode, lengths, training[, zoneout])"
+    " -> y, h_n, c_n, saved: one layer, D directions",
+    "rnn_sequence_grad": "(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, *, rnn_mode, lengths, need_dx[, zoneout])"
+    " -> dx, dh0, dc0, dweights",
     "cross_entropy": "(x, *, target) -> (losses,); target: integers in host memory",
     "cross_entropy_grad": "(x, dy, *, target) -> (dx,)",
     "adam": "(p, g, m, v, *, step, lr, beta1, beta2, eps) -> p, m, v: a step of the optimizer, for one parameter",
@@ -133,12 +127,14 @@ KERNELS: dict[str, str] = {
 
 Arrays come by position, attributes by keyword. The op has settled the attributes: numbers are rounded to the dtype of
 the arrays, `cell_clip` is infinite where nothing is clipped, and the gates of the LSTM block kernels are i, ci, f, o.
+`weights` and `dweights` have W, R, Wp, bW, bR of each direction. `saved` is what the device needs for the way back, in
+one 1-D array of the dtype of x whose size grows linearly with T and with B; None if that is nothing, or not `training`.
 Arguments in brackets are options: only a device that lists one of `OPTIONS` is ever given it.
 """
 
 OPTIONS: dict[str, str] = {
     "zoneout": "rnn_sequence and rnn_sequence_grad take zoneout=(zh, zc): arrays (D, T, B, P) and (D, T, B, H) or"
-    " Python numbers, zc None unless lstm; rnn_sequence_reserve_layout takes zoneout=True",
+    " Python numbers, zc None unless lstm",
 }
 """What kernels may be able to do beyond their signature. Without it the op is computed by its composition."""
 

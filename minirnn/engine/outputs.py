@@ -73,6 +73,14 @@ def outputs_of(node: Tensor) -> list[Tensor]:
     return outs
 
 
+def hold(y: Tensor, array: Array) -> None:
+    """Let `y` and its node hold `array`, which has the same values: the array that they held may go."""
+    if isinstance(y.op, Output):
+        (node,) = y.parents
+        node.array = tuple([array if k == y.op.index else a for k, a in enumerate(node.array)])
+    y.array = array
+
+
 def backward_of(op: Any, node: Tensor, dy: Any, bare: bool) -> Sequence[Any]:
     """The gradients of a node's inputs, by an op, of one output or several, that is written with ops on Tensors.
 

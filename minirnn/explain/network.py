@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,22 @@ from minirnn.devices.cuda.launch.cudnn_rnn.choice import AUTO, H200, RUNGS, VARI
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import plan_of
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
 from minirnn.devices.cuda.recordings import VARIABLE as GRAPHS
-from minirnn.ops.cudnn_rnn.network import Call, kernel_layout, reserve_layout
 from minirnn.ops.cudnn_rnn.params import Network
+from minirnn.ops.cudnn_rnn.reserve import ZONED, Part, layout
 
 Row = dict[str, Any]
+
+
+class Call(NamedTuple):
+    """A training call of a CudnnRNN op whose memory is listed."""
+
+    net: Network
+    T: int
+    B: int
+    dropout: bool
+    zoneout: bool
+
+
 PASSES = (("forward", False), ("backward", True))
 
 
@@ -24,16 +36,37 @@ def memory_tables(device: Device, call: Call, dtype: str) -> dict[str, list[Row]
     """The regions of the parameter buffer and the parts of the reserve space, as rows of two tables."""
     itemsize, net = np.dtype(dtype).itemsize, call.net
     regions = sorted((r for layer in net.layers for r in layer if r is not None), key=lambda region: region.offset)
-    reserve: list[Row] = []
-    for part in reserve_layout(device, call).values():
-        if not part.name.startswith("layer"):
-            reserve.append(_row(part.name, part.offset, (part.size,), itemsize))
-            continue
-        offset = part.offset
-        for name, shape in kernel_layout(device, call, int(part.name.split()[1])):
-            reserve.append(_row(f"{part.name}: {name}", offset, shape, itemsize))
-            offset += reserve[-1]["elements"]
-    return {"params": [_row(r.name, r.offset, r.shape, itemsize) for r in regions], "reserve_space": reserve}
+    return {
+        "params": [_row(r.name, r.offset, r.shape, itemsize) for r in regions],
+        "reserve_space": [
+            _row(part.name, part.offset, part.shape, itemsize) for part in reserve_parts(device, call, dtype)
+        ],
+    }
+
+
+def reserve_parts(device: Device, call: Call, dtype: str) -> list[Part]:
+    """The parts of the reserve space of a training call. What a kernel saves grows linearly with T and with B."""
+    net, lstm, saved = call.net, call.net.rnn_mode == "lstm", 0
+    if "rnn_sequence" in device.kernels and (not call.zoneout or "zoneout" in device.kernel_options):
+        x, h0, c0, R, Wp, b = (
+            device.full(shape, 0, np.dtype(dtype))
+            for shape in (
+                (1, 1, net.P),
+                (net.D, 1, net.P),
+                (net.D, 1, net.H),
+                (net.G * net.H, net.P),
+                (net.P, net.H),
+                (net.G * net.H,),
+            )
+        )
+        zoneout: dict[str, Any] = {"zoneout": (0.5, 0.5 if lstm else None)} if call.zoneout else {}
+        weights = [(R, R, Wp if net.num_proj else None, b, b)] * net.D
+        *_, kept = device.rnn_sequence(
+            x, h0, c0 if lstm else None, weights, rnn_mode=net.rnn_mode, lengths=None, training=True, **zoneout
+        )
+        saved = 0 if kept is None else kept.shape[0] * call.T * call.B
+    kind = (call.dropout and net.L > 1) + ZONED * call.zoneout
+    return layout(net, call.T, call.B, kind, saved)
 
 
 def _row(name: str, offset: int, shape: tuple[int, ...], itemsize: int) -> Row:

@@ -18,7 +18,7 @@ from minirnn.nn.loading import refuse_other_gru
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
 from minirnn.nn.states import LSTMHidden, check_place, exchanged, lstm_pair
-from minirnn.ops.cudnn_rnn.cell import run_cell
+from minirnn.ops.cudnn_rnn.layers import run_step
 from minirnn.ops.cudnn_rnn.params import GATES
 from minirnn.ops.fused import zeros
 from minirnn.ops.primitives import expand_dims, squeeze
@@ -63,9 +63,7 @@ class _Cell(Module):
         found = [self._state(what, value, (*batch, H), f"{letters}H", x) for what, value in states.items()]
         if not batch:
             x, *found = (expand_dims(t, 0) for t in (x, *found))
-        GH = self.weight_hh.shape[0]
-        biases = [zeros((GH,), x) if b is None else b for b in (self.bias_ih, self.bias_hh)]
-        new = run_cell(rnn_mode, x, found, (self.weight_ih, self.weight_hh, *biases))
+        new = run_step(rnn_mode, x, found, (self.weight_ih, self.weight_hh, None, self.bias_ih, self.bias_hh))
         return new if batch else [squeeze(t, 0) for t in new]
 
     def _state(self, what: str, value: Any, expected: tuple[int, ...], letters: str, x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM: torch.nn's recurrent layers, computed by the CudnnRNN op as one node.
+"""RNN, GRU and LSTM: torch.nn's recurrent layers, computed as the CudnnRNN ops are, one node for each layer.
 
 Arguments, parameter names, layouts and results are torch's, so a torch ``state_dict`` loads unchanged. New is
 ``lengths=``: sequences of different lengths in any order, without packing.
@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from minirnn import check
 from minirnn.devices.base import Device
-from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.nn.initial import Factory, open_forget_gate, redraw_uniform, size
-from minirnn.nn.layer_by_layer import is_waited_for, run_layers
 from minirnn.nn.loading import refuse_other_gru
 from minirnn.nn.module import IncompatibleKeys, Module
 from minirnn.nn.parameter import Parameter
 from minirnn.nn.regularization import DOCS, checked, masks_of_call, probability
 from minirnn.nn.states import LSTMHidden, check_place, exchanged, lstm_pair
-from minirnn.ops.cudnn_rnn import Network, Weights, pack_params, run_network
+from minirnn.ops.cudnn_rnn.check import steps_of
+from minirnn.ops.cudnn_rnn.compose import Weights
+from minirnn.ops.cudnn_rnn.layers import by_layer, run_layers
+from minirnn.ops.cudnn_rnn.params import LayerParams, Network
 from minirnn.ops.fused import zeros
 from minirnn.ops.primitives import expand_dims, squeeze, transpose
+
+PARTS = {"W": "weight_ih", "R": "weight_hh", "bW": "bias_ih", "bR": "bias_hh", "Wp": "weight_hr"}
+"""torch's names, in torch's order."""
 
 
 class _Recurrent(Module):
@@ -79,41 +83,25 @@ class _Recurrent(Module):
         )
         make = Factory(device, dtype)
         bound = 1 / math.sqrt(self.hidden_size)
-        self._names: list[str | None] = []  # in the order of the parameter buffer; None: no bias, so zeros
+        self._names: list[dict[str, str]] = []  # of each pseudo-layer p = l*D + d, by what they are
         for p, layer in enumerate(self.net.layers):
             suffix = f"_l{p // self.net.D}" + ("_reverse" if p % self.net.D else "")
-            # torch's order, in which its initial values are drawn as well
-            parts = {"weight_ih": layer.W, "weight_hh": layer.R, "bias_ih": layer.bW, "bias_hh": layer.bR}
-            if layer.Wp is not None:
-                parts["weight_hr"] = layer.Wp
-            for part, region in parts.items():
-                if self.bias or not part.startswith("bias"):
+            own = {}
+            for letter, part in PARTS.items():
+                region = getattr(layer, letter)
+                if region is not None and (self.bias or not letter.startswith("b")):
+                    own[letter] = part + suffix
                     setattr(self, part + suffix, make.uniform(region.shape, bound))
-            for part in ("weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh"):
-                if part in parts:
-                    self._names.append(part + suffix if self.bias or not part.startswith("bias") else None)
+            self._names.append(own)
 
     def reset_parameters(self) -> None:
         """Draw initial values anew, as the constructor does."""
         redraw_uniform(self.parameters(), 1 / math.sqrt(self.hidden_size))
 
-    def pieces(self, masks: Sequence[Tensor] = ()) -> list[Tensor | None]:
-        """The parameters in the order of the buffer ``params`` of `minirnn.ops.cudnn_rnn.nodes`; None for no bias.
-
-        `masks`, one for each layer and direction, multiply the recurrent weights.
-        """
-        pieces: list[Any] = [None if name is None else getattr(self, name) for name in self._names]
-        for k, mask in enumerate(masks):
-            place = k * len(pieces) // len(masks) + 1  # weight_hh stands second among the pieces of its direction
-            pieces[place] = pieces[place] * mask
-        return pieces
-
     def weights(self, p: int) -> Weights:
-        """W, R, Wp (None without a projection), bW, bR of pseudo-layer p = l*D + d, gates stacked; with biases only."""
-        suffix = f"_l{p // self.net.D}" + ("_reverse" if p % self.net.D else "")
-        parts = ("weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh")
-        W, R, Wp, bW, bR = (getattr(self, part + suffix, None) for part in parts)
-        return W, R, Wp, bW, bR  # type: ignore[return-value]  # only Wp may be None
+        """W, R, Wp, bW, bR of pseudo-layer p = l*D + d, gates stacked; None for a projection or biases not there."""
+        names = self._names[p]
+        return tuple([getattr(self, names[letter]) if letter in names else None for letter in LayerParams._fields])  # type: ignore[return-value]  # R is there
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
         """`Module.load_state_dict`. Raises ValueError for the weights of the GRU that resets before the product."""
@@ -148,27 +136,30 @@ class _Recurrent(Module):
             x = transpose(x, (1, 0, 2))
         T, B, _ = x.shape
         check.positive(name, "T", T, "input")
-        inputs = [x, self._state("h_0" if has_cell else "hx", h0, net.P, B, batched, x)]
-        if has_cell:
-            same_zeros = h0 is c0 is None and net.P == net.H
-            inputs.append(inputs[1] if same_zeros else self._state("c_0", c0, net.H, B, batched, x))
-        weights, options = masks_of_call(self, inputs) if self.training or self.zoneout else ((), {})
-        pieces = self.pieces(weights)
-        if is_waited_for(net, pieces):
-            found = run_layers(name, net, inputs, pieces, lengths, mode.enabled, **options)
-        else:
-            inputs.append(pack_params(net, pieces))
-            keep = mode.enabled and True in [t.requires_grad for t in inputs]
-            found, _ = run_network(name, net, inputs, lengths, keep=keep, **options)
+        names = ("h_0", "c_0") if has_cell else ("hx",)
+        states = [self._state(what, value, B, batched, x) for what, value in zip(names, (h0, c0), strict=False)]
+        weights = [self.weights(p) for p in range(net.L * net.D)]
+        options: dict[str, Any] = {}
+        if self.training or self.zoneout:
+            x, weights, options = masks_of_call(self, x, weights)
+        found, _ = run_layers(
+            net.rnn_mode,
+            x,
+            by_layer(net.L, *states),
+            [weights[k : k + net.D] for k in range(0, len(weights), net.D)],
+            lengths=steps_of(name, lengths, T, B),
+            **options,
+        )
         if not batched:
             found = [squeeze(t, 1) for t in found]
         elif self.batch_first:
             found[0] = transpose(found[0], (1, 0, 2))
         return found[0], found[1], found[2] if has_cell else None
 
-    def _state(self, what: str, value: Any, width: int, B: int, batched: bool, x: Tensor) -> Tensor:
+    def _state(self, what: str, value: Any, B: int, batched: bool, x: Tensor) -> Tensor:
         """An initial state (L*D, B, width); zeros if None."""
         net = self.net
+        width = net.H if what == "c_0" else net.P
         expected = (net.L * net.D, B, width)
         if value is None:
             return zeros(expected, x)

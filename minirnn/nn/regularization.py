@@ -29,13 +29,15 @@ on every device and in every dtype.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 from minirnn import check, random
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.messages import shown
-from minirnn.ops.cudnn_rnn import Network, drawn_zoneout, dropout_mask, expected_zoneout
+from minirnn.ops.cudnn_rnn.compose import Weights
+from minirnn.ops.cudnn_rnn.dropout import dropout_mask, dropout_masks
+from minirnn.ops.cudnn_rnn.params import Network
+from minirnn.ops.cudnn_rnn.zoneout import drawn_zoneout, expected_zoneout
 
 Probabilities = tuple[float, float]
 
@@ -102,29 +104,31 @@ def probabilities_of_zoneout(name: str, rnn_mode: str, zoneout: Any) -> Probabil
     return p, p if lstm else 0.0
 
 
-def masks_of_call(layer: Regularized, inputs: list[Tensor]) -> tuple[Sequence[Tensor], dict[str, Any]]:
-    """New masks for one call; the input, the first of `inputs`, is replaced by the one with its mask.
+def masks_of_call(
+    layer: Regularized, x: Tensor, weights: list[Weights]
+) -> tuple[Tensor, list[Weights], dict[str, Any]]:
+    """x and the weights, each with its new masks, and what `run_layers` is told.
 
-    Returns the masks of the recurrent weights, and what the op is told. In evaluation that is zoneout's expectation.
+    In evaluation that is zoneout's expectation.
     """
-    net, x = layer.net, inputs[0]
-    weights: Sequence[Tensor] = ()
+    net = layer.net
     options: dict[str, Any] = {}
+    T, B, _ = x.shape
     if layer.training:
         if layer.weight_dropout > 0:
-            weights = weight_masks(net, layer.weight_dropout, x)
+            weights = with_masks(weights, layer.weight_dropout)
         if layer.input_dropout > 0:
-            inputs[0] = dropped_input(x, layer.input_dropout, layer.variational)
+            x = dropped_input(x, layer.input_dropout, layer.variational)
         if layer.dropout > 0 and net.L > 1:
-            options = {"dropout": layer.dropout, "seeds": new_seeds(), "variational": layer.variational}
+            shape = (1 if layer.variational else T, B, net.D * net.P)
+            options["masks"] = dropout_masks(net.L, shape, layer.dropout, new_seeds(), x)
     if layer.zoneout:
         p_h, p_c = probabilities_of_zoneout(type(layer).__name__, net.rnn_mode, layer.zoneout)
         if layer.training:
-            T, B, _ = x.shape
             options["zoneout"] = drawn_zoneout(net, T, B, p_h, p_c, new_seeds(), x)
         else:
             options["zoneout"] = expected_zoneout(net, p_h, p_c)
-    return weights, options
+    return x, weights, options
 
 
 def new_seeds() -> tuple[int, int]:
@@ -133,11 +137,11 @@ def new_seeds() -> tuple[int, int]:
     return int(seed), int(seed2)
 
 
-def weight_masks(net: Network, p: float, like: Tensor) -> list[Tensor]:
-    """The scaled masks of weight_hh (G*H, P), one for each layer and direction."""
+def with_masks(weights: list[Weights], p: float) -> list[Weights]:
+    """The weights, each weight_hh (G*H, P) times a scaled mask of its own."""
     seeds = new_seeds()
-    shapes = [layer.R.shape for layer in net.layers if layer.R is not None]
-    return [_on_device(dropout_mask(shape, p, k, *seeds), like) for k, shape in enumerate(shapes)]
+    masks = (_on_device(dropout_mask(R.shape, p, k, *seeds), R) for k, (_, R, *_) in enumerate(weights))
+    return [(W, R * mask, Wp, bW, bR) for (W, R, Wp, bW, bR), mask in zip(weights, masks, strict=True)]
 
 
 def dropped_input(x: Tensor, p: float, variational: bool) -> Tensor:

@@ -101,18 +101,12 @@ try:
     on.power(on.asarray(np.array([2])), -1)
 except ValueError as error:
     print(error)
-whole = on.empty((4,), np.float32)
-read, part = on.view(whole, 1, (3,)), on.view(whole, 1, (2,))
-on.assign(part, on.asarray(np.array([5.0, 6.0])))
-on.assign(on.view(part, 1, (1,)), 7)
-print(on.to_numpy(read).tolist(), on.to_numpy(on.negative(read)).tolist(), on.to_numpy(whole).tolist())
 """
 
 
-def test_corners_are_numpys_and_views_share_memory(installed: dict[str, str]) -> None:
+def test_corners_are_numpys(installed: dict[str, str]) -> None:
     said = run(installed, "-W", "error", "-c", CORNERS).splitlines()
     assert "negative integer" in said[0]
-    assert said[-1] == "[5.0, 7.0, 0.0] [-5.0, -7.0, -0.0] [0.0, 5.0, 7.0, 0.0]"
 
 
 GRADIENTS = """

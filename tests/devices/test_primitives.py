@@ -399,15 +399,6 @@ def test_sum_to_shape_is_the_adjoint_of_broadcasting(on: Device, rng: np.random.
     assert summed.shape == shape
 
 
-def test_a_stretch_of_a_buffer_is_filled_by_its_view(on: Device) -> None:
-    buffer = on.empty((7,), np.float32)
-    on.assign(on.view(buffer, 0, (1,)), on.asarray(np.float32([9])))
-    on.assign(on.view(buffer, 1, (2, 3)), on.asarray(np.arange(6, dtype=np.float64).reshape(2, 3)))
-    assert_same(on.to_numpy(buffer), np.float32([9, 0, 1, 2, 3, 4, 5]))
-    on.assign(on.view(buffer, 2, (2, 2)), 0)
-    assert_same(on.to_numpy(buffer), np.float32([9, 0, 0, 0, 0, 0, 5]))
-
-
 # ---- the optional ones
 
 MORE_FUNCTIONS: dict[str, Callable[[Any], Any]] = {

@@ -155,7 +155,7 @@ def test_a_step_is_one_node_of_the_tape(kind: Any, device: str) -> None:
     cell = kind(I, H, device=device)
     h = parts(cell(np.ones((B, I), "f4")))[0]
     node = h.parents[0]
-    assert node.op.name == "CudnnRNNCell"
+    assert node.op.name == "RecurrentStep"
     assert all(parent.is_leaf for parent in node.parents)
     assert [p for p in node.parents if p.requires_grad] == list(cell.parameters())
     with mr.no_grad():

@@ -10,9 +10,9 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
-from minirnn.nn import recurrent
-from minirnn.ops.cudnn_rnn import pack_params, run_network
+from minirnn.ops.cudnn_rnn.layers import RecurrentLayer
 from tests.compare import assert_close
+from tests.ops.cudnn_rnn.cudnn_cases import packed
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "recurrent"
 T, B, I, H = 6, 3, 4, 5
@@ -201,7 +201,8 @@ def test_masks_come_from_two_seeds_of_the_public_stream(rng: np.random.Generator
     mr.manual_seed(9)
     seed, seed2 = mr.random.generator().integers(0, 2**32, 2).tolist()
     settings: dict[str, Any] = {"rnn_mode": "gru", "dropout": 0.5, "seed": seed, "seed2": seed2}
-    expected = mr.ops.cudnn_rnn(x, np.zeros((2, B, H)), None, pack_params(module.net, module.pieces()), **settings)
+    pieces = [w for p in range(2) for w in module.weights(p) if w is not None]
+    expected = mr.ops.cudnn_rnn(x, np.zeros((2, B, H)), None, packed(module.net, pieces), **settings)
     np.testing.assert_array_equal(found, expected.output.numpy())
 
 
@@ -217,7 +218,7 @@ def test_without_dropout_between_layers_nothing_is_drawn(layers: int, dropout: f
 def test_what_the_backward_pass_needs_is_kept_while_recording(rng: np.random.Generator) -> None:
     x, h, c = (mr.tensor(rng.standard_normal(shape), True) for shape in ((T, B, I), (1, B, H), (1, B, H)))
     for y, _ in (nn.LSTM(I, H, dtype="f8")(x, (h, c)), nn.LSTM(I, H, dtype="f8")(x.numpy())):
-        assert y.parents[0].op.reserve is not None  # type: ignore[union-attr]
+        assert y.parents[0].op.saved is not None  # type: ignore[union-attr]
 
 
 def test_messages_about_states_of_a_projection_have_its_letters() -> None:
@@ -244,9 +245,8 @@ def test_evaluation_mode_gives_the_same_gradients_as_training_without_dropout(rn
 
 def test_nothing_is_kept_without_gradients(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = []
-    monkeypatch.setattr(
-        recurrent, "run_network", lambda *a, keep, **k: kept.append(keep) or run_network(*a, keep=keep, **k)
-    )
+    run = RecurrentLayer.run
+    monkeypatch.setattr(RecurrentLayer, "run", lambda self, *a: kept.append(self.keep) or run(self, *a))
     module, x = nn.LSTM(I, H), rng.standard_normal((T, B, I)).astype("f4")
     with mr.no_grad():
         assert module(x)[0].op is None

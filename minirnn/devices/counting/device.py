@@ -16,7 +16,7 @@ from minirnn.devices.base import KERNELS, OPTIONAL, PRIMITIVES, Device
 from minirnn.devices.counting.operations import KERNEL_COSTS, VIEWS, of_primitive
 from minirnn.devices.operators import Operators
 
-PLAIN_RESULTS = ("to_numpy", "assign", "rnn_sequence_reserve_layout")
+PLAIN_RESULTS = ("to_numpy",)
 """What returns no array of the device."""
 
 
@@ -167,8 +167,6 @@ class Counting(_Forwarded, Device):
         """Call `name` of the inner device, and count it."""
         before = self._launched()
         result = getattr(self.inner, name)(*unwrapped(args), **unwrapped(kwargs))
-        if name == "rnn_sequence_reserve_layout":
-            return result
         self._count(name, args, kwargs, result, self._launched() - before)
         return result if name in PLAIN_RESULTS else self._wrapped(result)
 
@@ -178,7 +176,7 @@ class Counting(_Forwarded, Device):
 
     def _count(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, launches: int) -> None:
         inputs = list(arrays_in((args, kwargs)))
-        outputs = [r for r in (result if isinstance(result, (tuple, list)) else (result,)) if hasattr(r, "shape")]
+        outputs = [r for r in leaves(result) if hasattr(r, "shape")]
         count = self._counts[self._section][name]
         count.calls += 1
         if name in VIEWS or (name == "getitem" and _is_view(args[1])):
@@ -211,15 +209,20 @@ def unwrapped(value: Any) -> Any:
     return value
 
 
+def leaves(value: Any) -> Iterator[Any]:
+    """What is in nested lists, tuples and dicts."""
+    if isinstance(value, (list, tuple)):
+        for v in value:
+            yield from leaves(v)
+    elif isinstance(value, dict):
+        yield from leaves(list(value.values()))
+    else:
+        yield value
+
+
 def arrays_in(value: Any) -> Iterator[CountedArray]:
     """The device's arrays in nested lists, tuples and dicts."""
-    if isinstance(value, CountedArray):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for v in value:
-            yield from arrays_in(v)
-    elif isinstance(value, dict):
-        yield from arrays_in(list(value.values()))
+    return (v for v in leaves(value) if isinstance(v, CountedArray))
 
 
 def shapes(value: Any) -> Any:

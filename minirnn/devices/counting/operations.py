@@ -26,10 +26,10 @@ FUNCTIONS = ("exp", "log", "sqrt", "tanh", "power", "sin", "cos", "tan", "erf", 
 """One transcendental function an element of the result."""
 REDUCTIONS = ("sum", "max", "argmax", "min", "argmin", "prod")
 """One operation an element of the operand."""
-MOVES = ("asarray", "to_numpy", "cast", "full", "concatenate", "assign")
+MOVES = ("asarray", "to_numpy", "cast", "full", "concatenate")
 """No operation, but bytes."""
-VIEWS = ("reshape", "transpose", "broadcast_to", "view", "empty")
-"""Nothing at all: another look at the same memory, or memory not yet written."""
+VIEWS = ("reshape", "transpose", "broadcast_to")
+"""Nothing at all: another look at the same memory."""
 
 
 def of_primitive(name: str, inputs: Sequence[Shape], output: Shape) -> Cost:
@@ -135,7 +135,6 @@ def rnn_sequence(
     h0: Shape,
     c0: Any,
     weights: Any,
-    reserve: Any,
     *,
     rnn_mode: str,
     lengths: Any,

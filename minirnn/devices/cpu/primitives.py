@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -52,8 +51,6 @@ class Primitives:
     broadcast_to = staticmethod(np.broadcast_to)
     concatenate = staticmethod(np.concatenate)
     getitem = staticmethod(operator.getitem)
-    assign = staticmethod(np.copyto)
-    empty = staticmethod(workspace.empty)
 
     sin = staticmethod(host_math.sin)
     cos = staticmethod(host_math.cos)
@@ -89,10 +86,6 @@ class Primitives:
     @staticmethod
     def full(shape: Sequence[int], value: Any, dtype: Any) -> Any:
         return np.full(tuple(shape), value, dtype) if shape else np.dtype(dtype).type(value)
-
-    @staticmethod
-    def view(a: Any, offset: int, shape: Sequence[int]) -> Any:
-        return a[offset : offset + prod(shape)].reshape(tuple(shape))
 
     @staticmethod
     def matmul(a: Any, b: Any) -> Any:

@@ -162,16 +162,6 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         copy(self, y, a)
         return y
 
-    def view(self, a: CudaArray, offset: int, shape: Sequence[int]) -> CudaArray:
-        shape = tuple(shape)
-        return a.seen_as(
-            shape, tuple(n * a.element_strides[0] for n in c_strides(shape)), offset * a.element_strides[0]
-        )
-
-    def assign(self, view: CudaArray, values: Any) -> None:
-        values = self._operand(values, view.dtype)
-        copy(self, view, self.broadcast_to(values, view.shape))
-
     # ---- operands
 
     def _own(self, a: Any) -> None:
@@ -378,6 +368,7 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         shape = tuple(shape)
         if indexing.is_basic(index):
             y = self.full(shape, 0, values.dtype)
-            self.assign(indexing.view(y, index), values)
+            part = indexing.view(y, index)
+            copy(self, part, self.broadcast_to(values, part.shape))
             return y
         return indexing.scatter_add(self, shape, index, self.contiguous(values))

@@ -28,17 +28,7 @@ Zoneout = tuple[Any, Any]
 MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 VALUES = {"lstm": ("i", "f", "n", "o", "c"), "gru": ("q", "r", "z", "n")}
-"""What the reserve holds of each step and sample, side by side; of rnn_relu and rnn_tanh nothing."""
-
-
-def rnn_sequence_reserve_layout(
-    rnn_mode: str, T: int, B: int, I: int, H: int, P: int, D: int, projected: bool, skip: bool, zoneout: bool = False
-) -> list[tuple[str, tuple[int, ...]]]:
-    """Names and shapes of the blocks of the reserve array: the `VALUES` of each step, (D, T, B, 5, H), or none."""
-    if zoneout:
-        return on_cpu.rnn_sequence_reserve_layout(rnn_mode, T, B, I, H, P, D, projected, skip, zoneout)
-    values = VALUES.get(rnn_mode)
-    return [("gates", (D, T, B, len(values), H))] if values else []
+"""What is saved of each step and sample, side by side; of rnn_relu and rnn_tanh nothing."""
 
 
 @half.forward
@@ -48,31 +38,35 @@ def rnn_sequence(
     h0: Array,
     c0: Array | None,
     weights: Sequence[tuple[Any, ...]],
-    reserve: Array | None,
     *,
     rnn_mode: str,
     lengths: Array | None,
     training: bool,
     zoneout: Zoneout | None = None,
-) -> tuple[Array, Array, Array | None]:
-    """Run one recurrent layer over a whole sequence. Returns y (T, B, D*P), h_n (D, B, P), c_n (D, B, H) or None."""
+) -> tuple[Array, Array, Array | None, Array | None]:
+    """Run one recurrent layer over a whole sequence: y (T, B, D*P), h_n (D, B, P), c_n (D, B, H) or None, and saved.
+
+    `saved` is 1-D: the `VALUES` of each step, (D, T, B, 5, H); None if there are none or not training.
+    """
     if zoneout is not None:
         with blas.one_thread():
             return on_cpu.rnn_sequence(
-                x, h0, c0, weights, reserve, rnn_mode=rnn_mode, lengths=lengths, training=training, zoneout=zoneout
+                x, h0, c0, weights, rnn_mode=rnn_mode, lengths=lengths, training=training, zoneout=zoneout
             )
     T, B, _ = x.shape
     D, _, P = h0.shape
     ragged = Ragged(lengths, T, B)
     x, h0, c0 = ragged.sorted(x), ragged.states(h0), ragged.states(c0)
-    saved = by_direction(reserve if training else None, rnn_mode, T, B, D)
+    shape = saved_shape(rnn_mode, T, B, weights)
+    saved = workspace.empty(shape, x.dtype) if training and shape[3] else None
     y = workspace.empty((T, B, D * P), x.dtype)
     h_n, c_n = np.empty_like(h0), None if c0 is None else np.empty_like(c0)
     for k in range(D):
-        d = direction(ragged, k, rnn_mode, x, h0, c0, weights, saved[k], y, h_n, c_n)
+        d = direction(ragged, k, rnn_mode, x, h0, c0, weights, of_direction(saved, k), y, h_n, c_n)
         function = device.function("layer_forward", x.dtype)
         call(function, MODES[rnn_mode], d, work=work_of(x, weights[k][1]))
-    return ragged.unsorted(y), ragged.unsorted_states(h_n), ragged.unsorted_states(c_n)
+    saved = None if saved is None else saved.reshape(-1)
+    return ragged.unsorted(y), ragged.unsorted_states(h_n), ragged.unsorted_states(c_n), saved
 
 
 @half.backward
@@ -82,49 +76,45 @@ def rnn_sequence_grad(
     h0: Array,
     c0: Array | None,
     weights: Sequence[tuple[Any, ...]],
-    reserve: Array,
+    saved: Array | None,
     y: Array,
     dy: Array,
     dh_n: Array,
     dc_n: Array | None,
-    dweights: Sequence[tuple[Any, ...]],
     *,
     rnn_mode: str,
     lengths: Array | None,
     need_dx: bool = True,
     zoneout: Zoneout | None = None,
-) -> tuple[Array | None, Array, Array | None]:
-    """The gradients of `rnn_sequence`: dx, dh0, dc0; sets dweights."""
+) -> tuple[Array | None, Array, Array | None, list[tuple[Array | None, ...]]]:
+    """The gradients of `rnn_sequence`: dx, dh0, dc0 and those of the weights."""
     if zoneout is not None:
         with blas.one_thread():
             return on_cpu.rnn_sequence_grad(
-                x, h0, c0, weights, reserve, y, dy, dh_n, dc_n, dweights,
+                x, h0, c0, weights, saved, y, dy, dh_n, dc_n,
                 rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx, zoneout=zoneout,
             )  # fmt: skip
     T, B, _ = x.shape
     D, _, P = h0.shape
-    H = len(weights[0][1]) // GATES[rnn_mode]
+    shape = saved_shape(rnn_mode, T, B, weights)
+    saved = None if saved is None else saved.reshape(shape)
+    dweights = [tuple([None if w is None else workspace.empty(w.shape, w.dtype) for w in ws]) for ws in weights]
     ragged = Ragged(lengths, T, B)
     x, h0, c0 = ragged.sorted(x), ragged.states(h0), ragged.states(c0)
     y, dy = ragged.sorted(y), ragged.sorted(dy)
     dh_n, dc_n = ragged.states(dh_n), ragged.states(dc_n)
-    saved = by_direction(reserve, rnn_mode, T, B, D)
     dx = workspace.empty(x.shape, x.dtype) if need_dx else None
     dh0, dc0 = np.empty_like(h0), None if c0 is None else np.empty_like(c0)
-    da = workspace.empty((T, B, H if rnn_mode.startswith("rnn") else 4 * H), x.dtype)
+    da = workspace.empty((T, B, (1 if rnn_mode.startswith("rnn") else 4) * shape[-1]), x.dtype)
     for k in range(D):
-        d = direction(ragged, k, rnn_mode, x, h0, c0, weights, saved[k], y, None, None)
-        sums = [None if a is None else a if a.flags.c_contiguous else np.empty(a.shape, a.dtype) for a in dweights[k]]
+        d = direction(ragged, k, rnn_mode, x, h0, c0, weights, of_direction(saved, k), y, None, None)
         g = Gradients(
             *rows(dy, k * P), *NOTHING, *rows(dh_n[k]), *of(dc_n, k), *rows(da), *rows(dh0[k]), *of(dc0, k), *rows(dx),
-            k > 0, 0, *map(address, sums),
+            k > 0, 0, *map(address, dweights[k]),
         )  # fmt: skip
         function = device.function("layer_backward", x.dtype)
         call(function, MODES[rnn_mode], d, g, work=2 * work_of(x, weights[k][1]))
-        for a, b in zip(dweights[k], sums, strict=True):
-            if a is not b:
-                a[...] = b
-    return ragged.unsorted(dx), ragged.unsorted_states(dh0), ragged.unsorted_states(dc0)
+    return ragged.unsorted(dx), ragged.unsorted_states(dh0), ragged.unsorted_states(dc0), dweights
 
 
 def direction(
@@ -147,8 +137,8 @@ def direction(
     H = len(R) // GATES[rnn_mode]
     values = list(NOTHING * 6)
     if saved is not None:
-        start, distance = rows(saved)
-        for n in range(distance // H):
+        start, distance = address(saved), saved[0, 0].size
+        for n in range(saved.shape[2]):
             values[2 * n : 2 * n + 2] = start + n * H * x.itemsize, distance
     return Layer(
         T, B, width, H, P, k == 1, ragged.address, *matrix(W), *matrix(R), *matrix(Wp), address(bW),
@@ -162,11 +152,10 @@ def of(states: Array | None, k: int) -> tuple[int, int]:
     return rows(of_direction(states, k))
 
 
-def by_direction(reserve: Array | None, rnn_mode: str, T: int, B: int, D: int) -> Sequence[Array | None]:
-    """The values of each direction, (T, B, 5H), or None."""
-    if reserve is None or not reserve.size:
-        return [None] * D
-    return list(reserve.reshape(D, T, B, -1))
+def saved_shape(rnn_mode: str, T: int, B: int, weights: Sequence[tuple[Any, ...]]) -> tuple[int, int, int, int, int]:
+    """(D, T, B, values, H): what is saved of all steps."""
+    _, R, _, _, _ = weights[0]
+    return len(weights), T, B, len(VALUES.get(rnn_mode, ())), len(R) // GATES[rnn_mode]
 
 
 def work_of(x: Array, R: Array) -> int:

@@ -46,24 +46,17 @@ of the next layer. Past the length of a sequence its state stays, its output is 
 units keep their old state at random: its two lines, which stand around every cell, are in `zoneout`.
 
 Calling this package calls the op: ``mr.ops.cudnn_rnn(input, ...)`` is `versions.cudnn_rnn`. The three public versions
-are in `versions`, the nodes of the tape in `nodes`, the way through layers and directions in `network`, the composition
-from primitives in `compose`, the parameter buffer in `params`; the arithmetic of one layer is in
-`devices/cpu/cudnn_rnn/layer.py`.
+are in `versions`, the nodes of the tape, one for each layer, in `layers`, their composition from primitives in
+`compose`, the parameter buffer in `params` and `unpack`, the reserve space in `reserve`; the arithmetic of a layer is
+in `devices/cpu/cudnn_rnn/layer.py`.
 
 Source: TensorFlow's CudnnRNN ops and cuDNN's documentation; LSTM with projection: Sak et al. 2014; GRU: Cho et al.
 2014.
 """
 
 from minirnn.callable_module import make_callable
-from minirnn.ops.cudnn_rnn.compose import Weights as Weights
-from minirnn.ops.cudnn_rnn.dropout import dropout_mask as dropout_mask
-from minirnn.ops.cudnn_rnn.nodes import run_network as run_network
-from minirnn.ops.cudnn_rnn.pack import pack_params as pack_params
-from minirnn.ops.cudnn_rnn.params import Network as Network
 from minirnn.ops.cudnn_rnn.versions import cudnn_rnn
-from minirnn.ops.cudnn_rnn.zoneout import drawn_zoneout as drawn_zoneout
-from minirnn.ops.cudnn_rnn.zoneout import expected_zoneout as expected_zoneout
 
-__all__ = ["cudnn_rnn"]  # what help() shows; `minirnn.nn` takes the other names
+__all__ = ["cudnn_rnn"]
 
 make_callable(__name__, cudnn_rnn)

@@ -20,6 +20,7 @@ from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.cudnn_rnn import params_check
 from minirnn.ops.cudnn_rnn.params import Network, Region
+from minirnn.ops.cudnn_rnn.unpack import unpack
 from minirnn.ops.primitives import concat
 
 
@@ -201,7 +202,8 @@ def _cut(op: str, net: Network, params: Any) -> CanonicalOutput:
     """The pieces of a buffer."""
     (params,) = operands.tensors(op, params=params)
     net.check_params(op, params.shape)
-    return CanonicalOutput([r.of(params) for r in net.weights], [r.of(params) for r in net.biases])
+    found = unpack(params, (*net.weights, *net.biases))
+    return CanonicalOutput(found[: len(net.weights)], found[len(net.weights) :])
 
 
 def _join(op: str, net: Network, weights: Any, biases: Any) -> Tensor:

@@ -9,16 +9,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minirnn import check
-from minirnn.devices.base import Array, Device
 from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.host_array import floats, integers
-from minirnn.ops.cudnn_rnn.network import Call, masks_in_reserve, reserve_belongs_to, reserve_size
+from minirnn.ops.cudnn_rnn import reserve
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES, Network
 from minirnn.ops.cudnn_rnn.zoneout import Zoneout, given_zoneout
 from minirnn.ops.primitives import transpose
 
 Shape = tuple[int, ...]
+
+
+class Attributes(NamedTuple):
+    """What describes a network besides its arrays, as the user gave it. V1 and V2 are V3 with its defaults."""
+
+    rnn_mode: Any
+    input_mode: Any
+    direction: Any
+    dropout: Any
+    seed: Any
+    seed2: Any
+    num_proj: Any = 0
+    time_major: Any = True
 
 
 class Arguments(NamedTuple):
@@ -27,8 +39,7 @@ class Arguments(NamedTuple):
     net: Network
     inputs: list[Tensor]
     """x, h0, (c0,) params"""
-    masks: list[Array] | None
-    """The dropout masks that were given."""
+    lengths: np.ndarray | None
     zoneout: Zoneout | None
     """The zoneout masks that were given, by layer."""
 
@@ -39,36 +50,20 @@ def to_time_major(ts: Sequence[Tensor], time_major: bool) -> Sequence[Tensor]:
 
 
 def check_forward(
-    op: str,
-    input: Any,
-    input_h: Any,
-    input_c: Any,
-    params: Any,
-    *,
-    rnn_mode: Any,
-    input_mode: Any,
-    direction: Any,
-    dropout: Any,
-    seed: Any,
-    seed2: Any,
-    num_proj: Any = 0,
-    time_major: Any = True,
-    dropout_masks: Any = None,
-    zoneout_masks: Any = None,
+    op: str, inputs: Sequence[Any], sequence_lengths: Any, attributes: Attributes, zoneout_masks: Any
 ) -> Arguments:
-    """Check what forward and backward ops have in common."""
-    lstm = isinstance(rnn_mode, str) and rnn_mode == "lstm"
+    """Check what forward and backward ops have in common. `inputs` are input, input_h, input_c, params."""
+    input, input_h, input_c, params = inputs
+    lstm = isinstance(attributes.rnn_mode, str) and attributes.rnn_mode == "lstm"
     cell = {"input_c": input_c} if lstm else {}
     ts = operands.tensors(op, input=input, input_h=input_h, **cell, params=params)
-    net = _network(
-        op, rnn_mode, input_mode, direction, num_proj, dropout, seed, seed2, time_major, *[t.array.shape for t in ts]
-    )
+    net = _network(op, *attributes, *[t.array.shape for t in ts])
     *states, buffer = ts
-    inputs = [*to_time_major(states, time_major), buffer]
-    T, B, _ = inputs[0].array.shape
-    masks = None if dropout_masks is None else _given_masks(op, dropout_masks, net, T, B, time_major, inputs[0])
-    zoneout = None if zoneout_masks is None else given_zoneout(op, zoneout_masks, net, T, B, time_major, inputs[0])
-    return Arguments(net, inputs, masks, zoneout)
+    x, *states = to_time_major(states, attributes.time_major)
+    T, B, _ = x.array.shape
+    lengths = steps_of(op, sequence_lengths, T, B)
+    z = None if zoneout_masks is None else given_zoneout(op, zoneout_masks, net, T, B, attributes.time_major, x)
+    return Arguments(net, [x, *states, buffer], lengths, z)
 
 
 @operands.remembered
@@ -77,10 +72,10 @@ def _network(
     rnn_mode: Any,
     input_mode: Any,
     direction: Any,
-    num_proj: Any,
     dropout: Any,
     seed: Any,
     seed2: Any,
+    num_proj: Any,
     time_major: Any,
     *shapes: Shape,
 ) -> Network:
@@ -143,17 +138,17 @@ def _described(
 def check_backprop(
     op: str,
     arguments: Arguments,
-    sequence_lengths: Any,
     time_major: bool,
-    dropping: bool,
     outputs: Sequence[Any],
     gradients: Sequence[Any],
     reserve_space: Any,
-) -> tuple[Call, list[Array] | None, list[Tensor], Array | None]:
-    """Check the rest of a Backprop op: the call, its masks, [output, gradients ...], the reserve space."""
+) -> tuple[list[Tensor], list[Tensor], reserve.Contents | None]:
+    """Check the rest of a Backprop op: its outputs and gradients, time-major, and what is in the reserve space.
+
+    That is None if the forward call kept nothing.
+    """
     net, x = arguments.net, arguments.inputs[0]
     T, B, _ = x.shape
-    lengths = steps_of(op, sequence_lengths, T, B)
     sizes = {"output": (T, B, net.D * net.P), "output_h": (net.L * net.D, B, net.P)}
     letters = {"output": "T, B, D*P", "output_h": "L*D, B, P", "output_c": "L*D, B, H"}
     if net.rnn_mode == "lstm":  # the cell states of the others are dummies
@@ -167,34 +162,32 @@ def check_backprop(
         (t,) = to_time_major([t], time_major)
         found[name] = t
         _shape(op, name, t.shape, letters[kind], sizes[kind], f"input {x.shape}, time-major", time_major)
-    tensors = [found["output"], *(found[f"{name}_backprop"] for name in sizes)]
+    tensors = list(found.values())
 
-    _, reserve = operands.tensors(op, input=x, reserve_space=reserve_space)
-    check.rank(op, "reserve_space", reserve.shape, "n")
-    if reserve.shape == (0,):  # made by a call with is_training=False: nothing was kept, and nothing was dropped
-        return Call(net, T, B, lengths, 0, arguments.zoneout), None, tensors, None
-    asked = Call(net, T, B, lengths, T if dropping and net.L > 1 else 0, arguments.zoneout)
-    call = _call_of(op, x.device, asked, reserve, found["output"])
-    return call, masks_in_reserve(x.device, call, reserve.array), tensors, reserve.array
+    _, space = operands.tensors(op, input=x, reserve_space=reserve_space)
+    check.rank(op, "reserve_space", space.shape, "n")
+    contents = None if space.shape == (0,) else _contents(op, arguments, space, found["output"])
+    return tensors[: len(sizes)], tensors[len(sizes) :], contents
 
 
-def _call_of(op: str, device: Device, call: Call, reserve: Tensor, output: Tensor) -> Call:
-    """The call that made `reserve`: with dropout masks in it (for each step or one for all) or without, by its size."""
-    calls = [call, *(call._replace(mask_steps=n) for n in (0, call.T, 1) if n != call.mask_steps)]
-    for candidate in calls if call.net.L > 1 else calls[:1]:
-        if reserve.shape == (reserve_size(device, candidate),):
-            if not reserve_belongs_to(device, candidate, reserve.array, output.array):
-                raise ValueError(
-                    f"{op}: reserve_space was not made by the call that returned this output\n"
-                    "  expected output and reserve_space of one forward call\n"
-                    "  likely the reserve_space of an earlier step"
-                )
-            return candidate
-    raise ValueError(
-        f"{op}: reserve_space has shape {reserve.shape}\n"
-        f"  expected ({reserve_size(device, calls[0])},), as the forward call on {device} returns it\n"
-        "  likely that of another call, mode or device"
-    )
+def _contents(op: str, arguments: Arguments, space: Tensor, output: Tensor) -> reserve.Contents:
+    """What is in a reserve space, which must be that of the call that returned this output."""
+    device = space.device
+    try:
+        found = reserve.cut(device, arguments.net, arguments.zoneout is not None, space.array, output.array)
+    except ValueError:
+        raise ValueError(
+            f"{op}: reserve_space has shape {space.shape}\n"
+            f"  expected the one that the forward call on {device} returned with this output\n"
+            "  likely that of another call, mode or device"
+        ) from None
+    if not reserve.belongs_to(device, space.array, output.array):
+        raise ValueError(
+            f"{op}: reserve_space was not made by the call that returned this output\n"
+            "  expected output and reserve_space of one forward call\n"
+            "  likely the reserve_space of an earlier step"
+        )
+    return found
 
 
 def _shape(
@@ -237,11 +230,12 @@ def steps_of(op: str, lengths: Any, T: int, B: int) -> np.ndarray | None:
     return None if (found == T).all() else found.astype(np.int64)
 
 
-def _given_masks(op: str, masks: Any, net: Network, T: int, B: int, time_major: bool, x: Tensor) -> list[Array]:
-    """dropout_masks (L-1, T, B, D*P), already scaled, as arrays of the device; batch-major: (L-1, B, T, D*P).
+def given_masks(op: str, masks: Any, net: Network, time_major: bool, x: Tensor) -> list[Tensor]:
+    """dropout_masks (L-1, T, B, D*P), already scaled, by layer; batch-major: (L-1, B, T, D*P).
 
     T may be 1: one mask for all steps.
     """
+    T, B, _ = x.shape
     found = floats(f"{op}: dropout_masks", masks)
     first, second = (T, B) if time_major else (B, T)
     expected = (net.L - 1, first, second, net.D * net.P)
@@ -254,4 +248,4 @@ def _given_masks(op: str, masks: Any, net: Network, T: int, B: int, time_major: 
         )
     if not time_major:
         found = found.transpose(0, 2, 1, 3)
-    return [tensor(m, device=x.device, dtype=x.dtype).array for m in found]
+    return [tensor(m, device=x.device, dtype=x.dtype) for m in found]

@@ -1,4 +1,4 @@
-"""The CudnnRNN networks composed from primitive ops: the definition, step by step, direction by direction.
+"""A recurrent layer composed from primitive ops: the definition, step by step, direction by direction.
 
 Slow, but its gradients come from the tape alone. It judges the fused kernels, and second derivatives go through it. The
 formulas are explained in the package.
@@ -12,53 +12,37 @@ from typing import Any
 import numpy as np
 
 from minirnn.engine.tensor import Tensor, tensor
-from minirnn.ops.cudnn_rnn.params import GATES, Network
-from minirnn.ops.cudnn_rnn.zoneout import Zoneout, as_constants, zoned
+from minirnn.ops.cudnn_rnn.params import GATES
+from minirnn.ops.cudnn_rnn.zoneout import constants, zoned
 from minirnn.ops.primitives import chunk, concat, relu, sigmoid, stack, tanh, unbind, where
 
-Weights = tuple[Tensor | None, Tensor, Tensor | None, Tensor, Tensor]
-"""W (G*H, in) or None, R (G*H, P), Wp (P, H) or None, bW (G*H,), bR (G*H,)"""
+Weights = tuple[Tensor | None, Tensor, Tensor | None, Tensor | None, Tensor | None]
+"""W (G*H, in) or None, R (G*H, P), Wp (P, H) or None, bW (G*H,) or None, bR (G*H,) or None"""
 
 
-def compose_network(
-    net: Network,
-    inputs: Sequence[Tensor],
+def compose_layer(
+    rnn_mode: str,
+    x: Tensor,
+    h0: Tensor,
+    c0: Tensor | None,
+    weights: Sequence[Weights],
     lengths: np.ndarray | None,
-    masks: Sequence[Tensor] | None,
-    zoneout: Zoneout | None = None,
+    zoneout: Any = None,
 ) -> list[Tensor]:
-    """y (T, B, D*P), h_n (L*D, B, P), for lstm c_n (L*D, B, H). `inputs` are x, h0, (c0,) params."""
-    x, h0, *c0, params = inputs
-    h_n, c_n = [], []
+    """y (T, B, D*P), h_n (D, B, P), for lstm c_n (D, B, H)."""
     valid = None
     if lengths is not None:
-        T = x.shape[0]
-        steps = np.arange(T)[:, None, None] < lengths[None, :, None]  # (T, B, 1)
+        steps = np.arange(x.shape[0])[:, None, None] < lengths[None, :, None]  # (T, B, 1)
         valid = [tensor(v, device=x.device) for v in steps]
-        x = where(
-            tensor(steps, device=x.device), x, 0.0
-        )  # what stands at padding must not reach the weights as 0 * NaN
-    constants = None if zoneout is None else as_constants(zoneout, x)
-    for layer in range(net.L):
-        outputs = []
-        for d in range(net.D):
-            p = layer * net.D + d
-            weights = network_weights(net, params, p)
-            z = None if constants is None else [m[d] if isinstance(m, Tensor) else m for m in constants[layer]]
-            y, h, c = _direction(net.rnn_mode, x, h0[p], c0[0][p] if c0 else None, weights, valid, d == 1, z)
-            outputs.append(y)
-            h_n.append(h)
-            c_n.append(c)
-        x = outputs[0] if net.D == 1 else concat(outputs, 2)
-        if masks is not None and layer < net.L - 1:
-            x = x * masks[layer]
-    return [x, stack(h_n), *([stack([c for c in c_n if c is not None])] if c0 else [])]
-
-
-def network_weights(net: Network, params: Tensor, p: int) -> Weights:
-    """The stacked weights of pseudo-layer p, cut out of the parameter buffer."""
-    W, R, Wp, bW, bR = (None if region is None else region.of(params) for region in net.layers[p])
-    return W, R, Wp, bW, bR  # type: ignore[return-value]  # only W and Wp may be None
+        # What stands at padding must not reach the weights as 0 * NaN.
+        x = where(tensor(steps, device=x.device), x, 0.0)
+    z = None if zoneout is None else constants(zoneout, x)
+    ends = []
+    for d, own in enumerate(weights):
+        masks = None if z is None else [m[d] if isinstance(m, Tensor) else m for m in z]
+        ends.append(_direction(rnn_mode, x, h0[d], None if c0 is None else c0[d], own, valid, d == 1, masks))
+    y, h, c = zip(*ends, strict=True)
+    return [y[0] if len(y) == 1 else concat(list(y), 2), stack(h), *([] if c0 is None else [stack(c)])]
 
 
 def _direction(
@@ -96,8 +80,9 @@ def step(
 ) -> tuple[Tensor, Tensor | None, dict[str, Tensor]]:
     """One step: h (B, P), c (B, H) or None, and the gates (B, H) by name."""
     W, R, Wp, bW, bR = weights
-    ax = (concat([x] * len(GATES[rnn_mode]), 1) if W is None else x @ W.T) + bW  # (B, G*H)
-    ah = h @ R.T + bR
+    ax = concat([x] * len(GATES[rnn_mode]), 1) if W is None else x @ W.T  # (B, G*H)
+    ah = h @ R.T
+    ax, ah = ax if bW is None else ax + bW, ah if bR is None else ah + bR
     if rnn_mode == "rnn_tanh":
         return tanh(ax + ah), None, {}
     if rnn_mode == "rnn_relu":

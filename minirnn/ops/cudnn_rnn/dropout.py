@@ -13,7 +13,11 @@ seeds for every training step.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+
+from minirnn.engine.tensor import Tensor, tensor
 
 
 def philox_key(seed: int, seed2: int) -> int:
@@ -29,6 +33,16 @@ def dropout_mask(shape: tuple[int, ...], dropout: float, layer: int, seed: int, 
     if dropout >= 1:  # the scale 1 / (1 - dropout) does not exist, and nothing is left to scale
         return np.zeros(shape)
     return np.where(dropped(shape, dropout, layer, seed, seed2), 0.0, 1 / (1 - dropout))
+
+
+def dropout_masks(
+    L: int, shape: tuple[int, ...], dropout: float, seeds: tuple[int, int], like: Tensor
+) -> Sequence[Tensor] | None:
+    """The masks between L layers, in the dtype and on the device of `like`; None if nothing is dropped."""
+    if not dropout or L == 1:
+        return None
+    made = (dropout_mask(shape, dropout, layer, *seeds) for layer in range(L - 1))
+    return [tensor(mask, device=like.device, dtype=like.dtype) for mask in made]
 
 
 def dropped(shape: tuple[int, ...], p: float, stream: int, seed: int, seed2: int) -> np.ndarray:

@@ -1,7 +1,6 @@
 """CudnnRNN, CudnnRNNV2 and CudnnRNNV3 and their Backprop ops, as users call them.
 
-What they compute stands at the package, `minirnn.ops.cudnn_rnn`. Each function hands all of its arguments on as they
-came, by ``locals()``; they are checked in `check`.
+What they compute stands at the package, `minirnn.ops.cudnn_rnn`; how they do it, in `calls`.
 """
 
 from __future__ import annotations
@@ -10,12 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minirnn import check, html
-from minirnn.engine.tape import no_grad
+from minirnn import html
 from minirnn.engine.tensor import Tensor, leaf
-from minirnn.ops.cudnn_rnn.check import check_backprop, check_forward, to_time_major
-from minirnn.ops.cudnn_rnn.nodes import CudnnRNN, CudnnRNNBackprop, run_network
-from minirnn.ops.fused import zeros
+from minirnn.ops.cudnn_rnn.calls import backprop_call, forward_call
+from minirnn.ops.cudnn_rnn.check import Attributes
 
 
 @html.shows_outputs
@@ -49,40 +46,11 @@ class CudnnRNNBackpropOutput(NamedTuple):
     params_backprop: Tensor
 
 
-def _forward(
-    op: str,
-    *,
-    is_training: Any,
-    dropout: Any,
-    seed: Any,
-    seed2: Any,
-    name: Any,
-    sequence_lengths: Any = None,
-    **arguments: Any,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Output, output_h, output_c and reserve_space of all three forward ops: V1 and V2 are V3 with its defaults.
-
-    `name` is ignored.
-    """
-    training = check.flag(op, "is_training", is_training)
-    time_major = arguments.get("time_major", True)
-    net, inputs, masks, zoneout = check_forward(op, dropout=dropout, seed=seed, seed2=seed2, **arguments)
-    if not training:
-        dropout, masks = 0.0, None
-    found, kept = run_network(
-        op,
-        net,
-        inputs,
-        sequence_lengths,
-        masks=masks,
-        dropout=dropout,
-        seeds=(int(seed), int(seed2)),
-        zoneout=zoneout,
-        keep=training,
-    )
-    output, output_h, *output_c = to_time_major(found, time_major)
-    reserve = zeros((0,), output) if kept is None else leaf(output.device, kept)
-    return output, output_h, output_c[0] if output_c else zeros((0,), output), reserve
+def _given(op: str, sequence_lengths: Any) -> Any:
+    """The lengths, which a V3 op needs. Raises TypeError without them."""
+    if sequence_lengths is None:
+        raise TypeError(f"{op}: sequence_lengths is None\n  expected integers (B,), each 1 .. T")
+    return sequence_lengths
 
 
 def _host_reserved(is_training: bool, like: Tensor) -> Tensor:
@@ -159,7 +127,13 @@ def cudnn_rnn(
     ValueError
         If a shape does not fit, a size other than B is 0, or an attribute is unknown or out of range.
     """
-    return CudnnRNNOutput(*_forward("cudnn_rnn", **locals()))
+    inputs, attributes = (
+        (input, input_h, input_c, params),
+        Attributes(rnn_mode, input_mode, direction, dropout, seed, seed2),
+    )
+    return CudnnRNNOutput(
+        *forward_call("cudnn_rnn", inputs, None, attributes, is_training, dropout_masks, zoneout_masks)
+    )
 
 
 def cudnn_rnn_v2(
@@ -183,8 +157,12 @@ def cudnn_rnn_v2(
 
     cuDNN keeps its choice of algorithm there; here it is zeros, and `cudnn_rnn_backprop_v2` ignores it.
     """
-    result = _forward("cudnn_rnn_v2", **locals())
-    return CudnnRNNV2Output(*result, _host_reserved(is_training, result[0]))
+    inputs, attributes = (
+        (input, input_h, input_c, params),
+        Attributes(rnn_mode, input_mode, direction, dropout, seed, seed2),
+    )
+    found = forward_call("cudnn_rnn_v2", inputs, None, attributes, is_training, dropout_masks, zoneout_masks)
+    return CudnnRNNV2Output(*found, _host_reserved(is_training, found[0]))
 
 
 def cudnn_rnn_v3(
@@ -223,50 +201,10 @@ def cudnn_rnn_v3(
 
     The other parameters, returns and errors: as `cudnn_rnn` and `cudnn_rnn_v2`.
     """
-    result = _forward("cudnn_rnn_v3", **_with_lengths("cudnn_rnn_v3", locals()))
-    return CudnnRNNV2Output(*result, _host_reserved(is_training, result[0]))
-
-
-def _with_lengths(op: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a V3 op, which needs lengths. Raises TypeError without them."""
-    if arguments["sequence_lengths"] is None:
-        raise TypeError(f"{op}: sequence_lengths is None\n  expected integers (B,), each 1 .. T")
-    return arguments
-
-
-def _backprop(
-    op: str,
-    *,
-    output: Any,
-    output_h: Any,
-    output_c: Any,
-    output_backprop: Any,
-    output_h_backprop: Any,
-    output_c_backprop: Any,
-    reserve_space: Any,
-    name: Any,
-    host_reserved: Any = None,
-    sequence_lengths: Any = None,
-    **arguments: Any,
-) -> CudnnRNNBackpropOutput:
-    """All three Backprop ops; `host_reserved` and `name` are ignored."""
-    time_major = arguments.get("time_major", True)
-    checked = check_forward(op, **arguments)
-    # The masks come from the reserve space, not from the seeds.
-    outputs = output, output_h, output_c
-    gradients = output_backprop, output_h_backprop, output_c_backprop
-    dropping = arguments["dropout"] > 0
-    call, masks, tensors, reserve = check_backprop(
-        op, checked, sequence_lengths, time_major, dropping, outputs, gradients, reserve_space
-    )
-    forward = CudnnRNN(call, masks, keep=True)
-    forward.reserve = reserve
-    if reserve is None:
-        with no_grad():
-            forward(*checked.inputs)
-    *states, dparams = CudnnRNNBackprop(forward)(*checked.inputs, *tensors)
-    dx, dh, *dc = to_time_major(states, time_major)
-    return CudnnRNNBackpropOutput(dx, dh, dc[0] if dc else zeros((0,), dx), dparams)
+    inputs, lengths = (input, input_h, input_c, params), _given("cudnn_rnn_v3", sequence_lengths)
+    attributes = Attributes(rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj, time_major)
+    found = forward_call("cudnn_rnn_v3", inputs, lengths, attributes, is_training, dropout_masks, zoneout_masks)
+    return CudnnRNNV2Output(*found, _host_reserved(is_training, found[0]))
 
 
 def cudnn_rnn_backprop(
@@ -317,7 +255,12 @@ def cudnn_rnn_backprop(
         The same as `cudnn_rnn` raises; ValueError also if `reserve_space` has the wrong size or was not made with
         this `output`.
     """
-    return _backprop("cudnn_rnn_backprop", **locals())
+    inputs, outputs = (input, input_h, input_c, params), (output, output_h, output_c)
+    gradients = output_backprop, output_h_backprop, output_c_backprop
+    attributes = Attributes(rnn_mode, input_mode, direction, dropout, seed, seed2)
+    return CudnnRNNBackpropOutput(
+        *backprop_call("cudnn_rnn_backprop", inputs, None, outputs, gradients, reserve_space, attributes, zoneout_masks)
+    )
 
 
 def cudnn_rnn_backprop_v2(
@@ -344,7 +287,14 @@ def cudnn_rnn_backprop_v2(
     name: str | None = None,
 ) -> CudnnRNNBackpropOutput:
     """The gradient of `cudnn_rnn_v2`. `host_reserved` is accepted and ignored; otherwise as `cudnn_rnn_backprop`."""
-    return _backprop("cudnn_rnn_backprop_v2", **locals())
+    inputs, outputs = (input, input_h, input_c, params), (output, output_h, output_c)
+    gradients = output_backprop, output_h_backprop, output_c_backprop
+    attributes = Attributes(rnn_mode, input_mode, direction, dropout, seed, seed2)
+    return CudnnRNNBackpropOutput(
+        *backprop_call(
+            "cudnn_rnn_backprop_v2", inputs, None, outputs, gradients, reserve_space, attributes, zoneout_masks
+        )
+    )
 
 
 def cudnn_rnn_backprop_v3(
@@ -377,4 +327,10 @@ def cudnn_rnn_backprop_v3(
 
     What stands at padding in `output_backprop` is ignored; `input_backprop` is 0 there.
     """
-    return _backprop("cudnn_rnn_backprop_v3", **_with_lengths("cudnn_rnn_backprop_v3", locals()))
+    op, lengths = "cudnn_rnn_backprop_v3", _given("cudnn_rnn_backprop_v3", sequence_lengths)
+    inputs, outputs = (input, input_h, input_c, params), (output, output_h, output_c)
+    gradients = output_backprop, output_h_backprop, output_c_backprop
+    attributes = Attributes(rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj, time_major)
+    return CudnnRNNBackpropOutput(
+        *backprop_call(op, inputs, lengths, outputs, gradients, reserve_space, attributes, zoneout_masks)
+    )

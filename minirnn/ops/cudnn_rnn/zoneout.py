@@ -33,7 +33,6 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.devices.base import Array
 from minirnn.engine.tensor import Tensor, leaf, tensor
 from minirnn.host_array import numbers
 from minirnn.ops.cudnn_rnn.dropout import dropped
@@ -106,14 +105,10 @@ def _by_layer(
     return [tensor(part, device=x.device, dtype=x.dtype).array for part in parts]
 
 
-def as_constants(zoneout: Zoneout, like: Tensor) -> Zoneout:
-    """The masks as Tensors of the dtype of `like`; numbers stay numbers."""
+def constants(zoneout: tuple[Any, Any], like: Tensor) -> list[Any]:
+    """zh and zc of a layer as Tensors of the dtype of `like`; numbers stay numbers."""
     device = like.device
-
-    def constant(z: Array | float | None) -> Any:
-        return z if z is None or isinstance(z, float) else leaf(device, device.cast(z, like.dtype))
-
-    return [(constant(zh), constant(zc)) for zh, zc in zoneout]
+    return [z if z is None or isinstance(z, float) else leaf(device, device.cast(z, like.dtype)) for z in zoneout]
 
 
 def zoned(z: Any, old: Any, new: Any) -> Any:

@@ -188,15 +188,6 @@ def test_sum_to_shape_is_the_adjoint_of_broadcasting(rng: np.random.Generator, a
     assert sum_to_shape(cpu, np.asarray(g), shape).shape == shape
 
 
-def test_a_stretch_of_a_buffer_is_filled_by_its_view() -> None:
-    buffer = cpu.empty((7,), np.float32)
-    cpu.assign(cpu.view(buffer, 0, (1,)), np.float32([9]))
-    view = cpu.view(buffer, 1, (2, 3))
-    cpu.assign(view, np.arange(6, dtype=np.float64).reshape(2, 3))
-    assert np.shares_memory(view, buffer)
-    assert_same(buffer, np.float32([9, 0, 1, 2, 3, 4, 5]))
-
-
 def test_a_large_product_is_that_of_numpy_in_memory_that_comes_back(rng: np.random.Generator) -> None:
     a, b = rng.standard_normal((130, 40)), rng.standard_normal((300, 40)).T
     for dtype in (*FLOATS, np.int64):

@@ -170,11 +170,11 @@ def test_inference_equals_training_and_float16_is_float32_rounded(rnn_mode: str)
     device: Any = mr.devices.get("native")
     layer = random_layer(rnn_mode, T=5, B=3, I=4, H=17, dtype="float16")
     arrays = layer.x, layer.h0, layer.c0
-    y, *_ = device.rnn_sequence(*arrays, layer.weights, None, rnn_mode=rnn_mode, lengths=None, training=False)
+    y, *_ = device.rnn_sequence(*arrays, layer.weights, rnn_mode=rnn_mode, lengths=None, training=False)
     assert y.dtype == np.float16
     wide = [None if a is None else a.astype("f4") for a in arrays]
     weights = [tuple(None if w is None else w.astype("f4") for w in parts) for parts in layer.weights]
-    same, *_ = device.rnn_sequence(*wide, weights, None, rnn_mode=rnn_mode, lengths=None, training=False)
+    same, *_ = device.rnn_sequence(*wide, weights, rnn_mode=rnn_mode, lengths=None, training=False)
     np.testing.assert_array_equal(y, same.astype("f2"))
     trained = native_layer(layer)
     np.testing.assert_array_equal(trained["y"], y)
@@ -206,15 +206,18 @@ def test_saturated_gates_are_exact() -> None:
         weights = [(np.zeros((4 * H, 2), dtype), np.zeros((4 * H, H), dtype), None,
                     np.repeat([far, -far, -far, far], H).astype(dtype), np.zeros(4 * H, dtype))]  # fmt: skip
         x, h0, c0 = np.zeros((1, 3, 2), dtype), np.zeros((1, 3, H), dtype), np.full((1, 3, H), 7, dtype)
-        _, _, c_n = device.rnn_sequence(x, h0, c0, weights, None, rnn_mode="lstm", lengths=None, training=False)
+        _, _, c_n, _ = device.rnn_sequence(x, h0, c0, weights, rnn_mode="lstm", lengths=None, training=False)
         np.testing.assert_array_equal(c_n, np.full((1, 3, H), -1, dtype))
 
 
-def test_the_reserve_has_no_gaps_and_zoneouts_is_that_of_cpu() -> None:
-    sizes = 7, 3, 4, 5, 5, 2, False, False
-    assert cudnn_rnn.rnn_sequence_reserve_layout("lstm", *sizes) == [("gates", (2, 7, 3, 5, 5))]
-    assert cudnn_rnn.rnn_sequence_reserve_layout("gru", *sizes) == [("gates", (2, 7, 3, 4, 5))]
-    assert cudnn_rnn.rnn_sequence_reserve_layout("rnn_tanh", *sizes) == []
-    assert cudnn_rnn.rnn_sequence_reserve_layout("rnn_tanh", *sizes, zoneout=True) == [("h_new", (2, 7, 1, 5, 3))]
+def test_what_is_saved_is_one_row_of_all_values_and_zoneouts_is_that_of_cpu() -> None:
+    device: Any = mr.devices.get("native")
+    for rnn_mode, values in (("lstm", 5), ("gru", 4), ("rnn_tanh", 0)):
+        n = layer_cases.random_layer(rnn_mode, D=2)
+        *_, saved = device.rnn_sequence(n.x, n.h0, n.c0, n.weights, rnn_mode=rnn_mode, lengths=None, training=True)
+        assert (0 if saved is None else saved.shape[0]) == values * n.h0.size * len(n.x)
+    z = {"lengths": None, "training": True, "zoneout": (0.5, None)}
+    *_, saved = device.rnn_sequence(n.x, n.h0, None, n.weights, rnn_mode=rnn_mode, **z)
+    assert saved.shape == (n.h0.size * len(n.x),)
     assert GATES == cudnn_rnn.GATES
     assert tuple(cudnn_rnn.MODES) == layer_cases.MODES

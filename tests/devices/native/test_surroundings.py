@@ -273,7 +273,7 @@ threading.Thread(target=press, daemon=True).start()
 try:
     entered.set()
     while True:
-        device.rnn_sequence(x, h, h, weights, None, rnn_mode="lstm", lengths=None, training=False)
+        device.rnn_sequence(x, h, h, weights, rnn_mode="lstm", lengths=None, training=False)
 except KeyboardInterrupt:
     print("interrupted", signal.getsignal(signal.SIGINT) is signal.default_int_handler)
 print(digest() == right)

@@ -75,3 +75,9 @@ def attributes_of(net: Network) -> dict[str, Any]:
         "direction": net.direction,
         "num_proj": net.num_proj,
     }
+
+
+def packed(net: Network, pieces: list[Any]) -> mr.Tensor:
+    """The parameter buffer, from the regions in the order of ``net.regions``."""
+    ends = sorted(zip(net.regions, pieces, strict=True), key=lambda pair: pair[0].offset)
+    return ops.concat([piece.reshape(-1) for _, piece in ends])

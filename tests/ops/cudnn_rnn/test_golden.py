@@ -1,6 +1,6 @@
 """The CudnnRNN ops against stored values of torch in float64: raw ops and through the tape.
 
-Tests `minirnn/ops/cudnn_rnn/versions.py` and `minirnn/ops/cudnn_rnn/nodes.py`.
+Tests `minirnn/ops/cudnn_rnn/versions.py` and `minirnn/ops/cudnn_rnn/calls.py`.
 """
 
 from __future__ import annotations

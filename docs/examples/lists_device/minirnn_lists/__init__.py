@@ -30,23 +30,6 @@ class Array(Operators):
     def ndim(self) -> int:
         return len(self.shape)
 
-    def write(self, offset: int, numbers: list[Any]) -> None:
-        self.numbers[offset : offset + len(numbers)] = numbers
-
-
-class Stretch(Array):
-    """A part of a one-dimensional array, as `Lists.view` gives it: it reads and writes the list of the whole."""
-
-    def __init__(self, whole: Array, offset: int, shape: Shape) -> None:
-        self.device, self.whole, self.offset, self.shape, self.dtype = whole.device, whole, offset, shape, whole.dtype
-
-    @property
-    def numbers(self) -> list[Any]:  # type: ignore[override]
-        return self.whole.numbers[self.offset : self.offset + prod(self.shape)]
-
-    def write(self, offset: int, numbers: list[Any]) -> None:
-        self.whole.write(self.offset + offset, numbers)
-
 
 def places(shape: Shape) -> Iterator[Shape]:
     """All indices of an array of `shape`, in C order."""
@@ -151,16 +134,6 @@ class Lists(Device):
 
     def full(self, shape: Sequence[int], value: Any, dtype: Any) -> Array:
         return self.make([value] * prod(shape), shape, dtype)
-
-    def empty(self, shape: Sequence[int], dtype: Any) -> Array:
-        return self.full(shape, 0, dtype)
-
-    def view(self, a: Array, offset: int, shape: Sequence[int]) -> Array:
-        return Stretch(a, offset, tuple(shape))
-
-    def assign(self, view: Any, values: Any) -> None:
-        values = values if isinstance(values, Array) else self.full((), values, view.dtype)
-        view.write(0, self.cast(self.broadcast_to(values, view.shape), view.dtype).numbers)
 
     # ---- elementwise
 

@@ -23,15 +23,12 @@ def forward(rnn_sequence: Kernel) -> Kernel:
 
     @wraps(rnn_sequence)
     def run(*arrays: Any, zoneout: Zoneout | None = None, **options: Any) -> Any:
-        *device, x, h0, c0, weights, reserve = arrays
+        *device, x, h0, c0, weights = arrays
         if x.dtype != np.float16:
             return rnn_sequence(*arrays, zoneout=zoneout, **options)
-        wide = None if reserve is None else np.zeros(reserve.shape, np.float32)
         x, h0, c0 = widen(x, h0, c0)
         weights = [widen(*parts) for parts in weights]
-        results = rnn_sequence(*device, x, h0, c0, weights, wide, zoneout=widened(zoneout), **options)
-        if reserve is not None and wide is not None:
-            reserve[...] = wide
+        results = rnn_sequence(*device, x, h0, c0, weights, zoneout=widened(zoneout), **options)
         return narrow(np.float16, *results)
 
     return cast(Kernel, run)
@@ -42,19 +39,14 @@ def backward(rnn_sequence_grad: Kernel) -> Kernel:
 
     @wraps(rnn_sequence_grad)
     def run(*arrays: Any, zoneout: Zoneout | None = None, **options: Any) -> Any:
-        *device, x, h0, c0, weights, reserve, y, dy, dh_n, dc_n, dweights = arrays
+        *device, x, h0, c0, weights, saved, y, dy, dh_n, dc_n = arrays
         if x.dtype != np.float16:
             return rnn_sequence_grad(*arrays, zoneout=zoneout, **options)
-        x, h0, c0, reserve, y, dy, dh_n, dc_n = widen(x, h0, c0, reserve, y, dy, dh_n, dc_n)
+        x, h0, c0, saved, y, dy, dh_n, dc_n = widen(x, h0, c0, saved, y, dy, dh_n, dc_n)
         weights = [widen(*parts) for parts in weights]
-        sums: Any = [tuple(None if a is None else np.empty(a.shape, np.float32) for a in parts) for parts in dweights]
         options["zoneout"] = widened(zoneout)
-        wide = rnn_sequence_grad(*device, x, h0, c0, weights, reserve, y, dy, dh_n, dc_n, sums, **options)
-        for target, source in zip(dweights, sums, strict=True):
-            for a, b in zip(target, source, strict=True):
-                if a is not None:
-                    a[...] = b
-        return narrow(np.float16, *wide)
+        *wide, dweights = rnn_sequence_grad(*device, x, h0, c0, weights, saved, y, dy, dh_n, dc_n, **options)
+        return *narrow(np.float16, *wide), [narrow(np.float16, *parts) for parts in dweights]
 
     return cast(Kernel, run)
 

@@ -29,7 +29,11 @@ VALUES = {
     # q r z is what comes from h', r z n what x goes into: the rows of each are neighbors.
     "gru": ("q", "r", "z", "n", "h_minus_n"),
 }
-"""What the reserve holds of each step, (H, B) each; of rnn_relu and rnn_tanh nothing, since y is all they need."""
+"""What is saved of each step, (H, B) each; of rnn_relu and rnn_tanh nothing, since y is all they need."""
+CANDIDATE = ("h_new",)
+"""What rnn_relu and rnn_tanh save with zoneout, since y is then a mixture of it and the h before."""
+
+GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 Zoneout = tuple[Any, Any]
 
@@ -43,21 +47,6 @@ LOOPS: dict[str, tuple[Loop, Loop]] = {
 """One direction of a layer forward and backward."""
 
 
-def rnn_sequence_reserve_layout(
-    rnn_mode: str, T: int, B: int, I: int, H: int, P: int, D: int, projected: bool, skip: bool, zoneout: bool = False
-) -> list[tuple[str, tuple[int, ...]]]:
-    """Names and shapes of the blocks of the reserve array: the `VALUES` of each step, (D, T, 5, H, B), or none.
-
-    With zoneout rnn_relu and rnn_tanh keep h_new, since y is a mixture of it and the h before. `P`, `I`, `projected`
-    and `skip` change nothing here; another device may need them. At steps past a sample's length the contents mean
-    nothing.
-    """
-    values = VALUES.get(rnn_mode)
-    if zoneout and not values:
-        return [("h_new", (D, T, 1, H, B))]
-    return [("gates", (D, T, len(values), H, B))] if values else []
-
-
 @half.forward
 @without_false_alarms
 def rnn_sequence(
@@ -65,13 +54,12 @@ def rnn_sequence(
     h0: Array,
     c0: Array | None,
     weights: Sequence[tuple[Any, ...]],
-    reserve: Array | None,
     *,
     rnn_mode: str,
     lengths: Array | None,
     training: bool,
     zoneout: Zoneout | None = None,
-) -> tuple[Array, Array, Array | None]:
+) -> tuple[Array, Array, Array | None, Array | None]:
     """Run one recurrent layer over a whole sequence.
 
     Gates are stacked along the rows of the weights: lstm i, f, n, o; gru r, z, n.
@@ -86,11 +74,10 @@ def rnn_sequence(
     weights : sequence of D tuples (W, R, Wp, bW, bR)
         W (G*H, in), or None for skip_input: x, then in = H wide, enters every gate unchanged. R (G*H, P), Wp (P, H) or
         None, bW and bR (G*H,). Direction 0 visits t = 0..T-1, direction 1 visits t = T-1..0.
-    reserve : 1-D, of the size that `rnn_sequence_reserve_layout` tells, or None
-        Filled when training, for `rnn_sequence_grad`.
     lengths : integers (B,) or None
         Each from 1 to T, in any order. At steps t >= lengths[b] the state stays, y is 0, and x does not matter.
     training : bool
+        Whether to save what `rnn_sequence_grad` needs.
     zoneout : pair (zh, zc), optional
         How much of the old state stays at each step, 0 .. 1: zh a number or (D, T, B, P); zc a number or (D, T, B, H),
         None unless lstm.
@@ -102,18 +89,22 @@ def rnn_sequence(
     h_n : (D, B, P)
         State after the last step visited.
     c_n : (D, B, H) or None
+    saved : (D*T*5*H*B,) or None
+        The `VALUES` of each step, (D, T, 5, H, B), in one row; None if there are none or not training. At steps past a
+        sample's length the contents mean nothing.
 
     Notes
     -----
     float32 and float64 compute in their own precision; float16 computes in float32 and rounds each result. Memory grows
-    linearly with T: besides y and the reserve, T*B*H elements of scratch, and T*B*G*H more for lstm when not training
+    linearly with T: besides y and what is saved, T*B*H elements of scratch, and T*B*G*H more for lstm when not training
     and for gru and rnn always; T*B*in more with unequal lengths. float16 copies everything to float32.
     """
     T, B, _ = x.shape
     D, _, P = h0.shape
     valid, lengths, last = padding(lengths, T)
-    rows = len(VALUES.get(rnn_mode, ("h_new",)))
-    saved = saved_by_direction(reserve if training else None, T, B, D, last, rows)
+    shape = saved_shape(rnn_mode, T, B, weights, zoneout is not None)
+    saved = workspace.empty(shape, x.dtype) if training and shape[2] else None
+    steps = saved_steps(saved, D, last)
     y = workspace.empty((T, B, D * P), x.dtype)
     if valid is not None:
         x = np.where(valid, x[:last], x.dtype.type(0))  # NaN in the padding must not spread
@@ -123,13 +114,13 @@ def rnn_sequence(
     for k in range(D):
         part = y[:last, :, k * P : (k + 1) * P]
         visit = Visit(last, lengths, k == 1)
-        d = Direction(x, h0[k], of_direction(c0, k), Weights(*weights[k]), saved[k], visit, part)
+        d = Direction(x, h0[k], of_direction(c0, k), Weights(*weights[k]), steps[k], visit, part)
         h_n[k], c = forward(d) if zoneout is None else zoned.forward(d, rnn_mode, keep_of(zoneout, k, d))
         if c_n is not None:
             c_n[k] = c
         if valid is not None:
             np.copyto(part, 0, where=~valid)
-    return y, h_n, c_n
+    return y, h_n, c_n, None if saved is None else saved.reshape(-1)
 
 
 @half.backward
@@ -139,30 +130,27 @@ def rnn_sequence_grad(
     h0: Array,
     c0: Array | None,
     weights: Sequence[tuple[Any, ...]],
-    reserve: Array,
+    saved: Array | None,
     y: Array,
     dy: Array,
     dh_n: Array,
     dc_n: Array | None,
-    dweights: Sequence[tuple[Any, ...]],
     *,
     rnn_mode: str,
     lengths: Array | None,
     need_dx: bool = True,
     zoneout: Zoneout | None = None,
-) -> tuple[Array | None, Array, Array | None]:
+) -> tuple[Array | None, Array, Array | None, list[tuple[Array | None, ...]]]:
     """The gradients of `rnn_sequence`, by backpropagation through time.
 
     Parameters
     ----------
     x, h0, c0, weights, rnn_mode, lengths, zoneout
         As given to `rnn_sequence`.
-    reserve, y
-        What `rnn_sequence` filled and returned when training.
+    saved, y
+        What `rnn_sequence` returned when training.
     dy, dh_n, dc_n
         Gradients of y, h_n, c_n; dc_n is None unless lstm. dy past a sample's length does not matter.
-    dweights : sequence of D tuples of arrays shaped as `weights`
-        Are set, not added to. None where the weight is None.
     need_dx : bool
         Without it dx is not computed, and None.
 
@@ -172,6 +160,8 @@ def rnn_sequence_grad(
         0 at steps past a sample's length.
     dh0 : (D, B, P)
     dc0 : (D, B, H) or None
+    dweights : list of D tuples of arrays shaped as `weights`
+        None where the weight is None.
 
     Notes
     -----
@@ -181,7 +171,9 @@ def rnn_sequence_grad(
     T, B, _ = x.shape
     D, _, P = h0.shape
     valid, lengths, last = padding(lengths, T)
-    saved = saved_by_direction(reserve, T, B, D, last, len(VALUES.get(rnn_mode, ("h_new",))))
+    shape = saved_shape(rnn_mode, T, B, weights, zoneout is not None)
+    steps = saved_steps(None if saved is None else saved.reshape(shape), D, last)
+    dweights = [Weights._make(None if w is None else workspace.empty(w.shape, w.dtype) for w in ws) for ws in weights]
     dx = workspace.empty(x.shape, x.dtype) if need_dx else None
     if valid is not None:
         zero = x.dtype.type(0)
@@ -194,12 +186,12 @@ def rnn_sequence_grad(
     for k in range(D):
         part = ..., slice(k * P, (k + 1) * P)
         visit = Visit(last, lengths, k == 1)
-        d = Direction(x, h0[k], of_direction(c0, k), Weights(*weights[k]), saved[k], visit, y[part])
-        g = Gradients(dy[part], dh_n[k], of_direction(dc_n, k), Weights(*dweights[k]), wanted, k > 0)
+        d = Direction(x, h0[k], of_direction(c0, k), Weights(*weights[k]), steps[k], visit, y[part])
+        g = Gradients(dy[part], dh_n[k], of_direction(dc_n, k), dweights[k], wanted, k > 0)
         dh0[k], dc = backward(d, g) if zoneout is None else zoned.backward(d, g, rnn_mode, keep_of(zoneout, k, d))
         if dc0 is not None:
             dc0[k] = dc
-    return dx, dh0, dc0
+    return dx, dh0, dc0, [*dweights]
 
 
 def keep_of(zoneout: Zoneout, k: int, d: Direction) -> zoned.Keep:
@@ -219,11 +211,18 @@ def of_direction(states: Array | None, k: int) -> Array | None:
     return None if states is None else states[k]
 
 
-def saved_by_direction(reserve: Array | None, T: int, B: int, D: int, last: int, rows: int) -> Sequence[Array | None]:
-    """The values of steps 0..last-1 for each direction, (last, rows, H, B), or None."""
-    if reserve is None or not reserve.size:
-        return [None] * D
-    return list(reserve.reshape(D, T, rows, -1, B)[:, :last])
+def saved_shape(
+    rnn_mode: str, T: int, B: int, weights: Sequence[tuple[Any, ...]], zoneout: bool
+) -> tuple[int, int, int, int, int]:
+    """(D, T, values, H, B): what is saved of all steps."""
+    bR = weights[0][4]
+    H = len(bR) // GATES[rnn_mode]
+    return len(weights), T, len(VALUES.get(rnn_mode, CANDIDATE if zoneout else ())), H, B
+
+
+def saved_steps(saved: Array | None, D: int, last: int) -> Sequence[Array | None]:
+    """What is saved of steps 0..last-1 for each direction, (last, values, H, B), or None."""
+    return [None] * D if saved is None else list(saved[:, :last])
 
 
 def padding(lengths: Array | None, T: int) -> tuple[Array | None, Array | None, int]:

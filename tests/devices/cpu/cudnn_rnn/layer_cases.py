@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from pytest import MonkeyPatch
 
+from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.cudnn_rnn import reference
-from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence, rnn_sequence_grad, rnn_sequence_reserve_layout
+from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence, rnn_sequence_grad
 from tests.devices.cpu.kernel_checks import assert_within
 
 MODES = ("rnn_relu", "rnn_tanh", "lstm", "gru")
@@ -82,29 +84,20 @@ def random_layer(
     )
 
 
-def reserve_size(layer: Layer) -> int:
-    W, R, Wp, _, _ = layer.weights[0]
-    T, B, width = layer.x.shape
-    H = len(R) // GATES[layer.rnn_mode]
-    projected, skip = Wp is not None, W is None
-    zoneout = layer.zoneout is not None
-    return size_of(layer.rnn_mode, T, B, width, H, R.shape[1], len(layer.weights), projected, skip, zoneout)
-
-
-def size_of(*arguments: Any) -> int:
-    """Number of elements of the reserve array."""
-    return sum(int(np.prod(shape)) for _, shape in rnn_sequence_reserve_layout(*arguments))
+def unwritten(shape: Any, dtype: Any) -> np.ndarray:
+    """Memory from the workspace that holds nothing yet."""
+    return np.full(shape, np.nan, dtype)
 
 
 def fast(layer: Layer, *, need_dx: bool = True) -> dict[str, Any]:
     """All outputs and gradients of the fast kernels, by name; scratch that is read before written would be NaN."""
     n, attrs = layer, layer.attributes
-    reserve = np.full(reserve_size(n), np.nan, n.x.dtype)
-    y, h_n, c_n = rnn_sequence(n.x, n.h0, n.c0, n.weights, reserve, training=True, **attrs)
-    dweights = [tuple(None if a is None else np.full_like(a, np.nan) for a in parts) for parts in n.weights]
-    dx, dh0, dc0 = rnn_sequence_grad(
-        n.x, n.h0, n.c0, n.weights, reserve, y, n.dy, n.dh_n, n.dc_n, dweights, need_dx=need_dx, **attrs
-    )
+    with MonkeyPatch.context() as patch:
+        patch.setattr(workspace, "empty", unwritten)
+        y, h_n, c_n, saved = rnn_sequence(n.x, n.h0, n.c0, n.weights, training=True, **attrs)
+        dx, dh0, dc0, dweights = rnn_sequence_grad(
+            n.x, n.h0, n.c0, n.weights, saved, y, n.dy, n.dh_n, n.dc_n, need_dx=need_dx, **attrs
+        )
     return named(y, h_n, c_n, dx, dh0, dc0, dweights)
 
 

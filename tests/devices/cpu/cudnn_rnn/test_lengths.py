@@ -40,7 +40,7 @@ def test_values_in_the_padding_change_no_bit(rnn_mode, options, D, lengths, pois
     assert_identical(got, want)
     assert not got["y"][past].any()
     assert not got["dx"][past].any()
-    y, h_n, c_n = rnn_sequence(n.x, n.h0, n.c0, n.weights, None, rnn_mode=rnn_mode, lengths=n.lengths, training=False)
+    y, h_n, c_n, _ = rnn_sequence(n.x, n.h0, n.c0, n.weights, rnn_mode=rnn_mode, lengths=n.lengths, training=False)
     assert_same({"y": y, "h_n": h_n, "c_n": c_n}, {name: want[name] for name in ("y", "h_n", "c_n")}, 1e-15)
 
 

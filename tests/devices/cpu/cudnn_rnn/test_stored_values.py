@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence, rnn_sequence_grad
-from tests.devices.cpu.cudnn_rnn.layer_cases import GATES, Layer, reserve_size
+from tests.devices.cpu.cudnn_rnn.layer_cases import GATES
 from tests.devices.cpu.kernel_checks import assert_within
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "cudnn_rnn"
@@ -61,13 +61,12 @@ def run_layers(stored: dict[str, np.ndarray], a: dict[str, Any], dtype: Any) -> 
     masks = load("dropout_masks") if "dropout_masks" in stored else None
     attrs = {"rnn_mode": a["rnn_mode"], "lengths": stored.get("sequence_lengths")}
 
-    inputs, outputs, reserves, states = [x], [], [], []
+    inputs, outputs, kept, states = [x], [], [], []
     for layer, parts in enumerate(weights):
         mine = slice(layer * D, (layer + 1) * D)
         c = None if c0 is None else c0[mine]
-        one = Layer(a["rnn_mode"], inputs[-1], h0[mine], c, parts, None, x, x, None)
-        reserves.append(np.full(reserve_size(one), np.nan, dtype) if a["is_training"] else None)
-        y, h_n, c_n = rnn_sequence(inputs[-1], h0[mine], c, parts, reserves[-1], training=a["is_training"], **attrs)
+        y, h_n, c_n, saved = rnn_sequence(inputs[-1], h0[mine], c, parts, training=a["is_training"], **attrs)
+        kept.append(saved)
         outputs.append(y)
         states.append((h_n, c_n))
         inputs.append(y * masks[layer] if masks is not None and layer + 1 < len(weights) else y)
@@ -89,10 +88,13 @@ def run_layers(stored: dict[str, np.ndarray], a: dict[str, Any], dtype: Any) -> 
         c, dc = (None, None) if c0 is None or dc_n is None else (c0[mine], dc_n[mine])
         if masks is not None and layer + 1 < len(weights):
             dy = dy * masks[layer]
-        dy, dh, dc = rnn_sequence_grad(
-            inputs[layer], h0[mine], c, weights[layer], reserves[layer], outputs[layer], dy, dh_n[mine], dc,
-            dweights[layer], **attrs,
-        )  # fmt: skip
+        dy, dh, dc, found = rnn_sequence_grad(
+            inputs[layer], h0[mine], c, weights[layer], kept[layer], outputs[layer], dy, dh_n[mine], dc, **attrs
+        )
+        for to, parts in zip(dweights[layer], found, strict=True):
+            for place, value in zip(to, parts, strict=True):
+                if value is not None:
+                    place[...] = value
         dh0.insert(0, dh)
         dc0.insert(0, dc)
     return results | {

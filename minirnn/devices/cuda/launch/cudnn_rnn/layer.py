@@ -14,7 +14,7 @@ import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Sizes
-from minirnn.devices.cuda.launch.primitives.elementwise import cells
+from minirnn.devices.cuda.launch.primitives.elementwise import cells, copy
 from minirnn.devices.cuda.launcher import Launcher
 from minirnn.devices.precision import chosen, use_precision
 
@@ -90,7 +90,28 @@ def directions(
     ends = np.full(B, T) if lengths is None else np.asarray(lengths).astype(np.int64)
     on_device = None if (ends == T).all() else device.asarray(ends.astype(np.int32))
     in_order = [tuple(None if w is None else device.contiguous(w) for w in parts) for parts in weights]
+    if device.recordings.enabled:
+        in_order = settled(device, in_order)
     return [Layer(device, sizes, d, on_device, ends, in_order[d], halves) for d in range(D)]
+
+
+def settled(device: Launcher, weights: Weights) -> list[tuple[Any, ...]]:
+    """The weights, of which those that loops read are copied into one buffer, whose place comes again at the next call.
+
+    An optimizer makes new weights at each step, at new places, but a recording reads where it was recorded.
+    """
+    buffer = device.empty((sum(w.size for parts in weights for w in parts[1:] if w is not None),), weights[0][1].dtype)
+    copies, offset = [], 0
+    for W, *rest in weights:
+        own = [W]
+        for w in rest:
+            if w is not None:
+                place = buffer.seen_as(w.shape, c_strides(w.shape), offset)
+                offset += w.size
+                copy(device, place, w)
+            own.append(None if w is None else place)
+        copies.append(tuple(own))
+    return copies
 
 
 def products_of(layer: Layer) -> use_precision:
@@ -111,14 +132,14 @@ class GateGradients:
     """With a projection: its inputs, (T, B, H)."""
 
 
-def values_of(reserve: CudaArray | None, sizes: Sizes) -> CudaArray | None:
-    """The reserve array as the `VALUES` of all steps, (D, T, 5, B, H); None if nothing is kept."""
+def values_of(saved: CudaArray | None, sizes: Sizes) -> CudaArray | None:
+    """What was saved, as the `VALUES` of all steps, (D, T, 5, B, H); None if nothing is kept."""
     names = VALUES[sizes.mode]
-    if reserve is None or not names:
+    if saved is None or not names:
         return None
     shape = (sizes.D, sizes.T, len(names), sizes.B, sizes.H)
-    assert reserve.size == prod(shape)
-    return reserve.seen_as(shape, c_strides(shape))
+    assert saved.size == prod(shape)
+    return saved.seen_as(shape, c_strides(shape))
 
 
 def without_padding(x: CudaArray, layer: Layer) -> CudaArray:

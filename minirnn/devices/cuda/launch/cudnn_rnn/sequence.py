@@ -32,48 +32,34 @@ from minirnn.devices.cuda.launch.primitives.elementwise import copy_all
 from minirnn.devices.cuda.launcher import Launcher
 
 
-def rnn_sequence_reserve_layout(
-    rnn_mode: str, T: int, B: int, I: int, H: int, P: int, D: int, projected: bool, skip: bool, zoneout: bool = False
-) -> list[tuple[str, tuple[int, ...]]]:
-    """Names and shapes of the parts of the reserve array: the `VALUES` of each step, (D, T, 5, B, H); rnn none.
-
-    With zoneout rnn_tanh and rnn_relu keep what the step made before it was zoned.
-    """
-    names = VALUES[rnn_mode]
-    if zoneout and not names:
-        return [("h_new", (D, T, 1, B, H))]
-    return [("gates", (D, T, len(names), B, H))] if names else []
-
-
 def rnn_sequence(
     device: Launcher,
     x: CudaArray,
     h0: CudaArray,
     c0: CudaArray | None,
     weights: Weights,
-    reserve: CudaArray | None,
     *,
     rnn_mode: str,
     lengths: Any,
     training: bool,
     zoneout: tuple[Any, Any] | None = None,
-) -> tuple[CudaArray, CudaArray, CudaArray | None]:
-    """Run one recurrent layer over a whole sequence: y (T, B, D*P), h_n (D, B, P), c_n (D, B, H) or None."""
-    if x.dtype == np.float16:
-        kept = None if reserve is None else device.empty(reserve.shape, np.float32)
-        x, h0, c0, weights, zoneout = widen_nested(device, (x, h0, c0, weights, zoneout))
-        chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, training=training, zoneout=zoneout)
-        results = in_order(device, x, h0, c0, weights, kept, halves=True, **chosen)
-        y, h_n, c_n = narrowed(device, results, [(reserve, kept)])
-        return y, h_n, c_n
-    chosen = dict(rnn_mode=rnn_mode, lengths=lengths, training=training, zoneout=zoneout)
-    return in_order(device, x, h0, c0, weights, reserve, halves=False, **chosen)
+) -> tuple[Any, ...]:
+    """Run one recurrent layer over a whole sequence: y (T, B, D*P), h_n (D, B, P), c_n (D, B, H) or None, and saved.
+
+    `saved` is 1-D: the `VALUES` of each step, (D, T, 5, B, H), with zoneout `zoned.kept_values`; None if there are none
+    or not training.
+    """
+    chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, training=training)
+    if x.dtype != np.float16:
+        return in_order(device, x, h0, c0, weights, zoneout=zoneout, halves=False, **chosen)
+    x, h0, c0, weights, zoneout = widen_nested(device, (x, h0, c0, weights, zoneout))
+    return tuple(narrowed(device, in_order(device, x, h0, c0, weights, zoneout=zoneout, halves=True, **chosen)))
 
 
-def narrowed(device: Launcher, results: Iterable[CudaArray | None], pairs: Iterable[tuple[Any, Any]]) -> list[Any]:
-    """The results in float16; in the same launch each `to` of the pairs (to, a) is set to `a`. None stays None."""
-    found = [(None if a is None else device.empty(a.shape, np.float16), a) for a in results]
-    copy_all(device, [(to, a) for to, a in [*found, *pairs] if to is not None])
+def narrowed(device: Launcher, results: Iterable[CudaArray | None]) -> list[Any]:
+    """The results in float16, by one launch. None stays None."""
+    found: list[Any] = [(None if a is None else device.empty(a.shape, np.float16), a) for a in results]
+    copy_all(device, [(to, a) for to, a in found if to is not None])
     return [to for to, _ in found]
 
 
@@ -83,26 +69,28 @@ def in_order(
     h0: CudaArray,
     c0: CudaArray | None,
     weights: Weights,
-    reserve: CudaArray | None,
     *,
     rnn_mode: str,
     lengths: Any,
     training: bool,
     zoneout: tuple[Any, Any] | None,
     halves: bool,
-) -> tuple[CudaArray, CudaArray, CudaArray | None]:
+) -> tuple[CudaArray, CudaArray, CudaArray | None, CudaArray | None]:
     """`rnn_sequence` for float32 and float64; `halves`: the inputs were float16 before they were widened."""
     layers = directions(device, rnn_mode, x, h0, weights, lengths, halves)
     sizes = layers[0].sizes
     x = without_padding(x, layers[0])
     y = device.empty((sizes.T, sizes.B, sizes.D * sizes.P), x.dtype)
     c_n = None if c0 is None else device.contiguous(c0, always=True)
+    names = VALUES[rnn_mode] if zoneout is None else zoned.kept_values(rnn_mode)
+    size = sizes.D * sizes.T * len(names) * sizes.B * sizes.H
+    saved = device.empty((size,), x.dtype) if training and size else None
     if zoneout is not None:
         h_n = device.contiguous(h0, always=True)
-        zoned.all_directions(layers, zoneout, x, h_n, c_n, reserve if training else None, y)
-        return y, h_n, c_n
-    kept = values_of(reserve if training else None, sizes)
-    return y, forward(layers, x, h0, c_n, kept, y), c_n
+        zoned.all_directions(layers, zoneout, x, h_n, c_n, saved, y)
+    else:
+        h_n = forward(layers, x, h0, c_n, values_of(saved, sizes), y)
+    return y, h_n, c_n, saved
 
 
 def rnn_sequence_grad(
@@ -112,24 +100,18 @@ def rnn_sequence_grad(
     lengths: Any,
     need_dx: bool = True,
     zoneout: tuple[Any, Any] | None = None,
-) -> tuple[CudaArray | None, CudaArray, CudaArray | None]:
-    """Gradients of `rnn_sequence`: dx (T, B, in) or None, dh0 (D, B, P), dc0 (D, B, H) or None.
+) -> tuple[Any, ...]:
+    """Gradients of `rnn_sequence`: dx (T, B, in) or None, dh0 (D, B, P), dc0 (D, B, H) or None, those of the weights.
 
-    The arrays are x, h0, c0, weights, reserve, y, dy, dh_n, dc_n and dweights, which it sets.
+    The arrays are x, h0, c0, weights, saved, y, dy, dh_n, dc_n.
     """
-    *given, dweights = arrays
-    if given[0].dtype == np.float16:
-        sums: Any = [
-            tuple(None if a is None else device.empty(a.shape, np.float32) for a in parts) for parts in dweights
-        ]
-        *wide, zoneout = widen_nested(device, (*given, zoneout))
-        chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx, zoneout=zoneout)
-        results = in_reverse(device, *wide, sums, halves=True, **chosen)
-        pairs = [pair for parts in zip(dweights, sums, strict=True) for pair in zip(*parts, strict=True)]
-        dx, dh0, dc0 = narrowed(device, results, pairs)
-        return dx, dh0, dc0
-    chosen = dict(rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx, zoneout=zoneout)
-    return in_reverse(device, *given, dweights, halves=False, **chosen)
+    chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx)
+    if arrays[0].dtype != np.float16:
+        return in_reverse(device, *arrays, zoneout=zoneout, halves=False, **chosen)
+    *wide, zoneout = widen_nested(device, (*arrays, zoneout))
+    dx, dh0, dc0, dweights = in_reverse(device, *wide, zoneout=zoneout, halves=True, **chosen)
+    dx, dh0, dc0, *flat = narrowed(device, (dx, dh0, dc0, *(w for parts in dweights for w in parts)))
+    return dx, dh0, dc0, [tuple(flat[k : k + 5]) for k in range(0, len(flat), 5)]
 
 
 def in_reverse(
@@ -140,23 +122,24 @@ def in_reverse(
     need_dx: bool,
     zoneout: tuple[Any, Any] | None,
     halves: bool,
-) -> tuple[CudaArray | None, CudaArray, CudaArray | None]:
+) -> tuple[CudaArray | None, CudaArray, CudaArray | None, list[tuple[CudaArray | None, ...]]]:
     """`rnn_sequence_grad` for float32 and float64; `halves`: the inputs were float16 before they were widened."""
-    x, h0, _, weights, reserve, y, dy, dh_n, dc_n, dweights = arrays
+    x, h0, _, weights, saved, y, dy, dh_n, dc_n = arrays
     layers = directions(device, rnn_mode, x, h0, weights, lengths, halves)
     x, y, dy = without_padding(x, layers[0]), device.contiguous(y), device.contiguous(dy)
     dx = device.full(x.shape, 0, x.dtype) if need_dx else None
+    dweights = [tuple([None if w is None else device.empty(w.shape, w.dtype) for w in parts]) for parts in weights]
     dh0 = device.contiguous(dh_n, always=True)
     dc0 = None if dc_n is None else device.contiguous(dc_n, always=True)
     if zoneout is None:
-        kept = values_of(reserve, layers[0].sizes)
+        kept = values_of(saved, layers[0].sizes)
         gradients = backward(layers, kept, y, dy, dh0, dc0)
     else:
-        gradients = zoned.gate_gradients(layers, zoneout, reserve, dy, dh0, dc0)
+        gradients = zoned.gate_gradients(layers, zoneout, saved, dy, dh0, dc0)
     with products_of(layers[0]):
         for d, layer in enumerate(layers):
             sums_over_steps(layer, x, h0[d], y, gradients[d], dweights[d], dx)
-    return dx, dh0, dc0
+    return dx, dh0, dc0, dweights
 
 
 def forward(

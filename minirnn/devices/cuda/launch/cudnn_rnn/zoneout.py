@@ -65,13 +65,13 @@ def kept_values(mode: str) -> tuple[str, ...]:
     return VALUES[mode] or CANDIDATE
 
 
-def values_of(reserve: CudaArray | None, sizes: Sizes) -> CudaArray | None:
-    """The reserve array as the `kept_values` of all steps, (D, T, 5 or 1, B, H); None if nothing is kept."""
-    if reserve is None:
+def values_of(saved: CudaArray | None, sizes: Sizes) -> CudaArray | None:
+    """What was saved, as the `kept_values` of all steps, (D, T, 5 or 1, B, H); None if nothing is kept."""
+    if saved is None:
         return None
     shape = (sizes.D, sizes.T, len(kept_values(sizes.mode)), sizes.B, sizes.H)
-    assert reserve.size == prod(shape)
-    return reserve.seen_as(shape, c_strides(shape))
+    assert saved.size == prod(shape)
+    return saved.seen_as(shape, c_strides(shape))
 
 
 def all_directions(
@@ -80,12 +80,12 @@ def all_directions(
     x: CudaArray,
     h: CudaArray,
     c: CudaArray | None,
-    reserve: CudaArray | None,
+    saved: CudaArray | None,
     y: CudaArray,
 ) -> None:
     """Fill y; h (D, B, P) and c (D, B, H) go from the first state to the last."""
     zh, zc = (masks_of(layers[0].device, z, x.dtype) for z in zoneout)
-    kept = values_of(reserve, layers[0].sizes)
+    kept = values_of(saved, layers[0].sizes)
     count_rung(layers[0], "forward")
     for d, layer in enumerate(layers):
         c_d, kept_d = (None if a is None else a[d] for a in (c, kept))
@@ -93,11 +93,11 @@ def all_directions(
 
 
 def gate_gradients(
-    layers: list[Layer], zoneout: Pair, reserve: CudaArray, dy: CudaArray, dh: CudaArray, dc: CudaArray | None
+    layers: list[Layer], zoneout: Pair, saved: CudaArray, dy: CudaArray, dh: CudaArray, dc: CudaArray | None
 ) -> list[GateGradients]:
     """What goes from step to step; dh, dc go from the last state's gradients to the first's."""
     zh, zc = (masks_of(layers[0].device, z, dy.dtype) for z in zoneout)
-    kept = values_of(reserve, layers[0].sizes)
+    kept = values_of(saved, layers[0].sizes)
     assert kept is not None
     count_rung(layers[0], "backward")
     return [

@@ -81,24 +81,17 @@ class Case:
     def run(self, device: Any, backward: bool = True) -> dict[str, np.ndarray]:
         """All results of the layer on a device, by name."""
         put, get = device.asarray, device.to_numpy
-        D, B, P = self.h0.shape
-        T, _, I = self.x.shape
-        H, projected = self.weights[0][1].shape[0] // GATES[self.mode], self.weights[0][2] is not None
         weights = [tuple(None if a is None else put(a) for a in parts) for parts in self.weights]
         zoneout = self.zoneout and tuple(put(z) if isinstance(z, np.ndarray) else z for z in self.zoneout)
-        layout = device.rnn_sequence_reserve_layout(self.mode, T, B, I, H, P, D, projected, False, bool(zoneout))
-        size = sum(int(np.prod(shape)) for _, shape in layout)
-        reserve = device.empty((size,), self.x.dtype)
         x, h0, c0 = put(self.x), put(self.h0), None if self.c0 is None else put(self.c0)
         chosen: dict[str, Any] = dict(rnn_mode=self.mode, lengths=self.lengths)
         if zoneout:
             chosen["zoneout"] = zoneout
-        y, h_n, c_n = device.rnn_sequence(x, h0, c0, weights, reserve, training=True, **chosen)
+        y, h_n, c_n, saved = device.rnn_sequence(x, h0, c0, weights, training=True, **chosen)
         found = {"y": y, "h_n": h_n, "c_n": c_n}
         if backward:
-            sums = [tuple(None if a is None else device.empty(a.shape, a.dtype) for a in parts) for parts in weights]
             upstream = [put(self.dy), put(self.dh_n), None if self.dc_n is None else put(self.dc_n)]
-            dx, dh0, dc0 = device.rnn_sequence_grad(x, h0, c0, weights, reserve, y, *upstream, sums, **chosen)
+            dx, dh0, dc0, sums = device.rnn_sequence_grad(x, h0, c0, weights, saved, y, *upstream, **chosen)
             found |= {"dx": dx, "dh0": dh0, "dc0": dc0}
             for d, parts in enumerate(sums):
                 found |= {f"{name}[{d}]": a for name, a in zip(("dW", "dR", "dWp", "dbW", "dbR"), parts, strict=True)}

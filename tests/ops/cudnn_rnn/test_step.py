@@ -1,4 +1,7 @@
-"""One step as a node: its kernels equal its composition, to second order and in every dtype."""
+"""One step as a node: its kernels equal its composition, to second order and in every dtype.
+
+Tests `minirnn/ops/cudnn_rnn/layers.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.ops.cudnn_rnn.cell import run_cell
+from minirnn.ops.cudnn_rnn.layers import run_step
 from tests.compare import assert_close
 
 B, I, H = 2, 3, 4
@@ -22,7 +25,7 @@ def values(mode: str, rng: np.random.Generator) -> list[np.ndarray]:
 
 
 def run(mode: str, inputs: list[mr.Tensor]) -> list[mr.Tensor]:
-    return run_cell(mode, inputs[0], inputs[1:-4], inputs[-4:])
+    return run_step(mode, inputs[0], inputs[1:-4], (*inputs[-4:-2], None, *inputs[-2:]))
 
 
 @pytest.mark.parametrize("mode", MODES)

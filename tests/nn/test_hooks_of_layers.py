@@ -1,4 +1,7 @@
-"""A network whose parameters have hooks is recorded layer by layer: the same bits, and gradients from the top down."""
+"""Each layer of a network is a node of its own: hooks change no bit, and gradients come from the top down.
+
+Tests `minirnn/nn/recurrent.py`.
+"""
 
 from __future__ import annotations
 
@@ -68,17 +71,3 @@ def test_the_hooks_of_a_layer_run_before_the_layers_below_are_computed(rng: np.r
         y.sum().backward()
     layers = [name if name == "a layer" else name[-2:] for name in order]
     assert layers == [what for k in ("l2", "l1", "l0") for what in ("a layer", k, k, k, k)]
-
-
-def test_without_hooks_a_network_is_one_node(rng: np.random.Generator) -> None:
-    layer = mr.nn.GRU(I, H, L)
-    x = mr.tensor(rng.standard_normal((T, B, I)).astype(np.float32))
-    calls: list[str] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("minirnn.nn.recurrent.run_layers", lambda *a, **k: calls.append("layers"))
-        layer(x)
-        assert calls == []
-        layer.weight_hh_l0.register_hook(lambda g: None)
-        with pytest.raises(TypeError):
-            layer(x)
-    assert calls == ["layers"]

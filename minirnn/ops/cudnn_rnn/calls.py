@@ -1,0 +1,126 @@
+"""What the three versions of the CudnnRNN ops have in common: a forward call, its reserve space, and its Backprop call.
+
+A forward call cuts the parameter buffer and runs the layers. What a Backprop call needs of that goes through the
+reserve space: the layers are recorded again, from what they left there, and followed back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minirnn import check
+from minirnn.engine.outputs import hold
+from minirnn.engine.tensor import Tensor, leaf
+from minirnn.ops.cudnn_rnn import reserve
+from minirnn.ops.cudnn_rnn.check import (
+    Arguments,
+    Attributes,
+    check_backprop,
+    check_forward,
+    given_masks,
+    to_time_major,
+)
+from minirnn.ops.cudnn_rnn.dropout import dropout_masks as drawn_masks
+from minirnn.ops.cudnn_rnn.layers import Kept, RecurrentLayer, by_layer, run_layers
+from minirnn.ops.cudnn_rnn.unpack import unpack_weights
+from minirnn.ops.fused import gradients_through_composition, or_zeros, zeros
+
+
+def forward_call(
+    op: str,
+    inputs: Sequence[Any],
+    sequence_lengths: Any,
+    attributes: Attributes,
+    is_training: Any,
+    dropout_masks: Any,
+    zoneout_masks: Any,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """output, output_h, output_c and reserve_space. `inputs` are input, input_h, input_c, params."""
+    training = check.flag(op, "is_training", is_training)
+    arguments = check_forward(op, inputs, sequence_lengths, attributes, zoneout_masks)
+    net, x, time_major = arguments.net, arguments.inputs[0], attributes.time_major
+    masks: Sequence[Tensor] | None = None
+    if dropout_masks is not None:
+        masks = given_masks(op, dropout_masks, net, time_major, x)
+    elif training:
+        seeds = int(attributes.seed), int(attributes.seed2)
+        masks = drawn_masks(net.L, (*x.shape[:2], net.D * net.P), attributes.dropout, seeds, x)
+    masks = masks if training else None
+    found, layers = _run(arguments, arguments.inputs, masks, training)
+    space = _reserve_space(arguments, found[0], layers, masks) if training else zeros((0,), x)
+    output, output_h, *output_c = to_time_major(found, time_major)
+    return output, output_h, output_c[0] if output_c else zeros((0,), x), space
+
+
+def _run(
+    arguments: Arguments, inputs: Sequence[Tensor], masks: Sequence[Tensor] | None, keep: bool, kept: Kept | None = None
+) -> tuple[list[Tensor], list[tuple[RecurrentLayer, list[Tensor]]]]:
+    """The network of a call, for x, h0, (c0,) params; and its layers."""
+    net = arguments.net
+    x, *states, params = inputs
+    return run_layers(
+        net.rnn_mode,
+        x,
+        by_layer(net.L, *states),
+        unpack_weights(net, params),
+        lengths=arguments.lengths,
+        masks=masks,
+        zoneout=arguments.zoneout,
+        keep=keep,
+        kept=kept,
+    )
+
+
+def _reserve_space(
+    arguments: Arguments,
+    output: Tensor,
+    layers: Sequence[tuple[RecurrentLayer, Sequence[Tensor]]],
+    masks: Sequence[Tensor] | None,
+) -> Tensor:
+    """All that the layers leave behind, in one array. The tape refers to it from then on, so nothing is there twice."""
+    net, device, zoned = arguments.net, output.device, arguments.zoneout is not None
+    between = [outputs[0] for _, outputs in layers[:-1]]
+    parts = [layer.saved for layer, _ in layers], [y.array for y in between], [mask.array for mask in masks or ()]
+    space = reserve.joined(device, reserve.Contents(*parts), zoned, output.array)
+    saved, outputs, kept_masks = reserve.cut(device, net, zoned, space, output.array)
+    for (layer, _), own in zip(layers, saved, strict=True):
+        layer.saved = own
+    for t, array in zip((*between, *(masks or ())), (*outputs, *(kept_masks or ())), strict=True):
+        hold(t, array)
+    return leaf(device, space)
+
+
+def backprop_call(
+    op: str,
+    inputs: Sequence[Any],
+    sequence_lengths: Any,
+    outputs: Sequence[Any],
+    gradients: Sequence[Any],
+    reserve_space: Any,
+    attributes: Attributes,
+    zoneout_masks: Any,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The gradients of input, input_h, input_c, params.
+
+    `outputs` are output, output_h, output_c, and `gradients` those of them. The dropout masks are in the reserve space.
+    """
+    arguments = check_forward(op, inputs, sequence_lengths, attributes, zoneout_masks)
+    time_major, L = attributes.time_major, arguments.net.L
+    ends, dy, contents = check_backprop(op, arguments, time_major, outputs, gradients, reserve_space)
+    kept: Kept | None = None
+    masks: list[Tensor] | None = None
+    if contents is not None:
+        (y, *states), x = ends, arguments.inputs[0]
+        each = zip([*contents.outputs, y.array], by_layer(L, *[t.detach() for t in states]), strict=True)
+        kept = Kept(contents.saved, [(own, *[t.array for t in of_layer]) for own, of_layer in each])
+        masks = None if contents.masks is None else [leaf(x.device, mask) for mask in contents.masks]
+    found = gradients_through_composition(
+        lambda *again: _run(arguments, again, masks, True, kept)[0],
+        arguments.inputs,
+        dy,
+        [True] * len(arguments.inputs),
+    )
+    *states, dparams = [or_zeros(g, t) for g, t in zip(found, arguments.inputs, strict=True)]
+    dx, dh, *dc = to_time_major(states, time_major)
+    return dx, dh, dc[0] if dc else zeros((0,), dx), dparams

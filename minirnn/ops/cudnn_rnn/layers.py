@@ -1,0 +1,250 @@
+"""A recurrent network as nodes of the tape, one for each layer; what lies between the layers is arithmetic of Tensors.
+
+A layer takes its weights as they are: W, R, Wp, bW, bR of each direction. So the gradients of the last layer arrive,
+and its hooks run, before the layers below are computed. The flat buffer of the CudnnRNN ops is cut before (`unpack`).
+
+The formulas are those of the package, and of `zoneout`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minirnn.devices.base import Array, Device
+from minirnn.engine.operands import mixed_devices
+from minirnn.engine.outputs import record_many
+from minirnn.engine.tape import mode, no_grad
+from minirnn.engine.tensor import Tensor
+from minirnn.ops.cudnn_rnn.compose import Weights, compose_layer, step
+from minirnn.ops.cudnn_rnn.zoneout import Zoneout
+from minirnn.ops.fused import FusedOp, gradients_through_composition, or_zeros
+from minirnn.ops.primitives import concat
+
+
+class RecurrentLayer(FusedOp):
+    """The node: inputs x (T, B, in), h0 (D, B, P), for lstm c0 (D, B, H), the weights; outputs y, h_n(, c_n).
+
+    Parameters
+    ----------
+    rnn_mode : {"lstm", "gru", "rnn_tanh", "rnn_relu"}
+    lengths : (B,) integers, each 1 .. T, or None
+    zoneout : (zh, zc) or None
+        How much of the old state stays at each step.
+    keep : bool
+        Whether to save what the backward pass needs. Without it a backward pass repeats the forward pass.
+    present : tuple of bool
+        Which of W, R, Wp, bW, bR of each direction are among the inputs. An absent bias is zero.
+    """
+
+    kernel = "rnn_sequence"
+
+    def __init__(
+        self, rnn_mode: str, lengths: np.ndarray | None, zoneout: Any, keep: bool, present: tuple[bool, ...]
+    ) -> None:
+        super().__init__()
+        self.rnn_mode = rnn_mode
+        self.lengths = lengths
+        self.zoneout = zoneout
+        self.keep = keep
+        self.present = present
+        self.states = 2 if rnn_mode == "lstm" else 1
+        self.saved: Array | None = None
+
+    def __call__(self, *inputs: Tensor) -> list[Tensor]:
+        device, n = inputs[0].device, 1 + self.states
+        for t in inputs:
+            if t.device is not device:
+                names = ["input", "h_0", "c_0"][:n] + ["a weight"] * (len(inputs) - n)
+                raise mixed_devices("recurrent layer", *inputs, names=names)
+        if self.knows_zoneout(device):
+            return super().__call__(*inputs)
+        device.fallbacks[self.kernel] += 1
+        return self.composed(*inputs)
+
+    def knows_zoneout(self, device: Device) -> bool:
+        """Whether the device's kernels know zoneout, if there is zoneout."""
+        return self.zoneout is None or "zoneout" in device.kernel_options
+
+    def recalled(self, saved: Array | None, outputs: Sequence[Array], *inputs: Tensor) -> list[Tensor]:
+        """The node of a forward pass that was computed before, from its outputs and what it saved."""
+        device = inputs[0].device
+        if self.kernel not in device.kernels or not self.knows_zoneout(device):
+            return self(*inputs)
+        self.keep, self.saved = True, saved
+        return record_many(self, device, outputs, inputs)
+
+    def parted(self, inputs: Sequence[Any]) -> tuple[Any, Any, Any, list[Any]]:
+        """x, h0, c0 or None, and W, R, Wp, bW, bR of each direction, None where there is none."""
+        x, h0, *c0 = inputs[: 1 + self.states]
+        given = iter(inputs[1 + self.states :])
+        each = [next(given) if there else None for there in self.present]
+        return x, h0, c0[0] if c0 else None, [tuple(each[k : k + 5]) for k in range(0, len(each), 5)]
+
+    def arguments(self, device: Device, arrays: Sequence[Array]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arrays and the attributes that both kernels take."""
+        x, h0, c0, weights = self.parted(arrays)
+        if weights[0][3] is None:
+            _, R, _, _, _ = weights[0]
+            zeros = device.full((R.shape[0],), 0, R.dtype)
+            weights = [(W, R, Wp, zeros, zeros) for W, R, Wp, _, _ in weights]
+        attributes: dict[str, Any] = {"rnn_mode": self.rnn_mode, "lengths": self.lengths}
+        if self.zoneout is not None:
+            attributes["zoneout"] = self.zoneout
+        return (x, h0, c0, weights), attributes
+
+    def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
+        x, *states = arrays[: 1 + self.states]
+        if 0 in x.shape:  # a batch of 0
+            (T, B, _), (D, _, P) = x.shape, states[0].shape
+            return [device.full(shape, 0, x.dtype) for shape in ((T, B, D * P), *(s.shape for s in states))]
+        given, attributes = self.arguments(device, arrays)
+        y, h_n, c_n, self.saved = device.rnn_sequence(*given, training=self.keep, **attributes)
+        return [y, h_n] if c_n is None else [y, h_n, c_n]
+
+    def run_back(self, device: Device, inputs: Sequence[Array], y: Array, dy: Sequence[Array], need_dx: bool) -> Any:
+        """The gradients of `inputs` from those of the outputs, as arrays."""
+        if 0 in inputs[0].shape:  # the weights were used by no sequence
+            return [device.full(a.shape, 0, a.dtype) for a in inputs]
+        given, attributes = self.arguments(device, inputs)
+        of_y, dh_n, *dc_n = dy
+        dx, *dstates, dweights = device.rnn_sequence_grad(
+            *given, self.saved, y, of_y, dh_n, dc_n[0] if dc_n else None, need_dx=need_dx, **attributes
+        )
+        dx = device.full((0,), 0, y.dtype) if dx is None else dx
+        each = [w for parts in dweights for w in parts]
+        found = [w for w, there in zip(each, self.present, strict=True) if there]
+        return [dx, *[a for a in dstates if a is not None], *found]
+
+    def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
+        return compose_layer(self.rnn_mode, *self.parted(inputs), self.lengths, self.zoneout)
+
+    def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *inputs: Tensor) -> Sequence[Tensor | None]:
+        if not self.keep:
+            self.keep = True
+            with no_grad():
+                self.run(inputs[0].device, *[t.array for t in inputs])
+        gradients = [or_zeros(g, out) for g, out in zip(dy, y, strict=True)]
+        return RecurrentLayerGrad(self, len(inputs), inputs[0].requires_grad)(*inputs, y[0].detach(), *gradients)
+
+
+class RecurrentStep(RecurrentLayer):
+    """One step alone: inputs x (B, I), h (B, H), for lstm c (B, H), the weights; outputs h(, c)."""
+
+    def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
+        _, *found = super().run(device, *self.as_sequence(device, arrays))
+        return [device.reshape(a, a.shape[1:]) for a in found]
+
+    def run_back(self, device: Device, inputs: Sequence[Array], y: Array, dy: Sequence[Array], need_dx: bool) -> Any:
+        h, *dstates = (device.reshape(a, (1, *a.shape)) for a in (y, *dy))
+        of_y = device.full(h.shape, 0, h.dtype)  # h is handed on as the last state alone
+        found = super().run_back(device, self.as_sequence(device, inputs), h, (of_y, *dstates), need_dx)
+        n = 1 + self.states
+        return [*[device.reshape(a, a.shape[1:]) if a.ndim == 3 else a for a in found[:n]], *found[n:]]
+
+    def as_sequence(self, device: Device, arrays: Sequence[Array]) -> list[Array]:
+        """x and the states with an axis of one step, or of one direction, before the others."""
+        n = 1 + self.states
+        return [*[device.reshape(a, (1, *a.shape)) for a in arrays[:n]], *arrays[n:]]
+
+    def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
+        x, h, c, (weights,) = self.parted(inputs)
+        h, c, _ = step(self.rnn_mode, x, h, c, weights)
+        return [h] if c is None else [h, c]
+
+
+class RecurrentLayerGrad(FusedOp):
+    """The gradient as a node, differentiated through the composition of the layer.
+
+    Inputs: the `count` inputs of the layer, y, then the gradients of its outputs. Outputs: the gradients of its inputs.
+    """
+
+    kernel = "rnn_sequence_grad"
+
+    def __init__(self, layer: RecurrentLayer, count: int, need_dx: bool) -> None:
+        super().__init__()
+        self.layer = layer
+        self.count = count
+        self.need_dx = need_dx
+
+    def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
+        inputs, (y, *dy) = arrays[: self.count], arrays[self.count :]
+        found: Sequence[Array] = self.layer.run_back(device, inputs, y, dy, self.need_dx)
+        return found
+
+    def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
+        n = self.count
+        found: Any = gradients_through_composition(self.layer.compose, inputs[:n], inputs[n + 1 :], [True] * n)
+        return found
+
+
+class Kept(NamedTuple):
+    """What a forward pass leaves for a backward pass that comes without the tape, for each layer."""
+
+    saved: list[Array | None]
+    outputs: list[Sequence[Array]]
+    """y, h_n(, c_n)."""
+
+
+def run_layers(
+    rnn_mode: str,
+    x: Tensor,
+    states: Sequence[Sequence[Tensor]],
+    weights: Sequence[Sequence[Weights]],
+    *,
+    lengths: np.ndarray | None = None,
+    masks: Sequence[Tensor] | None = None,
+    zoneout: Zoneout | None = None,
+    keep: bool | None = None,
+    kept: Kept | None = None,
+) -> tuple[list[Tensor], list[tuple[RecurrentLayer, list[Tensor]]]]:
+    """y (T, B, D*P), h_n (L*D, B, P) (and c_n) of a network; and each layer with its outputs.
+
+    Parameters
+    ----------
+    rnn_mode, lengths
+        As of `RecurrentLayer`.
+    x : (T, B, I)
+    states : for each layer h0 (D, B, P) and, for lstm, c0 (D, B, H)
+    weights : for each layer W, R, Wp, bW, bR of each direction, None where there is none
+    masks : L-1 Tensors (T, B, D*P), or (1, B, D*P) for all steps alike, optional
+        Dropout masks, already scaled.
+    zoneout : for each layer (zh, zc), optional
+    keep : bool, optional
+        Whether layers save what a backward pass needs; None: those through which gradients may flow.
+    kept : Kept, optional
+        What such a network made before: it is not computed again, but recorded.
+    """
+    ends: list[list[Tensor]] = []
+    layers: list[tuple[RecurrentLayer, list[Tensor]]] = []
+    y = x
+    for k, own in enumerate(weights):
+        each = [w for parts in own for w in parts]
+        inputs = (y, *states[k], *[w for w in each if w is not None])
+        saves = mode.enabled and True in [t.requires_grad for t in inputs] if keep is None else keep
+        present = tuple([w is not None for w in each])
+        layer = RecurrentLayer(rnn_mode, lengths, None if zoneout is None else zoneout[k], saves, present)
+        outputs = layer(*inputs) if kept is None else layer.recalled(kept.saved[k], kept.outputs[k], *inputs)
+        layers.append((layer, outputs))
+        y, *end = outputs
+        ends.append(end)
+        if masks is not None and k < len(weights) - 1:
+            y = y * masks[k]
+    return [y, *(ends[0] if len(ends) == 1 else [concat(list(parts), 0) for parts in zip(*ends, strict=True)])], layers
+
+
+def by_layer(L: int, *states: Tensor) -> list[list[Tensor]]:
+    """States (L*D, B, ..) cut into those of each layer, (D, B, ..)."""
+    if L == 1:
+        return [list(states)]
+    D = states[0].shape[0] // L
+    return [[state[k * D : (k + 1) * D] for state in states] for k in range(L)]
+
+
+def run_step(rnn_mode: str, x: Tensor, states: Sequence[Tensor], weights: Weights) -> list[Tensor]:
+    """h (and c) after one step, as one node. The arguments are checked."""
+    inputs = (x, *states, *[w for w in weights if w is not None])
+    keep = mode.enabled and True in [t.requires_grad for t in inputs]
+    return RecurrentStep(rnn_mode, None, None, keep, tuple([w is not None for w in weights]))(*inputs)

@@ -1,0 +1,121 @@
+"""The reserve space of the CudnnRNN ops: one 1-D array with all that a forward pass leaves for its Backprop op.
+
+====================  =================================  ==========================================================
+part                  elements                           what
+====================  =================================  ==========================================================
+``saved by l``        the same for each layer            what the device's kernel saves of layer l
+``output of l``       T * B * D*P, for l < L-1           output of layer l before dropout
+``mask after l``      T * B * D*P, for l < L-1           its dropout mask, if there is dropout (B * D*P if one mask
+                                                         serves all steps)
+``kind``              1                                  whether there are masks, for each step or one for all, and
+                                                         zoneout
+``sample``            15                                 elements of ``output``: tells a stale reserve space
+====================  =================================  ==========================================================
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minirnn.devices.base import Array, Device
+from minirnn.ops.cudnn_rnn.params import Network
+
+SAMPLE = 15
+TAIL = 1 + SAMPLE
+ZONED = 3
+"""What zoneout adds to the kind: 0 without masks, 1 with a mask of each step, 2 with one for all."""
+
+
+class Part(NamedTuple):
+    """A named stretch of the reserve space."""
+
+    name: str
+    offset: int
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+
+class Contents(NamedTuple):
+    """What is in a reserve space besides its tail."""
+
+    saved: list[Array | None]
+    outputs: list[Array]
+    masks: list[Array] | None
+
+
+def layout(net: Network, T: int, B: int, kind: int, saved: int) -> list[Part]:
+    """The parts in order. `saved`: how many elements a kernel saves of a layer."""
+    width, steps = net.D * net.P, (0, T, 1)[kind % ZONED]
+    shapes: list[tuple[str, tuple[int, ...]]] = []
+    for layer in range(net.L):
+        shapes.append((f"saved by {layer}", (saved,)))
+        if layer < net.L - 1:
+            shapes.append((f"output of {layer}", (T, B, width)))
+            if steps:
+                shapes.append((f"mask after {layer}", (steps, B, width)))
+    parts, offset = [], 0
+    for name, shape in [*shapes, ("kind", (1,)), ("sample", (SAMPLE,))]:
+        parts.append(Part(name, offset, shape))
+        offset += prod(shape)
+    return parts
+
+
+def joined(device: Device, contents: Contents, zoned: bool, output: Array) -> Array:
+    """The reserve space of the call that returned `output` (T, B, D*P)."""
+    masks = contents.masks or [None] * len(contents.outputs)
+    kind = ZONED * zoned
+    if contents.masks:
+        kind += 1 if contents.masks[0].shape[0] == output.shape[0] else 2
+    pieces = list(contents.saved[:1])
+    for saved, y, mask in zip(contents.saved[1:], contents.outputs, masks, strict=True):
+        pieces += [y, mask, saved]
+    flat = [device.reshape(a, (prod(a.shape),)) for a in pieces if a is not None]
+    return device.concatenate([*flat, device.full((1,), kind, output.dtype), sample_of(device, output)], 0)
+
+
+def cut(device: Device, net: Network, zoned: bool, reserve: Array, output: Array) -> Contents:
+    """What `joined` put together for this output, as slices. Raises ValueError if it was not that."""
+    T, B, _ = output.shape
+    size = reserve.shape[0]
+    (kind,) = device.to_numpy(device.getitem(reserve, (slice(size - TAIL, size - SAMPLE),))).tolist() or [None]
+    if kind not in range(ZONED * zoned, ZONED * zoned + (ZONED if net.L > 1 else 1)):
+        raise ValueError(size)
+    kind = int(kind)
+    saved, rest = divmod(size - sum(part.size for part in layout(net, T, B, kind, 0)), net.L)
+    if saved < 0 or rest:
+        raise ValueError(size)
+    parts = layout(net, T, B, kind, saved)
+    found = [device.getitem(reserve, (slice(part.offset, part.offset + part.size),)) for part in parts]
+    named: dict[str, list[Any]] = {"saved": [], "output": [], "mask": []}
+    for part, a in zip(parts[:-2], found, strict=False):
+        what = part.name.partition(" ")[0]
+        named[what].append(device.reshape(a, part.shape) if saved or what != "saved" else None)
+    return Contents(named["saved"], named["output"], named["mask"] or None)
+
+
+def belongs_to(device: Device, reserve: Array, output: Array) -> bool:
+    """Whether the reserve space was made by the call that returned `output` (to the last bit of 15 samples)."""
+    kept = device.to_numpy(device.getitem(reserve, (slice(reserve.shape[0] - SAMPLE, None),)))
+    return bool(np.array_equal(kept, device.to_numpy(sample_of(device, output)), equal_nan=True))
+
+
+def sample_of(device: Device, output: Array) -> Array:
+    """15 elements of an output, 7 of them of step 0, which exists in every sequence. Zeros for a batch of 0."""
+    if 0 in output.shape:
+        return device.full((SAMPLE,), 0, output.dtype)
+    return device.getitem(output, _sample_index(*output.shape))
+
+
+@lru_cache(maxsize=256)
+def _sample_index(T: int, B: int, width: int) -> tuple[np.ndarray, ...]:
+    first = np.linspace(0, B * width - 1, SAMPLE // 2).astype(np.int64)
+    spread = np.linspace(0, T * B * width - 1, SAMPLE - SAMPLE // 2).astype(np.int64)
+    k = np.concatenate([first, spread])
+    return k // (B * width), k // width % B, k % width
