@@ -71,9 +71,7 @@ class Reports:
         for module, path in self.targets:
             if "{id}" in path.name:
                 for sheet in sheets:
-                    write_text(
-                        path.with_name(path.name.replace("{id}", file_name(sheet.student))), module, [sheet], self.stamp
-                    )
+                    write_text(own_file(path, sheet), module, [sheet], self.stamp)
             else:
                 write_text(path, module, sheets, self.stamp)
 

@@ -23,11 +23,6 @@ class CosineAnnealingLR(LRScheduler):
     T_max : int
         Epochs down, 1 or more.
     eta_min : float
-
-    Raises
-    ------
-    TypeError, ValueError, KeyError
-        As `LRScheduler`.
     """
 
     _starts_at_base = True
@@ -61,11 +56,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     T_mult : int
         1 or more.
     eta_min : float
-
-    Raises
-    ------
-    TypeError, ValueError, KeyError
-        As `LRScheduler`.
     """
 
     def __init__(

@@ -185,11 +185,6 @@ class CyclicLR(_Cycling):
     cycle_momentum : bool
         Whether momentum (for Adam: beta1) is scheduled, too.
     base_momentum, max_momentum : float, or list of float
-
-    Raises
-    ------
-    TypeError, ValueError, KeyError
-        As `LRScheduler`.
     """
 
     _not_saved = ("optimizer", "_scale_fn_custom")

@@ -39,11 +39,6 @@ class StepLR(_Multiplying):
     step_size : int
         1 or more.
     gamma : float
-
-    Raises
-    ------
-    TypeError, ValueError, KeyError
-        As `LRScheduler`.
     """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -65,11 +60,6 @@ class MultiStepLR(_Multiplying):
     milestones : iterable of int
         Epochs, in any order; one that comes twice counts twice.
     gamma : float
-
-    Raises
-    ------
-    TypeError, ValueError, KeyError
-        As `LRScheduler`.
     """
 
     def __init__(
@@ -102,11 +92,6 @@ class ConstantLR(_Multiplying):
         0 .. 1.
     total_iters : int
         0 or more.
-
-    Raises
-    ------
-    TypeError, ValueError, KeyError
-        As `LRScheduler`.
     """
 
     def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
@@ -139,11 +124,6 @@ class LinearLR(_Multiplying):
         0 .. 1.
     total_iters : int
         1 or more.
-
-    Raises
-    ------
-    TypeError, ValueError, KeyError
-        As `LRScheduler`.
     """
 
     def __init__(
@@ -178,11 +158,6 @@ class ExponentialLR(_Multiplying):
     optimizer, last_epoch
         As for `LRScheduler`.
     gamma : float
-
-    Raises
-    ------
-    TypeError, ValueError, KeyError
-        As `LRScheduler`.
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
@@ -204,11 +179,6 @@ class PolynomialLR(_Multiplying):
         1 or more.
     power : float
         1 is a straight line.
-
-    Raises
-    ------
-    TypeError, ValueError, KeyError
-        As `LRScheduler`.
     """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:

@@ -53,11 +53,6 @@ class LambdaLR(_ByFunction):
     lr_lambda : function of int, or list of functions
         One for all groups, or one for each. As in torch, a state dict holds the attributes of callable objects, but
         no functions.
-
-    Raises
-    ------
-    TypeError, ValueError, KeyError
-        As `LRScheduler`.
     """
 
     def get_lr(self) -> list[float]:
@@ -74,11 +69,6 @@ class MultiplicativeLR(_ByFunction):
         As for `LRScheduler`.
     lr_lambda : function of int, or list of functions
         As for `LambdaLR`.
-
-    Raises
-    ------
-    TypeError, ValueError, KeyError
-        As `LRScheduler`.
     """
 
     def get_lr(self) -> list[float]:

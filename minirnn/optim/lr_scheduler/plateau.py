@@ -36,11 +36,6 @@ class ReduceLROnPlateau(LRScheduler):
         Below this the step size does not go; for all groups or one each.
     eps : float
         A change of no more than this is not made.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `LRScheduler`.
     """
 
     def __init__(

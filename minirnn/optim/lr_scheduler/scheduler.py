@@ -40,11 +40,13 @@ class LRScheduler:
     Raises
     ------
     TypeError
-        `optimizer` is none, or `last_epoch` no integer.
+        `optimizer` is none, `last_epoch` no integer, or a setting of the schedule of the wrong kind.
     ValueError
         A number is out of range.
     KeyError
         `last_epoch` is not -1 and a group has no "initial_lr".
+
+    All schedules raise these.
     """
 
     _get_lr_called_within_step = False
