@@ -37,6 +37,10 @@ class LRScheduler:
     base_lrs : list of float
         The step size of each group where the schedule began.
 
+    Notes
+    -----
+    All schedules raise what is listed here.
+
     Raises
     ------
     TypeError
@@ -45,8 +49,6 @@ class LRScheduler:
         A number is out of range.
     KeyError
         `last_epoch` is not -1 and a group has no "initial_lr".
-
-    All schedules raise these.
     """
 
     _get_lr_called_within_step = False
