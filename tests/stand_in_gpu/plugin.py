@@ -13,7 +13,7 @@ EXPECTS_PROBLEMS = "gpu_fault"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Where nothing is said the rungs of CudnnRNN would be timed; but here time is the simulator's.
+    # Where nothing is said the rule takes persistent kernels; the simulator is fastest with the fewest threads.
     os.environ.setdefault("MINIRNN_CUDNN_RNN", "steps")
     config.addinivalue_line("markers", f"{EXPECTS_PROBLEMS}: does on purpose what a GPU's driver does not forgive")
 

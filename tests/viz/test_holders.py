@@ -29,7 +29,7 @@ def ran(text: str, options: tuple[str, ...], arrays: list[np.ndarray], block: in
 @needs_simulator
 @pytest.mark.parametrize(("dtype", "itemsize", "chunks"), [("float", 4, 1), ("float", 4, 2), ("double", 8, 2)])
 def test_a_lane_keeps_what_the_kernels_give_to_it(dtype: str, itemsize: int, chunks: int) -> None:
-    """`Weights` of warp_product.cuh, which all upper rungs keep R with, is asked which element lies where."""
+    """`Weights` of warp_product.cuh, with which the persistent kernels keep R, is asked which element lies where."""
     H, gates, units = chunks * 512 // itemsize - 5, 3, 2
     text = """#include "warp_product.cuh"
 constexpr int N = 6;

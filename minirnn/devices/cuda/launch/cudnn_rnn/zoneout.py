@@ -1,7 +1,7 @@
 """CudnnRNN with zoneout, step by step: what `steps.py` does, with the kernels of `cudnn_rnn/zoneout.cu`.
 
 The formulas: `minirnn/ops/cudnn_rnn/zoneout.py`. The products are those of `steps.py`; each launch of a step is handed
-the masks of that step as well. The rungs above `steps` do without zoneout: what their kernels read at a step is what x
+the masks of that step as well. The rung `persistent` does without zoneout: what its kernels read at a step is what x
 adds to the gates, and nothing else.
 """
 
