@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices.cuda.launch.primitives.elementwise import cells
+from minirnn.devices.cuda.launch.threads import cells
 from minirnn.viz import bank_conflicts, thread_map, warp_accesses
 
 ACCESS = np.dtype([("allocation", np.int32), ("address", np.uint64), ("size", np.uint32), ("thread", np.uint32)])

@@ -15,19 +15,20 @@ import numpy as np
 from minirnn.devices.base import Device
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.driver import Driver, Kernel
-from minirnn.devices.cuda.elementwise import BOOL, arithmetic, comparison, function, rounding, unary
 from minirnn.devices.cuda.interface import taken_over
 from minirnn.devices.cuda.launch import adam, gru_block, losses
+from minirnn.devices.cuda.launch.copies import copy, copy_all, fill
 from minirnn.devices.cuda.launch.cudnn_rnn import sequence as cudnn_rnn_sequence
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import rung_from_environment
 from minirnn.devices.cuda.launch.lstm_block import cell
 from minirnn.devices.cuda.launch.lstm_block import sequence as lstm_sequence
 from minirnn.devices.cuda.launch.primitives import along, products
 from minirnn.devices.cuda.launch.primitives import index as indexing
-from minirnn.devices.cuda.launch.primitives.elementwise import broadcast_strides, copy, copy_all, elementwise, fill
+from minirnn.devices.cuda.launch.primitives.elementwise import broadcast_strides, elementwise
 from minirnn.devices.cuda.launch.primitives.reduce import reduce, softmax
 from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, text
 from minirnn.devices.cuda.missed import MissedMessages
+from minirnn.devices.cuda.primitive_methods import BOOL, arithmetic, comparison, function, rounding, unary
 from minirnn.devices.cuda.recordings import Recordings
 
 _CONSTANTS_KEPT = 256

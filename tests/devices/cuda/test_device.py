@@ -13,9 +13,10 @@ from minirnn import devices
 from minirnn.devices import DeviceUnavailable
 from minirnn.devices.cuda.array import CudaArray, c_strides, is_contiguous
 from minirnn.devices.cuda.driver import CompileError, OutOfDeviceMemory
-from minirnn.devices.cuda.launch.primitives.elementwise import broadcast, cells, views
+from minirnn.devices.cuda.launch.primitives.elementwise import broadcast, views
 from minirnn.devices.cuda.launch.primitives.reduce import threads_for
 from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, text
+from minirnn.devices.cuda.launch.threads import cells
 
 
 @pytest.fixture(params=["cuda-sim", "cuda"])

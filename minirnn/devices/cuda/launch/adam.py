@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.primitives.elementwise import BLOCK, blocks
 from minirnn.devices.cuda.launch.sources import accumulator
+from minirnn.devices.cuda.launch.threads import BLOCK, blocks
 from minirnn.devices.cuda.launcher import Launcher
 
 

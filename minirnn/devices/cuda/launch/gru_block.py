@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.narrow import in_order
-from minirnn.devices.cuda.launch.primitives.elementwise import cells, copy, of_units, units_at_once
+from minirnn.devices.cuda.launch.copies import copy, in_c_order
 from minirnn.devices.cuda.launch.primitives.products import product
+from minirnn.devices.cuda.launch.threads import cells, of_units, units_at_once
 from minirnn.devices.cuda.launcher import Launcher
 
 Arrays = tuple[CudaArray, ...]
@@ -21,7 +21,7 @@ def gru_block_cell(device: Launcher, *inputs: CudaArray) -> Arrays:
 
     Returns r, u, c, h, each (B, H).
     """
-    x, h_prev, w_ru, w_c, b_ru, b_c = in_order(device, *inputs)
+    x, h_prev, w_ru, w_c, b_ru, b_c = in_c_order(device, *inputs)
     B, I, H = *x.shape, h_prev.shape[1]
     r, u, c, h, h_prevr = (device.empty((B, H), x.dtype) for _ in range(5))
     z_ru, z_c = device.empty((B, 2 * H), x.dtype), device.empty((B, H), x.dtype)
@@ -46,7 +46,7 @@ def gru_block_cell_grad(device: Launcher, *arrays: CudaArray) -> Arrays:
     and b_c are not read; the gradients of weights and biases follow from d_c_bar and d_r_bar_u_bar.
     """
     x, h_prev, w_ru, w_c, _, _, *saved = arrays
-    h_prev, w_ru, w_c, r, u, c, d_h = in_order(device, h_prev, w_ru, w_c, *saved)
+    h_prev, w_ru, w_c, r, u, c, d_h = in_c_order(device, h_prev, w_ru, w_c, *saved)
     B, I, H = *x.shape, h_prev.shape[1]
     real = h_prev.dtype
     d_c_bar, d_r_bar_u_bar = device.empty((B, H), real), device.empty((B, 2 * H), real)

@@ -48,7 +48,3 @@ def options(dtype: np.dtype, source: np.dtype | None = None) -> tuple[str, ...]:
 def text(name: str) -> str:
     """The text of ``kernels/<name>``."""
     return (resources.files("minirnn.devices.cuda") / "kernels" / name).read_text(encoding="utf-8")
-
-
-PER_THREAD = {"float16": 2, "float32": 4, "float64": 2}
-"""How many neighboring units a thread of a cell takes where it can: 16 bytes, and of float16 a pair."""

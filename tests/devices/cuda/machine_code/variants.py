@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from minirnn.devices.cuda.launch.sources import C_TYPES, PER_THREAD, options
+from minirnn.devices.cuda.launch.sources import C_TYPES, options
+from minirnn.devices.cuda.launch.threads import PER_THREAD
 
 FLOATS = ("float16", "float32", "float64")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from minirnn.devices.cuda.array import CudaArray
+from minirnn.devices.cuda.launch.copies import copy
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer, products_of
 from minirnn.devices.cuda.launch.lstm_block.sequence import flat
-from minirnn.devices.cuda.launch.primitives.elementwise import copy
 from minirnn.devices.cuda.launch.primitives.products import product
 
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray, c_strides
+from minirnn.devices.cuda.launch.copies import copy
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Sizes
-from minirnn.devices.cuda.launch.primitives.elementwise import cells, copy
+from minirnn.devices.cuda.launch.threads import cells
 from minirnn.devices.cuda.launcher import Launcher
 from minirnn.devices.precision import chosen, use_precision
 

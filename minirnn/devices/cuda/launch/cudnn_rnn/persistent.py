@@ -14,10 +14,10 @@ import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Kernel
+from minirnn.devices.cuda.launch.copies import copy
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import all_input_parts
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import BackwardPlan, ForwardPlan, Plan
-from minirnn.devices.cuda.launch.primitives.elementwise import copy
 from minirnn.devices.cuda.launcher import Launcher
 
 EMPTY = 0xFF

@@ -6,12 +6,12 @@ names and arguments. Here is what all rungs of the ladder have in common, and wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
+from minirnn.devices.cuda.launch.copies import in_float16, in_float32
 from minirnn.devices.cuda.launch.cudnn_rnn import persistent, steps
 from minirnn.devices.cuda.launch.cudnn_rnn import zoneout as zoned
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import sums_over_steps
@@ -27,8 +27,6 @@ from minirnn.devices.cuda.launch.cudnn_rnn.layer import (
     without_padding,
 )
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import BackwardPlan, ForwardPlan
-from minirnn.devices.cuda.launch.narrow import widen_nested
-from minirnn.devices.cuda.launch.primitives.elementwise import copy_all
 from minirnn.devices.cuda.launcher import Launcher
 
 
@@ -52,15 +50,8 @@ def rnn_sequence(
     chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, training=training)
     if x.dtype != np.float16:
         return in_order(device, x, h0, c0, weights, zoneout=zoneout, halves=False, **chosen)
-    x, h0, c0, weights, zoneout = widen_nested(device, (x, h0, c0, weights, zoneout))
-    return tuple(narrowed(device, in_order(device, x, h0, c0, weights, zoneout=zoneout, halves=True, **chosen)))
-
-
-def narrowed(device: Launcher, results: Iterable[CudaArray | None]) -> list[Any]:
-    """The results in float16, by one launch. None stays None."""
-    found: list[Any] = [(None if a is None else device.empty(a.shape, np.float16), a) for a in results]
-    copy_all(device, [(to, a) for to, a in found if to is not None])
-    return [to for to, _ in found]
+    x, h0, c0, weights, zoneout = in_float32(device, (x, h0, c0, weights, zoneout))
+    return tuple(in_float16(device, in_order(device, x, h0, c0, weights, zoneout=zoneout, halves=True, **chosen)))
 
 
 def in_order(
@@ -108,9 +99,9 @@ def rnn_sequence_grad(
     chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx)
     if arrays[0].dtype != np.float16:
         return in_reverse(device, *arrays, zoneout=zoneout, halves=False, **chosen)
-    *wide, zoneout = widen_nested(device, (*arrays, zoneout))
+    *wide, zoneout = in_float32(device, (*arrays, zoneout))
     dx, dh0, dc0, dweights = in_reverse(device, *wide, zoneout=zoneout, halves=True, **chosen)
-    dx, dh0, dc0, *flat = narrowed(device, (dx, dh0, dc0, *(w for parts in dweights for w in parts)))
+    dx, dh0, dc0, *flat = in_float16(device, (dx, dh0, dc0, *(w for parts in dweights for w in parts)))
     return dx, dh0, dc0, [tuple(flat[k : k + 5]) for k in range(0, len(flat), 5)]
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import input_part
 from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer
-from minirnn.devices.cuda.launch.primitives.elementwise import cells, of_units, units_at_once
 from minirnn.devices.cuda.launch.primitives.products import product
+from minirnn.devices.cuda.launch.threads import cells, of_units, units_at_once
 
 
 def step_launch(

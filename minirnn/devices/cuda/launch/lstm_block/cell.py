@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
+from minirnn.devices.cuda.launch.copies import in_c_order
 from minirnn.devices.cuda.launch.lstm_block.peepholes import peephole_grads
-from minirnn.devices.cuda.launch.narrow import in_order
-from minirnn.devices.cuda.launch.primitives.elementwise import cells, of_units, units_at_once
 from minirnn.devices.cuda.launch.primitives.products import product
 from minirnn.devices.cuda.launch.sources import accumulator
+from minirnn.devices.cuda.launch.threads import cells, of_units, units_at_once
 from minirnn.devices.cuda.launcher import Launcher
 
 Arrays = tuple[CudaArray, ...]
@@ -26,7 +26,7 @@ def lstm_block_cell(
     device: Launcher, *inputs: CudaArray, forget_bias: float, cell_clip: float, use_peephole: bool
 ) -> Arrays:
     """One step from the arrays of `LSTMBlockInputs`. Returns i, cs, f, o, ci, co, h, each (B, H)."""
-    x, cs_prev, h_prev, w, wci, wcf, wco, b = in_order(device, *inputs)
+    x, cs_prev, h_prev, w, wci, wcf, wco, b = in_c_order(device, *inputs)
     B, I, H = *x.shape, cs_prev.shape[1]
     z = device.empty((B, 4 * H), accumulator(x.dtype))
     product(device, x, w[:I], z)
@@ -60,7 +60,7 @@ def lstm_block_cell_grad(device: Launcher, *arrays: CudaArray, use_peephole: boo
     Returns cs_prev_grad (B, H), dicfo (B, 4H), wci_grad, wcf_grad, wco_grad (H,). x, h_prev, w and b are not read.
     """
     x, cs_prev, _, _, wci, wcf, wco, _, *saved = arrays
-    cs_prev, wci, wcf, wco, i, cs, f, o, ci, co, cs_grad, h_grad = in_order(device, cs_prev, wci, wcf, wco, *saved)
+    cs_prev, wci, wcf, wco, i, cs, f, o, ci, co, cs_grad, h_grad = in_c_order(device, cs_prev, wci, wcf, wco, *saved)
     B, H = cs_prev.shape
     cs_prev_grad, dicfo = device.empty((B, H), x.dtype), device.empty((B, 4 * H), x.dtype)
     used = cs_prev, wci, wcf, wco, i, f, o, ci, co, cs_grad, h_grad, NULL, NULL, cs_prev_grad, dicfo

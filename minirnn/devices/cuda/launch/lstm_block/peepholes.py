@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.primitives.elementwise import BLOCK, blocks, of_units, units_at_once
 from minirnn.devices.cuda.launch.sources import accumulator
+from minirnn.devices.cuda.launch.threads import BLOCK, blocks, of_units, units_at_once
 from minirnn.devices.cuda.launcher import Launcher
 
 FILE = "lstm_block/peepholes.cu"

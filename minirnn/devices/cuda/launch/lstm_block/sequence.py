@@ -8,9 +8,9 @@ backward pass takes the steps in reverse, and the products for x_grad, w_grad an
 from __future__ import annotations
 
 from minirnn.devices.cuda.array import CudaArray
+from minirnn.devices.cuda.launch.copies import in_c_order
 from minirnn.devices.cuda.launch.lstm_block.cell import Arrays, grad_step_launch, step_launch
 from minirnn.devices.cuda.launch.lstm_block.peepholes import peephole_grads
-from minirnn.devices.cuda.launch.narrow import in_order
 from minirnn.devices.cuda.launch.primitives.products import product
 from minirnn.devices.cuda.launcher import Launcher
 
@@ -27,7 +27,7 @@ def block_lstm(
 
     Returns i, cs, f, o, ci, co, h, each (T, B, H) and zero from seq_len_max on, where x is not read.
     """
-    x, cs_prev, h_prev, w, wci, wcf, wco, b = in_order(device, *inputs)
+    x, cs_prev, h_prev, w, wci, wcf, wco, b = in_c_order(device, *inputs)
     (T, B, I), H, L = x.shape, cs_prev.shape[1], int(seq_len_max)
     outputs = tuple(device.empty((T, B, H), x.dtype) for _ in range(7))
     for a in outputs:
@@ -58,8 +58,8 @@ def block_lstm_grad(device: Launcher, *arrays: CudaArray, seq_len_max: int, use_
     b_grad (4H,). Nothing is read from seq_len_max on, and x_grad is zero there. b is not read.
     """
     x, cs_prev, h_prev, w, wci, wcf, wco, _, *saved = arrays
-    x, cs_prev, h_prev, w, wci, wcf, wco = in_order(device, x, cs_prev, h_prev, w, wci, wcf, wco)
-    i, cs, f, o, ci, co, h, cs_grad, h_grad = in_order(device, *saved)
+    x, cs_prev, h_prev, w, wci, wcf, wco = in_c_order(device, x, cs_prev, h_prev, w, wci, wcf, wco)
+    i, cs, f, o, ci, co, h, cs_grad, h_grad = in_c_order(device, *saved)
     (T, B, I), H, L = x.shape, cs_prev.shape[1], int(seq_len_max)
     R = w[I:]
     dicfo = device.empty((L, B, 4 * H), x.dtype)

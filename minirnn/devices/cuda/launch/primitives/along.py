@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray, c_strides
-from minirnn.devices.cuda.launch.primitives.elementwise import BLOCK, blocks, views
+from minirnn.devices.cuda.launch.primitives.elementwise import views
+from minirnn.devices.cuda.launch.threads import BLOCK, blocks
 from minirnn.devices.cuda.launcher import Launcher
 
 

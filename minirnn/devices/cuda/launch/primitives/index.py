@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.primitives.elementwise import BLOCK, blocks
+from minirnn.devices.cuda.launch.threads import BLOCK, blocks
 from minirnn.devices.cuda.launcher import Launcher
 
 

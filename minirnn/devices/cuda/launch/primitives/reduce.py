@@ -7,7 +7,8 @@ from math import prod
 import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray, c_strides
-from minirnn.devices.cuda.launch.primitives.elementwise import BLOCK, blocks, views
+from minirnn.devices.cuda.launch.primitives.elementwise import views
+from minirnn.devices.cuda.launch.threads import BLOCK, blocks
 from minirnn.devices.cuda.launcher import Launcher
 
 # A block for each result pays when a thread alone would read many operands, and there are too few results to fill

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from minirnn import devices
-from minirnn.devices.cuda.launch.primitives import elementwise
+from minirnn.devices.cuda.launch import threads
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import CHECKS, MODES, assert_close, device_on, random_case
 
@@ -49,7 +49,7 @@ def test_several_units_a_thread_give_the_bits_of_one_and_the_numbers_of_the_cpu(
         several_units = {kernel for kernel in several_units if "projected" not in kernel}
     assert several_units == {f"{step}{way}" for step in steps for way in ("", "_grad")}
 
-    monkeypatch.setattr(elementwise, "PER_THREAD", dict.fromkeys(elementwise.PER_THREAD, 1))
+    monkeypatch.setattr(threads, "PER_THREAD", dict.fromkeys(threads.PER_THREAD, 1))
     one = case.run(device)
     for name, a in several.items():
         assert a.tobytes() == one[name].tobytes(), name

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from minirnn.devices.cuda.device import Cuda
-from minirnn.devices.cuda.launch.primitives import elementwise
+from minirnn.devices.cuda.launch import threads
 from tests.devices.cuda.checked import BLOCK_OPS, I, assert_equal_on_both, block_op, checked
 
 __all__ = ["checked"]  # a fixture
@@ -41,6 +41,6 @@ def test_several_units_a_thread_give_the_bits_of_one(
     work = block_op(*BLOCK_OPS[CASES[-1]], "f4", rng, H=12, I=4)
     several = work(checked)
     assert any("-DPER_THREAD=4" in constants for *_, constants in checked._compiled)
-    monkeypatch.setattr(elementwise, "PER_THREAD", dict.fromkeys(elementwise.PER_THREAD, 1))
+    monkeypatch.setattr(threads, "PER_THREAD", dict.fromkeys(threads.PER_THREAD, 1))
     for a, b in zip(several, work(checked), strict=True):
         assert a.tobytes() == b.tobytes()

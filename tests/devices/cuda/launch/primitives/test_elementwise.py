@@ -9,7 +9,6 @@ import pytest
 
 from minirnn.devices.base import Device
 from minirnn.devices.cuda.device import Cuda
-from minirnn.devices.cuda.launch.primitives.elementwise import units_at_once
 from tests.devices.cuda.checked import assert_equal_on_both, checked, primitive
 
 __all__ = ["checked"]  # a fixture
@@ -50,18 +49,3 @@ def test_casts_fills_and_copies(checked: Cuda, rng: np.random.Generator, dtype: 
         return [other, device.cast(other, "f4"), device.full((301,), 1, dtype), device.reshape(turned, (17 * 19,))]
 
     assert_equal_on_both(checked, primitive(copies, x), 0)
-
-
-def test_a_thread_takes_several_units_where_rows_and_addresses_permit(checked: Cuda) -> None:
-    for dtype, n in (("float16", 2), ("float32", 4), ("float64", 2)):
-        array = checked.empty((3, 8), np.dtype(dtype))
-        assert units_at_once(8, array, None, dtype=array.dtype) == n
-        assert units_at_once(n, array, dtype=array.dtype) == n
-        assert units_at_once(8 + n // 2, array, dtype=array.dtype) == 1
-        for offset in range(1, n):
-            assert units_at_once(8, array, array.seen_as((2, 8), (8, 1), offset), dtype=array.dtype) == 1
-        assert units_at_once(8, array.seen_as((2, 8), (8, 1), n), dtype=array.dtype) == n
-    # float16 is summed in float32: those arrays are read eight bytes at once
-    half, sums = np.dtype(np.float16), checked.empty((4, 8), np.float32)
-    assert units_at_once(8, sums.seen_as((3, 8), (8, 1), 2), dtype=half) == 2
-    assert units_at_once(8, sums.seen_as((3, 8), (8, 1), 1), dtype=half) == 1

@@ -1,6 +1,6 @@
 """Float16 is widened and rounded back in one launch each, whatever number of arrays there is.
 
-Tests `minirnn/devices/cuda/launch/narrow.py`, `minirnn/devices/cuda/device.py` and
+Tests `minirnn/devices/cuda/launch/copies.py`, `minirnn/devices/cuda/device.py` and
 `minirnn/devices/cuda/kernels/primitives/cast.cu`.
 """
 
@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from minirnn.devices.cuda.device import Cuda
-from minirnn.devices.cuda.launch.narrow import widen_nested
-from minirnn.devices.cuda.launch.primitives.elementwise import MOST, copy_all
+from minirnn.devices.cuda.launch.copies import MOST, copy_all, in_float32
 from tests.devices.cuda.checked import checked
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import device_on, random_case
 
@@ -62,7 +61,7 @@ def test_too_large_numbers_become_infinite_and_nan_stays(checked: Cuda) -> None:
 
 def test_nested_ones_keep_their_order_and_what_is_no_array(checked: Cuda) -> None:
     a, b = checked.asarray(np.float16([1, 2])), checked.asarray(np.float32([3]))
-    found = widen_nested(checked, (a, [None, (b, 0.25)], None))
+    found = in_float32(checked, (a, [None, (b, 0.25)], None))
     assert found[0].dtype == np.float32 and found[1][1][0] is b
     assert found[1][0] is None and found[1][1][1] == 0.25 and found[2] is None
 

@@ -1,0 +1,49 @@
+"""How many threads a launch has: one for each element, or for some neighboring units of a row."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+import numpy as np
+
+from minirnn.devices.cuda.array import CudaArray
+
+THREADS = 256
+BLOCK = (THREADS, 1, 1)
+PER_THREAD = {"float16": 2, "float32": 4, "float64": 2}
+"""How many neighboring units a thread of a cell takes where it can: 16 bytes, and of float16 a pair."""
+
+
+def blocks(size: int) -> tuple[int, int, int]:
+    """The grid for one thread per element."""
+    return (-(-size // THREADS), 1, 1)
+
+
+class Threads(TypedDict):
+    """How many threads a launch has."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+
+
+def cells(B: int, H: int) -> Threads:
+    """Grid and block for one thread per unit of a row: no division in the kernel, and few idle threads for small H."""
+    units = min(THREADS, max(1, 1 << (H - 1).bit_length()))
+    rows = THREADS // units
+    return {"grid": (-(-B // rows), -(-H // units), 1), "block": (units, rows, 1)}
+
+
+def units_at_once(H: int, *arrays: CudaArray | None, dtype: np.dtype) -> int:
+    """How many neighboring units a thread may read at once: those of `PER_THREAD`, or 1.
+
+    Rows must be whole multiples of it, and each array must begin at an address that is one: a view may begin anywhere.
+    """
+    n = PER_THREAD[dtype.name]
+    if H % n or any(a is not None and a.ptr % (n * a.dtype.itemsize) for a in arrays):
+        return 1
+    return n
+
+
+def of_units(n: int) -> tuple[str, ...]:
+    """The constants of a kernel (`kernels/units.cuh`) whose threads take n units each."""
+    return (f"-DPER_THREAD={n}",) if n > 1 else ()
