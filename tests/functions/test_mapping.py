@@ -153,7 +153,7 @@ X = numbers(3, 4)
         ({"in_dims": (0, 1)}, (X, X), r"3 and 4 samples, in arguments of shapes \(3, 4\), \(3, 4\)"),
         ({"out_dims": (0, 0)}, (X,), "out_dims is .* for 1 values"),
         ({"out_dims": 2}, (X,), r"axis 2 for a result of shape \(4,\)"),
-        ({"out_dims": -3}, (X,), "axis -3"),
+        ({"out_dims": -3}, (X,), r"out_dims has the axis -3 for a result of shape \(4,\)\n  expected one of 2 places"),
     ],
 )
 def test_what_does_not_fit_is_refused(settings: Any, args: Any, says: str) -> None:

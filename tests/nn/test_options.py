@@ -12,7 +12,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
-from minirnn.nn.options import WithOptions, calls, option
+from minirnn.nn.options import WithOptions, calls, declared, option
 
 
 def doubled(module: str, name: str, value: Any, times: int) -> Any:
@@ -71,3 +71,14 @@ def test_a_subclass_may_have_a_constructor_and_annotations_of_its_own() -> None:
     assert module(np.zeros((2, 3)), [0, 1]).item() == pytest.approx(2 * np.log(3))
     with pytest.raises(TypeError, match="it is a buffer"):
         module.weight = np.ones(3)
+
+
+def test_a_class_stays_a_module_and_keeps_no_options_of_its_own() -> None:
+    @declared
+    class Plain(WithOptions):
+        factor: float = option(1.0)
+
+    one, two = Plain(), Plain()
+    assert one != two and len({one, two}) == 2  # compared by identity, as all modules are
+    assert repr(one) == "Plain(factor=1.0)"
+    assert not hasattr(Plain, "factor") and one.factor == 1.0
