@@ -34,7 +34,10 @@ def seeds_of(name: str, outputs: Sequence[Tensor], grads: Sequence[Any]) -> list
     """The gradient of each output, with which the backward pass starts: the given one, or 1 for a number."""
     if len(grads) != len(outputs):
         raise ValueError(f"{name}: got {len(grads)} gradients for {len(outputs)} outputs\n  expected one for each")
-    if True not in [y.requires_grad for y in outputs]:  # one constant among others is fine: its gradient is 0
+    for y in outputs:  # one constant among others is fine: its gradient is 0
+        if y.requires_grad:
+            break
+    else:
         raise _not_recorded(name, outputs)
     given = zip(outputs, grads, strict=True)
     return [_one(name, k, y) if g is None else _given(name, k, y, g) for k, (y, g) in enumerate(given)]

@@ -1,12 +1,11 @@
-"""The backward pass: from outputs back to what they were computed from, newest first.
+"""The backward pass: from outputs back to what they were computed from, in the order that `order` finds.
 
-Tensors carry a number that only grows (``seq``), so sorting by it is a topological order: no recursion, no depth
-limit. What users call stands first: `Tensor.backward` and `grad`.
+What users call comes first: `Tensor.backward` and `grad`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,13 @@ import numpy as np
 from minirnn.devices.base import sum_to_shape
 from minirnn.engine.arguments import gradients_of, one_name_of, seeds_of, tensors_of
 from minirnn.engine.hooks import running
-from minirnn.engine.order import Tensors, free, in_order
+from minirnn.engine.op import FREED
+from minirnn.engine.order import Tensors, Wanted, in_order
 from minirnn.engine.outputs import Cotangents, backward_of
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, leaf
 
+Gradients = dict[Tensor, Any]
 _SCALARS = frozenset((np.float16, np.float32, np.float64))
 
 
@@ -55,22 +56,22 @@ def backward(
         for callback in running.callbacks:
             callback(gradients)
         mode.enabled = create_graph
-        for t, g in gradients.items():
-            t.grad = _total(t, g, create_graph)
+        _add_to_grads(gradients, create_graph)
     finally:
         running.callbacks, mode.enabled = outer
 
 
-def _total(t: Tensor, g: Any, create_graph: bool) -> Tensor:
-    """What `t.grad` becomes: the gradient g, added to what is there."""
-    total = g if create_graph else leaf(t.device, g)
-    old = t.grad
-    if old is None:
-        return total
-    if create_graph or old.__class__ is not Tensor or old.device is not t.device or old.shape != t.shape:
-        return old + total
-    total.array = old.array + g  # the same without a call
-    return total
+def _add_to_grads(gradients: Gradients, create_graph: bool) -> None:
+    for t, g in gradients.items():
+        total = g if create_graph else leaf(t.device, g)
+        old = t.grad
+        if old is None:
+            t.grad = total
+        elif create_graph or old.__class__ is not Tensor or old.device is not t.device or old.shape != t.shape:
+            t.grad = old + total
+        else:  # the same without a call of `add`
+            total.array = old.array + g
+            t.grad = total
 
 
 Tensor.backward = backward  # type: ignore[assignment, method-assign]
@@ -134,7 +135,7 @@ def grad(
 
 def run_backward(
     roots: Tensors, seeds: Tensors, inputs: Tensors | None, create_graph: bool, retain_graph: bool, border: int = 0
-) -> dict[Tensor, Any]:
+) -> Gradients:
     """Gradients of sum(root * seed) with respect to every leaf reached (`inputs` None) or to `inputs`.
 
     Inside, a gradient is a Tensor if `create_graph` is set and a bare array otherwise. The pass stops at Tensors that
@@ -142,7 +143,7 @@ def run_backward(
     """
     nodes, stops, targets, wanted = in_order(roots, inputs, border)
     arrived = _seeded(roots, seeds, create_graph)  # gradients, so far, of Tensors whose turn is still to come
-    found: dict[Tensor, Any] = {}
+    found: Gradients = {}
     outer, mode.enabled = mode.enabled, create_graph
     try:  # not `with no_grad()`: a Ctrl-C could come before the first line of its __exit__
         for t in stops:
@@ -156,21 +157,17 @@ def run_backward(
                 found[t] = dy
             if op is not None:
                 _send(op, t, dy, arrived, wanted, create_graph)
-        for t, g in arrived.items():  # what is left belongs to other leaves, and to inputs that do not depend on others
-            if wanted is None or t in targets:
-                found[t] = g if t.hooks is None or t.seq <= border else _after_hooks(t, g, create_graph)
+        # What is left belongs to other leaves, and to inputs that do not depend on others.
+        found |= _of_leaves(arrived, None if wanted is None else targets, border, create_graph)
     finally:
         mode.enabled = outer
-    if not (retain_graph or create_graph):
-        free(nodes)
-    for device in {r.device for r in roots}:
-        device.end_of_backward()
+    _finish(roots, () if retain_graph or create_graph else nodes)
     return found
 
 
-def _seeded(roots: Tensors, seeds: Tensors, create_graph: bool) -> dict[Tensor, Any]:
+def _seeded(roots: Tensors, seeds: Tensors, create_graph: bool) -> Gradients:
     """The gradients that the pass begins with."""
-    arrived: dict[Tensor, Any] = {}
+    arrived: Gradients = {}
     for r, s in zip(roots, seeds, strict=True):
         if r.requires_grad:
             g = s if create_graph else s.array
@@ -178,9 +175,7 @@ def _seeded(roots: Tensors, seeds: Tensors, create_graph: bool) -> dict[Tensor, 
     return arrived
 
 
-def _send(
-    op: Any, t: Tensor, dy: Any, arrived: dict[Tensor, Any], wanted: Collection[Tensor] | None, create_graph: bool
-) -> None:
+def _send(op: Any, t: Tensor, dy: Any, arrived: Gradients, wanted: Wanted, create_graph: bool) -> None:
     """Turn the gradient of `t` into those of its parents, and add each to what has arrived there."""
     parents = t.parents
     n = len(parents)
@@ -212,6 +207,24 @@ def _send(
             before.join(g)
         else:
             arrived[p] = before + g
+
+
+def _of_leaves(arrived: Gradients, targets: Wanted, border: int, create_graph: bool) -> Gradients:
+    """The gradients of the `targets` (None: all) that no node stands behind, after the hooks of those that are new."""
+    return {
+        t: g if t.hooks is None or t.seq <= border else _after_hooks(t, g, create_graph)
+        for t, g in arrived.items()
+        if targets is None or t in targets
+    }
+
+
+def _finish(roots: Tensors, nodes: Tensors) -> None:
+    """Free the nodes, and tell the devices that a pass is over."""
+    for n in nodes:
+        n.op = FREED
+        n.parents = ()
+    for device in {r.device for r in roots}:
+        device.end_of_backward()
 
 
 def _wrong_count(op: Any, gs: Sequence[Any], parents: Tensors) -> TypeError:

@@ -14,6 +14,7 @@ from minirnn.engine.op import FREED
 from minirnn.engine.tensor import Tensor
 
 Tensors = Sequence[Tensor]
+Wanted = Collection[Tensor] | None
 _seq = attrgetter("seq")
 
 
@@ -26,7 +27,7 @@ class Order(NamedTuple):
     """The same, and leaves with hooks between them."""
     targets: Collection[Tensor]
     """The Tensors whose gradients are asked for; none: those of all leaves are."""
-    wanted: Collection[Tensor] | None
+    wanted: Wanted
     """Where gradients flow: to what leads to one of the targets; None: anywhere."""
 
 
@@ -50,16 +51,7 @@ def in_order(roots: Tensors, inputs: Tensors | None, border: int) -> Order:
     return Order(nodes, _with_leaves(nodes, targets, wanted, border) if hooked else nodes, targets, wanted)
 
 
-def free(nodes: Tensors) -> None:
-    """Give back what the nodes keep; another pass over them is an error."""
-    for n in nodes:
-        n.op = FREED
-        n.parents = ()
-
-
-def _with_leaves(
-    nodes: Tensors, targets: Collection[Tensor], wanted: Collection[Tensor] | None, border: int
-) -> list[Tensor]:
+def _with_leaves(nodes: Tensors, targets: Collection[Tensor], wanted: Wanted, border: int) -> list[Tensor]:
     """`nodes`, and the leaves with hooks, each behind the oldest node that used it: there its gradient is complete.
 
     So a hook runs, and can send the gradient away, while older nodes are still to come.

@@ -58,17 +58,16 @@ class FusedOp(Op):
         if self.kernel not in device.kernels:
             device.fallbacks[self.kernel] += 1
             return self.composed(*inputs)
-        arrays = [t.array for t in inputs]
-        if arrays[0].dtype == HALF and self.kernel not in device.half_kernels:
-            wide = device.cast_floats(arrays, np.float32)
-            outputs: Sequence[Array] = device.cast_floats(self.run(device, *wide), HALF)
-        else:
-            outputs = self.run(device, *arrays)
-        return record_many(self, device, outputs, inputs)
+        run = self.run_half if inputs[0].dtype == HALF and self.kernel not in device.half_kernels else self.run
+        return record_many(self, device, run(device, *[t.array for t in inputs]), inputs)
 
     def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
         """The outputs as arrays, by the device's kernel."""
         return getattr(device, self.kernel)(*arrays, **self.attributes)
+
+    def run_half(self, device: Device, *arrays: Array) -> Sequence[Array]:
+        """`run`, of float16 data in float32."""
+        return device.cast_floats(self.run(device, *device.cast_floats(arrays, np.float32)), HALF)
 
     def composed(self, *inputs: Tensor) -> list[Tensor]:
         """`compose`, of float16 data in float32 as well."""
@@ -113,4 +112,4 @@ def zeros(shape: Sequence[int], like: Tensor) -> Tensor:
 
 def or_zeros(g: Tensor | None, like: Tensor) -> Tensor:
     """A gradient, or zeros where none arrived."""
-    return zeros(like.shape, like) if g is None else g
+    return leaf(like.device, like.device.full(like.shape, 0, like.dtype)) if g is None else g
