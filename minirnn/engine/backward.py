@@ -52,16 +52,16 @@ def backward(
     outer = running.callbacks, mode.enabled
     running.callbacks = []
     try:
-        gradients = run_backward((self,), seeds, None, create_graph, retain_graph)
-        for callback in running.callbacks:
-            callback(gradients)
-        mode.enabled = create_graph
-        _add_to_grads(gradients, create_graph)
+        _add_to_grads(run_backward((self,), seeds, None, create_graph, retain_graph), create_graph)
     finally:
         running.callbacks, mode.enabled = outer
 
 
 def _add_to_grads(gradients: Gradients, create_graph: bool) -> None:
+    """The end of `Tensor.backward`: whoever waits for it may change the gradients, then each is added to its `grad`."""
+    for callback in running.callbacks or ():
+        callback(gradients)
+    mode.enabled = create_graph
     for t, g in gradients.items():
         total = g if create_graph else leaf(t.device, g)
         old = t.grad
@@ -195,11 +195,9 @@ def _send(op: Any, t: Tensor, dy: Any, arrived: Gradients, wanted: Wanted, creat
         if g is None or not p.requires_grad or (wanted is not None and p not in wanted):
             continue
         kind = g.__class__
-        if fit:
-            a = p.array
-            # Two NumPy scalars of one class need no look at shape and dtype: this is the hottest line of all.
-            if kind is not a.__class__ or (kind not in _SCALARS and (g.shape != a.shape or g.dtype != a.dtype)):
-                g = _fitted(g, p, create_graph)
+        # Two NumPy scalars of one class need no look at shape and dtype: this is the hottest line of all.
+        if fit and (kind is not p.array.__class__ or (kind not in _SCALARS and not _fits(g, p))):
+            g = _fitted(g, p, create_graph)
         before = arrived.get(p)
         if before is None:
             arrived[p] = g
@@ -232,6 +230,10 @@ def _wrong_count(op: Any, gs: Sequence[Any], parents: Tensors) -> TypeError:
         f"backward of {op.name} returned {len(gs)} gradients for {len(parents)} inputs\n"
         "  expected one for each, None where there is none"
     )
+
+
+def _fits(g: Any, p: Tensor) -> bool:
+    return g.shape == p.shape and g.dtype == p.dtype
 
 
 def _fitted(g: Any, p: Tensor, create_graph: bool) -> Any:

@@ -24,11 +24,8 @@ def new_leaf(kind: type[Kind], device: Device, array: Array, requires_grad: bool
     t = object.__new__(kind)
     t.array = array
     t.device = device
-    t.grad = None
-    t.hooks = None
-    t.op = None
-    t.parents = ()
-    t.requires_grad = requires_grad
+    t.grad = t.hooks = None
+    t.op, t.parents, t.requires_grad = None, (), requires_grad
     t.seq = next_seq()
     return t
 

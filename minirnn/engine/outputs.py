@@ -58,17 +58,13 @@ def outputs_of(node: Tensor) -> list[Tensor]:
         y = _new(Tensor)
         y.array = array
         y.device = device
-        y.grad = None
-        y.hooks = None
+        y.grad = y.hooks = None
         y.seq = next_seq()
         if recorded and array.dtype.kind == "f":
-            y.op = _OUTPUTS[k] if k < len(_OUTPUTS) else Output(k)
-            y.parents = parents
-            y.requires_grad = True
+            op = _OUTPUTS[k] if k < len(_OUTPUTS) else Output(k)
+            y.op, y.parents, y.requires_grad = op, parents, True
         else:
-            y.op = None
-            y.parents = ()
-            y.requires_grad = False
+            y.op, y.parents, y.requires_grad = None, (), False
         outs.append(y)
     return outs
 

@@ -67,17 +67,12 @@ def record(op: Op, device: Device, array: Array, parents: tuple[Tensor, ...]) ->
     y = _new(Tensor)
     y.array = array
     y.device = device
-    y.grad = None
-    y.hooks = None
+    y.grad = y.hooks = None
     y.seq = next_seq()
     if mode.enabled:
         for p in parents:
             if p.requires_grad:
-                y.op = op
-                y.parents = parents
-                y.requires_grad = True
+                y.op, y.parents, y.requires_grad = op, parents, True
                 return y
-    y.op = None
-    y.parents = ()
-    y.requires_grad = False
+    y.op, y.parents, y.requires_grad = None, (), False
     return y

@@ -269,11 +269,8 @@ def leaf(device: Device, array: Array, requires_grad: bool = False) -> Tensor:
     t = Tensor.__new__(Tensor)
     t.array = array
     t.device = device
-    t.grad = None
-    t.hooks = None
-    t.op = None
-    t.parents = ()
-    t.requires_grad = requires_grad
+    t.grad = t.hooks = None
+    t.op, t.parents, t.requires_grad = None, (), requires_grad
     t.seq = next_seq()
     return t
 

@@ -24,6 +24,7 @@ from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import Op, enable_grad, mode
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.primitives.elementwise import astype, identity
+from minirnn.ops.primitives.shapes import concat
 
 HALF = np.dtype(np.float16)
 
@@ -103,6 +104,13 @@ def gradients_through_composition(
             return [None] * len(inputs)
         found = iter(grad([y for y, _ in reached], targets, [g for _, g in reached], create_graph=again))
     return [next(found) if want else None for want in wanted]
+
+
+def weight_grads(parts: Sequence[Tensor], w: Tensor, b: Tensor, dz: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of w and b in ``z = [parts side by side] @ w + b`` (B, n), from the gradient dz of z."""
+    w_grad = concat(parts, 1).T @ dz if w.requires_grad else None
+    b_grad = dz.sum(0) if b.requires_grad else None
+    return w_grad, b_grad
 
 
 def zeros(shape: Sequence[int], like: Tensor) -> Tensor:

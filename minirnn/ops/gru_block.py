@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 from minirnn import check, html
 from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.fused import FusedOp, or_zeros
+from minirnn.ops.fused import FusedOp, or_zeros, weight_grads
 from minirnn.ops.primitives import chunk, concat, sigmoid, tanh
 
 
@@ -95,10 +95,8 @@ class GRUBlockCell(FusedOp):
             d_c_bar = d_c_bar + c_bar
             d_r_bar_u_bar = d_r_bar_u_bar + r_bar_u_bar
 
-        d_w_ru = concat([x, h_prev], 1).T @ d_r_bar_u_bar if w_ru.requires_grad else None
-        d_w_c = concat([x, r * h_prev], 1).T @ d_c_bar if w_c.requires_grad else None
-        d_b_ru = d_r_bar_u_bar.sum(0) if b_ru.requires_grad else None
-        d_b_c = d_c_bar.sum(0) if b_c.requires_grad else None
+        d_w_ru, d_b_ru = weight_grads([x, h_prev], w_ru, b_ru, d_r_bar_u_bar)
+        d_w_c, d_b_c = weight_grads([x, r * h_prev], w_c, b_c, d_c_bar)
         return d_x, d_h_prev, d_w_ru, d_w_c, d_b_ru, d_b_c
 
 

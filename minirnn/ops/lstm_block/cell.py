@@ -45,7 +45,7 @@ import numpy as np
 from minirnn import check, html
 from minirnn.devices.families import LSTMBlockInputs
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.fused import FusedOp, or_zeros, zeros
+from minirnn.ops.fused import FusedOp, or_zeros, weight_grads, zeros
 from minirnn.ops.lstm_block.check import attributes, check_cell
 from minirnn.ops.primitives import chunk, clip, concat, sigmoid, tanh
 
@@ -138,8 +138,7 @@ class LSTMBlockCell(FusedOp):
         i, cs, f, o, ci, co, h = y
         i_grad, cs_grad, f_grad, o_grad, ci_grad, co_grad, h_grad = dy
         use_peephole = self.attributes["use_peephole"]
-        cs_grad = or_zeros(cs_grad, cs)
-        h_grad = or_zeros(h_grad, h)
+        cs_grad, h_grad = or_zeros(cs_grad, cs), or_zeros(h_grad, h)
 
         dz = None if i_grad is f_grad is o_grad is ci_grad is None else gates_grad(dy, y)
         if dz and use_peephole:
@@ -151,13 +150,17 @@ class LSTMBlockCell(FusedOp):
             found = add_gates_grad(found, dz, inputs, cs, use_peephole)
         cs_prev_grad, dicfo, wci_grad, wcf_grad, wco_grad = found
 
-        x_grad = h_prev_grad = None
-        if x.requires_grad or h_prev.requires_grad:
-            xh_grad = dicfo @ w.T
-            x_grad, h_prev_grad = xh_grad[:, : x.shape[1]], xh_grad[:, x.shape[1] :]
-        w_grad = concat([x, h_prev], 1).T @ dicfo if w.requires_grad else None
-        b_grad = dicfo.sum(0) if b.requires_grad else None
+        x_grad, h_prev_grad = input_grads(x, h_prev, w, dicfo)
+        w_grad, b_grad = weight_grads([x, h_prev], w, b, dicfo)
         return x_grad, cs_prev_grad, h_prev_grad, w_grad, wci_grad, wcf_grad, wco_grad, b_grad
+
+
+def input_grads(x: Tensor, h_prev: Tensor, w: Tensor, dicfo: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    """x_grad and h_prev_grad from the gradient of the pre-activations."""
+    if not (x.requires_grad or h_prev.requires_grad):
+        return None, None
+    xh_grad = dicfo @ w.T
+    return xh_grad[:, : x.shape[1]], xh_grad[:, x.shape[1] :]
 
 
 def gates_grad(dy: Sequence[Tensor | None], y: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
