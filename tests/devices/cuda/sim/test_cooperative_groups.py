@@ -123,6 +123,18 @@ def test_a_copy_that_a_group_does_not_wait_for_is_found(x: np.ndarray) -> None:
             rows(SimDriver(options).module(source, "missing.cu"), "copied", np.r_[x, x], 2)
 
 
+def test_a_copy_to_elsewhere_than_shared_memory_is_named() -> None:
+    source = """#include <cooperative_groups.h>
+    #include <cooperative_groups/memcpy_async.h>
+    extern "C" __global__ void k(int *x) {
+        cooperative_groups::memcpy_async(cooperative_groups::this_thread_block(), x, x + 4, 4 * sizeof(int));
+    }"""
+    for options in ORDERS.values():
+        driver = SimDriver(options)
+        with pytest.raises(LaunchError, match="memcpy_async to an address that is not in shared memory, thread"):
+            driver.module(source, "wrong.cu").function("k")(put(driver, np.zeros(8, "i4")), grid=(1,), block=(4,))
+
+
 def test_the_grid_meets(module: SimModule, x: np.ndarray) -> None:
     expected, steps, driver = [x], 5, module.driver
     for _ in range(steps):

@@ -245,7 +245,6 @@ void hear(const void *word);                  // it has looked at one
 void hear_from(uint32_t who, uint32_t when);  // at one that a plain write changed
 // Whether an access of another block is known to have come before.
 bool is_behind(uint32_t who, uint32_t when, bool atomic);
-uint32_t last_fence();  // of the running thread; 0: none
 void flush_prints();
 
 // ----------------------------------------------------------------------------------------------- hot inlines

@@ -28,11 +28,7 @@ static bool in_shared_memory(const void *p) {
 
 CUSIM_API void cusim_copy_async(void *to, const void *from, unsigned bytes, void *pc) {
     if (!in_shared_memory(to))
-        fail_at({pc}, "copy_async to an address that is not in shared memory, %s", name_of(thread, block).text);
-    if ((uintptr_t)to % bytes || (uintptr_t)from % bytes) {
-        fail_at({pc}, "copy_async<%u> of addresses that are no multiples of %u bytes, %s", bytes, bytes,
-                name_of(thread, block).text);
-    }
+        fail_at({pc}, "memcpy_async to an address that is not in shared memory, %s", name_of(thread, block).text);
     Busy while_it_grows;
     std::vector<Group> &groups = under_way[thread];
     if (groups.empty()) groups.emplace_back();

@@ -105,15 +105,11 @@ CUSIM_API void cusim_fence() {
     tick();
 }
 
-uint32_t sim::last_fence() {
-    const auto own = fences.find(block->number);
-    return own == fences.end() ? 0 : fence_before(own->second);
-}
-
 void sim::tell(const void *word) {
-    if (fences.empty()) return;
+    const auto own = fences.find(block->number);
+    if (own == fences.end()) return;
     Busy while_it_grows;
-    const uint32_t fence = last_fence();
+    const uint32_t fence = fence_before(own->second);
     if (!fence) return;
     Word &w = words[word];
     const auto known = heard.find(block->number);
