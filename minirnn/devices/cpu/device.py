@@ -14,4 +14,3 @@ class CPU(Primitives, Device, kernels_in=(cell, sequence, gru_block, layer, loss
 
     name = "cpu"
     kernel_options = frozenset({"zoneout"})
-    half_kernels = frozenset({"rnn_sequence", "rnn_sequence_grad"})

@@ -58,10 +58,7 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
     name = "cuda"
 
     kernel_options = frozenset({"zoneout"})
-    half_kernels = frozenset(
-        ("lstm_block_cell", "lstm_block_cell_grad", "rnn_sequence", "rnn_sequence_grad")
-        + ("cross_entropy", "cross_entropy_grad")
-    )
+    half_kernels = frozenset(("lstm_block_cell", "lstm_block_cell_grad", "cross_entropy", "cross_entropy_grad"))
 
     def __init__(self, driver: Driver, name: str | None = None) -> None:
         super().__init__()

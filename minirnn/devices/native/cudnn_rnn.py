@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.cudnn_rnn import half
 from minirnn.devices.cpu.cudnn_rnn import layer as on_cpu
 from minirnn.devices.cpu.cudnn_rnn.layer import of_direction
 from minirnn.devices.native import blas
@@ -31,7 +30,6 @@ VALUES = {"lstm": ("i", "f", "n", "o", "c"), "gru": ("q", "r", "z", "n")}
 """What is saved of each step and sample, side by side; of rnn_relu and rnn_tanh nothing."""
 
 
-@half.forward
 def rnn_sequence(
     device: Any,
     x: Array,
@@ -69,7 +67,6 @@ def rnn_sequence(
     return ragged.unsorted(y), ragged.unsorted_states(h_n), ragged.unsorted_states(c_n), saved
 
 
-@half.backward
 def rnn_sequence_grad(
     device: Any,
     x: Array,

@@ -9,18 +9,20 @@ The formulas are those of the package, and of `zoneout`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minirnn.devices.base import Array, Device
+from minirnn.devices.precision import use_precision
 from minirnn.engine.operands import mixed_devices
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import mode, no_grad
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.cudnn_rnn.compose import Weights, compose_layer, step
 from minirnn.ops.cudnn_rnn.zoneout import Zoneout
-from minirnn.ops.fused import FusedOp, gradients_through_composition, or_zeros
+from minirnn.ops.fused import HALF, FusedOp, gradients_through_composition, or_zeros
 from minirnn.ops.primitives import concat
 
 
@@ -37,12 +39,20 @@ class RecurrentLayer(FusedOp):
         Whether to save what the backward pass needs. Without it a backward pass repeats the forward pass.
     present : tuple of bool
         Which of W, R, Wp, bW, bR of each direction are among the inputs. An absent bias is zero.
+    half : bool
+        Whether the data are float16. They are computed in float32; what is saved is rounded to float16.
     """
 
     kernel = "rnn_sequence"
 
     def __init__(
-        self, rnn_mode: str, lengths: np.ndarray | None, zoneout: Any, keep: bool, present: tuple[bool, ...]
+        self,
+        rnn_mode: str,
+        lengths: np.ndarray | None,
+        zoneout: Any,
+        keep: bool,
+        present: tuple[bool, ...],
+        half: bool,
     ) -> None:
         super().__init__()
         self.rnn_mode = rnn_mode
@@ -51,6 +61,7 @@ class RecurrentLayer(FusedOp):
         self.keep = keep
         self.present = present
         self.states = 2 if rnn_mode == "lstm" else 1
+        self.half = half
         self.saved: Array | None = None
 
     def __call__(self, *inputs: Tensor) -> list[Tensor]:
@@ -92,7 +103,9 @@ class RecurrentLayer(FusedOp):
             weights = [(W, R, Wp, zeros, zeros) for W, R, Wp, _, _ in weights]
         attributes: dict[str, Any] = {"rnn_mode": self.rnn_mode, "lengths": self.lengths}
         if self.zoneout is not None:
-            attributes["zoneout"] = self.zoneout
+            attributes["zoneout"] = tuple(
+                [z if z is None or isinstance(z, float) else device.cast(z, x.dtype) for z in self.zoneout]
+            )
         return (x, h0, c0, weights), attributes
 
     def run(self, device: Device, *arrays: Array) -> Sequence[Array]:
@@ -101,7 +114,9 @@ class RecurrentLayer(FusedOp):
             (T, B, _), (D, _, P) = x.shape, states[0].shape
             return [device.full(shape, 0, x.dtype) for shape in ((T, B, D * P), *(s.shape for s in states))]
         given, attributes = self.arguments(device, arrays)
-        y, h_n, c_n, self.saved = device.rnn_sequence(*given, training=self.keep, **attributes)
+        with self.products():
+            y, h_n, c_n, saved = device.rnn_sequence(*given, training=self.keep, **attributes)
+        self.saved = device.cast_floats([saved], HALF)[0] if self.half and saved is not None else saved
         return [y, h_n] if c_n is None else [y, h_n, c_n]
 
     def run_back(self, device: Device, inputs: Sequence[Array], y: Array, dy: Sequence[Array], need_dx: bool) -> Any:
@@ -110,13 +125,19 @@ class RecurrentLayer(FusedOp):
             return [device.full(a.shape, 0, a.dtype) for a in inputs]
         given, attributes = self.arguments(device, inputs)
         of_y, dh_n, *dc_n = dy
-        dx, *dstates, dweights = device.rnn_sequence_grad(
-            *given, self.saved, y, of_y, dh_n, dc_n[0] if dc_n else None, need_dx=need_dx, **attributes
-        )
+        saved = None if self.saved is None else device.cast(self.saved, y.dtype)
+        with self.products():
+            dx, *dstates, dweights = device.rnn_sequence_grad(
+                *given, saved, y, of_y, dh_n, dc_n[0] if dc_n else None, need_dx=need_dx, **attributes
+            )
         dx = device.full((0,), 0, y.dtype) if dx is None else dx
         each = [w for parts in dweights for w in parts]
         found = [w for w, there in zip(each, self.present, strict=True) if there]
         return [dx, *[a for a in dstates if a is not None], *found]
+
+    def products(self) -> use_precision | nullcontext[None]:
+        """Inside, float16 data that were widened are multiplied as TF32, which has as many digits as float16."""
+        return use_precision("tf32") if self.half else nullcontext()
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         return compose_layer(self.rnn_mode, *self.parted(inputs), self.lengths, self.zoneout)
@@ -125,7 +146,7 @@ class RecurrentLayer(FusedOp):
         if not self.keep:
             self.keep = True
             with no_grad():
-                self.run(inputs[0].device, *[t.array for t in inputs])
+                self(*inputs)
         gradients = [or_zeros(g, out) for g, out in zip(dy, y, strict=True)]
         return RecurrentLayerGrad(self, len(inputs), inputs[0].requires_grad)(*inputs, y[0].detach(), *gradients)
 
@@ -225,7 +246,9 @@ def run_layers(
         inputs = (y, *states[k], *[w for w in each if w is not None])
         saves = mode.enabled and True in [t.requires_grad for t in inputs] if keep is None else keep
         present = tuple([w is not None for w in each])
-        layer = RecurrentLayer(rnn_mode, lengths, None if zoneout is None else zoneout[k], saves, present)
+        layer = RecurrentLayer(
+            rnn_mode, lengths, None if zoneout is None else zoneout[k], saves, present, x.dtype == HALF
+        )
         outputs = layer(*inputs) if kept is None else layer.recalled(kept.saved[k], kept.outputs[k], *inputs)
         layers.append((layer, outputs))
         y, *end = outputs
@@ -247,4 +270,4 @@ def run_step(rnn_mode: str, x: Tensor, states: Sequence[Tensor], weights: Weight
     """h (and c) after one step, as one node. The arguments are checked."""
     inputs = (x, *states, *[w for w in weights if w is not None])
     keep = mode.enabled and True in [t.requires_grad for t in inputs]
-    return RecurrentStep(rnn_mode, None, None, keep, tuple([w is not None for w in weights]))(*inputs)
+    return RecurrentStep(rnn_mode, None, None, keep, tuple([w is not None for w in weights]), x.dtype == HALF)(*inputs)

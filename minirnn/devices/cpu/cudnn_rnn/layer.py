@@ -18,7 +18,7 @@ from minirnn.devices.cpu.arithmetic import without_false_alarms
 from minirnn.devices.cpu.columns import lstm
 from minirnn.devices.cpu.columns.direction import Direction, Gradients, Weights
 from minirnn.devices.cpu.columns.visit import Visit
-from minirnn.devices.cpu.cudnn_rnn import gru, half, simple
+from minirnn.devices.cpu.cudnn_rnn import gru, simple
 from minirnn.devices.cpu.cudnn_rnn import zoneout as zoned
 
 Array = np.ndarray
@@ -47,7 +47,6 @@ LOOPS: dict[str, tuple[Loop, Loop]] = {
 """One direction of a layer forward and backward."""
 
 
-@half.forward
 @without_false_alarms
 def rnn_sequence(
     x: Array,
@@ -95,9 +94,8 @@ def rnn_sequence(
 
     Notes
     -----
-    float32 and float64 compute in their own precision; float16 computes in float32 and rounds each result. Memory grows
-    linearly with T: besides y and what is saved, T*B*H elements of scratch, and T*B*G*H more for lstm when not training
-    and for gru and rnn always; T*B*in more with unequal lengths. float16 copies everything to float32.
+    Memory grows linearly with T: besides y and what is saved, T*B*H elements of scratch, and T*B*G*H more for lstm when
+    not training and for gru and rnn always; T*B*in more with unequal lengths.
     """
     T, B, _ = x.shape
     D, _, P = h0.shape
@@ -123,7 +121,6 @@ def rnn_sequence(
     return y, h_n, c_n, None if saved is None else saved.reshape(-1)
 
 
-@half.backward
 @without_false_alarms
 def rnn_sequence_grad(
     x: Array,
@@ -166,7 +163,7 @@ def rnn_sequence_grad(
     Notes
     -----
     Memory grows linearly with T: T*B*4*H elements of scratch (rnn_relu, rnn_tanh: T*B*H), whatever D is; copies of
-    x and dy with unequal lengths. float16 copies everything to float32.
+    x and dy with unequal lengths.
     """
     T, B, _ = x.shape
     D, _, P = h0.shape

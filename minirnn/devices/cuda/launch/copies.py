@@ -1,4 +1,4 @@
-"""Arrays copied, cast and filled; arrays as launches expect them, in C order and float16 widened to float32."""
+"""Arrays copied, cast and filled; arrays as launches expect them, in C order."""
 
 from __future__ import annotations
 
@@ -63,30 +63,3 @@ def fill(device: Launcher, to: CudaArray, value: Any) -> None:
 def in_c_order(device: Launcher, *arrays: CudaArray) -> tuple[CudaArray, ...]:
     """Arrays in C order: copies of those that are not."""
     return tuple(device.contiguous(a) for a in arrays)
-
-
-def in_float32(device: Launcher, a: Any) -> Any:
-    """`a`, an array or nested lists and tuples of arrays, which become lists; float16 ones as float32, in one launch.
-
-    What is no array stays what it is.
-    """
-    pairs = []
-
-    def wide(a: Any) -> Any:
-        if isinstance(a, (list, tuple)):
-            return [wide(b) for b in a]
-        if not isinstance(a, CudaArray) or a.dtype != np.float16:
-            return a
-        pairs.append((device.empty(a.shape, np.float32), a))
-        return pairs[-1][0]
-
-    found = wide(a)
-    copy_all(device, pairs)
-    return found
-
-
-def in_float16(device: Launcher, results: Iterable[CudaArray | None]) -> list[Any]:
-    """The results in float16, by one launch. None stays None."""
-    found: list[Any] = [(None if a is None else device.empty(a.shape, np.float16), a) for a in results]
-    copy_all(device, [(to, a) for to, a in found if to is not None])
-    return [to for to, _ in found]

@@ -145,20 +145,6 @@ def test_what_stands_at_padding_does_not_matter(rnn_mode, D):
     assert_identical(fast(n), want)
 
 
-def test_half_precision_is_computed_in_single():
-    n = zoned_layer("lstm", "masks", 10, D=2, lengths=LENGTHS, dtype=np.float16)
-    wide = n._replace(
-        **{f: getattr(n, f).astype(np.float32) for f in ("x", "h0", "c0", "dy", "dh_n", "dc_n")},
-        weights=[tuple(None if a is None else a.astype(np.float32) for a in parts) for parts in n.weights],
-        zoneout=tuple(z.astype(np.float32) for z in n.zoneout or ()),
-    )
-    got, want = fast(n), fast(wide)
-    for name, a in got.items():
-        if a is not None:
-            assert a.dtype == np.float16
-            np.testing.assert_allclose(a, want[name], rtol=5e-3, atol=5e-3, err_msg=name)
-
-
 def test_the_lstm_shows_c_before_it_is_zoned(rng: np.random.Generator) -> None:
     n = zoned_layer("lstm", "masks", 11, T=1)
     (W, R, _, bW, bR), (zh, zc) = n.weights[0], n.zoneout or ()

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from minirnn.devices.cuda.device import Cuda
-from minirnn.devices.cuda.launch.copies import MOST, copy_all, in_float32
+from minirnn.devices.cuda.launch.copies import MOST, copy_all
 from tests.devices.cuda.checked import checked
-from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import device_on, random_case
 
 __all__ = ["checked"]  # a fixture
 
@@ -57,28 +56,3 @@ def test_too_large_numbers_become_infinite_and_nan_stays(checked: Cuda) -> None:
     np.testing.assert_array_equal(found[0], np.array([np.inf, -np.inf, 65504], np.float16))
     np.testing.assert_array_equal(found[1], np.array([np.nan, np.inf, -0.0, 0.0], np.float16))
     assert np.signbit(found[1][2])
-
-
-def test_nested_ones_keep_their_order_and_what_is_no_array(checked: Cuda) -> None:
-    a, b = checked.asarray(np.float16([1, 2])), checked.asarray(np.float32([3]))
-    found = in_float32(checked, (a, [None, (b, 0.25)], None))
-    assert found[0].dtype == np.float32 and found[1][1][0] is b
-    assert found[1][0] is None and found[1][1][1] == 0.25 and found[2] is None
-
-
-@pytest.mark.parametrize("zoneout", ["", "masks"])
-@pytest.mark.parametrize("D", [1, 2])
-def test_a_layer_of_float16_has_two_launches_more_than_one_of_float32(
-    rng: np.random.Generator, D: int, zoneout: str
-) -> None:
-    counts = []
-    for dtype in ("f4", "f2"):
-        case = random_case(rng, "lstm", T=3, B=2, I=4, H=8, D=D, dtype=dtype, ragged=False, zoneout=zoneout)
-        device, of_a_pass = device_on("steps" if zoneout else "persistent"), []
-        for backward in (False, True):
-            before = device.driver.launches
-            case.run(device, backward)
-            of_a_pass.append(launches(device, before))
-        counts.append(of_a_pass)
-    (there, both), (narrow_there, narrow_both) = counts
-    assert (narrow_there, narrow_both) == (there + 2, both + 4)

@@ -6,7 +6,7 @@ from typing import Any
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.copies import copy
-from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer, products_of
+from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer
 from minirnn.devices.cuda.launch.lstm_block.sequence import flat
 from minirnn.devices.cuda.launch.primitives.products import product
 
@@ -15,8 +15,7 @@ def input_part(layer: Layer, x: CudaArray, A: CudaArray) -> None:
     """Set A (T, B, G*H) to x W' of all steps; with skip_input to x for every gate."""
     device, sizes, W = layer.device, layer.sizes, layer.weights[0]
     if W is not None:
-        with products_of(layer):
-            product(device, flat(x), device.transpose(W, (1, 0)), flat(A))
+        product(device, flat(x), device.transpose(W, (1, 0)), flat(A))
         return
     gates = A.seen_as((sizes.T * sizes.B, sizes.G, sizes.H), (sizes.G * sizes.H, sizes.H, 1))
     copy(device, gates, flat(x).seen_as(gates.shape, (sizes.H, 0, 1)))

@@ -17,7 +17,6 @@ from minirnn.devices.cuda.launch.copies import copy
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Sizes
 from minirnn.devices.cuda.launch.threads import cells
 from minirnn.devices.cuda.launcher import Launcher
-from minirnn.devices.precision import chosen, use_precision
 
 VALUES = {"rnn_relu": (), "rnn_tanh": (), "gru": ("r", "z", "n", "q", "h_prev"), "lstm": ("i", "f", "n", "o", "c_prev")}
 """What a step keeps for the way back, (B, H) each, besides y."""
@@ -39,8 +38,6 @@ class Layer:
     ends: np.ndarray
     """The lengths in host memory."""
     weights: tuple[Any, ...]
-    halves: bool = False
-    """Whether its data are float16, which kernels compute as float32."""
 
     @property
     def y_stride(self) -> int:
@@ -82,9 +79,8 @@ def directions(
     h0: CudaArray,
     weights: Weights,
     lengths: Any,
-    halves: bool = False,
 ) -> list[Layer]:
-    """The directions of a layer with these inputs. `halves`: they were float16 before they were widened."""
+    """The directions of a layer with these inputs."""
     (T, B, _), (D, _, P) = x.shape, h0.shape
     R = weights[0][1]
     sizes = Sizes(rnn_mode, T, B, R.shape[0] // GATES[rnn_mode], P, D, R.dtype.itemsize)
@@ -93,7 +89,7 @@ def directions(
     in_order = [tuple(None if w is None else device.contiguous(w) for w in parts) for parts in weights]
     if device.recordings.enabled:
         in_order = settled(device, in_order)
-    return [Layer(device, sizes, d, on_device, ends, in_order[d], halves) for d in range(D)]
+    return [Layer(device, sizes, d, on_device, ends, in_order[d]) for d in range(D)]
 
 
 def settled(device: Launcher, weights: Weights) -> list[tuple[Any, ...]]:
@@ -113,11 +109,6 @@ def settled(device: Launcher, weights: Weights) -> list[tuple[Any, ...]]:
             own.append(None if w is None else place)
         copies.append(tuple(own))
     return copies
-
-
-def products_of(layer: Layer) -> use_precision:
-    """Inside, the library multiplies float16 data that were widened as TF32, which has as many digits as float16."""
-    return use_precision("tf32" if layer.halves else chosen.precision)
 
 
 @dataclass

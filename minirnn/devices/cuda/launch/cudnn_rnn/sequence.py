@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.copies import in_float16, in_float32
 from minirnn.devices.cuda.launch.cudnn_rnn import persistent, steps
 from minirnn.devices.cuda.launch.cudnn_rnn import zoneout as zoned
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import sums_over_steps
@@ -22,7 +19,6 @@ from minirnn.devices.cuda.launch.cudnn_rnn.layer import (
     Layer,
     Weights,
     directions,
-    products_of,
     values_of,
     without_padding,
 )
@@ -47,28 +43,7 @@ def rnn_sequence(
     `saved` is 1-D: the `VALUES` of each step, (D, T, 5, B, H), with zoneout `zoned.kept_values`; None if there are none
     or not training.
     """
-    chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, training=training)
-    if x.dtype != np.float16:
-        return in_order(device, x, h0, c0, weights, zoneout=zoneout, halves=False, **chosen)
-    x, h0, c0, weights, zoneout = in_float32(device, (x, h0, c0, weights, zoneout))
-    return tuple(in_float16(device, in_order(device, x, h0, c0, weights, zoneout=zoneout, halves=True, **chosen)))
-
-
-def in_order(
-    device: Launcher,
-    x: CudaArray,
-    h0: CudaArray,
-    c0: CudaArray | None,
-    weights: Weights,
-    *,
-    rnn_mode: str,
-    lengths: Any,
-    training: bool,
-    zoneout: tuple[Any, Any] | None,
-    halves: bool,
-) -> tuple[CudaArray, CudaArray, CudaArray | None, CudaArray | None]:
-    """`rnn_sequence` for float32 and float64; `halves`: the inputs were float16 before they were widened."""
-    layers = directions(device, rnn_mode, x, h0, weights, lengths, halves)
+    layers = directions(device, rnn_mode, x, h0, weights, lengths)
     sizes = layers[0].sizes
     x = without_padding(x, layers[0])
     y = device.empty((sizes.T, sizes.B, sizes.D * sizes.P), x.dtype)
@@ -96,27 +71,8 @@ def rnn_sequence_grad(
 
     The arrays are x, h0, c0, weights, saved, y, dy, dh_n, dc_n.
     """
-    chosen: dict[str, Any] = dict(rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx)
-    if arrays[0].dtype != np.float16:
-        return in_reverse(device, *arrays, zoneout=zoneout, halves=False, **chosen)
-    *wide, zoneout = in_float32(device, (*arrays, zoneout))
-    dx, dh0, dc0, dweights = in_reverse(device, *wide, zoneout=zoneout, halves=True, **chosen)
-    dx, dh0, dc0, *flat = in_float16(device, (dx, dh0, dc0, *(w for parts in dweights for w in parts)))
-    return dx, dh0, dc0, [tuple(flat[k : k + 5]) for k in range(0, len(flat), 5)]
-
-
-def in_reverse(
-    device: Launcher,
-    *arrays: Any,
-    rnn_mode: str,
-    lengths: Any,
-    need_dx: bool,
-    zoneout: tuple[Any, Any] | None,
-    halves: bool,
-) -> tuple[CudaArray | None, CudaArray, CudaArray | None, list[tuple[CudaArray | None, ...]]]:
-    """`rnn_sequence_grad` for float32 and float64; `halves`: the inputs were float16 before they were widened."""
     x, h0, _, weights, saved, y, dy, dh_n, dc_n = arrays
-    layers = directions(device, rnn_mode, x, h0, weights, lengths, halves)
+    layers = directions(device, rnn_mode, x, h0, weights, lengths)
     x, y, dy = without_padding(x, layers[0]), device.contiguous(y), device.contiguous(dy)
     dx = device.full(x.shape, 0, x.dtype) if need_dx else None
     dweights = [tuple([None if w is None else device.empty(w.shape, w.dtype) for w in parts]) for parts in weights]
@@ -127,9 +83,8 @@ def in_reverse(
         gradients = backward(layers, kept, y, dy, dh0, dc0)
     else:
         gradients = zoned.gate_gradients(layers, zoneout, saved, dy, dh0, dc0)
-    with products_of(layers[0]):
-        for d, layer in enumerate(layers):
-            sums_over_steps(layer, x, h0[d], y, gradients[d], dweights[d], dx)
+    for d, layer in enumerate(layers):
+        sums_over_steps(layer, x, h0[d], y, gradients[d], dweights[d], dx)
     return dx, dh0, dc0, dweights
 
 

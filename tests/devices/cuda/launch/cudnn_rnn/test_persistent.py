@@ -151,14 +151,6 @@ def test_a_nan_of_all_bits_is_sent_as_another_one(
     assert planted() == []
 
 
-def test_float16_is_computed_in_float32(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    tiny_layouts(monkeypatch)
-    case = random_case(rng, "gru", T=4, B=5, I=3, H=6, dtype="f2")
-    found, expected = case.run(device_on("persistent")), case.run(device_on("steps"))
-    assert_close(found, expected, 2e-3)  # both round the same sums to 11 bits
-    assert all(value.dtype == np.float16 for value in found.values())
-
-
 # ---- when it cannot be
 
 
