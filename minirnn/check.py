@@ -188,14 +188,17 @@ def axis(op: str, given: Any, ndim: int, dim: Any = None, *, scalar: bool = Fals
     return int(k) % ndim
 
 
-def axes(op: str, given: Any, ndim: int, dim: Any = None) -> tuple[int, ...] | None:
-    """Distinct non-negative axes out of `axis` or `dim`, or None for all. Raises what `axis` raises."""
+def axes(op: str, given: Any, ndim: int, dim: Any = None, *, scalar: bool = False) -> tuple[int, ...] | None:
+    """Distinct non-negative axes out of `axis` or `dim`, or None for all. Raises what `axis` raises.
+
+    With `scalar` an array without axes may be told one: of its axes there are none, all the same.
+    """
     k = axis_or_dim(op, given, dim)
     if k is None:
         return None
     if k.__class__ is int and -ndim <= k < ndim:
         return (k % ndim,)
-    found = tuple(axis(op, one, ndim) for one in (k if isinstance(k, (tuple, list)) else (k,)))
+    found = tuple(axis(op, one, ndim, scalar=scalar) for one in (k if isinstance(k, (tuple, list)) else (k,)))
     if len(set(found)) != len(found):
         raise ValueError(f"{op}: axis {k} names an axis twice\n  expected each at most once")
-    return found
+    return found if ndim else ()

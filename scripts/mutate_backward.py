@@ -58,7 +58,7 @@ TARGETS = [
     ),
     *(
         Target(f"minirnn/ops/primitives/{name}.py", r".*\.backward", ("tests/ops/primitives/",))
-        for name in ("conversions", "division", "extremes", "functions", "pieces", "scans", "statistics", "steps")
+        for name in ("bounds", "conversions", "division", "extremes", "pieces", "rounding", "scans", "statistics")
     ),
     *(
         Target(f"minirnn/nn/functional/{name}.py", r".*\.backward", ("tests/nn/functional/",))

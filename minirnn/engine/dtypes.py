@@ -2,6 +2,8 @@
 
 import numpy as np
 
+__all__ = ["bool", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8"]
+
 float16 = np.dtype("float16")
 float32 = np.dtype("float32")
 float64 = np.dtype("float64")

@@ -4,7 +4,7 @@ A Tensor is its own node of the tape: it holds the op that made it and the Tenso
 is a number that only grows, so sorting Tensors by it is a topological order, and no graph search is needed.
 
 This module only stores. Recording is in `tape`, the backward pass in `backward`; arithmetic, indexing and the methods
-that compute (``t + u``, ``t.sum()``, ...) are attached by `ops/primitives/operators.py` when `minirnn` is imported.
+that compute (``t + u``, ``t.sum()``, ...) are attached by the ops themselves when `minirnn` is imported.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dis
 import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,9 +13,8 @@ from typing import Any
 import minirnn
 from minirnn import devices, ops
 from minirnn.devices.base import OPTIONAL, PRIMITIVES
-from minirnn.engine.tape import Op
-from minirnn.explain.names import primitives
 from minirnn.explain.signatures import signature_lines
+from minirnn.ops.primitives.declare import DECLARED
 
 ROOT = Path(minirnn.__file__).parent
 COMPUTES = {**PRIMITIVES, **OPTIONAL}
@@ -25,19 +24,21 @@ COMPUTES = {**PRIMITIVES, **OPTIONAL}
 def primitive_lines(op: str, source: bool = False) -> Iterator[str]:
     """The lines that explain a primitive; with `source`, the Python of the function as well."""
     function: Callable[..., Any] = getattr(ops, op)
-    nodes, asked, others = parts_of(function)
+    nodes, asked, others = DECLARED[function]
+    asked = tuple(name for name in asked if name in COMPUTES)
     yield f"\n== {op}: formulas ({place(function)})\n"
     if "primitives" not in function.__module__:  # a module of its own, which explains the formulas
         yield f"{inspect.getdoc(inspect.getmodule(function))}\n"
     for node in nodes:
         yield f"{node.__name__}: {inspect.getdoc(node) if '__doc__' in vars(node) and node.__doc__ else 'a node'}\n"
-        if "backward" in vars(node):
-            yield from (f"    {line}" for line in unindented(node.backward))
-            yield ""
+        for method in ("forward", "backward"):
+            if method in vars(node):
+                yield from (f"    {line}" for line in text_of(getattr(node, method)))
+                yield ""
     if not nodes:
         made = f": it is composed of {', '.join(others)}" if others else ""
         yield f"It has no node of its own{made}.\n"
-        yield from (f"    {line}" for line in unindented(function))
+        yield from (f"    {line}" for line in text_of(function))
     yield f"\n== {op}: arguments\n"
     yield from signature_lines(op, function)
     yield f"\n{inspect.getdoc(function)}"
@@ -50,70 +51,32 @@ def primitive_lines(op: str, source: bool = False) -> Iterator[str]:
         yield f"in what it is composed of: minirnn explain {others[0]}" if others else place(function)
     if source:
         yield f"\n== {place(function)}\n"
-        yield from unindented(function)
+        yield from text_of(function)
 
 
-def parts_of(function: Callable[..., Any]) -> tuple[list[type[Op]], list[str], list[str]]:
-    """The nodes that a function records, the primitives that it asks a device for, and the ops that it calls.
-
-    They are read from the names in its code, and in the code of helpers of the same module.
-    """
-    nodes: dict[type[Op], None] = {}
-    asked: dict[str, None] = {}
-    others: dict[str, None] = {}
-    waiting: list[Any] = [function]
-    seen = set()
-    while waiting:
-        one = inspect.unwrap(waiting.pop(0))
-        if one in seen or not inspect.isfunction(one):
-            continue
-        seen.add(one)
-        asked |= dict.fromkeys(name for name in asked_of_device(one.__code__) if name in COMPUTES)
-        for name in names_in(one.__code__):
-            value = one.__globals__.get(name)
-            for node in value.values() if isinstance(value, dict) else [value]:  # a dict: one node, some ways to run it
-                kind = node if inspect.isclass(node) else type(node)
-                if issubclass(kind, Op) and kind.__module__.startswith("minirnn.ops"):
-                    nodes[kind] = None
-                    waiting += [vars(kind)[m] for m in ("forward",) if m in vars(kind)]
-            if inspect.isfunction(value) and value is not function:
-                if name in primitives() and getattr(ops, name) is value:
-                    others[name] = None
-                elif value.__module__ == function.__module__:
-                    waiting.append(value)
-    return list(nodes), list(asked), list(others)
+def text_of(function: Callable[..., Any]) -> list[str]:
+    """The Python of the function of an op: its ``def``, or the line that declares it."""
+    return textwrap.dedent("".join(source_of(function)[2])).splitlines()
 
 
-def names_in(code: Any) -> Iterator[str]:
-    """Global names and attributes of a code object and of the functions inside it."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if inspect.iscode(constant):
-            yield from names_in(constant)
-
-
-def asked_of_device(code: Any) -> Iterator[str]:
-    """The names of what a code object looks up in a device: ``tanh`` of ``x.device.tanh(..)``."""
-    before: Any = None
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and before in ("device", "on"):
-            yield instruction.argval
-        names = instruction.argval  # of two variables at once, from Python 3.13 on
-        before = names[-1] if isinstance(names, tuple) and names else names
-    for constant in code.co_consts:
-        if inspect.iscode(constant):
-            yield from asked_of_device(constant)
-
-
-def unindented(function: Any) -> list[str]:
-    return textwrap.dedent(inspect.getsource(function)).splitlines()
+def source_of(function: Any) -> tuple[Path, int, list[str]]:
+    """The file, the line, and the text that defines a function: ``def tanh``, or ``tanh = unary(Tanh, ..)``."""
+    lines, first = inspect.getsourcelines(function)
+    name, path = function.__name__, inspect.getsourcefile(function)
+    if not any(line.lstrip().startswith(f"def {name}(") for line in lines):  # `declare` wrote it
+        module = sys.modules[function.__module__]
+        written = re.compile(rf"^[\w, ]*\b{name}\b[\w, ]* = \w+\(")
+        for k, line in enumerate(inspect.getsource(module).splitlines(keepends=True), start=1):
+            if written.match(line):
+                return Path(inspect.getsourcefile(module) or ""), k, [line]
+    return Path(path or ""), first, lines
 
 
 def place(function: Any) -> str:
     """The file and line of a function of minirnn; the full name of any other."""
     try:
-        path = Path(inspect.getsourcefile(function) or "").relative_to(ROOT)
-        return f"minirnn/{path.as_posix()}:{inspect.getsourcelines(function)[1]}"
+        path, line, _ = source_of(function)
+        return f"minirnn/{path.relative_to(ROOT).as_posix()}:{line}"
     except (TypeError, OSError, ValueError):  # a ufunc, or an operator of Python
         name = getattr(function, "__name__", str(function))
         module = getattr(function, "__module__", None) or ("numpy" if hasattr(function, "nin") else "")

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from minirnn.ops import primitives
 from minirnn.ops.cudnn_rnn.canonical import (
     cudnn_rnn_canonical_to_params,
     cudnn_rnn_canonical_to_params_v2,
@@ -21,15 +22,13 @@ from minirnn.ops.losses import cross_entropy
 from minirnn.ops.lstm_block.cell import lstm_block_cell, lstm_block_cell_grad
 from minirnn.ops.lstm_block.sequence import block_lstm, block_lstm_grad, block_lstm_grad_v2, block_lstm_v2
 from minirnn.ops.primitives import *  # noqa: F403
-from minirnn.ops.primitives import __all__ as _primitives
 
 if TYPE_CHECKING:
     from minirnn.ops.cudnn_rnn.versions import cudnn_rnn
 else:
     from minirnn.ops import cudnn_rnn  # a package that can be called: see `callable_module`
 
-__all__ = [  # noqa: PLE0604
-    *_primitives,
+__all__ = [
     "block_lstm",
     "block_lstm_grad",
     "block_lstm_grad_v2",
@@ -51,3 +50,5 @@ __all__ = [  # noqa: PLE0604
     "lstm_block_cell",
     "lstm_block_cell_grad",
 ]
+if not TYPE_CHECKING:
+    __all__ += primitives.__all__

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from minirnn import check
+from minirnn.engine.operands import float_tensor
 from minirnn.engine.tensor import Tensor
 from minirnn.host_array import integers
 from minirnn.ops.fused import FusedOp
 from minirnn.ops.primitives import log_softmax, put_add, softmax
-from minirnn.ops.primitives.elementwise import float_tensor
+from minirnn.ops.primitives.declare import op
 
 
 class CrossEntropy(FusedOp):
@@ -50,6 +51,7 @@ class CrossEntropyGrad(FusedOp):
         return (dy.reshape((*dy.shape, 1)) * (softmax(x) - onehot),)
 
 
+@op(CrossEntropy, CrossEntropyGrad, method="")
 def cross_entropy(x: Any, target: Any, reduction: str = "mean") -> Tensor:
     """Cross-entropy, in nats, between class scores and the right classes.
 

@@ -8,7 +8,8 @@ from minirnn import ops
 from minirnn.cli import main
 from minirnn.devices.base import PRIMITIVES
 from minirnn.explain.names import primitives
-from minirnn.explain.primitives import cuda_places, parts_of, primitive_lines
+from minirnn.explain.primitives import cuda_places, primitive_lines
+from minirnn.ops.primitives.declare import DECLARED
 
 
 @pytest.mark.parametrize("op", primitives())
@@ -32,13 +33,13 @@ def test_every_primitive_is_explained(op: str) -> None:
     ],
 )
 def test_the_node_and_the_primitive_of_the_device_are_those_of_the_op(op: str, node: str, asked: str) -> None:
-    nodes, found, _ = parts_of(getattr(ops, op))
+    nodes, found, _ = DECLARED[getattr(ops, op)]
     assert [kind.__name__ for kind in nodes] == [node]
-    assert found == [asked]
+    assert found == (asked,)
 
 
 def test_what_is_composed_says_of_what() -> None:
-    assert parts_of(ops.mm)[2] == ["matmul"]
+    assert DECLARED[ops.mm].calls == ("matmul",)
     assert "composed of where" in "\n".join(primitive_lines("masked_fill"))
 
 
@@ -48,7 +49,7 @@ def test_tanh_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Tanh: y = tanh(x)      dx = dy * (1 - y * y)" in out
     assert "        return (dy * (1 - y * y),)" in out
     assert "    NumPy  numpy.tanh\n    CUDA   minirnn/devices/cuda/kernels/primitives/functions.cu:" in out
-    assert "def tanh(x: Any) -> Tensor:" in out
+    assert 'tanh = unary(Tanh, "Hyperbolic tangent.")' in out
 
 
 def test_most_primitives_of_a_device_have_a_line_of_cuda() -> None:

@@ -9,10 +9,9 @@ import numpy as np
 from minirnn import check
 from minirnn.devices.base import Device
 from minirnn.engine import operands
-from minirnn.engine.operands import same_device
+from minirnn.engine.operands import float_tensor, same_device
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
-from minirnn.ops.primitives.elementwise import float_tensor
 
 ANY_INTEGER = (-(2**63), 2**63 - 1)
 """The least and the largest `ignore_index`."""

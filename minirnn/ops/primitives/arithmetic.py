@@ -2,44 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from minirnn.engine.operands import is_number, mixed_devices, no_bools, pair, python_number, same_device, shape_error
-from minirnn.engine.tape import Op, record
+from minirnn.engine.operands import is_number, numeric, pair, python_number, same_device, shape_error
+from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
+from minirnn.ops.primitives.declare import OTHERS, Arithmetic, Primitive, binary, named, op, unary
+from minirnn.ops.primitives.elementwise import choose, log
+
+__all__ = ["add", "subtract", "multiply", "divide", "negative", "power", "sub", "mul", "div", "neg", "pow", "square"]
+__all__ += ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "eq", "ne", "lt", "le", "gt", "ge"]
 
 
-class _Binary(Op):
-    arithmetic = True
-    broadcasts = True
-
-
-class Add(_Binary):
+class Add(Arithmetic, uses="add", reads="", broadcasts=True):
     """y = a + b        da = dy,  db = dy"""
-
-    reads_inputs = False
 
     def backward(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
         return dy, dy
 
 
-class Subtract(_Binary):
+class Subtract(Arithmetic, uses="subtract", reads="", broadcasts=True):
     """y = a - b        da = dy,  db = -dy"""
-
-    reads_inputs = False
 
     def backward(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
         return dy, -dy
 
 
-class Multiply(_Binary):
+class Multiply(Arithmetic, uses="multiply", reads="x", broadcasts=True):
     """y = a * b        da = dy * b,  db = dy * a"""
 
     def backward(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
         return dy * b, dy * a
 
 
-class Divide(_Binary):
+class Divide(Arithmetic, uses="divide", reads="xy", broadcasts=True):
     """y = a / b        da = dy / b,  db = -dy * y / b"""
 
     def backward(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
@@ -47,20 +44,23 @@ class Divide(_Binary):
         return da, -da * y
 
 
-class Negative(Op):
-    """y = -a           da = -dy"""
+class Negative(Arithmetic, uses="negative", reads=""):
+    """y = -x           dx = -dy"""
 
-    arithmetic = True
-    reads_inputs = False
-
-    def backward(self, dy: Any, y: Any, a: Any) -> tuple[Any]:
+    def backward(self, dy: Any, y: Any, x: Any) -> tuple[Any]:
         return (-dy,)
 
 
-class PowerConstant(Op):
-    """y = a ** p       da = dy * p * a ** (p - 1)        p a Python number"""
+add = binary(Add, "``a + b``, broadcasting.", operator="+")
+subtract = binary(Subtract, "``a - b``, broadcasting.", method="sub", operator="-")
+multiply = binary(Multiply, "``a * b``, broadcasting.", method="mul", operator="*")
+divide = binary(Divide, "``a / b``, broadcasting.", method="div", operator="/")
+negative = unary(Negative, "``-x``.", takes=numeric, method="neg", operator="-x")
+sub, mul, div, neg = subtract, multiply, divide, negative
 
-    arithmetic = True
+
+class PowerConstant(Arithmetic, uses="power", reads="x"):
+    """y = a ** p       da = dy * p * a ** (p - 1)        p a Python number"""
 
     def __init__(self, p: float) -> None:
         self.p = p
@@ -71,91 +71,26 @@ class PowerConstant(Op):
         return (dy * (self.p * a ** (self.p - 1)),)
 
 
-class Power(Op):
+class Power(Primitive, uses="power", reads="xy", broadcasts=True):
     """y = a ** b       da = dy * b * a ** (b - 1),  db = dy * y * log(a)
 
     The limits 0 are taken where the formulas give 0 * inf: da at a = b = 0, and db at a = 0 with b >= 0.
     """
 
-    broadcasts = True
-
     def backward(self, dy: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        from minirnn.ops.primitives.elementwise import log, where
-
         da = db = None
         if a.requires_grad:
-            da = dy * (b * a ** where((a == 0) * (b == 0), 1.0, b - 1))
+            da = dy * (b * a ** choose((a == 0) * (b == 0), 1.0, b - 1))
         if b.requires_grad:
             limit = (a == 0) * (b >= 0)
-            db = dy * where(limit, 0.0, y * log(where(limit, 1.0, a)))
+            db = dy * choose(limit, 0.0, y * log(choose(limit, 1.0, a)))
         return da, db
 
 
-ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATIVE, POWER = Add(), Subtract(), Multiply(), Divide(), Negative(), Power()
-
-# The functions below are the hottest of the tape, so each spells out its few steps instead of sharing a helper.
+POWER = Power()
 
 
-def add(a: Any, b: Any) -> Tensor:
-    """``a + b``, broadcasting."""
-    if a.__class__ is not Tensor or b.__class__ is not Tensor:
-        a, b = pair(a, b)
-    device = a.device
-    if b.device is not device:
-        raise mixed_devices("add", a, b)
-    try:
-        y = device.add(a.array, b.array)
-    except (ValueError, TypeError) as error:
-        raise shape_error("add", a, b, error) from None
-    return record(ADD, device, y, (a, b))
-
-
-def subtract(a: Any, b: Any) -> Tensor:
-    """``a - b``, broadcasting."""
-    if a.__class__ is not Tensor or b.__class__ is not Tensor:
-        a, b = pair(a, b)
-    device = a.device
-    if b.device is not device:
-        raise mixed_devices("subtract", a, b)
-    try:
-        y = device.subtract(a.array, b.array)
-    except (ValueError, TypeError) as error:
-        raise shape_error("subtract", a, b, error) from None
-    return record(SUBTRACT, device, y, (a, b))
-
-
-def multiply(a: Any, b: Any) -> Tensor:
-    """``a * b``, broadcasting."""
-    if a.__class__ is not Tensor or b.__class__ is not Tensor:
-        a, b = pair(a, b)
-    device = a.device
-    if b.device is not device:
-        raise mixed_devices("multiply", a, b)
-    try:
-        y = device.multiply(a.array, b.array)
-    except (ValueError, TypeError) as error:
-        raise shape_error("multiply", a, b, error) from None
-    return record(MULTIPLY, device, y, (a, b))
-
-
-def divide(a: Any, b: Any) -> Tensor:
-    """``a / b``, broadcasting."""
-    a, b = pair(a, b)
-    device = same_device("divide", a, b)
-    try:
-        y = device.divide(a.array, b.array)
-    except (ValueError, TypeError) as error:
-        raise shape_error("divide", a, b, error) from None
-    return record(DIVIDE, device, y, (a, b))
-
-
-def negative(a: Any) -> Tensor:
-    """``-a``."""
-    a = as_tensor(a)
-    no_bools("negative", a)
-    return record(NEGATIVE, a.device, a.device.negative(a.array), (a,))
-
-
+@op(Power, PowerConstant, method="pow", operator="**")
 def power(a: Any, b: Any) -> Tensor:
     """``a ** b``, broadcasting. Gradients: see `Power` and, for a Python number `b`, `PowerConstant`."""
     p = python_number(b)
@@ -170,45 +105,32 @@ def power(a: Any, b: Any) -> Tensor:
         y = device.power(a.array, b.array)
     except (ValueError, TypeError) as error:
         raise shape_error("power", a, b, error) from None
-    if constant_exponent:
-        return record(PowerConstant(p), device, y, (a,))
-    return record(POWER, device, y, (a, b))
+    return record(PowerConstant(p), device, y, (a,)) if constant_exponent else record(POWER, device, y, (a, b))
 
 
-def _compare(name: str, a: Any, b: Any) -> Tensor:
-    a, b = pair(a, b)
-    device = same_device(name, a, b)
-    try:
-        return leaf(device, getattr(device, name)(a.array, b.array))
-    except (ValueError, TypeError) as error:
-        raise shape_error(name, a, b, error) from None
+pow = power
 
 
-def equal(a: Any, b: Any) -> Tensor:
-    """``a == b`` elementwise, bool; no gradient."""
-    return _compare("equal", a, b)
+@op(power)
+def square(x: Any) -> Tensor:
+    """``x * x``; integers stay integers."""
+    return power(as_tensor(x), 2)
 
 
-def not_equal(a: Any, b: Any) -> Tensor:
-    """``a != b`` elementwise, bool; no gradient."""
-    return _compare("not_equal", a, b)
+def _comparison(name: str, operator: str) -> Callable[[Any, Any], Tensor]:
+    def function(a: Any, b: Any) -> Tensor:
+        a, b = pair(a, b)
+        device = same_device(name, a, b)
+        try:
+            return leaf(device, device.primitive(a.array, b.array))
+        except (ValueError, TypeError) as error:
+            raise shape_error(name, a, b, error) from None
+
+    doc = f"``a {operator} b`` elementwise, bool; no gradient."
+    return op(name, operator=operator, method=OTHERS[operator])(named(function, name, doc, name, __name__))
 
 
-def less(a: Any, b: Any) -> Tensor:
-    """``a < b`` elementwise, bool; no gradient."""
-    return _compare("less", a, b)
-
-
-def less_equal(a: Any, b: Any) -> Tensor:
-    """``a <= b`` elementwise, bool; no gradient."""
-    return _compare("less_equal", a, b)
-
-
-def greater(a: Any, b: Any) -> Tensor:
-    """``a > b`` elementwise, bool; no gradient."""
-    return _compare("greater", a, b)
-
-
-def greater_equal(a: Any, b: Any) -> Tensor:
-    """``a >= b`` elementwise, bool; no gradient."""
-    return _compare("greater_equal", a, b)
+equal, not_equal = _comparison("equal", "=="), _comparison("not_equal", "!=")
+less, less_equal = _comparison("less", "<"), _comparison("less_equal", "<=")
+greater, greater_equal = _comparison("greater", ">"), _comparison("greater_equal", ">=")
+eq, ne, lt, le, gt, ge = equal, not_equal, less, less_equal, greater, greater_equal

@@ -8,25 +8,23 @@ import numpy as np
 
 from minirnn import devices
 from minirnn.devices.base import Device
-from minirnn.engine.tape import Op, record
+from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import DTYPES
 from minirnn.messages import shown
+from minirnn.ops.primitives.declare import Primitive, op
 from minirnn.ops.primitives.elementwise import astype, identity
+
+__all__ = ["to"]
 
 _DTYPE_NAMES = frozenset(d.name for d in DTYPES)
 
 
-class ToDevice(Op):
+class ToDevice(Primitive, uses="to_numpy asarray", reads=""):
     """y = x on another device      dx = dy on the device of x"""
-
-    reads_inputs = False
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
         return (to_device(dy, x.device),)
-
-
-TO_DEVICE = ToDevice()
 
 
 def to_device(x: Tensor, device: Any) -> Tensor:
@@ -34,9 +32,10 @@ def to_device(x: Tensor, device: Any) -> Tensor:
     place = devices.get(device)
     if place is x.device:
         return x
-    return record(TO_DEVICE, place, place.asarray(x.device.to_numpy(x.array)), (x,))
+    return record(ToDevice(), place, place.asarray(x.device.to_numpy(x.array)), (x,))
 
 
+@op(ToDevice, astype, identity)
 def to(
     x: Any, *args: Any, device: Any = None, dtype: Any = None, copy: bool = False, non_blocking: bool = False
 ) -> Tensor:
@@ -61,7 +60,7 @@ def to(
     ValueError
         If no device has that name.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     if len(args) == 1 and isinstance(args[0], Tensor):
         args = (args[0].device, args[0].dtype)
     for given in args:

@@ -10,20 +10,18 @@ from typing import Any
 import numpy as np
 
 from minirnn.engine.operands import pair, same_device, shape_error
-from minirnn.engine.tape import Op, record
+from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor, leaf
+from minirnn.ops.primitives.declare import Primitive, op
+
+__all__ = ["floor_divide", "remainder"]
 
 
-class Remainder(Op):
+class Remainder(Primitive, reads="x", broadcasts=True):
     """y = a - q * b, q = floor(a / b)      da = dy,  db = -dy * q"""
-
-    broadcasts = True
 
     def backward(self, dy: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor | None]:
         return dy, -dy * floor_divide(a, b) if b.requires_grad else None
-
-
-REMAINDER = Remainder()
 
 
 def _on_host(op: str, a: Tensor, b: Tensor, function: Any) -> Any:
@@ -40,6 +38,7 @@ def _on_host(op: str, a: Tensor, b: Tensor, function: Any) -> Any:
         raise shape_error(op, a, b, error) from None
 
 
+@op("to_numpy", "asarray", operator="//")
 def floor_divide(a: Any, b: Any) -> Tensor:
     """``a // b``: the quotient rounded down, broadcasting. It is constant between its jumps, so no gradient flows.
 
@@ -54,10 +53,11 @@ def floor_divide(a: Any, b: Any) -> Tensor:
     return leaf(a.device, _on_host("floor_divide", a, b, np.floor_divide))
 
 
+@op(Remainder, "to_numpy", "asarray", operator="%")
 def remainder(a: Any, b: Any) -> Tensor:
     """``a % b``: what is left of `a` after ``a // b`` times `b`, with the sign of `b`, broadcasting.
 
     The gradient with respect to `a` is 1, with respect to `b` it is ``-(a // b)``. Raises what `floor_divide` raises.
     """
     a, b = pair(a, b)
-    return record(REMAINDER, a.device, _on_host("remainder", a, b, np.remainder), (a, b))
+    return record(Remainder(), a.device, _on_host("remainder", a, b, np.remainder), (a, b))

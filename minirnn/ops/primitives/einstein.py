@@ -21,13 +21,17 @@ from minirnn.engine.operands import as_tensors, same_device
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
 from minirnn.ops.primitives.arithmetic import multiply
+from minirnn.ops.primitives.declare import op
 from minirnn.ops.primitives.products import matmul
 from minirnn.ops.primitives.reductions import sum as sum_over
 from minirnn.ops.primitives.shapes import broadcast_to, reshape, transpose
 
+__all__ = ["einsum"]
+
 Labels = tuple[str, ...]
 
 
+@op(transpose, reshape, matmul, sum_over, method="")
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Multiply `operands` and sum over the letters that the result does not have.
 

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minirnn import check
-from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.messages import shown
-from minirnn.ops.primitives import elementwise, reductions
+from minirnn.ops.primitives.declare import op
+from minirnn.ops.primitives.elementwise import choose, maximum, minimum
 from minirnn.ops.primitives.gathering import gather
+from minirnn.ops.primitives.reductions import Axes, Reduction, summed
+from minirnn.ops.primitives.shapes import Reshape
 
-Axes = int | tuple[int, ...] | None
+__all__ = ["max", "min", "amax", "amin", "argmax", "argmin"]
 
 
 class ValuesAndIndices(NamedTuple):
@@ -27,84 +29,90 @@ class ValuesAndIndices(NamedTuple):
     indices: Tensor
 
 
-class Extreme(reductions.Reduction):
-    """y = largest (or smallest) x along axes       dx = dy at the extreme, in equal shares if there are several"""
+class Max(Reduction, uses="max", reads="xy"):
+    """y = largest x along axes         dx = dy where x = y, in equal shares if there are several"""
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
-        y, dy = y.reshape(self.kept), dy.reshape(self.kept)
+        y, dy = self.with_axes(y), self.with_axes(dy)
         hit = (x == y) | ((x != x) & (y != y))  # a NaN that won is equal to itself, too
-        count = hit.astype(x.dtype).sum(axis=self.axes, keepdims=True)
-        return (elementwise.where(hit, dy / count, 0.0),)
+        count = summed(hit.astype(x.dtype), *(range(x.ndim) if self.axes is None else self.axes))
+        return (choose(hit, dy / count, 0.0),)
 
 
-def _extreme(op: str, primitive: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    axes = check.axes(op, axis, x.ndim)
-    _no_empty(op, x, range(x.ndim) if axes is None else axes)
-    return record(Extreme(axes, x.shape), x.device, getattr(x.device, primitive)(x.array, axes, keepdims), (x,))
+class Min(Max, uses="min"):
+    """y = smallest x along axes        dx = dy where x = y, in equal shares if there are several"""
 
 
-def _no_empty(op: str, x: Tensor, axes: Any) -> None:
-    if any(x.shape[k] == 0 for k in axes):
-        where = next(k for k in axes if x.shape[k] == 0)
-        raise ValueError(f"{op}: no element along axis {where} of shape {x.shape}\n  expected at least one")
+def _values(op: str, kind: type[Max], x: Any, axis: Any, dim: Any, kept: bool) -> Tensor:
+    """The extreme elements along axes."""
+    x = as_tensor(x)
+    axes = check.axes(op, axis, x.ndim, dim)
+    _not_empty(op, x, range(x.ndim) if axes is None else axes)
+    return kind(axes, x.shape, kept)(x)
 
 
-def _place(op: str, primitive: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
+def _not_empty(op: str, x: Tensor, axes: Any) -> None:
+    for k in axes:
+        if x.shape[k] == 0:
+            raise ValueError(f"{op}: no element along axis {k} of shape {x.shape}\n  expected at least one")
+
+
+def _place(op: str, primitive: str, x: Tensor, axis: Any, kept: bool) -> Tensor:
     """The index of the first extreme element along `axis`; for None among all elements."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
     device = x.device
     if axis is None:
-        if not x.size:
-            _no_empty(op, x, range(x.ndim))
-        y = getattr(device, primitive)(device.reshape(x.array, (x.size,)), 0)
-        return leaf(device, device.reshape(y, (1,) * x.ndim) if keepdims else y)
-    if x.ndim == 0 and axis.__class__ is int and axis in (0, -1):  # torch lets a scalar have one axis
+        _not_empty(op, x, range(x.ndim))
+        flat, k, shape = device.reshape(x.array, (x.size,)), 0, (1,) * x.ndim
+    elif x.ndim == 0:
+        check.axis(op, axis, 0, scalar=True)
         return leaf(device, device.full((), 0, np.int64))
-    k = check.axis(op, axis, x.ndim)
-    _no_empty(op, x, (k,))
-    y = getattr(device, primitive)(x.array, k)
-    return leaf(device, device.reshape(y, (*x.shape[:k], 1, *x.shape[k + 1 :])) if keepdims else y)
+    else:
+        k = check.axis(op, axis, x.ndim)
+        _not_empty(op, x, (k,))
+        flat, shape = x.array, (*x.shape[:k], 1, *x.shape[k + 1 :])
+    y = getattr(device, primitive)(flat, k)
+    return leaf(device, device.reshape(y, shape) if kept else y)
 
 
-def _with_indices(op: str, primitive: str, x: Any, dim: Any, keepdim: bool) -> ValuesAndIndices:
+def _with_indices(op: str, primitive: str, x: Any, dim: Any, kept: bool) -> ValuesAndIndices:
     """The first extreme elements along `dim` and their indices; the gradient goes to those elements alone."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     indices = _place(op, primitive, x, dim, True)
     values = gather(x, dim, indices)
-    if not keepdim and x.ndim:
+    if not kept and x.ndim:
         k = dim % x.ndim
-        shape = x.shape[:k] + x.shape[k + 1 :]
-        values, indices = values.reshape(shape), indices.reshape(shape)
+        shape = Reshape(x.shape[:k] + x.shape[k + 1 :])
+        values, indices = shape(values), shape(indices)
     return ValuesAndIndices(values, indices)
 
 
-def _by_words(
-    op: str, primitive: str, x: Any, arguments: tuple[Any, ...], axis: Any, keepdims: Any, dim: Any, keepdim: Any
+def _of_one_or_two(
+    kind: type[Max], x: Any, given: tuple[Any, ...], axis: Any, keepdims: Any, dim: Any, keepdim: Any
 ) -> Any:
     """What `max` and `min` have in common: which of the three functions is meant."""
-    if len(arguments) > 2:
-        raise TypeError(f"{op}: got {len(arguments) + 1} arguments\n  expected a Tensor, dim and keepdim")
-    if arguments:  # by position they are torch's: dim and keepdim, or another Tensor
-        if dim is not None or (len(arguments) > 1 and (keepdim is not None or keepdims is not None)):
+    op = kind.uses[0]
+    if len(given) > 2:
+        raise TypeError(f"{op}: got {len(given) + 1} arguments\n  expected a Tensor, dim and keepdim")
+    if given:  # by position they are torch's: dim and keepdim, or another Tensor
+        if dim is not None or (len(given) > 1 and (keepdim is not None or keepdims is not None)):
             raise TypeError(f"{op}: got dim or keepdim by position and by name\n  expected each once")
         if axis is not None:
-            raise TypeError(f"{op}: got {shown(arguments[0])} and axis={shown(axis)}\n  expected one of the two")
-        dim = arguments[0]
-        keepdim = arguments[1] if len(arguments) > 1 else keepdim
-        if isinstance(dim, (Tensor, np.ndarray)):
-            return (elementwise.maximum if op == "max" else elementwise.minimum)(x, dim)
-        if dim is None or isinstance(dim, (tuple, list)):  # several axes: torch has none, so they are NumPy's
-            return _extreme(op, primitive, x, dim, check.kept(op, keepdims, keepdim))
+            raise TypeError(f"{op}: got {shown(given[0])} and axis={shown(axis)}\n  expected one of the two")
+        if isinstance(given[0], (Tensor, np.ndarray)):
+            return (maximum if kind is Max else minimum)(x, given[0])
+        dim, keepdim = (*given, keepdim)[:2]
+        if isinstance(dim, (tuple, list)):  # several axes: torch has none, so they are NumPy's
+            axis, dim = dim, None
     kept = check.kept(op, keepdims, keepdim)
     if dim is None:
-        return _extreme(op, primitive, x, axis, kept)
+        return _values(op, kind, x, axis, None, kept)
     check.axis_or_dim(op, axis, dim)  # not both
     if isinstance(dim, (tuple, list)):
         raise TypeError(f"{op}: dim is {shown(dim)}\n  expected an integer; several axes: axis=, or a{op}(dim=)")
-    return _with_indices(op, f"arg{primitive}", x, dim, kept)
+    return _with_indices(op, f"arg{op}", x, dim, kept)
 
 
+@op(Max, maximum, gather, "argmax")
 def max(
     x: Any,
     *dim_or_other: Any,
@@ -128,9 +136,10 @@ def max(
     TypeError
         If `axis` and `dim` are given, or `dim` is no integer.
     """
-    return _by_words("max", "max", x, dim_or_other, axis, keepdims, dim, keepdim)
+    return _of_one_or_two(Max, x, dim_or_other, axis, keepdims, dim, keepdim)
 
 
+@op(Min, minimum, gather, "argmin")
 def min(
     x: Any,
     *dim_or_other: Any,
@@ -140,9 +149,10 @@ def min(
     keepdim: bool | None = None,
 ) -> Any:
     """The smallest element. NaN is smaller than all numbers here: it wins, as in `max`. Arguments: those of `max`."""
-    return _by_words("min", "min", x, dim_or_other, axis, keepdims, dim, keepdim)
+    return _of_one_or_two(Min, x, dim_or_other, axis, keepdims, dim, keepdim)
 
 
+@op(Max)
 def amax(
     x: Any, axis: Axes = None, keepdims: bool | None = None, *, dim: Axes = None, keepdim: bool | None = None
 ) -> Tensor:
@@ -153,9 +163,10 @@ def amax(
     ValueError
         If there is no element to choose from.
     """
-    return _extreme("amax", "max", x, check.axis_or_dim("amax", axis, dim), check.kept("amax", keepdims, keepdim))
+    return _values("amax", Max, x, axis, dim, check.kept("amax", keepdims, keepdim))
 
 
+@op(Min)
 def amin(
     x: Any, axis: Axes = None, keepdims: bool | None = None, *, dim: Axes = None, keepdim: bool | None = None
 ) -> Tensor:
@@ -166,9 +177,10 @@ def amin(
     ValueError
         If there is no element to choose from.
     """
-    return _extreme("amin", "min", x, check.axis_or_dim("amin", axis, dim), check.kept("amin", keepdims, keepdim))
+    return _values("amin", Min, x, axis, dim, check.kept("amin", keepdims, keepdim))
 
 
+@op("argmax")
 def argmax(
     x: Any,
     axis: int | None = None,
@@ -187,10 +199,11 @@ def argmax(
     ValueError
         If there is no element to choose from.
     """
-    axis = check.axis_or_dim("argmax", axis, dim)
-    return _place("argmax", "argmax", x, axis, check.kept("argmax", keepdims, keepdim))
+    k, kept = check.axis_or_dim("argmax", axis, dim), check.kept("argmax", keepdims, keepdim)
+    return _place("argmax", "argmax", as_tensor(x), k, kept)
 
 
+@op("argmin")
 def argmin(
     x: Any,
     axis: int | None = None,
@@ -200,5 +213,5 @@ def argmin(
     keepdim: bool | None = None,
 ) -> Tensor:
     """Index of the (first) smallest element along `axis`, int64; no gradient. Arguments: those of `argmax`."""
-    axis = check.axis_or_dim("argmin", axis, dim)
-    return _place("argmin", "argmin", x, axis, check.kept("argmin", keepdims, keepdim))
+    k, kept = check.axis_or_dim("argmin", axis, dim), check.kept("argmin", keepdims, keepdim)
+    return _place("argmin", "argmin", as_tensor(x), k, kept)

@@ -14,12 +14,11 @@ from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import integers
 from minirnn.messages import shown
+from minirnn.ops.primitives.declare import op
 from minirnn.ops.primitives.elementwise import where
-from minirnn.ops.primitives.indexing import getitem, put_add
+from minirnn.ops.primitives.indexing import GetItem, PutAdd
 
-
-def _axis(op: str, dim: Any, x: Tensor) -> int:
-    return 0 if x.ndim == 0 and dim.__class__ is int and dim in (0, -1) else check.axis(op, dim, x.ndim)
+__all__ = ["gather", "take_along_axis", "take_along_dim", "scatter", "scatter_add", "index_select"]
 
 
 def _places(op: str, x: Tensor, dim: int, index: Any) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
@@ -48,6 +47,7 @@ def _places(op: str, x: Tensor, dim: int, index: Any) -> tuple[np.ndarray, tuple
     return host, tuple(grid)
 
 
+@op(GetItem)
 def gather(x: Any, dim: int, index: Any) -> Tensor:
     """``y[i, j, k] = x[index[i, j, k], j, k]`` for ``dim=0``, and so on: one element of `x` for each of `index`.
 
@@ -72,19 +72,21 @@ def gather(x: Any, dim: int, index: Any) -> Tensor:
     IndexError
         If an index is out of range.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    dim = _axis("gather", dim, x)
+    x = as_tensor(x)
+    dim = check.axis("gather", dim, x.ndim, scalar=True)
     host, grid = _places("gather", x, dim, index)
     if not x.ndim:
         return x
-    return getitem(x, grid)
+    return GetItem(grid)(x)
 
 
+@op(gather, method="")
 def take_along_axis(x: Any, indices: Any, axis: int) -> Tensor:
     """NumPy's order of the arguments of `gather`."""
     return gather(x, axis, indices)
 
 
+@op(gather)
 def take_along_dim(x: Any, indices: Any, dim: int) -> Tensor:
     """`gather` with the arguments of torch's ``take_along_dim``."""
     return gather(x, dim, indices)
@@ -101,6 +103,7 @@ def _source(op: str, x: Tensor, index: np.ndarray, src: Any) -> Tensor:
     return src if src.shape == index.shape else src[tuple(slice(0, n) for n in index.shape)]
 
 
+@op(PutAdd)
 def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     """`x` with ``src[i, j, k]`` added at ``[index[i, j, k], j, k]`` (for ``dim=0``); what is named twice gets both.
 
@@ -122,14 +125,16 @@ def scatter_add(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     IndexError
         If an index is out of range.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    _no_shape("scatter_add", dim)
-    dim = _axis("scatter_add", dim, x)
+    x = as_tensor(x)
+    if not check.is_integer(dim):
+        raise TypeError(f"scatter_add: dim is {shown(dim)}\n  expected an integer: scatter_add(x, dim, index, src)")
+    dim = check.axis("scatter_add", dim, x.ndim, scalar=True)
     host, grid = _places("scatter_add", x, dim, index)
     src = _source("scatter_add", x, host, src)
-    return x + put_add(x.shape, grid, src) if host.size else x + 0
+    return x + PutAdd(x.shape, grid)(src) if host.size else x + 0
 
 
+@op(PutAdd, where)
 def scatter(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     """`x` with ``src[i, j, k]`` written at ``[index[i, j, k], j, k]`` (for ``dim=0``): a new Tensor.
 
@@ -144,8 +149,8 @@ def scatter(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     IndexError
         If an index is out of range.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    dim = _axis("scatter", dim, x)
+    x = as_tensor(x)
+    dim = check.axis("scatter", dim, x.ndim, scalar=True)
     host, grid = _places("scatter", x, dim, index)
     if isinstance(src, (bool, int, float, np.generic)):
         src = as_tensor(np.full(host.shape, src, x.dtype), device=x.device)
@@ -161,9 +166,10 @@ def scatter(x: Any, dim: int, index: Any, src: Any) -> Tensor:
     at = np.unravel_index(places, x.shape)
     hit = np.zeros(x.shape, np.bool_)
     hit[at] = True
-    return where(as_tensor(hit, device=x.device), put_add(x.shape, at, chosen), x)
+    return where(as_tensor(hit, device=x.device), PutAdd(x.shape, at)(chosen), x)
 
 
+@op(GetItem)
 def index_select(x: Any, dim: int, index: Any) -> Tensor:
     """The rows, columns, ... of `x` along `dim` that the one-dimensional `index` names, in its order.
 
@@ -176,8 +182,8 @@ def index_select(x: Any, dim: int, index: Any) -> Tensor:
     IndexError
         If an index is out of range.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    dim = _axis("index_select", dim, x)
+    x = as_tensor(x)
+    dim = check.axis("index_select", dim, x.ndim, scalar=True)
     host = integers("index_select: index", index)
     if host.ndim > 1:
         raise ValueError(f"index_select: index has shape {host.shape}\n  expected one axis")
@@ -189,9 +195,4 @@ def index_select(x: Any, dim: int, index: Any) -> Tensor:
         )
     if not x.ndim:
         return x
-    return getitem(x, (*[slice(None)] * dim, np.array(host, np.int64).reshape(-1)))
-
-
-def _no_shape(op: str, dim: Any) -> None:
-    if not isinstance(dim, (int, np.integer)):
-        raise TypeError(f"{op}: dim is {shown(dim)}\n  expected an integer: scatter_add(x, dim, index, src)")
+    return GetItem((*[slice(None)] * dim, np.array(host, np.int64).reshape(-1)))(x)

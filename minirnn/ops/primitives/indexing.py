@@ -7,37 +7,42 @@ from typing import Any
 import numpy as np
 
 from minirnn import check
-from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import integers
 from minirnn.messages import shown
+from minirnn.ops.primitives.declare import Primitive, op
 
 Index = tuple[Any, ...]
 
 
-class GetItem(Op):
+__all__ = ["getitem", "put_add", "embedding"]
+
+
+class GetItem(Primitive, uses="getitem", reads=""):
     """y = x[index]     dx = 0 everywhere, plus dy at index (what is read twice gets both)"""
 
-    reads_inputs = False
-
     def __init__(self, index: Index) -> None:
         self.index = index
+
+    def forward(self, device: Any, x: Any) -> Any:
+        return device.getitem(x, self.index)
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
-        return (put_add(x.shape, self.index, dy),)
+        return (PutAdd(x.shape, self.index)(dy),)
 
 
-class PutAdd(Op):
+class PutAdd(Primitive, uses="scatter_add", reads="", broadcasts=True):  # v is broadcast to the shape of y[index]
     """y = 0; y[index] += v     dv = dy[index]"""
 
-    broadcasts = True  # v is broadcast to the shape of y[index]
-    reads_inputs = False
-
-    def __init__(self, index: Index) -> None:
+    def __init__(self, shape: tuple[int, ...], index: Index) -> None:
+        self.shape = shape
         self.index = index
 
+    def forward(self, device: Any, v: Any) -> Any:
+        return device.scatter_add(self.shape, self.index, v)
+
     def backward(self, dy: Tensor, y: Tensor, v: Tensor) -> tuple[Tensor]:
-        return (record(GetItem(self.index), dy.device, dy.device.getitem(dy.array, self.index), (dy,)),)
+        return (GetItem(self.index)(dy),)
 
 
 def _normal(index: Any) -> Index:
@@ -58,7 +63,7 @@ def _normal(index: Any) -> Index:
             _check_slice(part)
         if isinstance(part, slice) or part is None or part is Ellipsis or isinstance(part, np.ndarray):
             parts.append(part)
-        elif isinstance(part, (int, np.integer)) and not isinstance(part, bool):
+        elif check.is_integer(part):
             parts.append(int(part))
         else:
             raise TypeError(
@@ -75,6 +80,7 @@ def _check_slice(part: slice) -> None:
             )
 
 
+@op(GetItem, method="", operator="[]")
 def getitem(x: Any, index: Any) -> Tensor:
     """``x[index]`` with NumPy's basic and integer- or bool-array indexing.
 
@@ -85,33 +91,33 @@ def getitem(x: Any, index: Any) -> Tensor:
     TypeError
         If an index is of another kind.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     index = _normal(index)
     try:
-        y = x.device.getitem(x.array, index)
+        return GetItem(index)(x)
     except IndexError as error:
         raise IndexError(
             f"indexing a Tensor of shape {x.shape}: {error}\n"
             f"  expected at most {x.ndim} indices, each inside its axis, masks of the sizes they choose from"
         ) from None
-    return record(GetItem(index), x.device, y, (x,))
 
 
+@op(PutAdd, method="")
 def put_add(shape: tuple[int, ...], index: Any, values: Any) -> Tensor:
     """Zeros of `shape` with `values` added at `index`; what is named twice gets both. The adjoint of `getitem`."""
     values = values if isinstance(values, Tensor) else as_tensor(values)
     index = _normal(index)
     shape = check.sizes("put_add", shape)
     try:
-        y = values.device.scatter_add(shape, index, values.array)
+        return PutAdd(shape, index)(values)
     except (IndexError, ValueError) as error:
         raise type(error)(
             f"put_add: values of shape {values.shape} into shape {shape}: {error}\n"
             "  expected indices inside that shape, and values that broadcast to what they choose"
         ) from None
-    return record(PutAdd(index), values.device, y, (values,))
 
 
+@op(getitem, method="")
 def embedding(weight: Any, ids: Any) -> Tensor:
     """Rows of a table: ``weight[ids]``.
 

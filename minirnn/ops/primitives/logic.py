@@ -12,7 +12,12 @@ import numpy as np
 
 from minirnn.engine.operands import pair, same_device, shape_error
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
+from minirnn.ops.primitives.arithmetic import equal
+from minirnn.ops.primitives.declare import op
 from minirnn.ops.primitives.elementwise import where
+
+__all__ = ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"]
+__all__ += ["logical_and", "logical_or", "logical_xor", "logical_not", "masked_fill"]
 
 
 def _bits(op: str, a: Any, b: Any, of_bools: str, of_integers: Any) -> Tensor:
@@ -32,6 +37,7 @@ def _bits(op: str, a: Any, b: Any, of_bools: str, of_integers: Any) -> Tensor:
     return leaf(device, device.asarray(y))
 
 
+@op("multiply", operator="&")
 def bitwise_and(a: Any, b: Any) -> Tensor:
     """``a & b`` of bools or of the bits of integers, broadcasting; no gradient.
 
@@ -45,19 +51,22 @@ def bitwise_and(a: Any, b: Any) -> Tensor:
     return _bits("bitwise_and", a, b, "multiply", np.bitwise_and)
 
 
+@op("maximum", operator="|")
 def bitwise_or(a: Any, b: Any) -> Tensor:
     """``a | b`` of bools or of the bits of integers, broadcasting; no gradient. Raises what `bitwise_and` raises."""
     return _bits("bitwise_or", a, b, "maximum", np.bitwise_or)
 
 
+@op("not_equal", operator="^")
 def bitwise_xor(a: Any, b: Any) -> Tensor:
     """``a ^ b`` of bools or of the bits of integers, broadcasting; no gradient. Raises what `bitwise_and` raises."""
     return _bits("bitwise_xor", a, b, "not_equal", np.bitwise_xor)
 
 
+@op(equal, operator="~x")
 def bitwise_not(x: Any) -> Tensor:
     """``~x`` of bools or of the bits of integers; no gradient. Raises TypeError for floats."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     if x.dtype.kind == "f":
         raise TypeError(f"bitwise_not: got dtype {x.dtype}\n  expected bools or integers, such as a mask x > 0")
     if x.dtype.kind == "b":
@@ -76,27 +85,32 @@ def _logical(op: str, a: Any, b: Any, of_bools: str) -> Tensor:
     return _bits(op, _truth(a), _truth(b), of_bools, None)
 
 
+@op("multiply")
 def logical_and(a: Any, b: Any) -> Tensor:
     """Whether both differ from 0, elementwise, broadcasting; bool, no gradient. NaN counts as true."""
     return _logical("logical_and", a, b, "multiply")
 
 
+@op("maximum")
 def logical_or(a: Any, b: Any) -> Tensor:
     """Whether one of two differs from 0, elementwise, broadcasting; bool, no gradient."""
     return _logical("logical_or", a, b, "maximum")
 
 
+@op("not_equal")
 def logical_xor(a: Any, b: Any) -> Tensor:
     """Whether exactly one of two differs from 0, elementwise, broadcasting; bool, no gradient."""
     return _logical("logical_xor", a, b, "not_equal")
 
 
+@op(equal)
 def logical_not(x: Any) -> Tensor:
     """Whether `x` is 0, elementwise; bool, no gradient."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     return x == (False if x.dtype.kind == "b" else 0)
 
 
+@op(where)
 def masked_fill(x: Any, mask: Any, value: Any) -> Tensor:
     """`x` with `value` wherever `mask` is true; the mask broadcasts, and the dtype of `x` stays.
 
@@ -109,7 +123,7 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Tensor:
     ValueError
         If `value` has axes, the shapes do not broadcast, or the devices differ.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     if not isinstance(mask, Tensor):
         mask = as_tensor(mask, device=x.device)
     if mask.dtype.kind != "b":

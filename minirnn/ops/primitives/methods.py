@@ -1,4 +1,7 @@
-"""Methods of Tensor that are no ops: what it is, copies of it in another dtype or place, new Tensors like it."""
+"""Methods of Tensor that are no ops: ops in the form of a method, what it is, copies of it, new Tensors like it.
+
+The methods that are ops are declared where the op is: see `declare`.
+"""
 
 from __future__ import annotations
 
@@ -9,33 +12,86 @@ import numpy as np
 
 from minirnn.engine import creation
 from minirnn.engine.tensor import Tensor, tensor
+from minirnn.ops.primitives import elementwise, shapes, views
 from minirnn.ops.primitives.conversions import to, to_device
-from minirnn.ops.primitives.elementwise import astype, where
+from minirnn.ops.primitives.declare import method
+from minirnn.ops.primitives.elementwise import astype
+
+# ---- ops whose method takes its arguments in another form
+
+
+@method
+def reshape(x: Tensor, *shape: Any) -> Tensor:
+    """``t.reshape((2, 3))`` or ``t.reshape(2, 3)``."""
+    return shapes.reshape(x, views.listed(shape))
+
+
+@method
+def view_as(x: Tensor, other: Tensor) -> Tensor:
+    """Itself in the shape of another Tensor."""
+    return shapes.reshape(x, other.shape)
+
+
+method(view_as, "reshape_as")
+
+
+@method
+def transpose(x: Tensor, *axes: Any, **named: Any) -> Tensor:
+    """``t.transpose()``, ``t.transpose((2, 0, 1))``, ``t.transpose(2, 0, 1)``; ``t.transpose(0, 1)`` exchanges two."""
+    return shapes.transpose(x, axes) if len(axes) > 2 else shapes.transpose(x, *axes, **named)
+
+
+@method
+def flip(x: Tensor, *axes: Any, **named: Any) -> Tensor:
+    """``t.flip(0, 1)`` or ``t.flip((0, 1))``."""
+    return shapes.flip(x, views.listed(axes), **named) if axes else shapes.flip(x, **named)
+
+
+@method
+def where(x: Tensor, condition: Any, other: Any) -> Tensor:
+    """``x.where(condition, other)``: `x` where the condition is true, else `other`."""
+    return elementwise.where(condition, x, other)
+
+
+for _name, _op in (("T", shapes.transpose), ("mT", views.matrix_transpose)):
+    setattr(Tensor, _name, property(_op))
+
 
 # ---- what it is
 
 
+@method
 def numel(x: Tensor) -> int:
     """The number of elements: torch's name of what `size` is here, as in NumPy."""
     return x.size
 
 
+method(numel, "nelement")
+
+
+@method
 def dim(x: Tensor) -> int:
     """The number of axes: torch's name of what `ndim` is."""
     return x.ndim
 
 
+method(dim, "ndimension")
+
+
+@method
 def is_floating_point(x: Tensor) -> bool:
     """Whether the dtype is float16, float32 or float64."""
     return x.dtype.kind == "f"
 
 
+@method
 def is_contiguous(x: Tensor) -> bool:
     """True: how the elements lie in memory is never seen from outside."""
     return True
 
 
-def contains(x: Tensor, value: Any) -> bool:
+@method
+def __contains__(x: Tensor, value: Any) -> bool:
     """``value in x``: whether an element is equal to `value`."""
     if not isinstance(value, (Tensor, np.ndarray, np.generic, bool, int, float)):
         raise TypeError(
@@ -47,18 +103,21 @@ def contains(x: Tensor, value: Any) -> bool:
 # ---- itself, or a copy of it
 
 
+@method
 def contiguous(x: Tensor) -> Tensor:
     """Itself, for torch's sake."""
     return x
 
 
-def positive(x: Tensor) -> Tensor:
+@method
+def __pos__(x: Tensor) -> Tensor:
     """``+x``: itself. Raises TypeError for dtype bool."""
     if x.dtype.kind == "b":
         raise TypeError("positive: got dtype bool\n  expected numbers; use x.astype('float32')")
     return x
 
 
+@method
 def type_as(x: Tensor, other: Tensor) -> Tensor:
     """Itself in the dtype, and on the device, of another Tensor."""
     if not isinstance(other, Tensor):
@@ -66,49 +125,39 @@ def type_as(x: Tensor, other: Tensor) -> Tensor:
     return to(x, other)
 
 
+@method
 def cpu(x: Tensor) -> Tensor:
     """Itself on the cpu device."""
     return to_device(x, "cpu")
 
 
+@method
 def cuda(x: Tensor) -> Tensor:
     """Itself on the device `cuda`."""
     return to_device(x, "cuda")
 
 
 def _cast(name: str, dtype: str) -> Callable[[Tensor], Tensor]:
-    def method(x: Tensor) -> Tensor:
+    def cast(x: Tensor) -> Tensor:
         return astype(x, dtype)
 
-    method.__name__ = name
-    method.__doc__ = f"Itself as {dtype}; the same as ``astype('{dtype}')``."
-    return method
+    cast.__name__ = cast.__qualname__ = name
+    cast.__doc__ = f"Itself as {dtype}; the same as ``astype('{dtype}')``."
+    return method(cast)
 
 
-CASTS = {
-    name: _cast(name, dtype)
-    for name, dtype in {
-        "half": "float16",
-        "float": "float32",
-        "double": "float64",
-        "byte": "uint8",
-        "short": "int16",
-        "int": "int32",
-        "long": "int64",
-        "bool": "bool",
-    }.items()
-}
-"""torch's names of dtypes, as methods."""
+CASTS = {"half": "float16", "float": "float32", "double": "float64"}
+CASTS |= {"byte": "uint8", "short": "int16", "int": "int32", "long": "int64", "bool": "bool"}
+"""torch's names of dtypes, which are methods."""
 
-
-def where_method(x: Tensor, condition: Any, other: Any) -> Tensor:
-    """``x.where(condition, other)``: `x` where the condition is true, else `other`."""
-    return where(condition, x, other)
+for _name, _dtype in CASTS.items():
+    _cast(_name, _dtype)
 
 
 # ---- new ones of its dtype and on its device
 
 
+@method
 def new_zeros(
     x: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -116,6 +165,7 @@ def new_zeros(
     return creation.zeros(*args, size=size, **_like(x, dtype, device), requires_grad=requires_grad)
 
 
+@method
 def new_ones(
     x: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -123,6 +173,7 @@ def new_ones(
     return creation.ones(*args, size=size, **_like(x, dtype, device), requires_grad=requires_grad)
 
 
+@method
 def new_empty(
     x: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -130,6 +181,7 @@ def new_empty(
     return creation.empty(*args, size=size, **_like(x, dtype, device), requires_grad=requires_grad)
 
 
+@method
 def new_full(
     x: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -137,6 +189,7 @@ def new_full(
     return creation.full(size, fill_value, **_like(x, dtype, device), requires_grad=requires_grad)
 
 
+@method
 def new_tensor(x: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """`mr.tensor` of the dtype and on the device of this Tensor, unless others are given."""
     return tensor(data, requires_grad, **_like(x, dtype, device))

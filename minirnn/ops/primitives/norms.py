@@ -8,18 +8,24 @@ from typing import Any
 import numpy as np
 
 from minirnn import check
-from minirnn.engine.operands import is_number
+from minirnn.engine.operands import float_tensor, is_number
 from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
-from minirnn.ops.primitives.elementwise import absolute, float_tensor, where
+from minirnn.ops.primitives.arithmetic import power
+from minirnn.ops.primitives.declare import op
+from minirnn.ops.primitives.elementwise import absolute, where
 from minirnn.ops.primitives.extremes import amax, amin
+from minirnn.ops.primitives.reductions import sum as total
 from minirnn.ops.primitives.statistics import sqrt_or_zero
-from minirnn.ops.primitives.steps import FLAT
+
+__all__ = ["norm"]
+from minirnn.ops.primitives.rounding import Flat
 
 Axes = int | tuple[int, ...] | None
 
 
+@op(absolute, power, total, amax, amin)
 def norm(
     x: Any,
     p: float | str | None = "fro",
@@ -57,10 +63,8 @@ def norm(
     if not is_number(p) or isinstance(p, bool):
         raise TypeError(f"norm: p is {shown(p)}\n  expected a number or 'fro'")
     x = float_tensor("norm", x if dtype is None else float_tensor("norm", x).astype(dtype))
-    axis, kept = check.axis_or_dim("norm", axis, dim), check.kept("norm", keepdims, keepdim)
-    if x.ndim == 0 and axis.__class__ is int and axis in (0, -1):
-        axis = None
-    axes = check.axes("norm", axis, x.ndim) or tuple(range(x.ndim))
+    axes = check.axes("norm", axis, x.ndim, dim, scalar=True) or tuple(range(x.ndim))
+    kept = check.kept("norm", keepdims, keepdim)
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
     return _norm(wide, float(p), axes, kept).astype(x.dtype)
 
@@ -70,7 +74,7 @@ def _norm(x: Tensor, p: float, axes: tuple[int, ...], keepdims: bool) -> Tensor:
         return sqrt_or_zero((x * x).sum(axis=axes, keepdims=keepdims))
     if p == 0:
         count = (x != 0).astype(x.dtype)
-        return record(FLAT, x.device, count.array, (x,)).sum(axis=axes, keepdims=keepdims)
+        return record(Flat(), x.device, count.array, (x,)).sum(axis=axes, keepdims=keepdims)
     size = absolute(x)
     if p == 1:
         return size.sum(axis=axes, keepdims=keepdims)

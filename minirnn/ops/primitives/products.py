@@ -7,34 +7,36 @@ from typing import Any
 
 from minirnn.devices.precision import PRECISIONS, chosen
 from minirnn.engine.operands import pair, same_device, shape_error
-from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.primitives.shapes import reshape, swap_last
+from minirnn.ops.primitives.arithmetic import multiply
+from minirnn.ops.primitives.declare import Primitive, op
+from minirnn.ops.primitives.shapes import Reshape, reshape, swap_last
+
+__all__ = ["matmul", "dot", "mv", "mm", "bmm", "outer"]
 
 
-class Matmul(Op):
+class Matmul(Primitive, uses="matmul", reads="x", broadcasts=True):  # the batch axes are broadcast
     """y = a @ b        da = dy @ b^T,  db = a^T @ dy        (^T exchanges the last two axes)"""
-
-    broadcasts = True  # along the batch axes
 
     def __init__(self, precision: str) -> None:
         self.precision = precision
 
     def backward(self, dy: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        da = matmul(dy, swap_last(b)) if a.requires_grad else None
+        da = self(dy, swap_last(b)) if a.requires_grad else None
         if not b.requires_grad:
             return da, None
         if b.ndim == 2 and a.ndim > 2:  # one product over all rows instead of one for each batch entry and a sum
             rows = prod(a.shape[:-1])
-            a = reshape(a, (rows, a.shape[-1]))
-            dy = reshape(dy, (rows, dy.shape[-1]))
-        return da, matmul(swap_last(a), dy)
+            a = Reshape((rows, a.shape[-1]))(a)
+            dy = Reshape((rows, dy.shape[-1]))(dy)
+        return da, self(swap_last(a), dy)
 
 
 MATMUL = {name: Matmul(name) for name in PRECISIONS}
 """How float32 was multiplied -> the op."""
 
 
+@op(Matmul, operator="@")
 def matmul(a: Any, b: Any) -> Tensor:
     """``a @ b``: (..., n, k) @ (..., k, m) -> (..., n, m); a vector counts as a row (left) or a column (right).
 
@@ -44,7 +46,7 @@ def matmul(a: Any, b: Any) -> Tensor:
         If the inner sizes differ, the batch axes do not broadcast, or an operand has shape ().
     """
     a, b = pair(a, b)
-    device = same_device("matmul", a, b)
+    same_device("matmul", a, b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(f"matmul: operands have shapes {a.shape} and {b.shape}\n  expected at least one axis each")
     if a.shape[-1] != b.shape[max(b.ndim - 2, 0)]:
@@ -62,7 +64,7 @@ def matmul(a: Any, b: Any) -> Tensor:
         y = matmul(a, reshape(b, (-1, 1)))
         return reshape(y, y.shape[:-1])
     try:
-        return record(MATMUL[chosen.precision], device, device.matmul(a.array, b.array), (a, b))
+        return MATMUL[chosen.precision](a, b)
     except ValueError:
         raise ValueError(
             f"matmul: operands have shapes {a.shape} and {b.shape}\n"
@@ -80,21 +82,25 @@ def _with_axes(op: str, a: Any, b: Any, axes_of_a: int, axes_of_b: int, expected
     return matmul(a, b)
 
 
+@op(matmul)
 def dot(a: Any, b: Any) -> Tensor:
     """The product of two vectors: (n,) and (n,) -> ()."""
     return _with_axes("dot", a, b, 1, 1, "two vectors (n,) and (n,)")
 
 
+@op(matmul)
 def mv(a: Any, b: Any) -> Tensor:
     """A matrix times a vector: (n, k) @ (k,) -> (n,)."""
     return _with_axes("mv", a, b, 2, 1, "a matrix (n, k) and a vector (k,)")
 
 
+@op(matmul)
 def mm(a: Any, b: Any) -> Tensor:
     """A matrix times a matrix: (n, k) @ (k, m) -> (n, m)."""
     return _with_axes("mm", a, b, 2, 2, "two matrices (n, k) and (k, m)")
 
 
+@op(matmul)
 def bmm(a: Any, b: Any) -> Tensor:
     """A batch of matrix products: (B, n, k) @ (B, k, m) -> (B, n, m).
 
@@ -109,6 +115,7 @@ def bmm(a: Any, b: Any) -> Tensor:
     return _with_axes("bmm", a, b, 3, 3, "two batches of matrices (B, n, k) and (B, k, m)")
 
 
+@op(reshape, multiply)
 def outer(a: Any, b: Any) -> Tensor:
     """All products of the elements of two vectors: (n,) and (m,) -> (n, m)."""
     a, b = pair(a, b)

@@ -8,30 +8,45 @@ from typing import Any
 import numpy as np
 
 from minirnn import check
-from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, as_tensor
+from minirnn.ops.primitives.declare import Primitive, op
+from minirnn.ops.primitives.shapes import BroadcastTo, Reshape
+
+__all__ = ["sum", "mean"]
 
 Axes = int | tuple[int, ...] | None
 
 
-class Reduction(Op):
+class Reduction(Primitive):
     """Keeps `kept`, the shape of the result with the summed axes as 1, which broadcasts against the input."""
 
-    def __init__(self, axes: tuple[int, ...] | None, shape: tuple[int, ...]) -> None:
+    def __init__(self, axes: tuple[int, ...] | None, shape: tuple[int, ...], keepdims: bool = False) -> None:
         self.axes = axes
+        self.keepdims = keepdims
         kept = [1] * len(shape) if axes is None else [1 if k in axes else n for k, n in enumerate(shape)]
         self.kept = tuple(kept)
 
+    def forward(self, device: Any, x: Any) -> Any:
+        return getattr(device, self.uses[0])(x, self.axes, self.keepdims)
 
-class Sum(Reduction):
+    def with_axes(self, t: Tensor) -> Tensor:
+        """The result, or its gradient, with the summed axes as 1."""
+        return t if t.shape == self.kept else Reshape(self.kept)(t)
+
+
+class Sum(Reduction, uses="sum", reads=""):
     """y = sum of x along axes      dx = dy, repeated along them"""
 
-    reads_inputs = False
-
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
-        return (dy.reshape(self.kept).broadcast_to(x.shape),)
+        return (BroadcastTo(x.shape)(self.with_axes(dy)),)
 
 
+def summed(x: Tensor, *axes: int) -> Tensor:
+    """The sum for derivatives: axes that are not negative stay, with size 1."""
+    return Sum(axes, x.shape, True)(x)
+
+
+@op(Sum)
 def sum(
     x: Any,
     axis: Axes = None,
@@ -45,14 +60,12 @@ def sum(
 
     `dim` and `keepdim` are torch's names of `axis` and `keepdims`. The sum is made in `dtype`, if one is given.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    if dtype is not None:
-        x = x.astype(dtype)
-    axis, keepdims = check.axis_or_dim("sum", axis, dim), check.kept("sum", keepdims, keepdim)
-    axes = check.axes("sum", axis, x.ndim)
-    return record(Sum(axes, x.shape), x.device, x.device.sum(x.array, axes, keepdims), (x,))
+    x = as_tensor(x) if dtype is None else as_tensor(x).astype(dtype)
+    axes = check.axes("sum", axis, x.ndim, dim)
+    return Sum(axes, x.shape, check.kept("sum", keepdims, keepdim))(x)
 
 
+@op(sum)
 def mean(
     x: Any,
     axis: Axes = None,
@@ -71,18 +84,16 @@ def mean(
     ValueError
         If there is nothing to average.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    if dtype is not None:
-        x = x.astype(dtype)
+    x = as_tensor(x) if dtype is None else as_tensor(x).astype(dtype)
     if x.dtype.kind != "f":
         x = x.astype(np.float32)
-    axis, keepdims = check.axis_or_dim("mean", axis, dim), check.kept("mean", keepdims, keepdim)
-    axes = check.axes("mean", axis, x.ndim)
+    axes, kept = check.axes("mean", axis, x.ndim, dim), check.kept("mean", keepdims, keepdim)
     n = prod(x.shape if axes is None else (x.shape[k] for k in axes))
     if n == 0:
+        along = check.axis_or_dim("mean", axis, dim)
         raise ValueError(
-            f"mean: nothing to average over axis {axis} of shape {x.shape}\n  expected at least one element"
+            f"mean: nothing to average over axis {along} of shape {x.shape}\n  expected at least one element"
         )
     if x.dtype == np.float16:  # the sum could overflow, and n have no float16 of its own
-        return (sum(x.astype(np.float32), axis, keepdims) / n).astype(np.float16)
-    return sum(x, axis, keepdims) / n
+        return (Sum(axes, x.shape, kept)(x.astype(np.float32)) / n).astype(np.float16)
+    return Sum(axes, x.shape, kept)(x) / n

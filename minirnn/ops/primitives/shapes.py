@@ -11,72 +11,88 @@ import numpy as np
 from minirnn import check
 from minirnn.engine.operands import as_tensors, same_device
 from minirnn.engine.outputs import record_many
-from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.messages import shown
+from minirnn.ops.primitives.declare import Primitive, op
+from minirnn.ops.primitives.indexing import GetItem
+
+__all__ = ["reshape", "transpose", "broadcast_to", "concat", "stack", "split", "expand_dims", "squeeze", "flip"]
+__all__ += ["cat", "concatenate"]
 
 
-class Reshape(Op):
+class Reshape(Primitive, uses="reshape", reads=""):
     """y = x in another shape       dx = dy in the shape of x"""
 
-    reads_inputs = False
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+
+    def forward(self, device: Any, x: Any) -> Any:
+        return device.reshape(x, self.shape)
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
-        return (reshape(dy, x.shape),)
+        return (Reshape(x.shape)(dy),)
 
 
-class Transpose(Op):
+class Transpose(Primitive, uses="transpose", reads=""):
     """y = x with axes permuted     dx = dy with axes permuted back"""
-
-    reads_inputs = False
 
     def __init__(self, axes: tuple[int, ...]) -> None:
         self.axes = axes
 
+    def forward(self, device: Any, x: Any) -> Any:
+        return device.transpose(x, self.axes)
+
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
-        return (transpose(dy, tuple(self.axes.index(k) for k in range(len(self.axes)))),)
+        return (Transpose(tuple(self.axes.index(k) for k in range(len(self.axes))))(dy),)
 
 
-class BroadcastTo(Op):
+class BroadcastTo(Primitive, uses="broadcast_to", reads="", broadcasts=True):
     """y = x repeated to a larger shape     dx = dy summed over the repeats"""
 
-    broadcasts = True
-    reads_inputs = False
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+
+    def forward(self, device: Any, x: Any) -> Any:
+        return device.broadcast_to(x, self.shape)
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
         return (dy,)
 
 
-class Concat(Op):
+class Concat(Primitive, uses="concatenate", reads="", broadcasts=True):  # what is broadcast are the dtypes
     """y = x_0, x_1, ... one after the other along axis     dx_k = the part of dy that came from x_k"""
 
-    broadcasts = True  # not shapes, but dtypes
-    reads_inputs = False
-
     def __init__(self, axis: int) -> None:
         self.axis = axis
+
+    def forward(self, device: Any, *xs: Any) -> Any:
+        return device.concatenate(list(xs), self.axis)
 
     def backward(self, dy: Tensor, y: Tensor, *xs: Tensor) -> tuple[Tensor, ...]:
-        return split(dy, [x.shape[self.axis] for x in xs], self.axis)
+        return Split(self.axis, [x.shape[self.axis] for x in xs]).of(dy)
 
 
-class Split(Op):
+class Split(Primitive, uses="getitem", reads=""):
     """y_0, y_1, ... = x cut along axis     dx = dy_0, dy_1, ... one after the other (0 where none arrived)"""
 
-    reads_inputs = False
-
-    def __init__(self, axis: int) -> None:
+    def __init__(self, axis: int, sizes: Sequence[int]) -> None:
         self.axis = axis
+        self.sizes = sizes
+
+    def of(self, x: Tensor) -> tuple[Tensor, ...]:
+        arrays, start = [], 0
+        for n in self.sizes:
+            arrays.append(x.device.getitem(x.array, (slice(None),) * self.axis + (slice(start, start + n),)))
+            start += n
+        return tuple(record_many(self, x.device, arrays, (x,)))
 
     def backward(self, dy: list[Tensor | None], y: list[Tensor], x: Tensor) -> tuple[Tensor]:
         blank = x.device.full
         parts = [leaf(x.device, blank(p.shape, 0, p.dtype)) if g is None else g for g, p in zip(dy, y, strict=True)]
-        return (concat(parts, self.axis),)
+        return (Concat(self.axis)(*parts),)
 
 
-RESHAPE, BROADCAST_TO = Reshape(), BroadcastTo()
-
-
+@op(Reshape, method="")
 def reshape(x: Any, shape: int | Sequence[int]) -> Tensor:
     """`x` in another shape, in C order; one size may be -1.
 
@@ -85,7 +101,7 @@ def reshape(x: Any, shape: int | Sequence[int]) -> Tensor:
     ValueError
         If the number of elements differs.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     shape = check.sizes("reshape", shape)
     if shape.count(-1) == 1:
         known = -prod(shape)
@@ -93,9 +109,10 @@ def reshape(x: Any, shape: int | Sequence[int]) -> Tensor:
             shape = tuple(x.size // known if n == -1 else n for n in shape)
     if min(shape, default=0) < 0 or prod(shape) != x.size:
         raise ValueError(f"reshape: cannot make {shown(shape)} out of shape {x.shape}\n  expected {x.size} elements")
-    return record(RESHAPE, x.device, x.device.reshape(x.array, shape), (x,))
+    return Reshape(shape)(x)
 
 
+@op(Transpose, method="")
 def transpose(
     x: Any, axes: int | Sequence[int] | None = None, other: int | None = None, *, dim0: Any = None, dim1: Any = None
 ) -> Tensor:
@@ -110,7 +127,7 @@ def transpose(
     TypeError
         If an axis is no integer, or only one of two is given.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     axes, other = check.axis_or_dim("transpose", axes, dim0), check.axis_or_dim("transpose", other, dim1)
     if other is not None:
         first, second = check.axis("transpose", axes, x.ndim), check.axis("transpose", other, x.ndim)
@@ -122,14 +139,15 @@ def transpose(
     order = tuple(range(x.ndim))[::-1] if axes is None else tuple(check.axis("transpose", k, x.ndim) for k in axes)
     if sorted(order) != list(range(x.ndim)):
         raise ValueError(f"transpose: axes {axes} of shape {x.shape}\n  expected each of {x.ndim} axes once")
-    return record(Transpose(order), x.device, x.device.transpose(x.array, order), (x,))
+    return Transpose(order)(x)
 
 
 def swap_last(x: Tensor) -> Tensor:
     """`x` with its last two axes exchanged: the transposed matrices."""
-    return transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+    return Transpose((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))(x)
 
 
+@op(BroadcastTo)
 def broadcast_to(x: Any, shape: Sequence[int]) -> Tensor:
     """`x` repeated to `shape` by NumPy's rules.
 
@@ -138,7 +156,7 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Tensor:
     ValueError
         If the shapes do not fit.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     shape = check.sizes("broadcast_to", shape)
     tail = shape[len(shape) - x.ndim :] if len(shape) >= x.ndim else ()
     fits = len(tail) == x.ndim and False not in [a in (1, b) for a, b in zip(x.shape, tail, strict=True)]
@@ -151,9 +169,10 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Tensor:
         raise ValueError(
             f"broadcast_to: cannot repeat shape {x.shape} to {shown(shape)}\n  expected fewer than 2**60 elements"
         )
-    return record(BROADCAST_TO, x.device, x.device.broadcast_to(x.array, shape), (x,))
+    return BroadcastTo(shape)(x)
 
 
+@op(Concat, method="")
 def concat(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None) -> Tensor:
     """Tensors one after the other along an existing axis (in torch: `dim`).
 
@@ -163,14 +182,17 @@ def concat(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None
         If there are none, their other sizes differ, or they live on different devices.
     """
     ts = _tensors("concat", xs)
-    axis = check.axis("concat", check.axis_or_dim("concat", axis, dim), ts[0].ndim)
+    axis = check.axis("concat", axis, ts[0].ndim, dim)
     rest = {t.shape[:axis] + t.shape[axis + 1 :] for t in ts}
     if len(rest) > 1 or len({t.ndim for t in ts}) > 1:
         raise ValueError(f"concat: got shapes {[t.shape for t in ts]}\n  expected equal sizes except along axis {axis}")
-    device = same_device("concat", *ts, names=[f"tensor {k}" for k in range(len(ts))])
-    return record(Concat(axis), device, device.concatenate([t.array for t in ts], axis), tuple(ts))
+    return Concat(axis)(*ts)
 
 
+cat = concatenate = concat
+
+
+@op(Concat, Reshape, method="")
 def stack(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None) -> Tensor:
     """Tensors of one shape side by side along a new axis (in torch: `dim`).
 
@@ -182,11 +204,16 @@ def stack(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None)
     ts = _tensors("stack", xs)
     if len({t.shape for t in ts}) > 1:
         raise ValueError(f"stack: got shapes {[t.shape for t in ts]}\n  expected equal shapes")
-    axis = check.axis("stack", check.axis_or_dim("stack", axis, dim), ts[0].ndim + 1)
+    return stacked(ts, check.axis("stack", axis, ts[0].ndim + 1, dim))
+
+
+def stacked(ts: Sequence[Tensor], axis: int) -> Tensor:
+    """`stack` for derivatives: Tensors of one shape and device, at an axis that is not negative."""
     shape = ts[0].shape[:axis] + (1,) + ts[0].shape[axis:]
-    return concat([reshape(t, shape) for t in ts], axis)
+    return Concat(axis)(*[Reshape(shape)(t) for t in ts])
 
 
+@op(Split)
 def split(x: Any, sizes: int | Sequence[int], axis: int = check.FIRST, *, dim: int | None = None) -> tuple[Tensor, ...]:
     """Cut `x` along `axis` (in torch: `dim`) into pieces of `sizes` each, the last one smaller if need be.
 
@@ -197,8 +224,8 @@ def split(x: Any, sizes: int | Sequence[int], axis: int = check.FIRST, *, dim: i
     ValueError
         If the size is 0 (of an axis that is not empty) or negative, or the sizes of a list do not add up.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    axis = check.axis("split", check.axis_or_dim("split", axis, dim), x.ndim)
+    x = as_tensor(x)
+    axis = check.axis("split", axis, x.ndim, dim)
     n = x.shape[axis]
     given = check.sizes("split", sizes)
     if isinstance(sizes, (int, np.integer)):
@@ -213,41 +240,49 @@ def split(x: Any, sizes: int | Sequence[int], axis: int = check.FIRST, *, dim: i
         raise ValueError(
             f"split: sizes {shown(list(given))} of axis {axis}, shape {x.shape}\n  expected sizes that add up to {n}"
         )
-    arrays, start = [], 0
-    for k in given:
-        arrays.append(x.device.getitem(x.array, (slice(None),) * axis + (slice(start, start + k),)))
-        start += k
-    return tuple(record_many(Split(axis), x.device, arrays, (x,)))
+    return Split(axis, given).of(x)
 
 
+@op(Reshape, method="")
 def expand_dims(x: Any, axis: int | None = None, *, dim: int | None = None) -> Tensor:
     """`x` with a new axis of size 1 at place `axis` (in torch: `dim`) of the result."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    axis = check.axis("expand_dims", check.axis_or_dim("expand_dims", axis, dim), x.ndim + 1)
-    return reshape(x, x.shape[:axis] + (1,) + x.shape[axis:])
+    x = as_tensor(x)
+    axis = check.axis("expand_dims", axis, x.ndim + 1, dim)
+    return Reshape(x.shape[:axis] + (1,) + x.shape[axis:])(x)
 
 
+@op(Reshape)
 def squeeze(x: Any, axis: int | tuple[int, ...] | None = None, *, dim: int | tuple[int, ...] | None = None) -> Tensor:
     """`x` without those of the axes `axis` (an int, a tuple, or None for all; in torch: `dim`) that have size 1.
 
     Axes of another size stay, as in torch; NumPy would raise.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    axes = check.axes("squeeze", check.axis_or_dim("squeeze", axis, dim), x.ndim)
-    return reshape(x, tuple(n for k, n in enumerate(x.shape) if n != 1 or (axes is not None and k not in axes)))
+    x = as_tensor(x)
+    axes = check.axes("squeeze", axis, x.ndim, dim)
+    shape = tuple(n for k, n in enumerate(x.shape) if n != 1 or (axes is not None and k not in axes))
+    return Reshape(shape)(x)
 
 
+@op(GetItem, method="")
 def flip(x: Any, axis: int | tuple[int, ...] | None = None, *, dims: int | tuple[int, ...] | None = None) -> Tensor:
     """`x` in reverse order along `axis` (an int or a tuple; in torch: `dims`)."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    axis = check.axis_or_dim("flip", axis, dims)
-    axes = (check.axis("flip", axis, x.ndim),) if axis is None else check.axes("flip", axis, x.ndim) or ()
-    return x[tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(x.ndim))]
+    x = as_tensor(x)
+    given = check.axis_or_dim("flip", axis, dims)
+    axes = check.axes("flip", given, x.ndim) if given is not None else (check.axis("flip", None, x.ndim),)
+    return flipped(x, *(axes or ()))
+
+
+def flipped(x: Tensor, *axes: int) -> Tensor:
+    """`flip` for derivatives: axes that are not negative."""
+    return GetItem(tuple(slice(None, None, -1 if k in axes else None) for k in range(x.ndim)))(x)
 
 
 def _tensors(op: str, xs: Any) -> list[Tensor]:
+    """What is joined, as Tensors of one device."""
     if isinstance(xs, Tensor) or not isinstance(xs, (list, tuple)):
         raise TypeError(f"{op}: got a {type(xs).__name__}\n  expected a list or tuple of Tensors")
     if not xs:
         raise ValueError(f"{op}: got an empty list\n  expected at least one Tensor")
-    return as_tensors(xs)
+    ts = as_tensors(xs)
+    same_device(op, *ts, names=[f"tensor {k}" for k in range(len(ts))])
+    return ts

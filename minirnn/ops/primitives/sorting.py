@@ -12,21 +12,22 @@ import numpy as np
 
 from minirnn import check
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
-from minirnn.messages import shown
+from minirnn.ops.primitives.declare import op
 from minirnn.ops.primitives.extremes import ValuesAndIndices
 from minirnn.ops.primitives.gathering import gather
 
+__all__ = ["argsort", "sort", "topk"]
 
-def _order(op: str, x: Tensor, axis: Any, descending: bool) -> tuple[int, Tensor]:
+
+def _order(op: str, x: Tensor, axis: Any, dim: Any, descending: bool) -> tuple[int, Tensor]:
     """The axis, and where the sorted elements come from."""
-    if x.ndim == 0:  # torch lets a scalar have one axis
-        if axis not in (0, -1):
-            check.axis(op, axis, 1)
+    k = check.axis(op, axis, x.ndim, dim, scalar=True)
+    if not x.ndim:
         return 0, leaf(x.device, x.device.full((), 0, np.int64))
-    k = check.axis(op, axis, x.ndim)
     return k, leaf(x.device, x.device.argsort(x.array, k, bool(descending)))
 
 
+@op("argsort")
 def argsort(
     x: Any, axis: int = check.LAST, descending: bool = False, stable: bool = True, *, dim: int | None = None
 ) -> Tensor:
@@ -34,10 +35,11 @@ def argsort(
 
     The order is stable even if `stable` is False. `dim` is torch's name of `axis`.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    return _order("argsort", x, check.axis_or_dim("argsort", axis, dim), descending)[1]
+    x = as_tensor(x)
+    return _order("argsort", x, axis, dim, descending)[1]
 
 
+@op("argsort", gather)
 def sort(
     x: Any, axis: int = check.LAST, descending: bool = False, stable: bool = True, *, dim: int | None = None
 ) -> ValuesAndIndices:
@@ -45,11 +47,12 @@ def sort(
 
     The order is stable even if `stable` is False; NaN is larger than all numbers. `dim` is torch's name of `axis`.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    k, indices = _order("sort", x, check.axis_or_dim("sort", axis, dim), descending)
+    x = as_tensor(x)
+    k, indices = _order("sort", x, axis, dim, descending)
     return ValuesAndIndices(gather(x, k, indices), indices)
 
 
+@op("argsort", gather)
 def topk(
     x: Any, k: int, axis: int = check.LAST, largest: bool = True, sorted: bool = True, *, dim: int | None = None
 ) -> ValuesAndIndices:
@@ -65,13 +68,10 @@ def topk(
     ValueError
         If there are fewer than `k` elements along `axis`.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
-        raise TypeError(f"topk: k is {shown(k)}\n  expected an integer")
-    axis, indices = _order("topk", x, check.axis_or_dim("topk", axis, dim), largest)
-    size = x.shape[axis] if x.ndim else 1
-    if not 0 <= k <= size:
-        raise ValueError(f"topk: k is {shown(k)}\n  expected 0 .. {size}, along axis {axis} of shape {x.shape}")
+    x = as_tensor(x)
+    k = check.integer("topk", "k", k)
+    axis, indices = _order("topk", x, axis, dim, largest)
+    k = check.integer("topk", "k", k, 0, x.shape[axis] if x.ndim else 1, f", along axis {axis} of shape {x.shape}")
     if x.ndim:
-        indices = indices[(*[slice(None)] * axis, slice(0, int(k)))]
+        indices = indices[(*[slice(None)] * axis, slice(0, k))]
     return ValuesAndIndices(gather(x, axis, indices), indices)

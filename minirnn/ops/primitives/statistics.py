@@ -8,29 +8,31 @@ from typing import Any
 import numpy as np
 
 from minirnn import check
-from minirnn.engine.operands import is_number
-from minirnn.engine.tape import record
+from minirnn.engine.operands import float_tensor, is_number, made_float
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
-from minirnn.ops.primitives.elementwise import exp, float_tensor, sqrt, where
-from minirnn.ops.primitives.functions import as_float
+from minirnn.ops.primitives.arithmetic import multiply
+from minirnn.ops.primitives.declare import op
+from minirnn.ops.primitives.elementwise import choose, exp, sqrt
 from minirnn.ops.primitives.reductions import Reduction
+from minirnn.ops.primitives.reductions import sum as total
+from minirnn.ops.primitives.shapes import Reshape
+
+__all__ = ["var", "std", "var_mean", "logsumexp"]
 
 Axes = int | tuple[int, ...] | None
 
 
-def _axes(op: str, axis: Any, ndim: int) -> tuple[int, ...]:
-    """The axes that vanish. An empty tuple stands for all of them, as in torch's functions of this file."""
-    if ndim == 0 and axis.__class__ is int and axis in (0, -1):
-        return ()
-    axes = check.axes(op, axis, ndim)
-    return axes or tuple(range(ndim))
+def _axes(op: str, axis: Any, ndim: int, dim: Any = None) -> tuple[int, ...]:
+    """The axes that vanish. An empty tuple stands for all of them, and a scalar has one, as in torch."""
+    return check.axes(op, axis, ndim, dim, scalar=True) or tuple(range(ndim))
 
 
 def _moments(
-    op: str, x: Any, axis: Any, unbiased: bool | None, correction: Any, keepdims: bool
+    op: str, x: Any, axis: Any, unbiased: Any, keepdims: Any, correction: Any, dim: Any, keepdim: Any
 ) -> tuple[Tensor, Tensor]:
     """Variance and mean along the axes; float16 is computed in float32."""
+    kept, axis = check.kept(op, keepdims, keepdim), check.axis_or_dim(op, axis, dim)
     if isinstance(axis, bool):  # torch takes var(x, False), too: unbiased by position
         axis, unbiased = None, axis
     if unbiased is not None and correction is not None:
@@ -46,7 +48,7 @@ def _moments(
     mean = wide.sum(axis=axes, keepdims=True) * _share(n)
     away = wide - mean
     var = (away * away).sum(axis=axes, keepdims=True) * _share(max(n - correction, 0))
-    if not keepdims:
+    if not kept:
         shape = tuple(m for k, m in enumerate(x.shape) if k not in axes)
         var, mean = var.reshape(shape), mean.reshape(shape)
     return var.astype(x.dtype), mean.astype(x.dtype)
@@ -57,6 +59,7 @@ def _share(n: float) -> float:
     return 1 / n if n else float("inf")
 
 
+@op(total, multiply)
 def var(
     x: Any,
     axis: Axes = None,
@@ -77,10 +80,10 @@ def var(
     TypeError
         If `x` is of no float dtype, or `unbiased` and `correction` are given.
     """
-    kept = check.kept("var", keepdims, keepdim)
-    return _moments("var", x, check.axis_or_dim("var", axis, dim), unbiased, correction, kept)[0]
+    return _moments("var", x, axis, unbiased, keepdims, correction, dim, keepdim)[0]
 
 
+@op(var, sqrt)
 def std(
     x: Any,
     axis: Axes = None,
@@ -92,13 +95,13 @@ def std(
     keepdim: bool | None = None,
 ) -> Tensor:
     """``sqrt(var(x))``, the standard deviation; the arguments are those of `var`. Where it is 0 the gradient is 0."""
-    kept = check.kept("std", keepdims, keepdim)
     x = float_tensor("std", x)
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
-    spread = _moments("std", wide, check.axis_or_dim("std", axis, dim), unbiased, correction, kept)[0]
+    spread = _moments("std", wide, axis, unbiased, keepdims, correction, dim, keepdim)[0]
     return sqrt_or_zero(spread).astype(x.dtype)
 
 
+@op(total, multiply)
 def var_mean(
     x: Any,
     axis: Axes = None,
@@ -110,24 +113,39 @@ def var_mean(
     keepdim: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """``(var(x), mean(x))`` over the same axes; the arguments are those of `var`."""
-    kept = check.kept("var_mean", keepdims, keepdim)
-    return _moments("var_mean", x, check.axis_or_dim("var_mean", axis, dim), unbiased, correction, kept)
+    return _moments("var_mean", x, axis, unbiased, keepdims, correction, dim, keepdim)
 
 
 def sqrt_or_zero(x: Tensor) -> Tensor:
     """Square root; at 0 the gradients of all orders are 0 instead of infinite."""
     zero = x == 0
-    return where(zero, 0.0, sqrt(where(zero, 1.0, x)))
+    return choose(zero, 0.0, sqrt(choose(zero, 1.0, x)))
 
 
-class LogSumExp(Reduction):
-    """y = log(sum exp(x))      dx = dy * exp(x - y), and 0 where y is -inf: there all x are"""
+class LogSumExp(Reduction, uses="exp log sum max where less absolute subtract add", reads="xy"):
+    """y = log(sum exp(x))      dx = dy * exp(x - y), and 0 where y is -inf: there all x are
+
+    Computed as ``m + log(sum(exp(x - m)))``, m the maximum where that is finite.
+    """
+
+    def forward(self, device: Any, x: Any) -> Any:
+        shape, axes = self.kept, self.axes
+        if 0 in x.shape:
+            return device.full(shape, 0 if 0 in shape else -np.inf, x.dtype)  # sums over nothing
+        a = device.cast(x, np.float32) if x.dtype == np.float16 else x
+        m = device.max(a, axes, True)
+        finite, zero = device.less(device.absolute(m), np.inf), device.full((), 0, a.dtype)
+        shift = device.where(finite, m, zero)
+        sums = device.sum(device.exp(device.subtract(device.where(finite, a, zero), shift)), axes, True)
+        y = device.where(finite, device.add(shift, device.log(sums)), m)  # an infinite or NaN maximum is the result
+        return device.cast(y, x.dtype)
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
-        dy, y = dy.reshape(self.kept), y.reshape(self.kept)
-        return (dy * exp(x - where(y == -np.inf, 0.0, y)),)
+        dy, y = self.with_axes(dy), self.with_axes(y)
+        return (dy * exp(x - choose(y == -np.inf, 0.0, y)),)
 
 
+@op(LogSumExp)
 def logsumexp(
     x: Any, axis: Axes = None, keepdims: bool | None = None, *, dim: Axes = None, keepdim: bool | None = None
 ) -> Tensor:
@@ -136,27 +154,9 @@ def logsumexp(
     Elements that are -inf count as nothing; if all are, so is the result, and the gradient is 0 (torch: NaN).
     `dim` and `keepdim` are torch's names of `axis` and `keepdims`.
     """
-    x = as_float(x)
-    axes = _axes("logsumexp", check.axis_or_dim("logsumexp", axis, dim), x.ndim)
-    kept = check.kept("logsumexp", keepdims, keepdim)
-    shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
-    y = record(LogSumExp(axes, x.shape), x.device, _logsumexp(x, axes, shape), (x,))
-    return y if kept else y.reshape(tuple(n for k, n in enumerate(x.shape) if k not in axes))
-
-
-def _logsumexp(x: Tensor, axes: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    """On arrays of the device: ``m + log(sum(exp(x - m)))``, m the maximum where that is finite."""
-    device = x.device
-    if 0 in x.shape and 0 not in shape:  # sums over nothing
-        return device.full(shape, -np.inf, x.dtype)
-    if 0 in shape:
-        return device.full(shape, 0, x.dtype)
-    a = device.cast(x.array, np.float32) if x.dtype == np.float16 else x.array
-    m = device.max(a, axes, True)
-    finite = device.less(device.absolute(m), np.inf)
-    shift = device.where(finite, m, device.full((), 0, a.dtype))
-    sums = device.sum(
-        device.exp(device.subtract(device.where(finite, a, device.full((), 0, a.dtype)), shift)), axes, True
-    )
-    y = device.where(finite, device.add(shift, device.log(sums)), m)  # an infinite or NaN maximum is the result
-    return device.cast(y, x.dtype)
+    x = made_float("logsumexp", x)
+    axes = _axes("logsumexp", axis, x.ndim, dim)
+    y = LogSumExp(axes, x.shape)(x)
+    if check.kept("logsumexp", keepdims, keepdim):
+        return y
+    return Reshape(tuple(n for k, n in enumerate(x.shape) if k not in axes))(y)

@@ -8,27 +8,33 @@ import numpy as np
 
 from minirnn import check
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
+from minirnn.ops.primitives.declare import op
+
+__all__ = ["isnan", "isinf", "isfinite", "count_nonzero", "any", "all"]
 
 Axes = int | tuple[int, ...] | None
 
 
+@op("not_equal")
 def isnan(x: Any) -> Tensor:
     """Where `x` is NaN, bool."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     return leaf(x.device, x.device.not_equal(x.array, x.array))
 
 
+@op("equal", "absolute")
 def isinf(x: Any) -> Tensor:
     """Where `x` is infinite, of either sign, bool."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     if x.dtype.kind != "f":
         return leaf(x.device, x.device.full(x.shape, False, np.bool_))
     return leaf(x.device, x.device.equal(x.device.absolute(x.array), np.inf))
 
 
+@op("less", "absolute")
 def isfinite(x: Any) -> Tensor:
     """Where `x` is neither NaN nor infinite, bool."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     if x.dtype.kind != "f":
         return leaf(x.device, x.device.full(x.shape, True, np.bool_))
     return leaf(x.device, x.device.less(x.device.absolute(x.array), np.inf))
@@ -41,30 +47,33 @@ def _count(x: Tensor, axes: tuple[int, ...] | None, keepdims: bool, zeros: bool)
     return device.sum((device.equal if zeros else device.not_equal)(x.array, zero), axes, keepdims)
 
 
+@op("sum", "not_equal")
 def count_nonzero(
     x: Any, axis: Axes = None, keepdims: bool | None = None, *, dim: Axes = None, keepdim: bool | None = None
 ) -> Tensor:
     """How many elements along `axis` are not 0 (NaN is not 0), int64."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    axes = check.axes("count_nonzero", check.axis_or_dim("count_nonzero", axis, dim), x.ndim)
+    x = as_tensor(x)
+    axes = check.axes("count_nonzero", axis, x.ndim, dim)
     return leaf(x.device, _count(x, axes, check.kept("count_nonzero", keepdims, keepdim), False))
 
 
+@op("sum", "not_equal", "greater")
 def any(
     x: Any, axis: Axes = None, keepdims: bool | None = None, *, dim: Axes = None, keepdim: bool | None = None
 ) -> Tensor:
     """Whether an element along `axis` is not 0, bool; False where there is none."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    axes = check.axes("any", check.axis_or_dim("any", axis, dim), x.ndim)
+    x = as_tensor(x)
+    axes = check.axes("any", axis, x.ndim, dim)
     count = _count(x, axes, check.kept("any", keepdims, keepdim), False)
     return leaf(x.device, x.device.greater(count, 0))
 
 
+@op("sum", "equal")
 def all(
     x: Any, axis: Axes = None, keepdims: bool | None = None, *, dim: Axes = None, keepdim: bool | None = None
 ) -> Tensor:
     """Whether no element along `axis` is 0, bool; True where there is none."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
-    axes = check.axes("all", check.axis_or_dim("all", axis, dim), x.ndim)
+    x = as_tensor(x)
+    axes = check.axes("all", axis, x.ndim, dim)
     count = _count(x, axes, check.kept("all", keepdims, keepdim), True)
     return leaf(x.device, x.device.equal(count, 0))

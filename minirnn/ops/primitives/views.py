@@ -15,7 +15,12 @@ import numpy as np
 from minirnn import check
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.messages import shown
+from minirnn.ops.primitives.declare import op
+from minirnn.ops.primitives.indexing import getitem
 from minirnn.ops.primitives.shapes import broadcast_to, expand_dims, reshape, swap_last, transpose
+
+__all__ = ["view", "permute", "swapaxes", "movedim", "matrix_transpose", "t", "unsqueeze", "flatten", "unflatten"]
+__all__ += ["expand", "expand_as", "repeat", "tile", "narrow", "roll", "swapdims", "moveaxis"]
 
 Axes = int | Sequence[int]
 
@@ -25,6 +30,7 @@ def listed(given: tuple[Any, ...]) -> Any:
     return given[0] if len(given) == 1 else given
 
 
+@op(reshape)
 def view(x: Any, *shape: Any) -> Tensor:
     """`x` in another shape; the same as `reshape`.
 
@@ -41,16 +47,22 @@ def view(x: Any, *shape: Any) -> Tensor:
     return reshape(x, listed(shape))
 
 
+@op(transpose)
 def permute(x: Any, *dims: Any) -> Tensor:
     """`x` with its axes in the order `dims`: ``permute(x, 2, 0, 1)`` or ``permute(x, (2, 0, 1))``."""
     return transpose(x, listed(dims) if len(dims) == 1 and not isinstance(dims[0], (int, np.integer)) else dims)
 
 
+@op(transpose, method="swapaxes swapdims")
 def swapaxes(x: Any, axis0: int, axis1: int) -> Tensor:
     """`x` with two axes exchanged."""
     return transpose(x, axis0, axis1)
 
 
+swapdims = swapaxes
+
+
+@op(transpose, method="movedim moveaxis")
 def movedim(x: Any, source: Axes, destination: Axes) -> Tensor:
     """`x` with the axes `source` (an int or several) at the places `destination`; the others keep their order.
 
@@ -59,7 +71,7 @@ def movedim(x: Any, source: Axes, destination: Axes) -> Tensor:
     ValueError
         If there are not as many places as axes, or one is named twice.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     old, new = check.axes("movedim", source, x.ndim) or (), check.axes("movedim", destination, x.ndim) or ()
     if len(old) != len(new) or source is None or destination is None:
         raise ValueError(
@@ -71,9 +83,13 @@ def movedim(x: Any, source: Axes, destination: Axes) -> Tensor:
     return transpose(x, order)
 
 
+moveaxis = movedim
+
+
+@op(transpose, method="")
 def matrix_transpose(x: Any) -> Tensor:
     """``x.mT``: `x` with its last two axes exchanged. Raises ValueError if it has fewer."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     if x.ndim < 2:
         raise ValueError(
             f"mT: the Tensor has shape {x.shape}\n  expected a matrix, or a batch of them: two axes or more"
@@ -81,19 +97,22 @@ def matrix_transpose(x: Any) -> Tensor:
     return swap_last(x)
 
 
+@op(transpose)
 def t(x: Any) -> Tensor:
     """The transposed matrix; a vector or a number stays what it is. Raises ValueError for more than two axes."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     if x.ndim > 2:
         raise ValueError(f"t: the Tensor has shape {x.shape}\n  expected at most two axes; use mT or permute")
     return transpose(x)
 
 
+@op(reshape)
 def unsqueeze(x: Any, dim: int | None = None, *, axis: int | None = None) -> Tensor:
     """`x` with a new axis of size 1 at place `dim` of the result; the same as `expand_dims`."""
     return expand_dims(x, check.axis_or_dim("unsqueeze", axis, dim))
 
 
+@op(reshape, method="flatten ravel")
 def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """`x` with the axes from `start_dim` to `end_dim` (that one included) made into one. A number becomes a vector.
 
@@ -102,7 +121,7 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     ValueError
         If there is no such axis, or `end_dim` comes before `start_dim`.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     if x.ndim == 0:
         x = reshape(x, (1,))
     start, end = check.axis("flatten", start_dim, x.ndim), check.axis("flatten", end_dim, x.ndim)
@@ -114,6 +133,7 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshape(x, (*x.shape[:start], prod(x.shape[start : end + 1]), *x.shape[end + 1 :]))
 
 
+@op(reshape)
 def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Tensor:
     """`x` with the axis `dim` cut into several of the given sizes; one of them may be -1.
 
@@ -122,7 +142,7 @@ def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Tensor:
     ValueError
         If the product of the sizes is another one.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     axis = check.axis("unflatten", dim, x.ndim)
     given = check.sizes("unflatten", sizes)
     n, known = x.shape[axis], -prod(given)
@@ -135,20 +155,23 @@ def unflatten(x: Any, dim: int, sizes: Sequence[int]) -> Tensor:
     return reshape(x, (*x.shape[:axis], *given, *x.shape[axis + 1 :]))
 
 
+@op(broadcast_to)
 def expand(x: Any, *sizes: Any) -> Tensor:
     """`x` repeated to the given sizes along axes of size 1 and along new axes in front; -1 leaves a size as it is."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     given = check.sizes("expand", listed(sizes))
     extra = len(given) - x.ndim
     shape = tuple(x.shape[k - extra] if n == -1 and k >= extra >= 0 else n for k, n in enumerate(given))
     return broadcast_to(x, shape)
 
 
+@op(broadcast_to)
 def expand_as(x: Any, other: Any) -> Tensor:
     """`x` repeated to the shape of `other`."""
     return broadcast_to(x, as_tensor(other).shape)
 
 
+@op(reshape, broadcast_to)
 def repeat(x: Any, *sizes: Any) -> Tensor:
     """`x` so many times one after the other along each axis; more sizes than axes make new axes in front.
 
@@ -159,7 +182,7 @@ def repeat(x: Any, *sizes: Any) -> Tensor:
     ValueError
         If there are fewer sizes than axes, or one is negative.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     times = check.sizes("repeat", listed(sizes))
     if len(times) < x.ndim or min(times, default=0) < 0:
         raise ValueError(
@@ -171,13 +194,15 @@ def repeat(x: Any, *sizes: Any) -> Tensor:
     return reshape(broadcast_to(reshape(x, apart), wide), tuple(m * n for m, n in zip(times, shape, strict=True)))
 
 
+@op(reshape, broadcast_to)
 def tile(x: Any, *sizes: Any) -> Tensor:
     """`repeat` in which sizes may be missing in front, as in NumPy's and torch's ``tile``."""
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     times = check.sizes("tile", listed(sizes))
     return repeat(x, (1,) * (x.ndim - len(times)) + times)
 
 
+@op(getitem)
 def narrow(x: Any, dim: int, start: int, length: int) -> Tensor:
     """``x[start : start + length]`` along the axis `dim`.
 
@@ -188,7 +213,7 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Tensor:
     TypeError
         If a number is no integer.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     axis = check.axis("narrow", dim, x.ndim)
     n = x.shape[axis]
     first, count = check.sizes("narrow", (start, length))
@@ -201,6 +226,7 @@ def narrow(x: Any, dim: int, start: int, length: int) -> Tensor:
     return x[(slice(None),) * axis + (slice(first, first + count),)]
 
 
+@op(getitem)
 def roll(x: Any, shifts: Axes, dims: Axes | None = None) -> Tensor:
     """`x` with its elements moved on by `shifts` places along `dims`; what leaves at the end comes in at the front.
 
@@ -211,7 +237,7 @@ def roll(x: Any, shifts: Axes, dims: Axes | None = None) -> Tensor:
     ValueError
         If there are not as many shifts as axes, or there is no such axis.
     """
-    x = x if isinstance(x, Tensor) else as_tensor(x)
+    x = as_tensor(x)
     steps = check.sizes("roll", shifts)
     if dims is None:
         if len(steps) != 1:

@@ -1,6 +1,6 @@
 """The mathematics beside torch to higher orders, and what holds of it by itself: ties, NaN, zeros, float16, words.
 
-Tests `minirnn/ops/primitives/functions.py`, `minirnn/ops/primitives/steps.py`, `minirnn/ops/primitives/clamps.py`,
+Tests `minirnn/ops/primitives/elementwise.py`, `minirnn/ops/primitives/rounding.py`, `minirnn/ops/primitives/bounds.py`,
 `minirnn/ops/primitives/extremes.py`, `minirnn/ops/primitives/sorting.py`, `minirnn/ops/primitives/scans.py`,
 `minirnn/ops/primitives/statistics.py`, `minirnn/ops/primitives/norms.py`, `minirnn/ops/primitives/gathering.py`,
 `minirnn/ops/primitives/einstein.py` and `minirnn/ops/primitives/truths.py`.

@@ -1,4 +1,7 @@
-"""Operators and methods of Tensor are the ops of `mr.ops`."""
+"""Operators and methods of Tensor are the ops of `mr.ops`.
+
+Tests `minirnn/ops/primitives/declare.py` and the stubs of `scripts/method_stubs.py`.
+"""
 
 from __future__ import annotations
 
@@ -85,3 +88,9 @@ def test_operators_refuse_what_is_no_number(other: Any) -> None:
     for f in OPERATORS.values():
         with pytest.raises(TypeError):
             f(mr.tensor([1.0]), other)
+
+
+def test_the_stubs_of_the_methods_are_those_that_the_script_writes() -> None:
+    from scripts import method_stubs
+
+    assert method_stubs.PATH.read_text(encoding="utf-8") == method_stubs.text()

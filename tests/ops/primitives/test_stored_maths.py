@@ -1,6 +1,6 @@
 """What torch gives for the mathematics, stored in `tests/golden/maths`: this needs no torch.
 
-Tests `minirnn/ops/primitives/functions.py`, `minirnn/ops/primitives/steps.py`, `minirnn/ops/primitives/clamps.py`,
+Tests `minirnn/ops/primitives/elementwise.py`, `minirnn/ops/primitives/rounding.py`, `minirnn/ops/primitives/bounds.py`,
 `minirnn/ops/primitives/extremes.py`, `minirnn/ops/primitives/sorting.py`, `minirnn/ops/primitives/scans.py`,
 `minirnn/ops/primitives/statistics.py`, `minirnn/ops/primitives/norms.py`, `minirnn/ops/primitives/gathering.py`,
 `minirnn/ops/primitives/einstein.py`, `minirnn/ops/primitives/truths.py` and `minirnn/ops/primitives/products.py`.

@@ -1,0 +1,191 @@
+"""How a primitive is declared: once, as a class with its formula, its value and its derivative.
+
+    class Softsign(Arithmetic, uses="absolute add divide", reads="x"):
+        \"""y = x / (1 + |x|)       dx = dy / (1 + |x|) ** 2\"""
+
+        def forward(self, device, x):
+            return device.divide(x, device.add(1, device.absolute(x)))
+
+        def backward(self, dy, y, x):
+            ...
+
+
+    softsign = unary(Softsign, "``x / (1 + |x|)``: between -1 and 1.")
+
+`uses` names the primitives of the device that compute it. If there is one, `forward` may be left out: the value is what
+this primitive makes of the arrays. `reads` says which values the derivative needs: "x" the inputs, "y" the output.
+
+`unary` and `binary` write the function that users call. An op with more arguments has a function of its own: it reads
+the arguments, then calls the node, ``Softmax(axis)(x)``. `@op(Softmax)` says so, and makes it a method of Tensor.
+`minirnn explain` and the type stubs of the methods (``scripts/method_stubs.py``) read these declarations.
+
+A derivative calls nodes too, rather than functions: what it passes on needs no check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+from minirnn.devices.base import Array
+from minirnn.engine.operands import float_tensor, mixed_devices, pair, shape_error
+from minirnn.engine.tape import Op, record
+from minirnn.engine.tensor import Tensor
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Primitive(Op):
+    """The node of a primitive. Its arguments other than Tensors (an axis, say) are attributes of the instance."""
+
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(
+        cls, uses: str | None = None, reads: str | None = None, broadcasts: bool | None = None
+    ) -> None:
+        if uses is not None:
+            cls.uses = tuple(uses.split())
+        if reads is not None:
+            cls.reads_inputs = "x" in reads
+        if broadcasts is not None:
+            cls.broadcasts = broadcasts
+
+    def forward(self, *device_and_arrays: Any, **none: Any) -> Array:  # with this signature a node may name its arrays
+        """``forward(device, *arrays)``: the value, on arrays of the device."""
+        device, *arrays = device_and_arrays
+        return getattr(device, self.uses[0])(*arrays)
+
+    def __call__(self, *xs: Tensor) -> Tensor:
+        """The value as a recorded Tensor. The operands are Tensors of one device."""
+        device = xs[0].device
+        return record(self, device, self.forward(device, *[x.array for x in xs]), xs)
+
+
+class Arithmetic(Primitive):
+    """A node whose derivative is ``+ - * / **`` alone: it may be given bare arrays, which is several times faster."""
+
+    arithmetic = True
+
+
+class Declaration(NamedTuple):
+    """What is known of the function of an op."""
+
+    nodes: tuple[type[Op], ...]  # which it records
+    uses: tuple[str, ...]  # primitives of the device
+    calls: tuple[str, ...]  # ops that it is composed of
+
+
+DECLARED: dict[Any, Declaration] = {}
+"""Function of an op -> its declaration."""
+
+OPERATORS = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
+    "&": "and", "|": "or", "^": "xor",
+}  # fmt: skip
+OTHERS = {"-x": "neg", "~x": "invert", "[]": "getitem"}
+OTHERS |= {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+
+
+def op(
+    *parts: type[Op] | Callable[..., Any] | str, method: str | None = None, operator: str | None = None
+) -> Callable[[Function], Function]:
+    """Declare a function as an op.
+
+    Parameters
+    ----------
+    *parts
+        The nodes that it records, the names of the device's primitives that it uses beside them, and the ops that it
+        is composed of.
+    method : str, optional
+        What it is called as a method of Tensor, if not by its own name; several names with spaces between, "" for none.
+    operator : str, optional
+        The operator that it stands behind.
+    """
+
+    def declare(function: Function) -> Function:
+        nodes = tuple(p for p in parts if isinstance(p, type))
+        uses = [name for node in nodes for name in getattr(node, "uses", ())] + [p for p in parts if isinstance(p, str)]
+        calls = tuple(p.__name__ for p in parts if isinstance(p, FunctionType))
+        DECLARED[function] = Declaration(nodes, tuple(dict.fromkeys(uses)), calls)
+        for name in (function.__name__ if method is None else method).split():
+            setattr(Tensor, name, function)
+        if operator in OPERATORS:
+            setattr(Tensor, f"__{OPERATORS[operator]}__", function)
+            setattr(Tensor, f"__r{OPERATORS[operator]}__", lambda a, b: function(b, a))
+        elif operator is not None:
+            setattr(Tensor, f"__{OTHERS[operator]}__", function)
+        return function
+
+    return declare
+
+
+def method(function: Function, *names: str) -> Function:
+    """Make a function that is no op a method of Tensor, under its own name or others."""
+    for name in names or (function.__name__,):
+        setattr(Tensor, name, function)
+    return function
+
+
+# ---- the functions of ops that take one Tensor or two
+
+
+def unary(
+    kind: type[Primitive],
+    doc: str,
+    takes: Callable[[str, Any], Tensor] = float_tensor,
+    method: str | None = None,
+    operator: str | None = None,
+) -> Callable[[Any], Tensor]:
+    """The function of an op of one Tensor, named after its node.
+
+    `takes` is what it does with its argument first: `float_tensor` refuses integers and bools. Floats are taken as they
+    are.
+    """
+    name, node = kind.__name__.lower(), kind()
+
+    def of_primitive(x: Any) -> Tensor:
+        if x.__class__ is not Tensor or x.array.dtype.kind != "f":
+            x = takes(name, x)
+        device = x.device
+        return record(node, device, device.primitive(x.array), (x,))
+
+    def of_forward(x: Any) -> Tensor:
+        return node(takes(name, x))
+
+    function = of_primitive if kind.forward is Primitive.forward else of_forward
+    return op(kind, method=method, operator=operator)(named(function, name, doc, kind.uses[0], kind.__module__))
+
+
+def binary(
+    kind: type[Primitive], doc: str, method: str | None = None, operator: str | None = None
+) -> Callable[[Any, Any], Tensor]:
+    """The function of an op of two operands, which broadcast; named after its node."""
+    name, node = kind.__name__.lower(), kind()
+
+    def function(a: Any, b: Any) -> Tensor:
+        if a.__class__ is not Tensor or b.__class__ is not Tensor:
+            a, b = pair(a, b)
+        device = a.device
+        if b.device is not device:
+            raise mixed_devices(name, a, b)
+        try:
+            y = device.primitive(a.array, b.array)
+        except (ValueError, TypeError) as error:
+            raise shape_error(name, a, b, error) from None
+        return record(node, device, y, (a, b))
+
+    return op(kind, method=method, operator=operator)(named(function, name, doc, kind.uses[0], kind.__module__))
+
+
+def named(function: Any, name: str, doc: str, primitive: str, module: str) -> Any:
+    """A function under the name of its op, with its primitive written into it: ``device.primitive`` is ``device.tanh``.
+
+    Looked up by its name in each call, it would cost a scalar op 50 ns, or 6 %.
+    """
+    code = function.__code__
+    names = tuple(primitive if n == "primitive" else n for n in code.co_names)
+    function.__code__ = code.replace(co_names=names, co_name=name, co_qualname=name)
+    function.__name__ = function.__qualname__ = name
+    function.__module__, function.__doc__ = module, doc
+    return function
