@@ -16,7 +16,7 @@ from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Kernel
 from minirnn.devices.cuda.launch.copies import copy
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import all_input_parts
-from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer
+from minirnn.devices.cuda.launch.cudnn_rnn.direction import Direction, GateGradients
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import BackwardPlan, ForwardPlan, Plan
 from minirnn.devices.cuda.launcher import Launcher
 
@@ -31,7 +31,7 @@ PATIENCE_SIMULATED = 5000
 
 
 def forward(
-    layers: list[Layer],
+    directions: list[Direction],
     x: CudaArray,
     h0: CudaArray,
     c: CudaArray | None,
@@ -40,20 +40,20 @@ def forward(
     plan: ForwardPlan,
 ) -> CudaArray | None:
     """Fill y; c (D, B, H) goes from the first state to the last. Returns h_n (D, B, H); None: it does not fit."""
-    device, sizes = layers[0].device, layers[0].sizes
+    device, sizes = directions[0].device, directions[0].sizes
     kernel = kernel_of(device, "cudnn_rnn/persistent.cu", f"{sizes.mode}_persistent", x.dtype, plan)
     if not fits(kernel, plan, sizes.D):
         return None
-    A, R = all_input_parts(layers, x), recurrent_weights(layers)
-    biases = stacked(device, [b for layer in layers for b in layer.weights[3:]])
+    A, R = all_input_parts(directions, x), recurrent_weights(directions)
+    biases = stacked(device, [b for direction in directions for b in direction.weights[3:]])
     h_n = device.empty(h0.shape, x.dtype)
     states = device.empty((sizes.D, max(sizes.T - 1, 1), sizes.B, sizes.H), x.dtype)  # between steps
-    launch(layers, kernel, plan, (A, R, biases, device.contiguous(h0), h_n, c, values, y), (states,))
+    launch(directions, kernel, plan, (A, R, biases, device.contiguous(h0), h_n, c, values, y), (states,))
     return h_n
 
 
 def backward(
-    layers: list[Layer],
+    directions: list[Direction],
     values: CudaArray | None,
     y: CudaArray,
     dy: CudaArray,
@@ -65,13 +65,13 @@ def backward(
 
     None, and nothing is changed: it does not fit.
     """
-    device, sizes = layers[0].device, layers[0].sizes
+    device, sizes = directions[0].device, directions[0].sizes
     kernel = kernel_of(device, "cudnn_rnn/persistent_grad.cu", f"{sizes.mode}_persistent_grad", dh.dtype, plan)
     if not fits(kernel, plan, sizes.D):
         return None
     da = device.empty((sizes.D, sizes.T, sizes.B, sizes.columns * sizes.H), dh.dtype)
     shares = device.empty((sizes.D, SLOTS, plan.slices, sizes.B, sizes.H), dh.dtype)
-    launch(layers, kernel, plan, (recurrent_weights(layers), values, y, dy, dh, dc), (da, shares))
+    launch(directions, kernel, plan, (recurrent_weights(directions), values, y, dy, dh, dc), (da, shares))
     return [GateGradients(da[d]) for d in range(sizes.D)]
 
 
@@ -86,7 +86,7 @@ def fits(kernel: Kernel, plan: Plan, D: int) -> bool:
 
 
 def launch(
-    layers: list[Layer],
+    directions: list[Direction],
     kernel: Kernel,
     plan: Plan,
     arrays: tuple[CudaArray | None, ...],
@@ -96,7 +96,7 @@ def launch(
 
     Whether a block gave up waiting for a message shows later: `minirnn/devices/cuda/missed.py`.
     """
-    layer, device, sizes, lengths = layers[0], layers[0].device, layers[0].sizes, layers[0].lengths
+    direction, device, sizes, lengths = directions[0], directions[0].device, directions[0].sizes, directions[0].lengths
     numbers = map(np.int32, (sizes.T, sizes.B, sizes.H, *plan.numbers))
     run = partial(
         kernel, *numbers, lengths, *arrays, grid=(plan.blocks, sizes.D), block=plan.threads, shared=plan.shared
@@ -109,13 +109,13 @@ def launch(
             device.driver.memset(array.ptr, EMPTY, array.nbytes)
         run(*messages, np.uint32(polls), missed)
 
-    layer.run(kernel.name, (plan, polls), (*arrays, *messages), fill_and_run)
+    direction.run(kernel.name, (plan, polls), (*arrays, *messages), fill_and_run)
     device.missed.launched()
 
 
-def recurrent_weights(layers: list[Layer]) -> CudaArray:
+def recurrent_weights(directions: list[Direction]) -> CudaArray:
     """R of all directions: (D, G*H, H)."""
-    return stacked(layers[0].device, [layer.weights[1] for layer in layers])
+    return stacked(directions[0].device, [direction.weights[1] for direction in directions])
 
 
 def stacked(device: Launcher, arrays: list[CudaArray]) -> CudaArray:

@@ -13,12 +13,12 @@ from minirnn.devices.cuda.launch.cudnn_rnn import persistent, steps
 from minirnn.devices.cuda.launch.cudnn_rnn import zoneout as zoned
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import sums_over_steps
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import choose
-from minirnn.devices.cuda.launch.cudnn_rnn.layer import (
+from minirnn.devices.cuda.launch.cudnn_rnn.direction import (
     VALUES,
+    Direction,
     GateGradients,
-    Layer,
     Weights,
-    directions,
+    directions_of,
     values_of,
     without_padding,
 )
@@ -43,9 +43,9 @@ def rnn_sequence(
     `saved` is 1-D: the `VALUES` of each step, (D, T, 5, B, H), with zoneout `zoned.kept_values`; None if there are none
     or not training.
     """
-    layers = directions(device, rnn_mode, x, h0, weights, lengths)
-    sizes = layers[0].sizes
-    x = without_padding(x, layers[0])
+    directions = directions_of(device, rnn_mode, x, h0, weights, lengths)
+    sizes = directions[0].sizes
+    x = without_padding(x, directions[0])
     y = device.empty((sizes.T, sizes.B, sizes.D * sizes.P), x.dtype)
     c_n = None if c0 is None else device.contiguous(c0, always=True)
     names = VALUES[rnn_mode] if zoneout is None else zoned.kept_values(rnn_mode)
@@ -53,9 +53,9 @@ def rnn_sequence(
     saved = device.empty((size,), x.dtype) if training and size else None
     if zoneout is not None:
         h_n = device.contiguous(h0, always=True)
-        zoned.all_directions(layers, zoneout, x, h_n, c_n, saved, y)
+        zoned.all_directions(directions, zoneout, x, h_n, c_n, saved, y)
     else:
-        h_n = forward(layers, x, h0, c_n, values_of(saved, sizes), y)
+        h_n = forward(directions, x, h0, c_n, values_of(saved, sizes), y)
     return y, h_n, c_n, saved
 
 
@@ -72,42 +72,42 @@ def rnn_sequence_grad(
     The arrays are x, h0, c0, weights, saved, y, dy, dh_n, dc_n.
     """
     x, h0, _, weights, saved, y, dy, dh_n, dc_n = arrays
-    layers = directions(device, rnn_mode, x, h0, weights, lengths)
-    x, y, dy = without_padding(x, layers[0]), device.contiguous(y), device.contiguous(dy)
+    directions = directions_of(device, rnn_mode, x, h0, weights, lengths)
+    x, y, dy = without_padding(x, directions[0]), device.contiguous(y), device.contiguous(dy)
     dx = device.full(x.shape, 0, x.dtype) if need_dx else None
     dweights = [tuple([None if w is None else device.empty(w.shape, w.dtype) for w in parts]) for parts in weights]
     dh0 = device.contiguous(dh_n, always=True)
     dc0 = None if dc_n is None else device.contiguous(dc_n, always=True)
     if zoneout is None:
-        kept = values_of(saved, layers[0].sizes)
-        gradients = backward(layers, kept, y, dy, dh0, dc0)
+        kept = values_of(saved, directions[0].sizes)
+        gradients = backward(directions, kept, y, dy, dh0, dc0)
     else:
-        gradients = zoned.gate_gradients(layers, zoneout, saved, dy, dh0, dc0)
-    for d, layer in enumerate(layers):
-        sums_over_steps(layer, x, h0[d], y, gradients[d], dweights[d], dx)
+        gradients = zoned.gate_gradients(directions, zoneout, saved, dy, dh0, dc0)
+    for d, direction in enumerate(directions):
+        sums_over_steps(direction, x, h0[d], y, gradients[d], dweights[d], dx)
     return dx, dh0, dc0, dweights
 
 
 def forward(
-    layers: list[Layer], x: CudaArray, h0: CudaArray, c: CudaArray | None, kept: CudaArray | None, y: CudaArray
+    directions: list[Direction], x: CudaArray, h0: CudaArray, c: CudaArray | None, kept: CudaArray | None, y: CudaArray
 ) -> CudaArray:
     """Fill y and `kept`; c (D, B, H) goes from the first state to the last. Returns h_n (D, B, P)."""
-    device, sizes = layers[0].device, layers[0].sizes
+    device, sizes = directions[0].device, directions[0].sizes
     plan = choose(sizes, device.driver.limits, False, device.cudnn_rnn_rung).plan
     if isinstance(plan, ForwardPlan):
-        found = persistent.forward(layers, x, h0, c, kept, y, plan)
+        found = persistent.forward(directions, x, h0, c, kept, y, plan)
         if found is not None:
             device.rungs["persistent forward"] += 1
             return found
     h_n = device.contiguous(h0, always=True)
-    for d, layer in enumerate(layers):
-        steps.forward(layer, x, h_n[d], None if c is None else c[d], None if kept is None else kept[d], y)
+    for d, direction in enumerate(directions):
+        steps.forward(direction, x, h_n[d], None if c is None else c[d], None if kept is None else kept[d], y)
     device.rungs["steps forward"] += 1
     return h_n
 
 
 def backward(
-    layers: list[Layer],
+    directions: list[Direction],
     kept: CudaArray | None,
     y: CudaArray,
     dy: CudaArray,
@@ -115,15 +115,15 @@ def backward(
     dc: CudaArray | None,
 ) -> list[GateGradients]:
     """The gradients of the pre-activations, a direction each; dh and dc (D, B, ...) go from last state to first."""
-    device, sizes = layers[0].device, layers[0].sizes
+    device, sizes = directions[0].device, directions[0].sizes
     plan = choose(sizes, device.driver.limits, True, device.cudnn_rnn_rung).plan
     if isinstance(plan, BackwardPlan):
-        found = persistent.backward(layers, kept, y, dy, dh, dc, plan)
+        found = persistent.backward(directions, kept, y, dy, dh, dc, plan)
         if found is not None:
             device.rungs["persistent backward"] += 1
             return found
     device.rungs["steps backward"] += 1
     return [
-        steps.backward(layer, None if kept is None else kept[d], y, dy, dh[d], None if dc is None else dc[d])
-        for d, layer in enumerate(layers)
+        steps.backward(direction, None if kept is None else kept[d], y, dy, dh[d], None if dc is None else dc[d])
+        for d, direction in enumerate(directions)
     ]

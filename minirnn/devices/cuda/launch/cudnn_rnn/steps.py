@@ -13,59 +13,60 @@ import numpy as np
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import input_part
-from minirnn.devices.cuda.launch.cudnn_rnn.layer import GateGradients, Layer
+from minirnn.devices.cuda.launch.cudnn_rnn.direction import Direction, GateGradients
 from minirnn.devices.cuda.launch.primitives.products import product
 from minirnn.devices.cuda.launch.threads import cells, of_units, units_at_once
 
 
 def step_launch(
-    layer: Layer, kernel: str, units: int, used: tuple[CudaArray | None, ...], file: str = "cudnn_rnn/steps.cu"
+    direction: Direction, kernel: str, units: int, used: tuple[CudaArray | None, ...], file: str = "cudnn_rnn/steps.cu"
 ) -> Callable[..., None]:
     """The launch of `kernel` for one step; it waits for the step and its arrays.
 
     A thread has a unit of a row; or several, if the arrays `used`, of which it gets whole steps, permit that.
     """
-    dtype = layer.weights[1].dtype
+    dtype = direction.weights[1].dtype
     n = units_at_once(units, *used, dtype=dtype)
-    run = layer.device.kernel_of(file, kernel, dtype, constants=of_units(n))
-    sizes, threads = tuple(map(np.int32, (layer.sizes.B, units, layer.y_stride))), cells(layer.sizes.B, units // n)
-    return lambda t, *arrays: run(np.int32(t), *sizes, layer.lengths, *arrays, **threads)
+    run = direction.device.kernel_of(file, kernel, dtype, constants=of_units(n))
+    B = direction.sizes.B
+    sizes, threads = tuple(map(np.int32, (B, units, direction.y_stride))), cells(B, units // n)
+    return lambda t, *arrays: run(np.int32(t), *sizes, direction.lengths, *arrays, **threads)
 
 
 def forward(
-    layer: Layer, x: CudaArray, h: CudaArray, c: CudaArray | None, kept: CudaArray | None, y: CudaArray
+    direction: Direction, x: CudaArray, h: CudaArray, c: CudaArray | None, kept: CudaArray | None, y: CudaArray
 ) -> None:
     """Fill this direction's columns of y; h (B, P) and c (B, H) go from the first state to the last."""
-    device, B, H, P = layer.device, layer.sizes.B, layer.sizes.H, layer.sizes.P
-    _, R, Wp, bW, bR = layer.weights
-    A = device.empty((layer.sizes.T, B, layer.sizes.G * H), x.dtype)
-    input_part(layer, x, A)
+    device, B, H, P = direction.device, direction.sizes.B, direction.sizes.H, direction.sizes.P
+    _, R, Wp, bW, bR = direction.weights
+    A = device.empty((direction.sizes.T, B, direction.sizes.G * H), x.dtype)
+    input_part(direction, x, A)
     R_T = device.transpose(R, (1, 0))
-    A2 = device.empty((B, 3 * H), x.dtype) if layer.sizes.mode == "gru" else None
+    A2 = device.empty((B, 3 * H), x.dtype) if direction.sizes.mode == "gru" else None
     m, projected = (device.empty((B, n), x.dtype) for n in (H, P)) if Wp is not None else (None, None)
 
-    outputs = h, layer.own_columns(y, 0)  # with a projection the step does not touch them
+    outputs = h, direction.own_columns(y, 0)  # with a projection the step does not touch them
     used = A, A2, bW, bR, kept, c, m, *(outputs if m is None else ())
 
     def steps() -> None:
-        step = step_launch(layer, f"{layer.sizes.mode}_step", H, used)
-        projected_step = step_launch(layer, "projected_step", P, (projected, *outputs))
-        for t in layer.forward_steps():
+        step = step_launch(direction, f"{direction.sizes.mode}_step", H, used)
+        projected_step = step_launch(direction, "projected_step", P, (projected, *outputs))
+        for t in direction.forward_steps():
             if A2 is None:
                 product(device, h, R_T, A[t], beta=1.0)
             else:
                 product(device, h, R_T, A2)
-            here = layer.own_columns(y, t)
+            here = direction.own_columns(y, t)
             step(t, A[t], A2, bW, bR, None if kept is None else kept[t], c, m, h, here)
             if m is not None and projected is not None:
                 product(device, m, device.transpose(Wp, (1, 0)), projected)
                 projected_step(t, projected, h, here)
 
-    layer.run("cudnn_rnn forward", (layer.direction,), (A, R, Wp, bW, bR, h, c, kept, y, A2, m, projected), steps)
+    direction.run("cudnn_rnn forward", (direction.d,), (A, R, Wp, bW, bR, h, c, kept, y, A2, m, projected), steps)
 
 
 def backward(
-    layer: Layer,
+    direction: Direction,
     kept: CudaArray | None,
     y: CudaArray,
     dy: CudaArray,
@@ -73,30 +74,30 @@ def backward(
     dc: CudaArray | None,
 ) -> GateGradients:
     """The gradients of all pre-activations; dh (B, P) and dc (B, H) go from those of the last state to the first's."""
-    device, T, B, H, P = layer.device, layer.sizes.T, layer.sizes.B, layer.sizes.H, layer.sizes.P
-    _, R, Wp, _, _ = layer.weights
-    da = da2 = device.empty((T, B, layer.sizes.columns * H), dh.dtype)
-    if layer.sizes.mode == "gru":  # columns q r z n, of which the first three are da2
+    device, T, B, H, P = direction.device, direction.sizes.T, direction.sizes.B, direction.sizes.H, direction.sizes.P
+    _, R, Wp, _, _ = direction.weights
+    da = da2 = device.empty((T, B, direction.sizes.columns * H), dh.dtype)
+    if direction.sizes.mode == "gru":  # columns q r z n, of which the first three are da2
         da2, R = da[:, :, : 3 * H], device.concatenate([R[2 * H :], R[: 2 * H]], 0)
     ds, ms = (device.empty((T, B, n), dh.dtype) for n in (P, H)) if Wp is not None else (None, None)
     dm = device.empty((B, H), dh.dtype) if Wp is not None else None
 
-    outputs = dh, layer.own_columns(dy, 0)  # with a projection the step does not touch them
-    used = kept, layer.own_columns(y, 0) if kept is None else None, dm, dc, da, ms, *(outputs if dm is None else ())
+    outputs = dh, direction.own_columns(dy, 0)  # with a projection the step does not touch them
+    used = kept, direction.own_columns(y, 0) if kept is None else None, dm, dc, da, ms, *(outputs if dm is None else ())
 
     def steps() -> None:
-        step = step_launch(layer, f"{layer.sizes.mode}_step_grad", H, used)
-        projected_step = step_launch(layer, "projected_step_grad", P, (*outputs, ds))
-        for t in layer.backward_steps():
-            there, m = layer.own_columns(dy, t), None
+        step = step_launch(direction, f"{direction.sizes.mode}_step_grad", H, used)
+        projected_step = step_launch(direction, "projected_step_grad", P, (*outputs, ds))
+        for t in direction.backward_steps():
+            there, m = direction.own_columns(dy, t), None
             if ds is not None and ms is not None and dm is not None:
                 projected_step(t, there, dh, ds[t])
                 product(device, ds[t], Wp, dm)
                 m = ms[t]
             # What the gradient is computed from: the values kept, or else the output.
-            values, here = (None, layer.own_columns(y, t)) if kept is None else (kept[t], None)
+            values, here = (None, direction.own_columns(y, t)) if kept is None else (kept[t], None)
             step(t, values, here, there, dm, dh, dc, da[t], m)
             product(device, da2[t], R, dh, beta=1.0)
 
-    layer.run("cudnn_rnn backward", (layer.direction,), (R, Wp, kept, y, dy, dh, dc, da, ds, ms, dm), steps)
+    direction.run("cudnn_rnn backward", (direction.d,), (R, Wp, kept, y, dy, dh, dc, da, ds, ms, dm), steps)
     return GateGradients(da, ds, ms)

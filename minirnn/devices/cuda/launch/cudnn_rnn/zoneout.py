@@ -16,7 +16,7 @@ import numpy as np
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import input_part
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import choose
-from minirnn.devices.cuda.launch.cudnn_rnn.layer import VALUES, GateGradients, Layer
+from minirnn.devices.cuda.launch.cudnn_rnn.direction import VALUES, Direction, GateGradients
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
 from minirnn.devices.cuda.launch.cudnn_rnn.steps import step_launch
 from minirnn.devices.cuda.launch.primitives.products import product
@@ -75,7 +75,7 @@ def values_of(saved: CudaArray | None, sizes: Sizes) -> CudaArray | None:
 
 
 def all_directions(
-    layers: list[Layer],
+    directions: list[Direction],
     zoneout: Pair,
     x: CudaArray,
     h: CudaArray,
@@ -84,37 +84,37 @@ def all_directions(
     y: CudaArray,
 ) -> None:
     """Fill y; h (D, B, P) and c (D, B, H) go from the first state to the last."""
-    zh, zc = (masks_of(layers[0].device, z, x.dtype) for z in zoneout)
-    kept = values_of(saved, layers[0].sizes)
-    count_rung(layers[0], "forward")
-    for d, layer in enumerate(layers):
+    zh, zc = (masks_of(directions[0].device, z, x.dtype) for z in zoneout)
+    kept = values_of(saved, directions[0].sizes)
+    count_rung(directions[0], "forward")
+    for d, direction in enumerate(directions):
         c_d, kept_d = (None if a is None else a[d] for a in (c, kept))
-        forward(layer, x, h[d], c_d, kept_d, y, zh.of(d), zc.of(d))
+        forward(direction, x, h[d], c_d, kept_d, y, zh.of(d), zc.of(d))
 
 
 def gate_gradients(
-    layers: list[Layer], zoneout: Pair, saved: CudaArray, dy: CudaArray, dh: CudaArray, dc: CudaArray | None
+    directions: list[Direction], zoneout: Pair, saved: CudaArray, dy: CudaArray, dh: CudaArray, dc: CudaArray | None
 ) -> list[GateGradients]:
     """What goes from step to step; dh, dc go from the last state's gradients to the first's."""
-    zh, zc = (masks_of(layers[0].device, z, dy.dtype) for z in zoneout)
-    kept = values_of(saved, layers[0].sizes)
+    zh, zc = (masks_of(directions[0].device, z, dy.dtype) for z in zoneout)
+    kept = values_of(saved, directions[0].sizes)
     assert kept is not None
-    count_rung(layers[0], "backward")
+    count_rung(directions[0], "backward")
     return [
-        backward(layer, kept[d], dy, dh[d], None if dc is None else dc[d], zh.of(d), zc.of(d))
-        for d, layer in enumerate(layers)
+        backward(direction, kept[d], dy, dh[d], None if dc is None else dc[d], zh.of(d), zc.of(d))
+        for d, direction in enumerate(directions)
     ]
 
 
-def count_rung(layer: Layer, way: str) -> None:
+def count_rung(direction: Direction, way: str) -> None:
     """Note which rung computes it: with zoneout there is no choice."""
-    device = layer.device
-    choice = choose(layer.sizes, device.driver.limits, way == "backward", device.cudnn_rnn_rung, zoneout=True)
+    device = direction.device
+    choice = choose(direction.sizes, device.driver.limits, way == "backward", device.cudnn_rnn_rung, zoneout=True)
     device.rungs[f"{choice.rung} {way}"] += 1
 
 
 def forward(
-    layer: Layer,
+    direction: Direction,
     x: CudaArray,
     h: CudaArray,
     c: CudaArray | None,
@@ -124,37 +124,37 @@ def forward(
     zc: Masks,
 ) -> None:
     """Fill this direction's columns of y; h (B, P) and c (B, H) go from the first state to the last."""
-    device, B, H, P = layer.device, layer.sizes.B, layer.sizes.H, layer.sizes.P
-    _, R, Wp, bW, bR = layer.weights
-    A = device.empty((layer.sizes.T, B, layer.sizes.G * H), x.dtype)
-    input_part(layer, x, A)
+    device, B, H, P = direction.device, direction.sizes.B, direction.sizes.H, direction.sizes.P
+    _, R, Wp, bW, bR = direction.weights
+    A = device.empty((direction.sizes.T, B, direction.sizes.G * H), x.dtype)
+    input_part(direction, x, A)
     R_T = device.transpose(R, (1, 0))
-    A2 = device.empty((B, 3 * H), x.dtype) if layer.sizes.mode == "gru" else None
+    A2 = device.empty((B, 3 * H), x.dtype) if direction.sizes.mode == "gru" else None
     m, projected = (device.empty((B, n), x.dtype) for n in (H, P)) if Wp is not None else (None, None)
 
-    outputs = h, layer.own_columns(y, 0), zh.of_each  # with a projection the step does not touch them
+    outputs = h, direction.own_columns(y, 0), zh.of_each  # with a projection the step does not touch them
     whole = A, A2, bW, bR, kept, c, m, zc.of_each, *(outputs if m is None else ())
 
     def steps() -> None:
-        step = step_launch(layer, f"{layer.sizes.mode}_zoneout_step", H, whole, FILE)
-        projected_step = step_launch(layer, "projected_zoneout_step", P, (projected, *outputs), FILE)
-        for t in layer.forward_steps():
+        step = step_launch(direction, f"{direction.sizes.mode}_zoneout_step", H, whole, FILE)
+        projected_step = step_launch(direction, "projected_zoneout_step", P, (projected, *outputs), FILE)
+        for t in direction.forward_steps():
             if A2 is None:
                 product(device, h, R_T, A[t], beta=1.0)
             else:
                 product(device, h, R_T, A2)
-            here, masks = layer.own_columns(y, t), (*zh.arguments(t), *zc.arguments(t))
+            here, masks = direction.own_columns(y, t), (*zh.arguments(t), *zc.arguments(t))
             step(t, A[t], A2, bW, bR, None if kept is None else kept[t], c, m, h, here, *masks)
             if m is not None and projected is not None:
                 product(device, m, device.transpose(Wp, (1, 0)), projected)
                 projected_step(t, projected, h, here, *zh.arguments(t))
 
     used = (A, R, Wp, bW, bR, h, c, kept, y, A2, m, projected, zh.array, zc.array)
-    layer.run("cudnn_rnn zoneout forward", (layer.direction,), used, steps)
+    direction.run("cudnn_rnn zoneout forward", (direction.d,), used, steps)
 
 
 def backward(
-    layer: Layer,
+    direction: Direction,
     kept: CudaArray,
     dy: CudaArray,
     dh: CudaArray,
@@ -163,22 +163,22 @@ def backward(
     zc: Masks,
 ) -> GateGradients:
     """The gradients of all pre-activations; dh (B, P) and dc (B, H) go from those of the last state to the first's."""
-    device, T, B, H, P = layer.device, layer.sizes.T, layer.sizes.B, layer.sizes.H, layer.sizes.P
-    _, R, Wp, _, _ = layer.weights
-    da = da2 = device.empty((T, B, layer.sizes.columns * H), dh.dtype)
-    if layer.sizes.mode == "gru":  # columns q r z n, of which the first three are da2
+    device, T, B, H, P = direction.device, direction.sizes.T, direction.sizes.B, direction.sizes.H, direction.sizes.P
+    _, R, Wp, _, _ = direction.weights
+    da = da2 = device.empty((T, B, direction.sizes.columns * H), dh.dtype)
+    if direction.sizes.mode == "gru":  # columns q r z n, of which the first three are da2
         da2, R = da[:, :, : 3 * H], device.concatenate([R[2 * H :], R[: 2 * H]], 0)
     ds, ms = (device.empty((T, B, n), dh.dtype) for n in (P, H)) if Wp is not None else (None, None)
     dm = device.empty((B, H), dh.dtype) if Wp is not None else None
 
-    outputs = dh, layer.own_columns(dy, 0), zh.of_each  # with a projection the step does not touch them
+    outputs = dh, direction.own_columns(dy, 0), zh.of_each  # with a projection the step does not touch them
     whole = kept, dm, dc, da, ms, zc.of_each, *(outputs if dm is None else ())
 
     def steps() -> None:
-        step = step_launch(layer, f"{layer.sizes.mode}_zoneout_step_grad", H, whole, FILE)
-        projected_step = step_launch(layer, "projected_zoneout_step_grad", P, (*outputs, ds), FILE)
-        for t in layer.backward_steps():
-            there, m = layer.own_columns(dy, t), None
+        step = step_launch(direction, f"{direction.sizes.mode}_zoneout_step_grad", H, whole, FILE)
+        projected_step = step_launch(direction, "projected_zoneout_step_grad", P, (*outputs, ds), FILE)
+        for t in direction.backward_steps():
+            there, m = direction.own_columns(dy, t), None
             if ds is not None and ms is not None and dm is not None:
                 projected_step(t, there, dh, ds[t], *zh.arguments(t))
                 product(device, ds[t], Wp, dm)
@@ -187,5 +187,5 @@ def backward(
             product(device, da2[t], R, dh, beta=1.0)
 
     used = (R, Wp, kept, dy, dh, dc, da, ds, ms, dm, zh.array, zc.array)
-    layer.run("cudnn_rnn zoneout backward", (layer.direction,), used, steps)
+    direction.run("cudnn_rnn zoneout backward", (direction.d,), used, steps)
     return GateGradients(da, ds, ms)

@@ -26,12 +26,12 @@ Weights = Sequence[tuple[Any, ...]]
 
 
 @dataclass
-class Layer:
+class Direction:
     """One direction of a layer on a device: sizes, weights, the order of steps, and which rows count."""
 
     device: Launcher
     sizes: Sizes
-    direction: int
+    d: int
     """1 runs backwards in time."""
     lengths: CudaArray | None
     """The length of each row; None: all have T steps."""
@@ -56,30 +56,30 @@ class Layer:
 
     def forward_steps(self) -> Iterable[int]:
         """The steps in the order in which the forward pass takes them."""
-        return range(self.sizes.T) if self.direction == 0 else range(self.sizes.T - 1, -1, -1)
+        return range(self.sizes.T) if self.d == 0 else range(self.sizes.T - 1, -1, -1)
 
     def backward_steps(self) -> Iterable[int]:
         """The steps in the order in which the backward pass takes them."""
-        return range(self.sizes.T - 1, -1, -1) if self.direction == 0 else range(self.sizes.T)
+        return range(self.sizes.T - 1, -1, -1) if self.d == 0 else range(self.sizes.T)
 
     def first_rows(self) -> np.ndarray:
         """Where in (T*B, ...) the first step lies that each row of the batch takes in this direction: (B,)."""
-        return (self.ends - 1 if self.direction == 1 else 0) * self.sizes.B + np.arange(self.sizes.B)
+        return (self.ends - 1 if self.d == 1 else 0) * self.sizes.B + np.arange(self.sizes.B)
 
     def own_columns(self, y: CudaArray, t: int) -> CudaArray:
         """This direction's columns of step t of y or dy: (B, P)."""
         B, P = self.sizes.B, self.sizes.P
-        return y.seen_as((B, P), (self.y_stride, 1), t * B * self.y_stride + self.direction * P)
+        return y.seen_as((B, P), (self.y_stride, 1), t * B * self.y_stride + self.d * P)
 
 
-def directions(
+def directions_of(
     device: Launcher,
     rnn_mode: str,
     x: CudaArray,
     h0: CudaArray,
     weights: Weights,
     lengths: Any,
-) -> list[Layer]:
+) -> list[Direction]:
     """The directions of a layer with these inputs."""
     (T, B, _), (D, _, P) = x.shape, h0.shape
     R = weights[0][1]
@@ -89,7 +89,7 @@ def directions(
     in_order = [tuple(None if w is None else device.contiguous(w) for w in parts) for parts in weights]
     if device.recordings.enabled:
         in_order = settled(device, in_order)
-    return [Layer(device, sizes, d, on_device, ends, in_order[d]) for d in range(D)]
+    return [Direction(device, sizes, d, on_device, ends, in_order[d]) for d in range(D)]
 
 
 def settled(device: Launcher, weights: Weights) -> list[tuple[Any, ...]]:
@@ -134,13 +134,13 @@ def values_of(saved: CudaArray | None, sizes: Sizes) -> CudaArray | None:
     return saved.seen_as(shape, c_strides(shape))
 
 
-def without_padding(x: CudaArray, layer: Layer) -> CudaArray:
+def without_padding(x: CudaArray, direction: Direction) -> CudaArray:
     """x in C order, with zeros where a row does not count."""
-    device, x = layer.device, layer.device.contiguous(x)
-    if layer.lengths is None or not x.size:
+    device, x = direction.device, direction.device.contiguous(x)
+    if direction.lengths is None or not x.size:
         return x
     T, B, n = x.shape
     clean = device.empty(x.shape, x.dtype)
     run = device.kernel_of("cudnn_rnn/steps.cu", "without_padding", x.dtype)
-    run(*map(np.int32, (T * B, B, n)), layer.lengths, x, clean, **cells(T * B, n))
+    run(*map(np.int32, (T * B, B, n)), direction.lengths, x, clean, **cells(T * B, n))
     return clean
