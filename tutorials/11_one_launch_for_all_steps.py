@@ -359,7 +359,10 @@ print("numbers of R in the registers of a lane:", held["register"].max() + 1)
 counts = ladder_counts({"rows": rows, "device": "cuda-sim with the layouts of an H200"})
 mr.viz.show(counts)
 moved = {(axis, rung): counts.data[f"bytes.{axis}.{rung}"][-1] for axis in "TBH" for rung in ("steps", "persistent")}
-print({axis: f"{moved[axis, 'persistent'] / moved[axis, 'steps']:.2f}" for axis in "TBH"})
+shares = {axis: moved[axis, "persistent"] / moved[axis, "steps"] for axis in "TBH"}
+for axis, share in shares.items():
+    print(f"at the largest {axis} persistent moves {share:.0%} of the bytes of steps")
+assert max(shares, key=shares.get) == "B" and shares["B"] < 1
 
 # %%
 # Longer sequences and larger layers favor *persistent*, because R is read once; larger batches favor *steps*, which

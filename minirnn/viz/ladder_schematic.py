@@ -99,13 +99,12 @@ def _box(
     height: float,
     color: str,
     text: str,
-    edge: str = "none",
     fontsize: str = "small",
 ) -> Any:
     from matplotlib.patches import FancyBboxPatch
 
     box = FancyBboxPatch(
-        (left, bottom), width, height, boxstyle="round,pad=0,rounding_size=0.25", facecolor=color, edgecolor=edge
+        (left, bottom), width, height, boxstyle="round,pad=0,rounding_size=0.25", facecolor=color, edgecolor="none"
     )
     ax.add_patch(box)
     light = color in (MEMORY, "white", ORANGE)
