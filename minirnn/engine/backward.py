@@ -46,9 +46,7 @@ def backward(
     RuntimeError
         If the tape was freed, or a value it needs was changed by `Tensor.assign`.
     """
-    if gradient is not None:
-        grad = one_name_of(grad, gradient)
-    seeds = seeds_of("backward", (self,), (grad,))
+    seeds = seeds_of("backward", (self,), (grad if gradient is None else one_name_of(grad, gradient),))
     outer = running.callbacks, mode.enabled
     running.callbacks = []
     try:
@@ -209,11 +207,11 @@ def _send(op: Any, t: Tensor, dy: Any, arrived: Gradients, wanted: Wanted, creat
 
 def _of_leaves(arrived: Gradients, targets: Wanted, border: int, create_graph: bool) -> Gradients:
     """The gradients of the `targets` (None: all) that no node stands behind, after the hooks of those that are new."""
-    return {
-        t: g if t.hooks is None or t.seq <= border else _after_hooks(t, g, create_graph)
-        for t, g in arrived.items()
-        if targets is None or t in targets
-    }
+    found: Gradients = {}
+    for t, g in arrived.items():
+        if targets is None or t in targets:
+            found[t] = g if t.hooks is None or t.seq <= border else _after_hooks(t, g, create_graph)
+    return found
 
 
 def _finish(roots: Tensors, nodes: Tensors) -> None:

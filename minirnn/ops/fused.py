@@ -24,7 +24,9 @@ from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import Op, enable_grad, mode
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.primitives.elementwise import astype, identity
-from minirnn.ops.primitives.shapes import concat
+from minirnn.ops.primitives.products import MATMUL
+from minirnn.ops.primitives.reductions import Sum
+from minirnn.ops.primitives.shapes import Concat, Transpose
 
 HALF = np.dtype(np.float16)
 
@@ -108,8 +110,9 @@ def gradients_through_composition(
 
 def weight_grads(parts: Sequence[Tensor], w: Tensor, b: Tensor, dz: Tensor) -> tuple[Tensor | None, Tensor | None]:
     """The gradients of w and b in ``z = [parts side by side] @ w + b`` (B, n), from the gradient dz of z."""
-    w_grad = concat(parts, 1).T @ dz if w.requires_grad else None
-    b_grad = dz.sum(0) if b.requires_grad else None
+    product, transposed = MATMUL[chosen.precision], Transpose((1, 0))
+    w_grad = product(transposed(Concat(1)(*parts)), dz) if w.requires_grad else None
+    b_grad = Sum((0,), dz.shape)(dz) if b.requires_grad else None
     return w_grad, b_grad
 
 

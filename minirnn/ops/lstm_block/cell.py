@@ -44,10 +44,13 @@ import numpy as np
 
 from minirnn import check, html
 from minirnn.devices.families import LSTMBlockInputs
+from minirnn.devices.precision import chosen
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.fused import FusedOp, or_zeros, weight_grads, zeros
 from minirnn.ops.lstm_block.check import attributes, check_cell
 from minirnn.ops.primitives import chunk, clip, concat, sigmoid, tanh
+from minirnn.ops.primitives.products import MATMUL
+from minirnn.ops.primitives.shapes import Split, Transpose
 
 
 @html.shows_outputs
@@ -159,8 +162,9 @@ def input_grads(x: Tensor, h_prev: Tensor, w: Tensor, dicfo: Tensor) -> tuple[Te
     """x_grad and h_prev_grad from the gradient of the pre-activations."""
     if not (x.requires_grad or h_prev.requires_grad):
         return None, None
-    xh_grad = dicfo @ w.T
-    return xh_grad[:, : x.shape[1]], xh_grad[:, x.shape[1] :]
+    xh_grad = MATMUL[chosen.precision](dicfo, Transpose((1, 0))(w))
+    x_grad, h_prev_grad = Split(1, (x.shape[1], h_prev.shape[1])).of(xh_grad)
+    return x_grad, h_prev_grad
 
 
 def gates_grad(dy: Sequence[Tensor | None], y: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -51,9 +51,10 @@ def check_sequence(
 
 def _with_peepholes(op: str, use_peephole: Any, inputs: LSTMBlockInputs, saved: dict[str, Any]) -> dict[str, Any]:
     """The inputs by name, with zeros for peephole weights that are None: without peepholes they are not read."""
-    missing = [name for name in ("wci", "wcf", "wco") if getattr(inputs, name) is None]
-    if not missing or use_peephole:
+    _, _, _, _, wci, wcf, wco, _ = inputs
+    if use_peephole or (wci is not None and wcf is not None and wco is not None):
         return inputs._asdict()
+    missing = [name for name in ("wci", "wcf", "wco") if getattr(inputs, name) is None]
     place = operands.device_of(*inputs, *saved.values())
     x, cs_prev, h_prev = operands.tensors(op, place, x=inputs.x, cs_prev=inputs.cs_prev, h_prev=inputs.h_prev)
     blank = dict.fromkeys(missing, zeros(h_prev.shape[1:], h_prev)) if h_prev.ndim == 2 else {}

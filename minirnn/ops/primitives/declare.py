@@ -59,7 +59,13 @@ class Primitive(Op):
     def __call__(self, *xs: Tensor) -> Tensor:
         """The value as a recorded Tensor. The operands are Tensors of one device."""
         device = xs[0].device
-        return record(self, device, self.forward(device, *[x.array for x in xs]), xs)
+        if len(xs) == 1:  # one and two are spelled out: the list takes 0.1 us more
+            y = self.forward(device, xs[0].array)
+        elif len(xs) == 2:
+            y = self.forward(device, xs[0].array, xs[1].array)
+        else:
+            y = self.forward(device, *[x.array for x in xs])
+        return record(self, device, y, xs)
 
 
 class Arithmetic(Primitive):

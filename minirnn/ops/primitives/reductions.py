@@ -30,8 +30,8 @@ class Reduction(Primitive):
         return getattr(device, self.uses[0])(x, self.axes, self.keepdims)
 
     def with_axes(self, t: Tensor) -> Tensor:
-        """The result, or its gradient, with the summed axes as 1."""
-        return t if t.shape == self.kept else Reshape(self.kept)(t)
+        """The result, or its gradient, in a shape that broadcasts: with the summed axes as 1, or ()."""
+        return t if t.shape in (self.kept, ()) else Reshape(self.kept)(t)
 
 
 class Sum(Reduction, uses="sum", reads=""):
