@@ -102,13 +102,13 @@ def reshape(x: Any, shape: int | Sequence[int]) -> Tensor:
         If the number of elements differs.
     """
     x = as_tensor(x)
-    shape = check.sizes("reshape", shape)
+    shape, size = check.sizes("reshape", shape), prod(x.shape)
     if shape.count(-1) == 1:
         known = -prod(shape)
-        if known > 0 and x.size % known == 0:
-            shape = tuple(x.size // known if n == -1 else n for n in shape)
-    if min(shape, default=0) < 0 or prod(shape) != x.size:
-        raise ValueError(f"reshape: cannot make {shown(shape)} out of shape {x.shape}\n  expected {x.size} elements")
+        if known > 0 and size % known == 0:
+            shape = tuple(size // known if n == -1 else n for n in shape)
+    if min(shape, default=0) < 0 or prod(shape) != size:
+        raise ValueError(f"reshape: cannot make {shown(shape)} out of shape {x.shape}\n  expected {size} elements")
     return Reshape(shape)(x)
 
 
