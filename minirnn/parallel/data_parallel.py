@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minirnn import check
-from minirnn.engine.hooks import running
+from minirnn.engine.hooks import running, when_backward_ends
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.messages import shown
@@ -242,7 +242,7 @@ class DistributedDataParallel(Module):
             )
         if self._running is not running.callbacks:
             self._begin_pass()
-            running.callbacks.append(self._end_pass)
+            when_backward_ends(self._end_pass)
         if self._last:
             self._put(k, gradient.numpy())
 
