@@ -6,13 +6,17 @@ Tests `minirnn/ops/primitives/declare.py` and the stubs of `scripts/method_stubs
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import minirnn as mr
 from minirnn import ops
+from minirnn.devices.base import OPTIONAL, PRIMITIVES
+from minirnn.devices.cpu.device import CPU
+from minirnn.engine.tensor import leaf
+from minirnn.ops.primitives.declare import DECLARED
 from tests.compare import assert_same
 
 METHODS: dict[str, tuple[Any, ...]] = {
@@ -94,3 +98,44 @@ def test_the_stubs_of_the_methods_are_those_that_the_script_writes() -> None:
     from scripts import method_stubs
 
     assert method_stubs.PATH.read_text(encoding="utf-8") == method_stubs.text()
+
+
+class Watched(CPU):
+    """A device that notes which of its primitives are asked for."""
+
+    name = "watched"
+    asked: ClassVar[set[str]] = set()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in PRIMITIVES or name in OPTIONAL:
+            Watched.asked.add(name)
+        return super().__getattribute__(name)
+
+
+OF_ONE = """exp log sqrt tanh sigmoid relu absolute sin cos tan erf log1p expm1 reciprocal rsqrt floor ceil trunc round
+negative identity logsumexp sum amax amin sign isnan isinf isfinite argmax argmin transpose unbind"""
+OF_TWO = "add subtract multiply divide power maximum minimum equal less"
+ALONG = "cumsum cumprod argsort softmax log_softmax prod flip split"
+DECLARATIONS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(OF_ONE.split(), ()),
+    **dict.fromkeys(OF_TWO.split(), (0.5,)),
+    **dict.fromkeys(ALONG.split(), (1,)),
+    **{"clip": (0.3, 0.6), "astype": ("float64",), "reshape": ((3, 2),), "broadcast_to": ((4, 2, 3),)},
+}
+
+
+@pytest.mark.parametrize("name", DECLARATIONS)
+def test_a_declaration_is_true(rng: np.random.Generator, name: str) -> None:
+    nodes, uses, _ = DECLARED[getattr(ops, name)]
+    device = Watched()
+    t = leaf(device, rng.uniform(0.1, 1.0, (2, 3)).astype(np.float32), requires_grad=True)
+    arguments = DECLARATIONS[name]
+    Watched.asked.clear()
+    y = getattr(ops, name)(t, *arguments)
+    asked = Watched.asked - {"full"}  # which makes the Tensor of a number
+    assert asked <= {*uses, "cast", "reshape", "transpose"}
+    assert asked & set(uses) or not uses
+    made_by = (y[0] if isinstance(y, tuple) else y).op
+    if made_by is not None and made_by.name not in ("Output", "Reshape"):  # then the node is behind it
+        assert type(made_by) in nodes
+    assert bool(nodes) == (made_by is not None)
