@@ -1,13 +1,13 @@
 """How a primitive is declared: once, as a class with its formula, its value and its derivative.
 
-    class Softsign(Arithmetic, uses="absolute add divide", reads="x"):
+    class Softsign(Primitive, uses="absolute add divide", reads="x"):
         \"""y = x / (1 + |x|)       dx = dy / (1 + |x|) ** 2\"""
 
         def forward(self, device, x):
             return device.divide(x, device.add(1, device.absolute(x)))
 
         def backward(self, dy, y, x):
-            ...
+            return (dy / (1 + abs(x)) ** 2,)
 
 
     softsign = unary(Softsign, "``x / (1 + |x|)``: between -1 and 1.")

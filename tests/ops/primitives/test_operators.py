@@ -5,6 +5,7 @@ Tests `minirnn/ops/primitives/declare.py` and the stubs of `scripts/method_stubs
 
 from __future__ import annotations
 
+import inspect
 import operator
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ from minirnn import ops
 from minirnn.devices.base import OPTIONAL, PRIMITIVES
 from minirnn.devices.cpu.device import CPU
 from minirnn.engine.tensor import leaf
-from minirnn.ops.primitives.declare import DECLARED
+from minirnn.ops.primitives.declare import DECLARED, Primitive, unary
 from tests.compare import assert_same
 
 METHODS: dict[str, tuple[Any, ...]] = {
@@ -139,3 +140,30 @@ def test_a_declaration_is_true(rng: np.random.Generator, name: str) -> None:
     if made_by is not None and made_by.name not in ("Output", "Reshape"):  # then the node is behind it
         assert type(made_by) in nodes
     assert bool(nodes) == (made_by is not None)
+
+
+class Softsign(Primitive, uses="absolute add divide", reads="x"):
+    """y = x / (1 + |x|)       dx = dy / (1 + |x|) ** 2"""
+
+    def forward(self, device: Any, x: Any) -> Any:
+        return device.divide(x, device.add(1, device.absolute(x)))
+
+    def backward(self, dy: Any, y: Any, x: Any) -> Any:
+        return (dy / (1 + abs(x)) ** 2,)
+
+
+def test_an_op_of_ones_own_is_declared_as_those_of_minirnn_are(device: str) -> None:
+    softsign = unary(Softsign, "``x / (1 + |x|)``: between -1 and 1.", method="")
+    assert str(inspect.signature(softsign)) == "(x: 'Any') -> 'Tensor'"
+    assert (softsign.__name__, softsign.__doc__) == ("softsign", "``x / (1 + |x|)``: between -1 and 1.")
+    x = mr.tensor(np.array([-2.0, 0.5, 3.0]), requires_grad=True, device=device)
+    assert softsign(x).op.name == "Softsign"
+    assert mr.gradcheck(softsign, x) and mr.gradcheck(lambda t: mr.grad(softsign(t).sum(), t, create_graph=True), x)
+    with pytest.raises(TypeError, match="softsign: got dtype int64\n  expected float16"):
+        softsign([1, 2])
+
+
+def test_a_traceback_names_the_op() -> None:
+    with pytest.raises(ValueError, match="multiply: operands have shapes") as found:
+        mr.zeros(2, 3) * mr.zeros(4)
+    assert found.traceback[-1].name == "multiply"
