@@ -17,6 +17,7 @@ import numpy as np
 
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.columns.visit import WIDE_INPUT, Array, Columns, Piece, Visit
+from minirnn.devices.cpu.columns.zoneout import Keep
 
 UNPACKED = 10**6  # multiply-adds up to which OpenBLAS (AVX-512) reads both factors where they are
 TURNED = 64, 1 << 14  # columns copied at once when a matrix of this size is transposed: more would share cache lines
@@ -42,6 +43,7 @@ class Direction(NamedTuple):
     saved: Array | None  # (T, rows, H, B), values of each step that the backward pass needs; None for inference
     visit: Visit
     y: Array  # (T, B, P)
+    keep: Keep | None = None  # zoneout
 
 
 class Gradients(NamedTuple):

@@ -40,6 +40,7 @@ from minirnn.devices.cpu.columns.direction import (
     weight_gradients,
 )
 from minirnn.devices.cpu.columns.visit import Array, steps_at_once
+from minirnn.devices.cpu.columns.zoneout import masks, mix, split
 
 add, subtract, multiply, tanh = np.add, np.subtract, np.multiply, np.tanh
 minimum, maximum = np.minimum, np.maximum
@@ -169,8 +170,9 @@ def forward(
         else:
             gate_input(W_x, x, a_x)
         piece.join(c0, c_in[piece.first])
-        for x_t, (z, s, i_f, n_c, o, c, co_t, peep), h1, h in zip(
-            piece.order(a_x), steps[piece.steps], h_in, h_out, strict=True
+        zh, zc = (None, None) if d.keep is None else d.keep
+        for x_t, (z, s, i_f, n_c, o, c, co_t, peep), h1, h, zh_t, zc_t in zip(
+            piece.order(a_x), steps[piece.steps], h_in, h_out, masks(zh, piece), masks(zc, piece), strict=True
         ):
             if merged:
                 dot(RbW, h1, z)
@@ -187,7 +189,8 @@ def forward(
             multiply(s, HALF, s)
             add(s, HALF, s)
             multiply(i_f, n_c, t)
-            add(t_i, t_f, c)
+            c_new = c if zc_t is None else t_i
+            add(t_i, t_f, c_new)
             if clips:
                 minimum(c, high, out=c)  # NaN stays NaN
                 maximum(c, low, out=c)
@@ -197,12 +200,15 @@ def forward(
                 tanh(o, o)
                 multiply(o, HALF, o)
                 add(o, HALF, o)
-            tanh(c, co_t)
+            tanh(c_new, co_t)
             if Wp is None:
                 multiply(o, co_t, h)
             else:
                 multiply(o, co_t, m)
                 dot(Wp, m, h)
+            if zh_t is not None:
+                mix(zh_t, h1[:P], h.copy(), h)
+                mix(zc_t, n_c[H:], c_new, c)
         piece.leave(c_out[piece.last], c_n)
     return h_n, c_n
 
@@ -291,13 +297,23 @@ def backward(
         factors(v, gates, co[:k], D[:k])
         piece.join(g.dc_n, dc_prev)
         carry = dc_prev
-        for (f, f_gates, o_h, dc_h, da_t, peep), dy_t, dh_t, dc_t in zip(
-            *(piece.order(a) for a in (views[:k], dy[lo:hi], dh_all[lo:hi], dc_all[lo:hi])), strict=True
-        ):
+        zh, zc = (None, None) if d.keep is None else d.keep
+        for (f, f_gates, o_h, dc_h, da_t, peep), dy_t, dh_t, dc_t, zh_t, zc_t in zip(
+            *[piece.order(a) for a in (views[:k], dy[lo:hi], dh_all[lo:hi], dc_all[lo:hi])],
+            masks(zh, piece), masks(zc, piece), strict=True,
+        ):  # fmt: skip
             if Wp is None:
                 add(dh, dy_t, dh)
             else:
                 add(dh, dy_t, dh_t)
+            if zh_t is not None:
+                dh_new, kept_dh = split(zh_t, dh if Wp is None else dh_t)
+                carry, kept_dc = split(zc_t, carry)
+                if Wp is None:
+                    dm = dh_new
+                else:
+                    dh_t[...] = dh_new
+            if Wp is not None:
                 dot(Wp.T, dh_t, dm)
             multiply(o_h, dm, o_h)
             add(carry, dc_h, dc)
@@ -315,6 +331,9 @@ def backward(
                 multiply(wcf, da_f, t)
                 add(carry, t, carry)
             dot(R_T, da_t, dh)
+            if zh_t is not None:
+                add(dh, kept_dh, dh)
+                add(carry, kept_dc, carry)
         dc_prev[...] = carry
         piece.leave(dc_prev, dc0)
         if d.visit.lengths is not None:

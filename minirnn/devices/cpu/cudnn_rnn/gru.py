@@ -29,6 +29,7 @@ from minirnn.devices.cpu.columns.direction import (
     recurrent_gradient,
 )
 from minirnn.devices.cpu.columns.visit import Array, steps_at_once
+from minirnn.devices.cpu.columns.zoneout import masks, mix, split
 
 add, subtract, multiply, tanh = np.add, np.subtract, np.multiply, np.tanh
 
@@ -79,8 +80,9 @@ def forward(d: Direction) -> tuple[Array, None]:
         gate_input(W_x, d.x[lo:hi], b_n, a_x[:k])
         h_prev = h_in[0, :H]
         x_rz_all, x_n_all = a_x[:k, : 2 * H], a_x[:k, 2 * H :]
-        for x_rz, x_n, (qrz, rz, q, r, z, n, h_minus_n), h1, h in zip(
-            *(piece.order(a) for a in (x_rz_all, x_n_all, steps[lo:hi])), h_in, h_out, strict=True
+        keep = masks(None if d.keep is None else d.keep.zh, piece)
+        for x_rz, x_n, (qrz, rz, q, r, z, n, h_minus_n), h1, h, keep_t in zip(
+            *[piece.order(a) for a in (x_rz_all, x_n_all, steps[lo:hi])], h_in, h_out, keep, strict=True
         ):
             dot(Rb, h1, qrz)
             add(rz, x_rz, rz)
@@ -93,6 +95,8 @@ def forward(d: Direction) -> tuple[Array, None]:
             subtract(h_prev, n, h_minus_n)
             multiply(z, h_minus_n, t)
             add(n, t, h)
+            if keep_t is not None:
+                mix(keep_t, h_prev, h.copy(), h)
             h_prev = h
     return h_n, None
 
@@ -153,11 +157,19 @@ def backward(d: Direction, g: Gradients) -> tuple[Array, None]:
     for piece in backward_pieces(d, g.dh_n, dh, dh0, step_da, all_da):
         lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo
         factors(d.saved[lo:hi], one_minus[:k], D[:k])
-        for (rows, da2, carry), dy_t in zip(piece.order(views[:k]), dy[piece.steps], strict=True):
+        keep = masks(None if d.keep is None else d.keep.zh, piece)
+        for (rows, da2, carry), dy_t, keep_t in zip(piece.order(views[:k]), dy[piece.steps], keep, strict=True):
             add(dh, dy_t, dh)
-            multiply(rows, dh, rows)
-            dot(R_T, da2, t)
-            add(t, carry, dh)
+            if keep_t is None:
+                multiply(rows, dh, rows)
+                dot(R_T, da2, t)
+                add(t, carry, dh)
+            else:
+                dh_new, kept = split(keep_t, dh)
+                multiply(rows, dh_new, rows)
+                dot(R_T, da2, t)
+                add(t, carry, dh)
+                add(dh, kept, dh)
 
     weight_gradients(d, g, all_da.reshape(4 * H, T * B))
     return dh0, None

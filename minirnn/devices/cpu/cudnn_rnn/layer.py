@@ -18,8 +18,8 @@ from minirnn.devices.cpu.arithmetic import without_false_alarms
 from minirnn.devices.cpu.columns import lstm
 from minirnn.devices.cpu.columns.direction import Direction, Gradients, Weights
 from minirnn.devices.cpu.columns.visit import Visit
+from minirnn.devices.cpu.columns.zoneout import Keep
 from minirnn.devices.cpu.cudnn_rnn import gru, simple
-from minirnn.devices.cpu.cudnn_rnn import zoneout as zoned
 
 Array = np.ndarray
 
@@ -101,6 +101,7 @@ def rnn_sequence(
     D, _, P = h0.shape
     valid, lengths, last = padding(lengths, T)
     shape = saved_shape(rnn_mode, T, B, weights, zoneout is not None)
+    H = shape[3]
     saved = workspace.empty(shape, x.dtype) if training and shape[2] else None
     steps = saved_steps(saved, D, last)
     y = workspace.empty((T, B, D * P), x.dtype)
@@ -112,8 +113,8 @@ def rnn_sequence(
     for k in range(D):
         part = y[:last, :, k * P : (k + 1) * P]
         visit = Visit(last, lengths, k == 1)
-        d = Direction(x, h0[k], of_direction(c0, k), Weights(*weights[k]), steps[k], visit, part)
-        h_n[k], c = forward(d) if zoneout is None else zoned.forward(d, rnn_mode, keep_of(zoneout, k, d))
+        own, keep = Weights(*weights[k]), keep_of(zoneout, k, x, H, P)
+        h_n[k], c = forward(Direction(x, h0[k], of_direction(c0, k), own, steps[k], visit, part, keep))
         if c_n is not None:
             c_n[k] = c
         if valid is not None:
@@ -169,6 +170,7 @@ def rnn_sequence_grad(
     D, _, P = h0.shape
     valid, lengths, last = padding(lengths, T)
     shape = saved_shape(rnn_mode, T, B, weights, zoneout is not None)
+    H = shape[3]
     steps = saved_steps(None if saved is None else saved.reshape(shape), D, last)
     dweights = [Weights._make(None if w is None else workspace.empty(w.shape, w.dtype) for w in ws) for ws in weights]
     dx = workspace.empty(x.shape, x.dtype) if need_dx else None
@@ -183,24 +185,26 @@ def rnn_sequence_grad(
     for k in range(D):
         part = ..., slice(k * P, (k + 1) * P)
         visit = Visit(last, lengths, k == 1)
-        d = Direction(x, h0[k], of_direction(c0, k), Weights(*weights[k]), steps[k], visit, y[part])
-        g = Gradients(dy[part], dh_n[k], of_direction(dc_n, k), dweights[k], wanted, k > 0)
-        dh0[k], dc = backward(d, g) if zoneout is None else zoned.backward(d, g, rnn_mode, keep_of(zoneout, k, d))
+        own, keep = Weights(*weights[k]), keep_of(zoneout, k, x, H, P)
+        d = Direction(x, h0[k], of_direction(c0, k), own, steps[k], visit, y[part], keep)
+        dh0[k], dc = backward(d, Gradients(dy[part], dh_n[k], of_direction(dc_n, k), dweights[k], wanted, k > 0))
         if dc0 is not None:
             dc0[k] = dc
     return dx, dh0, dc0, [*dweights]
 
 
-def keep_of(zoneout: Zoneout, k: int, d: Direction) -> zoned.Keep:
+def keep_of(zoneout: Zoneout | None, k: int, x: Array, H: int, P: int) -> Keep | None:
     """The masks of direction k at the steps that it visits, (T, B, width) also where they are one number."""
-    last, B, _ = d.x.shape
+    if zoneout is None:
+        return None
+    last, B, _ = x.shape
 
     def all_steps(z: Any, width: int) -> Array:
-        own = np.asarray(z, d.x.dtype) if isinstance(z, float) else z[k, :last]
+        own = np.asarray(z, x.dtype) if isinstance(z, float) else z[k, :last]
         return np.broadcast_to(own, (last, B, width))
 
     zh, zc = zoneout
-    return zoned.Keep(all_steps(zh, d.h0.shape[1]), None if d.c0 is None else all_steps(zc, d.c0.shape[1]))
+    return Keep(all_steps(zh, P), None if zc is None else all_steps(zc, H))
 
 
 def of_direction(states: Array | None, k: int) -> Array | None:

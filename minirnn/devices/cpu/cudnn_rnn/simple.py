@@ -2,10 +2,12 @@
 
     h = f(W x + R h' + b)        dh += dy        da = dh * (1 - h^2) or dh * [h > 0]        dh = R.T @ da
 
-Nothing is saved: y is all that the backward pass needs.
+Nothing is saved: y is all that the backward pass needs. With zoneout h_new is saved, since y is a mixture.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from minirnn.devices.cpu.columns.direction import (
     weight_gradients,
 )
 from minirnn.devices.cpu.columns.visit import Array, steps_at_once
+from minirnn.devices.cpu.columns.zoneout import masks, mix, split
 
 add, multiply, tanh, maximum = np.add, np.multiply, np.tanh, np.maximum
 
@@ -68,19 +71,24 @@ def forward(d: Direction, relu: bool) -> tuple[Array, None]:
 
     ZERO = np.array(0, dtype)
     a = np.empty((H, B), dtype)
+    new: Any = [np.empty((H, B), dtype)] * T if d.saved is None else d.saved[:, 0]
     h_n = np.empty((B, H), dtype)
     for piece, h_in, h_out in forward_pieces(d, states, h_n):
         lo, hi, k = piece.lo, piece.hi, len(h_in)
         gate_input(W, d.x[lo:hi], a_x[:k])
         if relu and d.visit.lengths is not None:  # without a sample relu could grow without bound: hold it at 0
             np.copyto(a_x[:k], -np.inf, where=(np.arange(lo, hi)[:, None] >= d.visit.lengths)[:, None])
-        for x_t, h1, h in zip(piece.order(a_x[:k]), h_in, h_out, strict=True):
+        z = masks(None if d.keep is None else d.keep.zh, piece)
+        made = new[piece.steps] if z[0] is not None else h_out
+        for x_t, h1, h, h_new, z_t in zip(piece.order(a_x[:k]), h_in, h_out, made, z, strict=True):
             dot(Rb, h1, a)
             add(a, x_t, a)
             if relu:
-                maximum(a, ZERO, out=h)
+                maximum(a, ZERO, out=h_new)
             else:
-                tanh(a, h)
+                tanh(a, h_new)
+            if z_t is not None:
+                mix(z_t, h1[:H], h_new, h)
     return h_n, None
 
 
@@ -92,7 +100,8 @@ def backward(d: Direction, g: Gradients, relu: bool) -> tuple[Array, None]:
     n = steps_at_once(T, B, H)
     step_da = workspace.empty((n, H, B), dtype)
     da = all_steps(step_da, T)
-    dy, h_all = g.dy.transpose(0, 2, 1), d.y.transpose(0, 2, 1)
+    dy = g.dy.transpose(0, 2, 1)
+    h_all = d.y.transpose(0, 2, 1) if d.saved is None else d.saved[:, 0]
     R_T = transposed(d.weights.R)
 
     dh = np.zeros((H, B), dtype)
@@ -101,9 +110,16 @@ def backward(d: Direction, g: Gradients, relu: bool) -> tuple[Array, None]:
         lo, hi = piece.lo, piece.hi
         factor = step_da[: hi - lo]
         factors(h_all[lo:hi], relu, factor)
-        for da_t, dy_t in zip(piece.order(factor), dy[piece.steps], strict=True):
+        z = masks(None if d.keep is None else d.keep.zh, piece)
+        for da_t, dy_t, z_t in zip(piece.order(factor), dy[piece.steps], z, strict=True):
             add(dh, dy_t, dh)
-            multiply(da_t, dh, da_t)
-            dot(R_T, da_t, dh)
+            if z_t is None:
+                multiply(da_t, dh, da_t)
+                dot(R_T, da_t, dh)
+            else:
+                dh_new, kept = split(z_t, dh)
+                multiply(da_t, dh_new, da_t)
+                dot(R_T, da_t, dh)
+                add(dh, kept, dh)
     weight_gradients(d, g, da.reshape(H, T * B))
     return dh0, None

@@ -1,0 +1,40 @@
+"""Zoneout around the cells of the column layout. The formulas: `minirnn/ops/cudnn_rnn/zoneout.py`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minirnn.devices.cpu.columns.visit import Array, Piece
+
+Mask = tuple[Array, Array]
+"""z and 1 - z of one step, (rows, B) each."""
+
+
+class Keep(NamedTuple):
+    """How much of the old state stays at each step, (T, B, P) and, for the lstm, (T, B, H)."""
+
+    zh: Array
+    zc: Array | None
+
+
+def masks(z: Array | None, piece: Piece) -> list[Any]:
+    """The `Mask` of each step of a piece, in visiting order; or None for each."""
+    if z is None:
+        return [None] * (piece.hi - piece.lo)
+    keep = np.ascontiguousarray(z[piece.steps].transpose(0, 2, 1))
+    return list(zip(keep, 1 - keep, strict=True))
+
+
+def mix(mask: Mask, old: Array, new: Array, out: Array) -> None:
+    """out = z * old + (1 - z) * new"""
+    z, one_minus_z = mask
+    np.multiply(z, old, out)
+    np.add(out, one_minus_z * new, out)
+
+
+def split(mask: Mask, g: Array) -> tuple[Array, Array]:
+    """From the gradient of what `mix` made: (1 - z) * g, that of `new`, and z * g, that of `old`."""
+    z, one_minus_z = mask
+    return one_minus_z * g, z * g
