@@ -49,7 +49,6 @@ class Primitives:
     clip = staticmethod(np.clip)
     transpose = staticmethod(np.transpose)
     broadcast_to = staticmethod(np.broadcast_to)
-    concatenate = staticmethod(np.concatenate)
     getitem = staticmethod(operator.getitem)
 
     sin = staticmethod(host_math.sin)
@@ -86,6 +85,15 @@ class Primitives:
     @staticmethod
     def full(shape: Sequence[int], value: Any, dtype: Any) -> Any:
         return np.full(tuple(shape), value, dtype) if shape else np.dtype(dtype).type(value)
+
+    @staticmethod
+    def concatenate(arrays: Sequence[Any], axis: int) -> Any:
+        """NumPy's, but one long row goes to recycled memory, whose pages are there already."""
+        if arrays[0].ndim == 1 and len({a.dtype for a in arrays}) == 1:
+            size = sum(a.size for a in arrays)
+            if size >= LARGE:
+                return np.concatenate(arrays, axis, out=workspace.empty((size,), arrays[0].dtype))
+        return np.concatenate(arrays, axis)
 
     @staticmethod
     def matmul(a: Any, b: Any) -> Any:

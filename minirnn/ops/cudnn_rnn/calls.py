@@ -82,8 +82,7 @@ def _reserve_space(
     net, device, zoned = arguments.net, output.device, arguments.zoneout is not None
     between = [outputs[0] for _, outputs in layers[:-1]]
     parts = [layer.saved for layer, _ in layers], [y.array for y in between], [mask.array for mask in masks or ()]
-    space = reserve.joined(device, reserve.Contents(*parts), zoned, output.array)
-    saved, outputs, kept_masks = reserve.cut(device, net, zoned, space, output.array)
+    space, (saved, outputs, kept_masks) = reserve.joined(device, net, reserve.Contents(*parts), zoned, output.array)
     for (layer, _), own in zip(layers, saved, strict=True):
         layer.saved = own
     for t, array in zip((*between, *(masks or ())), (*outputs, *(kept_masks or ())), strict=True):

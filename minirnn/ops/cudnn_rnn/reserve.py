@@ -35,11 +35,8 @@ class Part(NamedTuple):
 
     name: str
     offset: int
+    size: int
     shape: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        return prod(self.shape)
 
 
 class Contents(NamedTuple):
@@ -50,6 +47,7 @@ class Contents(NamedTuple):
     masks: list[Array] | None
 
 
+@lru_cache(maxsize=256)
 def layout(net: Network, T: int, B: int, kind: int, saved: int) -> list[Part]:
     """The parts in order. `saved`: how many elements a kernel saves of a layer."""
     width, steps = net.D * net.P, (0, T, 1)[kind % ZONED]
@@ -62,22 +60,26 @@ def layout(net: Network, T: int, B: int, kind: int, saved: int) -> list[Part]:
                 shapes.append((f"mask after {layer}", (steps, B, width)))
     parts, offset = [], 0
     for name, shape in [*shapes, ("kind", (1,)), ("sample", (SAMPLE,))]:
-        parts.append(Part(name, offset, shape))
+        parts.append(Part(name, offset, prod(shape), shape))
         offset += prod(shape)
     return parts
 
 
-def joined(device: Device, contents: Contents, zoned: bool, output: Array) -> Array:
-    """The reserve space of the call that returned `output` (T, B, D*P)."""
+def joined(device: Device, net: Network, contents: Contents, zoned: bool, output: Array) -> tuple[Array, Contents]:
+    """The reserve space of the call that returned `output` (T, B, D*P), and `contents` as slices of it."""
+    T, B, _ = output.shape
     masks = contents.masks or [None] * len(contents.outputs)
     kind = ZONED * zoned
     if contents.masks:
-        kind += 1 if contents.masks[0].shape[0] == output.shape[0] else 2
+        kind += 1 if contents.masks[0].shape[0] == T else 2
     pieces = list(contents.saved[:1])
     for saved, y, mask in zip(contents.saved[1:], contents.outputs, masks, strict=True):
         pieces += [y, mask, saved]
     flat = [device.reshape(a, (prod(a.shape),)) for a in pieces if a is not None]
-    return device.concatenate([*flat, device.full((1,), kind, output.dtype), sample_of(device, output)], 0)
+    tail = device.full((1,), kind, output.dtype), sample_of(device, output)
+    reserve = device.concatenate([*flat, *tail], 0)
+    first = contents.saved[0]
+    return reserve, _slices(device, layout(net, T, B, kind, 0 if first is None else first.shape[0]), reserve)
 
 
 def cut(device: Device, net: Network, zoned: bool, reserve: Array, output: Array) -> Contents:
@@ -91,12 +93,19 @@ def cut(device: Device, net: Network, zoned: bool, reserve: Array, output: Array
     saved, rest = divmod(size - sum(part.size for part in layout(net, T, B, kind, 0)), net.L)
     if saved < 0 or rest:
         raise ValueError(size)
-    parts = layout(net, T, B, kind, saved)
-    found = [device.getitem(reserve, (slice(part.offset, part.offset + part.size),)) for part in parts]
+    return _slices(device, layout(net, T, B, kind, saved), reserve)
+
+
+def _slices(device: Device, parts: list[Part], reserve: Array) -> Contents:
+    """The parts of a reserve space, less its tail."""
     named: dict[str, list[Any]] = {"saved": [], "output": [], "mask": []}
-    for part, a in zip(parts[:-2], found, strict=False):
+    for part in parts[:-2]:
         what = part.name.partition(" ")[0]
-        named[what].append(device.reshape(a, part.shape) if saved or what != "saved" else None)
+        if what == "saved" and not part.size:
+            named[what].append(None)
+            continue
+        a = device.getitem(reserve, (slice(part.offset, part.offset + part.size),))
+        named[what].append(device.reshape(a, part.shape))
     return Contents(named["saved"], named["output"], named["mask"] or None)
 
 

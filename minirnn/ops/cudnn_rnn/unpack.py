@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from minirnn.engine.op import Op
 from minirnn.engine.outputs import record_many
-from minirnn.engine.tensor import Tensor
+from minirnn.engine.tape import mode
+from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.cudnn_rnn.compose import Weights
 from minirnn.ops.cudnn_rnn.params import Network, Region
 from minirnn.ops.fused import or_zeros
@@ -19,10 +20,16 @@ class Unpack(Op):
     reads_inputs = False
 
     def __init__(self, regions: Sequence[Region]) -> None:
-        self.order = sorted(range(len(regions)), key=lambda k: regions[k].offset)
+        self.regions = regions
 
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], params: Tensor) -> tuple[Tensor]:
-        return (concat([or_zeros(dy[k], y[k]).reshape(-1) for k in self.order]),)
+        order = sorted(zip(self.regions, dy, y, strict=True), key=lambda part: part[0].offset)
+        parts = [or_zeros(g, piece) for _, g, piece in order]
+        if mode.enabled:  # this gradient shall be differentiated again
+            return (concat([g.reshape(-1) for g in parts]),)
+        device = params.device
+        flat = [device.reshape(g.array, (r.size,)) for (r, _, _), g in zip(order, parts, strict=True)]
+        return (leaf(device, device.concatenate(flat, 0)),)
 
 
 def unpack(params: Tensor, regions: Sequence[Region]) -> list[Tensor]:
