@@ -40,7 +40,7 @@ BLOCKS = (
     "tests/proof/test_raw_gradient_ops.py",
 )
 NETWORKS = (
-    "tests/ops/cudnn_rnn/test_nodes.py",
+    "tests/ops/cudnn_rnn/test_layers.py",
     "tests/proof/test_raw_gradient_ops.py",
     "tests/proof/test_any_order.py",
 )
@@ -70,12 +70,10 @@ TARGETS = [
     Target("minirnn/ops/lstm_block/sequence.py", r".*\.(backward|compose)", BLOCKS),
     Target("minirnn/ops/gru_block.py", r".*\.(backward|compose)", BLOCKS),
     Target("minirnn/ops/losses.py", r".*\.(backward|compose)", LOSSES),
-    Target("minirnn/ops/cudnn_rnn/nodes.py", r".*\.(backward|compose)", NETWORKS),
-    Target("minirnn/ops/cudnn_rnn/compose.py", "compose_network|_direction|step", NETWORKS),
-    Target("minirnn/ops/cudnn_rnn/network.py", "backward_network", NETWORKS),
-    Target(
-        "minirnn/ops/cudnn_rnn/pack.py", r".*\.backward", ("tests/nn/test_recurrent.py", "tests/proof/test_modules.py")
-    ),
+    Target("minirnn/ops/cudnn_rnn/layers.py", r".*\.(backward|compose|run_back)", NETWORKS),
+    Target("minirnn/ops/cudnn_rnn/compose.py", "compose_layer|_direction|step", NETWORKS),
+    Target("minirnn/ops/cudnn_rnn/calls.py", "backprop_call", NETWORKS),
+    Target("minirnn/ops/cudnn_rnn/unpack.py", r".*\.backward", NETWORKS),
     Target(CPU + "lstm_block/cell.py", ".*_grad.*", ("tests/devices/cpu/lstm_block/", *BLOCKS)),
     Target(CPU + "lstm_block/sequence.py", "block_lstm_grad", ("tests/devices/cpu/lstm_block/", *BLOCKS)),
     Target(CPU + "lstm_block/reference.py", ".*_grad.*", ("tests/devices/cpu/lstm_block/",)),
@@ -93,7 +91,7 @@ TARGETS = [
             "cudnn_rnn/layer": "rnn_sequence_grad",
             "cudnn_rnn/gru": "factors|backward|weight_gradients",
             "cudnn_rnn/simple": "factors|backward",
-            "cudnn_rnn/zoneout": "backward|columns",
+            "columns/zoneout": "split",
             "cudnn_rnn/reference": ".*_grad.*",
         }.items()
     ),

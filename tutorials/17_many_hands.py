@@ -119,7 +119,7 @@ assert errors["weighted by sequences"][0] < 1e-12 and errors["weighted by sequen
 # ---------------------
 # A backward pass goes from the last layer to the first. The gradient of the last layer is complete long before the
 # pass is over, and can be sent meanwhile. That works only if the tape hands it out: a network of four layers that is
-# *one* node hands out everything at its end. With hooks on its parameters, ``nn.LSTM`` is recorded as one node a layer.
+# *one* node hands out everything at its end. So ``nn.LSTM`` has a node for each layer.
 #
 # The computation below is real, on one rank; the messages are computed. Each is an all-reduce among eight ranks over
 # 1 Gb/s Ethernet, which starts when the one before is through.

@@ -2,8 +2,8 @@
 
     x_t = embedding[id_t]        h_t = recurrent layers(x_t, state)        scores_t = h_t @ weight.T + bias
 
-The layers are `nn.LSTM`, `nn.GRU` or `nn.RNN`: the whole sequence, all layers and directions are one node of the
-tape, the CudnnRNN op. `CharModel.trace` computes the same numbers step by step, every value a node of its own, to
+The layers are `nn.LSTM`, `nn.GRU` or `nn.RNN`: the whole sequence and all directions of a layer are one node of the
+tape. `CharModel.trace` computes the same numbers step by step, every value a node of its own, to
 look inside.
 
 A model of one direction scores the *next* character, given all before it. With two directions that would be too easy,

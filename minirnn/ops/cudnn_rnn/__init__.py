@@ -1,4 +1,4 @@
-"""CudnnRNN, V2 and V3: a whole network of recurrent layers as one node, and its gradient.
+"""CudnnRNN, V2 and V3: a whole network of recurrent layers, and its gradient.
 
 ``x`` is a layer's input at step t, ``h', c'`` the state before the step, W' means W transposed; s = sigmoid::
 
@@ -46,9 +46,9 @@ of the next layer. Past the length of a sequence its state stays, its output is 
 units keep their old state at random: its two lines, which stand around every cell, are in `zoneout`.
 
 Calling this package calls the op: ``mr.ops.cudnn_rnn(input, ...)`` is `versions.cudnn_rnn`. The three public versions
-are in `versions`, the nodes of the tape, one for each layer, in `layers`, their composition from primitives in
-`compose`, the parameter buffer in `params` and `unpack`, the reserve space in `reserve`; the arithmetic of a layer is
-in `devices/cpu/cudnn_rnn/layer.py`.
+are in `versions`, what they have in common in `calls`, the nodes of the tape, one for each layer, in `layers`, their
+composition from primitives in `compose`, the parameter buffer in `params` and `unpack`, the reserve space in `reserve`;
+the arithmetic of a layer is in `devices/cpu/cudnn_rnn/layer.py`.
 
 Source: TensorFlow's CudnnRNN ops and cuDNN's documentation; LSTM with projection: Sak et al. 2014; GRU: Cho et al.
 2014.

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minirnn import check
+from minirnn.devices.base import Array
 from minirnn.engine.outputs import hold
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.cudnn_rnn import reserve
@@ -78,16 +79,24 @@ def _reserve_space(
     layers: Sequence[tuple[RecurrentLayer, Sequence[Tensor]]],
     masks: Sequence[Tensor] | None,
 ) -> Tensor:
-    """All that the layers leave behind, in one array. The tape refers to it from then on, so nothing is there twice."""
-    net, device, zoned = arguments.net, output.device, arguments.zoneout is not None
-    between = [outputs[0] for _, outputs in layers[:-1]]
-    parts = [layer.saved for layer, _ in layers], [y.array for y in between], [mask.array for mask in masks or ()]
-    space, (saved, outputs, kept_masks) = reserve.joined(device, net, reserve.Contents(*parts), zoned, output.array)
-    for (layer, _), own in zip(layers, saved, strict=True):
-        layer.saved = own
-    for t, array in zip((*between, *(masks or ())), (*outputs, *(kept_masks or ())), strict=True):
-        hold(t, array)
-    return leaf(device, space)
+    """All that the layers leave behind, in one array.
+
+    The tape refers to it once it is there, so nothing is kept twice.
+    """
+    net, device, zoned, last = arguments.net, output.device, arguments.zoneout is not None, output.array
+    between = [*[outputs[0] for _, outputs in layers[:-1]], *(masks or ())]
+
+    def joined() -> Array:
+        arrays = [t.array for t in between]
+        contents = reserve.Contents([layer.saved for layer, _ in layers], arrays[: net.L - 1], arrays[net.L - 1 :])
+        space, (saved, outputs, kept) = reserve.joined(device, net, contents, zoned, last)
+        for (layer, _), own in zip(layers, saved, strict=True):
+            layer.saved = own
+        for t, array in zip(between, (*outputs, *(kept or ())), strict=True):
+            hold(t, array)
+        return space
+
+    return reserve.ReserveSpace(device, joined)
 
 
 def backprop_call(

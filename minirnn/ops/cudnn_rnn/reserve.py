@@ -11,10 +11,13 @@ part                  elements                           what
                                                          zoneout
 ``sample``            15                                 elements of ``output``: tells a stale reserve space
 ====================  =================================  ==========================================================
+
+A backward pass by the tape needs no reserve space, so it is put together when somebody first asks for its values.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -22,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minirnn.devices.base import Array, Device
+from minirnn.engine.tensor import Tensor, next_seq
 from minirnn.ops.cudnn_rnn.params import Network
 
 SAMPLE = 15
@@ -37,6 +41,37 @@ class Part(NamedTuple):
     offset: int
     size: int
     shape: tuple[int, ...]
+
+
+class ReserveSpace(Tensor):
+    """A Tensor whose array is made by a function when it is first asked for."""
+
+    __slots__ = ("_made", "_make")
+
+    _make: Callable[[], Array] | None
+    _made: Array
+
+    def __new__(cls, device: Device, make: Callable[[], Array]) -> ReserveSpace:
+        t = object.__new__(cls)
+        t._make, t._made = make, None
+        t.device, t.seq = device, next_seq()
+        t.grad = t.hooks = t.op = None
+        t.parents, t.requires_grad = (), False
+        return t
+
+    def __init__(self, device: Device, make: Callable[[], Array]) -> None:
+        pass
+
+    @property
+    def array(self) -> Array:
+        make = self._make
+        if make is not None:
+            self.array = make()
+        return self._made
+
+    @array.setter
+    def array(self, array: Array) -> None:
+        self._made, self._make = array, None
 
 
 class Contents(NamedTuple):

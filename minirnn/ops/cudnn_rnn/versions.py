@@ -75,7 +75,7 @@ def cudnn_rnn(
     zoneout_masks: Any = None,
     name: str | None = None,
 ) -> CudnnRNNOutput:
-    """A network of recurrent layers over whole sequences, as one node.
+    """A network of recurrent layers over whole sequences.
 
     The formulas, forward and backward, are in the docstring of `minirnn.ops.cudnn_rnn`, the package.
 

@@ -1,6 +1,6 @@
 """The layers with zoneout against the plain version, finite differences and a loop of their own.
 
-Tests `minirnn/devices/cpu/cudnn_rnn/zoneout.py` and what `minirnn/devices/cpu/cudnn_rnn/reference.py` has for it.
+Tests `minirnn/devices/cpu/columns/zoneout.py` and what `minirnn/devices/cpu/cudnn_rnn/reference.py` has for it.
 """
 
 from __future__ import annotations
