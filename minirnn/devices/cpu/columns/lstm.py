@@ -64,7 +64,7 @@ class Values(NamedTuple):
     co: Array | None  # computed again if it is not there: cheaper than to save and to load it
 
     def steps(self, lo: int, hi: int) -> Values:
-        return Values._make(None if a is None else a[lo:hi] for a in self)
+        return Values._make([None if a is None else a[lo:hi] for a in self])
 
 
 def values_of(saved: Array) -> Values:
@@ -230,7 +230,7 @@ def factors(v: Values, gates: str, co: Array, D: Array) -> None:
     carry = f    da_i = i n (1-i)    da_f = f c' (1-f)    da_n = i (1-n^2)    da_o = o co (1-o)    dc_h = o (1-co^2)
     """
     ONE = np.array(1, D.dtype)
-    da_i, da_f, da_n, da_o = (D[:, 1 + gates.index(gate)] for gate in "ifno")
+    da_i, da_f, da_n, da_o = [D[:, 1 + gates.index(gate)] for gate in "ifno"]
     scratch, dc_h = D[:, 0], D[:, 5]
     multiply(v.i, v.n, da_i)
     multiply(v.f, v.c_prev, da_f)
@@ -288,7 +288,7 @@ def backward(
         peeping = list(zip(D_i, D_f, D_o, strict=True))
     views = list(zip(D[:, 0], D[:, :4], D[:, 4:], D[:, 5], step_da, peeping[:n], strict=True))
 
-    dh, dc, dc_prev, t = (np.zeros((k, B), dtype) for k in (P, H, H, H))
+    dh, dc, dc_prev, t = [np.zeros((k, B), dtype) for k in (P, H, H, H)]
     dm = dh if Wp is None else np.empty((H, B), dtype)
     dh0, dc0 = np.empty((B, P), dtype), np.empty((B, H), dtype)
     for piece in backward_pieces(d, g.dh_n, dh, dh0, step_da, da):

@@ -172,7 +172,7 @@ def rnn_sequence_grad(
     shape = saved_shape(rnn_mode, T, B, weights, zoneout is not None)
     H = shape[3]
     steps = saved_steps(None if saved is None else saved.reshape(shape), D, last)
-    dweights = [Weights._make(None if w is None else workspace.empty(w.shape, w.dtype) for w in ws) for ws in weights]
+    dweights = [Weights._make([None if w is None else workspace.empty(w.shape, w.dtype) for w in ws]) for ws in weights]
     dx = workspace.empty(x.shape, x.dtype) if need_dx else None
     if valid is not None:
         zero = x.dtype.type(0)
