@@ -52,7 +52,7 @@ def check_sequence(
 def _with_peepholes(op: str, use_peephole: Any, inputs: LSTMBlockInputs, saved: dict[str, Any]) -> dict[str, Any]:
     """The inputs by name, with zeros for peephole weights that are None: without peepholes they are not read."""
     _, _, _, _, wci, wcf, wco, _ = inputs
-    if use_peephole or (wci is not None and wcf is not None and wco is not None):
+    if (wci is not None and wcf is not None and wco is not None) or use_peephole:  # which is checked later
         return inputs._asdict()
     missing = [name for name in ("wci", "wcf", "wco") if getattr(inputs, name) is None]
     place = operands.device_of(*inputs, *saved.values())
