@@ -74,6 +74,16 @@ class Arithmetic(Primitive):
     arithmetic = True
 
 
+class Along(Primitive):
+    """A node whose primitive runs along one axis, which is not negative."""
+
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+
+    def forward(self, device: Any, *arrays: Any) -> Array:
+        return getattr(device, self.uses[0])(*arrays, self.axis)
+
+
 class Declaration(NamedTuple):
     """What is known of the function of an op."""
 

@@ -9,20 +9,17 @@ from minirnn import check
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
-from minirnn.ops.primitives.declare import Primitive, method, op
+from minirnn.ops.primitives.declare import Along, method, op
 from minirnn.ops.primitives.shapes import split, stacked
 
 __all__ = ["unbind", "chunk"]
 
 
-class Unbind(Primitive, uses="getitem", reads=""):
+class Unbind(Along, uses="getitem", reads=""):
     """y_k = x at place k of axis       dx = dy_0, dy_1, ... side by side (0 where none arrived)
 
     One node for all pieces: T steps cost one gradient of the size of x, where T times ``x[t]`` would cost T of them.
     """
-
-    def __init__(self, axis: int) -> None:
-        self.axis = axis
 
     def of(self, x: Tensor) -> tuple[Tensor, ...]:
         before = (slice(None),) * self.axis

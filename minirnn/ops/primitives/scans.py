@@ -18,7 +18,7 @@ import numpy as np
 from minirnn import check
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.ops.primitives.arithmetic import subtract
-from minirnn.ops.primitives.declare import Primitive, op
+from minirnn.ops.primitives.declare import Along, Primitive, op
 from minirnn.ops.primitives.indexing import GetItem
 from minirnn.ops.primitives.shapes import Concat, Reshape, Transpose, concat, flipped
 
@@ -37,14 +37,8 @@ def _later(x: Tensor, axis: int, first: float) -> Tensor:
     return Concat(axis)(leaf(x.device, x.device.full(shape, first, x.dtype)), _part(x, axis, None, -1))
 
 
-class Scan(Primitive):
-    """What runs along one axis."""
-
-    def __init__(self, axis: int) -> None:
-        self.axis = axis
-
-    def forward(self, device: Any, *arrays: Any) -> Any:
-        return getattr(device, self.uses[0])(*arrays, self.axis)
+class Scan(Along):
+    """What walks along one axis, forward, and back again in its derivative."""
 
     def backwards(self, a: Tensor, b: Tensor) -> Tensor:
         """``y[t] = a[t+1] * y[t+1] + b[t]``, walked from the end."""

@@ -7,34 +7,22 @@ from typing import Any
 from minirnn import check
 from minirnn.engine.operands import float_tensor
 from minirnn.engine.tensor import Tensor
-from minirnn.ops.primitives.declare import Primitive, op
+from minirnn.ops.primitives.declare import Along, op
 from minirnn.ops.primitives.elementwise import exp
 from minirnn.ops.primitives.reductions import summed
 
 __all__ = ["softmax", "log_softmax"]
 
 
-class Softmax(Primitive, uses="softmax", reads="y"):
+class Softmax(Along, uses="softmax", reads="y"):
     """y = exp(x) / sum exp(x)      dx = y * (dy - sum(dy * y))        sums along axis"""
-
-    def __init__(self, axis: int) -> None:
-        self.axis = axis
-
-    def forward(self, device: Any, x: Any) -> Any:
-        return device.softmax(x, self.axis)
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
         return (y * (dy - summed(dy * y, self.axis)),)
 
 
-class LogSoftmax(Primitive, uses="log_softmax", reads="y"):
+class LogSoftmax(Along, uses="log_softmax", reads="y"):
     """y = x - log sum exp(x)       dx = dy - exp(y) * sum(dy)         sums along axis"""
-
-    def __init__(self, axis: int) -> None:
-        self.axis = axis
-
-    def forward(self, device: Any, x: Any) -> Any:
-        return device.log_softmax(x, self.axis)
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
         return (dy - exp(y) * summed(dy, self.axis),)
