@@ -1,4 +1,4 @@
-"""What the fused kernels share: a sigmoid that can't overflow, float16 computed in float32, products without alarms."""
+"""What the fused kernels share: a sigmoid that can't overflow, and products without false alarms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 FALSE_ALARM = 5
 """Columns of float32 that OpenBLAS, with AVX-512, multiplies by a vector together with whatever a register holds: its
@@ -39,18 +38,3 @@ def _without_alarms(kernel: Callable[..., Any], arguments: Sequence[Any], option
 def sigmoid(z: np.ndarray) -> np.ndarray:
     """Return 1 / (1 + exp(-z)), by ``tanh``: faster than ``exp`` in NumPy, exactly 0 and 1 at saturation."""
     return 0.5 * np.tanh(0.5 * z) + 0.5
-
-
-def widen(*arrays: Any) -> tuple[Any, ...]:
-    """Return float16 arrays as float32, others as they are. The arrays are of one dtype; some may be None."""
-    if arrays[0] is not None and arrays[0].dtype != np.float16:
-        return arrays
-    return tuple(a if a is None or a.dtype != np.float16 else a.astype(np.float32) for a in arrays)
-
-
-def narrow(dtype: DTypeLike, *arrays: Any) -> tuple[Any, ...]:
-    """Return `arrays` rounded to `dtype`; what is too large becomes infinite, as in TensorFlow, without a warning."""
-    if arrays[0] is not None and arrays[0].dtype == dtype:
-        return arrays
-    with np.errstate(over="ignore"):
-        return tuple(a if a is None else a.astype(dtype, copy=False) for a in arrays)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.devices.cpu.arithmetic import narrow, widen
 from minirnn.devices.native.arguments import NOTHING, GruBlock, address, call, regular, rows
 
 Arrays = tuple[np.ndarray, ...]
@@ -21,7 +20,7 @@ def gru_block_cell(device: Any, *inputs: np.ndarray) -> Arrays:
 
     Returns r, u, c, h, each (B, H).
     """
-    x, h_prev, *weights = widen(*inputs)
+    x, h_prev, *weights = inputs
     x, h_prev = regular(x), regular(h_prev)
     weights = [np.ascontiguousarray(a) for a in weights]
     (B, I), H, dtype = x.shape, h_prev.shape[1], x.dtype
@@ -29,7 +28,7 @@ def gru_block_cell(device: Any, *inputs: np.ndarray) -> Arrays:
     values = [part for a in results for part in rows(a)]
     d = GruBlock(B, I, H, *rows(x), *rows(h_prev), *map(address, weights), *values)
     call(device.function("gru_block", dtype), 0, d, work=B * 3 * H * (I + H))
-    return narrow(inputs[0].dtype, r, u, c, h)
+    return r, u, c, h
 
 
 def gru_block_cell_grad(device: Any, *arrays: np.ndarray) -> Arrays:
@@ -38,7 +37,6 @@ def gru_block_cell_grad(device: Any, *arrays: np.ndarray) -> Arrays:
     Returns d_x (B, I), d_h_prev (B, H), d_c_bar (B, H), d_r_bar_u_bar (B, 2H). x, b_ru and b_c are not read.
     """
     x, h_prev, w_ru, w_c, _, _, *saved = arrays
-    h_prev, w_ru, w_c, *saved = widen(h_prev, w_ru, w_c, *saved)
     h_prev, r, u, c, d_h = (regular(a) for a in (h_prev, *saved))
     w_ru, w_c = np.ascontiguousarray(w_ru), np.ascontiguousarray(w_c)
     (B, I), H, dtype = x.shape, h_prev.shape[1], h_prev.dtype
@@ -49,4 +47,4 @@ def gru_block_cell_grad(device: Any, *arrays: np.ndarray) -> Arrays:
         B, I, H, *NOTHING, *rows(h_prev), address(w_ru), address(w_c), 0, 0, *values, *NOTHING, *rows(d_h), *found
     )
     call(device.function("gru_block", dtype), 1, d, work=B * 3 * H * (I + H))
-    return narrow(x.dtype, *results)
+    return tuple(results)

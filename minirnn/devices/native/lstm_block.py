@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.arithmetic import narrow, widen
 from minirnn.devices.cpu.lstm_block.sequence import LIMITS
 from minirnn.devices.native.arguments import NOTHING, Gradients, Layer, address, call, matrix, regular, rows
 
@@ -36,7 +35,6 @@ def lstm_block_cell_grad(device: Any, *arrays: np.ndarray, use_peephole: bool) -
     Returns cs_prev_grad (B, H), dicfo (B, 4H), wci_grad, wcf_grad, wco_grad (H,).
     """
     x, cs_prev, _, _, wci, wcf, wco, _, *saved = arrays
-    cs_prev, wci, wcf, wco, *saved = widen(cs_prev, wci, wcf, wco, *saved)
     i, cs, f, o, ci, co, cs_grad, h_grad = (regular(a) for a in saved)
     cs_prev = regular(cs_prev)
     (B, H), dtype = cs.shape, cs.dtype
@@ -53,7 +51,7 @@ def lstm_block_cell_grad(device: Any, *arrays: np.ndarray, use_peephole: bool) -
         0, 0, 0, 0, 0, *map(address, peephole_grads),
     )  # fmt: skip
     call(device.function("lstm_cell_grad", dtype), d, g, work=B * H)
-    return narrow(x.dtype, cs_prev_grad, dicfo, *peephole_grads)
+    return cs_prev_grad, dicfo, *peephole_grads
 
 
 def block_lstm(
@@ -63,7 +61,7 @@ def block_lstm(
 
     Returns i, cs, f, o, ci, co, h, each (T, B, H) and zero from seq_len_max on, where x is not read.
     """
-    x, cs_prev, h_prev, w, wci, wcf, wco, b = widen(*inputs)
+    x, cs_prev, h_prev, w, wci, wcf, wco, b = inputs
     (T, B, I), H, dtype, L = x.shape, len(wci), x.dtype, int(seq_len_max)
     saved, h = workspace.empty((T, B, 6, H), dtype), workspace.empty((T, B, H), dtype)
     saved[L:], h[L:] = 0, 0
@@ -82,7 +80,7 @@ def block_lstm(
             work=L * B * 4 * H * (I + H),
         )
     i, cs, f, o, ci, co = saved.transpose(2, 0, 1, 3)  # (T, B, H) each
-    return narrow(inputs[0].dtype, i, cs, f, o, ci, co, h)
+    return i, cs, f, o, ci, co, h
 
 
 def block_lstm_grad(device: Any, *arrays: np.ndarray, seq_len_max: int, use_peephole: bool) -> Arrays:
@@ -91,7 +89,7 @@ def block_lstm_grad(device: Any, *arrays: np.ndarray, seq_len_max: int, use_peep
     Returns x_grad (T, B, I), cs_prev_grad, h_prev_grad (B, H), w_grad (I+H, 4H), wci_grad, wcf_grad, wco_grad (H,),
     b_grad (4H,). Nothing is read from seq_len_max on, and x_grad is zero there. b is not read.
     """
-    x, cs_prev, h_prev, w, wci, wcf, wco, b, *saved = widen(*arrays)
+    x, cs_prev, h_prev, w, wci, wcf, wco, b, *saved = arrays
     (T, B, I), H, dtype, L = x.shape, len(wci), x.dtype, int(seq_len_max)
     if not L or not B:
         return tuple(np.zeros(a.shape, arrays[0].dtype) for a in arrays[:8])
@@ -118,7 +116,7 @@ def block_lstm_grad(device: Any, *arrays: np.ndarray, seq_len_max: int, use_peep
         g,
         work=2 * L * B * 4 * H * (I + H),
     )
-    return narrow(arrays[0].dtype, x_grad, cs_prev_grad, h_prev_grad, w_grad, *peephole_grads, b_grad)
+    return x_grad, cs_prev_grad, h_prev_grad, w_grad, *peephole_grads, b_grad
 
 
 class Kept:
