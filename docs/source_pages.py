@@ -20,7 +20,7 @@ def files() -> list[str]:
     """The files that have a page, from the folder of the package on."""
     cut = {part.formula[0] for part in PARTS.values()}
     cut |= {place.path for part in PARTS.values() for places in part.columns().values() for place in places}
-    folders = ROOT / "devices" / "cuda" / "kernels", ROOT / "devices" / "native"
+    folders = ROOT / "devices" / "cells", ROOT / "devices" / "cuda" / "kernels", ROOT / "devices" / "native"
     compiled = (path for folder in folders for path in folder.rglob("*") if path.suffix in COMPILED)
     return sorted(cut | {path.relative_to(ROOT).as_posix() for path in compiled})
 

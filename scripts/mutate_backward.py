@@ -46,6 +46,7 @@ NETWORKS = (
 )
 CPU = "minirnn/devices/cpu/"
 KERNELS = "minirnn/devices/cuda/kernels/"
+CELLS = "minirnn/devices/cells/"
 
 TARGETS = [
     *(
@@ -97,15 +98,17 @@ TARGETS = [
     ),
 ]
 CUDA_TARGETS = [
-    Target(KERNELS + "lstm_block/cell.cu", ".*_grad.*", BLOCKS),
-    Target(KERNELS + "gru_block.cu", ".*_grad.*", BLOCKS),
+    Target(CELLS + "lstm_block.h", "grad", BLOCKS),
+    Target(CELLS + "gru_block.h", "grad", BLOCKS),
     Target(KERNELS + "losses.cu", ".*_grad", LOSSES),
     Target(KERNELS + "cudnn_rnn/steps.cu", ".*_grad.*", NETWORKS),
-    Target(KERNELS + "cudnn_rnn/zoneout.cu", ".*_grad.*", ("tests/ops/cudnn_rnn/test_zoneout.py",)),
-    Target(
-        KERNELS + "cudnn_rnn/cell.cuh",
-        "grad",
-        ("tests/devices/cuda/launch/cudnn_rnn/test_persistent.py::test_odd_sizes_with_the_layouts_of_a_gpu",),
+    *(
+        Target(
+            CELLS + f"{cell}.h",
+            "grad",
+            ("tests/devices/cuda/launch/cudnn_rnn/test_persistent.py::test_odd_sizes_with_the_layouts_of_a_gpu",),
+        )
+        for cell in ("lstm", "gru", "rnn")
     ),
 ]
 

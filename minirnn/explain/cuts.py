@@ -30,7 +30,10 @@ class Cut(NamedTuple):
 
 
 def function(path: str, name: str) -> Cut:
-    """The function of that name; `Class.method` for one inside of a class or struct."""
+    """The function of that name; `Class.method` for one inside of a class or struct.
+
+    Of several C++ functions of one name `name(Type)` is the one whose first parameter is of that type.
+    """
     text = (ROOT / path).read_text(encoding="utf-8")
     first, last = _python(text, name) if path.endswith(".py") else _braces(text, name)
     return Cut(path, first, textwrap.dedent("\n".join(text.splitlines()[first - 1 : last])))
@@ -48,8 +51,15 @@ def _braces(text: str, name: str) -> tuple[int, int]:
     """The lines of a definition in CUDA or C++, with the comment above it."""
     start, end = 0, len(text)
     for part in name.split("."):
+        stem, _, arguments = part.rstrip(")").partition("(")
+        begin = f"{stem}({arguments}" if arguments else ""
         found = next(
-            ((at, last) for n, at, last in definitions(text) if n == part and start <= at and last <= end), None
+            (
+                (at, last)
+                for n, at, last in definitions(text)
+                if n == stem and start <= at and last <= end and text.startswith(begin, at)
+            ),
+            None,
         )
         if found is None:
             raise LookupError(f"nothing called {name!r} is defined here")

@@ -1,4 +1,4 @@
-"""Where an op is written: its formulas, its arguments, and the NumPy and CUDA that compute it."""
+"""Where an op is written: its formulas, its arguments, and the NumPy, C++ and CUDA that compute it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def family_of(op: str) -> str:
 
 
 def formulas(op: str, source: bool = False) -> Iterator[str]:
-    """The lines that explain an op; with `source`, the NumPy and CUDA that compute it as well."""
+    """The lines that explain an op; with `source`, the NumPy, C++ and CUDA that compute it as well."""
     module = importlib.import_module(f"minirnn.ops.{family_of(op)}")
     file = Path(str(module.__file__)).relative_to(ROOT)
     yield heading(f"{op}: formulas (minirnn/{file}); TensorFlow: {tensorflow_name(op)}")
@@ -47,7 +47,7 @@ def formulas(op: str, source: bool = False) -> Iterator[str]:
     cuts = {key: function_cut(*key) for key in places}
     yield heading("where it is computed")
     for (key, column), cut in zip(places.items(), cuts.values(), strict=True):
-        yield f"{column:6} minirnn/{cut.path}:{cut.line}  {key[1]}"
+        yield f"{column:9} minirnn/{cut.path}:{cut.line}  {key[1]}"
     yield "a device without the kernel computes the composition from primitives, in minirnn/ops/"
     if source:
         for (_, name), cut in cuts.items():

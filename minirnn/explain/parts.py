@@ -9,32 +9,30 @@ LSTM, SEQUENCE, GRU = "ops/lstm_block/cell.py", "ops/lstm_block/sequence.py", "o
 LOSSES = "ops/losses.py"
 CUDNN, ZONEOUT = "ops/cudnn_rnn/__init__.py", "ops/cudnn_rnn/zoneout.py"
 CPU, KERNELS, LAUNCH = "devices/cpu", "devices/cuda/kernels", "devices/cuda/launch"
-NATIVE = "devices/native/kernels"
+CELLS = "devices/cells"
+BOTH = "C++, CUDA"
+"""The column of what C++ and CUDA share: the cell, and what CUDA launches around it."""
 
 
-def _mode(mode: str, stem: str, cell: str, forward: Aliases, backward: Aliases) -> dict[str, Part]:
+def _mode(mode: str, stem: str, header: str, cell: str, forward: Aliases, backward: Aliases) -> dict[str, Part]:
     """Forward and backward of one mode of CudnnRNN."""
-    native = f"{NATIVE}/{cell.lower()}.h"
-    forward_native = {"a": "a_g", "return": "h m"} if mode == "lstm" else {"return": "h"}
-    around = {"a": "", "c": "", "h": "", "return": ""}
     launch = {"A": "a_g" if mode == "lstm" else "r z" if mode == "gru" else "h", "A2": "q r z", "m": ""}
-    numpy, cuda = f"{CPU}/cudnn_rnn/reference.py", f"{KERNELS}/cudnn_rnn/cell.cuh"
+    numpy, shared = f"{CPU}/cudnn_rnn/reference.py", f"{CELLS}/{header}"
+    gates = {"a": "a_g" if mode == "lstm" else "", "after[1]": "m" if mode == "lstm" else ""}
     return {
         mode: Part(
             f"{mode}, forward",
             (CUDNN, 0, mode),
             {
                 "NumPy": (Place(numpy, f"{stem}_step", forward),),
-                "CUDA": (
-                    Place(cuda, f"{cell}.step", forward),
-                    Place(f"{KERNELS}/cudnn_rnn/steps.cu", "step", around),
+                BOTH: (
+                    Place(shared, f"{cell}.step", gates),
                     Place(
                         f"{LAUNCH}/cudnn_rnn/steps.py",
                         "forward",
                         {**launch, "projected": "h" if mode == "lstm" else ""},
                     ),
                 ),
-                "C++": (Place(native, f"{cell}.step", forward_native),),
             },
         ),
         f"{mode}_grad": Part(
@@ -42,12 +40,10 @@ def _mode(mode: str, stem: str, cell: str, forward: Aliases, backward: Aliases) 
             (CUDNN, 1, mode),
             {
                 "NumPy": (Place(numpy, f"{stem}_step_grad", backward),),
-                "CUDA": (
-                    Place(cuda, f"{cell}.grad", {**backward, "return": ""}),
-                    Place(f"{KERNELS}/cudnn_rnn/steps.cu", "step_grad", {"dh": "", "dc": "", "return": ""}),
+                BOTH: (
+                    Place(shared, f"{cell}.grad", {"dc_prev": "dc'", "dq": "da2", "da": "da da2"}),
                     Place(f"{LAUNCH}/cudnn_rnn/steps.py", "backward", {"da": "", "da2": "", "return": ""}),
                 ),
-                "C++": (Place(native, f"{cell}.step_grad", {"dc_prev": "dc'", "da": "da da2", "return": ""}),),
             },
         ),
     }
@@ -59,11 +55,10 @@ PARTS: dict[str, Part] = {
         (LSTM, 0, ""),
         {
             "NumPy": (Place(f"{CPU}/lstm_block/cell.py", "lstm_block_cell", {"z": "zi zc zf zo"}),),
-            "CUDA": (
-                Place(f"{KERNELS}/lstm_block/cell.cu", "lstm_block_cell", {"z": ""}),
+            BOTH: (
+                Place(f"{CELLS}/lstm_block.h", "LstmBlock.step"),
                 Place(f"{LAUNCH}/lstm_block/cell.py", "lstm_block_cell", {"z": "zi zc zf zo"}),
             ),
-            "C++": (Place(f"{NATIVE}/lstm_block.h", "LstmBlock.step"),),
         },
     ),
     "lstm_block_cell_grad": Part(
@@ -71,18 +66,14 @@ PARTS: dict[str, Part] = {
         (LSTM, 1, ""),
         {
             "NumPy": (Place(f"{CPU}/lstm_block/cell.py", "lstm_block_cell_grad"),),
-            "CUDA": (
-                Place(f"{KERNELS}/lstm_block/cell.cu", "lstm_block_cell_grad"),
+            BOTH: (
+                Place(f"{CELLS}/lstm_block.h", "LstmBlock.grad", {"d_gates[0]": "dicfo"}),
                 Place(
                     f"{KERNELS}/lstm_block/peepholes.cu",
                     "lstm_peephole_parts",
                     {"dwci": "wci_grad", "dwcf": "wcf_grad", "dwco": "wco_grad"},
                 ),
-                Place(f"{LAUNCH}/lstm_block/cell.py", "lstm_block_cell_grad", {"cs_prev_grad": "", "dicfo": ""}),
-            ),
-            "C++": (
-                Place(f"{NATIVE}/lstm_block.h", "LstmBlock.step_grad"),
-                Place(f"{NATIVE}/lstm_block.h", "LstmBlock.peephole_grads"),
+                Place(f"{LAUNCH}/lstm_block/cell.py", "lstm_block_cell_grad", {"cs_prev_grad": ""}),
             ),
             "Node": (
                 Place(LSTM, "LSTMBlockCell.backward", {"dz": "dzi dzc dzf dzo", "found": ""}),
@@ -102,7 +93,7 @@ PARTS: dict[str, Part] = {
                 Place(
                     f"{LAUNCH}/lstm_block/sequence.py", "block_lstm", {"cp": "c", "hp": "h", "now": "i cs f o ci co h"}
                 ),
-                Place(f"{KERNELS}/lstm_block/cell.cu", "lstm_block_cell"),
+                Place(f"{CELLS}/lstm_block.h", "LstmBlock.step"),
             ),
         },
     ),
@@ -113,7 +104,9 @@ PARTS: dict[str, Part] = {
             "NumPy": (Place(f"{CPU}/lstm_block/reference.py", "block_lstm_grad_reference", {"xh_grad": "x_grad dh"}),),
             "CUDA": (
                 Place(f"{LAUNCH}/lstm_block/sequence.py", "block_lstm_grad"),
-                Place(f"{KERNELS}/lstm_block/cell.cu", "lstm_block_cell_grad", {"dcs": "", "cs_prev_grad": "dcs"}),
+                Place(
+                    f"{CELLS}/lstm_block.h", "LstmBlock.grad", {"dcs": "", "cs_prev_grad": "dcs", "d_gates[0]": "dicfo"}
+                ),
             ),
         },
     ),
@@ -133,16 +126,15 @@ PARTS: dict[str, Part] = {
         (GRU, 0, ""),
         {
             "NumPy": (Place(f"{CPU}/gru_block.py", "gru_block_cell", {"r": "zr r", "u": "zu u", "x_h_prevr": "c"}),),
-            "CUDA": (
-                Place(f"{KERNELS}/gru_block.cu", "gru_block_cell_gates"),
-                Place(f"{KERNELS}/gru_block.cu", "gru_block_cell", {"u": ""}),
+            BOTH: (
+                Place(f"{CELLS}/gru_block.h", "GruBlock.step(Stage<0>)"),
+                Place(f"{CELLS}/gru_block.h", "GruBlock.step(Stage<1>)", {"u": ""}),
                 Place(
                     f"{LAUNCH}/gru_block.py",
                     "gru_block_cell",
                     {"z_ru": "zr zu", "z_c": "c", "r": "", "u": "", "c": "", "h": ""},
                 ),
             ),
-            "C++": (Place(f"{NATIVE}/gru_block.cpp", "forward", {"r": "r zr", "u": "u zu"}),),
         },
     ),
     "gru_block_cell_grad": Part(
@@ -150,28 +142,17 @@ PARTS: dict[str, Part] = {
         (GRU, 1, ""),
         {
             "NumPy": (Place(f"{CPU}/gru_block.py", "gru_block_cell_grad", {"d_h_prevr": "d_x_h_prevr"}),),
-            "CUDA": (
+            BOTH: (
+                Place(f"{CELLS}/gru_block.h", "GruBlock.grad(Stage<0>)"),
                 Place(
-                    f"{KERNELS}/gru_block.cu",
-                    "gru_block_cell_grad_candidate",
-                    {"d_r_bar_u_bar": "d_u_bar d_r_bar_u_bar"},
-                ),
-                Place(
-                    f"{KERNELS}/gru_block.cu",
-                    "gru_block_cell_grad",
-                    {"d_h_prevr": "d_x_h_prevr", "d_r_bar_u_bar": "d_r_bar d_r_bar_u_bar"},
+                    f"{CELLS}/gru_block.h",
+                    "GruBlock.grad(Stage<1>)",
+                    {"d_h_prevr": "d_x_h_prevr", "d_gates[0]": "d_r_bar_u_bar"},
                 ),
                 Place(
                     f"{LAUNCH}/gru_block.py",
                     "gru_block_cell_grad",
                     {"d_x": "d_x_h_prev d_x", "d_h_prev": "d_x_h_prev d_h_prev"},
-                ),
-            ),
-            "C++": (
-                Place(
-                    f"{NATIVE}/gru_block.cpp",
-                    "backward",
-                    {"d_r_bar_u_bar": "d_r_bar d_u_bar d_r_bar_u_bar", "d_h_prevr": "d_x_h_prevr"},
                 ),
             ),
             "Node": (Place(GRU, "GRUBlockCell.backward"),),
@@ -206,13 +187,14 @@ PARTS: dict[str, Part] = {
     **_mode(
         "lstm",
         "lstm",
+        "lstm.h",
         "Lstm",
         {"a_i": "a_g", "a_f": "a_g", "a_n": "a_g", "a_o": "a_g", "return": "h m", "values": ""},
-        {"da[0]": "da_i", "da[1]": "da_f", "da[2]": "da_n", "da[3]": "da_o", "dc = dc * f": "dc'", "return": "da2 dc'"},
+        {"dc = dc * f": "dc'", "return": "da2 dc'"},
     ),
-    **_mode("gru", "gru", "Gru", {"return": "h", "values": ""}, {"da": "da2", "dh": "", "return": "da2"}),
-    **_mode("rnn_tanh", "rnn", "Simple", {"a": "h", "return": "h"}, {"return": "da da2", "da": "da da2"}),
-    **_mode("rnn_relu", "rnn", "Simple", {"a": "h", "return": "h"}, {"return": "da da2", "da": "da da2"}),
+    **_mode("gru", "gru", "gru.h", "Gru", {"return": "h", "values": ""}, {"da": "da2", "dh": "", "return": "da2"}),
+    **_mode("rnn_tanh", "rnn", "rnn.h", "RnnTanh", {"a": "h", "return": "h"}, {"return": "da da2", "da": "da da2"}),
+    **_mode("rnn_relu", "rnn", "rnn.h", "RnnRelu", {"a": "h", "return": "h"}, {"return": "da da2", "da": "da da2"}),
     "weights_grad": Part(
         "all modes, what is summed over the steps",
         (CUDNN, 1, "all"),
@@ -236,8 +218,8 @@ PARTS: dict[str, Part] = {
         {
             "NumPy": (Place(f"{CPU}/cudnn_rnn/reference.py", "zoned", {"return": "c h"}),),
             "CUDA": (
-                Place(f"{KERNELS}/cudnn_rnn/zoneout.cu", "zoned", {"return": "c h"}),
-                Place(f"{KERNELS}/cudnn_rnn/zoneout.cu", "step"),
+                Place(f"{KERNELS}/cudnn_rnn/steps.cu", "zoned", {"return": "c h"}),
+                Place(f"{KERNELS}/cudnn_rnn/steps.cu", "step"),
             ),
         },
     ),
@@ -246,7 +228,19 @@ PARTS: dict[str, Part] = {
         (ZONEOUT, 1, ""),
         {
             "NumPy": (Place(f"{CPU}/cudnn_rnn/reference.py", "zoned_grad", {"return": "dh_new dh' dc_new dc'"}),),
-            "CUDA": (Place(f"{KERNELS}/cudnn_rnn/zoneout.cu", "step_grad", {"dh_prev": "", "dh": "dh'", "dc": "dc'"}),),
+            "CUDA": (
+                Place(
+                    f"{KERNELS}/cudnn_rnn/steps.cu",
+                    "step_grad",
+                    {
+                        "d_after[I]": "dh_new",
+                        "d_after[0]": "dc_new",
+                        "d_before[I]": "dh'",
+                        "d_before[0]": "dc'",
+                        "dh": "",
+                    },
+                ),
+            ),
         },
     ),
 }

@@ -25,15 +25,15 @@ def test_an_op_that_is_a_package_too_is_explained_by_its_function(capsys: pytest
     assert "minirnn/devices/cuda/kernels/cudnn_rnn/steps.cu" in arguments
 
 
-def test_source_has_the_cpp_of_the_device_native(capsys: pytest.CaptureFixture[str]) -> None:
+def test_source_has_the_cell_that_cpp_and_cuda_share(capsys: pytest.CaptureFixture[str]) -> None:
     for op, line in (
-        ("cudnn_rnn", "const V n = tanh_of<real>(a[2] + r * q);"),
+        ("cudnn_rnn", "const V n = tanh(a[2] + r * q);"),
         ("block_lstm", "V cs = i * ci + f * cs_prev;"),
-        ("gru_block_cell", "const V u = sigmoid<real>("),
+        ("gru_block_cell", "const V u = sigmoid(zu);"),
     ):
         assert main(["explain", op, "--source"]) == 0
         out = capsys.readouterr().out
-        assert line in out and "C++    minirnn/devices/native/kernels/" in out
+        assert line in out and "C++, CUDA minirnn/devices/cells/" in out
 
 
 def test_source_prints_the_numpy_lines_of_the_formula(capsys: pytest.CaptureFixture[str]) -> None:

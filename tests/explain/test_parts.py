@@ -11,7 +11,7 @@ import pytest
 
 from minirnn.explain import cuts, places, statements
 from minirnn.explain.names import explained
-from minirnn.explain.parts import PARTS, parts_of
+from minirnn.explain.parts import BOTH, PARTS, parts_of
 
 ADDED_BY_THE_NODE = {
     "lstm_block_cell_grad": {"x_grad", "h_prev_grad", "w_grad", "b_grad"},
@@ -31,33 +31,31 @@ def test_each_column_sets_every_name_of_the_formulas(key: str) -> None:
     assert names
     for column, found in part.columns().items():
         missing = names - {name for place in found for name in place.names()}
-        if column == "C++":  # its matrix products and peepholes are elsewhere
-            assert len(missing - ADDED_BY_THE_NODE.get(key, set())) <= len(names) // 4, missing
-        elif column == "Node":
+        if column == "Node":
             assert not missing & (ADDED_BY_THE_NODE[key] | GATES.get(key, set()))
         else:
-            allowed = ADDED_BY_THE_NODE.get(key, set()) | (NOT_IN_CUDA.get(key, set()) if column == "CUDA" else set())
+            allowed = ADDED_BY_THE_NODE.get(key, set()) | (NOT_IN_CUDA.get(key, set()) if column != "NumPy" else set())
             assert missing == allowed, column
 
 
-NAMES_IN_CPP = {
+NAMES_IN_CELLS = {
     "lstm_block_cell": "zi zc zf zo i f ci cs o co h",
-    "lstm_block_cell_grad": "dzo dcs dzc dzi dzf dicfo cs_prev_grad wci_grad wcf_grad wco_grad",
+    "lstm_block_cell_grad": "dzo dcs dzc dzi dzf cs_prev_grad",
     "lstm": "i f n o c",
     "lstm_grad": "da_o dc da_n da_i da_f",
     "gru_block_cell": "r u c h",
-    "gru_block_cell_grad": "d_c_bar d_r_bar_u_bar d_h_prev",
+    "gru_block_cell_grad": "d_c_bar d_h_prev",
     "gru": "r z q n",
     "gru_grad": "da_n da_z da_r",
 }
 
 
-@pytest.mark.parametrize("key", NAMES_IN_CPP)
-def test_cpp_has_the_names_of_formulas_and_numpy(key: str) -> None:
+@pytest.mark.parametrize("key", NAMES_IN_CELLS)
+def test_a_cell_has_the_names_of_formulas_and_numpy(key: str) -> None:
     """Without an alias: one thing has one name wherever it is read."""
-    names = set(NAMES_IN_CPP[key].split())
+    names = set(NAMES_IN_CELLS[key].split())
     columns = PARTS[key].columns()
-    for column in ("NumPy", "C++"):
+    for column in ("NumPy", BOTH):
         plain = {name for place in columns[column] for s in statements.of(place.cut(), {}) for name in s.names}
         assert names <= plain | ({"zi", "zc", "zf", "zo", "h"} if column == "NumPy" else set()), column
     assert names <= wanted(key) | {"r_h", "d_h_prev"}
@@ -69,23 +67,20 @@ def test_every_op_but_those_of_the_buffer_has_parts() -> None:
     assert {key for op in explained() for key in parts_of(op)} | set(parts_of("cross_entropy")) == set(PARTS)
 
 
-def test_cpp_has_a_column_as_soon_as_the_native_device_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = tmp_path / "devices" / "native" / "kernels" / "gru.h"
+def test_a_column_whose_files_are_not_there_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "devices" / "cells" / "gru.h"
     source.parent.mkdir(parents=True)
     source.write_text(
-        "template <class real>\nstruct Gru {\n"
-        "    INLINE V step(const Place &at) const {\n"
-        "        const V r = sigmoid<real>(a[0]), z = s(a[1]), q = a[3];\n"
-        "        if (saves) store(d.n, at, 1);\n"
-        "        return n + z * (h_prev(at) - n);\n"
+        "template <class V, class real>\nstruct Gru {\n"
+        "    CELL_FN void step(Step &s) const {\n"
+        "        const V r = sigmoid(a[0]), z = sigmoid(a[1]), q = a[3];\n"
+        "        s.after[0] = h;\n"
         "    }\n};\n"
     )
     monkeypatch.setattr(places, "ROOT", tmp_path)
     monkeypatch.setattr(cuts, "ROOT", tmp_path)
     columns = PARTS["gru"].columns()
-    assert list(columns) == ["C++"]
-    [place] = columns["C++"]
-    assert place.cut().line == 3 and place.names() >= {"r", "z", "q", "n", "h"}
-    assert "C++" not in PARTS["lstm"].columns()
+    assert list(columns) == [BOTH]
+    [place] = columns[BOTH]
+    assert place.cut().line == 3 and place.names() >= {"r", "z", "q"}
+    assert not PARTS["lstm"].columns()

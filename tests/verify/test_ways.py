@@ -172,7 +172,7 @@ def cuda_source(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], No
 def test_a_wrong_cuda_kernel_fails_on_its_device_alone(
     cuda_source: Callable[[str, str, str], None], tmp_path: Path
 ) -> None:
-    cuda_source("gru_block.cu", "u * h_prev + (1 - u) * c;", "u * h_prev + (1 - u) * h_prev;")
+    cuda_source("gru_block.cu", "h[n] = s.after[0];", "h[n] = h_prev_[n];")
     status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu", "cuda-sim")
     assert status == 1
     assert outcomes(statuses(results, device="cpu")) == {PASSED}

@@ -14,6 +14,8 @@ DONE, INTERRUPTED, NO_MEMORY = range(3)
 
 NOTHING = (0, 0)
 """Rows that are not there."""
+MOST_VALUES = 8
+"""The values of a step, as many as `Layer` has room for."""
 
 
 class Struct:
@@ -40,15 +42,15 @@ class Struct:
 
 Layer = Struct(
     "Layer",
-    "T B I H P reverse lengths* W[] R[] Wp[] bW* bR* wci* wcf* wco* clip! x% h0% c0%"
-    " value0% value1% value2% value3% value4% value5% y% h_n% c_n%",
+    "T B I H P reverse lengths* W[] R[] Wp[] bW* bR* vectors* clip! x% h0% c0%"
+    " value0% value1% value2% value3% value4% value5% value6% value7% y% h_n% c_n% zh% zc%",
 )
 Gradients = Struct(
     "Gradients",
-    "dy% dc_each% dh_n% dc_n% da% dh0% dc0% dx% add_dx transposed dW* dR* dWp* dbW* dbR* dwci* dwcf* dwco*",
+    "dy% dc_each% dh_n% dc_n% da% dh0% dc0% dx% add_dx transposed dW* dR* dWp* dbW* dbR* dvectors*",
 )
-GruBlock = Struct(
-    "GruBlock", "B I H x% h_prev% w_ru* w_c* b_ru* b_c* r% u% c% h% d_h% d_x% d_h_prev% d_c_bar% d_r_bar_u_bar%"
+GruBlockArrays = Struct(
+    "GruBlockArrays", "B I H x% h_prev% w_ru* w_c* b_ru* b_c* r% u% c% h% d_h% d_x% d_h_prev% d_c_bar% d_r_bar_u_bar%"
 )
 Product = Struct("Product", "M N K A[] B[] C% add")
 

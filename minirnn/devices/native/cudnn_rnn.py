@@ -2,8 +2,7 @@
 
 Formulas and their explanation: `minirnn/ops/cudnn_rnn/__init__.py`. Arguments: those of the cpu device,
 `minirnn/devices/cpu/cudnn_rnn/layer.py`. Here arrays become addresses. The steps are in `kernels/forward.h` and
-`kernels/backward.h`, the cells in `kernels/lstm.h`, `kernels/gru.h` and `kernels/simple.h`. Zoneout stays with the cpu
-device: its masks cost more than the products that C++ would save.
+`kernels/backward.h`, the cells in `devices/cells/`.
 
 Samples come to the kernels in the order of falling lengths, so those that are alive at a step are the first ones.
 """
@@ -16,10 +15,18 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.cudnn_rnn import layer as on_cpu
 from minirnn.devices.cpu.cudnn_rnn.layer import of_direction
-from minirnn.devices.native import blas
-from minirnn.devices.native.arguments import NOTHING, Gradients, Layer, address, call, matrix, regular, rows
+from minirnn.devices.native.arguments import (
+    MOST_VALUES,
+    NOTHING,
+    Gradients,
+    Layer,
+    address,
+    call,
+    matrix,
+    regular,
+    rows,
+)
 
 Array = np.ndarray
 Zoneout = tuple[Any, Any]
@@ -28,6 +35,8 @@ MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 VALUES = {"lstm": ("i", "f", "n", "o", "c"), "gru": ("q", "r", "z", "n")}
 """What is saved of each step and sample, side by side; of rnn_relu and rnn_tanh nothing."""
+CANDIDATE = ("h_new",)
+"""What rnn_relu and rnn_tanh save with zoneout: y no longer tells it."""
 
 
 def rnn_sequence(
@@ -46,21 +55,17 @@ def rnn_sequence(
 
     `saved` is 1-D: the `VALUES` of each step, (D, T, B, 5, H); None if there are none or not training.
     """
-    if zoneout is not None:
-        with blas.one_thread():
-            return on_cpu.rnn_sequence(
-                x, h0, c0, weights, rnn_mode=rnn_mode, lengths=lengths, training=training, zoneout=zoneout
-            )
     T, B, _ = x.shape
     D, _, P = h0.shape
     ragged = Ragged(lengths, T, B)
     x, h0, c0 = ragged.sorted(x), ragged.states(h0), ragged.states(c0)
-    shape = saved_shape(rnn_mode, T, B, weights)
+    shape = saved_shape(rnn_mode, T, B, weights, zoneout is not None)
     saved = workspace.empty(shape, x.dtype) if training and shape[3] else None
+    masks = masks_of(zoneout, ragged, D, P, shape[-1], x.dtype)
     y = workspace.empty((T, B, D * P), x.dtype)
     h_n, c_n = np.empty_like(h0), None if c0 is None else np.empty_like(c0)
     for k in range(D):
-        d = direction(ragged, k, rnn_mode, x, h0, c0, weights, of_direction(saved, k), y, h_n, c_n)
+        d = direction(ragged, k, rnn_mode, x, h0, c0, weights, of_direction(saved, k), y, h_n, c_n, masks[k])
         function = device.function("layer_forward", x.dtype)
         call(function, MODES[rnn_mode], d, work=work_of(x, weights[k][1]))
     saved = None if saved is None else saved.reshape(-1)
@@ -85,26 +90,21 @@ def rnn_sequence_grad(
     zoneout: Zoneout | None = None,
 ) -> tuple[Array | None, Array, Array | None, list[tuple[Array | None, ...]]]:
     """The gradients of `rnn_sequence`: dx, dh0, dc0 and those of the weights."""
-    if zoneout is not None:
-        with blas.one_thread():
-            return on_cpu.rnn_sequence_grad(
-                x, h0, c0, weights, saved, y, dy, dh_n, dc_n,
-                rnn_mode=rnn_mode, lengths=lengths, need_dx=need_dx, zoneout=zoneout,
-            )  # fmt: skip
     T, B, _ = x.shape
     D, _, P = h0.shape
-    shape = saved_shape(rnn_mode, T, B, weights)
+    shape = saved_shape(rnn_mode, T, B, weights, zoneout is not None)
     saved = None if saved is None else saved.reshape(shape)
     dweights = [tuple([None if w is None else workspace.empty(w.shape, w.dtype) for w in ws]) for ws in weights]
     ragged = Ragged(lengths, T, B)
     x, h0, c0 = ragged.sorted(x), ragged.states(h0), ragged.states(c0)
     y, dy = ragged.sorted(y), ragged.sorted(dy)
     dh_n, dc_n = ragged.states(dh_n), ragged.states(dc_n)
+    masks = masks_of(zoneout, ragged, D, P, shape[-1], x.dtype)
     dx = workspace.empty(x.shape, x.dtype) if need_dx else None
     dh0, dc0 = np.empty_like(h0), None if c0 is None else np.empty_like(c0)
     da = workspace.empty((T, B, (1 if rnn_mode.startswith("rnn") else 4) * shape[-1]), x.dtype)
     for k in range(D):
-        d = direction(ragged, k, rnn_mode, x, h0, c0, weights, of_direction(saved, k), y, None, None)
+        d = direction(ragged, k, rnn_mode, x, h0, c0, weights, of_direction(saved, k), y, None, None, masks[k])
         g = Gradients(
             *rows(dy, k * P), *NOTHING, *rows(dh_n[k]), *of(dc_n, k), *rows(da), *rows(dh0[k]), *of(dc0, k), *rows(dx),
             k > 0, 0, *map(address, dweights[k]),
@@ -126,21 +126,22 @@ def direction(
     y: Array,
     h_n: Array | None,
     c_n: Array | None,
+    masks: tuple[Array | None, ...],
 ) -> bytes:
     """Direction k of a layer, as the kernels read it. The arrays must outlive it."""
     W, R, Wp, bW, bR = weights[k]
     T, B, width = x.shape
     P = R.shape[1]
     H = len(R) // GATES[rnn_mode]
-    values = list(NOTHING * 6)
+    values = list(NOTHING * MOST_VALUES)
     if saved is not None:
         start, distance = address(saved), saved[0, 0].size
         for n in range(saved.shape[2]):
             values[2 * n : 2 * n + 2] = start + n * H * x.itemsize, distance
     return Layer(
         T, B, width, H, P, k == 1, ragged.address, *matrix(W), *matrix(R), *matrix(Wp), address(bW),
-        address(bR), 0, 0, 0, np.inf, *rows(x), *rows(h0[k]), *of(c0, k), *values, *rows(y, k * P), *of(h_n, k),
-        *of(c_n, k),
+        address(bR), 0, np.inf, *rows(x), *rows(h0[k]), *of(c0, k), *values, *rows(y, k * P), *of(h_n, k),
+        *of(c_n, k), *(part for a in masks for part in ((address(a), 0) if a is not None and a.ndim == 1 else rows(a))),
     )  # fmt: skip
 
 
@@ -149,10 +150,26 @@ def of(states: Array | None, k: int) -> tuple[int, int]:
     return rows(of_direction(states, k))
 
 
-def saved_shape(rnn_mode: str, T: int, B: int, weights: Sequence[tuple[Any, ...]]) -> tuple[int, int, int, int, int]:
+def saved_shape(
+    rnn_mode: str, T: int, B: int, weights: Sequence[tuple[Any, ...]], zoneout: bool
+) -> tuple[int, int, int, int, int]:
     """(D, T, B, values, H): what is saved of all steps."""
+    values = VALUES.get(rnn_mode, CANDIDATE if zoneout else ())
     _, R, _, _, _ = weights[0]
-    return len(weights), T, B, len(VALUES.get(rnn_mode, ())), len(R) // GATES[rnn_mode]
+    return len(weights), T, B, len(values), len(R) // GATES[rnn_mode]
+
+
+def masks_of(
+    zoneout: Zoneout | None, ragged: Ragged, D: int, P: int, H: int, dtype: np.dtype
+) -> list[tuple[Array | None, ...]]:
+    """zh and zc of each direction: (T, B, P) and (T, B, H), one row for all steps and samples, or None."""
+    each: list[list[Array | None]] = []
+    for z, width in zip(zoneout or (None, None), (P, H), strict=True):
+        if z is None or isinstance(z, float):
+            each.append([None if z is None else np.full(width, z, dtype)] * D)
+        else:
+            each.append([ragged.sorted(one) for one in z])
+    return list(zip(*each, strict=True))
 
 
 def work_of(x: Array, R: Array) -> int:

@@ -15,7 +15,7 @@ class Native(CPU, kernels_in=(cudnn_rnn, lstm_block, gru_block)):
     """The device `cpu` with the recurrent kernels and large products compiled for this processor.
 
     Everything else stays as the cpu device has it: primitives are NumPy's own loops, which are compiled already;
-    cross-entropy and Adam go through memory once, as C++ would; zoneout is rare.
+    cross-entropy and Adam go through memory once, as C++ would.
 
     While the device is the default one, BLAS computes in one thread: see `minirnn.devices.native.blas`.
 

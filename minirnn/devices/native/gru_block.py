@@ -1,7 +1,7 @@
 """GRUBlockCell and its gradient in C++.
 
-Formulas, shapes and their explanation: the ops of the same names in `minirnn/ops/gru_block.py`; the arithmetic:
-`kernels/gru_block.cpp`.
+Formulas, shapes and their explanation: the ops of the same names in `minirnn/ops/gru_block.py`; the cell:
+`devices/cells/gru_block.h`; the products around it: `kernels/gru_block.cpp`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.devices.native.arguments import NOTHING, GruBlock, address, call, regular, rows
+from minirnn.devices.native.arguments import NOTHING, GruBlockArrays, address, call, regular, rows
 
 Arrays = tuple[np.ndarray, ...]
 
@@ -26,7 +26,7 @@ def gru_block_cell(device: Any, *inputs: np.ndarray) -> Arrays:
     (B, I), H, dtype = x.shape, h_prev.shape[1], x.dtype
     r, u, c, h = results = [np.empty((B, H), dtype) for _ in range(4)]
     values = [part for a in results for part in rows(a)]
-    d = GruBlock(B, I, H, *rows(x), *rows(h_prev), *map(address, weights), *values)
+    d = GruBlockArrays(B, I, H, *rows(x), *rows(h_prev), *map(address, weights), *values)
     call(device.function("gru_block", dtype), 0, d, work=B * 3 * H * (I + H))
     return r, u, c, h
 
@@ -43,7 +43,7 @@ def gru_block_cell_grad(device: Any, *arrays: np.ndarray) -> Arrays:
     results = [np.empty((B, width), dtype) for width in (I, H, H, 2 * H)]
     values = [part for a in (r, u, c) for part in rows(a)]
     found = [part for a in results for part in rows(a)]
-    d = GruBlock(
+    d = GruBlockArrays(
         B, I, H, *NOTHING, *rows(h_prev), address(w_ru), address(w_c), 0, 0, *values, *NOTHING, *rows(d_h), *found
     )
     call(device.function("gru_block", dtype), 1, d, work=B * 3 * H * (I + H))

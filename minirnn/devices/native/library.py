@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from minirnn import machine
+from minirnn.devices import cells
 from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.host_cpp import cache, compiler
 from minirnn.devices.host_cpp.compiler import CompileError, Compiler
 from minirnn.devices.native import arguments
 
 KERNELS = Path(__file__).parent / "kernels"
+INCLUDE = ("-I", str(KERNELS), "-I", str(cells.INCLUDE))
 # Not -ffast-math: it computes with NaN as if there were none, and a library linked with it may switch the whole process
 # to flushing small numbers to 0.
 FLAGS = ("-std=c++17", "-O3", "-ffp-contract=fast", "-fPIC", "-fvisibility=hidden", "-Wno-psabi", "-pthread")
@@ -67,11 +69,12 @@ def load(more_flags: str | None = None) -> ctypes.CDLL:
 def library(used: Compiler) -> Path:
     """The library's file; compiled unless the cache has it."""
     sources = sorted(KERNELS.rglob("*.cpp"))
-    texts = [(path.name, path.read_bytes()) for path in sorted(KERNELS.rglob("*")) if path.is_file()]
+    files = [path for path in sorted(KERNELS.rglob("*")) if path.is_file()]
+    texts = [(path.name, path.read_bytes()) for path in (*files, *cells.headers())]
     key = f"native-{cache.fingerprint(used, flags(), machine.instructions(), texts)}"
 
     def make(path: Path) -> None:
-        used.library([*flags(), "-I", str(KERNELS)], sources, path, [*flags(), *SHARED])
+        used.library([*flags(), *INCLUDE], sources, path, [*flags(), *SHARED])
 
     return cache.kept(cache.folder("native"), key, make, cache.checksum)
 

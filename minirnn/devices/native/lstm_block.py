@@ -1,7 +1,7 @@
 """LSTMBlockCell, BlockLSTM and their gradients in C++.
 
 Formulas, shapes and their explanation: the ops of the same names in `minirnn/ops/lstm_block/`. The step is that of
-`kernels/lstm_block.h`; a cell is a sequence of one step. The values of a step lie side by side, so
+`devices/cells/lstm_block.h`; a cell is a sequence of one step. The values of a step lie side by side, so
 what is returned are views of one array (T, B, 6, H), which the gradient reads without a copy.
 """
 
@@ -13,7 +13,17 @@ import numpy as np
 
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.lstm_block.sequence import LIMITS
-from minirnn.devices.native.arguments import NOTHING, Gradients, Layer, address, call, matrix, regular, rows
+from minirnn.devices.native.arguments import (
+    MOST_VALUES,
+    NOTHING,
+    Gradients,
+    Layer,
+    address,
+    call,
+    matrix,
+    regular,
+    rows,
+)
 
 Arrays = tuple[np.ndarray, ...]
 LSTM_BLOCK = 4  # the mode
@@ -39,16 +49,16 @@ def lstm_block_cell_grad(device: Any, *arrays: np.ndarray, use_peephole: bool) -
     cs_prev = regular(cs_prev)
     (B, H), dtype = cs.shape, cs.dtype
     cs_prev_grad, dicfo, peephole_grads = np.empty((B, H), dtype), np.empty((B, 4 * H), dtype), np.zeros((3, H), dtype)
-    peepholes = [np.ascontiguousarray(a) for a in (wci, wcf, wco)]
-    values = [part for a in (i, cs, f, o, ci, co) for part in rows(a)]
+    peepholes = np.concatenate([wci, wcf, wco])
+    values = [part for a in (i, f, o, ci, co, cs) for part in rows(a)] + [*NOTHING * (MOST_VALUES - 6)]
     nowhere = (0, 0, 0)
     d = Layer(
         1, B, 0, H, 0, 0, 0, *nowhere, *nowhere, *nowhere, 0, 0,
-        *(address(a) if use_peephole else 0 for a in peepholes), np.inf, *NOTHING, *NOTHING, *rows(cs_prev), *values,
+        address(peepholes) if use_peephole else 0, np.inf, *NOTHING, *NOTHING, *rows(cs_prev), *values,
     )  # fmt: skip
     g = Gradients(
         *rows(h_grad), *NOTHING, *NOTHING, *rows(cs_grad), *rows(dicfo), *NOTHING, *rows(cs_prev_grad), *NOTHING, 0, 0,
-        0, 0, 0, 0, 0, *map(address, peephole_grads),
+        0, 0, 0, 0, 0, address(peephole_grads),
     )  # fmt: skip
     call(device.function("lstm_cell_grad", dtype), d, g, work=B * H)
     return cs_prev_grad, dicfo, *peephole_grads
@@ -70,13 +80,13 @@ def block_lstm(
         b[2 * H : 3 * H] += dtype.type(forget_bias)
         np.clip(b, *LIMITS[dtype], out=b)
         d, keep = sequence(x[:L], h_prev, cs_prev, w, (wci, wcf, wco) if use_peephole else None, b)
-        values = [part for k in range(6) for part in rows(saved[:L, :, k])]
+        values = [part for k in (0, 2, 3, 4, 5, 1) for part in rows(saved[:L, :, k])]
         h_n, cs_n = np.empty((B, H), dtype), np.empty((B, H), dtype)
         clip = float(cell_clip)
         call(
             device.function("layer_forward", dtype),
             LSTM_BLOCK,
-            Layer(*d, clip, *keep.states, *values, *rows(h), *rows(h_n), *rows(cs_n)),
+            Layer(*d, clip, *keep.states, *values, *NOTHING * (MOST_VALUES - 6), *rows(h), *rows(h_n), *rows(cs_n)),
             work=L * B * 4 * H * (I + H),
         )
     i, cs, f, o, ci, co = saved.transpose(2, 0, 1, 3)  # (T, B, H) each
@@ -102,17 +112,16 @@ def block_lstm_grad(device: Any, *arrays: np.ndarray, seq_len_max: int, use_peep
     da = workspace.empty((L, B, 4 * H), dtype)
 
     d, keep = sequence(x[:L], h_prev, cs_prev, w, (wci, wcf, wco) if use_peephole else None, b)
-    values = [part for a in (i, cs, f, o, ci, co) for part in rows(a)]
+    values = [part for a in (i, f, o, ci, co, cs) for part in rows(a)]
     g = Gradients(
         *rows(h_grad), *rows(cs_grad), *rows(nothing), *rows(nothing), *rows(da), *rows(h_prev_grad),
         *rows(cs_prev_grad), *rows(x_grad), 0, 1, address(w_grad), address(w_grad[I:]), 0,
-        address(b_grad), address(b_grad),  # both biases of CudnnRNN
-        *map(address, peephole_grads),
+        address(b_grad), 0, address(peephole_grads),
     )  # fmt: skip
     call(
         device.function("layer_backward", dtype),
         LSTM_BLOCK,
-        Layer(*d, np.inf, *keep.states, *values, *rows(h)),
+        Layer(*d, np.inf, *keep.states, *values, *NOTHING * (MOST_VALUES - 6), *rows(h)),
         g,
         work=2 * L * B * 4 * H * (I + H),
     )
@@ -140,10 +149,9 @@ def sequence(
     (T, B, I), H = x.shape, len(b) // GATES
     x, h_prev, cs_prev = regular(x), regular(h_prev), regular(cs_prev)
     b = np.ascontiguousarray(b)
-    seeing = [None, None, None] if peepholes is None else [np.ascontiguousarray(a) for a in peepholes]
-    kept = Kept(x, h_prev, cs_prev, w, b, *seeing)
+    seeing = None if peepholes is None else np.concatenate(peepholes)
+    kept = Kept(x, h_prev, cs_prev, w, b, *([] if seeing is None else [seeing]))
     numbers = (
-        T, B, I, H, H, 0, 0, *matrix(w[:I].T), *matrix(w[I:].T), 0, 0, 0, address(b), 0,
-        *map(address, seeing),
+        T, B, I, H, H, 0, 0, *matrix(w[:I].T), *matrix(w[I:].T), 0, 0, 0, address(b), 0, address(seeing),
     )  # fmt: skip
     return numbers, kept

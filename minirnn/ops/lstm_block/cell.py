@@ -30,7 +30,7 @@ Backward, for the gradients ``cs_grad`` of cs and ``h_grad`` of h; ``dz*`` are g
 The clip is passed straight through, as TensorFlow does: where it is active, the result is not the derivative of the
 forward pass. A whole sequence is in `sequence`.
 
-The arithmetic is in `devices/cpu/lstm_block/cell.py`, and in CUDA in `devices/cuda/kernels/lstm_block/cell.cu`. Source:
+The arithmetic is in `devices/cpu/lstm_block/cell.py`, and for C++ and CUDA in `devices/cells/lstm_block.h`. Source:
 TensorFlow's LSTMBlockCell and its Grad op; Hochreiter & Schmidhuber 1997; peepholes: Gers
 & Schmidhuber 2000.
 """

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from minirnn.devices import cells
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.gpu.compiler import KERNELS, for_nvcc
 from tests.devices.cuda.machine_code.compiled import ARCHITECTURES, Compiled, compiled
@@ -41,7 +42,7 @@ def by_nvrtc(text: str, name: str, options: tuple[str, ...], arch: str) -> tuple
     text, flags = for_nvcc(text, name, options)
     headers = [f"-I{path}" for path in cuda_headers()]
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), name.encode(), 0, [], [])
-    arguments = [a.encode() for a in (f"-arch={arch}", *flags, f"-I{KERNELS}", *headers)]
+    arguments = [a.encode() for a in (f"-arch={arch}", *flags, f"-I{KERNELS}", f"-I{cells.INCLUDE}", *headers)]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(arguments), arguments)
     _, size = nvrtc.nvrtcGetProgramLogSize(program)
     log = b" " * size

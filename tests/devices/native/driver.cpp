@@ -98,8 +98,7 @@ double layer(int mode, Index T, Index B, Index I, Index H, Index P, bool skip, b
     }
     if (block) {
         d.clip = 0.7;
-        d.wci = array(H), d.wcf = array(H), d.wco = array(H);
-        g.dwci = array(H), g.dwcf = array(H), g.dwco = array(H);
+        d.vectors = array(3 * H), g.dvectors = array(3 * H);
         g.dc_each = {array(T * B * H), H};
         g.transposed = 1;
     }
@@ -113,7 +112,7 @@ double layer(int mode, Index T, Index B, Index I, Index H, Index P, bool skip, b
     demand(backward(mode, d, g, threads) == 0, "backward");
     double sum = 0;
     if (block) {
-        for (Index k = 0; k < H; k++) sum += g.dwci[k] + g.dwcf[k] + g.dwco[k];
+        for (Index k = 0; k < 3 * H; k++) sum += g.dvectors[k];
         demand(cell_grad(d, g, threads) == 0, "the gradient of a cell");
         for (Index k = 0; k < B * S * H; k++) sum += g.da.p[k];
     }

@@ -49,7 +49,7 @@ def objects(sources: list[Path], folder: Path, flags: list[str]) -> list[str]:
     if not runs_avx2():
         pytest.skip("this processor has no AVX2")
     used = compiler.find("native")
-    common = [*library.FLAGS, "-O1", "-g1", *MACHINE, *flags, "-I", str(library.KERNELS)]
+    common = [*library.FLAGS, "-O1", "-g1", *MACHINE, *flags, *library.INCLUDE]
     to = [str(folder / f"{source.stem}.o") for source in sources]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda s, o: used.run(*common, "-c", str(s), "-o", o), sources, to))

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from minirnn.devices import cells
 from minirnn.devices.cuda.driver import CompileError
 
 KERNELS = Path(__file__).parents[1] / "kernels"
@@ -56,7 +57,7 @@ class Compiler:
     def _cubin(self, source: str, name: str, options: Sequence[str], cache: bool | None) -> bytes:
         """Machine code from PyCUDA's disk cache (unless `cache` is False) or else from nvcc."""
         text, flags = for_nvcc(source, name, options)
-        include = [str(KERNELS)]
+        include = [str(KERNELS), str(cells.INCLUDE)]
         code: bytes = self._compiler.compile(
             text, options=flags, no_extern_c=True, arch=self._arch, cache_dir=cache, include_dirs=include
         )
@@ -68,6 +69,6 @@ def for_nvcc(source: str, name: str, options: Sequence[str]) -> tuple[str, list[
     # For a source that has "#include" in it, PyCUDA runs nvcc's preprocessor each time to make the key of its cache.
     # Spelled like this it does not, and a hash of all files that may be included takes that place in the key.
     text = f'#line 1 "{name}"\n' + source.replace("#include", "# include")
-    files = b"".join(path.read_bytes() for path in sorted(KERNELS.rglob("*.cuh")))
+    files = b"".join(path.read_bytes() for path in (*sorted(KERNELS.rglob("*.cuh")), *cells.headers()))
     headers = hashlib.sha256(files).hexdigest()[:16]
     return text, [*FLAGS, *options, f"-DMINIRNN_HEADERS={headers}"]

@@ -1,9 +1,12 @@
-// Activations, and their derivatives from the *output*: what a backward pass has at hand.
+// The functions that a cell calls, of a number. They compute in `acc`.
 #pragma once
 #include "real.cuh"
 
-// 1 / (1 + exp(-z)) by tanh: no overflow, exactly 0 and 1 at saturation.
-__device__ inline acc sigmoid(acc z) { return acc(0.5) * tanh(acc(0.5) * z) + acc(0.5); }
+#define CELL_FN __device__ inline  // what the functions of a cell are declared with
 
-__device__ inline acc d_sigmoid(acc y) { return y * (1 - y); }  // y = sigmoid(z)
-__device__ inline acc d_tanh(acc y) { return 1 - y * y; }       // y = tanh(z)
+// 1 / (1 + exp(-z)) by tanh: no overflow, exactly 0 and 1 at saturation.
+CELL_FN acc sigmoid(acc z) { return acc(0.5) * tanh(acc(0.5) * z) + acc(0.5); }
+
+CELL_FN acc relu(acc x) { return x < 0 ? acc(0) : x; }  // NaN stays NaN
+
+CELL_FN acc clip(acc x, acc low, acc high) { return x < low ? low : x > high ? high : x; }  // NaN stays NaN

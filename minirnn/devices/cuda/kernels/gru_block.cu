@@ -1,5 +1,5 @@
 // The GRU of GRUBlockCell: the elementwise parts of one step, and of its gradient. Float16 arrives as float32.
-// Formulas: minirnn/ops/gru_block.py. The same lines in NumPy: minirnn/devices/cpu/gru_block.py.
+// The cell: minirnn/devices/cells/gru_block.h. Formulas: minirnn/ops/gru_block.py.
 //
 //   H units, B rows of a batch; states and gates are (B, H)
 //   r and u lie side by side in z_ru, b_ru and d_r_bar_u_bar (.., 2H)
@@ -8,6 +8,11 @@
 // launches forward and two backward, with the products between them.
 #include "activation.cuh"
 #include "units.cuh"
+
+#include "cells/form.h"
+#include "cells/gru_block.h"
+
+typedef GruBlock<real, real> Cell;
 
 // z_ru = [x | h_prev] @ w_ru
 extern "C" __global__ void gru_block_cell_gates(int B, int H, const real *z_ru, const real *b_ru, const real *to_h_prev,
@@ -22,11 +27,11 @@ extern "C" __global__ void gru_block_cell_gates(int B, int H, const real *z_ru, 
 
 #pragma unroll
     for (int n = 0; n < PER_THREAD; n++) {
-        const real r = sigmoid(z_r[n] + b_r[n]);
-        const real u = sigmoid(z_u[n] + b_u[n]);
-
-        r_[n] = r, u_[n] = u;
-        h_prevr[n] = r * h_prev[n];  // reset before the product, unlike cuDNN
+        StepInStages<real, Cell> s;
+        s.gates[0] = z_r[n] + b_r[n], s.gates[1] = z_u[n] + b_u[n];
+        s.before[0] = h_prev[n];
+        Cell().step(Stage<0>(), s);
+        r_[n] = s.saved[0], u_[n] = s.saved[1], h_prevr[n] = s.multiplied[0];
     }
     store(to_r + k, r_), store(to_u + k, u_), store(to_h_prevr + k, h_prevr);
 }
@@ -42,12 +47,11 @@ extern "C" __global__ void gru_block_cell(int B, int H, const real *z_c, const r
 
 #pragma unroll
     for (int n = 0; n < PER_THREAD; n++) {
-        const real h_prev = h_prev_[n], u = u_[n];
-
-        const real c = tanh(z[n] + b[n]);
-
-        c_[n] = c;
-        h[n] = u * h_prev + (1 - u) * c;
+        StepInStages<real, Cell> s;
+        s.gates[2] = b[n], s.products[0] = z[n];  // of x, too
+        s.before[0] = h_prev_[n], s.saved[1] = u_[n];
+        Cell().step(Stage<1>(), s);
+        c_[n] = s.saved[2], h[n] = s.after[0];
     }
     store(to_c + k, c_), store(to_h + k, h);
 }
@@ -64,10 +68,10 @@ extern "C" __global__ void gru_block_cell_grad_candidate(int B, int H, const rea
 
 #pragma unroll
     for (int n = 0; n < PER_THREAD; n++) {
-        const real h_prev = h_prev_[n], u = u_[n], c = c_[n], d_h = d_h_[n];
-
-        d_c_bar[n] = d_h * (1 - u) * d_tanh(c);
-        d_u_bar[n] = d_h * (h_prev - c) * d_sigmoid(u);
+        GradientInStages<real, Cell> s;
+        s.before[0] = h_prev_[n], s.saved[1] = u_[n], s.saved[2] = c_[n], s.d_after[0] = d_h_[n];
+        Cell().grad(Stage<0>(), s);
+        d_c_bar[n] = s.d_gates[2], d_u_bar[n] = s.d_gates[1];
     }
     store(to_d_c_bar + k, d_c_bar), store(d_r_bar_u_bar + (i64)row * 2 * H + H + unit, d_u_bar);
 }
@@ -86,11 +90,11 @@ extern "C" __global__ void gru_block_cell_grad(int B, int I, int H, const real *
 
 #pragma unroll
     for (int n = 0; n < PER_THREAD; n++) {
-        const real h_prev = h_prev_[n], r = r_[n], u = u_[n];
-        const real d_h_prevr = d_h_prevr_[n];
-
-        d_r_bar[n] = d_h_prevr * h_prev * d_sigmoid(r);
-        d_h_prev[n] = d_h_prevr * r + d_h[n] * u;
+        GradientInStages<real, Cell> s;
+        s.before[0] = h_prev_[n], s.saved[0] = r_[n], s.saved[1] = u_[n], s.d_after[0] = d_h[n];
+        s.d_multiplied[0] = d_h_prevr_[n];
+        Cell().grad(Stage<1>(), s);
+        d_r_bar[n] = s.d_gates[0], d_h_prev[n] = s.d_before[0];
     }
     store(d_r_bar_u_bar + (i64)row * 2 * H + unit, d_r_bar), store(to_d_h_prev + k, d_h_prev);
 }

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
+from minirnn.devices import cells
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.sim import refused, rewrite
 from minirnn.devices.cuda.sim.compiler import Compiler
@@ -90,6 +91,7 @@ def module_library(compiler: Compiler, options: SimOptions, source: str, name: s
     own = [
         _texts(INCLUDE, "*.h"),
         _texts(KERNELS, "*.cuh"),
+        _texts(cells.FOLDER, "*.h"),
         *(_texts(HERE, f"{name}.py") for name in ("rewrite", "refused", "markers")),
         _texts(RUNTIME, "api.h"),
     ]
@@ -99,7 +101,7 @@ def module_library(compiler: Compiler, options: SimOptions, source: str, name: s
         cu, cpp, object_file = (path.with_suffix(suffix) for suffix in (".cu", ".cpp", ".o"))
         cu.write_text(f'#line 1 "{name}"\n{source}', encoding="utf-8")
         try:
-            include = ["-include", "cusim.h", "-I", str(INCLUDE), "-I", str(KERNELS)]
+            include = ["-include", "cusim.h", "-I", str(INCLUDE), "-I", str(KERNELS), "-I", str(cells.INCLUDE)]
             try:
                 text = compiler.run("-E", "-x", "c++", "-std=c++17", *include, *before, *defines, str(cu))
             except CompileError as error:

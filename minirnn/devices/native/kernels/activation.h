@@ -1,4 +1,4 @@
-// sigmoid and tanh of a vector, right to two units in the last place.
+// The functions that a cell calls, of a vector. sigmoid and tanh are right to two units in the last place.
 //
 // Both come from e^y. With n the whole number nearest to y / ln 2, and r = y - n ln 2 (so |r| <= ln 2 / 2),
 //
@@ -11,6 +11,8 @@
 // where e^2x - 1 = 2^n q + (2^n - 1) is exact for small x, too. Far out they are exactly 0, 1 and -1. NaN stays NaN:
 // a comparison with it is false, so the limits let it pass.
 #pragma once
+#include <type_traits>
+
 #include "vector.h"
 
 template <class real>
@@ -57,25 +59,35 @@ INLINE void exponential(Vector<real> y, Vector<real> &scale, Vector<real> &q) {
     std::memcpy(&scale, &bits, sizeof bits);
 }
 
-template <class real>
-INLINE Vector<real> between(real low, Vector<real> y, real high) {
-    y = y > high ? Vector<real>{} + high : y;
-    return y < low ? Vector<real>{} + low : y;
+template <class V>
+using Number = std::remove_reference_t<decltype(V{}[0])>;  // what V is a vector of
+
+template <class V>
+INLINE V clip(V y, Number<V> low, Number<V> high) {
+    y = y > high ? V{} + high : y;
+    return y < low ? V{} + low : y;
 }
 
-template <class real>
-INLINE Vector<real> sigmoid(Vector<real> x) {
-    using E = Exponential<real>;
-    Vector<real> scale, q;
-    exponential<real>(between<real>(E::LOWEST, -x, E::HIGHEST), scale, q);
-    return real(1) / (scale * (q + real(1)) + real(1));
+template <class V>
+INLINE V relu(V x) {
+    return x < 0 ? V{} : x;  // NaN stays NaN
 }
 
-template <class real>
-INLINE Vector<real> tanh_of(Vector<real> x) {
-    using E = Exponential<real>;
-    Vector<real> scale, q;
-    exponential<real>(between<real>(-E::SATURATED, x + x, E::SATURATED), scale, q);
-    const Vector<real> e = scale * q + (scale - real(1));
-    return e / (e + real(2));
+template <class V>
+INLINE V sigmoid(V x) {
+    using E = Exponential<Number<V>>;
+    V scale, q;
+    exponential<Number<V>>(clip(-x, E::LOWEST, E::HIGHEST), scale, q);
+    return 1 / (scale * (q + 1) + 1);
 }
+
+template <class V>
+INLINE V tanh(V x) {
+    using E = Exponential<Number<V>>;
+    V scale, q;
+    exponential<Number<V>>(clip(x + x, -E::SATURATED, E::SATURATED), scale, q);
+    const V e = scale * q + (scale - 1);
+    return e / (e + 2);
+}
+
+#define CELL_FN INLINE  // what the functions of a cell are declared with

@@ -1,9 +1,10 @@
-// The gradient of all steps of one direction of a layer, with any cell.
+// The gradient of all steps of one direction of a layer, with any cell of the form that is told in `cells/form.h`.
 //
 // The steps go from the last one visited to the first. A tile is dh of some samples and units: what comes back through R
 // from the step after, and dy; the cell turns it into da, the gradients of its pre-activations, at once. What is summed
 // over the steps (dW, dR, dx) are products over all of da at the end.
 #pragma once
+#include "cell.h"
 #include "gemm.h"
 #include "shares.h"
 
@@ -11,16 +12,15 @@ template <class real, class Cell>
 class Backward {
     using V = Vector<real>;
     static constexpr int lanes = LANES<real>;
-    static constexpr bool IS_GRU = Cell::CARRIES;
 
   public:
-    Backward(const Layer<real> &d, const Gradients<real> &g, int threads)
+    Backward(const Layer<real> &d, const Gradients<real> &g, const Cell &cell, int threads)
         : d(d),
           g(g),
-          cell(d),
+          cell(cell),
           visit(d),
-          K(Cell::GATES * d.H),
-          S(Cell::DA * d.H),
+          K(ROWS_OF_R<Cell> * d.H),
+          S(GATES<Cell> * d.H),
           gathers(d.lengths && d.reverse),
           R(K * packed_width<real>(d.P)),
           Wp(d.Wp.p ? d.P * packed_width<real>(d.H) : 0),
@@ -28,25 +28,26 @@ class Backward {
           m(d.Wp.p ? d.T * d.B * d.H : 0),
           da_first(gathers ? d.B * S : 0),
           da_sums(d.B * S),
+          vector_sums(d.B * Cell::VECTORS * d.H),
           blocks(threads * GEMM_SCRATCH) {}
 
     // The steps.
     void run(Member me) {
-        // da of a GRU begins with the rows of q, which are the last ones of R.
-        pack_columns<real>(d.R, K, d.P, R, me.begin(K), me.end(K), IS_GRU ? 2 * d.H : 0);
+        // da begins with the gates of h' alone, whose rows are the last ones of R.
+        pack_columns<real>(d.R, K, d.P, R, me.begin(K), me.end(K), Cell::OF_H ? Cell::OF_BOTH * d.H : 0);
         if (d.Wp.p) pack_columns<real>(d.Wp, d.P, d.H, Wp, me.begin(d.P), me.end(d.P));
         for (Index b = me.begin(d.B); b < me.end(d.B); b++) {
             std::memcpy(g.dh0.at(b), g.dh_n.at(b), d.P * sizeof(real));
-            if (g.dc0.p) std::memcpy(g.dc0.at(b), g.dc_n.at(b), d.H * sizeof(real));
             std::memset(da_sums + b * S, 0, S * sizeof(real));
+            begin_inner(b);
         }
         me.wait();
         const Shares shares(me, d, ROWS, K * d.P * Index(sizeof(real)));
         for (Index k = d.T - 1; k >= -1; k--) {
-            if (!me.stopped()) step(k, shares);
+            if (!me.stopped()) zones ? step<true>(k, shares) : step<false>(k, shares);
             shares.wait();
             if (d.Wp.p) {
-                if (!me.stopped()) through_projection(k, shares);
+                if (!me.stopped()) zones ? through_projection<true>(k, shares) : through_projection<false>(k, shares);
                 shares.wait();
             }
         }
@@ -55,11 +56,11 @@ class Backward {
     // One step alone, and nothing that comes out of a product.
     void cell_alone(Member me) {
         for (Index b = me.begin(d.B); b < me.end(d.B); b++) {
-            std::memcpy(g.dc0.at(b), g.dc_n.at(b), d.H * sizeof(real));
-            for (Index u = 0; u < d.H; u += lanes) cell.step_grad(g, place(0, b, u), load(g.dy.at(b) + u, d.H - u));
+            begin_inner(b);
+            for (Index u = 0; u < d.H; u += lanes) cell_grad<false>(place(0, b, u), load(g.dy.at(b) + u, d.H - u));
         }
         me.wait();
-        peepholes(me);
+        each_column(me, Cell::VECTORS * d.H, vector_sums, [&](Index at, real sum) { g.dvectors[at] = sum; });
     }
 
     // What is summed over the steps.
@@ -72,31 +73,21 @@ class Backward {
                 std::memcpy(da_first + b * S, g.da.at((d.lengths[b] - 1) * d.B + b), S * sizeof(real));
             }
         }
-        if constexpr (Cell::HAS_C && !Cell::PEEPS) {
-            if (d.Wp.p)
-                each(me, d.H, [&](const Place &at) {
-                    const V values = visit.has(at.row / d.B, at.b) ? cell.projected(at) : V{};
-                    store(m + at.row * d.H + at.u, values, at.count);
-                });
-        }
         me.wait();
 
-        const real *da_x = da + (IS_GRU ? d.H : 0);  // rows r z n
-        if (g.dW) weights({K, d.I, steps, {da_x, 1, S}, {d.x.p, d.x.ld, 1}, g.dW, d.I, false}, me);
-        if (IS_GRU) {
-            recurrent(da + d.H, 2 * d.H, g.dR, me);        // r z
-            recurrent(da, d.H, g.dR + 2 * d.H * d.P, me);  // q
-        } else {
-            recurrent(da, K, g.dR, me);
-        }
+        const Index H = d.H, of_h = Cell::OF_H * H, both = Cell::OF_BOTH * H, of_W = ROWS_OF_W<Cell> * H;
+        const real *da_x = da + of_h;  // the columns of W's rows
+        if (g.dW) weights({of_W, d.I, steps, {da_x, 1, S}, {d.x.p, d.x.ld, 1}, g.dW, d.I, false}, me);
+        if (both) recurrent(da + of_h, both, g.dR, me);
+        if (of_h) recurrent(da, of_h, g.dR + both * d.P, me);
         if (d.Wp.p) gemm<real>({d.P, d.H, steps, {dh_all, 1, d.P}, {m, d.H, 1}, g.dWp, d.H, false}, own, me);
         if (g.dx.p && d.W.p) {
-            gemm<real>({steps, d.I, K, {da_x, S, 1}, d.W, g.dx.p, g.dx.ld, g.add_dx}, own, me);
+            gemm<real>({steps, d.I, of_W, {da_x, S, 1}, d.W, g.dx.p, g.dx.ld, g.add_dx}, own, me);
         }
         if (g.dx.p && !d.W.p) {
             each(me, d.H, [&](const Place &at) {
                 V sum = g.add_dx ? load(g.dx, at.row, at) : V{};
-                for (int gate = 0; gate < Cell::GATES; gate++) {
+                for (int gate = 0; gate < ROWS_OF_W<Cell>; gate++) {
                     sum += load(da_x + at.row * S + gate * d.H + at.u, at.count);
                 }
                 store(g.dx, at.row, at, sum);
@@ -106,22 +97,28 @@ class Backward {
     }
 
   private:
+    template <bool ZONED>
     void step(Index k, const Shares &shares) {
         const Index later = visit.samples(k + 1),
                     now = visit.samples(k);  // none after the last step, none before the first
         const Index strips = (d.P + PANEL<real> - 1) / PANEL<real>;
         const Member &me = shares.me;
-        shares.each_tile(Blocks(std::max(later, now), ROWS), strips,
-                         [&](Index b, Index M, Index strip) { dh_tile(k, b, strip * PANEL<real>, M, later, now); });
+        shares.each_tile(Blocks(std::max(later, now), ROWS), strips, [&](Index b, Index M, Index strip) {
+            dh_tile<ZONED>(k, b, strip * PANEL<real>, M, later, now);
+        });
         if (now || k >= 0) {  // nothing flows where there is no sample
             for (Index b = now + me.begin(d.B - now); b < now + me.end(d.B - now); b++) {
                 const Index row = visit.step(k) * d.B + b;
                 std::memset(g.da.at(row), 0, S * sizeof(real));
-                if (d.Wp.p) std::memset(dh_all + row * d.P, 0, d.P * sizeof(real));
+                if (d.Wp.p) {
+                    std::memset(dh_all + row * d.P, 0, d.P * sizeof(real));
+                    std::memset(m + row * d.H, 0, d.H * sizeof(real));
+                }
             }
         }
     }
 
+    template <bool ZONED>
     void dh_tile(Index k, Index b, Index j, Index M, Index later, Index now) {
         const Index N = (std::min<Index>(PANEL<real>, d.P - j) + lanes - 1) / lanes;
         Sums<real> sums = {};
@@ -134,16 +131,18 @@ class Backward {
                 const Index u = j + n * lanes, row = visit.step(k) * d.B + b + i;
                 V dh = load<real>(sums.at + (i * N + n) * lanes);
                 // Added at the end: it may be large beside each of the products' many terms.
-                if (Cell::CARRIES || b + i >= later) dh += load(const_cast<const real *>(g.dh0.at(b + i)) + u, d.P - u);
+                if (Cell::CARRIES || ZONED || b + i >= later)
+                    dh += load(const_cast<const real *>(g.dh0.at(b + i)) + u, d.P - u);
                 if (b + i >= now) {
                     store(g.dh0.at(b + i) + u, dh, d.P - u);
                     continue;
                 }
                 dh += load(g.dy.at(row) + u, d.P - u);
                 if (d.Wp.p) {
+                    if (ZONED) dh = past_zoneout(place(k, b + i, u, d.P), dh);
                     store(dh_all + row * d.P + u, dh, d.P - u);
                 } else {
-                    cell.step_grad(g, place(k, b + i, u), dh);
+                    cell_grad<ZONED>(place(k, b + i, u), dh);
                 }
             }
         }
@@ -151,6 +150,7 @@ class Backward {
     }
 
     // dm = Wp' dh, and the cell
+    template <bool ZONED>
     void through_projection(Index k, const Shares &shares) {
         const Index strips = (d.H + PANEL<real> - 1) / PANEL<real>;
         shares.each_tile(Blocks(visit.samples(k), ROWS), strips, [&](Index b, Index M, Index strip) {
@@ -160,16 +160,84 @@ class Backward {
             multiply<real>(M, N, d.P, dh_all + (visit.step(k) * d.B + b) * d.P, d.P, Wp + d.P * j, sums.at);
             for (Index i = 0; i < M; i++) {
                 for (Index n = 0; n < N; n++) {
-                    cell.step_grad(g, place(k, b + i, j + n * lanes), load<real>(sums.at + (i * N + n) * lanes));
+                    cell_grad<ZONED>(place(k, b + i, j + n * lanes), load<real>(sums.at + (i * N + n) * lanes));
                 }
             }
             add_da(k, b, j, M, N);
         });
     }
 
-    Place place(Index k, Index b, Index u) const {
+    Place place(Index k, Index b, Index u) const { return place(k, b, u, d.H); }
+    Place place(Index k, Index b, Index u, Index width) const {
         const Index before = b < visit.samples(k - 1) ? visit.step(k - 1) * d.B + b : -1;
-        return {visit.step(k) * d.B + b, before, b, u, d.H - u};
+        return {visit.step(k) * d.B + b, before, b, u, width - u};
+    }
+
+    // The gradients of the inner states of a sample are in g.dc0 while the steps run.
+    void begin_inner(Index b) {
+        for (Index row = b; row < INNER<Cell> * d.B; row += d.B) {
+            std::memcpy(g.dc0.at(row), g.dc_n.at(row), d.H * sizeof(real));
+        }
+        std::memset(vector_sums + b * Cell::VECTORS * d.H, 0, Cell::VECTORS * d.H * sizeof(real));
+    }
+
+    // From dh to the gradients of the pre-activations. What of dh goes past the product with R stays in g.dh0.
+    template <bool ZONED>
+    INLINE void cell_grad(const Place &at, V dh) {
+        constexpr int S = Cell::SAVED, h = LAST<Cell>;
+        Gradient<V, Cell> s;
+#pragma GCC unroll 8
+        for (int j = 0; j < S; j++) s.saved[j] = load(d.values[j], at.row, at);
+#pragma GCC unroll 8
+        for (int j = 0; j < INNER<Cell>; j++) {
+            if (Cell::READS_BEFORE >> j & 1 || (ZONED && d.zc.p)) s.before[j] = inner_before(j, at);
+            if (Cell::READS_AFTER >> j & 1) s.after[j] = load(d.values[S + j], at.row, at);
+            s.d_after[j] = load(g.dc0, j * d.B + at.b, at);
+            if (g.dc_each.p) s.d_after[j] += load(g.dc_each, at.row, at);
+        }
+        if (Cell::READS_BEFORE >> h & 1) s.before[h] = at.before < 0 ? load(d.h0, at.b, at) : load(d.y, at.before, at);
+        if (reads_h<Cell>) s.after[h] = load(ZONED && d.zh.p ? d.values[S + INNER<Cell>] : d.y, at.row, at);
+        if (d.vectors) {
+#pragma GCC unroll 8
+            for (int j = 0; j < Cell::VECTORS; j++) s.vectors[j] = load(d.vectors + j * d.H + at.u, at.count);
+        }
+        V zc = {}, past_c = {}, past_h = {};
+        if (ZONED && d.zc.p) {
+            zc = load(d.zc, at.row, at), past_c = zc * s.d_after[0];
+            s.d_after[0] = (1 - zc) * s.d_after[0];
+        }
+        if (ZONED && d.zh.p && !d.Wp.p) {
+            const V zh = load(d.zh, at.row, at);
+            past_h = zh * dh, dh = (1 - zh) * dh;
+        }
+        s.d_after[h] = dh;
+        cell.grad(s);
+
+        if (d.Wp.p) store(m + at.row * d.H + at.u, s.after[h], at.count);
+        if (ZONED && d.zc.p) s.d_before[0] += past_c;
+        if (Cell::CARRIES) past_h += s.d_before[h];
+        if ((Cell::CARRIES || ZONED) && !d.Wp.p) store(g.dh0, at.b, at, past_h);
+#pragma GCC unroll 8
+        for (int j = 0; j < INNER<Cell>; j++) store(g.dc0, j * d.B + at.b, at, s.d_before[j]);
+        real *to = g.da.at(at.row) + at.u;
+#pragma GCC unroll 8
+        for (int gate = 0; gate < GATES<Cell>; gate++)
+            store(to + column_of<Cell>(gate) * d.H, s.d_gates[gate], at.count);
+        for (int j = 0; j < Cell::VECTORS; j++) {
+            real *sum = vector_sums + (at.b * Cell::VECTORS + j) * d.H + at.u;
+            if (d.vectors) store(sum, load(sum, at.count) + s.d_vectors[j], at.count);
+        }
+    }
+
+    INLINE V inner_before(int j, const Place &at) const {
+        return at.before < 0 ? load(d.c0, j * d.B + at.b, at) : load(d.values[Cell::SAVED + j], at.before, at);
+    }
+
+    // Before the gradient of a projection: what of dh the new h gets; the rest stays in g.dh0.
+    INLINE V past_zoneout(const Place &at, V dh) {
+        const V zh = d.zh.p ? load(d.zh, at.row, at) : V{};
+        store(g.dh0, at.b, at, zh * dh);
+        return (1 - zh) * dh;
     }
 
     // dR = da h'. h' of a step is y of the step visited before, and h0 where a sample starts.
@@ -201,44 +269,32 @@ class Backward {
             for (Index at = u; at < S; at += d.H) {
                 const Index count = d.H - u;
                 const real *da = g.da.at(visit.step(k) * d.B + b) + at;
-                V sum = load(const_cast<const real *>(da_sums + b * S + at), count);
+                V sum = load(da_sums + b * S + at, count);
                 for (Index i = 0; i < M; i++) sum += load(da + i * g.da.ld, count);
                 store(da_sums + b * S + at, sum, count);
             }
         }
     }
 
-    // Those of all tiles: everyone has a stretch of the units.
+    // Those of all tiles.
     void biases(Member me) {
-        const Index vectors = (S + lanes - 1) / lanes;
+        const Index of_h = Cell::OF_H * d.H, both = Cell::OF_BOTH * d.H;
+        each_column(me, S, da_sums, [&](Index at, real sum) {
+            if (at >= of_h) g.dbW[at - of_h] = sum;
+            if (at < of_h + both && g.dbR) g.dbR[at < of_h ? at + both : at - of_h] = sum;
+        });
+        each_column(me, Cell::VECTORS * d.H, vector_sums, [&](Index at, real sum) { g.dvectors[at] = sum; });
+    }
+
+    // f(column, its sum over the samples), of `all` (B, width): everyone has a stretch of the columns.
+    template <class F>
+    void each_column(Member me, Index width, const real *all, F f) const {
+        const Index vectors = (width + lanes - 1) / lanes;
         for (Index v = me.begin(vectors); v < me.end(vectors); v++) {
             const Index u = v * lanes;
             V sum = {};
-            for (Index b = 0; b < d.B; b++) sum += load(const_cast<const real *>(da_sums + b * S + u), S - u);
-            for (Index i = 0; i < lanes && u + i < S; i++) {
-                const real db = sum[i];
-                if (IS_GRU) {  // q r z n: bR has the sums of q r z, bW of r z n
-                    const Index gate = (u + i) / d.H;
-                    if (gate > 0) g.dbW[u + i - d.H] = db;
-                    if (gate < 3) g.dbR[gate ? u + i - d.H : u + i + 2 * d.H] = db;
-                } else {
-                    g.dbW[u + i] = g.dbR[u + i] = db;
-                }
-            }
-        }
-        peepholes(me);
-    }
-
-    void peepholes(Member me) {
-        if constexpr (Cell::PEEPS) {
-            const Index vectors = d.wci ? (d.H + lanes - 1) / lanes : 0;
-            for (Index v = me.begin(vectors); v < me.end(vectors); v++) {
-                cell.peephole_grads(g, v * lanes, [&](auto f) {
-                    for (Index k = 0; k < d.T; k++) {
-                        for (Index b = 0; b < visit.samples(k); b++) f(place(k, b, v * lanes));
-                    }
-                });
-            }
+            for (Index b = 0; b < d.B; b++) sum += load(all + b * width + u, width - u);
+            for (Index i = 0; i < lanes && u + i < width; i++) f(u + i, sum[i]);
         }
     }
 
@@ -253,8 +309,29 @@ class Backward {
     const Layer<real> &d;
     const Gradients<real> &g;
     const Cell cell;
+    const bool zones = d.zh.p || d.zc.p;
     const Visit visit;
     const Index K, S;
     const bool gathers;
-    Scratch<real> R, Wp, dh_all, m, da_first, da_sums, blocks;
+    Scratch<real> R, Wp, dh_all, m, da_first, da_sums, vector_sums, blocks;
 };
+
+// The gradient of one direction of a layer with this cell. Returns a `Status`.
+template <class real, class Cell>
+int backward(const Cell &cell, const Layer<real> &d, const Gradients<real> &g, int threads, bool watch) {
+    try {
+        Backward pass(d, g, cell, threads);
+        const double a_step = double(d.B) * ROWS_OF_R<Cell> * d.H * d.P;
+        const int for_steps = threads_for(a_step, threads), for_sums = threads_for(a_step * d.T, threads);
+        if (for_steps == for_sums) {
+            return together(for_sums, watch, [&](Member me) {
+                pass.run(me);
+                pass.sums(me);
+            });
+        }
+        const Status status = together(for_steps, watch, [&](Member me) { pass.run(me); });
+        return status != DONE ? status : together(for_sums, watch, [&](Member me) { pass.sums(me); });
+    } catch (const std::bad_alloc &) {
+        return NO_MEMORY;
+    }
+}

@@ -1,16 +1,15 @@
-// GRUBlockCell: one step and its gradient. r acts on h' before the product, unlike in CudnnRNN.
-//
-//     r, u = sigmoid([x h'] w_ru + b_ru)       c = tanh([x r*h'] w_c + b_c)       h = u * h' + (1 - u) * c
+// GRUBlockCell: one step and its gradient, the products between the two stages of the cell `cells/gru_block.h`.
 //
 // w_ru (I+H, 2H) and w_c (I+H, H): the rows of x, then those of h'.
-#include "activation.h"
+#include "cell.h"
 #include "gemm.h"
-#include "layer.h"
+
+#include "cells/gru_block.h"
 
 namespace {
 
 template <class real>
-struct GruBlock {
+struct GruBlockArrays {
     Index B, I, H;
     Rows<const real> x, h_prev;
     const real *w_ru, *w_c, *b_ru, *b_c;
@@ -22,7 +21,7 @@ struct GruBlock {
 
 // f(b, u, units) for this member's share of the units of all samples.
 template <class real, class F>
-void each(const GruBlock<real> &d, Member me, F f) {
+void each(const GruBlockArrays<real> &d, Member me, F f) {
     const Index vectors = (d.H + LANES<real> - 1) / LANES<real>;
     for (Index v = me.begin(d.B * vectors); v < me.end(d.B * vectors); v++) {
         const Index u = v % vectors * LANES<real>;
@@ -32,46 +31,62 @@ void each(const GruBlock<real> &d, Member me, F f) {
 
 template <class real>
 Vector<real> at(const Rows<real> &a, Index b, Index u, Index count) {
-    return load(const_cast<const real *>(a.at(b)) + u, count);
+    return load(a.at(b) + u, count);
 }
 
 template <class real>
-void forward(const GruBlock<real> &d, real *ru, real *r_h, real *blocks, Member me) {
-    using V = Vector<real>;
+using Cell = GruBlock<Vector<real>, real>;
+
+template <class real>
+void forward(const GruBlockArrays<real> &d, real *ru, real *r_h, real *blocks, Member me) {
     const Index B = d.B, I = d.I, H = d.H;
     const Matrix<const real> x{d.x.p, d.x.ld, 1};
+    StepInStages<Vector<real>, Cell<real>> s;
     gemm<real>({B, 2 * H, I, x, {d.w_ru, 2 * H, 1}, ru, 2 * H, false}, blocks, me);
     gemm<real>({B, 2 * H, H, {d.h_prev.p, d.h_prev.ld, 1}, {d.w_ru + I * 2 * H, 2 * H, 1}, ru, 2 * H, true}, blocks,
                me);
     me.wait();
     each(d, me, [&](Index b, Index j, Index count) {
         const real *z = ru + b * 2 * H + j;
-        const V r = sigmoid<real>(load(z, count) + load(d.b_ru + j, count));
-        const V u = sigmoid<real>(load(z + H, count) + load(d.b_ru + H + j, count));
-        store(d.r.at(b) + j, r, count);
-        store(d.u.at(b) + j, u, count);
-        store(r_h + b * H + j, r * at(d.h_prev, b, j, count), count);
+        s.gates[0] = load(z, count) + load(d.b_ru + j, count);
+        s.gates[1] = load(z + H, count) + load(d.b_ru + H + j, count);
+        s.before[0] = at(d.h_prev, b, j, count);
+        Cell<real>().step(Stage<0>(), s);
+        store(d.r.at(b) + j, s.saved[0], count);
+        store(d.u.at(b) + j, s.saved[1], count);
+        store(r_h + b * H + j, s.multiplied[0], count);
     });
     me.wait();
     gemm<real>({B, H, I, x, {d.w_c, H, 1}, d.c.p, d.c.ld, false}, blocks, me);
     gemm<real>({B, H, H, {r_h, H, 1}, {d.w_c + I * H, H, 1}, d.c.p, d.c.ld, true}, blocks, me);
     me.wait();
     each(d, me, [&](Index b, Index j, Index count) {
-        const V u = at(d.u, b, j, count);
-        const V c = tanh_of<real>(at(d.c, b, j, count) + load(d.b_c + j, count));
-        store(d.c.at(b) + j, c, count);
-        store(d.h.at(b) + j, u * at(d.h_prev, b, j, count) + (real(1) - u) * c, count);
+        s.gates[2] = load(d.b_c + j, count);
+        s.products[0] = at(d.c, b, j, count);  // of x, too
+        s.before[0] = at(d.h_prev, b, j, count);
+        s.saved[1] = at(d.u, b, j, count);
+        Cell<real>().step(Stage<1>(), s);
+        store(d.c.at(b) + j, s.saved[2], count);
+        store(d.h.at(b) + j, s.after[0], count);
     });
 }
 
 template <class real>
-void backward(const GruBlock<real> &d, real *d_h_prevr_, real *blocks, Member me) {
-    using V = Vector<real>;
+void backward(const GruBlockArrays<real> &d, real *d_h_prevr_, real *blocks, Member me) {
     const Index B = d.B, I = d.I, H = d.H;
+    GradientInStages<Vector<real>, Cell<real>> s;
+    const auto load_cell = [&](Index b, Index j, Index count) {
+        s.saved[0] = at(d.r, b, j, count);
+        s.saved[1] = at(d.u, b, j, count);
+        s.saved[2] = at(d.c, b, j, count);
+        s.before[0] = at(d.h_prev, b, j, count);
+        s.d_after[0] = at(d.d_h, b, j, count);
+    };
     each(d, me, [&](Index b, Index j, Index count) {
-        const V u = at(d.u, b, j, count), c = at(d.c, b, j, count), d_h = at(d.d_h, b, j, count);
-        store(d.d_c_bar.at(b) + j, d_h * (real(1) - u) * (real(1) - c * c), count);
-        store(d.d_r_bar_u_bar.at(b) + H + j, d_h * (at(d.h_prev, b, j, count) - c) * u * (real(1) - u), count);
+        load_cell(b, j, count);
+        Cell<real>().grad(Stage<0>(), s);
+        store(d.d_c_bar.at(b) + j, s.d_products[0], count);
+        store(d.d_r_bar_u_bar.at(b) + H + j, s.d_gates[1], count);
     });
     me.wait();
     const Matrix<const real> d_c_bar{d.d_c_bar.p, d.d_c_bar.ld, 1};
@@ -79,23 +94,20 @@ void backward(const GruBlock<real> &d, real *d_h_prevr_, real *blocks, Member me
     gemm<real>({B, H, H, d_c_bar, {d.w_c + I * H, 1, H}, d_h_prevr_, H, false}, blocks, me);
     me.wait();
     each(d, me, [&](Index b, Index j, Index count) {
-        const V r = at(d.r, b, j, count), d_h_prevr = load(d_h_prevr_ + b * H + j, count);
-        store(d.d_r_bar_u_bar.at(b) + j, d_h_prevr * at(d.h_prev, b, j, count) * r * (real(1) - r), count);
+        load_cell(b, j, count);
+        s.d_multiplied[0] = load(d_h_prevr_ + b * H + j, count);
+        Cell<real>().grad(Stage<1>(), s);
+        store(d.d_r_bar_u_bar.at(b) + j, s.d_gates[0], count);
+        store(d.d_h_prev.at(b) + j, s.d_before[0], count);
     });
     me.wait();
     const Matrix<const real> d_ru{d.d_r_bar_u_bar.p, d.d_r_bar_u_bar.ld, 1};
     gemm<real>({B, I, 2 * H, d_ru, {d.w_ru, 1, 2 * H}, d.d_x.p, d.d_x.ld, true}, blocks, me);
-    gemm<real>({B, H, 2 * H, d_ru, {d.w_ru + I * 2 * H, 1, 2 * H}, d.d_h_prev.p, d.d_h_prev.ld, false}, blocks, me);
-    me.wait();
-    each(d, me, [&](Index b, Index j, Index count) {
-        const V past = load(d_h_prevr_ + b * H + j, count) * at(d.r, b, j, count);
-        const V kept = at(d.d_h, b, j, count) * at(d.u, b, j, count);
-        store(d.d_h_prev.at(b) + j, at(d.d_h_prev, b, j, count) + past + kept, count);
-    });
+    gemm<real>({B, H, 2 * H, d_ru, {d.w_ru + I * 2 * H, 1, 2 * H}, d.d_h_prev.p, d.d_h_prev.ld, true}, blocks, me);
 }
 
 template <class real>
-int run(bool back, const GruBlock<real> &d, int threads, bool watch) {
+int run(bool back, const GruBlockArrays<real> &d, int threads, bool watch) {
     try {
         const int team = threads_for(double(d.B) * d.H * (d.I + d.H), threads);
         Scratch<real> ru(d.B * 2 * d.H), between(d.B * d.H), blocks(team * GEMM_SCRATCH);
@@ -116,10 +128,10 @@ int run(bool back, const GruBlock<real> &d, int threads, bool watch) {
 #pragma GCC visibility push(default)
 extern "C" {
 
-int gru_block_float(int back, const GruBlock<float> *d, int threads, int watch) {
+int gru_block_float(int back, const GruBlockArrays<float> *d, int threads, int watch) {
     return run(back, *d, threads, watch);
 }
-int gru_block_double(int back, const GruBlock<double> *d, int threads, int watch) {
+int gru_block_double(int back, const GruBlockArrays<double> *d, int threads, int watch) {
     return run(back, *d, threads, watch);
 }
 }

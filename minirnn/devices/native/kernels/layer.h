@@ -21,27 +21,29 @@ template <class real>
 struct Layer {
     Index T, B, I, H, P;  // I is the width of x
     Index reverse;
-    const Index *lengths;         // (B,)
-    Matrix<const real> W;         // (G*H, I), or null: x enters every gate as it is
-    Matrix<const real> R;         // (G*H, P)
-    Matrix<const real> Wp;        // (P, H), or null
-    const real *bW, *bR;          // (G*H,)
-    const real *wci, *wcf, *wco;  // (H,), peepholes of BlockLSTM, or null
-    double clip;                  // of cs
-    Rows<const real> x, h0, c0;
-    // What a step computes, and its gradient reads: lstm i f n o c; BlockLSTM i cs f o ci co; gru q r z n.
-    Rows<real> values[6];
+    const Index *lengths;        // (B,)
+    Matrix<const real> W;        // (ROWS_OF_W*H, I), or null: x enters every gate as it is
+    Matrix<const real> R;        // (ROWS_OF_R*H, P)
+    Matrix<const real> Wp;       // (P, H), or null
+    const real *bW, *bR;         // (ROWS_OF_W*H,) and (ROWS_OF_R*H,) or null
+    const real *vectors;         // of the cell, (VECTORS, H), or null
+    double clip;                 // of cs, BlockLSTM's
+    Rows<const real> x, h0, c0;  // c: the states but h, (STATES - 1, B, H)
+    // What stays for the gradient: what the cell saves; the states after the step, less h, which is y; and with zoneout, if
+    // the gradient reads it, the h that was zoned.
+    Rows<real> values[8];
     Rows<real> y, h_n, c_n;
+    Rows<const real> zh, zc;  // zoneout: how much of the old state stays, (T, B, P) and (T, B, H), or null
 };
 
 // What a backward pass reads besides, and what it sets.
 template <class real>
 struct Gradients {
     Rows<const real> dy, dc_each, dh_n, dc_n;
-    Rows<real> da;             // scratch: the gradients of the pre-activations, (T, B, 4H) or, for rnn, (T, B, H)
+    Rows<real> da;             // scratch: the gradients of the pre-activations, (T, B, GATES*H)
     Rows<real> dh0, dc0, dx;   // dx may be null
     Index add_dx, transposed;  // dW and dR are (I, G*H) and (P, G*H)
-    real *dW, *dR, *dWp, *dbW, *dbR, *dwci, *dwcf, *dwco;
+    real *dW, *dR, *dWp, *dbW, *dbR, *dvectors;
 };
 
 // The k-th step that is visited, and who is there.

@@ -59,16 +59,16 @@ struct Blocks {
     Index start(Index k) const { return rows * k / count; }
 };
 
-// Rows order[g] * H + u of W (G * H, K) for the units u of panels begin..end, as (panel, K, G, lanes). Units that are
+// Rows g * H + u of W (G * H, K) for the units u of panels begin..end, as (panel, K, G, lanes). Units that are
 // not there have weight 0.
 template <class real>
-void pack_gates(Matrix<const real> W, Index H, Index K, int G, const int *order, real *packed, Index begin, Index end) {
+void pack_gates(Matrix<const real> W, Index H, Index K, int G, real *packed, Index begin, Index end) {
     constexpr int lanes = LANES<real>;
     for (Index panel = begin; panel < end; panel++) {
         const Index u = panel * lanes, units = std::min<Index>(lanes, H - u);
         for (int g = 0; g < G; g++) {
             real *to = packed + (panel * K * G + g) * lanes;
-            const real *from = W.p + (order[g] * H + u) * W.row;
+            const real *from = W.p + (g * H + u) * W.row;
             if (W.column == 1) {
                 transpose_stripe(from, W.row, units, K, to, G * lanes);
                 continue;

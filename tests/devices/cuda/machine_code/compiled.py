@@ -15,12 +15,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from minirnn.devices import cells
 from minirnn.devices.cuda.cache_folder import cache_folder
 from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.gpu.compiler import KERNELS, for_nvcc
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 """Turing, Ampere, Hopper, and the two Blackwells: one of each generation that nvcc 13 compiles for."""
+INCLUDE = (KERNELS, cells.INCLUDE)
 KEPT_DAYS = 30
 """What was not used for so long is deleted."""
 
@@ -112,13 +114,14 @@ def nvcc_version() -> str:
 
 
 def _headers(source: str) -> dict[str, str]:
-    """The name and text of every header of ``kernels/`` that this text includes, directly or by another one."""
+    """The name and text of every header of minirnn that this text includes, directly or by another one."""
     found: dict[str, str] = {}
     open_ = [source]
     while open_:
         for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', open_.pop(), re.MULTILINE):
-            if name not in found and (KERNELS / name).exists():
-                found[name] = (KERNELS / name).read_text(encoding="utf-8")
+            file = next((folder / name for folder in INCLUDE if (folder / name).exists()), None)
+            if name not in found and file is not None:
+                found[name] = file.read_text(encoding="utf-8")
                 open_.append(found[name])
     return found
 
@@ -127,7 +130,8 @@ def _compile(text: str, name: str, flags: Sequence[str], arch: str) -> Compiled:
     with tempfile.TemporaryDirectory(prefix="minirnn-") as work:
         source, cubin = Path(work, "kernel.cu"), Path(work, "kernel.cubin")
         source.write_text(text, encoding="utf-8")
-        command = ["nvcc", "-cubin", "-Xptxas", "-v", "-arch", arch, *flags, f"-I{KERNELS}", "-o", cubin.name]
+        include = [f"-I{folder}" for folder in INCLUDE]
+        command = ["nvcc", "-cubin", "-Xptxas", "-v", "-arch", arch, *flags, *include, "-o", cubin.name]
         try:
             done = subprocess.run([*command, source.name], cwd=work, capture_output=True, text=True, errors="replace")
         except OSError as error:

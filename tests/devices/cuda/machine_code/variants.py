@@ -43,8 +43,9 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "gru_block.cu": of_units("float32", "float64"),
     "losses.cu": every(*FLOATS),
     "adam.cu": every(*FLOATS),
-    "cudnn_rnn/steps.cu": of_units("float32", "float64"),
-    "cudnn_rnn/zoneout.cu": of_units("float32", "float64"),
+    "cudnn_rnn/steps.cu": [
+        (*options, *more) for options in of_units("float32", "float64") for more in ((), ("-DZONEOUT=1",))
+    ],
     # The plans (`launch/cudnn_rnn/plan.py`): first the one that needs the most registers.
     "cudnn_rnn/persistent.cu": [
         specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=4),

@@ -18,16 +18,18 @@
 // The rows of a tile that are multiplied at a time.
 constexpr int PASS = ROWS < WIDTH ? ROWS : WIDTH;
 
-// A: (D, T, B, G*H), x W' of all steps        R: (D, G*H, H)        biases: (D, 2, G*H), bW and bR
-// h0, h: (D, B, H), first and last state      c: (D, B, H) or null, goes from first to last
-// values: (D, T, 5, B, H) or null             y: (T, B, D*H)
+// A: (D, T, B, ROWS_OF_W*H), x W' of all steps      R: (D, ROWS_OF_R*H, H)      biases: of a direction bW, then bR
+// h0, h: (D, B, H), first and last state            c: (D, INNER, B, H) or null, goes from first to last
+// values: (D, T, KEPT, B, H) or null                y: (T, B, D*H)
 // states: (D, T-1, B, H), all h between two steps as messages, all bits set
 #define PARAMETERS                                                                                                    \
     int T, int B, int H, int chunks, int parts, const int *lengths, const real *A, const real *R, const real *biases, \
         const real *h0, real *h, real *c_, real *values, real *y, real *states, u32 polls, u32 *error
 template <class Cell>
 __device__ void forward(PARAMETERS) {
-    constexpr int G = Cell::gates, N = UNITS * G, PADDED = G == 3 ? 4 * UNITS : N;
+    static_assert(Cell::VECTORS == 0, "a cell with vectors runs step by step");
+    constexpr int GW = ROWS_OF_W<Cell>, G = ROWS_OF_R<Cell>, I = INNER<Cell>, N = UNITS * G,
+                  PADDED = G == 3 ? 4 * UNITS : N;
     constexpr int EACH = 32 / (PASS * PADDED);  // lanes that hold the same total
     extern __shared__ Vector memory[];          // a tile, shares of products, the weights that registers don't hold
     const Direction direction(T, B, H);
@@ -47,7 +49,7 @@ __device__ void forward(PARAMETERS) {
     const int own = threadIdx.x % units, tile_row = threadIdx.x / units, unit = first_unit + own;
     const bool has_unit = unit < H && tile_row < ROWS;
     Biases<Cell> bias = {};
-    if (has_unit) bias.load(biases + (i64)d * 2 * G * H, H, unit);
+    if (has_unit) bias.load(biases + (i64)d * (GW + G) * H, H, unit);
     clear(memory, ROWS * length);
     __syncthreads();
 
@@ -59,10 +61,14 @@ __device__ void forward(PARAMETERS) {
             const int row = first + tile_row, rows = min(ROWS, B - first);
             const bool has_cell = has_unit && row < B;
             const i64 k = ((i64)d * B + row) * H + unit;
-            real a[G], c = has_cell && c_ ? c_[k] : real(0);  // read early: these do not wait for anybody
+            Step<real, Cell> s;
+            real a[GW];  // read early: these do not wait for anybody
 #pragma unroll
-            for (int g = 0; g < G; g++)
-                a[g] = has_cell ? A[((i64)(d * T + t) * B + row) * G * H + g * H + unit] + bias.sum[g] : real(0);
+            for (int j = 0; j < I; j++)
+                s.before[j] = has_cell ? c_[(i64)(d * I + j) * B * H + row * H + unit] : real(0);
+#pragma unroll
+            for (int g = 0; g < GW; g++)
+                a[g] = has_cell ? A[((i64)(d * T + t) * B + row) * GW * H + g * H + unit] + bias.sum[g] : real(0);
 
             if (step > 0) {
                 const real *from = states + ((i64)(d * (T - 1) + step - 1) * B + first) * H;
@@ -76,7 +82,7 @@ __device__ void forward(PARAMETERS) {
                     for (int b = 0; b < rows; b++) state[b * length * WIDTH + u] = h0[((i64)d * B + first + b) * H + u];
             }
             if (__syncthreads_or(watch.lost)) return;
-            const real h_prev = has_cell ? state[tile_row * length * WIDTH + unit] : real(0);
+            s.before[I] = has_cell ? state[tile_row * length * WIDTH + unit] : real(0);
 
             // The next tile: of this step, or the first one of the next.
             const bool last = first + ROWS >= B;
@@ -109,17 +115,22 @@ __device__ void forward(PARAMETERS) {
 #pragma unroll
                     for (int g = 0; g < G; g++) a2[g] += shares[(p * ROWS + tile_row) * stride + own * G + g];
                 const bool valid = counts(lengths, t, row);
-                real output, kept[5];
-                const real h_new = cell_step<Cell>(valid, a, a2, h_prev, c, kept, 1, output);
+                join_gates<Cell>(a, a2, s.gates);
+                Cell().step(s);
                 // What the others wait for comes first.
+                const real h_new = valid ? s.after[I] : s.before[I];
                 if (step + 1 < T) send(states + ((i64)(d * (T - 1) + step) * B + row) * H + unit, h_new);
                 else h[k] = h_new;
-                y[direction.at(t, row, unit)] = output;
-                if (c_ && valid) c_[k] = c;
-                if (values) {
+                y[direction.at(t, row, unit)] = valid ? s.after[I] : real(0);
 #pragma unroll
-                    for (int n = 0; n < Cell::saved; n++)
-                        values[(((i64)(d * T + t) * 5 + n) * B + row) * H + unit] = kept[n];
+                for (int j = 0; j < I; j++)
+                    if (valid) c_[(i64)(d * I + j) * B * H + row * H + unit] = s.after[j];
+                if (values) {
+                    real kept[KEPT<Cell> + 1];
+                    keep<Cell>(s, kept);
+#pragma unroll
+                    for (int n = 0; n < KEPT<Cell>; n++)
+                        values[(((i64)(d * T + t) * KEPT<Cell> + n) * B + row) * H + unit] = kept[n];
                 }
             }
             if (B <= ROWS) begin();  // it waits for this tile

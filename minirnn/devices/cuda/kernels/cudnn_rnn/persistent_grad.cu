@@ -30,16 +30,17 @@
 // The rows of a tile that are multiplied at a time.
 constexpr int PASS = ROWS < 4 * WIDTH / OUTPUTS ? ROWS : 4 * WIDTH / OUTPUTS;
 
-// R: (D, G*H, H)      values: (D, T, 5, B, H) or null      y, dy: (T, B, D*H)
-// dh, dc: (D, B, H), go from the gradients of the last state to those of the first; dc null but for lstm
-// da: (D, T, B, G*H), for gru (D, T, B, 4*H) with columns q r z n; the first G*H are messages, all bits set
+// R: (D, ROWS_OF_R*H, H)      values: (D, T, KEPT, B, H) or null      y, dy: (T, B, D*H)
+// dh: (D, B, H), dc: (D, INNER, B, H) or null, go from the gradients of the last states to those of the first
+// da: (D, T, B, GATES*H); its first ROWS_OF_R columns are messages, all bits set
 // shares: (D, SLOTS, slices, B, H) messages, all bits set
 #define PARAMETERS                                                                                                 \
     int T, int B, int H, int chunks, int slices, int slice, const int *lengths, const real *R, const real *values, \
         const real *y, const real *dy, real *dh, real *dc_, real *da, Phased *shares, u32 polls, u32 *error
 template <class Cell>
 __device__ void backward(PARAMETERS) {
-    constexpr int G = Cell::gates, COLUMNS = Cell::columns;
+    static_assert(Cell::VECTORS == 0, "a cell with vectors runs step by step");
+    constexpr int G = ROWS_OF_R<Cell>, COLUMNS = GATES<Cell>, I = INNER<Cell>;
     constexpr int EACH = 32 / (PASS * OUTPUTS);  // lanes that hold the same total
     extern __shared__ Vector memory[];           // two tiles of ROWS slices; then the weights that registers don't hold
     const Direction direction(T, B, H);
@@ -56,7 +57,7 @@ __device__ void backward(PARAMETERS) {
     Weights<OUTPUTS> weights(chunks, memory + 2 * ROWS * length);
     weights.load([&](int n, int k) {  // term k: column k / slice of the gradients, unit k % slice
         const bool inside = k < G * slice && k % slice < terms && unit + n < H;
-        const int gate = Cell::is_gru ? (k / slice + 2) % 3 : k / slice;  // q r z are the columns of n r z
+        const int gate = Cell::OF_H ? (k / slice + Cell::OF_BOTH) % G : k / slice;  // the gates of h' alone come first
         return inside ? R[((i64)(d * G + gate) * H + from + k % slice) * H + unit + n] : real(0);
     });
     clear(memory, 2 * ROWS * length);
@@ -110,9 +111,14 @@ __device__ void backward(PARAMETERS) {
             const int row = cell / owned, u = own + cell % owned;
             const i64 k = ((i64)d * B + row) * H + u, at = direction.at(t, row, u);
             const bool valid = step < T && counts(lengths, t, row);
-            const real *kept = values + ((i64)(d * T + t) * 5 * B + row) * H + u;
-            const Saved saved = load_saved<Cell>(valid, kept, (i64)B * H, y + at, dy + at);
-            real total = dh[k], dc = dc_ ? dc_[k] : real(0);
+            const real *values_ = values + ((i64)(d * T + t) * KEPT<Cell> * B + row) * H + u;
+            real kept[KEPT<Cell> + 1], dc[I + 1];
+#pragma unroll
+            for (int n = 0; n < KEPT<Cell>; n++) kept[n] = valid ? values_[(i64)n * B * H] : real(0);
+            const real h_ = valid && READS_H<Cell> ? y[at] : real(0), dy_ = valid ? dy[at] : real(0);
+            real total = dh[k];
+#pragma unroll
+            for (int j = 0; j < I; j++) dc[j] = dc_[(i64)(d * I + j) * B * H + row * H + u];
             const Phased *message = shares + ((i64)slot * slices * B + row) * H + u;
 #pragma unroll 1
             for (int first = 0; first < slices && step > 0; first += SHARES) {
@@ -124,13 +130,23 @@ __device__ void backward(PARAMETERS) {
                 continue;
             }
             real gradient[COLUMNS];
-            cell_grad<Cell>(saved, total, dc, gradient);
+            Gradient<real, Cell> g;
+            take<Cell>(kept, g);
+            if (READS_H<Cell>) g.after[I] = h_;
+#pragma unroll
+            for (int j = 0; j < I; j++) g.d_after[j] = dc[j];
+            g.d_after[I] = dy_ + total;
+            Cell().grad(g);
+            to_columns<Cell>(g, gradient);
             real *results = da + ((i64)(d * T + t) * B + row) * COLUMNS * H + u;
 #pragma unroll
-            for (int g = 0; g < G; g++) send(results + g * H, gradient[g]);
-            if (COLUMNS > G) results[(COLUMNS - 1) * H] = gradient[COLUMNS - 1];
-            dh[k] = total;
-            if (dc_) dc_[k] = dc;
+            for (int j = 0; j < G; j++) send(results + j * H, valid ? gradient[j] : real(0));
+#pragma unroll
+            for (int j = G; j < COLUMNS; j++) results[j * H] = valid ? gradient[j] : real(0);
+            dh[k] = valid ? g.d_before[I] : total;
+#pragma unroll
+            for (int j = 0; j < I; j++)
+                if (valid) dc_[(i64)(d * I + j) * B * H + row * H + u] = g.d_before[j];
         }
     }
 }

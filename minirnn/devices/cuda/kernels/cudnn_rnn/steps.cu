@@ -4,115 +4,200 @@
 //   H units, P outputs (H without a projection), B rows of a batch
 //   one thread = PER_THREAD neighboring units of one row (units.cuh); neighboring threads take neighboring units
 //   rows of y and dy are `y_stride` elements apart: the directions of a layer lie side by side
+//   zh, zc: null; or zoneout's masks of this step, (B, P) and (B, H): how much of the old state stays
 #include "cudnn_rnn/cell.cuh"
 #include "units.cuh"
 
+// A constant of a compilation: without it masks are not looked at, and a kernel needs fewer registers.
+#ifndef ZONEOUT
+#define ZONEOUT 0
+#endif
+
 #define STEP int t, int B, int H, int y_stride, const int *lengths
 
-// A: (B, G*H), x W' + h' R'; for gru x W', and A2 (B, G*H) is h' R'      bW, bR: (G*H,)      values: (5, B, H) or null
-// h, c: (B, H), go from the state before to the state after; c null but for lstm      y: (B, H), the output
+// Formulas: minirnn/ops/cudnn_rnn/zoneout.py.
+__device__ inline real zoned(real z, real before, real after) { return z * before + (1 - z) * after; }
+
+// A: (B, ROWS_OF_W*H), x W' + h' R'; of a cell with gates apart x W', and A2 (B, ROWS_OF_R*H) is h' R'
+// bW, bR: (ROWS_OF_W*H,), (ROWS_OF_R*H,)      vectors: (VECTORS, H), or null
+// values: (KEPT, B, H) or null, with zoneout one more if the gradient reads h
+// h: (B, H), c: (INNER, B, H) or null, go from the states before to those after      y: (B, H), the output
 // m: null; or, with a projection, (B, H), what is projected: h and y are then left to `projected_step`
-#define FORWARD                                                                                                     \
-    STEP, const real *A, const real *A2, const real *bW, const real *bR, real *values, real *c_, real *m, real *h_, \
-        real *y
+#define FORWARD                                                                                                       \
+    STEP, const real *A, const real *A2, const real *bW, const real *bR, const real *vectors, real *values, real *c_, \
+        real *m, real *h_, real *y, const real *zh_, const real *zc_
 template <class Cell>
 __device__ void step(FORWARD) {
-    constexpr int G = Cell::gates;
+    constexpr int GW = ROWS_OF_W<Cell>, GR = ROWS_OF_R<Cell>, S = Cell::STATES, N = KEPT<Cell>;
     const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= H) return;
+    if (!ZONEOUT) zh_ = zc_ = nullptr;
     const i64 k = (i64)row * H + unit, block = (i64)B * H;
-    Units<real> A_[G], A2_[G], bW_[G], bR_[G];
+    Units<real> A_[GW], A2_[GR], bW_[GW], bR_[GR];
 #pragma unroll
-    for (int g = 0; g < G; g++) {
-        const i64 column = (i64)row * G * H + g * H + unit;
-        A_[g] = load(A + column), A2_[g] = load_if(Cell::is_gru, A2 + column);
-        bW_[g] = load(bW + g * H + unit), bR_[g] = load(bR + g * H + unit);
-    }
+    for (int g = 0; g < GW; g++) A_[g] = load(A + ((i64)row * GW + g) * H + unit), bW_[g] = load(bW + g * H + unit);
+#pragma unroll
+    for (int g = 0; g < GR; g++)
+        A2_[g] = load_if(APART<Cell>, A2 + ((i64)row * GR + g) * H + unit), bR_[g] = load(bR + g * H + unit);
     const bool valid = counts(lengths, t, row);
-    Units<real> c = load_if(c_, c_ + k), h, output, kept[5];
-    const Units<real> h_prev = load_if(Cell::is_gru, h_ + k);  // no other cell reads it
+    Units<real> before[S], after[S], kept[N + 1], output;
+#pragma unroll
+    for (int j = 0; j < INNER<Cell>; j++) before[j] = load(c_ + j * block + k);
+    before[INNER<Cell>] = load_if(!m, h_ + k);  // no other cell reads it; projected, h has another width
+    const Units<real> zh = load_if(zh_ && !m, zh_ + k), zc = load_if(zc_, zc_ + k);
+    Units<real> vectors_[Cell::VECTORS + 1];
+#pragma unroll
+    for (int j = 0; j < Cell::VECTORS; j++) vectors_[j] = load(vectors + j * H + unit);
 
 #pragma unroll
     for (int n = 0; n < PER_THREAD; n++) {
-        real a[G], a2[G];
+        Step<real, Cell> s;
 #pragma unroll
-        for (int g = 0; g < G; g++) {
-            a[g] = A_[g][n] + bW_[g][n], a2[g] = bR_[g][n];
-            if (Cell::is_gru) (is_apart<Cell>(g) ? a2[g] : a[g]) += A2_[g][n];
+        for (int j = 0; j < Cell::VECTORS; j++) s.vectors[j] = vectors_[j][n];
+        real a[GW], a2[GR], keeps[N + 1];
+#pragma unroll
+        for (int g = 0; g < GW; g++) a[g] = A_[g][n] + bW_[g][n];
+#pragma unroll
+        for (int g = 0; g < GR; g++) {
+            a2[g] = bR_[g][n];
+            if (APART<Cell>) (g < Cell::OF_BOTH ? a[g] : a2[g]) += A2_[g][n];
         }
-        h[n] = cell_step<Cell>(valid, a, a2, h_prev[n], c[n], &kept[0][n], PER_THREAD, output[n]);
+        join_gates<Cell>(a, a2, s.gates);
+#pragma unroll
+        for (int j = 0; j < S; j++) s.before[j] = before[j][n];
+        Cell().step(s);
+        keep<Cell>(s, keeps);
+        keeps[N] = s.after[INNER<Cell>];
+#pragma unroll
+        for (int j = 0; j <= N; j++) kept[j][n] = keeps[j];
+
+        if (zc_) s.after[0] = zoned(zc[n], s.before[0], s.after[0]);
+        if (zh_ && !m) s.after[INNER<Cell>] = zoned(zh[n], s.before[INNER<Cell>], s.after[INNER<Cell>]);
+#pragma unroll
+        for (int j = 0; j < S; j++) after[j][n] = s.after[j];
+        output[n] = valid ? s.after[INNER<Cell>] : real(0);
     }
 #pragma unroll
-    for (int j = 0; j < Cell::saved; j++)
-        if (values) store(values + j * block + k, kept[j]);
-    if (c_ && valid) store(c_ + k, c);
+    for (int j = 0; j < N + READS_H<Cell>; j++)
+        if (values && (j < N || zh_)) store(values + j * block + k, kept[j]);
+#pragma unroll
+    for (int j = 0; j < INNER<Cell>; j++)
+        if (valid) store(c_ + j * block + k, after[j]);
     if (m) {
         store(m + k, output);
         return;
     }
-    if (valid) store(h_ + k, h);
+    if (valid) store(h_ + k, after[INNER<Cell>]);
     store(y + (i64)row * y_stride + unit, output);
 }
-KERNELS(, step, step, FORWARD, (t, B, H, y_stride, lengths, A, A2, bW, bR, values, c_, m, h_, y))
+KERNELS(, step, step, FORWARD, (t, B, H, y_stride, lengths, A, A2, bW, bR, vectors, values, c_, m, h_, y, zh_, zc_))
 
-// dh, dc: (B, H), go from the gradients of the state after to what passes by the products      da: (B, columns*H)
-// y, dy: (B, H)      dm, m: null; or, with a projection, (B, H), the gradient of what was projected, and this itself
-#define BACKWARD \
-    STEP, const real *values, const real *y, const real *dy, const real *dm, real *dh_, real *dc_, real *da, real *m
+// dh: (B, H), dc: (INNER, B, H) or null, go from the gradients of the states after to what passes by the products
+// da: (B, GATES*H)      vectors: (VECTORS, H), d_vectors: (VECTORS, B, H), of each row, or null
+// y, dy: (B, H); y is read where the gradient reads h and there is no zoneout
+// dm, m: null; or, with a projection, (B, H), the gradient of what was projected, and this itself
+#define BACKWARD                                                                                             \
+    STEP, const real *vectors, const real *values, const real *y, const real *dy, const real *dm, real *dh_, \
+        real *dc_, real *da, real *m, real *d_vectors, const real *zh_, const real *zc_
 template <class Cell>
 __device__ void step_grad(BACKWARD) {
-    constexpr int COLUMNS = Cell::columns;
+    constexpr int G = GATES<Cell>, I = INNER<Cell>, N = KEPT<Cell>;
     const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= H) return;
+    if (!ZONEOUT) zh_ = zc_ = nullptr;
     const i64 k = (i64)row * H + unit, block = (i64)B * H, at = (i64)row * y_stride + unit;
     const bool valid = counts(lengths, t, row);
-    Units<real> kept[5], da_[COLUMNS], output;
+    Units<real> kept[N + 1], da_[G], dc[I + 1], output;
 #pragma unroll
-    for (int j = 0; j < 5; j++) kept[j] = load_if(valid && j < Cell::saved, values + j * block + k);
-    const Units<real> y_ = load_if(valid && !Cell::saved, y + at), dy_ = load_if(valid, dm ? dm + k : dy + at);
-    Units<real> dh = load_if(!dm, dh_ + k), dc = load_if(dc_, dc_ + k);  // dm: `projected_step_grad` has added dh
+    for (int j = 0; j < N; j++) kept[j] = load_if(valid, values + j * block + k);
+    if (READS_H<Cell>) kept[N] = load_if(valid, zh_ ? values + N * block + k : y + at);
+    const Units<real> dy_ = load_if(valid, dm ? dm + k : dy + at);
+#pragma unroll
+    for (int j = 0; j < I; j++) dc[j] = load(dc_ + j * block + k);
+    Units<real> dh = load_if(!dm, dh_ + k);  // dm: `projected_step_grad` has added dh
+    const Units<real> zh = load_if(zh_ && !dm, zh_ + k), zc = load_if(zc_, zc_ + k);
+    Units<real> vectors_[Cell::VECTORS + 1], d_vectors_[Cell::VECTORS + 1];
+#pragma unroll
+    for (int j = 0; j < Cell::VECTORS; j++) vectors_[j] = load(vectors + j * H + unit);
 
 #pragma unroll
     for (int n = 0; n < PER_THREAD; n++) {
-        const Saved saved = load_saved<Cell>(valid, &kept[0][n], PER_THREAD, &y_[n], &dy_[n]);
-        real gradient[COLUMNS];
-        output[n] = cell_grad<Cell>(saved, dh[n], dc[n], gradient);
+        Gradient<real, Cell> s;
 #pragma unroll
-        for (int j = 0; j < COLUMNS; j++) da_[j][n] = gradient[j];
+        for (int j = 0; j < Cell::VECTORS; j++) s.vectors[j] = vectors_[j][n];
+        real keeps[N + 1], columns[G];
+#pragma unroll
+        for (int j = 0; j <= N; j++) keeps[j] = kept[j][n];
+        take<Cell>(keeps, s);
+        if (READS_H<Cell>) s.after[I] = keeps[N];
+#pragma unroll
+        for (int j = 0; j < I; j++) s.d_after[j] = dc[j][n];
+        const real dh_sum = dy_[n] + dh[n];
+        s.d_after[I] = dh_sum;
+        //   dh_new = (1 - zh) * dh      gradient of h' += zh * dh        and so for c
+        if (zh_ && !dm) s.d_after[I] = (1 - zh[n]) * dh_sum;
+        if (zc_) s.d_after[0] = (1 - zc[n]) * dc[0][n];
+        Cell().grad(s);
+        if (zh_ && !dm) s.d_before[I] += zh[n] * dh_sum;
+        if (zc_) s.d_before[0] += zc[n] * dc[0][n];
+
+        to_columns<Cell>(s, columns);
+#pragma unroll
+        for (int j = 0; j < G; j++) da_[j][n] = valid ? columns[j] : real(0);
+#pragma unroll
+        for (int j = 0; j < I; j++) dc[j][n] = s.d_before[j];
+#pragma unroll
+        for (int j = 0; j < Cell::VECTORS; j++) d_vectors_[j][n] = valid ? s.d_vectors[j] : real(0);
+        dh[n] = s.d_before[I], output[n] = valid ? s.after[I] : real(0);
     }
 #pragma unroll
-    for (int j = 0; j < COLUMNS; j++) store(da + ((i64)row * COLUMNS + j) * H + unit, da_[j]);
+    for (int j = 0; j < G; j++) store(da + ((i64)row * G + j) * H + unit, da_[j]);
+#pragma unroll
+    for (int j = 0; j < Cell::VECTORS; j++) store(d_vectors + j * block + k, d_vectors_[j]);
     if (m) store(m + k, output);
     if (valid && !dm) store(dh_ + k, dh);
-    if (valid && dc_) store(dc_ + k, dc);
+#pragma unroll
+    for (int j = 0; j < I; j++)
+        if (valid) store(dc_ + j * block + k, dc[j]);
 }
-KERNELS(, step_grad, step_grad, BACKWARD, (t, B, H, y_stride, lengths, values, y, dy, dm, dh_, dc_, da, m))
+KERNELS(, step_grad, step_grad, BACKWARD,
+        (t, B, H, y_stride, lengths, vectors, values, y, dy, dm, dh_, dc_, da, m, d_vectors, zh_, zc_))
 
 // After a projection: h = m Wp' where the row counts        projected: (B, P)
 extern "C" __global__ void projected_step(int t, int B, int P, int y_stride, const int *lengths, const real *projected,
-                                          real *h, real *y) {
+                                          real *h_, real *y, const real *zh_) {
     const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= P) return;
+    if (!ZONEOUT) zh_ = nullptr;
     const i64 k = (i64)row * P + unit;
     const bool valid = counts(lengths, t, row);
-    const Units<real> projected_ = load_if(valid, projected + k);  // zeros where the row does not count
-    if (valid) store(h + k, projected_);
-    store(y + (i64)row * y_stride + unit, projected_);
+    Units<real> h = load_if(valid, projected + k);  // zeros where the row does not count
+    const Units<real> h_prev = load_if(valid && zh_, h_ + k), zh = load_if(zh_, zh_ + k);
+#pragma unroll
+    for (int n = 0; n < PER_THREAD; n++)
+        if (zh_) h[n] = zoned(zh[n], h_prev[n], h[n]);
+    if (valid) store(h_ + k, h);
+    store(y + (i64)row * y_stride + unit, h);
 }
 
-// Before the product with Wp: d = dy + dh: (B, P); dh becomes what passes by the step
+// Before the product with Wp: d = dy + dh: (B, P), with zoneout (1 - zh) times that; dh becomes what passes by the step
 extern "C" __global__ void projected_step_grad(int t, int B, int P, int y_stride, const int *lengths, const real *dy,
-                                               real *dh, real *d) {
+                                               real *dh_, real *to_d, const real *zh_) {
     const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= P) return;
+    if (!ZONEOUT) zh_ = nullptr;
     const i64 k = (i64)row * P + unit;
     const bool valid = counts(lengths, t, row);
-    const Units<real> dy_ = load_if(valid, dy + (i64)row * y_stride + unit), dh_ = load_if(valid, dh + k);
-    Units<real> d_;
+    const Units<real> dy_ = load_if(valid, dy + (i64)row * y_stride + unit), zh = load_if(zh_, zh_ + k);
+    Units<real> dh = load_if(valid, dh_ + k), d;
 #pragma unroll
-    for (int n = 0; n < PER_THREAD; n++) d_[n] = dy_[n] + dh_[n];
-    store(d + k, d_);
-    if (valid) store(dh + k, Units<real>{});
+    for (int n = 0; n < PER_THREAD; n++) {
+        const real dh_sum = dy_[n] + dh[n];
+        d[n] = (1 - zh[n]) * dh_sum;
+        dh[n] = zh[n] * dh_sum;
+    }
+    store(to_d + k, d);
+    if (valid) store(dh_ + k, dh);
 }
 
 // y = x where a row counts, else 0: what lies in the padding, NaN say, must not spread

@@ -18,8 +18,10 @@ from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Sizes
 from minirnn.devices.cuda.launch.threads import cells
 from minirnn.devices.cuda.launcher import Launcher
 
-VALUES = {"rnn_relu": (), "rnn_tanh": (), "gru": ("r", "z", "n", "q", "h_prev"), "lstm": ("i", "f", "n", "o", "c_prev")}
+VALUES = {"rnn_relu": (), "rnn_tanh": (), "gru": ("q", "r", "z", "n", "h_prev"), "lstm": ("i", "f", "n", "o", "c_prev")}
 """What a step keeps for the way back, (B, H) each, besides y."""
+CANDIDATE = ("h_new",)
+"""What rnn_tanh and rnn_relu keep with zoneout: y no longer tells it."""
 
 Weights = Sequence[tuple[Any, ...]]
 """W, R, Wp, bW and bR of each direction; W is None with skip_input, Wp without a projection."""
@@ -124,9 +126,14 @@ class GateGradients:
     """With a projection: its inputs, (T, B, H)."""
 
 
-def values_of(saved: CudaArray | None, sizes: Sizes) -> CudaArray | None:
-    """What was saved, as the `VALUES` of all steps, (D, T, 5, B, H); None if nothing is kept."""
-    names = VALUES[sizes.mode]
+def kept_values(mode: str, zoneout: bool) -> tuple[str, ...]:
+    """The names of what a step keeps for the way back."""
+    return VALUES[mode] or (CANDIDATE if zoneout else ())
+
+
+def values_of(saved: CudaArray | None, sizes: Sizes, zoneout: bool) -> CudaArray | None:
+    """What was saved, as the `kept_values` of all steps, (D, T, 5, B, H); None if nothing is kept."""
+    names = kept_values(sizes.mode, zoneout)
     if saved is None or not names:
         return None
     shape = (sizes.D, sizes.T, len(names), sizes.B, sizes.H)

@@ -10,19 +10,19 @@ from typing import Any
 
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.cudnn_rnn import persistent, steps
-from minirnn.devices.cuda.launch.cudnn_rnn import zoneout as zoned
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import sums_over_steps
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import choose
 from minirnn.devices.cuda.launch.cudnn_rnn.direction import (
-    VALUES,
     Direction,
     GateGradients,
     Weights,
     directions_of,
+    kept_values,
     values_of,
     without_padding,
 )
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import BackwardPlan, ForwardPlan
+from minirnn.devices.cuda.launch.cudnn_rnn.zoneout import Masks, masks_of
 from minirnn.devices.cuda.launcher import Launcher
 
 
@@ -40,22 +40,18 @@ def rnn_sequence(
 ) -> tuple[Any, ...]:
     """Run one recurrent layer over a whole sequence: y (T, B, D*P), h_n (D, B, P), c_n (D, B, H) or None, and saved.
 
-    `saved` is 1-D: the `VALUES` of each step, (D, T, 5, B, H), with zoneout `zoned.kept_values`; None if there are none
-    or not training.
+    `saved` is 1-D: the `kept_values` of each step, (D, T, 5, B, H); None if there are none or not training.
     """
     directions = directions_of(device, rnn_mode, x, h0, weights, lengths)
     sizes = directions[0].sizes
     x = without_padding(x, directions[0])
     y = device.empty((sizes.T, sizes.B, sizes.D * sizes.P), x.dtype)
     c_n = None if c0 is None else device.contiguous(c0, always=True)
-    names = VALUES[rnn_mode] if zoneout is None else zoned.kept_values(rnn_mode)
-    size = sizes.D * sizes.T * len(names) * sizes.B * sizes.H
+    zones = zoneout is not None
+    size = sizes.D * sizes.T * len(kept_values(rnn_mode, zones)) * sizes.B * sizes.H
     saved = device.empty((size,), x.dtype) if training and size else None
-    if zoneout is not None:
-        h_n = device.contiguous(h0, always=True)
-        zoned.all_directions(directions, zoneout, x, h_n, c_n, saved, y)
-    else:
-        h_n = forward(directions, x, h0, c_n, values_of(saved, sizes), y)
+    masks = masks_of(directions, zoneout, x.dtype)
+    h_n = forward(directions, x, h0, c_n, values_of(saved, sizes, zones), y, masks)
     return y, h_n, c_n, saved
 
 
@@ -78,22 +74,25 @@ def rnn_sequence_grad(
     dweights = [tuple([None if w is None else device.empty(w.shape, w.dtype) for w in parts]) for parts in weights]
     dh0 = device.contiguous(dh_n, always=True)
     dc0 = None if dc_n is None else device.contiguous(dc_n, always=True)
-    if zoneout is None:
-        kept = values_of(saved, directions[0].sizes)
-        gradients = backward(directions, kept, y, dy, dh0, dc0)
-    else:
-        gradients = zoned.gate_gradients(directions, zoneout, saved, dy, dh0, dc0)
+    kept = values_of(saved, directions[0].sizes, zoneout is not None)
+    gradients = backward(directions, kept, y, dy, dh0, dc0, masks_of(directions, zoneout, dy.dtype))
     for d, direction in enumerate(directions):
         sums_over_steps(direction, x, h0[d], y, gradients[d], dweights[d], dx)
     return dx, dh0, dc0, dweights
 
 
 def forward(
-    directions: list[Direction], x: CudaArray, h0: CudaArray, c: CudaArray | None, kept: CudaArray | None, y: CudaArray
+    directions: list[Direction],
+    x: CudaArray,
+    h0: CudaArray,
+    c: CudaArray | None,
+    kept: CudaArray | None,
+    y: CudaArray,
+    masks: list[Masks],
 ) -> CudaArray:
     """Fill y and `kept`; c (D, B, H) goes from the first state to the last. Returns h_n (D, B, P)."""
     device, sizes = directions[0].device, directions[0].sizes
-    plan = choose(sizes, device.driver.limits, False, device.cudnn_rnn_rung).plan
+    plan = choose(sizes, device.driver.limits, False, device.cudnn_rnn_rung, any(masks)).plan
     if isinstance(plan, ForwardPlan):
         found = persistent.forward(directions, x, h0, c, kept, y, plan)
         if found is not None:
@@ -101,7 +100,8 @@ def forward(
             return found
     h_n = device.contiguous(h0, always=True)
     for d, direction in enumerate(directions):
-        steps.forward(direction, x, h_n[d], None if c is None else c[d], None if kept is None else kept[d], y)
+        c_d, kept_d = (None if a is None else a[d] for a in (c, kept))
+        steps.forward(direction, x, h_n[d], c_d, kept_d, y, masks[d])
     device.rungs["steps forward"] += 1
     return h_n
 
@@ -113,17 +113,19 @@ def backward(
     dy: CudaArray,
     dh: CudaArray,
     dc: CudaArray | None,
+    masks: list[Masks],
 ) -> list[GateGradients]:
     """The gradients of the pre-activations, a direction each; dh and dc (D, B, ...) go from last state to first."""
     device, sizes = directions[0].device, directions[0].sizes
-    plan = choose(sizes, device.driver.limits, True, device.cudnn_rnn_rung).plan
+    plan = choose(sizes, device.driver.limits, True, device.cudnn_rnn_rung, any(masks)).plan
     if isinstance(plan, BackwardPlan):
         found = persistent.backward(directions, kept, y, dy, dh, dc, plan)
         if found is not None:
             device.rungs["persistent backward"] += 1
             return found
     device.rungs["steps backward"] += 1
-    return [
-        steps.backward(direction, None if kept is None else kept[d], y, dy, dh[d], None if dc is None else dc[d])
-        for d, direction in enumerate(directions)
-    ]
+    gradients = []
+    for d, direction in enumerate(directions):
+        kept_d, dc_d = (None if a is None else a[d] for a in (kept, dc))
+        gradients.append(steps.backward(direction, kept_d, y, dy, dh[d], dc_d, masks[d]))
+    return gradients

@@ -1,7 +1,8 @@
 """CudnnRNN on a CUDA device, step by step: the lowest rung of the ladder, for any size on any GPU.
 
 The kernels: `cudnn_rnn/steps.cu`. The inputs of all steps are multiplied at once; a step is one product and one launch
-(two each with a projection); what is summed over steps (dx, dW, dR and the biases) is single products after the loop.
+(two each with a projection), which is handed zoneout's masks of that step, if there are any; what is summed over steps
+(dx, dW, dR and the biases) is single products after the loop.
 A loop that comes again can be recorded and started as one (`recordings.py`).
 """
 
@@ -14,12 +15,13 @@ import numpy as np
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import input_part
 from minirnn.devices.cuda.launch.cudnn_rnn.direction import Direction, GateGradients
+from minirnn.devices.cuda.launch.cudnn_rnn.zoneout import Masks
 from minirnn.devices.cuda.launch.primitives.products import product
 from minirnn.devices.cuda.launch.threads import cells, of_units, units_at_once
 
 
 def step_launch(
-    direction: Direction, kernel: str, units: int, used: tuple[CudaArray | None, ...], file: str = "cudnn_rnn/steps.cu"
+    direction: Direction, kernel: str, units: int, used: tuple[CudaArray | None, ...], masks: Masks
 ) -> Callable[..., None]:
     """The launch of `kernel` for one step; it waits for the step and its arrays.
 
@@ -27,14 +29,21 @@ def step_launch(
     """
     dtype = direction.weights[1].dtype
     n = units_at_once(units, *used, dtype=dtype)
-    run = direction.device.kernel_of(file, kernel, dtype, constants=of_units(n))
+    constants = (*of_units(n), *(("-DZONEOUT=1",) if masks else ()))
+    run = direction.device.kernel_of("cudnn_rnn/steps.cu", kernel, dtype, constants=constants)
     B = direction.sizes.B
     sizes, threads = tuple(map(np.int32, (B, units, direction.y_stride))), cells(B, units // n)
     return lambda t, *arrays: run(np.int32(t), *sizes, direction.lengths, *arrays, **threads)
 
 
 def forward(
-    direction: Direction, x: CudaArray, h: CudaArray, c: CudaArray | None, kept: CudaArray | None, y: CudaArray
+    direction: Direction,
+    x: CudaArray,
+    h: CudaArray,
+    c: CudaArray | None,
+    kept: CudaArray | None,
+    y: CudaArray,
+    masks: Masks,
 ) -> None:
     """Fill this direction's columns of y; h (B, P) and c (B, H) go from the first state to the last."""
     device, B, H, P = direction.device, direction.sizes.B, direction.sizes.H, direction.sizes.P
@@ -45,24 +54,25 @@ def forward(
     A2 = device.empty((B, 3 * H), x.dtype) if direction.sizes.mode == "gru" else None
     m, projected = (device.empty((B, n), x.dtype) for n in (H, P)) if Wp is not None else (None, None)
 
-    outputs = h, direction.own_columns(y, 0)  # with a projection the step does not touch them
-    used = A, A2, bW, bR, kept, c, m, *(outputs if m is None else ())
+    outputs = h, direction.own_columns(y, 0), masks.zh  # with a projection the step does not touch them
+    used = A, A2, bW, bR, kept, c, m, masks.zc, *(outputs if m is None else ())
 
     def steps() -> None:
-        step = step_launch(direction, f"{direction.sizes.mode}_step", H, used)
-        projected_step = step_launch(direction, "projected_step", P, (projected, *outputs))
+        step = step_launch(direction, f"{direction.sizes.mode}_step", H, used, masks)
+        projected_step = step_launch(direction, "projected_step", P, (projected, *outputs), masks)
         for t in direction.forward_steps():
             if A2 is None:
                 product(device, h, R_T, A[t], beta=1.0)
             else:
                 product(device, h, R_T, A2)
-            here = direction.own_columns(y, t)
-            step(t, A[t], A2, bW, bR, None if kept is None else kept[t], c, m, h, here)
+            here, (zh, zc) = direction.own_columns(y, t), masks.of(t)
+            step(t, A[t], A2, bW, bR, None, None if kept is None else kept[t], c, m, h, here, zh, zc)
             if m is not None and projected is not None:
                 product(device, m, device.transpose(Wp, (1, 0)), projected)
-                projected_step(t, projected, h, here)
+                projected_step(t, projected, h, here, zh)
 
-    direction.run("cudnn_rnn forward", (direction.d,), (A, R, Wp, bW, bR, h, c, kept, y, A2, m, projected), steps)
+    arrays = A, R, Wp, bW, bR, h, c, kept, y, A2, m, projected, masks.zh, masks.zc
+    direction.run("cudnn_rnn forward", (direction.d,), arrays, steps)
 
 
 def backward(
@@ -72,6 +82,7 @@ def backward(
     dy: CudaArray,
     dh: CudaArray,
     dc: CudaArray | None,
+    masks: Masks,
 ) -> GateGradients:
     """The gradients of all pre-activations; dh (B, P) and dc (B, H) go from those of the last state to the first's."""
     device, T, B, H, P = direction.device, direction.sizes.T, direction.sizes.B, direction.sizes.H, direction.sizes.P
@@ -82,22 +93,24 @@ def backward(
     ds, ms = (device.empty((T, B, n), dh.dtype) for n in (P, H)) if Wp is not None else (None, None)
     dm = device.empty((B, H), dh.dtype) if Wp is not None else None
 
-    outputs = dh, direction.own_columns(dy, 0)  # with a projection the step does not touch them
-    used = kept, direction.own_columns(y, 0) if kept is None else None, dm, dc, da, ms, *(outputs if dm is None else ())
+    outputs = dh, direction.own_columns(dy, 0), masks.zh  # with a projection the step does not touch them
+    read = kept, direction.own_columns(y, 0) if kept is None else None
+    used = *read, dm, dc, da, ms, masks.zc, *(outputs if dm is None else ())
 
     def steps() -> None:
-        step = step_launch(direction, f"{direction.sizes.mode}_step_grad", H, used)
-        projected_step = step_launch(direction, "projected_step_grad", P, (*outputs, ds))
+        step = step_launch(direction, f"{direction.sizes.mode}_step_grad", H, used, masks)
+        projected_step = step_launch(direction, "projected_step_grad", P, (*outputs, ds), masks)
         for t in direction.backward_steps():
-            there, m = direction.own_columns(dy, t), None
+            there, m, (zh, zc) = direction.own_columns(dy, t), None, masks.of(t)
             if ds is not None and ms is not None and dm is not None:
-                projected_step(t, there, dh, ds[t])
+                projected_step(t, there, dh, ds[t], zh)
                 product(device, ds[t], Wp, dm)
                 m = ms[t]
             # What the gradient is computed from: the values kept, or else the output.
             values, here = (None, direction.own_columns(y, t)) if kept is None else (kept[t], None)
-            step(t, values, here, there, dm, dh, dc, da[t], m)
+            step(t, None, values, here, there, dm, dh, dc, da[t], m, None, zh, zc)
             product(device, da2[t], R, dh, beta=1.0)
 
-    direction.run("cudnn_rnn backward", (direction.d,), (R, Wp, kept, y, dy, dh, dc, da, ds, ms, dm), steps)
+    arrays = R, Wp, kept, y, dy, dh, dc, da, ds, ms, dm, masks.zh, masks.zc
+    direction.run("cudnn_rnn backward", (direction.d,), arrays, steps)
     return GateGradients(da, ds, ms)

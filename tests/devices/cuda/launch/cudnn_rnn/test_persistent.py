@@ -222,7 +222,7 @@ def test_control_without_the_barrier_between_gathering_and_multiplying_check_mod
     backward: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny_layouts(monkeypatch)
-    follows = "if (first + ROWS < B) begin(" if backward else "const real h_prev"
+    follows = "if (first + ROWS < B) begin(" if backward else "s.before[I] = has_cell ? state"
     after = f"\n            {follows}"
     with_fault(monkeypatch, (TILE_BARRIER + after, after))
     case = random_case(rng, "lstm", T=4, B=3, I=3, H=8)

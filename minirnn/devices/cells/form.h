@@ -1,0 +1,68 @@
+// The form of a cell, and what a driver hands it. The drivers (all steps of a layer in C++, one step of it in CUDA) take
+// everything that they need to know of a cell from this form, so one more header is enough for a new cell.
+//
+// A cell is a struct `template <class V, class real>`. V is a number (CUDA) or a vector of numbers, of neighboring units
+// (C++); `real` is the type of one number. It states
+//
+//   OF_BOTH, OF_X, OF_H   how many gates have the pre-activation W x + R h' + biases, how many W x + bias alone, and how
+//                         many R h' + bias alone. The rows of W are the gates of the first two kinds, those of R the
+//                         gates of the first and the last
+//   STATES                how many states; the last one is h: the output, and what R multiplies
+//   SAVED                 how many values a step leaves for its gradient
+//   VECTORS               how many learned vectors (H,) it reads
+//   READS_BEFORE          which states before the step the gradient reads: bit k for state k
+//   READS_AFTER           which states after the step it reads
+//   CARRIES               whether a part of dh goes past the product with R
+//
+// and has two functions, each of which is handed one struct:
+//
+//   step(Step &)          reads gates, before, vectors                     sets saved, after
+//   grad(Gradient &)      reads saved, before, after, vectors, d_after     sets d_gates, d_before, d_vectors
+//
+// Gates come in the order OF_BOTH, OF_X, OF_H. d_before of h is what goes past R. `grad` of a cell that may be projected
+// sets `after` of h, too: that is what was projected.
+//
+// A cell with products inside its step has a stage before and one after them: step(Stage<0>, ..) sets `multiplied`,
+// step(Stage<1>, ..) reads `products`; grad(Stage<0>, ..) sets `d_products`, grad(Stage<1>, ..) reads `d_multiplied`.
+// PRODUCTS says how many there are.
+//
+// CELL_FN is how a function of a cell is declared. sigmoid, tanh, relu and clip are those of the language; `? :` chooses.
+#pragma once
+
+template <class Cell>
+constexpr int GATES = Cell::OF_BOTH + Cell::OF_X + Cell::OF_H;
+template <class Cell>
+constexpr int ROWS_OF_W = Cell::OF_BOTH + Cell::OF_X;
+template <class Cell>
+constexpr int ROWS_OF_R = Cell::OF_BOTH + Cell::OF_H;
+
+// The gradients of the gates lie in memory in the order OF_H, OF_BOTH, OF_X: those of R's rows first, those of W's last.
+template <class Cell>
+CELL_FN constexpr int column_of(int gate) {
+    return gate < ROWS_OF_W<Cell> ? gate + Cell::OF_H : gate - ROWS_OF_W<Cell>;
+}
+
+template <class V, class Cell>
+struct Step {
+    V gates[GATES<Cell>], before[Cell::STATES], after[Cell::STATES];
+    V vectors[Cell::VECTORS + 1], saved[Cell::SAVED + 1];  // an array has an element at least
+};
+
+template <class V, class Cell>
+struct Gradient {
+    V saved[Cell::SAVED + 1], before[Cell::STATES], after[Cell::STATES], vectors[Cell::VECTORS + 1];
+    V d_after[Cell::STATES], d_before[Cell::STATES], d_gates[GATES<Cell>], d_vectors[Cell::VECTORS + 1];
+};
+
+template <int>
+struct Stage {};
+
+template <class V, class Cell>
+struct StepInStages : Step<V, Cell> {
+    V multiplied[Cell::PRODUCTS], products[Cell::PRODUCTS];
+};
+
+template <class V, class Cell>
+struct GradientInStages : Gradient<V, Cell> {
+    V d_multiplied[Cell::PRODUCTS], d_products[Cell::PRODUCTS];
+};
