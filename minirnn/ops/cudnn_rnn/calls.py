@@ -86,17 +86,19 @@ def _reserve_space(
     net, device, zoned, last = arguments.net, output.device, arguments.zoneout is not None, output.array
     between = [*[outputs[0] for _, outputs in layers[:-1]], *(masks or ())]
 
-    def joined() -> Array:
+    def contents() -> reserve.Contents:
         arrays = [t.array for t in between]
-        contents = reserve.Contents([layer.saved for layer, _ in layers], arrays[: net.L - 1], arrays[net.L - 1 :])
-        space, (saved, outputs, kept) = reserve.joined(device, net, contents, zoned, last)
+        return reserve.Contents([layer.saved for layer, _ in layers], arrays[: net.L - 1], arrays[net.L - 1 :] or None)
+
+    def joined() -> Array:
+        space, (saved, outputs, kept) = reserve.joined(device, net, contents(), zoned, last)
         for (layer, _), own in zip(layers, saved, strict=True):
             layer.saved = own
         for t, array in zip(between, (*outputs, *(kept or ())), strict=True):
             hold(t, array)
         return space
 
-    return reserve.ReserveSpace(device, joined)
+    return reserve.ReserveSpace(device, reserve.Origin(net, zoned, last, contents, joined))
 
 
 def backprop_call(

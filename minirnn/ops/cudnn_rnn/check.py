@@ -164,6 +164,10 @@ def check_backprop(
         _shape(op, name, t.shape, letters[kind], sizes[kind], f"input {x.shape}, time-major", time_major)
     tensors = list(found.values())
 
+    if isinstance(reserve_space, reserve.ReserveSpace) and reserve_space.device is x.device:
+        contents = reserve_space.contents_for(net, arguments.zoneout is not None, found["output"].array)
+        if contents is not None:
+            return tensors[: len(sizes)], tensors[len(sizes) :], contents
     _, space = operands.tensors(op, input=x, reserve_space=reserve_space)
     check.rank(op, "reserve_space", space.shape, "n")
     contents = None if space.shape == (0,) else _contents(op, arguments, space, found["output"])

@@ -253,6 +253,25 @@ def test_the_reserve_space_grows_linearly_in_time(net: Network, rng: np.random.G
 
 
 @pytest.mark.parametrize("net", NETWORKS, ids=name_of)
+@pytest.mark.parametrize("zoned", [False, True])
+def test_a_reserve_space_serves_before_and_after_it_is_put_together(
+    net: Network, zoned: bool, rng: np.random.Generator, device: str
+) -> None:
+    inputs = random_call(rng, net, T, B, device)
+    z: Any = (0.3, 0.2) if net.rnn_mode == "lstm" else 0.3
+    more = {**attributes_of(net), "dropout": 0.4, "zoneout_masks": z if zoned else None}
+    found = []
+    for put_together in (False, True):
+        y = ops.cudnn_rnn_v3(*inputs, LENGTHS, **more)
+        space = mr.tensor(y.reserve_space.numpy(), device=device) if put_together else y.reserve_space
+        backprop = ops.cudnn_rnn_backprop_v3(*inputs, LENGTHS, *y[:3], *y[:3], space, y.host_reserved, **more)
+        outputs = list(y[:3] if net.rnn_mode == "lstm" else y[:2])
+        found.append([t.numpy() for t in (*backprop, *mr.grad(outputs, used(net, inputs), outputs))])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
 def test_half_precision_follows_single(net: Network, rng: np.random.Generator, device: str) -> None:
     values = [t.numpy().astype("f2") for t in random_call(rng, net, T, B, "cpu")]
     found = []
