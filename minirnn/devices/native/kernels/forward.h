@@ -205,7 +205,9 @@ class Forward {
         for (int g = 0; g < SUMS; g++) s.gates[g] = a[g];
 #pragma GCC unroll 8
         for (int j = 0; j < INNER<Cell>; j++) s.before[j] = load(d.c_n, j * d.B + b, at);
-        s.before[LAST<Cell>] = load(state + ((k & 1) * d.B + b) * d.P + u, at.count);
+        if (SUMS > Cell::OF_BOTH || !d.Wp.p) {  // projected, h has another width, and no such cell reads it
+            s.before[LAST<Cell>] = load(state + ((k & 1) * d.B + b) * d.P + u, at.count);
+        }
         if (d.vectors) {
 #pragma GCC unroll 8
             for (int j = 0; j < Cell::VECTORS; j++) s.vectors[j] = load(d.vectors + j * d.H + u, at.count);
