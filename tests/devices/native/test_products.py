@@ -53,7 +53,10 @@ def test_large_products_go_to_the_kernel_and_the_rest_to_numpy(rng: Any) -> None
     device: Any = mr.devices.get("native")
     batch = rng.standard_normal((4, 64, 128)).astype("f4")
     np.testing.assert_allclose(device.matmul(batch, large), batch @ large, rtol=1e-4, atol=1e-4)
-    np.testing.assert_array_equal(device.matmul(batch, batch[0].T), batch @ batch[0].T)
+    np.testing.assert_allclose(device.matmul(batch, batch[0].T), batch @ batch[0].T, rtol=1e-4, atol=1e-4)
+    few = batch[:, :4]
+    assert not products.large(few, large)
+    np.testing.assert_array_equal(device.matmul(few, large), few @ large)  # too small for BLAS to use a second thread
     with pytest.raises(ValueError, match="matmul"):
         device.matmul(large, large[:5])
 
