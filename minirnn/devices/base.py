@@ -15,6 +15,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Sequence
+from math import prod
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,6 +25,20 @@ from minirnn.devices import host_math
 
 Array = Any
 """An array of some device: ``numpy.ndarray`` (or a NumPy scalar for shape ``()``) on ``cpu``."""
+
+
+class WrongSize(ValueError):
+    """What was saved for `rnn_sequence_grad` is not of the size that this device saves."""
+
+
+def check_saved(saved: Array | None, shape: Sequence[int]) -> None:
+    """Raise WrongSize unless `saved` has the elements of this shape. None has none."""
+    size = 0 if saved is None else prod(saved.shape)
+    if size != prod(shape):
+        raise WrongSize(
+            f"rnn_sequence_grad: saved has {size} elements\n  expected {prod(shape)}, as rnn_sequence returns"
+        )
+
 
 PRIMITIVES: dict[str, str] = {
     # moving data

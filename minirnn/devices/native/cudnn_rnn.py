@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.devices.base import check_saved
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.cudnn_rnn.layer import of_direction
 from minirnn.devices.native.arguments import (
@@ -93,6 +94,7 @@ def rnn_sequence_grad(
     T, B, _ = x.shape
     D, _, P = h0.shape
     shape = saved_shape(rnn_mode, T, B, weights, zoneout is not None)
+    check_saved(saved, shape)
     saved = None if saved is None else saved.reshape(shape)
     dweights = [tuple([None if w is None else workspace.empty(w.shape, w.dtype) for w in ws]) for ws in weights]
     ragged = Ragged(lengths, T, B)

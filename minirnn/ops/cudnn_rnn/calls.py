@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from minirnn import check
-from minirnn.devices.base import Array
+from minirnn.devices.base import Array, WrongSize
 from minirnn.engine.outputs import hold
 from minirnn.engine.tensor import Tensor, leaf
 from minirnn.ops.cudnn_rnn import reserve
@@ -20,6 +22,7 @@ from minirnn.ops.cudnn_rnn.check import (
     check_backprop,
     check_forward,
     given_masks,
+    of_another_call,
     to_time_major,
 )
 from minirnn.ops.cudnn_rnn.dropout import dropout_masks as drawn_masks
@@ -125,12 +128,15 @@ def backprop_call(
         each = zip([*contents.outputs, y.array], by_layer(L, *[t.detach() for t in states]), strict=True)
         kept = Kept(contents.saved, [(own, *[t.array for t in of_layer]) for own, of_layer in each])
         masks = None if contents.masks is None else [leaf(x.device, mask) for mask in contents.masks]
-    found = gradients_through_composition(
-        lambda *again: _run(arguments, again, masks, True, kept)[0],
-        arguments.inputs,
-        dy,
-        [True] * len(arguments.inputs),
-    )
+    try:
+        found = gradients_through_composition(
+            lambda *again: _run(arguments, again, masks, True, kept)[0],
+            arguments.inputs,
+            dy,
+            [True] * len(arguments.inputs),
+        )
+    except WrongSize:
+        raise of_another_call(op, arguments.inputs[0].device, np.shape(reserve_space)) from None
     *states, dparams = [or_zeros(g, t) for g, t in zip(found, arguments.inputs, strict=True)]
     dx, dh, *dc = to_time_major(states, time_major)
     return dx, dh, dc[0] if dc else zeros((0,), dx), dparams

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minirnn import check
+from minirnn.devices.base import Device
 from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.host_array import floats, integers
@@ -174,17 +175,22 @@ def check_backprop(
     return tensors[: len(sizes)], tensors[len(sizes) :], contents
 
 
+def of_another_call(op: str, device: Device, shape: Sequence[int]) -> ValueError:
+    """The error that a reserve space of this shape is."""
+    return ValueError(
+        f"{op}: reserve_space has shape {tuple(shape)}\n"
+        f"  expected the one that the forward call on {device} returned with this output\n"
+        "  likely that of another call, mode or device"
+    )
+
+
 def _contents(op: str, arguments: Arguments, space: Tensor, output: Tensor) -> reserve.Contents:
     """What is in a reserve space, which must be that of the call that returned this output."""
     device = space.device
     try:
         found = reserve.cut(device, arguments.net, arguments.zoneout is not None, space.array, output.array)
     except ValueError:
-        raise ValueError(
-            f"{op}: reserve_space has shape {space.shape}\n"
-            f"  expected the one that the forward call on {device} returned with this output\n"
-            "  likely that of another call, mode or device"
-        ) from None
+        raise of_another_call(op, device, space.shape) from None
     if not reserve.belongs_to(device, space.array, output.array):
         raise ValueError(
             f"{op}: reserve_space was not made by the call that returned this output\n"

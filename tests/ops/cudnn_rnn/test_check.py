@@ -188,6 +188,23 @@ def test_a_stale_reserve_space_is_noticed(change: dict[str, Any]) -> None:
         ops.cudnn_rnn_backprop_v3(**backprop_arguments(reserve_space=stale))
 
 
+@pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_relu"])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_reserve_space_with_too_little_or_too_much_saved_is_refused(device: str, mode: str, layers: int) -> None:
+    def t(*shape: int) -> mr.Tensor:
+        return mr.tensor(np.ones(shape, "f4"), device=device)
+
+    inputs = t(T, B, I), t(layers, B, H), t(layers, B, H), t(ops.cudnn_rnn_params_size(layers, H, I, rnn_mode=mode))
+    outputs = ops.cudnn_rnn(*inputs, rnn_mode=mode)
+    space = outputs.reserve_space.numpy()
+    wrong = [np.concatenate([np.zeros(4 * layers, "f4"), space])]
+    if mode != "rnn_relu":  # which saves nothing
+        wrong += [space[-16:], space[4 * layers :]]
+    for each in wrong:
+        with pytest.raises(ValueError, match="^cudnn_rnn_backprop: reserve_space has shape .*\n.*\n  likely that of"):
+            ops.cudnn_rnn_backprop(*inputs, *outputs[:3], *outputs[:3], mr.tensor(each, device=device), rnn_mode=mode)
+
+
 def test_an_error_leaves_the_tape_usable() -> None:
     x = mr.tensor(a(T, B, I), True)
     with pytest.raises(ValueError):

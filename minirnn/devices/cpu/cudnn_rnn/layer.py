@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.devices.base import check_saved
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.arithmetic import without_false_alarms
 from minirnn.devices.cpu.columns import lstm
@@ -171,6 +172,7 @@ def rnn_sequence_grad(
     valid, lengths, last = padding(lengths, T)
     shape = saved_shape(rnn_mode, T, B, weights, zoneout is not None)
     H = shape[3]
+    check_saved(saved, shape)
     steps = saved_steps(None if saved is None else saved.reshape(shape), D, last)
     dweights = [Weights._make([None if w is None else workspace.empty(w.shape, w.dtype) for w in ws]) for ws in weights]
     dx = workspace.empty(x.shape, x.dtype) if need_dx else None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -131,13 +130,16 @@ def kept_values(mode: str, zoneout: bool) -> tuple[str, ...]:
     return VALUES[mode] or (CANDIDATE if zoneout else ())
 
 
+def values_shape(sizes: Sizes, zoneout: bool) -> tuple[int, ...]:
+    """(D, T, 5, B, H): the `kept_values` of all steps."""
+    return sizes.D, sizes.T, len(kept_values(sizes.mode, zoneout)), sizes.B, sizes.H
+
+
 def values_of(saved: CudaArray | None, sizes: Sizes, zoneout: bool) -> CudaArray | None:
-    """What was saved, as the `kept_values` of all steps, (D, T, 5, B, H); None if nothing is kept."""
-    names = kept_values(sizes.mode, zoneout)
-    if saved is None or not names:
+    """What was saved, in its `values_shape`; None if nothing is kept."""
+    if saved is None or not kept_values(sizes.mode, zoneout):
         return None
-    shape = (sizes.D, sizes.T, len(names), sizes.B, sizes.H)
-    assert saved.size == prod(shape)
+    shape = values_shape(sizes, zoneout)
     return saved.seen_as(shape, c_strides(shape))
 
 

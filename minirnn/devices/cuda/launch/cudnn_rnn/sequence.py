@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minirnn.devices.base import check_saved
 from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.cudnn_rnn import persistent, steps
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import sums_over_steps
@@ -19,6 +20,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn.direction import (
     directions_of,
     kept_values,
     values_of,
+    values_shape,
     without_padding,
 )
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import BackwardPlan, ForwardPlan
@@ -74,6 +76,7 @@ def rnn_sequence_grad(
     dweights = [tuple([None if w is None else device.empty(w.shape, w.dtype) for w in parts]) for parts in weights]
     dh0 = device.contiguous(dh_n, always=True)
     dc0 = None if dc_n is None else device.contiguous(dc_n, always=True)
+    check_saved(saved, values_shape(directions[0].sizes, zoneout is not None))
     kept = values_of(saved, directions[0].sizes, zoneout is not None)
     gradients = backward(directions, kept, y, dy, dh0, dc0, masks_of(directions, zoneout, dy.dtype))
     for d, direction in enumerate(directions):
