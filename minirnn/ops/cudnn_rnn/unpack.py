@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from minirnn.devices.base import Device
 from minirnn.engine.op import Op
 from minirnn.engine.outputs import record_many
-from minirnn.engine.tape import mode
-from minirnn.engine.tensor import Tensor, leaf
+from minirnn.engine.tensor import Tensor
 from minirnn.ops.cudnn_rnn.compose import Weights
 from minirnn.ops.cudnn_rnn.params import Network, Region
 from minirnn.ops.fused import or_zeros
@@ -17,26 +18,29 @@ from minirnn.ops.primitives import concat
 class Unpack(Op):
     """y_k = region k of the buffer        the gradient of the buffer: those of all regions, one after the other"""
 
+    arithmetic = True  # it may be given bare arrays: they need no Tensors to be joined
     reads_inputs = False
 
-    def __init__(self, regions: Sequence[Region]) -> None:
+    def __init__(self, device: Device, regions: Sequence[Region]) -> None:
+        self.device = device
         self.regions = regions
+        self.order = sorted(range(len(regions)), key=lambda k: regions[k].offset)
 
-    def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], params: Tensor) -> tuple[Tensor]:
-        order = sorted(zip(self.regions, dy, y, strict=True), key=lambda part: part[0].offset)
-        parts = [or_zeros(g, piece) for _, g, piece in order]
-        if mode.enabled:  # this gradient shall be differentiated again
-            return (concat([g.reshape(-1) for g in parts]),)
-        device = params.device
-        flat = [device.reshape(g.array, (r.size,)) for (r, _, _), g in zip(order, parts, strict=True)]
-        return (leaf(device, device.concatenate(flat, 0)),)
+    def backward(self, dy: Any, y: Sequence[Any], params: Any) -> tuple[Any]:
+        if isinstance(params, Tensor):  # this gradient shall be differentiated again
+            return (concat([or_zeros(dy[k], y[k]).reshape(-1) for k in self.order]),)
+        flat = []
+        for k in self.order:
+            g, size = dy.get(k), (self.regions[k].size,)
+            flat.append(self.device.full(size, 0, params.dtype) if g is None else self.device.reshape(g, size))
+        return (self.device.concatenate(flat, 0),)
 
 
 def unpack(params: Tensor, regions: Sequence[Region]) -> list[Tensor]:
     """The regions, which cover the whole buffer (n,), as one node; views of the buffer where the device has such."""
     device, buffer = params.device, params.array
     arrays = [device.reshape(device.getitem(buffer, (slice(r.offset, r.offset + r.size),)), r.shape) for r in regions]
-    return record_many(Unpack(regions), device, arrays, (params,))
+    return record_many(Unpack(device, regions), device, arrays, (params,))
 
 
 def unpack_weights(net: Network, params: Tensor) -> list[list[Weights]]:
