@@ -12,7 +12,7 @@
 //   VECTORS               how many learned vectors (H,) it reads
 //   READS_BEFORE          which states before the step the gradient reads: bit k for state k
 //   READS_AFTER           which states after the step it reads
-//   CARRIES               whether a part of dh goes past the product with R
+//   CARRIES               whether the step reads h' itself, so that a part of dh goes past the product with R
 //
 // and has two functions, each of which is handed one struct:
 //

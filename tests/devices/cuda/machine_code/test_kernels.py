@@ -103,7 +103,7 @@ def test_a_changed_header_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path / "cache"))
     kernels = tmp_path / "kernels"
     kernels.mkdir()
-    monkeypatch.setattr(room, "KERNELS", kernels)
+    monkeypatch.setattr(room, "INCLUDE", (kernels,))
     (kernels / "outer.cuh").write_text('#include "inner.cuh"\n')
     text = '#include "outer.cuh"\nextern "C" __global__ void k(int *a) { a[0] = NUMBER; }\n'
     made = []

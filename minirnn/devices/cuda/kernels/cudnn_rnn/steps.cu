@@ -43,7 +43,8 @@ __device__ void step(FORWARD) {
     Units<real> before[S], after[S], kept[N + 1], output;
 #pragma unroll
     for (int j = 0; j < INNER<Cell>; j++) before[j] = load(c_ + j * block + k);
-    before[INNER<Cell>] = load_if(!m, h_ + k);  // no other cell reads it; projected, h has another width
+    // No other cell reads it. Most cells see h' in the product with R alone; projected, h has another width.
+    before[INNER<Cell>] = load_if(!m && (Cell::CARRIES || ZONEOUT), h_ + k);
     const Units<real> zh = load_if(zh_ && !m, zh_ + k), zc = load_if(zc_, zc_ + k);
     Units<real> vectors_[Cell::VECTORS + 1];
 #pragma unroll
