@@ -37,6 +37,14 @@ class _ModuleRow(_Modules, Row):
             raise TypeError(f"{type(self).__name__}: got {shown(values)}\n  expected a list of modules")
         return [self._item(value) for value in values]
 
+    def append(self, module: Any) -> Self:  # torch's name of the argument
+        """Put one at the end; returns itself."""
+        return super().append(module)
+
+    def extend(self, modules: Iterable[Any]) -> Self:
+        """Put several at the end; returns itself."""
+        return super().extend(modules)
+
     def __delitem__(self, index: int | slice) -> None:
         modules = list(self)
         del modules[index if isinstance(index, slice) else self._place(index, len(modules))]
@@ -168,6 +176,10 @@ class ModuleDict(_Modules, Table):
     def __init__(self, modules: Any = None) -> None:
         if modules is not None:
             self.update(modules)
+
+    def update(self, modules: Any) -> None:  # torch's name of the argument
+        """Enter those of a mapping or of pairs of a name and a value; those of the same names are replaced."""
+        super().update(modules)
 
     def __setitem__(self, key: str, module: Module) -> None:
         if not isinstance(module, Module):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from types import FunctionType
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from minirnn.engine.tensor import Tensor
@@ -50,7 +51,18 @@ def declared(cls: Class) -> Class:
         if each.name in vars(cls):  # an option belongs to the module: the class would shadow a buffer of that name
             delattr(cls, each.name)
     cls._options = tuple(each.name for each in fields(cls) if each.metadata["kept"])
+    _name_forward(cls)
     return cls
+
+
+def _name_forward(cls: type) -> None:
+    """Give `cls` a copy of an inherited `forward` under its own name, which Python puts into messages."""
+    shared: Any = getattr(cls, "forward", None)
+    if isinstance(shared, FunctionType) and "forward" not in vars(cls):
+        own = FunctionType(shared.__code__, shared.__globals__, "forward", shared.__defaults__, shared.__closure__)
+        own.__doc__, own.__annotations__ = shared.__doc__, shared.__annotations__
+        own.__module__, own.__qualname__ = cls.__module__, f"{cls.__qualname__}.forward"
+        setattr(cls, "forward", own)  # noqa: B010
 
 
 @dataclass_transform(eq_default=False)

@@ -196,3 +196,11 @@ def test_places_run_from_the_first_to_the_last() -> None:
     assert numbers(same) == [1, 2, 3]
     with pytest.raises(TypeError, match="expected two Sequential"):
         net + row(1)  # type: ignore[operator]
+
+
+def test_arguments_have_torchs_names() -> None:
+    row, table = nn.ModuleList(), nn.ModuleDict()
+    row.append(module=nn.ReLU()).extend(modules=[nn.Tanh()])
+    nn.Sequential().append(module=nn.ReLU()).extend(modules=[nn.Tanh()])
+    table.update(modules={"a": nn.ReLU()})
+    assert len(row) == 2 and list(table) == ["a"]

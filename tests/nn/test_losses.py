@@ -101,3 +101,9 @@ def test_the_old_names_of_the_divergence_are_told_apart() -> None:
         nn.KLDivLoss(size_average=False)
     with pytest.raises(TypeError, match="KLDivLoss: reduce is True"):
         nn.KLDivLoss(reduce=True)
+
+
+@pytest.mark.parametrize("kind", [nn.MSELoss, nn.CrossEntropyLoss, nn.ReLU, nn.ELU])
+def test_a_missing_argument_is_told_under_the_name_of_the_class(kind: type[nn.Module]) -> None:
+    with pytest.raises(TypeError, match=rf"^{kind.__name__}\.forward\(\) missing"):
+        kind()()
