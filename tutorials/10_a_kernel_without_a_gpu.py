@@ -134,8 +134,8 @@ assert worst.data["words"].max() == 32 and padded.bank_conflicts(3) == [1]
 # %%
 # The real thing
 # --------------
-# ``minirnn/devices/cuda/kernels/lstm_block/cell.cu`` runs the LSTM step (``minirnn/devices/cells/lstm_block.h``) on a GPU. Here it runs on your
-# processor, next to NumPy's:
+# ``minirnn/devices/cuda/kernels/lstm_block/cell.cu`` runs the LSTM step (``minirnn/devices/cells/lstm_block.h``) on a
+# GPU. Here it runs on your processor, next to NumPy's:
 
 rng = np.random.default_rng(0)
 B, I, H = 5, 3, 12
