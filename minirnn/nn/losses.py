@@ -215,6 +215,8 @@ class CTCLoss(_Loss):
     reduction: str = option("mean", _reduction)
     zero_infinity: bool = option(False, check.flag)
 
-    def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Tensor:  # type: ignore[override]
+    def forward(  # type: ignore[override]
+        self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any
+    ) -> Tensor:
         """(T, B, C) or (T, C), targets (B, S) or in one row, lengths (B,) -> (), or (B,) unreduced."""
         return self._call(log_probs, targets, input_lengths, target_lengths)

@@ -101,7 +101,8 @@ class _Recurrent(Module):
     def weights(self, p: int) -> Weights:
         """W, R, Wp, bW, bR of pseudo-layer p = l*D + d, gates stacked; None for a projection or biases not there."""
         names = self._names[p]
-        return tuple([getattr(self, names[letter]) if letter in names else None for letter in LayerParams._fields])  # type: ignore[return-value]  # R is there
+        own = [getattr(self, names[letter]) if letter in names else None for letter in LayerParams._fields]
+        return tuple(own)  # type: ignore[return-value]  # R is there
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
         """`Module.load_state_dict`. Raises ValueError for the weights of the GRU that resets before the product."""
