@@ -147,7 +147,7 @@ def positive(op: str, letter: str, size: int, source: str) -> None:
 
 
 class Default(int):
-    """An axis that stands in a signature. It is told apart from an equal one of a caller, who might give `dim` too."""
+    """A default axis. It is told apart from an equal one of a caller, who might give `dim` too."""
 
 
 FIRST, LAST = Default(0), Default(-1)

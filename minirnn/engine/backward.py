@@ -206,7 +206,7 @@ def _send(op: Any, t: Tensor, dy: Any, arrived: Gradients, wanted: Wanted, creat
 
 
 def _of_leaves(arrived: Gradients, targets: Wanted, border: int, create_graph: bool) -> Gradients:
-    """The gradients of the `targets` (None: all) that no node stands behind, after the hooks of those that are new."""
+    """The gradients of the `targets` (None: all) that no node made, after the hooks of those that are new."""
     found: Gradients = {}
     for t, g in arrived.items():
         if targets is None or t in targets:

@@ -26,12 +26,12 @@ _PYTHON_NUMBERS = frozenset((bool, int, float))
 
 
 def is_number(value: Any) -> bool:
-    """Whether `value` is a Python number, which has no dtype of its own (np.float64 is a float, and has one)."""
+    """Whether `value` is a Python number, which has no dtype (np.float64 is a float, and has one)."""
     return isinstance(value, (bool, int, float)) and not isinstance(value, np.generic)
 
 
 def python_number(value: Any) -> Any:
-    """A NumPy scalar as the Python number of its value: beside a Tensor, ``float32 / np.sqrt(64)`` stays float32."""
+    """A NumPy scalar as the Python number of its value: next to a Tensor, ``float32 / np.sqrt(64)`` stays float32."""
     return value.item() if isinstance(value, np.generic) else value
 
 

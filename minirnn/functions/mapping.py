@@ -20,7 +20,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **settin
     This is the plain case of torch.func.vmap in meaning and in gradients, but not in speed: it is a loop over the
     samples, with `unbind` before it and `stack` behind it. (torch has a second formula for each op, with one more
     axis.) So `func` may call `minirnn.grad`, `jacobian`, `vmap`, or Python's ``if`` on the values of a sample, and
-    each sample draws random numbers of its own.
+    each sample draws its own random numbers.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **settin
     if settings:
         raise TypeError(
             f"vmap: got {', '.join(settings)}\n  expected func, in_dims and out_dims alone: it is a loop over the"
-            " samples, and each draws random numbers of its own"
+            " samples, and each draws its own random numbers"
         )
     for what, dims, none in (("in_dims", in_dims, " or None"), ("out_dims", out_dims, "")):
         for dim in dims if isinstance(dims, tuple) else (dims,):

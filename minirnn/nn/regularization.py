@@ -138,7 +138,7 @@ def new_seeds() -> tuple[int, int]:
 
 
 def with_masks(weights: list[Weights], p: float) -> list[Weights]:
-    """The weights, each weight_hh (G*H, P) times a scaled mask of its own."""
+    """The weights, each weight_hh (G*H, P) times its own scaled mask."""
     seeds = new_seeds()
     masks = (_on_device(dropout_mask(R.shape, p, k, *seeds), R) for k, (_, R, *_) in enumerate(weights))
     return [(W, R * mask, Wp, bW, bR) for (W, R, Wp, bW, bR), mask in zip(weights, masks, strict=True)]

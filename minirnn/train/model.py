@@ -3,7 +3,7 @@
     x_t = embedding[id_t]        h_t = recurrent layers(x_t, state)        scores_t = h_t @ weight.T + bias
 
 The layers are `nn.LSTM`, `nn.GRU` or `nn.RNN`: the whole sequence and all directions of a layer are one node of the
-tape. `CharModel.trace` computes the same numbers step by step, every value a node of its own, to
+tape. `CharModel.trace` computes the same numbers step by step, every value as its own node, to
 look inside.
 
 A model of one direction scores the *next* character, given all before it. With two directions that would be too easy,

@@ -1,4 +1,4 @@
-"""A training run in a process of its own, as the sweep's workers start it: ``python -m minirnn.train.run_process``.
+"""A training run in its own process, as the sweep's workers start it: ``python -m minirnn.train.run_process``.
 
 The numbers of a run depend on nothing that a worker did before, nor on its threads: the process begins with a random
 stream, a BLAS and a memory of its own. It ends with its worker, saved: its standard input is a pipe that is closed when

@@ -129,7 +129,7 @@ def _measured(name: str, prepare: Callable[[], Any], call: Callable[[Any], Any],
 
 
 def measured_in(folder: Path) -> dict[str, dict[str, float]]:
-    """The same for the checkout in `folder`, in a process of its own."""
+    """The same for the checkout in `folder`, in its own process."""
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     command = [sys.executable, str(Path(__file__).resolve())]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)

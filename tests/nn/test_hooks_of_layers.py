@@ -1,4 +1,4 @@
-"""Each layer of a network is a node of its own: hooks change no bit, and gradients come from the top down.
+"""Each layer of a network is its own node: hooks change no bit, and gradients come from the top down.
 
 Tests `minirnn/nn/recurrent.py`.
 """

@@ -121,7 +121,7 @@ def test_low_precision_follows_float64(
 def test_float16_is_computed_in_float32_and_rounded_once(
     op: str, attributes: dict[str, Any], rng: np.random.Generator, device: str
 ) -> None:
-    """To the last bit, and so are the Grad ops; only LSTMBlockCell has kernels of its own for float16, on a GPU."""
+    """To the last bit, and so are the Grad ops; only LSTMBlockCell has its own kernels for float16, on a GPU."""
     function, values = build(op, rng, **attributes)
     half = [mr.tensor(v.astype("f2"), device=device) for v in values.values()]
     single = [t.astype("f4") for t in half]

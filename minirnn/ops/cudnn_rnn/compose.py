@@ -34,7 +34,7 @@ def compose_layer(
     if lengths is not None:
         steps = np.arange(x.shape[0])[:, None, None] < lengths[None, :, None]  # (T, B, 1)
         valid = [tensor(v, device=x.device) for v in steps]
-        # What stands at padding must not reach the weights as 0 * NaN.
+        # The values at padding must not reach the weights as 0 * NaN.
         x = where(tensor(steps, device=x.device), x, 0.0)
     z = None if zoneout is None else constants(zoneout, x)
     ends = []

@@ -1,6 +1,6 @@
 """CudnnRNN, CudnnRNNV2 and CudnnRNNV3 and their Backprop ops, as users call them.
 
-What they compute stands at the package, `minirnn.ops.cudnn_rnn`; how they do it, in `calls`.
+What they compute is described in the package, `minirnn.ops.cudnn_rnn`; how they do it, in `calls`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@
 `uses` names the primitives of the device that compute it. If there is one, `forward` may be left out: the value is what
 this primitive makes of the arrays. `reads` says which values the derivative needs: "x" the inputs, "y" the output.
 
-`unary` and `binary` write the function that users call. An op with more arguments has a function of its own: it reads
+`unary` and `binary` write the function that users call. An op with more arguments has its own function: it reads
 the arguments, then calls the node, ``Softmax(axis)(x)``. `@op(Softmax)` says so, and makes it a method of Tensor.
 `minirnn explain` and the type stubs of the methods (``scripts/method_stubs.py``) read these declarations.
 
@@ -116,7 +116,7 @@ def op(
     method : str, optional
         What it is called as a method of Tensor, if not by its own name; several names with spaces between, "" for none.
     operator : str, optional
-        The operator that it stands behind.
+        The operator that calls it.
     """
 
     def declare(function: Function) -> Function:

@@ -1,4 +1,4 @@
-"""Loops are found by the jumps of machine code, with what stands in each, as NVIDIA's disassembler prints it.
+"""Loops are found by the jumps of machine code, with what is in each, as NVIDIA's disassembler prints it.
 
 Tests `tests/devices/cuda/machine_code/loops.py`.
 """

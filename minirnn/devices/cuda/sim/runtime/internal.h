@@ -6,7 +6,7 @@
 //   barriers.cpp      __syncthreads and its relatives  warp.cpp      shuffles, votes, __syncwarp
 //   shared.cpp        shared memory of a block         language.cpp  __nanosleep, atomics, printf
 //   memory.cpp        device memory                    check.cpp     check mode: every access
-//   memcpy_async.cpp  copies beside a kernel           races.cpp     check mode: races
+//   memcpy_async.cpp  copies while a kernel runs           races.cpp     check mode: races
 //   variables.cpp     check mode: __device__ variables copies.cpp    check mode: memcpy and structs
 //                                                      order.cpp     check mode: fences, blocks that tell others
 //
