@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from minirnn.user_error import UserError, user_mistakes
@@ -57,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
     if args.all:
         passed = sum(tree.passed(e) for e in entries)
         print(f"\n{passed} of {len(entries)} passed")
+    if note := tree.pytest_note():
+        print(f"\n{note}", file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -25,8 +25,10 @@ def run(args: argparse.Namespace) -> int:
             missing = "minirnn learn init: the name of the new folder is missing"
             raise UserError(f"{missing}\n  expected: minirnn learn init DIR")
         with user_mistakes():
-            new_tree(args.folder, load(args.course or HERE), args.missing)
+            tree = new_tree(args.folder, load(args.course or HERE), args.missing)
         print(f"{args.folder} is ready. Go on with: cd {args.folder} && minirnn learn")
+        if note := tree.pytest_note():
+            print(note)
         return 0
     from minirnn.learn.watch import watch
 

@@ -198,6 +198,9 @@ def entry_of(
 STATE = ".minirnn/state.json"
 COURSE = ".minirnn/course"
 """A teacher's course in a student's tree: without the hidden seed, and without solutions."""
+PLUGIN = "minirnn.learn.plugin"
+PYTEST_INI = f"[pytest]\naddopts = -p {PLUGIN}\ntestpaths = exercises\n"
+"""The settings of plain pytest in a student's tree: without the plugin it finds no exercises."""
 
 
 @dataclass
@@ -233,6 +236,19 @@ class Tree:
     def current(self) -> Entry | None:
         """The first exercise not passed yet."""
         return next((entry for entry in self.course.entries.values() if not self.passed(entry)), None)
+
+    def pytest_note(self) -> str:
+        """What is missing in a pytest.ini of a time when pytest found the plugin by itself; empty if nothing is."""
+        try:
+            settings = (self.root / "pytest.ini").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+        if PLUGIN in settings:
+            return ""
+        return (
+            "Note: pytest finds no exercises here, since pytest.ini does not load minirnn's plugin.\n"
+            f"  Add this line to pytest.ini, below [pytest]: addopts = -p {PLUGIN}"
+        )
 
     def reread(self) -> None:
         """Take over what pytest or another command has noted since."""
@@ -272,7 +288,7 @@ def new_tree(root: Path, course: Course, missing: bool = False) -> Tree:
     if not (root / "README.md").exists():
         shutil.copyfile(readme if readme.is_file() else HERE / "README.md", root / "README.md")
     if not (root / "pytest.ini").exists():  # the settings of a project around the folder do not count in it
-        (root / "pytest.ini").write_text("[pytest]\ntestpaths = exercises\n", encoding="utf-8")
+        (root / "pytest.ini").write_text(PYTEST_INI, encoding="utf-8")
     (root / STATE).parent.mkdir(exist_ok=True)
     if course.folder.resolve() not in (HERE.resolve(), (root / COURSE).resolve()):
         hand_out(course, root / COURSE)

@@ -1,6 +1,7 @@
 """The pytest plugin: plain `pytest` in a course folder, and what teachers need for exercises of their own.
 
-In a course folder (`minirnn learn init`) every output of every exercise is a test. Elsewhere nothing changes, but for
+It is loaded where somebody asks for it: by ``-p minirnn.learn.plugin``, which stands in the pytest.ini of a course
+folder (`minirnn learn init`). There every output of every exercise is a test. It also brings
 
 - the mark ``exercise(id, points=..., title=..., hidden=...)`` on tests, and ``--report=FORMAT:FILE`` that turns them
   into grades: an exercise has its points if all its tests pass;

@@ -71,6 +71,8 @@ def run(tree: Tree, entry: Entry, out: Any) -> None:
     print(f"\n{text.report(result)}", file=out)
     if step := text.next_step(result, tree.state["hints"].get(entry.id, 0)):
         print(step, file=out)
+    if note := tree.pytest_note():
+        print(f"\n{note}", file=out)
     print(f"\n{done} of {len(tree.course.entries)} passed.   {KEYS}", file=out, flush=True)
 
 

@@ -70,11 +70,11 @@ def test_progress_is_shared_with_the_commands(pytester, tree):
     assert list(json.loads((tree.root / STATE).read_text())["passed"]) == ["ex01"]
 
 
-def test_the_settings_of_a_project_around_the_folder_do_not_count(pytester, tree, monkeypatch):
+def test_the_folder_loads_the_plugin_and_the_settings_of_a_project_around_it_do_not_count(pytester, tree, monkeypatch):
     pytester.makepyprojecttoml("[tool.pytest.ini_options]\naddopts = '--no-such-option'\n")
     answer(tree, "ex01", solution("ex01"))
     monkeypatch.chdir(tree.root)
-    pytester.runpytest_subprocess(*PLUGIN[:4], "-k", "ex01 or ex02").assert_outcomes(passed=3, skipped=1)
+    pytester.runpytest_subprocess(*PLUGIN[2:4], "-k", "ex01 or ex02").assert_outcomes(passed=3, skipped=1)
 
 
 def test_kernels_are_tests_too(pytester, tree):
@@ -214,7 +214,7 @@ def test_a_wrong_report_is_told_before_any_test(pytester, report, said):
 @pytest.mark.slow
 def test_the_command_of_the_page_for_teachers_grades_an_exercise_of_ones_own(pytester):
     text = (Path(__file__).parents[2] / "docs" / "grading.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"`pytest (--report[^`]*)`", text)
+    (command,) = re.findall(r"`pytest (-p [^`]*--report[^`]*)`", text)
     pytester.makepyfile(softsign='def softsign_backward(x, dy):\n    raise NotImplementedError("softsign")\n')
     pytester.makepyfile(
         test_softsign="""
@@ -240,9 +240,9 @@ def test_the_command_of_the_page_for_teachers_grades_an_exercise_of_ones_own(pyt
             assert_grads(softsign_backward(x, dy), expected(x, dy, device))
         """
     )
-    pytester.runpytest_inprocess(*PLUGIN, *command.split()).assert_outcomes(skipped=3)
+    pytester.runpytest_subprocess(*command.split()).assert_outcomes(skipped=3)
     pytester.makepyfile(softsign="def softsign_backward(x, dy):\n    return dy / (1 + abs(x)) ** 2\n")
-    pytester.runpytest_subprocess(*PLUGIN, *command.split()).assert_outcomes(passed=3)
+    pytester.runpytest_subprocess(*command.split()).assert_outcomes(passed=3)
     assert (pytester.path / "grades.csv").read_text().splitlines()[1].endswith(",2,1,3,3,yes")
     assert json.loads((pytester.path / "results.json").read_text())["score"] == 3
 
