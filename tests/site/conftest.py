@@ -51,7 +51,7 @@ def site() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    playwright = pytest.importorskip("playwright.sync_api", reason='pip install -e ".[docs,site]"')
     with playwright.sync_playwright() as running:
         arguments = ["--no-sandbox", "--disable-gpu"]
         chromium = running.chromium.launch(executable_path=BROWSER, args=arguments, timeout=PATIENCE)

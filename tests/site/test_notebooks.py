@@ -1,6 +1,7 @@
 """The notebooks of the tutorials run from their first cell to the last and show pictures.
 
-Tests `docs/install_cell.py` and the notebooks that the site offers. They run when the site is built.
+Tests `docs/install_cell.py`, the notebooks that the site offers (they run when it is built), and
+`minirnn/viz/display.py` in a notebook.
 """
 
 from __future__ import annotations
@@ -17,6 +18,16 @@ ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "docs" / "tutorials"
 CELL = ROOT / "docs" / "install_cell.py"
 NOTEBOOKS = sorted(BUILT.glob("[0-9]*.ipynb"))
+SITE = 'pip install -e ".[docs,site]"'
+PICTURES = """
+import minirnn as mr
+
+picture = mr.viz.loss_curve([1, 2], [3, 2])
+mr.viz.show(picture)
+mr.viz.show(picture.figure)
+x = mr.tensor([1.0], requires_grad=True)
+mr.viz.show(mr.viz.tape_svg((x * x).sum()))
+"""
 
 # What pip installs is not the point: it takes the wheel at hand and no dependencies. (It reads the variable about
 # isolation the other way round.)
@@ -51,6 +62,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_first_cell_installs_from_an_index(wheel: Path, tmp_path: Path) -> None:
     here, target = tmp_path / "downloads", tmp_path / "installed"
     here.mkdir()
@@ -82,8 +94,8 @@ def test_where_minirnn_is_nothing_is_installed() -> None:
 @pytest.mark.skipif(not NOTEBOOKS, reason="the site is not built")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_a_notebook_begins_with_the_installation_runs_and_shows_pictures(path: Path, tmp_path: Path) -> None:
-    nbclient = pytest.importorskip("nbclient", reason='pip install -e ".[docs]"')
-    nbformat = pytest.importorskip("nbformat", reason='pip install -e ".[docs]"')
+    nbclient = pytest.importorskip("nbclient", reason=SITE)
+    nbformat = pytest.importorskip("nbformat", reason=SITE)
     notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert code[0].source == CELL.read_text(encoding="utf-8").rstrip()
@@ -99,3 +111,29 @@ def test_a_notebook_begins_with_the_installation_runs_and_shows_pictures(path: P
 @pytest.mark.skipif(not NOTEBOOKS, reason="the site is not built")
 def test_every_tutorial_has_a_notebook() -> None:
     assert [p.stem for p in NOTEBOOKS] == sorted(p.stem for p in (ROOT / "tutorials").glob("[0-9]*.py"))
+
+
+def test_a_notebook_holds_the_pictures_below_their_cells_and_nothing_is_written(tmp_path: Path) -> None:
+    nbformat = pytest.importorskip("nbformat", reason=SITE)
+    nbclient = pytest.importorskip("nbclient", reason=SITE)
+    cells = [nbformat.v4.new_code_cell(part) for part in PICTURES.split("\n\n")]
+    cells.append(nbformat.v4.new_code_cell("import matplotlib.pyplot as plt\nmr.viz.show(plt.figure())\nplt.close()"))
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    # A kernel of this interpreter, whatever kernels are installed for others.
+    spec = tmp_path / "kernels" / "here"
+    spec.mkdir(parents=True)
+    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    (spec / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": "here", "language": "python"}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUPYTER_PATH", str(tmp_path))
+        patch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+        patch.setenv("PYTHONPATH", str(ROOT))
+        work = tmp_path / "work"
+        work.mkdir()
+        nbclient.NotebookClient(
+            notebook, timeout=300, kernel_name="here", resources={"metadata": {"path": work}}
+        ).execute()
+    kinds = [[kind for output in cell.outputs for kind in output.get("data", {})] for cell in notebook.cells]
+    assert kinds[0] == [] and kinds[-1].count("image/png") == 1
+    assert [kind for kind in kinds[1] if kind.startswith(("image", "text/html"))] == ["image/png"] * 2 + ["text/html"]
+    assert list(work.iterdir()) == []

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -95,33 +94,6 @@ mr.viz.show(mr.viz.tape_svg((x * x).sum()))
 """
     lines = run(tmp_path, script, MPLBACKEND="module://screen")
     assert lines == ["window: mine", f"{Path('minirnn-pictures/some_script-1.svg')} is written"]
-
-
-def test_a_notebook_holds_the_pictures_below_their_cells_and_nothing_is_written(tmp_path):
-    nbformat = pytest.importorskip("nbformat")
-    nbclient = pytest.importorskip("nbclient")
-    pytest.importorskip("ipykernel")
-    cells = [nbformat.v4.new_code_cell(part) for part in SCRIPT.split("\n\n")]
-    cells.append(nbformat.v4.new_code_cell("import matplotlib.pyplot as plt\nmr.viz.show(plt.figure())\nplt.close()"))
-    notebook = nbformat.v4.new_notebook(cells=cells)
-    # A kernel of this interpreter, whatever kernels are installed for others.
-    spec = tmp_path / "kernels" / "here"
-    spec.mkdir(parents=True)
-    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    (spec / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": "here", "language": "python"}))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JUPYTER_PATH", str(tmp_path))
-        patch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-        patch.setenv("PYTHONPATH", str(Path(mr.__file__).parents[1]))
-        work = tmp_path / "work"
-        work.mkdir()
-        nbclient.NotebookClient(
-            notebook, timeout=300, kernel_name="here", resources={"metadata": {"path": work}}
-        ).execute()
-    kinds = [[kind for output in cell.outputs for kind in output.get("data", {})] for cell in notebook.cells]
-    assert kinds[0] == [] and kinds[-1].count("image/png") == 1
-    assert [kind for kind in kinds[1] if kind.startswith(("image", "text/html"))] == ["image/png"] * 2 + ["text/html"]
-    assert list(work.iterdir()) == []
 
 
 def test_what_is_shown_can_be_collected_instead(monkeypatch):
