@@ -1,6 +1,6 @@
 """Installing minirnn changes nobody's pytest: the plugin is loaded where a folder asks for it, and nowhere else.
 
-Tests the entry points in `pyproject.toml`, and `pytest.ini` of a course folder with the wheel that users install.
+Tests `pyproject.toml`, `minirnn/learn/plugin.py` and `minirnn/learn/course.py` with the wheel that users install.
 """
 
 from __future__ import annotations
