@@ -8,8 +8,8 @@ import sys
 import zlib
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
-import hypothesis
 import numpy as np
 import pytest
 
@@ -26,15 +26,19 @@ import minirnn as mr  # noqa: E402
 from minirnn.devices.base import Device  # noqa: E402
 from minirnn.devices.cpu.primitives import Primitives  # noqa: E402
 from minirnn.engine.tape import mode  # noqa: E402
+from tests.examples import register_profiles  # noqa: E402
 from tests.run import (  # noqa: E402, F401
     pytest_collection,
     pytest_collection_modifyitems,
     pytest_configure,
+    pytest_sessionfinish,
     pytest_terminal_summary,
+    pytest_testnodedown,
     pytest_xdist_auto_num_workers,
 )
 
-# Every test with the fixture `device` runs once for each of these; `--devices` names others, such as your own.
+# Every test with the fixture `device` runs once for each of these, for "cuda" only where a GPU works; `--devices`
+# names others, such as your own.
 DEVICES = ("cpu", "native", "cuda-sim", "cuda")
 
 # The variables that minirnn looks at, besides those that begin with its name.
@@ -51,8 +55,7 @@ READ = {
     "LANG",
 }
 
-hypothesis.settings.register_profile("minirnn", derandomize=True, deadline=None, print_blob=True)
-hypothesis.settings.load_profile("minirnn")
+register_profiles()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -62,10 +65,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    names = devices_of(metafunc.config)
     if "device" in metafunc.fixturenames:
-        metafunc.parametrize(
-            "device", (metafunc.config.getoption("--devices") or ",".join(DEVICES)).split(","), indirect=True
-        )
+        metafunc.parametrize("device", [marked(name) for name in names], indirect=True)
+    if "cuda_device" in metafunc.fixturenames:
+        metafunc.parametrize("cuda_device", [marked(name) for name in names if name.startswith("cuda")], indirect=True)
+
+
+def devices_of(config: pytest.Config) -> list[str]:
+    """The devices that ``--devices`` names, or all that can be expected to work here."""
+    if config.option.devices:
+        return config.option.devices.split(",")
+    return [name for name in DEVICES if name != "cuda" or reason_against(name) is None]
+
+
+def marked(name: str) -> Any:
+    return pytest.param(name, marks=pytest.mark.cuda) if name == "cuda" else name
 
 
 @pytest.fixture
@@ -75,6 +90,14 @@ def device(request: pytest.FixtureRequest) -> str:
     if (reason := reason_against(name)) is not None:
         pytest.skip(f"{name}: {reason}")
     return name
+
+
+@pytest.fixture
+def cuda_device(request: pytest.FixtureRequest) -> Any:
+    """As `device`, but the device itself, and only those that run the CUDA kernels: the simulator and the GPU."""
+    if (reason := reason_against(request.param)) is not None:
+        pytest.skip(f"{request.param}: {reason}")
+    return mr.devices.get(request.param)
 
 
 @cache

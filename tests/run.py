@@ -16,8 +16,11 @@ import pytest
 SHOWN = 7
 """Reasons that get a line of their own. With the title, the line for the others and pytest's counts that makes ten."""
 
-SLOW = "slow, not part of a plain run: pytest -m slow"
+SLOW = "slow, not in the default run: pytest -m slow"
 """Why a test marked `slow` is not run unless ``-m`` speaks of it."""
+
+left_out = pytest.StashKey[int]()
+"""How many slow tests were left out; each worker collects the same ones, and tells the process that prints."""
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
@@ -76,9 +79,10 @@ def pytest_collection() -> Generator[None, Any, Any]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With ``--shuffle SEED``: the files in a random order, and in each its tests. Slow ones wait to be asked for."""
     if not asked_for_slow(config):
-        for item in items:
-            if item.get_closest_marker("slow"):
-                item.add_marker(pytest.mark.skip(reason=SLOW))
+        slow = {item: None for item in items if item.get_closest_marker("slow")}
+        config.stash[left_out] = len(slow)
+        config.hook.pytest_deselected(items=list(slow))
+        items[:] = [item for item in items if item not in slow]
     if (seed := config.option.shuffle) is not None:
         items[:] = shuffled(items, seed, key=lambda item: item.nodeid.partition("::")[0])
 
@@ -97,12 +101,26 @@ def shuffled(items: Iterable[Any], seed: int, key: Callable[[Any], str]) -> list
     return [item for name in names for item in random.Random(f"{seed} {name}").sample(groups[name], len(groups[name]))]
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of pytest-xdist tells how many tests it left out."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left out"] = session.config.stash.get(left_out, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """What a worker told, in the process that prints."""
+    node.config.stash[left_out] = getattr(node, "workeroutput", {}).get("left out", 0)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Before the failures, one by one, and the counts: what was not run, and why."""
-    skipped = terminalreporter.stats.get("skipped", [])
-    lines = not_run(reason_of(report.longrepr) for report in skipped)
+    reasons = [reason_of(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]
+    reasons += [SLOW] * config.stash.get(left_out, 0)
+    lines = not_run(reasons)
     if lines:
-        terminalreporter.section(f"not run: {len(skipped)}", sep="-")
+        terminalreporter.section(f"not run: {len(reasons)}", sep="-")
         for line in lines:
             terminalreporter.write_line(line)
 

@@ -1,26 +1,34 @@
-"""How the tests are run: in how many processes, in which order, and how the last screen sums up what was not run.
+"""How the tests are run: in how many processes, in which order, with how many examples, and what the last screen says.
 
-Tests `tests/run.py`.
+Tests `tests/run.py` and `tests/examples.py`.
 """
 
 from __future__ import annotations
 
+import ast
 import gc
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from minirnn import devices
+from tests.examples import FEWEST, FULL, QUICK, examples
 from tests.run import (
     SHOWN,
     SLOW,
     asked_for_slow,
     be_restless,
     in_one_process,
+    left_out,
     not_run,
     pytest_collection_modifyitems,
+    pytest_sessionfinish,
+    pytest_terminal_summary,
+    pytest_testnodedown,
     reason_of,
     shuffled,
 )
@@ -87,6 +95,16 @@ def test_a_restless_run_looks_for_garbage_and_changes_threads_much_more_often() 
         gc.set_threshold(*threshold)
 
 
+class Item:
+    """A test that is slow or not."""
+
+    def __init__(self, slow: bool) -> None:
+        self.slow = slow
+
+    def get_closest_marker(self, name: str) -> bool:
+        return self.slow and name == "slow"
+
+
 @pytest.mark.parametrize(
     ("chosen", "expected"),
     [
@@ -99,15 +117,75 @@ def test_a_restless_run_looks_for_garbage_and_changes_threads_much_more_often() 
     ],
 )
 def test_a_slow_test_waits_until_it_is_asked_for(chosen: Any, expected: bool) -> None:
-    added: list[Any] = []
-    items: list[Any] = [
-        SimpleNamespace(get_closest_marker=lambda name, slow=slow: slow and name == "slow", add_marker=added.append)
-        for slow in (True, False, True)
-    ]
-    chosen.option.shuffle = None
+    items: list[Any] = [Item(slow) for slow in (True, False, True)]
+    chosen.option.shuffle, deselected = None, []
+    chosen.stash, chosen.hook = (
+        pytest.Stash(),
+        SimpleNamespace(pytest_deselected=lambda items: deselected.extend(items)),
+    )
     assert asked_for_slow(chosen) is expected
     pytest_collection_modifyitems(chosen, items)
-    assert [mark.kwargs["reason"] for mark in added] == ([] if expected else [SLOW, SLOW])
+    assert [item.slow for item in items] == ([True, False, True] if expected else [False])
+    assert len(deselected) == chosen.stash.get(left_out, 0) == (0 if expected else 2)
+
+
+def test_the_last_screen_says_how_many_slow_tests_a_worker_left_out() -> None:
+    worker = SimpleNamespace(stash=pytest.Stash(), workeroutput={})
+    worker.stash[left_out] = 3
+    pytest_sessionfinish(SimpleNamespace(config=worker))  # type: ignore[arg-type]
+    printing: Any = SimpleNamespace(stash=pytest.Stash())
+    pytest_testnodedown(SimpleNamespace(config=printing, workeroutput=worker.workeroutput))
+    said: list[str] = []
+    screen = SimpleNamespace(stats={}, section=lambda title, sep: said.append(title), write_line=said.append)
+    pytest_terminal_summary(screen, printing)
+    assert said == ["not run: 3", f"     3  {SLOW}"]
+
+
+def test_a_test_makes_the_share_of_its_examples_that_the_profile_says() -> None:
+    chosen = settings.default.max_examples
+    assert examples(200).max_examples == 200 * chosen // FULL
+    assert examples(3).max_examples == 3 and examples(FEWEST + 1).max_examples >= FEWEST
+    assert examples(200).derandomize and examples(200).deadline is None
+    assert settings.get_profile("quick").max_examples == QUICK and settings.get_profile("full").max_examples == FULL
+
+
+CLOCKS = {"monotonic", "perf_counter", "process_time", "time", "thread_time"}
+
+
+def reads_a_clock(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).removeprefix("time.").removesuffix("_ns") in CLOCKS
+
+
+def durations_asserted(source: str) -> list[int]:
+    """Lines that assert something about a difference of two readings of a clock, or about a variable that is one."""
+    tree = ast.parse(source)
+
+    def measures(node: ast.AST) -> bool:
+        differences = [n for n in ast.walk(node) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Sub)]
+        return any(reads_a_clock(n.left) for n in differences)
+
+    names = {
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and measures(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    asserts = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+    used = {id(n): {m.id for m in ast.walk(n.test) if isinstance(m, ast.Name)} for n in asserts}
+    return [node.lineno for node in asserts if measures(node.test) or used[id(node)] & names]
+
+
+def test_no_test_measures_time() -> None:
+    for source, lines in [
+        ("start = time.monotonic()\nassert time.monotonic() - start < 3", [2]),
+        ("start = perf_counter()\nseconds = perf_counter() - start\nassert seconds < 3", [3]),
+        ("until = time.monotonic() + 100\nassert time.monotonic() < until", []),
+    ]:
+        assert durations_asserted(source) == lines
+    sources = {path.name: path.read_text(encoding="utf-8") for path in Path(__file__).parent.rglob("*.py")}
+    readers = {name: text for name, text in sources.items() if any(f"{clock}()" in text for clock in CLOCKS)}
+    assert {name: lines for name, text in readers.items() if (lines := durations_asserted(text))} == {}
 
 
 def test_reasons_are_grouped_the_most_frequent_first() -> None:

@@ -5,13 +5,12 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from minirnn.data import CharBatches, train_validation_split
 
 
-@settings(deadline=None)
 @given(st.integers(1, 7), st.integers(1, 5), st.integers(0, 60))
 def test_rows_are_contiguous_streams_and_targets_the_next_characters(T, B, extra):
     N = T * B + 1 + extra
@@ -39,7 +38,6 @@ def test_after_a_pass_it_starts_again_and_says_so():
     assert seen == [True, False, False, True, False, False, True]
 
 
-@settings(deadline=None)
 @given(st.integers(0, 20))
 def test_a_restored_position_goes_on_exactly(steps):
     ids = np.random.default_rng(5).integers(0, 50, 97)

@@ -6,14 +6,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from minirnn.data import CharVocabulary, unigram_entropy
 from minirnn.data.vocabulary import UNKNOWN, rare_characters
 
 
-@settings(deadline=None)
 @given(st.text(min_size=1))
 def test_encode_is_the_place_among_the_sorted_characters_and_decode_its_inverse(text):
     vocabulary = CharVocabulary.from_text(text)
@@ -24,7 +23,6 @@ def test_encode_is_the_place_among_the_sorted_characters_and_decode_its_inverse(
     assert vocabulary.decode(ids) == text
 
 
-@settings(deadline=None)
 @given(st.text(min_size=1), st.integers(1, 4))
 def test_a_vocabulary_survives_json(text, min_count):
     vocabulary = CharVocabulary.from_text(text, min_count=min_count)

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import minirnn as mr
 from minirnn.engine.creation import number_of, shape_of
 from tests.compare import assert_close, assert_same
+from tests.examples import examples
 
 STORED = Path(__file__).parents[1] / "golden" / "tensor" / "creation.npz"
 
@@ -116,7 +117,7 @@ def test_numpy_integers_and_tensors_are_sizes_and_bounds() -> None:
     assert mr.full((np.int32(2),), np.float64(1)).dtype == np.float32
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(
     start=st.integers(-20, 20),
     count=st.integers(0, 12),

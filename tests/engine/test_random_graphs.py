@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import minirnn as mr
 from minirnn import ops
 from tests.compare import assert_close
+from tests.examples import examples
 
 
 @st.composite
@@ -76,7 +77,7 @@ def execute(program: list[tuple[str, int, int]], start: list[Any], which: int) -
     return values[-1] + 0.1 * values[len(values) // 2]
 
 
-@hypothesis.settings(max_examples=120)
+@examples(120)
 @hypothesis.given(programs(), st.integers(0, 2**16))
 def test_random_graphs_have_torchs_values_and_first_and_second_derivatives(
     program: list[tuple[str, int, int]], seed: int

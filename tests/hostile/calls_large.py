@@ -1,4 +1,4 @@
-"""Wrong arguments that are large: the message stays short, and comes as soon as with small ones."""
+"""Wrong arguments that are large: the message stays short."""
 
 from __future__ import annotations
 

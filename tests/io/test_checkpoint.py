@@ -10,13 +10,14 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import minirnn as mr
 from minirnn.io import load, save
 from minirnn.io.checkpoint import first_line
+from tests.examples import examples
 
 DTYPES = [np.bool_, np.float16, np.float32, np.float64]
 DTYPES += [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
@@ -43,7 +44,7 @@ def test_every_dtype_and_shape_comes_back_bit_for_bit(tmp_path, dtype, shape):
     assert metadata == {}
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(
     st.dictionaries(
         st.text(st.characters(exclude_categories=["Cs"])).filter(lambda name: name != "__metadata__"),
@@ -131,7 +132,7 @@ def same_types(a, b):
     return not isinstance(a, list) or all(map(same_types, a, b))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.dictionaries(st.text(), JSON))
 def test_metadata_comes_back_equal_and_of_the_same_types(tmp_path_factory, metadata):
     path = tmp_path_factory.mktemp("meta") / "c.safetensors"

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import minirnn as mr
 from minirnn import nn, optim
 from minirnn.optim import lr_scheduler as s
+from tests.examples import examples
 
 NAMES = ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "NAdam")
 numbers = st.floats(-100, 100, width=32)
@@ -30,7 +31,7 @@ def with_gradients(rows: list[list[float]]) -> list[nn.Parameter]:
 
 
 @given(st.lists(vectors, max_size=4), st.floats(0.01, 50), st.sampled_from([0.7, 1.0, 2.0, 3.5, math.inf]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_clipped_norm_is_at_most_the_limit_and_directions_stay(
     rows: list[list[float]], limit: float, norm_type: float
 ) -> None:
@@ -45,7 +46,7 @@ def test_a_clipped_norm_is_at_most_the_limit_and_directions_stay(
 
 
 @given(st.lists(vectors, max_size=4), st.floats(0, 50))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_clipped_values_are_within_the_limit_and_the_others_stay(rows: list[list[float]], limit: float) -> None:
     ps = with_gradients(rows)
     optim.clip_grad_value_(ps, limit)
@@ -56,7 +57,7 @@ def test_clipped_values_are_within_the_limit_and_the_others_stay(rows: list[list
 
 @pytest.mark.parametrize("name", NAMES)
 @given(seed=st.integers(0, 2**32 - 1), lr=st.floats(0, 1))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_a_group_for_each_parameter_changes_nothing(name: str, seed: int, lr: float) -> None:
     rng = np.random.Generator(np.random.Philox(seed))
     start, grads = rng.normal(size=(3, 4)), rng.normal(size=(5, 3, 4))
@@ -102,7 +103,7 @@ def test_empty_and_single_parameters_are_stepped_and_saved(name: str, shape: Any
 
 
 @given(st.integers(1, 30), st.floats(0, 0.05), st.integers(0, 60))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_step_by_step_a_schedule_comes_to_what_its_formula_says(length: int, low: float, epochs: int) -> None:
     e, way = epochs, min(epochs, length) / length
     for build, expected in (

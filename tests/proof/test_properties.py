@@ -11,14 +11,8 @@ from hypothesis import strategies as st
 
 import minirnn as mr
 from minirnn import ops
+from tests.examples import examples
 from tests.proof.random_calls import SEEDS, Call, calls, network_call, networks
-
-# The fixtures are names of devices and never change between examples.
-FIXTURES = (hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow)
-
-
-def examples(n: int) -> Any:
-    return hypothesis.settings(max_examples=n, suppress_health_check=FIXTURES)
 
 
 def assert_all_close(found: Any, expected: Any, what: str, tolerance: float = 1e-11) -> None:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import minirnn as mr
 from tests.compare import assert_close
+from tests.examples import examples
 from tests.proof.derivatives import DIFFERENCES, along, dot
 from tests.proof.graphs import PRIMITIVES, Program, programs
 
-same_device = hypothesis.HealthCheck.function_scoped_fixture  # the fixture is the name of a device, and never changes
 SEEDS = st.integers(0, 2**16)
 
 
@@ -35,7 +35,7 @@ def ours(program: Program, device: str, values: Any, direction: Any) -> tuple[np
     return y.numpy(), [g.numpy() for g in gs], [g.numpy() for g in second]
 
 
-@hypothesis.settings(max_examples=60, suppress_health_check=[same_device])
+@examples(60)
 @hypothesis.given(program=programs(smooth=False), seed=SEEDS)
 def test_values_and_derivatives_are_torchs(program: Program, seed: int, device: str) -> None:
     torch = pytest.importorskip("torch")
@@ -54,7 +54,7 @@ def test_values_and_derivatives_are_torchs(program: Program, seed: int, device: 
             assert_close(g, h.numpy(), 1e-8, "another factor of 100", what=f"second derivative {k}")
 
 
-@hypothesis.settings(max_examples=25, suppress_health_check=[same_device])
+@examples(25)
 @hypothesis.given(program=programs(smooth=True, longest=5), seed=SEEDS)
 def test_first_and_second_derivatives_are_differences(program: Program, seed: int, device: str) -> None:
     values, direction = draw(program, seed)

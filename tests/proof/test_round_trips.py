@@ -15,10 +15,10 @@ from minirnn import ops
 from minirnn.io import convert
 from minirnn.io.layouts.gates import reorder
 from minirnn.ops.cudnn_rnn.params import Network
+from tests.examples import examples
 from tests.proof.random_calls import SEEDS, networks
 
 KEEPING = ("torch.nn", "cudnn.params", "tf.canonical", "onnx")  # the others have one bias and lose how it was split
-FIXTURES = [hypothesis.HealthCheck.function_scoped_fixture]
 
 
 def sizes(net: Network) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def buffer(net: Network, seed: int, dtype: Any = np.float64) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(net.size).astype(dtype)
 
 
-@hypothesis.settings(max_examples=40, suppress_health_check=FIXTURES)
+@examples(40)
 @hypothesis.given(net=networks(), seed=SEEDS, dtype=st.sampled_from(["f2", "f4", "f8"]))
 def test_a_buffer_cut_into_pieces_and_joined_is_the_same_to_the_bit(
     net: Network, seed: int, dtype: str, device: str
@@ -57,7 +57,7 @@ def modes(net: Network) -> dict[str, Any]:
     return {k: v for k, v in sizes(net).items() if k in ("rnn_mode", "direction", "input_mode", "num_proj")}
 
 
-@hypothesis.settings(max_examples=30)
+@examples(30)
 @hypothesis.given(net=networks(), seed=SEEDS)
 def test_a_buffer_through_every_layout_that_can_hold_it_is_the_same_to_the_bit(net: Network, seed: int) -> None:
     params = buffer(net, seed)
@@ -71,7 +71,7 @@ def test_a_buffer_through_every_layout_that_can_hold_it_is_the_same_to_the_bit(n
         np.testing.assert_array_equal(back.arrays["params"], params, err_msg=name)
 
 
-@hypothesis.settings(max_examples=25)
+@examples(25)
 @hypothesis.given(net=networks(), seed=SEEDS, T=st.integers(1, 4), B=st.integers(1, 3))
 def test_a_buffer_in_a_torch_module_gives_the_outputs_of_the_op_and_comes_back(
     net: Network, seed: int, T: int, B: int
@@ -111,7 +111,7 @@ def test_every_gate_order_turned_into_any_other_and_back_is_the_same(letters: st
                 np.testing.assert_array_equal(there[3 * k : 3 * k + 3], stacked[3 * source.index(gate) :][:3])
 
 
-@hypothesis.settings(max_examples=20, suppress_health_check=FIXTURES)
+@examples(20)
 @hypothesis.given(
     kind=st.sampled_from(["LSTM", "GRU", "RNN"]),
     layers=st.integers(1, 2),

@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
     ]
     for item in items:
-        if Path(__file__).parent in item.path.parents and "browser" in getattr(item, "fixturenames", ()):
+        if "browser" in getattr(item, "fixturenames", ()) and Path(__file__).parent in item.path.parents:
             for mark in marks:
                 item.add_marker(mark)
 

@@ -19,18 +19,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    asking = [item for item in items if asks_for_a_gpu(item)]
-    chosen = set(asking)
-    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-    items[:] = asking
-
-
-def asks_for_a_gpu(item: pytest.Item) -> bool:
-    """By the mark `cuda`, or by a fixture with the value "cuda"."""
-    parameters = getattr(getattr(item, "callspec", None), "params", {})
-    return item.get_closest_marker("cuda") is not None or "cuda" in [
-        p for p in parameters.values() if isinstance(p, str)
-    ]
+    others = [item for item in items if item.get_closest_marker("cuda") is None]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if item.get_closest_marker("cuda") is not None]
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import devices
 from minirnn.devices import DeviceUnavailable
 from minirnn.devices.cuda.array import CudaArray, c_strides, is_contiguous
 from minirnn.devices.cuda.driver import CompileError, OutOfDeviceMemory
@@ -19,12 +18,9 @@ from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, t
 from minirnn.devices.cuda.launch.threads import cells
 
 
-@pytest.fixture(params=["cuda-sim", "cuda"])
-def on(request: pytest.FixtureRequest) -> Any:
-    try:
-        return devices.get(request.param)
-    except DeviceUnavailable as reason:
-        pytest.skip(f"{request.param}: {reason}")
+@pytest.fixture
+def on(cuda_device: Any) -> Any:
+    return cuda_device
 
 
 def test_views_share_memory_and_nothing_is_launched_for_them(on: Any) -> None:

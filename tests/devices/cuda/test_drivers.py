@@ -28,13 +28,9 @@ extern "C" __global__ void look(Pair pair, int i32, double f64, bool flag, const
 """
 
 
-@pytest.fixture(params=["cuda-sim", pytest.param("cuda", marks=pytest.mark.cuda)])
-def driver(request: pytest.FixtureRequest) -> Driver:
-    reason = mr.devices.available()[request.param]
-    if reason is not None:
-        pytest.skip(f"{request.param}: {reason}")
-    device: Any = mr.devices.get(request.param)
-    found: Driver = device.driver
+@pytest.fixture
+def driver(cuda_device: Any) -> Driver:
+    found: Driver = cuda_device.driver
     return found
 
 

@@ -27,7 +27,7 @@ GAVE_UP = "gave up waiting for the messages of step"
 
 
 @pytest.fixture
-def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """One that waits for messages, and counts how often the host waits for it."""
     tiny_layouts(monkeypatch)
     made: Any = device_on("persistent", SimOptions())
@@ -43,7 +43,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 @pytest.fixture
-def broken(device: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def broken(waiting: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The same with a block left out of the forward pass."""
     kernel_of = persistent.kernel_of
     monkeypatch.setattr(
@@ -53,7 +53,7 @@ def broken(device: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
             kernel_of(device, name, *more)
         ),
     )
-    return device
+    return waiting
 
 
 def layer(device: Any) -> tuple[Any, Any]:
@@ -61,17 +61,17 @@ def layer(device: Any) -> tuple[Any, Any]:
     return model, mr.tensor(np.ones((4, 2, 3), np.float32), device=device)
 
 
-def test_a_training_step_is_looked_at_once_in_the_backward_pass(device: Any) -> None:
-    model, x = layer(device)
-    device.reads = 0
+def test_a_training_step_is_looked_at_once_in_the_backward_pass(waiting: Any) -> None:
+    model, x = layer(waiting)
+    waiting.reads = 0
     for number in range(1, 4):
         loss = (model(x)[0] ** 2).sum()
-        assert device.reads == number - 1
+        assert waiting.reads == number - 1
         loss.backward()
-        assert device.reads == number
-    assert device.rungs == {"persistent forward": 3, "persistent backward": 3}
-    device.synchronize()
-    assert device.reads == 3  # nothing since
+        assert waiting.reads == number
+    assert waiting.rungs == {"persistent forward": 3, "persistent backward": 3}
+    waiting.synchronize()
+    assert waiting.reads == 3  # nothing since
 
 
 def test_a_result_that_leaves_the_device_is_looked_at(broken: Any) -> None:
@@ -122,31 +122,31 @@ def test_another_library_does_not_get_it(broken: Any, monkeypatch: pytest.Monkey
 
 
 def test_such_a_launch_can_be_recorded_and_still_says_what_it_missed(
-    device: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+    waiting: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
-    device.recordings.enabled = True
+    waiting.recordings.enabled = True
     case = random_case(rng, "gru", 6, 4, 5, 8, 2, "f4")
-    expected = case.run(device)
+    expected = case.run(waiting)
     for _ in range(5):
-        for name, value in case.run(device).items():
+        for name, value in case.run(waiting).items():
             np.testing.assert_array_equal(value, expected[name], err_msg=name)
-    assert device.recordings.counts["recorded"] >= 2 and device.recordings.counts["replayed"] >= 6
+    assert waiting.recordings.counts["recorded"] >= 2 and waiting.recordings.counts["replayed"] >= 6
     kernel_of = persistent.kernel_of
     monkeypatch.setattr(persistent, "kernel_of", lambda *a: OneBlockLess(kernel_of(*a)))
-    device.recordings.clear()
+    waiting.recordings.clear()
     for _ in range(3):  # plain, recorded, replayed
         with pytest.raises(LaunchError, match=GAVE_UP):
-            case.run(device, backward=False)
-    assert device.recordings.counts["replayed"] >= 7
+            case.run(waiting, backward=False)
+    assert waiting.recordings.counts["replayed"] >= 7
 
 
-def test_inside_a_recording_nothing_is_waited_for(device: Any) -> None:
-    word = device.missed.word_of("some kernel")
-    device.driver.h2d(word.ptr, np.array([2], np.uint32))
-    device.missed.launched()
-    device.driver.record(device.missed.look)
+def test_inside_a_recording_nothing_is_waited_for(waiting: Any) -> None:
+    word = waiting.missed.word_of("some kernel")
+    waiting.driver.h2d(word.ptr, np.array([2], np.uint32))
+    waiting.missed.launched()
+    waiting.driver.record(waiting.missed.look)
     with pytest.raises(LaunchError, match=f"some kernel: a block {GAVE_UP} 2 of a sequence\n"):
-        device.missed.look()
+        waiting.missed.look()
 
 
 def test_many_kernels_share_the_last_word() -> None:

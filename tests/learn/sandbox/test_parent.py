@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -66,7 +65,6 @@ def test_a_hostile_answer_gets_nothing_and_a_sentence(tmp_path, name):
     folder.mkdir()
     for word, path in (("VICTIM", victim), ("OUTSIDE", outside), ("FOLDER", folder)):
         code = code.replace(word, str(path))
-    start = time.monotonic()
     result = checked(
         tmp_path / "tree",
         "ex05",
@@ -76,7 +74,6 @@ def test_a_hostile_answer_gets_nothing_and_a_sentence(tmp_path, name):
     )
     assert result.status == "failed" and result.score == 0
     assert said in result.message, result.message
-    assert time.monotonic() - start < 300
     assert victim.read_text() == "here" and folder.is_dir() and not outside.exists()
 
 
@@ -156,7 +153,5 @@ def test_saying_ready_again_wins_no_time(tmp_path):
     while True:
         frame.f_locals["answer"].reply(ready=True)
     """
-    start = time.monotonic()
     result = checked(tmp_path, "ex05", body("ex05", code), seconds=1.0)
     assert result.score == 0 and "could not be read" in result.message, result.message
-    assert time.monotonic() - start < 300

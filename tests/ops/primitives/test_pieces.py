@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import minirnn as mr
@@ -17,6 +17,7 @@ from minirnn import ops
 from minirnn.devices.counting import Counting
 from minirnn.engine.outputs import Cotangents
 from tests.compare import assert_agrees_with_torch, assert_same, thoroughness
+from tests.examples import examples
 
 CASES = {
     "unbind": (lambda t: t.unbind(), lambda t: t.unbind()),
@@ -112,7 +113,7 @@ def test_empty_axes(device: str, rng: np.random.Generator, shape: Any) -> None:
     assert [p.shape for p in mr.tensor(np.ones((0, 3))).split(0)] == [(0, 3)]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(n=st.integers(0, 9), size=st.integers(1, 11))
 def test_pieces_have_the_sizes_that_torch_gives_them(n: int, size: int) -> None:
     a = np.arange(n)

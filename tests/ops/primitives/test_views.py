@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import minirnn as mr
 from minirnn import ops
 from tests.compare import assert_agrees_with_torch, assert_same
+from tests.examples import examples
 
 CASES: dict[str, tuple[Any, Any]] = {
     "view": (lambda t: t.view(4, 6), lambda t: t.view(4, 6)),
@@ -102,7 +103,7 @@ def test_small_shapes() -> None:
     assert mr.tensor([1, 2]).unflatten(0, [2, 1]).dtype == np.int64
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(data=st.data())
 def test_values_are_numpys(data: st.DataObject) -> None:
     shape = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=4))

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from minirnn.viz.tape.layout import BEND, _crossings, _place, arranged
+from tests.examples import examples
 
 
 @st.composite
@@ -16,7 +17,7 @@ def tapes(draw):
     return n, sorted(draw(st.sets(st.sampled_from(pairs), max_size=20))) if pairs else []
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tapes())
 def test_arrows_lead_to_the_right_and_neither_boxes_nor_bends_touch(tape):
     n, edges = tape
@@ -56,7 +57,7 @@ def test_one_box_stands_in_the_middle():
     assert arranged(1, []).boxes == [(0.0, pytest.approx(0.0))]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(st.floats(-5, 5), st.booleans()), min_size=1, max_size=7))
 def test_nodes_stand_as_near_as_possible_to_where_they_are_wanted(nodes):
     # The least squares with distances are an isotonic regression, which has a formula with minima and maxima.

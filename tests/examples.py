@@ -1,0 +1,36 @@
+"""How many examples Hypothesis makes: a few in the default run, all of them with ``--hypothesis-profile full``."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+FULL = 100
+"""Examples of a test that names no number, in the profile `full`."""
+
+QUICK = 15
+"""Those of the default run."""
+
+FEWEST = 5
+"""In the default run no test makes fewer, unless it asks for fewer in the profile `full`."""
+
+
+def register_profiles() -> None:
+    """Make the profiles known, and load `quick`. Both make the same examples in every run."""
+    # The only fixtures of such tests are names of devices and folders, which need not be new for each example.
+    unimportant = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    settings.register_profile(
+        "full",
+        max_examples=FULL,
+        derandomize=True,
+        deadline=None,
+        print_blob=True,
+        suppress_health_check=unimportant,
+    )
+    settings.register_profile("quick", settings.get_profile("full"), max_examples=QUICK)
+    settings.load_profile("quick")
+
+
+def examples(n: int) -> settings:
+    """Decorate a test that makes `n` examples in the profile `full`, and its share of them in the default run."""
+    share = settings.default.max_examples / FULL
+    return settings(max_examples=min(n, max(FEWEST, round(share * n))))
