@@ -1,5 +1,4 @@
-"""Mutants of any Python function: an operator, a constant, a condition or two arguments exchanged. Used by
-`mutate_rooms.py`.
+"""What is exchanged in any Python function: an operator, a constant, a condition or two arguments.
 
 What only words an error is left alone: raise statements, f-strings, warnings. So are annotations and docstrings.
 """
@@ -7,9 +6,9 @@ What only words an error is left alone: raise statements, f-strings, warnings. S
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from mutants import Change, Mutant, code_of, functions, replaced, source_of
+from mutation.mutants import Change
 
 ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
@@ -45,20 +44,11 @@ WORDING = {"strict", "stacklevel"}
 """Keywords that only decide how a mistake of the programmer is told."""
 
 
-def operator_mutants(path: str, source: str, wanted: Callable[[str], bool]) -> Iterator[Mutant]:
-    """Mutants of the functions of a module whose qualified names are wanted."""
-    module = ast.parse(source)
-    for name, function in functions(module, ""):
-        if not wanted(name):
-            continue
-        for statement in function.body:
-            for node in _nodes(statement):
-                for old, new in _variants(node):
-                    _, tree = replaced(module, function, old, new)
-                    code = code_of(compile(tree, path, "exec", dont_inherit=True), name)
-                    yield Mutant(
-                        path, name, getattr(node, "lineno", function.lineno), source_of(old), source_of(new), code
-                    )
+def operators(name: str, function: ast.FunctionDef) -> Iterator[Change]:
+    """The changes of one function."""
+    for statement in function.body:
+        for node in _nodes(statement):
+            yield from _variants(node)
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:

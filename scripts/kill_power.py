@@ -1,0 +1,187 @@
+"""Which mutants do the tests notice? One thing of one function of minirnn is exchanged at a time.
+
+    python scripts/kill_power.py optim                        # 60 mutants of a room, its own default tests
+    python scripts/kill_power.py optim --all --only cosine    # every mutant of what is named so
+    python scripts/kill_power.py nn --whole --out FILE        # the default suite, then the slow tests; a table
+    python scripts/kill_power.py --sample 40 --seed 3         # what CI runs: 40 of four rooms that the seed draws
+
+Exchanged are operators, comparisons, conditions, constants and arguments. A test is shown the mutants of the code that
+it enters: this is recorded once for each test file (`--cache`), in a copy of the tree. The checkout is never changed.
+A survivor that computes the same is listed in `mutation/reasons.toml` with the reason; any other one shows a line that
+no test looks at, and the exit status is 1. torch cannot be imported. Linux and macOS. Needs the [test] extra.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from mutation import probes, trees  # noqa: E402
+from mutation.entries import Entries  # noqa: E402
+from mutation.mutants import Mutant  # noqa: E402
+from mutation.record import record  # noqa: E402
+from mutation.rooms import ROOMS, mutants, test_files  # noqa: E402
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "minirnn" / "kill_power"
+DRAWN_ROOMS = 4
+
+
+def reasons() -> dict[str, str]:
+    """The keys of mutants that compute the same, and why."""
+    found = tomllib.loads((Path(__file__).parent / "mutation/reasons.toml").read_text(encoding="utf-8"))
+    return {f"{path} {change}": reason for path, changes in found.items() for change, reason in changes.items()}
+
+
+class Laboratory:
+    """Copies of a tree, in which tests are recorded and mutants are tried."""
+
+    def __init__(self, root: Path, cache: Path, workers: int, folder: Path) -> None:
+        self.root, self.cache, self.folder = root, cache, folder
+        self.files = list(test_files(root))
+        self.trees = [trees.copy_of(root, folder / f"trial{k}") for k in range(workers)]
+        self.probed: list[Path] = []
+        self.entries = Entries()
+
+    def record(self, layer: str, files: Iterable[str]) -> None:
+        """Know what the tests of the files enter."""
+        if not self.probed:
+            self.probed = [trees.copy_of(self.root, self.folder / f"record{k}") for k in range(len(self.trees))]
+            for tree in self.probed:
+                probes.prepare(tree)
+        files = list(files)
+        record(self.root, self.cache, layer, files, self.probed)
+        self.entries.read(self.root, self.cache, layer, files)
+
+    def run(self, chosen: list[Mutant], layer: str, first: tuple[str, ...], budget: float) -> dict[str, dict[str, Any]]:
+        """Show the mutants to the recorded tests that enter them, until one fails: what became of each."""
+        tasks = [
+            {
+                "key": m.key,
+                "path": m.path,
+                "text": m.text,
+                "tests": self.entries.tests(m.segment, layer, first, budget),
+            }
+            for m in chosen
+        ]
+        tasks = sorted((task for task in tasks if task["tests"]), key=lambda task: str(task["path"]))
+        started, outs = {}, []
+        for k, tree in enumerate(self.trees):
+            share = tasks[k :: len(self.trees)]
+            if share:
+                file = self.folder / f"tasks{k}.jsonl"
+                file.write_text("".join(json.dumps(task) + "\n" for task in share), encoding="utf-8")
+                outs.append(file.with_suffix(".out"))
+                outs[-1].unlink(missing_ok=True)
+                started[tree] = trees.start("trial", tree, str(file))
+        trees.wait(started)
+        lines = [line for out in outs if out.exists() for line in out.read_text(encoding="utf-8").splitlines()]
+        return {result["key"]: result for result in map(json.loads, lines)}
+
+
+def measure(laboratory: Laboratory, room: str, chosen: list[Mutant], whole: bool, budget: float) -> dict[str, Any]:
+    """One row of the table: which of the chosen mutants of a room which tests kill."""
+    own = ROOMS[room].tests
+    mine = [file for file in laboratory.files if file.startswith(own)]
+    laboratory.record("default", mine)
+    killed: dict[str, dict[str, str]] = {"default": {}, "slow": {}}
+    left = chosen
+    stages: list[tuple[str, list[str]]] = [("default", mine)]
+    if whole:
+        stages += [("default", laboratory.files), ("slow", laboratory.files)]
+    shown: set[str] = set()
+    for layer, files in stages:
+        if not left:
+            break
+        laboratory.record(layer, files)
+        found = laboratory.run(left, layer, own, budget)
+        shown |= found.keys()
+        killed[layer].update({key: result["killer"] for key, result in found.items() if result["killer"]})
+        left = [mutant for mutant in left if not found.get(mutant.key, {}).get("killer")]
+    return {
+        "mutants": len(chosen),
+        "default": len(killed["default"]),
+        "whole": len(killed["default"]) + len(killed["slow"]),
+        "only slow": killed["slow"],
+        "survivors": [str(mutant) for mutant in left],
+        "not entered": [str(mutant) for mutant in left if mutant.key not in shown],
+        "killers": killed["default"],
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rooms", nargs="*", choices=[[], *ROOMS], metavar="ROOM", help=f"of {', '.join(ROOMS)}")
+    parser.add_argument("--only", default="", metavar="TEXT", help="files and functions whose names contain TEXT")
+    parser.add_argument("--sample", type=int, metavar="N", help="mutants of each room (60), or of all drawn rooms")
+    parser.add_argument("--all", action="store_true", help="every mutant")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--whole", action="store_true", help="survivors meet the other default tests, then the slow")
+    parser.add_argument("--budget", type=float, default=60, metavar="S", help="seconds of tests for each mutant")
+    parser.add_argument("--list", action="store_true", help="say what would be changed, and stop")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--root", type=Path, default=Path(__file__).parents[1], help="another checkout")
+    parser.add_argument("--cache", type=Path, default=CACHE, help=f"of what tests enter ({CACHE})")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="add the rows to this JSON file")
+    options = parser.parse_args(arguments)
+    drawn = not options.rooms and options.sample is not None
+    rooms = options.rooms or list(ROOMS)
+    size = options.sample or 60
+    if drawn:
+        rooms = random.Random(options.seed).sample(rooms, DRAWN_ROOMS)
+        size = -(-options.sample // DRAWN_ROOMS)
+    listed = reasons()
+    start, unlisted = time.monotonic(), 0
+    with tempfile.TemporaryDirectory(prefix="kill_power-") as folder:
+        laboratory = None
+        for room in rooms:
+            every = mutants(options.root, room, options.only)
+            counting = sorted((m for m in every if m.key not in listed), key=lambda m: m.rank(options.seed))
+            chosen = counting if options.all else counting[:size]
+            if options.list:
+                print(*chosen, sep="\n")
+                continue
+            laboratory = laboratory or Laboratory(options.root, options.cache, options.workers, Path(folder))
+            row = measure(laboratory, room, chosen, options.whole, options.budget)
+            unlisted += len(row["survivors"])
+            tell(room, row, len(every) - len(counting), options.whole)
+            if options.out:
+                add(options.out, room, {"seed": options.seed, "commit": commit(options.root), **row})
+    if not options.list:
+        print(f"{time.monotonic() - start:.0f} s")
+    return 1 if unlisted else 0
+
+
+def tell(room: str, row: dict[str, Any], listed: int, whole: bool) -> None:
+    text = f"{room}: {row['mutants']} mutants, the default suite kills {row['default']}"
+    print(text + (f", the whole one {row['whole']}" if whole else "") + f" ({listed} others are listed)")
+    for name, tests in row["only slow"].items():
+        print(f"  SLOW TESTS ONLY: {name}\n    {tests}")
+    for name in row["survivors"]:
+        print(f"  {'NOT ENTERED' if name in row['not entered'] else 'SURVIVED'}: {name}", flush=True)
+
+
+def add(path: Path, room: str, row: dict[str, Any]) -> None:
+    table = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    table[room] = {"date": date.today().isoformat(), **row}
+    path.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+
+
+def commit(root: Path) -> str:
+    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

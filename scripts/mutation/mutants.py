@@ -1,0 +1,132 @@
+"""A mutant: the text of one file with one thing of one function exchanged.
+
+Every function is cut into segments, which run from start to end or not at all: `mutation.probes` records which tests
+enter which segment, and a mutant is shown to the tests that enter its segment.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+Change = tuple[ast.AST, ast.AST]
+"""A node and what replaces it."""
+
+NESTED = ("body", "orelse", "finalbody")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change. `segment` names the piece of a Python function that it is in."""
+
+    path: str
+    function: str
+    line: int
+    old: str
+    new: str
+    text: str
+    segment: str = ""
+
+    @property
+    def change(self) -> str:
+        return f"{self.function}: {self.old} -> {self.new}"
+
+    @property
+    def key(self) -> str:
+        return f"{self.path} {self.change}"
+
+    def rank(self, seed: int) -> str:
+        """A random number of this mutant, the same for as long as its function has this name and this piece."""
+        return sha256(f"{seed} {self.key}".encode()).hexdigest()
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line} {self.change}"
+
+
+def changed(
+    path: str,
+    source: str,
+    wanted: Callable[[str, ast.FunctionDef], bool],
+    changes: Callable[[str, ast.FunctionDef], Iterator[Change]],
+) -> Iterator[Mutant]:
+    """The mutants that `changes` proposes for the wanted functions of a module."""
+    module = ast.parse(source)
+    for name, function in functions(module, ""):
+        if not wanted(name, function):
+            continue
+        where = segments(function)
+        seen = {source}
+        for old, new in changes(name, function):
+            text = spliced(source, old, new)
+            if text is not None and text not in seen:
+                seen.add(text)
+                line = getattr(old, "lineno", function.lineno)
+                segment = f"{path}:{name}:{where[old]}"
+                yield Mutant(path, name, line, source_of(old), source_of(new), text, segment)
+
+
+def functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """The functions and methods below a node, and their qualified names."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef):
+            yield prefix + child.name, child
+        elif isinstance(child, ast.ClassDef):
+            yield from functions(child, f"{prefix}{child.name}.")
+
+
+def blocks(function: ast.FunctionDef) -> Iterator[tuple[list[ast.stmt], int]]:
+    """The statement lists of a function and where a segment begins in them: at the start, and after what may leave."""
+    todo: list[ast.AST] = [function]
+    while todo:
+        node = todo.pop(0)
+        for field in NESTED:
+            body = getattr(node, field, None)
+            if isinstance(body, list) and body and isinstance(body[0], ast.stmt) and not isinstance(node, ast.ClassDef):
+                starts = [k for k in range(len(body)) if k == 0 or hasattr(body[k - 1], "body")]
+                yield from ((body, k) for k in starts)
+        todo += ast.iter_child_nodes(node)
+
+
+def segments(function: ast.FunctionDef) -> dict[ast.AST, int]:
+    """The number of the segment that each node of a function is in."""
+    found: dict[ast.AST, int] = {}
+    for number, (body, start) in enumerate(blocks(function)):
+        for statement in body[start:]:  # a later segment, and an inner one, overwrites what is its own
+            found.update(dict.fromkeys(ast.walk(statement), number))
+    return found
+
+
+def spliced(source: str, old: ast.AST, new: ast.AST) -> str | None:
+    """The source with `new` in place of `old`, and all other lines where they were. None if it is no Python."""
+    text = source.encode()
+    starts = [0]
+    for line in text.split(b"\n"):
+        starts.append(starts[-1] + len(line) + 1)
+
+    def span(node: ast.AST) -> tuple[int, int]:
+        first, last = starts[node.lineno - 1], starts[node.end_lineno - 1]  # type: ignore[attr-defined]
+        return first + node.col_offset, last + node.end_col_offset  # type: ignore[attr-defined]
+
+    if isinstance(old, ast.AugAssign) and isinstance(new, ast.AugAssign):
+        begin, end = span(old.target)[1], span(old.value)[0]
+        sign = ast.unparse(new)[len(ast.unparse(new.target)) :].split("=")[0].strip()
+        between = text[begin:end]
+        result = text[:begin] + f" {sign}".encode() + between[between.index(b"=") :] + text[end:]
+    else:
+        begin, end = span(old)
+        value = "None" if isinstance(new, ast.Pass) else source_of(new)
+        lines = b"\n" * text[begin:end].count(b"\n")
+        result = text[:begin] + b"(" + value.encode() + lines + b")" + text[end:]
+    try:
+        compile(result, "mutant", "exec", dont_inherit=True)
+    except SyntaxError:
+        return None
+    return result.decode()
+
+
+def source_of(node: ast.AST) -> str:
+    """A node in one line."""
+    return " ".join(ast.unparse(ast.fix_missing_locations(copy.deepcopy(node))).split())

@@ -1,0 +1,86 @@
+"""The rooms of minirnn/, the tests that each of them has, and the functions of a room whose mutants count."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mutation.mutants import Mutant, changed
+from mutation.operators import operators
+
+DRAWN = {"ax", "axes", "figure", "fig", "axis"}
+"""Names that show that a function of viz draws; whether a picture is right is seen, not asserted."""
+NO_FORMULA = ("__repr__", "extra_repr", "_repr_html_", "__str__", "__del__")
+NOT_HERE = ("minirnn/learn/course/", "minirnn/devices/cuda/gpu/", "minirnn/learn/plugin.py", "minirnn/startup.py")
+"""What students edit, what needs a GPU, and what pytest or Python runs before the first test."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """Patterns of the files of a room below minirnn/, and the folders of its own tests."""
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+def _folder(name: str, *tests: str) -> Room:
+    return Room((f"{name}/**/*.py",), (f"tests/{name}/", *tests))
+
+
+ROOMS = {
+    "base": Room(("*.py",), ("tests/test_",)),
+    "engine": _folder("engine", "tests/gradcheck/", "tests/proof/test_random_graphs.py"),
+    "gradcheck": _folder("gradcheck"),
+    "functions": _folder("functions"),
+    "ops": _folder("ops", "tests/proof/test_corners.py"),
+    "nn": _folder("nn", "tests/proof/test_modules.py"),
+    "optim": _folder("optim"),
+    "data": _folder("data"),
+    "io": _folder("io"),
+    "viz": _folder("viz"),
+    "explain": _folder("explain"),
+    "devices": Room(
+        ("devices/*.py", "devices/cells/**/*.py", "devices/counting/**/*.py", "devices/native/**/*.py"),
+        ("tests/devices/test_", "tests/devices/native/", "tests/devices/counting", "tests/devices/host_cpp/"),
+    ),
+    "cpu": Room(("devices/cpu/**/*.py",), ("tests/devices/cpu/", "tests/ops/")),
+    "cuda": Room(("devices/cuda/**/*.py",), ("tests/devices/cuda/",)),
+    "train": _folder("train"),
+    "verify": _folder("verify"),
+    "bench": _folder("bench"),
+    "parallel": _folder("parallel"),
+    "executors": _folder("executors"),
+    "commands": _folder("commands", "tests/test_cli.py"),
+    "learn": _folder("learn"),
+}
+
+
+def mutants(root: Path, room: str, only: str = "") -> list[Mutant]:
+    """All mutants of a room; those whose path and function contain `only`."""
+    found: dict[str, Mutant] = {}
+    for path in sorted({path for pattern in ROOMS[room].files for path in (root / "minirnn").glob(pattern)}):
+        name = path.relative_to(root).as_posix()
+        if name.startswith(NOT_HERE):
+            continue
+
+        def wanted(function: str, node: ast.FunctionDef, name: str = name) -> bool:
+            return only in f"{name} {function}" and is_tested_by_value(room, function, node)
+
+        for mutant in changed(name, path.read_text(encoding="utf-8"), wanted, operators):
+            found.setdefault(mutant.key, mutant)
+    return list(found.values())
+
+
+def is_tested_by_value(room: str, name: str, function: ast.FunctionDef) -> bool:
+    """Whether it computes: it neither draws nor words what is shown."""
+    known = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    known |= {argument.arg for argument in function.args.args}
+    draws = room == "viz" and bool(known & DRAWN)
+    return not draws and name.rpartition(".")[2] not in NO_FORMULA
+
+
+def test_files(root: Path) -> Iterator[str]:
+    for path in sorted((root / "tests").rglob("test_*.py")):
+        yield path.relative_to(root).as_posix()

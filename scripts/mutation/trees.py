@@ -1,0 +1,67 @@
+"""Copies of the repository: each process that tries mutants has its own, and the checkout is never changed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+QUIET = ["-q", "--assert=plain", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--no-summary", "--timeout", "600"]
+QUIET += ["--continue-on-collection-errors"]
+LOG = ".kill_power.log"
+
+
+def copy_of(root: Path, folder: Path) -> Path:
+    """What git knows or would know of the checkout, without what is ignored; also where there is no git."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=root, capture_output=True, text=True
+    )
+    names = [name for name in listed.stdout.split("\0") if name] if listed.returncode == 0 else plain(root)
+    for name in names:
+        if (root / name).is_file():
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, target)
+    return folder
+
+
+def plain(root: Path) -> list[str]:
+    """The files of a tree without git, such as an unpacked source distribution."""
+    folders = ("minirnn", "tests", "scripts", "docs", "tutorials", "benchmarks")
+    kept = [p for name in folders for p in (root / name).rglob("*")]
+    found = [p.relative_to(root).as_posix() for p in [*kept, *root.glob("*")] if p.is_file()]
+    return [name for name in found if "__pycache__" not in name]
+
+
+def environment(tree: Path) -> dict[str, str]:
+    """What a process gets whose minirnn, and that of all programs it starts, is the one of the tree."""
+    threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+    path = os.pathsep.join([str(tree), str(Path(__file__).parents[1])])
+    return {**os.environ, **threads, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
+
+
+def start(module: str, tree: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    """One of the programs `record` and `trial`, in a tree. What it prints goes to a file there."""
+    command = [sys.executable, "-m", f"mutation.{module}", *arguments]
+    with (tree / LOG).open("wb") as log:
+        return subprocess.Popen(
+            command, cwd=tree, env=environment(tree), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+        )
+
+
+def wait(started: Mapping[Path, subprocess.Popen[bytes]]) -> None:
+    """Until the programs have ended. What one of them prints that has not done its work is shown."""
+    for tree, process in started.items():
+        if process.wait() not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+            print((tree / LOG).read_text(encoding="utf-8", errors="replace")[-3000:], file=sys.stderr)
+
+
+def collect_and(plugin: object, paths: Sequence[str], marks: str) -> int:
+    """Collect tests in this process, without torch, and leave them to the plugin."""
+    sys.modules["torch"] = None  # type: ignore[assignment]  # the numbers of torch are stored; it takes 2 s to import
+    return int(pytest.main([*QUIET, "-m", marks, *paths], plugins=[plugin]))
