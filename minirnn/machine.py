@@ -31,7 +31,7 @@ def describe(threads: int) -> dict[str, Any]:
 def processor() -> str:
     """The name of the processor, if the system tells it."""
     try:
-        for text in Path("/proc/cpuinfo").read_text().splitlines():
+        for text in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
             if text.startswith("model name"):
                 return text.split(":", 1)[1].strip()
     except OSError:
@@ -42,7 +42,7 @@ def processor() -> str:
 def instructions() -> str:
     """What this processor can do beyond its family, by what the system says; equal where machines can do the same."""
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
         known = [text for text in lines if text.startswith(("flags", "Features"))]
     except OSError:
         known = []

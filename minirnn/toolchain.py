@@ -178,13 +178,13 @@ def _driver_command() -> str:
 def _has_nvidia_card() -> bool:
     nvidia = "0x10de"
     vendors = Path("/sys/bus/pci/devices").glob("*/vendor")
-    return any(vendor.read_text().strip() == nvidia for vendor in vendors)
+    return any(vendor.read_text("ascii").strip() == nvidia for vendor in vendors)
 
 
 def _output(command: list[str]) -> str:
     """What `command` prints, or nothing if it does not run."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=20)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout if done.returncode == 0 else ""

@@ -58,8 +58,8 @@ def run(args: argparse.Namespace) -> int:
     if args.all:
         passed = sum(tree.passed(e) for e in entries)
         print(f"\n{passed} of {len(entries)} passed")
-    if note := tree.pytest_note():
-        print(f"\n{note}", file=sys.stderr)
+    if notes := text.notes(tree):
+        print(f"\n{notes}", file=sys.stderr)
     return 1 if failed else 0
 
 

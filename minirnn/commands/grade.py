@@ -49,7 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from minirnn.learn.course import CourseError
     from minirnn.learn.grading.session import Session
+    from minirnn.learn.sandbox.system_locks import FORKS
 
+    if not FORKS:
+        raise UserError(
+            "minirnn grade needs Linux or macOS: here nothing keeps an answer in"
+            "\n  on Windows install the Linux subsystem: wsl --install"
+        )
     check_options(args)
     where = args.executor or (f"processes:{args.jobs}" if args.jobs > 1 else "")
     with ExitStack() as stack:

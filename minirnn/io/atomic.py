@@ -102,6 +102,10 @@ def remove_leftovers(folder: Path) -> list[Path]:
     removed = []
     for leftover in folder.glob(f"{PREFIX}*{SUFFIX}"):
         with contextlib.suppress(OSError):  # locked, or gone meanwhile: another process writes it, or cleans up too
+            if fcntl is None:
+                leftover.unlink()
+                removed.append(leftover)
+                continue
             descriptor = os.open(leftover, os.O_RDWR)
             try:
                 _lock(descriptor, wait=False)

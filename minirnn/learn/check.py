@@ -25,6 +25,8 @@ from minirnn.learn.judge import Failed, Part, compare, rows, worst
 from minirnn.learn.known_mistakes import KnownMistakes
 from minirnn.learn.models import model_parts
 from minirnn.learn.sandbox.parent import Child
+from minirnn.learn.sandbox.system_locks import FORKS
+from minirnn.learn.sandbox.unlocked import Unlocked
 from minirnn.learn.testers import tester_parts
 from minirnn.learn.wrong_line import place_of
 
@@ -96,7 +98,8 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
         if same_text(text, course.stub(entry)):
             raise Failed("nothing written yet", not_started=True)
         exercise = entry.exercise
-        child = Child(file, entry.file, exercise.function, exercise.kind, entry.limits, device, [course.folder])
+        at_work = Child if FORKS else Unlocked
+        child = at_work(file, entry.file, exercise.function, exercise.kind, entry.limits, device, [course.folder])
         try:
             chance = chance_of(course, entry, text) if hidden else random.SystemRandom()
             run(entry, child, result, text, entry.graded_detail if hidden else entry.detail, chance)

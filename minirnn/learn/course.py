@@ -283,12 +283,12 @@ def new_tree(root: Path, course: Course, missing: bool = False) -> Tree:
         target = root / entry.file
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(course.stub(entry), encoding="utf-8")
+            target.write_text(course.stub(entry), encoding="utf-8", newline="\n")
     readme = course.folder / "README.md"
     if not (root / "README.md").exists():
         shutil.copyfile(readme if readme.is_file() else HERE / "README.md", root / "README.md")
     if not (root / "pytest.ini").exists():  # the settings of a project around the folder do not count in it
-        (root / "pytest.ini").write_text(PYTEST_INI, encoding="utf-8")
+        (root / "pytest.ini").write_text(PYTEST_INI, encoding="utf-8", newline="\n")
     (root / STATE).parent.mkdir(exist_ok=True)
     if course.folder.resolve() not in (HERE.resolve(), (root / COURSE).resolve()):
         hand_out(course, root / COURSE)
@@ -305,7 +305,7 @@ def hand_out(course: Course, target: Path) -> None:
     public = re.sub(r"^[ \t]*hidden_seed[ \t]*=.*\n?", "", text, flags=re.MULTILINE)
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    (target / "course.toml").write_text(public, encoding="utf-8")
+    (target / "course.toml").write_text(public, encoding="utf-8", newline="\n")
     if (course.folder / "exercises").is_dir():
         shutil.copytree(course.folder / "exercises", target / "exercises")
     for entry in course.entries.values():

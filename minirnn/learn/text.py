@@ -5,7 +5,9 @@ from __future__ import annotations
 import textwrap
 
 from minirnn.learn.check import Result
-from minirnn.learn.course import Entry
+from minirnn.learn.course import Entry, Tree
+from minirnn.learn.sandbox.system_locks import FORKS
+from minirnn.learn.sandbox.unlocked import NOTE
 
 WIDTH = 78
 
@@ -53,6 +55,11 @@ def next_step(result: Result, hints: int) -> str:
         steps = "   |   ".join(step for step in (more, picture) if step)
         lines = [f"  Next: {steps}" if steps else "", used]
     return "\n".join(line for line in lines if line)
+
+
+def notes(tree: Tree) -> str:
+    """What is not as it should be around the exercises, in sentences; empty if all is well."""
+    return "\n".join(note for note in (tree.pytest_note(), "" if FORKS else NOTE) if note)
 
 
 def hint(entry: Entry, given: int, width: int = WIDTH) -> str:

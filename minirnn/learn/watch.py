@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,14 @@ CLEAR = "\033[H\033[2J\033[3J"
 """To the upper left corner; clear the screen, and what was scrolled out of it."""
 
 
+def clear(out: Any) -> None:
+    """Clear the terminal that `out` is."""
+    if os.name == "nt":  # not every terminal of Windows knows the sequence
+        os.system("cls")
+    else:
+        print(CLEAR, end="", file=out)
+
+
 def width(out: Any) -> int:
     """How wide the terminal is, up to what is easy to read; as wide as always where there is none."""
     return min(text.WIDTH, shutil.get_terminal_size((text.WIDTH + 2, 24)).columns - 2) if out.isatty() else text.WIDTH
@@ -62,17 +71,18 @@ def width(out: Any) -> int:
 def run(tree: Tree, entry: Entry, out: Any) -> None:
     """Check an exercise and show what is said; note whether it is passed."""
     if out.isatty():
-        print(f"{CLEAR}{entry.id}  {entry.title}: checking", file=out, flush=True)
+        clear(out)
+        print(f"{entry.id}  {entry.title}: checking", file=out, flush=True)
     result = check(tree.course, entry, tree.file(entry))
     tree.note_passed(entry, result.passed)
     if out.isatty():
-        print(CLEAR, end="", file=out)
+        clear(out)
     done = sum(tree.passed(e) for e in tree.course.entries.values())
     print(f"\n{text.report(result)}", file=out)
     if step := text.next_step(result, tree.state["hints"].get(entry.id, 0)):
         print(step, file=out)
-    if note := tree.pytest_note():
-        print(f"\n{note}", file=out)
+    if notes := text.notes(tree):
+        print(f"\n{notes}", file=out)
     print(f"\n{done} of {len(tree.course.entries)} passed.   {KEYS}", file=out, flush=True)
 
 
@@ -103,11 +113,14 @@ def keys() -> Iterator[Any]:
     except (AttributeError, OSError, ValueError):
         yield lambda: ()
         return
-    restore = None
-    if os.isatty(descriptor):
+    try:
         import termios
         import tty
-
+    except ImportError:  # not a POSIX system
+        yield pressed_on_windows
+        return
+    restore = None
+    if os.isatty(descriptor):
         restore = termios.tcgetattr(descriptor)
         tty.setcbreak(descriptor, termios.TCSANOW)  # what is typed meanwhile is not thrown away
 
@@ -125,3 +138,13 @@ def keys() -> Iterator[Any]:
     finally:
         if restore is not None:
             termios.tcsetattr(descriptor, termios.TCSANOW, restore)
+
+
+def pressed_on_windows() -> Iterator[str]:
+    """The keys pressed since the last call, by the console of Windows; none where there is none."""
+    try:
+        console: Any = import_module("msvcrt")
+    except ImportError:
+        return
+    while console.kbhit():
+        yield console.getwch()

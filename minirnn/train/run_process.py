@@ -82,7 +82,8 @@ def do(run: Run) -> Result:
             stdin=lifeline,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             env=environment | run.threads,
             start_new_session=True,  # Ctrl-C reaches the sweep, which tells all its runs
         )
@@ -121,7 +122,7 @@ def main(argument: str) -> int:
 
 def _stop_when_alone() -> None:
     os.read(0, 1)  # comes back when the other end of the pipe is closed
-    os.kill(os.getpid(), signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)
 
 
 def trained(run: Run, folder: Path, interrupt: Interrupt) -> Result:

@@ -41,7 +41,7 @@ class Compiler:
     def run(self, *arguments: str) -> str:
         """What the compiler prints. Raises `CompileError` with what it complains about."""
         try:
-            done = subprocess.run([*self.command, *arguments], capture_output=True, text=True, errors="replace")
+            done = subprocess.run([*self.command, *arguments], capture_output=True, encoding="utf-8", errors="replace")
         except OSError as error:
             raise CompileError(f"cannot run {shlex.join(self.command)}: {error}") from None
         if done.returncode:

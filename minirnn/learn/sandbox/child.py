@@ -10,26 +10,22 @@ compares with what it alone knows.
 from __future__ import annotations
 
 import dataclasses
-import faulthandler
 import inspect
 import io
 import os
 import re
-import signal
 import subprocess
 import sys
 import tokenize
 import traceback
 import types
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from . import given, protocol
-from .locks import hook, landlock, limits, privileges, seccomp
 
 GIVEN = {"given.py": given}
 """Files of functions that an answer may call and read."""
@@ -225,8 +221,8 @@ def prepare(kind: str, root: str) -> None:
         child_cuda.prepare()
 
 
-def main(job: dict[str, Any], requests: int, replies: int) -> None:
-    """Lock this process in, and serve the judge."""
+def main(job: dict[str, Any], requests: int, replies: int, lock: Callable[..., None]) -> None:
+    """Lock this process in by `lock`, and serve the judge."""
     np.random.seed()  # what was imported before the fork would give the same numbers to all
     answer = Answer(requests, replies, job)
     if job["kind"] == "cuda":
@@ -235,36 +231,7 @@ def main(job: dict[str, Any], requests: int, replies: int) -> None:
         (child_cuda.on_gpu if job["device"] == "cuda" else child_cuda.in_simulator)(answer, protocol, lock)
         return
     lock(job, answer)
-    faulthandler.register(signal.SIGUSR1, file=2)  # the judge asks where it is
     answer.reply(ready=True)  # from here on time counts
     function = answer.load()
     while function is not None and (call := protocol.receive(requests)) is not None:
         answer.call(function, call)
-
-
-def lock(job: dict[str, Any], watched: Answer | None = None, readable: Sequence[str] = ()) -> None:
-    """Put all locks on this process that the system has, for good.
-
-    Parameters
-    ----------
-    job : dict
-        Its ``ways`` are the locks to use; tests leave some out, to see that the others hold.
-    watched : Answer or None
-        Whose Python code is watched, too.
-    readable : sequence of str
-        What may be read in addition.
-    """
-    sys.dont_write_bytecode = True
-    here = Path(__file__).parent
-    writable = [job["scratch"]] if job["bounded"] else []  # where nothing bounds it, nothing can be written
-    limits.limit(job["seconds"], job["memory"], processes=limits.THREADS if job["alone"] else None)
-    privileges.drop()
-    if "landlock" in job["ways"]:
-        package = str(here.parents[1])
-        own = [package, str(here / "given.py")] if watched is not None else [os.path.join(package, "devices")]
-        files = [*landlock.of_python(), *own, job["scratch"], *readable]
-        landlock.lock(files, writable, secret=job["secret"], listable=[job["root"]])
-    if "seccomp" in job["ways"]:
-        seccomp.lock()
-    if watched is not None and "hook" in job["ways"]:
-        hook.watch(watched.violation, writable)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import faulthandler
 import math
 import os
 import shutil
-import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,14 +21,14 @@ from minirnn.devices.cuda.sim.launch import SimModule
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.devices.cuda.sim.trace import SECTOR, Trace
 
-from . import tools
-
 REFUSED = (UnicodeDecodeError, SyntaxError)
 """What reading the file raises."""
 
 
 def prepare() -> None:
     """Find the compiler and load the simulator, once for all CUDA kernels that run in it."""
+    from . import tools  # noqa: F401
+
     with contextlib.suppress(DeviceUnavailable, CompileError):  # each kernel is told so again
         library.load(build.runtime_library(compiler.find()))
 
@@ -59,6 +57,8 @@ def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
 
     Each order has a copy of the library: its variables begin anew, and the locks allow no copy later.
     """
+    from . import tools  # here, since it needs locks, which a system may lack; `prepare` has imported it
+
     name = os.path.basename(answer.job["file"])
     options = SimOptions(check=True, memory_mb=256, watchdog_ms=math.ceil(1000 * answer.job["seconds"]))
     try:
@@ -69,7 +69,6 @@ def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
         report.ask = tools.line_finder(made, answer.job)
         # Loading the compiled file may run code of the student's already: the lock comes first.
         lock(answer.job, readable=[str(path) for path in copies.values()])
-        faulthandler.register(signal.SIGUSR1, file=2)  # the judge asks where it is
         answer.reply(ready=True)  # from here on time counts
         modules = {o: SimModule(drivers[o], path, name, answer.source) for o, path in copies.items()}
         answer.reply(kernels=modules[0].kernels)

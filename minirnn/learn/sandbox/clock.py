@@ -50,7 +50,7 @@ class Usage(NamedTuple):
 def usage(pid: int) -> Usage | None:
     """The usage of the process `pid`, or None if it has ended."""
     if not os.path.isdir("/proc/self"):
-        return usage_from_ps(pid)
+        return usage_from_ps(pid) if pid else None
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             # Behind the name, which may hold anything: the state; numbers 11 and 12 are user and system time in ticks.
@@ -62,14 +62,14 @@ def usage(pid: int) -> Usage | None:
         return None
     waited, threads = None, int(numbers[16])
     if threads == 1:
-        with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/schedstat") as file:
+        with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
             waited = int(file.read().split()[1]) / 1e9
     return Usage(seconds, state == b"S", waited, threads)
 
 
 def usage_from_ps(pid: int) -> Usage | None:
     """The same where there is no /proc, as on macOS."""
-    done = subprocess.run(["ps", "-o", "stat=,time=", "-p", str(pid)], capture_output=True, text=True)
+    done = subprocess.run(["ps", "-o", "stat=,time=", "-p", str(pid)], capture_output=True, encoding="ascii")
     if not done.stdout.strip():
         return None
     state, text = done.stdout.split()

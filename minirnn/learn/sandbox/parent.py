@@ -23,6 +23,7 @@ from typing import Any
 from minirnn.learn.sandbox import protocol, templates
 from minirnn.learn.sandbox.clock import INTERVAL, THREADS, Clock, MachineIsBusy, TimeIsUp, TooManyThreads, usage
 from minirnn.learn.sandbox.records import RECORD
+from minirnn.learn.sandbox.session import Session, drain
 
 LEARN = Path(__file__).parents[1]
 """The folder of all that knows the course: no answer reads it."""
@@ -35,7 +36,6 @@ SCM_CREDENTIALS = 2
 BUSY = "machine busy, grade again"
 CALLS = 2000
 """How often an answer may call the functions that the judge computes for it, in one case."""
-MOST_OUTPUT = 20_000
 STARTING = 300.0
 """Seconds by the clock that a busy machine may need to start the process and to compile a CUDA kernel."""
 FAR = 10
@@ -84,40 +84,6 @@ class Reply:
     busy: bool = False
 
 
-class Session:
-    """One process of an answer, as the judge sees it: its pipes, what it printed, its clock."""
-
-    def __init__(self, control: socket.socket, output: bytearray) -> None:
-        self.output, self.complaints = output, bytearray()
-        self.ready = False
-        self.pid = 0
-        self.status: int | None = None
-        pairs = [os.pipe() for _ in range(4)]
-        (given, self.requests), (self.replies, sent), (printed, out), (complained, err) = pairs
-        os.set_blocking(self.requests, False)  # an answer that takes nothing must not stop the judge
-        try:
-            with contextlib.suppress(OSError):  # the supervisor is gone; the next wait says so
-                socket.send_fds(control, [b"s"], [given, sent, out, err])
-        finally:
-            for descriptor in (given, sent, out, err):
-                os.close(descriptor)
-        self.readers = [
-            threading.Thread(target=drain, args=(source, kept), daemon=True)
-            for source, kept in ((printed, self.output), (complained, self.complaints))
-        ]
-        for reader in self.readers:
-            reader.start()
-
-    def close(self) -> None:
-        for descriptor in (self.requests, self.replies):
-            os.close(descriptor)
-
-    def drained(self) -> None:
-        """Wait until all that was printed has been read; the process must have ended."""
-        for reader in self.readers:
-            reader.join(5)
-
-
 class Child:
     """One answer at work. It is a context manager; at its end the process and all that it started are gone.
 
@@ -156,6 +122,12 @@ class Child:
             ways=[] if self.on_gpu else sorted(self.ways), secret=[str(path.resolve()) for path in (LEARN, *secret)],
             orders=ORDERS,
         )  # fmt: skip
+        self._start(job, environment)
+        self.spent = 0.0
+        self._begin()
+
+    def _start(self, job: dict[str, Any], environment: dict[str, str]) -> None:
+        """Start the supervisor."""
         self.control, theirs = socket.socketpair()
         if hasattr(socket, "SO_PASSCRED"):
             self.control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -174,9 +146,7 @@ class Child:
                 self.trouble += str(error).encode()
             finally:
                 os.close(complaints)
-        self.spent = 0.0
         self._records = bytearray()
-        self._begin()
 
     def _prepared(self) -> str:
         """What the template has ready."""
@@ -215,7 +185,7 @@ class Child:
 
     @property
     def prints(self) -> str:
-        """What the answer printed, up to `MOST_OUTPUT` bytes, since its prints are kept."""
+        """What the answer printed, up to `session.MOST_OUTPUT` bytes, since its prints are kept."""
         return self.output.decode(errors="replace")
 
     def call(self, message: dict[str, Any], callbacks: Mapping[str, Callable[..., Any]] | None = None) -> Reply:
@@ -232,7 +202,7 @@ class Child:
                 if message is not None:
                     self._send(message)
                     message = None
-                reply = protocol.receive(self.session.replies, self._wait)
+                reply = self._receive()
             except TimeIsUp:
                 return Reply(fatal=self._stopped())
             except MachineIsBusy:
@@ -247,8 +217,7 @@ class Child:
                 return Reply(fatal=why, busy=self.session.status is None and not self.session.ready)
             if "ready" in reply and not self.session.ready:
                 self.session.ready = True  # once: saying it again wins no time
-                own = max(0.0, self.limits.seconds - self.spent)
-                self.clock = Clock(self.session.pid, own, FAR * self.limits.seconds)
+                self.clock = self._clock(max(0.0, self.limits.seconds - self.spent))
                 continue
             if "violation" in reply:
                 line, what = reply.get("line"), str(reply["violation"])[:300]
@@ -278,6 +247,13 @@ class Child:
     def _send(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(BrokenPipeError):  # it ended; the next wait says how
             protocol.send(self.session.requests, message, lambda: self._wait(write=True))
+
+    def _receive(self) -> dict[str, Any] | None:
+        return protocol.receive(self.session.replies, self._wait)
+
+    def _clock(self, own: float) -> Clock:
+        """The clock of an answer that is ready, which has so many seconds left."""
+        return Clock(self.session.pid, own, FAR * self.limits.seconds)
 
     def _wait(self, write: bool = False) -> None:
         """Wait until the answer has sent something, or takes something; its time counts."""
@@ -333,9 +309,12 @@ class Child:
                 break
         self.kill()
         self.session.drained()
+        return self._stopped_at(self.session.complaints.decode(errors="replace"))
+
+    def _stopped_at(self, stack: str) -> str:
+        """In words where an answer was when its time was over."""
         seconds = f"{self.limits.seconds:g} s"
-        pattern = rf'File "{re.escape(self.shown)}", line (\d+) in (\S+)'
-        if found := re.search(pattern, self.session.complaints.decode(errors="replace")):
+        if found := re.search(rf'File "{re.escape(self.shown)}", line (\d+) in (\S+)', stack):
             return f"stopped after {seconds} in {found[2]}, line {found[1]}: does a loop never end?"
         return f"stopped after {seconds}: does a loop never end?"
 
@@ -381,14 +360,3 @@ class Child:
         self.session.close()
         self._trouble.join(5)
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def drain(descriptor: int, kept: bytearray) -> None:
-    """Read all there is and keep the beginning: a flood of prints neither blocks the answer nor fills our memory."""
-    try:
-        while data := os.read(descriptor, 1 << 16):
-            kept += data[: max(0, MOST_OUTPUT - len(kept))]
-    except OSError:
-        pass
-    finally:
-        os.close(descriptor)

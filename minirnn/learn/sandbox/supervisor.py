@@ -137,7 +137,7 @@ def tell(control: socket.socket, letter: bytes, number: int, seconds: float = 0.
 
 def start(control: socket.socket, pipes: list[int], job: dict[str, Any]) -> int:
     """Start a session in a process of its own; the number of that process."""
-    from . import child  # the template has imported it; who only asks for the locks needs no NumPy
+    from . import child, locking  # the template has imported them; who only asks for the locks needs no NumPy
 
     clear(job)
     pid = os.fork()
@@ -156,7 +156,7 @@ def start(control: socket.socket, pipes: list[int], job: dict[str, Any]) -> int:
         for number, descriptor in enumerate((nothing, out, err, requests, replies)):
             os.dup2(descriptor, number)
         os.closerange(5, min(1 << 16, resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
-        child.main(job, 3, 4)
+        child.main(job, 3, 4, locking.lock)
         sys.stdout.flush()
     finally:
         os._exit(0)

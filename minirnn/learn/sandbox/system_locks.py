@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 START = Path(__file__).with_name("start.py")
+FORKS = hasattr(os, "fork")
+"""Whether processes can be forked here; without that no lock can be put on one, and answers run in `unlocked`."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,9 @@ class Locks:
 @functools.cache
 def locks() -> Locks:
     """The locks that this system has, tried in a process of its own."""
-    done = subprocess.run([sys.executable, "-I", str(START), "probe"], capture_output=True, text=True)
+    if not FORKS:
+        return Locks()
+    done = subprocess.run([sys.executable, "-I", str(START), "probe"], capture_output=True, encoding="utf-8")
     try:
         return Locks(**json.loads(done.stdout))
     except (ValueError, TypeError):

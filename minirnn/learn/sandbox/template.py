@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> None:
         return
     asked, (kind, root) = socket.socket(fileno=int(arguments[0])), arguments[1:3]
     alone = supervisor.tried(namespaces.enter)
-    from . import child  # NumPy comes with it
+    from . import child, locking  # noqa: F401  NumPy comes with it
 
     child.prepare(kind, root)
     privileges.hide()

@@ -74,7 +74,7 @@ def locked(
     secret = tuple(map(os.path.abspath, secret))  # the program begins in another folder
     try:
         return subprocess.run(
-            command, capture_output=True, text=True, errors="replace", cwd=folder, env=environment,
+            command, capture_output=True, encoding="utf-8", errors="replace", cwd=folder, env=environment,
             stdin=subprocess.DEVNULL, preexec_fn=functools.partial(lock, command[0], [folder], ways, secret),
         )  # fmt: skip
     except OSError as error:
@@ -120,7 +120,7 @@ def line_finder(library: Path, job: dict[str, Any]) -> Callable[[list[str]], str
     locks = functools.partial(lock, program, [], tuple(job["ways"]), tuple(job["secret"]), str(library))
     process = subprocess.Popen(
         [program, "-e", str(library)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        text=True, bufsize=1, preexec_fn=locks,
+        encoding="utf-8", errors="replace", bufsize=1, preexec_fn=locks,
     )  # fmt: skip
 
     def ask(command: list[str]) -> str:

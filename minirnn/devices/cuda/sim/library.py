@@ -64,7 +64,8 @@ def _new_lock() -> None:
     lock = threading.RLock()  # a forked child must not wait for a thread that only its parent has
 
 
-os.register_at_fork(after_in_child=_new_lock)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
 
 
 @lru_cache(maxsize=1)

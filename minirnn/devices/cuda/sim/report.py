@@ -63,7 +63,7 @@ class _DlInfo(ctypes.Structure):
 def output_of(command: list[str]) -> str:
     """What a program prints; nothing if it does not run."""
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=20).stdout
+        return subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=20).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
 

@@ -5,6 +5,7 @@ It does not see native code, and is no wall: `landlock` and `seccomp` are.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -47,9 +48,10 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 def watch(violation: Callable[[str], None], writable: Iterable[str]) -> None:
     """From here on call `violation` with a sentence at all that is forbidden; files may be written below `writable`."""
-    import _posixsubprocess  # the one way to a process that raises no event
+    with contextlib.suppress(ImportError):  # Windows has none
+        import _posixsubprocess  # the one way to a process that raises no event
 
-    _posixsubprocess.fork_exec = lambda *args: violation(FORBIDDEN["os.fork"])  # type: ignore[assignment]
+        _posixsubprocess.fork_exec = lambda *args: violation(FORBIDDEN["os.fork"])  # type: ignore[assignment]
     below = tuple(os.path.join(os.path.realpath(folder), "") for folder in writable)
 
     def hook(event: str, args: tuple[Any, ...]) -> None:

@@ -12,7 +12,8 @@ import pytest
 from minirnn.learn import check as checking
 from minirnn.learn import text
 from minirnn.learn.sandbox import parent
-from minirnn.learn.sandbox.parent import MOST_OUTPUT, WAYS
+from minirnn.learn.sandbox.parent import WAYS
+from minirnn.learn.sandbox.session import MOST_OUTPUT
 from tests.learn.answers import COURSE, RIGHT, body, checked
 from tests.learn.sandbox.attacks.attack import EVERY_WAY, Attack
 
