@@ -62,8 +62,8 @@ def protection(found: Locks | None = None) -> list[str]:
         system = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, "this system")
         return [
             f"{system} has no locks for processes: an answer that wants to can read what your account can, open"
-            " connections and start processes that stay; grade in a container or a virtual machine that holds nothing"
-            " else"
+            " connections and start processes that stay; "
+            + ("grade in a container or a virtual machine that holds nothing else" if FORKS else "grade on Linux")
         ]
     said = []
     if not found.landlock:
