@@ -66,10 +66,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     names = devices_of(metafunc.config)
+    # Devices that somebody asks for are never left out.
+    slow = "cpu" in names and metafunc.definition.get_closest_marker("slow_elsewhere") is not None
     if "device" in metafunc.fixturenames:
-        metafunc.parametrize("device", [marked(name) for name in names], indirect=True)
+        marked = [pytest.param(name, marks=marks_of(name, slow)) for name in names]
+        metafunc.parametrize("device", marked, indirect=True)
     if "cuda_device" in metafunc.fixturenames:
-        metafunc.parametrize("cuda_device", [marked(name) for name in names if name.startswith("cuda")], indirect=True)
+        marked = [pytest.param(name, marks=marks_of(name, False)) for name in names if name.startswith("cuda")]
+        metafunc.parametrize("cuda_device", marked, indirect=True)
 
 
 def devices_of(config: pytest.Config) -> list[str]:
@@ -79,8 +83,8 @@ def devices_of(config: pytest.Config) -> list[str]:
     return [name for name in DEVICES if name != "cuda" or reason_against(name) is None]
 
 
-def marked(name: str) -> Any:
-    return pytest.param(name, marks=pytest.mark.cuda) if name == "cuda" else name
+def marks_of(name: str, slow_elsewhere: bool) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.cuda] * (name == "cuda") + [pytest.mark.slow] * (slow_elsewhere and name != "cpu")
 
 
 @pytest.fixture

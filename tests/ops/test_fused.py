@@ -46,6 +46,7 @@ def run(op: str, attributes: dict[str, Any], values: dict[str, Any], cotangents:
     return outputs, inputs, mr.grad(list(outputs), inputs, seeds, create_graph=True)
 
 
+@pytest.mark.slow_elsewhere
 @pytest.mark.parametrize(("op", "attributes"), CASES)
 def test_first_and_second_derivatives_agree_with_differences(
     op: str, attributes: dict[str, Any], rng: np.random.Generator, device: str

@@ -44,6 +44,7 @@ def torch_derivatives(
     return [g.detach().numpy() for g in found]
 
 
+@pytest.mark.slow_elsewhere
 @pytest.mark.parametrize("case", ALL, ids=str)
 def test_products_with_the_hessian_are_torchs(case: Case, rng: np.random.Generator, device: str) -> None:
     values, weights, directions = draws(case, rng)
@@ -54,6 +55,7 @@ def test_products_with_the_hessian_are_torchs(case: Case, rng: np.random.Generat
             assert_close(g, e, *TORCH, what=f"order {order}, input {k}")
 
 
+@pytest.mark.slow_elsewhere
 @pytest.mark.parametrize("case", [c for c in ALL if "relu" not in c.name], ids=str)  # relu has kinks
 def test_products_with_the_hessian_are_differences_of_gradients(
     case: Case, rng: np.random.Generator, device: str
@@ -66,6 +68,7 @@ def test_products_with_the_hessian_are_differences_of_gradients(
         assert_close(g, e, *DIFFERENCES, what=f"input {k}")
 
 
+@pytest.mark.slow_elsewhere
 @pytest.mark.parametrize("case", [*CELLS, SEQUENCES[1], NETWORKS[3]], ids=str)
 def test_third_derivatives_are_differences_of_second_ones(case: Case, rng: np.random.Generator, device: str) -> None:
     values, weights, directions = draws(case, rng)
@@ -75,6 +78,7 @@ def test_third_derivatives_are_differences_of_second_ones(case: Case, rng: np.ra
         assert_close(g, e, *DIFFERENCES, what=f"input {k}")
 
 
+@pytest.mark.slow_elsewhere
 @pytest.mark.parametrize("case", [*CELLS, SEQUENCES[1], NETWORKS[3]], ids=str)
 def test_third_derivatives_are_torchs(case: Case, rng: np.random.Generator, device: str) -> None:
     values, weights, directions = draws(case, rng)
@@ -102,6 +106,7 @@ def test_create_graph_does_not_change_the_gradient(case: Case, rng: np.random.Ge
         np.testing.assert_array_equal(g.numpy(), r.numpy())
 
 
+@pytest.mark.slow_elsewhere
 @pytest.mark.parametrize("case", [*CELLS, SEQUENCES[1], NETWORKS[3], NETWORKS[7]], ids=str)
 @pytest.mark.parametrize("dtype", ["f2", "f4"])
 def test_low_precision_follows_float64_in_second_derivatives(
@@ -219,6 +224,7 @@ def losses_with_penalty(case: Case, rng: np.random.Generator, device: str, steps
     return losses
 
 
+@pytest.mark.slow_elsewhere
 @pytest.mark.parametrize("case", [CELLS[1], CELLS[2], SEQUENCES[0], NETWORKS[3], NETWORKS[6]], ids=str)
 def test_training_with_a_gradient_penalty_lowers_the_loss(case: Case, rng: np.random.Generator, device: str) -> None:
     losses = losses_with_penalty(case, rng, device, 6)

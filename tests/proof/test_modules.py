@@ -25,6 +25,7 @@ def loss(outputs: Any) -> Any:
     return (outputs * outputs * outputs).sum()
 
 
+@pytest.mark.slow_elsewhere
 @pytest.mark.parametrize("name", MODULES)
 def test_products_with_the_hessian_of_all_parameters_are_torchs(
     name: str, rng: np.random.Generator, device: str

@@ -35,6 +35,7 @@ def ours(program: Program, device: str, values: Any, direction: Any) -> tuple[np
     return y.numpy(), [g.numpy() for g in gs], [g.numpy() for g in second]
 
 
+@pytest.mark.slow_elsewhere
 @examples(60)
 @hypothesis.given(program=programs(smooth=False), seed=SEEDS)
 def test_values_and_derivatives_are_torchs(program: Program, seed: int, device: str) -> None:
@@ -54,6 +55,7 @@ def test_values_and_derivatives_are_torchs(program: Program, seed: int, device: 
             assert_close(g, h.numpy(), 1e-8, "another factor of 100", what=f"second derivative {k}")
 
 
+@pytest.mark.slow_elsewhere
 @examples(25)
 @hypothesis.given(program=programs(smooth=True, longest=5), seed=SEEDS)
 def test_first_and_second_derivatives_are_differences(program: Program, seed: int, device: str) -> None:

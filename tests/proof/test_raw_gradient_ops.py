@@ -84,6 +84,7 @@ RAW = {
 }
 
 
+@pytest.mark.slow_elsewhere
 @pytest.mark.parametrize("name", RAW)
 def test_first_and_second_derivatives_are_differences(name: str, rng: np.random.Generator, device: str) -> None:
     function, values = RAW[name](rng)

@@ -23,6 +23,7 @@ SMOOTH = {
 }
 
 
+@pytest.mark.slow_elsewhere
 @pytest.mark.parametrize(("name", "case"), SMOOTH.items(), ids=list(SMOOTH))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_derivatives_of_any_order_are_torchs(device: str, rng: np.random.Generator, name: str, case: Case) -> None:

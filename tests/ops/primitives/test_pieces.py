@@ -39,6 +39,7 @@ def test_values_and_gradients_are_torchs(device: str, rng: np.random.Generator, 
         assert_agrees_with_torch(*CASES[name], [rng.standard_normal((2, 3, 5)).astype(dtype)], rng, device)
 
 
+@pytest.mark.slow_elsewhere
 @pytest.mark.parametrize("name", CASES)
 def test_first_and_second_derivatives_are_those_of_differences(
     device: str, rng: np.random.Generator, name: str
