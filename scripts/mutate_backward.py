@@ -34,8 +34,8 @@ CORNERS = "tests/proof/test_corners.py"
 PRIMITIVES = ("tests/ops/primitives/", CORNERS)
 LOSSES = ("tests/ops/test_losses.py", "tests/devices/cpu/test_losses.py")
 BLOCKS = (
-    "tests/ops/test_fused.py",
-    "tests/ops/lstm_block/test_sequence.py",
+    "tests/ops/test_gru_block.py",
+    "tests/ops/lstm_block/",
     "tests/ops/test_golden.py",
     "tests/proof/test_raw_gradient_ops.py",
 )

@@ -16,7 +16,7 @@ from minirnn import ops
 
 T, I, H, L = 3, 5, 4, 2
 FEW = 2  # steps of the networks, whose second derivatives take longest
-DTYPES = ["float16", "float32", "float64"]
+DTYPES = ["float16", "float64"]
 
 
 @pytest.fixture(params=["cpu", "cpu-composed", "cuda-sim"])
@@ -60,10 +60,8 @@ def test_lstm_block_cell_takes_no_rows(dtype: str, use_peephole: bool, place: st
     check(found, inputs, dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("steps", [0, 2, T])
-@pytest.mark.parametrize("version", ["", "_v2"])
-def test_block_lstm_takes_no_rows(dtype: str, steps: int, version: str, place: str) -> None:
+@pytest.mark.parametrize(("steps", "version", "dtype"), [(0, "", "float64"), (2, "", "float16"), (T, "_v2", "float32")])
+def test_block_lstm_takes_no_rows(steps: int, version: str, dtype: str, place: str) -> None:
     inputs = ones(place, dtype, (T, 0, I), (0, H), (0, H), (I + H, 4 * H), (H,), (H,), (H,), (4 * H,))
     for use_peephole in (False, True):
         outputs = getattr(ops, f"block_lstm{version}")(steps, *inputs, use_peephole=use_peephole)
@@ -96,11 +94,12 @@ def test_gru_block_cell_takes_no_rows(dtype: str, place: str) -> None:
     check(found, inputs, dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("rnn_mode", ["lstm", "gru", "rnn_relu"])
-@pytest.mark.parametrize("is_training", [True, False])
-@pytest.mark.parametrize("version", [1, 2, 3])
-def test_cudnn_rnn_takes_no_rows(dtype: str, rnn_mode: str, is_training: bool, version: int, place: str) -> None:
+@pytest.mark.parametrize(
+    ("version", "rnn_mode", "is_training", "dtype"),
+    [(1, "rnn_relu", True, "float16"), (2, "gru", False, "float32"), (2, "lstm", True, "float64"),
+     (3, "gru", True, "float64"), (3, "lstm", False, "float16")],
+)  # fmt: skip
+def test_cudnn_rnn_takes_no_rows(version: int, rnn_mode: str, is_training: bool, dtype: str, place: str) -> None:
     end = "" if version == 1 else f"_v{version}"
     settings: dict[str, Any] = {"rnn_mode": rnn_mode, "direction": "bidirectional", "dropout": 0.5}
     P = H

@@ -13,8 +13,8 @@ import pytest
 import minirnn as mr
 from minirnn.devices.counting import Counting
 from tests.compare import assert_close
-from tests.proof.derivatives import DIFFERENCES, along, derivatives, dot, loss
-from tests.proof.fused_cases import ALL, CELLS, NETWORKS, SEQUENCES, Case
+from tests.ops.derivatives import DIFFERENCES, along, derivatives, dot, loss
+from tests.ops.fused_cases import ALL, CELLS, NETWORKS, SEQUENCES, ZONED, Case
 
 TORCH = (1e-8, "float64 through a second derivative: sums of a few hundred products")
 
@@ -56,19 +56,6 @@ def test_products_with_the_hessian_are_torchs(case: Case, rng: np.random.Generat
 
 
 @pytest.mark.slow_elsewhere
-@pytest.mark.parametrize("case", [c for c in ALL if "relu" not in c.name], ids=str)  # relu has kinks
-def test_products_with_the_hessian_are_differences_of_gradients(
-    case: Case, rng: np.random.Generator, device: str
-) -> None:
-    values, weights, directions = draws(case, rng)
-    found = derivatives(case.ours, device, values, weights, directions, 2)
-    # Gradients by the fused kernels, as training computes them, against the second derivative of the composition.
-    expected = along(lambda vs: derivatives(case.ours, device, vs, weights, directions, 1), values, directions[0])
-    for k, (g, e) in enumerate(zip(found, expected, strict=True)):
-        assert_close(g, e, *DIFFERENCES, what=f"input {k}")
-
-
-@pytest.mark.slow_elsewhere
 @pytest.mark.parametrize("case", [*CELLS, SEQUENCES[1], NETWORKS[3]], ids=str)
 def test_third_derivatives_are_differences_of_second_ones(case: Case, rng: np.random.Generator, device: str) -> None:
     values, weights, directions = draws(case, rng)
@@ -95,17 +82,6 @@ def test_a_fourth_derivative_of_a_cell_is_torchs(case: Case, rng: np.random.Gene
         assert_close(g, e, *TORCH, what=f"input {k}")
 
 
-@pytest.mark.parametrize("case", ALL, ids=str)
-def test_create_graph_does_not_change_the_gradient(case: Case, rng: np.random.Generator, device: str) -> None:
-    values, weights, _ = draws(case, rng)
-    inputs = [mr.tensor(v, True, device) for v in values]
-    here = [mr.tensor(w, device=device) for w in weights]
-    plain = mr.grad(loss(case.ours(*inputs), here), inputs)
-    recorded = mr.grad(loss(case.ours(*inputs), here), inputs, create_graph=True)
-    for g, r in zip(plain, recorded, strict=True):
-        np.testing.assert_array_equal(g.numpy(), r.numpy())
-
-
 @pytest.mark.slow_elsewhere
 @pytest.mark.parametrize("case", [*CELLS, SEQUENCES[1], NETWORKS[3], NETWORKS[7]], ids=str)
 @pytest.mark.parametrize("dtype", ["f2", "f4"])
@@ -122,18 +98,6 @@ def test_low_precision_follows_float64_in_second_derivatives(
     for g, e in zip(found, expected, strict=True):
         assert g.dtype == dtype
         np.testing.assert_allclose(g.astype("f8"), e, rtol=0, atol=tolerance * max(1, np.abs(e).max()))
-
-
-@pytest.mark.parametrize("case", [CELLS[1], SEQUENCES[1], NETWORKS[3], NETWORKS[6]], ids=str)
-def test_without_kernels_all_derivatives_are_those_with_kernels(
-    case: Case, rng: np.random.Generator, composed_device: str
-) -> None:
-    values, weights, directions = draws(case, rng)
-    for order in (1, 2, 3):
-        found = derivatives(case.ours, composed_device, values, weights, directions, order)
-        expected = derivatives(case.ours, "cpu", values, weights, directions, order)
-        for k, (g, e) in enumerate(zip(found, expected, strict=True)):
-            assert_close(g, e, 1e-11, "float64: the same sums in another order", what=f"order {order}, input {k}")
 
 
 def test_backward_with_create_graph_leaves_gradients_that_can_be_differentiated(
@@ -155,7 +119,8 @@ def test_backward_with_create_graph_leaves_gradients_that_can_be_differentiated(
 # ---- which kernels ran
 
 
-@pytest.mark.parametrize("case", ALL, ids=str)
+@pytest.mark.slow_elsewhere
+@pytest.mark.parametrize("case", ALL + ZONED, ids=str)
 def test_the_fused_kernels_run_whenever_no_second_derivative_is_asked_for(
     case: Case, rng: np.random.Generator, device: str
 ) -> None:

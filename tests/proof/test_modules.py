@@ -9,7 +9,7 @@ import pytest
 
 import minirnn as mr
 from tests.compare import assert_close
-from tests.proof.derivatives import DIFFERENCES, dot
+from tests.ops.derivatives import DIFFERENCES, dot
 
 T, B, I, H = 4, 2, 3, 4
 

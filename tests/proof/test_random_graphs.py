@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import minirnn as mr
 from tests.compare import assert_close
 from tests.examples import examples
-from tests.proof.derivatives import DIFFERENCES, along, dot
+from tests.ops.derivatives import DIFFERENCES, along, dot
 from tests.proof.graphs import PRIMITIVES, Program, programs
 
 SEEDS = st.integers(0, 2**16)

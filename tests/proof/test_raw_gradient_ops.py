@@ -14,8 +14,8 @@ from minirnn.ops.cudnn_rnn.params import Network
 from tests.compare import assert_close
 from tests.ops.block_cases import gru_inputs, lstm_inputs
 from tests.ops.cudnn_rnn.cudnn_cases import attributes_of, random_call
-from tests.proof.derivatives import DIFFERENCES, along, derivatives
-from tests.proof.fused_cases import LENGTHS
+from tests.ops.derivatives import DIFFERENCES, along, derivatives
+from tests.ops.fused_cases import LENGTHS
 
 T, B, I, H = 3, 2, 2, 3
 
@@ -142,3 +142,12 @@ def test_without_gradients_to_keep_nothing_is_recorded(
         with mr.no_grad():
             unrecorded = function(*[mr.tensor(v, True, place) for v in values])
         assert not any(y.requires_grad for y in (*constants, *unrecorded))
+
+
+@pytest.mark.parametrize("name", [name for name in RAW if name.startswith(("block_lstm", "gru_block"))])
+def test_float16_is_computed_in_float32_and_rounded_once(name: str, rng: np.random.Generator, device: str) -> None:
+    function, values = RAW[name](rng)
+    half = [mr.tensor(v.astype("f2"), device=device) for v in values]
+    for got, exact in zip(function(*half), function(*[t.astype("f4") for t in half]), strict=True):
+        assert got.dtype == np.float16
+        np.testing.assert_array_equal(got.numpy(), exact.numpy().astype("f2"))

@@ -67,6 +67,35 @@ def random_call(
     return [mr.tensor((rng.standard_normal(s) * scale).astype(dtype), True, device) for s in shapes]
 
 
+def random_masks(net: Network, kind: str, rng: np.random.Generator, T: int, B: int) -> Any:
+    """zoneout_masks of a kind: binary "masks", "numbers", or one row that is "shared" by all steps and layers."""
+
+    def one(width: int) -> Any:
+        if kind == "numbers":
+            return float(rng.uniform(0.2, 0.8))
+        shape = (net.L * net.D, T, B, width) if kind == "masks" else (1, 1, B, width)
+        return (rng.random(shape) < 0.5) + 0.0
+
+    return (one(net.P), one(net.H)) if net.rnn_mode == "lstm" else one(net.P)
+
+
+def name_of(net: Network) -> str:
+    """How a network is called in the id of a test."""
+    return f"{net.rnn_mode}-{net.direction[:3]}-{net.L}-{net.input_mode[:4]}-{net.num_proj}"
+
+
+def used(net: Network, inputs: list[mr.Tensor]) -> list[mr.Tensor]:
+    """Without the cell state of modes that have none."""
+    return inputs if net.rnn_mode == "lstm" else [inputs[0], inputs[1], inputs[3]]
+
+
+def run(net: Network, inputs: list[mr.Tensor], lengths: Any, **more: Any) -> list[mr.Tensor]:
+    """The float outputs of `cudnn_rnn_v3`; without lengths all sequences are as long as the input."""
+    T, B = inputs[0].shape[:2]
+    y = ops.cudnn_rnn_v3(*inputs, np.full(B, T) if lengths is None else lengths, **attributes_of(net), **more)
+    return list(y[:3] if net.rnn_mode == "lstm" else y[:2])
+
+
 def attributes_of(net: Network) -> dict[str, Any]:
     """What the ops need to know about a network."""
     return {

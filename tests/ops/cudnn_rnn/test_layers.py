@@ -1,4 +1,7 @@
-"""The CudnnRNN ops beyond stored values: against their composition, second derivatives, lengths, dropout, memory."""
+"""The CudnnRNN ops beyond stored values: the claims about every fused op, lengths, dropout, memory, threads.
+
+torch's values are in `tests/ops/cudnn_rnn/test_golden.py`, wrong calls in `tests/hostile/calls_cudnn.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,83 +14,50 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
-from tests.compare import thoroughness
-from tests.ops.cudnn_rnn.cudnn_cases import attributes_of, random_call
+from tests.ops import claims
+from tests.ops.cudnn_rnn.cudnn_cases import attributes_of, name_of, random_call, random_masks, used
+from tests.ops.cudnn_rnn.cudnn_cases import run as run_padded
+from tests.ops.fused_cases import NETWORKS as CASES
+from tests.ops.fused_cases import ZONED, Case
 
 T, B, I, H = 5, 3, 4, 6
 LENGTHS = np.array([2, 5, 3])
 
 NETWORKS = [
-    Network("rnn_relu", 1, H, I),
     Network("rnn_tanh", 2, H, I, "bidirectional"),
-    Network("lstm", 1, H, I),
     Network("lstm", 3, H, I, "bidirectional"),
-    Network("lstm", 2, H, I, "bidirectional", num_proj=2),
     Network("lstm", 1, H, H, input_mode="skip_input", num_proj=4),
-    Network("gru", 1, H, I),
     Network("gru", 2, H, H, "bidirectional", "auto_select"),
-    Network("gru", 3, H, I),
 ]
-
-
-def name_of(net: Network) -> str:
-    return f"{net.rnn_mode}-{net.direction[:3]}-{net.L}-{net.input_mode[:4]}-{net.num_proj}"
-
-
-def used(net: Network, inputs: list[mr.Tensor]) -> list[mr.Tensor]:
-    """Without the cell state of modes that have none."""
-    return inputs if net.rnn_mode == "lstm" else [inputs[0], inputs[1], inputs[3]]
+networks = pytest.mark.parametrize("net", NETWORKS, ids=name_of)
 
 
 def run(net: Network, inputs: list[mr.Tensor], lengths: Any = LENGTHS, **more: Any) -> list[mr.Tensor]:
-    T, B = inputs[0].shape[:2]
-    steps = np.full(B, T) if lengths is None else lengths
-    y = ops.cudnn_rnn_v3(*inputs, steps, **attributes_of(net), **more)
-    return list(y[:3] if net.rnn_mode == "lstm" else y[:2])
+    return run_padded(net, inputs, lengths, **more)
 
 
-@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
-@pytest.mark.parametrize("ragged", [False, True])
-def test_kernels_equal_the_composition_in_first_and_second_gradients(
-    net: Network, ragged: bool, rng: np.random.Generator, device: str, composed_device: str
-) -> None:
-    lengths = LENGTHS if ragged else None
-    values = [t.numpy() for t in random_call(rng, net, T, B, "cpu")]
-    results, cotangents, second = [], None, None
-    for place in (device, composed_device):
-        inputs = [mr.tensor(v, True, place) for v in values]
-        outputs = run(net, inputs, lengths, dropout=0.4 if net.L > 1 else 0.0, seed=3)
-        wanted = used(net, inputs)
-        cotangents = cotangents or [rng.standard_normal(y.shape) for y in outputs]
-        second = second or [rng.standard_normal(t.shape) for t in wanted]
-        gs = mr.grad(outputs, wanted, [mr.tensor(g, device=place) for g in cotangents], create_graph=True)
-        plain = mr.grad(
-            run(net, inputs, lengths, dropout=0.4 if net.L > 1 else 0.0, seed=3),
-            wanted,
-            [mr.tensor(g, device=place) for g in cotangents],
-        )
-        again = mr.grad(list(gs), wanted, [mr.tensor(g, device=place) for g in second])
-        results.append([t.numpy() for t in (*outputs, *gs, *plain, *again)])
-    for k, (fused, composed) in enumerate(zip(*results, strict=True)):
-        # float64, sums over T * B * H = 90 products of size 1, some of them squared
-        np.testing.assert_allclose(fused, composed, rtol=1e-10, atol=1e-11, err_msg=f"result {k}")
+# ---- what holds for every fused op, with and without zoneout
 
 
-@pytest.mark.parametrize("net", [n for n in NETWORKS if n.rnn_mode != "rnn_relu"], ids=name_of)
-def test_gradients_agree_with_differences(net: Network, rng: np.random.Generator, device: str) -> None:
-    inputs = random_call(rng, net, 3, 2, device)
-    mr.gradcheck(lambda *a: run(net, list(a), [3, 2]), inputs, **thoroughness(device))
+@pytest.mark.parametrize("case", CASES + ZONED, ids=str)
+@pytest.mark.parametrize("claim", claims.OF_EVERY_OP, ids=claims.name_of)
+def test_it_is_a_fused_op(claim: Any, case: Case, rng: np.random.Generator, device: str) -> None:
+    claim(case, rng, device)
 
 
-@pytest.mark.parametrize("rnn_mode", ["lstm", "gru"])
-def test_second_derivatives_agree_with_differences(rnn_mode: str, rng: np.random.Generator, device: str) -> None:
-    net = Network(rnn_mode, 1, 2, 3)
-    inputs = random_call(rng, net, 2, 2, device)
-    mr.gradcheck(lambda *a: run(net, list(a), [2, 1]), inputs, order=2, **thoroughness(device))
+@pytest.mark.slow_elsewhere
+@pytest.mark.parametrize("case", [c for c in CASES + ZONED if "relu" not in c.name], ids=str)  # relu has kinks
+def test_first_and_second_derivatives_are_differences(case: Case, rng: np.random.Generator, device: str) -> None:
+    claims.derivatives_are_differences(case, rng, device)
 
 
-@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
-def test_nan_in_padding_changes_no_bit(net: Network, rng: np.random.Generator, device: str) -> None:
+# ---- lengths, evaluation, batch-major arrays, dropout
+
+
+@networks
+@pytest.mark.parametrize("zoned", [False, True])
+def test_nan_in_padding_changes_no_bit(net: Network, zoned: bool, rng: np.random.Generator, device: str) -> None:
+    masks = random_masks(net, "masks", rng, T, B) if zoned else None
     values = [t.numpy().copy() for t in random_call(rng, net, T, B, "cpu")]
     dy = rng.standard_normal((T, B, net.D * net.P))
     padding = np.arange(T)[:, None] >= LENGTHS
@@ -96,7 +66,7 @@ def test_nan_in_padding_changes_no_bit(net: Network, rng: np.random.Generator, d
         values[0][padding] = fill
         dy[padding] = fill
         inputs = [mr.tensor(v, True, device) for v in values]
-        outputs = run(net, inputs)
+        outputs = run(net, inputs, zoneout_masks=masks)
         ones = [mr.tensor(np.ones(y.shape), device=device) for y in outputs[1:]]
         gs = mr.grad(outputs, used(net, inputs), [mr.tensor(dy, device=device), *ones])
         found.append([t.numpy() for t in (*outputs, *gs)])
@@ -106,7 +76,7 @@ def test_nan_in_padding_changes_no_bit(net: Network, rng: np.random.Generator, d
     assert (found[0][0][padding] == 0).all()
 
 
-@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
+@networks
 def test_evaluation_mode_has_gradients(net: Network, rng: np.random.Generator, device: str) -> None:
     inputs = random_call(rng, net, T, B, device)
     gs = []
@@ -131,20 +101,23 @@ def test_evaluation_mode_drops_nothing_and_keeps_nothing(rng: np.random.Generato
         np.testing.assert_array_equal(a.numpy(), b.numpy())
 
 
-@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
+@networks
 def test_batch_major_is_time_major_with_axes_exchanged(net: Network, rng: np.random.Generator, device: str) -> None:
-    swap = lambda a: np.swapaxes(a, 0, 1) if a.ndim == 3 else a  # noqa: E731
     values = [t.numpy() for t in random_call(rng, net, T, B, "cpu")]
-    outputs = run(net, [mr.tensor(v, device=device) for v in values])
-    cotangents = [rng.standard_normal(y.shape) for y in outputs]
+    cotangents = [rng.standard_normal(y.shape) for y in run(net, [mr.tensor(v, device=device) for v in values])]
+    masks = random_masks(net, "masks", rng, T, B)
     found = []
     for time_major in (True, False):
-        order = (lambda a: a) if time_major else swap
-        inputs = [mr.tensor(order(v), True, device) for v in values]
-        y = ops.cudnn_rnn_v3(*inputs, LENGTHS, **attributes_of(net), time_major=time_major)
-        ys = list(y[: len(outputs)])
-        gs = mr.grad(ys, used(net, inputs), [mr.tensor(order(g), device=device) for g in cotangents])
-        found.append([order(t.numpy()) for t in (*ys, *gs)])
+
+        def turned(a: Any, axis: int = 0, time_major: bool = time_major) -> Any:
+            return a if time_major or a.ndim < 3 else np.swapaxes(a, axis, axis + 1)
+
+        inputs = [mr.tensor(turned(v), True, device) for v in values]
+        z = tuple(turned(m, 1) for m in masks) if isinstance(masks, tuple) else turned(masks, 1)
+        y = ops.cudnn_rnn_v3(*inputs, LENGTHS, **attributes_of(net), time_major=time_major, zoneout_masks=z)
+        ys = list(y[: len(cotangents)])
+        gs = mr.grad(ys, used(net, inputs), [mr.tensor(turned(g), device=device) for g in cotangents])
+        found.append([turned(t.numpy()) for t in (*ys, *gs)])
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-13)
 
@@ -202,7 +175,7 @@ def test_dropout_with_one_layer_does_nothing(rng: np.random.Generator, device: s
     )
 
 
-@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
+@networks
 def test_forward_passes_before_backward_passes_do_not_disturb_each_other(
     net: Network, rng: np.random.Generator, device: str
 ) -> None:
@@ -211,7 +184,7 @@ def test_forward_passes_before_backward_passes_do_not_disturb_each_other(
     alone = [mr.grad(run(net, inputs)[0], used(net, inputs), cotangent) for inputs in calls]
     outputs = [run(net, inputs) for inputs in calls]
     kept = [[t.numpy().copy() for t in ys] for ys in outputs]
-    for _ in range(20):
+    for _ in range(5):
         run(net, random_call(rng, net, T, B, device))
     found = [mr.grad(y[0], used(net, inputs), cotangent) for y, inputs in zip(outputs, calls, strict=True)]
     for a, b in zip(alone, found, strict=True):
@@ -223,8 +196,8 @@ def test_forward_passes_before_backward_passes_do_not_disturb_each_other(
 
 
 def test_threads_do_not_disturb_each_other(rng: np.random.Generator, device: str) -> None:
-    net = Network("lstm", 2, 40, 30, "bidirectional")
-    calls = [random_call(rng, net, 20, 16, device, "f4") for _ in range(4)]
+    net = Network("lstm", 2, 9, 7, "bidirectional")
+    calls = [random_call(rng, net, 6, 5, device, "f4") for _ in range(4)]
     work = lambda inputs: [g.numpy() for g in mr.grad(run(net, inputs, None)[0].sum(), inputs)]  # noqa: E731
     alone = [work(inputs) for inputs in calls]
     found: dict[int, list[Any]] = {}
@@ -243,16 +216,16 @@ def test_threads_do_not_disturb_each_other(rng: np.random.Generator, device: str
                 np.testing.assert_array_equal(g, e)
 
 
-@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
+@networks
 def test_the_reserve_space_grows_linearly_in_time(net: Network, rng: np.random.Generator, device: str) -> None:
     sizes = []
-    for steps in (10, 20, 30):
+    for steps in (2, 4, 6):
         inputs = random_call(rng, net, steps, B, device)
         sizes.append(ops.cudnn_rnn_v3(*inputs, [steps] * B, **attributes_of(net)).reserve_space.size)
     assert sizes[2] - sizes[1] == sizes[1] - sizes[0]
 
 
-@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
+@networks
 @pytest.mark.parametrize("zoned", [False, True])
 def test_a_reserve_space_serves_before_and_after_it_is_put_together(
     net: Network, zoned: bool, rng: np.random.Generator, device: str
@@ -269,21 +242,6 @@ def test_a_reserve_space_serves_before_and_after_it_is_put_together(
         found.append([t.numpy() for t in (*backprop, *mr.grad(outputs, used(net, inputs), outputs))])
     for a, b in zip(*found, strict=True):
         np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("net", NETWORKS, ids=name_of)
-def test_half_precision_follows_single(net: Network, rng: np.random.Generator, device: str) -> None:
-    values = [t.numpy().astype("f2") for t in random_call(rng, net, T, B, "cpu")]
-    found = []
-    for dtype in ("f2", "f4"):
-        inputs = [mr.tensor(v.astype(dtype), True, device) for v in values]
-        outputs = run(net, inputs)
-        ones = [mr.tensor(np.ones(y.shape, dtype), device=device) for y in outputs]
-        found.append([t.numpy() for t in (*outputs, *mr.grad(outputs, used(net, inputs), ones))])
-        assert all(a.dtype == dtype for a in found[-1])
-    for half, single in zip(*found, strict=True):
-        scale = max(1, np.abs(single).max())  # 2^-11 a rounding, through L layers
-        np.testing.assert_allclose(half.astype("f4"), single, rtol=0, atol=1e-2 * scale)
 
 
 def test_modes_without_a_cell_state_ignore_it(rng: np.random.Generator, device: str) -> None:

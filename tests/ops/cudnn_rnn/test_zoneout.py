@@ -1,5 +1,6 @@
-"""Zoneout in the CudnnRNN ops: a loop from the paper's formulas, the composition, differences, masks, reserve space.
+"""Zoneout in the CudnnRNN ops: stored values, forms of the masks, reserve space, devices that do not know it, draws.
 
+The claims about every fused op are tried with zoneout, too, in `tests/ops/cudnn_rnn/test_layers.py`.
 Tests `minirnn/ops/cudnn_rnn/zoneout.py` and, on the simulator, `minirnn/devices/cuda/launch/cudnn_rnn/zoneout.py`.
 """
 
@@ -18,53 +19,28 @@ from minirnn.devices.counting import Counting
 from minirnn.devices.cpu.device import CPU
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.cudnn_rnn.zoneout import drawn_zoneout, expected_zoneout
-from tests.compare import thoroughness
-from tests.ops.cudnn_rnn.cudnn_cases import attributes_of, packed, random_call
+from tests.ops.cudnn_rnn.cudnn_cases import attributes_of, name_of, packed, random_call, used
+from tests.ops.cudnn_rnn.cudnn_cases import random_masks as random_masks_of
+from tests.ops.cudnn_rnn.cudnn_cases import run as run_padded
 
 GOLDEN = sorted((Path(__file__).parents[2] / "golden" / "regularization").glob("*.npz"))
 T, B, I, H = 5, 3, 4, 6
 LENGTHS = np.array([2, 5, 3])
 NETWORKS = [
     Network("rnn_relu", 1, H, I),
-    Network("rnn_tanh", 2, H, I, "bidirectional"),
-    Network("lstm", 1, H, I),
     Network("lstm", 2, H, I, "bidirectional"),
     Network("lstm", 2, H, I, "bidirectional", num_proj=2),
-    Network("lstm", 1, H, H, input_mode="skip_input", num_proj=4),
-    Network("gru", 1, H, I),
     Network("gru", 2, H, H, "bidirectional", "auto_select"),
 ]
-KINDS = ("masks", "numbers", "shared")
-
-
-def name_of(net: Network) -> str:
-    return f"{net.rnn_mode}-{net.direction[:3]}-{net.L}-{net.input_mode[:4]}-{net.num_proj}"
-
-
 networks = pytest.mark.parametrize("net", NETWORKS, ids=name_of)
 
 
-def used(net: Network, inputs: list[mr.Tensor]) -> list[mr.Tensor]:
-    return inputs if net.rnn_mode == "lstm" else [inputs[0], inputs[1], inputs[3]]
-
-
-def random_masks(net: Network, kind: str, rng: np.random.Generator, T: int = T, B: int = B) -> Any:
-    """zoneout_masks of a kind: binary ones, a number, or one row for all steps and examples."""
-
-    def one(width: int) -> Any:
-        if kind == "numbers":
-            return float(rng.uniform(0.2, 0.8))
-        shape = (net.L * net.D, T, B, width) if kind == "masks" else (1, 1, B, width)
-        return (rng.random(shape) < 0.5) + 0.0
-
-    return (one(net.P), one(net.H)) if net.rnn_mode == "lstm" else one(net.P)
+def random_masks(net: Network, kind: str, rng: np.random.Generator) -> Any:
+    return random_masks_of(net, kind, rng, T, B)
 
 
 def run(net: Network, inputs: list[mr.Tensor], masks: Any, lengths: Any = LENGTHS, **more: Any) -> list[mr.Tensor]:
-    T, B = inputs[0].shape[:2]
-    steps = np.full(B, T) if lengths is None else lengths
-    y = ops.cudnn_rnn_v3(*inputs, steps, zoneout_masks=masks, **attributes_of(net), **more)
-    return list(y[:3] if net.rnn_mode == "lstm" else y[:2])
+    return run_padded(net, inputs, lengths, zoneout_masks=masks, **more)
 
 
 # ---- values
@@ -102,72 +78,11 @@ def test_given_masks_give_the_stored_values(path: Path, device: str) -> None:
         np.testing.assert_allclose(g.numpy(), case[f"{name}.gradient"], rtol=1e-10, atol=1e-10, err_msg=name)
 
 
-@networks
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("ragged", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_kernels_equal_the_composition_in_first_and_second_gradients(
-    net: Network, kind: str, ragged: bool, rng: np.random.Generator, device: str, composed_device: str
-) -> None:
-    lengths, masks = LENGTHS if ragged else None, random_masks(net, kind, rng)
-    values = [t.numpy() for t in random_call(rng, net, T, B, "cpu")]
-    results, cotangents, second = [], None, None
-    for place in (device, composed_device):
-        inputs = [mr.tensor(v, True, place) for v in values]
-        outputs = run(net, inputs, masks, lengths, dropout=0.4 if net.L > 1 else 0.0, seed=3)
-        wanted = used(net, inputs)
-        cotangents = cotangents or [rng.standard_normal(y.shape) for y in outputs]
-        second = second or [rng.standard_normal(t.shape) for t in wanted]
-        upstream = [mr.tensor(g, device=place) for g in cotangents]
-        plain = mr.grad(outputs, wanted, upstream, retain_graph=True)
-        gs = mr.grad(outputs, wanted, upstream, create_graph=True)
-        again = mr.grad(list(gs), wanted, [mr.tensor(g, device=place) for g in second])
-        results.append([t.numpy() for t in (*outputs, *gs, *plain, *again)])
-    assert mr.devices.get(device).fallbacks["rnn_sequence"] == 0
-    for k, (fused, composed) in enumerate(zip(*results, strict=True)):
-        # float64, sums over T * B * H = 90 products of size 1, some of them squared
-        np.testing.assert_allclose(fused, composed, rtol=1e-10, atol=1e-11, err_msg=f"result {k}")
-
-
-@pytest.mark.parametrize("net", [n for n in NETWORKS if n.rnn_mode != "rnn_relu"], ids=name_of)
-def test_gradients_agree_with_differences(net: Network, rng: np.random.Generator, device: str) -> None:
-    masks = random_masks(net, "masks", rng, 3, 2)
-    inputs = random_call(rng, net, 3, 2, device)
-    mr.gradcheck(lambda *a: run(net, list(a), masks, [3, 2]), inputs, **thoroughness(device))
-
-
-@pytest.mark.parametrize("rnn_mode", ["lstm", "gru", "rnn_tanh"])
-def test_second_derivatives_agree_with_differences(rnn_mode: str, rng: np.random.Generator, device: str) -> None:
-    net = Network(rnn_mode, 1, 2, 3)
-    masks = random_masks(net, "numbers", rng)
-    inputs = random_call(rng, net, 2, 2, device)
-    mr.gradcheck(lambda *a: run(net, list(a), masks, [2, 1]), inputs, order=2, **thoroughness(device))
-
-
-@networks
-def test_nan_in_padding_changes_no_bit(net: Network, rng: np.random.Generator, device: str) -> None:
-    values = [t.numpy().copy() for t in random_call(rng, net, T, B, "cpu")]
-    dy, masks = rng.standard_normal((T, B, net.D * net.P)), random_masks(net, "masks", rng)
-    padding = np.arange(T)[:, None] >= LENGTHS
-    found = []
-    for fill in (0.0, np.nan):
-        values[0][padding] = fill
-        dy[padding] = fill
-        inputs = [mr.tensor(v, True, device) for v in values]
-        outputs = run(net, inputs, masks)
-        ones = [mr.tensor(np.ones(y.shape), device=device) for y in outputs[1:]]
-        gs = mr.grad(outputs, used(net, inputs), [mr.tensor(dy, device=device), *ones])
-        found.append([t.numpy() for t in (*outputs, *gs)])
-    for zero, nan in zip(*found, strict=True):
-        assert np.isfinite(nan).all()
-        np.testing.assert_array_equal(zero, nan)
-    assert (found[0][0][padding] == 0).all()
-
-
 # ---- forms of the masks
 
 
 @networks
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["masks", "numbers", "shared"])
 def test_raw_backprop_with_the_same_masks_is_the_gradient(
     net: Network, kind: str, rng: np.random.Generator, device: str
 ) -> None:
@@ -184,19 +99,8 @@ def test_raw_backprop_with_the_same_masks_is_the_gradient(
             np.testing.assert_array_equal(a.numpy(), b.numpy())
 
 
-def test_batch_major_masks_have_their_first_axes_exchanged(rng: np.random.Generator, device: str) -> None:
-    net = NETWORKS[4]
-    zh, zc = random_masks(net, "masks", rng)
-    inputs = random_call(rng, net, T, B, device)
-    want = run(net, inputs, (zh, zc))
-    turned = [mr.tensor(t.numpy().swapaxes(0, 1), device=device) for t in inputs[:3]]
-    got = run(net, [*turned, inputs[3]], (zh.swapaxes(1, 2), zc.swapaxes(1, 2)), time_major=False)
-    for a, b in zip(got, want, strict=True):
-        np.testing.assert_array_equal(a.numpy().swapaxes(0, 1), b.numpy())
-
-
 def test_none_in_a_pair_is_zero_and_zero_is_no_zoneout(rng: np.random.Generator, device: str) -> None:
-    net = NETWORKS[3]
+    net = NETWORKS[1]
     inputs = random_call(rng, net, T, B, device)
     plain = run(net, inputs, None)
     for masks in ((None, None), (0.0, 0.0), (0.0, None), (np.zeros((1, 1, 1, 1)), None)):
@@ -205,7 +109,7 @@ def test_none_in_a_pair_is_zero_and_zero_is_no_zoneout(rng: np.random.Generator,
 
 
 def test_masks_may_be_bools_and_integers(rng: np.random.Generator, device: str) -> None:
-    net = NETWORKS[3]
+    net = NETWORKS[1]
     zh, zc = random_masks(net, "masks", rng)
     inputs = random_call(rng, net, T, B, device)
     want = run(net, inputs, (zh, zc))
@@ -217,7 +121,7 @@ def test_masks_may_be_bools_and_integers(rng: np.random.Generator, device: str) 
 
 
 def test_half_precision_follows_single(rng: np.random.Generator, device: str, composed_device: str) -> None:
-    net = NETWORKS[4]
+    net = NETWORKS[2]
     masks = random_masks(net, "masks", rng)
     values = [t.numpy().astype("f2") for t in random_call(rng, net, T, B, "cpu")]
     results = []
@@ -233,7 +137,7 @@ def test_half_precision_follows_single(rng: np.random.Generator, device: str, co
 
 
 def test_a_batch_of_none(device: str) -> None:
-    net = NETWORKS[3]
+    net = NETWORKS[1]
     inputs = [mr.tensor(np.zeros(s), True, device) for s in ((T, 0, I), (4, 0, H), (4, 0, H), (net.size,))]
     y = ops.cudnn_rnn_v3(*inputs, np.zeros(0, int), zoneout_masks=(0.5, 0.5), **attributes_of(net))
     assert [t.shape for t in y[:3]] == [(T, 0, 2 * H), (4, 0, H), (4, 0, H)]
@@ -297,7 +201,7 @@ class Lacking(CPU):
 
 
 def test_a_device_without_the_option_composes_and_counts_it(rng: np.random.Generator) -> None:
-    net = NETWORKS[3]
+    net = NETWORKS[1]
     masks, device = random_masks(net, "masks", rng), Lacking()
     values = [t.numpy() for t in random_call(rng, net, T, B, "cpu")]
     results = []
@@ -322,7 +226,7 @@ def test_an_unknown_option_of_a_device_is_refused() -> None:
         type("D", (CPU,), {"name": "d", "kernel_options": frozenset({"zoneouts"})})
 
 
-@pytest.mark.parametrize("net", [NETWORKS[4], NETWORKS[6]], ids=name_of)
+@pytest.mark.parametrize("net", [NETWORKS[2], NETWORKS[3]], ids=name_of)
 def test_counting_knows_what_zoneout_costs(net: Network, rng: np.random.Generator) -> None:
     counts = []
     for masks in (None, random_masks(net, "masks", rng)):

@@ -1,15 +1,40 @@
-"""BlockLSTM and BlockLSTMV2: a loop over the cell, an active clip, nothing read past seq_len_max."""
+"""BlockLSTM and BlockLSTMV2: the claims about every fused op, a loop over the cell, clipping, lengths, float16.
+
+TensorFlow's values are in `tests/ops/test_golden.py`, wrong calls in `tests/hostile/calls_block.py`.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 import minirnn as mr
 from minirnn import ops
+from tests.ops import claims
 from tests.ops.block_cases import lstm_inputs
+from tests.ops.fused_cases import SEQUENCES, Case
 
 B, I, H, T = 2, 3, 5, 4
+sequences = pytest.mark.parametrize("case", SEQUENCES, ids=str)
+
+
+@sequences
+@pytest.mark.parametrize("claim", claims.OF_EVERY_OP, ids=claims.name_of)
+def test_it_is_a_fused_op(claim: Any, case: Case, rng: np.random.Generator, device: str) -> None:
+    claim(case, rng, device)
+
+
+@pytest.mark.slow_elsewhere
+@sequences
+def test_first_and_second_derivatives_are_differences(case: Case, rng: np.random.Generator, device: str) -> None:
+    claims.derivatives_are_differences(case, rng, device)
+
+
+@sequences
+def test_float16_is_computed_in_float32_and_rounded_once(case: Case, rng: np.random.Generator, device: str) -> None:
+    claims.float16_is_computed_in_float32_and_rounded_once(case, rng, device)
 
 
 @pytest.mark.parametrize("use_peephole", [False, True])
@@ -69,3 +94,40 @@ def test_nothing_past_seq_len_max_is_read_not_even_in_second_derivatives(rng: np
         assert np.isfinite(nan).all()
         np.testing.assert_array_equal(zero, nan)
     assert all((np.asarray(y)[L:] == 0).all() for y in found[0][:7])
+
+
+# ---- float16, as a cell and as a sequence
+
+
+LSTM_OPS = {"cell": ops.lstm_block_cell, "sequence": lambda *a, **attributes: ops.block_lstm(T, *a, **attributes)}
+
+
+def half_inputs(form: str, rng: np.random.Generator, device: str) -> list[mr.Tensor]:
+    values = lstm_inputs(rng, (B,) if form == "cell" else (T, B), I, H, "f2")
+    return [mr.tensor(v, device=device) for v in values.values()]
+
+
+@pytest.mark.parametrize("form", LSTM_OPS)
+def test_attributes_are_rounded_to_float16_first(form: str, rng: np.random.Generator, device: str) -> None:
+    args, run = half_inputs(form, rng, device), LSTM_OPS[form]
+    pairs = [
+        ({"forget_bias": 2049.0, "cell_clip": -1.0}, {"forget_bias": 2048.0, "cell_clip": -1.0}),  # halfway to 2050
+        ({"cell_clip": 0.25 + 1e-5}, {"cell_clip": 0.25}),
+    ]
+    for given, rounded in pairs:
+        for a, b in zip(run(*args, **given), run(*args, **rounded), strict=True):
+            np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
+    cs = np.asarray(run(*args, cell_clip=1e-9, use_peephole=True).cs)  # it rounds to 0
+    assert not cs.any()
+
+
+@pytest.mark.parametrize("form", LSTM_OPS)
+def test_float16_that_overflows_is_infinite_without_a_warning(form: str, rng: np.random.Generator, device: str) -> None:
+    x, cs_prev, h_prev, w, wci, wcf, wco, b = half_inputs(form, rng, device)
+    cs_prev, w, b = cs_prev * 0 + 65504, w * 0, b * 0 + 10
+    # i = f = 1, ci = 1: each step adds one
+    cs = LSTM_OPS[form](x, cs_prev, h_prev, w, wci, wcf, wco, b, forget_bias=1e6, cell_clip=1e6).cs
+    assert cs.dtype == np.float16
+    assert (np.asarray(cs) >= 65472).all()
+    scores = mr.tensor(np.array([[-60000.0, 60000.0]], "f2"), device=device)
+    assert np.isinf(np.asarray(ops.cross_entropy(scores, np.array([0]))))

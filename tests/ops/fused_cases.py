@@ -1,6 +1,6 @@
-"""Every fused op with its attributes as a function of float inputs alone, beside the same function in torch.
+"""Every fused op with its attributes as a function of float inputs alone, next to the same function in torch.
 
-Imported by the tests beside it. Whole networks are torch's own layers; block cells, which torch does not have, are
+Imported by tests. Whole networks are torch's own layers; block cells, which torch does not have, are
 their published formulas on torch tensors. Derivatives of any order are torch's in both cases.
 """
 
@@ -16,7 +16,7 @@ import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
 from tests.ops.block_cases import gru_inputs, lstm_inputs
-from tests.ops.cudnn_rnn.cudnn_cases import attributes_of
+from tests.ops.cudnn_rnn.cudnn_cases import attributes_of, random_masks
 
 T, B, I, H = 3, 2, 3, 4
 LENGTHS = (1, 3)
@@ -29,7 +29,7 @@ class Case:
     name: str
     draw: Callable[[np.random.Generator], list[np.ndarray]]
     ours: Callable[..., list[mr.Tensor]]
-    theirs: Callable[..., list[Any]]
+    theirs: Callable[..., list[Any]] | None  # torch has no zoneout
     kernels: tuple[str, str]
     """Forward and backward kernel; each is launched `launches` times by one call."""
     launches: int = 1
@@ -101,18 +101,22 @@ def sequence(version: str, peephole: bool, steps: int) -> Case:
     )
 
 
-CELLS = [
-    lstm_cell(False),
-    lstm_cell(True),
-    Case(
-        "gru_block_cell",
-        lambda rng: list(gru_inputs(rng, B, I, H).values()),
-        lambda *a: list(ops.gru_block_cell(*a)),
-        torch_gru_cell,
-        ("gru_block_cell", "gru_block_cell_grad"),
-    ),
+GRU = Case(
+    "gru_block_cell",
+    lambda rng: list(gru_inputs(rng, B, I, H).values()),
+    lambda *a: list(ops.gru_block_cell(*a)),
+    torch_gru_cell,
+    ("gru_block_cell", "gru_block_cell_grad"),
+)
+LSTM_CELLS = [lstm_cell(False), lstm_cell(True)]
+CELLS = [*LSTM_CELLS, GRU]
+SEQUENCES = [
+    sequence("", False, T),
+    sequence("", True, 2),
+    sequence("_v2", False, 2),
+    sequence("_v2", True, T),
+    sequence("", True, 1),
 ]
-SEQUENCES = [sequence("", False, T), sequence("", True, 2), sequence("_v2", False, 2), sequence("_v2", True, T)]
 
 
 # ---- the CudnnRNN family
@@ -163,9 +167,11 @@ def network(
     dropout: bool = False,
     lengths: Sequence[int] | None = None,
     training: bool = True,
+    zoneout: str = "",
 ) -> Case:
     lstm = net.rnn_mode == "lstm"
     masks = np.random.default_rng(5).choice([0.0, 1.0, 1.6], (net.L - 1, T, B, net.D * net.P)) if dropout else None
+    zoned = {"zoneout_masks": random_masks(net, zoneout, np.random.default_rng(6), T, B)} if zoneout else {}
 
     def draw(rng: np.random.Generator) -> list[np.ndarray]:
         states = (net.L * net.D, B, net.P), (net.L * net.D, B, net.H)
@@ -174,7 +180,7 @@ def network(
 
     def ours(*a: mr.Tensor) -> list[mr.Tensor]:
         x, h0, c0, params = a if lstm else (a[0], a[1], None, a[2])
-        attributes = attributes_of(net) | {"dropout_masks": masks, "is_training": training}
+        attributes = attributes_of(net) | {"dropout_masks": masks, "is_training": training} | zoned
         if version < 3:
             del attributes["num_proj"]
             y = (ops.cudnn_rnn if version == 1 else ops.cudnn_rnn_v2)(x, h0, c0, params, **attributes)
@@ -184,12 +190,12 @@ def network(
 
     parts = [f"v{version}", net.rnn_mode, f"L{net.L}", "bi" * (net.D == 2), "skip" * net.skip]
     parts += ["projected" * (net.num_proj > 0), "masks" * dropout, "lengths" * (lengths is not None)]
-    parts += ["evaluation" * (not training)]
+    parts += ["evaluation" * (not training), f"zoneout-{zoneout}" if zoneout else ""]
     return Case(
         "-".join(p for p in parts if p),
         draw,
         ours,
-        torch_network(net, lengths, masks),
+        None if zoneout else torch_network(net, lengths, masks),
         ("rnn_sequence", "rnn_sequence_grad"),
         net.L,
     )
@@ -209,3 +215,14 @@ NETWORKS = [
     network(Network("lstm", 2, H, I, num_proj=2), 3, lengths=LENGTHS, training=False),
 ]
 ALL = CELLS + SEQUENCES + NETWORKS
+ZONED = [
+    network(Network("rnn_relu", 1, H, I), 3, lengths=LENGTHS, zoneout="masks"),
+    network(Network("rnn_tanh", 2, H, I, "bidirectional"), 3, lengths=LENGTHS, zoneout="numbers"),
+    network(Network("lstm", 1, H, I), 3, zoneout="shared"),
+    network(Network("lstm", 2, H, I, "bidirectional"), 3, dropout=True, lengths=LENGTHS, zoneout="masks"),
+    network(Network("lstm", 2, H, I, "bidirectional", num_proj=2), 3, lengths=LENGTHS, zoneout="numbers"),
+    network(Network("lstm", 1, H, H, input_mode="skip_input", num_proj=3), 3, lengths=LENGTHS, zoneout="masks"),
+    network(Network("gru", 1, H, I), 3, zoneout="numbers"),
+    network(Network("gru", 1, H, I, "bidirectional"), 3, lengths=LENGTHS, zoneout="masks"),
+    network(Network("gru", 2, H, H, "bidirectional", "auto_select"), 3, lengths=LENGTHS, zoneout="shared"),
+]
