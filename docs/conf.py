@@ -15,6 +15,7 @@ import api_pages  # noqa: E402
 import cpu_figures  # noqa: E402
 import playground_weights  # noqa: E402
 import ranks_measured  # noqa: E402
+import repository  # noqa: E402
 import verification_table  # noqa: E402
 
 import minirnn  # noqa: E402
@@ -23,6 +24,7 @@ project = "minirnn"
 author = "the minirnn contributors"
 copyright = author
 version = release = minirnn.__version__
+ADDRESS = repository.here()
 
 extensions = [
     "myst_parser",
@@ -85,7 +87,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "api/backreferences",
     "doc_module": ("minirnn",),
     "inspect_global_variables": False,
-    "first_notebook_cell": (HERE / "install_cell.py").read_text(encoding="utf-8").rstrip(),
+    "first_notebook_cell": repository.first_cell(ADDRESS),
     "write_computation_times": False,  # its page fetches scripts from elsewhere
     "reset_modules": (),
     "plot_gallery": "True",
@@ -99,7 +101,11 @@ html_title = "minirnn"
 html_static_path = ["_static", "images/gradient_flow.png"]
 html_css_files = ["minirnn.css"]
 html_js_files = [("op_columns.js", {"defer": "defer"}), ("wide.js", {"defer": "defer"})]
-html_context = {"default_mode": "auto"}
+WRITTEN = [
+    p.relative_to(HERE).with_suffix("").as_posix() for folder in (HERE, HERE / "ops") for p in folder.glob("*.md")
+]
+EDIT_CONTEXT, EDIT_OPTIONS, EDIT_PAGES = repository.theme(ADDRESS, WRITTEN)
+html_context = {"default_mode": "auto", **EDIT_CONTEXT}
 html_show_sourcelink = False
 html_copy_source = False
 WIDE = ("index", "glossary", "playground", "teach", "ops/*", "source/**")
@@ -113,7 +119,8 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "tango",
-    "secondary_sidebar_items": {"**": ["page-toc", "sg_download_links"], "index": [], "playground": []},
+    "secondary_sidebar_items": {"**": ["page-toc", "sg_download_links"], **EDIT_PAGES, "index": [], "playground": []},
+    **EDIT_OPTIONS,
 }
 copybutton_exclude = ".linenos, .gp, .go"
 

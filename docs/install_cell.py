@@ -1,4 +1,5 @@
-# Installs minirnn where it is missing: from the clone that this notebook lies in, or else from the package index.
+# Finds minirnn. Where it is missing: installs the clone that this notebook lies in, or says what to do.
+REPOSITORY = ""
 try:
     import minirnn
 except ImportError:
@@ -9,7 +10,13 @@ except ImportError:
 
     here = pathlib.Path.cwd()
     clone = next((f for f in (here, *here.parents) if (f / "minirnn" / "__init__.py").exists()), None)
-    what = ["minirnn"] if clone is None else ["-e", str(clone)]
+    if clone is None and not REPOSITORY:  # an index may have another package of this name
+        raise ModuleNotFoundError(
+            "minirnn is not installed, and this notebook is not in a clone of it.\n"
+            "Install your clone, then run this cell again:\n"
+            f"  {sys.executable} -m pip install -e PATH/TO/THE/CLONE"
+        ) from None
+    what = [f"minirnn @ git+{REPOSITORY}"] if clone is None else ["-e", str(clone)]
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", *what], check=True)
     importlib.invalidate_caches()
     if clone is not None:  # a Python that runs already does not see an editable installation

@@ -1,6 +1,6 @@
 """The notebooks of the tutorials run from their first cell to the last and show pictures.
 
-Tests `docs/install_cell.py`, the notebooks that the site offers (they run when it is built), and
+Tests `docs/install_cell.py`, `docs/repository.py`, the notebooks that the site offers (they run when it is built), and
 `minirnn/viz/display.py` in a notebook.
 """
 
@@ -29,60 +29,52 @@ x = mr.tensor([1.0], requires_grad=True)
 mr.viz.show(mr.viz.tape_svg((x * x).sum()))
 """
 
-# What pip installs is not the point: it takes the wheel at hand and no dependencies. (It reads the variable about
-# isolation the other way round.)
-ALONE = {"PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+sys.path.insert(0, str(ROOT / "docs"))
+from repository import first_cell, here  # noqa: E402
 
 
-def run_cell(folder: Path, target: Path, **variables: str) -> str:
-    """Run the cell as a notebook in `folder` does, in a Python that knows no minirnn but what lies in `target`."""
-    environment = {**os.environ, **ALONE, "PYTHONPATH": str(target), **variables}
+def run_cell(cell: str, folder: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    """Run a cell as a notebook in `folder` does, in a Python without minirnn whose pip tells its arguments."""
+    pip = tmp_path / "recorder" / "pip"
+    pip.mkdir(parents=True)
+    (pip / "__init__.py").touch()
+    (pip / "__main__.py").write_text("import sys; print(sys.argv[1:], flush=True)")
     code = f"""
 import pathlib, sys
 has = lambda p: (pathlib.Path(p) / "minirnn" / "__init__.py").exists()
 sys.path[:] = [p for p in sys.path if p and not has(p)]
 sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in getattr(f, "__module__", "")]
-exec(compile(open({str(CELL)!r}).read(), "cell", "exec"))
+exec(compile({cell!r}, "cell", "exec"))
 print(minirnn.__file__)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, timeout=500
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    environment = {**os.environ, "PYTHONPATH": str(pip.parent)}
+    return subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
 
 
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a wheel of minirnn, in the place of an index."""
-    pytest.importorskip("hatchling", reason="pip install hatchling")
-    folder = tmp_path_factory.mktemp("index")
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder)]
-    subprocess.run([*command, str(ROOT)], check=True)
-    return folder
-
-
-@pytest.mark.slow
-def test_the_first_cell_installs_from_an_index(wheel: Path, tmp_path: Path) -> None:
-    here, target = tmp_path / "downloads", tmp_path / "installed"
-    here.mkdir()
-    out = run_cell(here, target, PIP_FIND_LINKS=str(wheel), PIP_TARGET=str(target))
-    assert out.splitlines()[-1] == str(target / "minirnn" / "__init__.py")
-
-
-def test_the_first_cell_installs_the_clone_that_it_lies_in(tmp_path: Path) -> None:
+@pytest.mark.parametrize("address", ["", "https://github.com/somebody/minirnn"])
+def test_the_first_cell_installs_the_clone_that_it_lies_in(tmp_path: Path, address: str) -> None:
     clone = tmp_path / "clone"
     (clone / "minirnn").mkdir(parents=True)
     (clone / "docs" / "tutorials").mkdir(parents=True)
     (clone / "minirnn" / "__init__.py").write_text('__version__ = "0"\n')
-    recorder = tmp_path / "recorder" / "pip"
-    recorder.mkdir(parents=True)
-    (recorder / "__init__.py").touch()
-    (recorder / "__main__.py").write_text("import sys; print(sys.argv[1:], flush=True)")
-    out = run_cell(clone / "docs" / "tutorials", recorder.parent)
-    asked, version, file = out.splitlines()
+    done = run_cell(first_cell(address), clone / "docs" / "tutorials", tmp_path)
+    asked, version, file = done.stdout.splitlines()
     assert asked == str(["install", "-q", "-e", str(clone)])
     assert (version, file) == ("minirnn 0", str(clone / "minirnn" / "__init__.py"))
+
+
+def test_outside_of_a_clone_the_first_cell_asks_no_index_and_says_what_to_do(tmp_path: Path) -> None:
+    done = run_cell(first_cell(""), tmp_path, tmp_path)
+    assert done.returncode == 1 and done.stdout == ""
+    assert "pip install -e PATH/TO/THE/CLONE" in done.stderr
+
+
+def test_outside_of_a_clone_the_first_cell_installs_from_the_address_once_there_is_one(tmp_path: Path) -> None:
+    done = run_cell(first_cell("https://github.com/somebody/minirnn"), tmp_path, tmp_path)
+    assert done.stdout.splitlines() == [
+        str(["install", "-q", "minirnn @ git+https://github.com/somebody/minirnn"])
+    ]  # what is asked for is not there: the import that follows fails
+    assert "No module named 'minirnn'" in done.stderr
 
 
 def test_where_minirnn_is_nothing_is_installed() -> None:
@@ -98,7 +90,7 @@ def test_a_notebook_begins_with_the_installation_runs_and_shows_pictures(path: P
     nbformat = pytest.importorskip("nbformat", reason=SITE)
     notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert code[0].source == CELL.read_text(encoding="utf-8").rstrip()
+    assert code[0].source == first_cell(here())
     resources = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, timeout=500, resources=resources).execute(
         env={**os.environ, "PYTHONPATH": str(ROOT)}
