@@ -1,0 +1,144 @@
+"""What the public sees around the code is true: stages and workflows of CI, versions, the address of the repository.
+
+Tests `.ci/run`, `.github/`, `CITATION.cff`, `constraints.txt`, `scripts/address.py` and `docs/repository.py`.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+import minirnn
+
+ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.skipif(not (ROOT / "scripts").exists(), reason="the scripts are in the repository alone")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+RUN = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+STAGES = re.findall(r"^#   (\w+) +[A-Za-z].*", RUN, flags=re.MULTILINE)
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+URL = "https://github.com/somebody/minirnn"
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def jobs(path: Path) -> dict[str, Any]:
+    yaml = pytest.importorskip("yaml", reason='pip install -e ".[test]"')
+    found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
+    return found
+
+
+# ---- CI
+
+
+def test_every_stage_that_ci_lists_exists() -> None:
+    assert STAGES[:2] == ["lint", "fast"] and len(STAGES) == len(set(STAGES)) >= 8
+    for stage in STAGES:
+        assert re.search(rf"^{stage}\(\) {{", RUN, flags=re.MULTILINE), stage
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+def test_a_stage_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    done = subprocess.run([ROOT / ".ci" / "run", "lint", "quick"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr == f".ci/run: there is no stage quick; the stages are: {' '.join(STAGES)}\n"
+
+
+def test_the_workflows_run_every_stage_and_no_other() -> None:
+    assert len(WORKFLOWS) == 2
+    for path in WORKFLOWS:
+        runs: set[str] = set()
+        for job in jobs(path).values():
+            commands = [step["run"] for step in job["steps"] if ".ci/run" in step.get("run", "")]
+            matrix = job.get("strategy", {}).get("matrix", {}).get("stages", [])
+            for command in commands:
+                runs |= set(" ".join(matrix if "matrix.stages" in command else [command]).split()) - {".ci/run"}
+        assert runs <= set(STAGES), path.name
+        assert path.name != "ci.yml" or runs == set(STAGES)
+
+
+def test_the_workflows_use_actions_by_their_commit() -> None:
+    uses = [
+        line.split("uses: ")[1]
+        for path in WORKFLOWS
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "uses: " in line
+    ]
+    assert len(uses) >= 8
+    assert [action for action in uses if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", action)] == []
+
+
+def test_ci_runs_every_python_that_the_package_names() -> None:
+    named = [text.rpartition(" ")[2] for text in PROJECT["classifiers"] if ":: 3." in text]
+    tried = jobs(ROOT / ".github" / "workflows" / "ci.yml")
+    for system in ("fast", "windows"):
+        assert tried[system]["strategy"]["matrix"]["python"] == named
+    assert [v for v in range(5, 40) if SpecifierSet(PROJECT["requires-python"]).contains(f"3.{v}")][0] == 11
+    assert named[0] == "3.11"
+
+
+# ---- versions
+
+
+def test_the_constraints_fit_what_pyproject_asks_for() -> None:
+    lines = [line for line in text_of("constraints.txt").splitlines() if not line.startswith("#")]
+    fixed = dict(line.split("==") for line in lines)
+    assert not any("+" in version for version in fixed.values())
+    extras = [v for extra, v in PROJECT["optional-dependencies"].items() if not extra.startswith("cuda")]
+    for requirement in map(Requirement, [*PROJECT["dependencies"], *sum(extras, [])]):
+        assert requirement.specifier.contains(fixed[requirement.name.lower()]), requirement
+
+
+def test_the_citation_has_the_version_and_the_license_of_the_package() -> None:
+    text = text_of("CITATION.cff")
+    assert f"version: {minirnn.__version__}\n" in text
+    assert f"license: {PROJECT['license']}\n" in text
+
+
+# ---- the address of the repository
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(sys, "path", [str(ROOT / "docs"), str(ROOT / "scripts"), *sys.path])
+    import address
+
+    return address
+
+
+def test_the_address_is_the_same_everywhere(script: Any) -> None:
+    address = script.address(text_of("pyproject.toml"))
+    for path, text in script.written(ROOT, address).items():
+        assert path.read_text(encoding="utf-8") == text, f"python scripts/address.py '{address}' writes {path.name}"
+    assert address or "://github" not in text_of("README.md")
+
+
+def test_an_address_appears_when_it_is_set_and_goes_when_it_is_taken_out(script: Any, tmp_path: Path) -> None:
+    before = {path.name: text for path, text in script.written(ROOT, "").items()}
+    for name, text in before.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for path, text in script.written(tmp_path, URL).items():
+        path.write_text(text, encoding="utf-8")
+    assert script.address((tmp_path / "pyproject.toml").read_text(encoding="utf-8")) == URL
+    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert readme.startswith("# minirnn\n\n[![CI](") and readme.count(f"{URL}/actions/workflows/ci.yml") == 2
+    assert (tmp_path / "CITATION.cff").read_text(encoding="utf-8").endswith(f"repository-code: {URL}\n")
+    assert {path.name: text for path, text in script.written(tmp_path, "").items()} == before
+
+
+def test_pages_can_be_edited_once_there_is_an_address(script: Any) -> None:
+    import repository
+
+    assert repository.theme("", ["train"]) == ({}, {}, {})
+    context, options, pages = repository.theme(URL, ["train"])
+    assert (context["github_user"], context["github_repo"]) == ("somebody", "minirnn")
+    assert options["use_edit_page_button"] and pages == {"train": ["page-toc", "edit-this-page"]}
