@@ -44,6 +44,23 @@ def test_every_exercise_stands_in_the_table_with_its_points_and_in_a_tutorial() 
         assert not tutorial or f"``{id}``" in tutorials[tutorial], id
 
 
+def test_the_pages_count_the_exercises_as_the_course_does() -> None:
+    entries = load().entries.values()
+    *others, capstone = entries  # ex21 is a test, which is timed in a row of its own
+    in_python = [e for e in others if e.exercise.path.endswith(".py") and e.id != "ex21"]
+    assert capstone.id == "ex41" and len(others) == 41
+    assert "Forty-one small functions and kernels" in (ROOT / "docs" / "exercises.md").read_text(encoding="utf-8")
+    grading = (ROOT / "docs" / "grading.md").read_text(encoding="utf-8")
+    assert f"| {len(in_python)} answers in Python |" in grading
+    assert f"| {len(others) - len(in_python) - 1} CUDA kernels |" in grading
+
+
+def test_the_glossary_is_in_alphabetical_order_and_explains_each_word_once() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    words = re.findall(r"^(\S.*)\n: ", text, flags=re.MULTILINE)
+    assert len(words) > 40 and words == sorted(set(words), key=lambda word: word.lower().replace("-", " "))
+
+
 def test_the_table_and_the_last_lines_of_the_tutorials_are_those_of_the_course() -> None:
     script = ROOT / "scripts" / "exercise_pages.py"
     done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, cwd=ROOT)
