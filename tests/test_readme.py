@@ -1,6 +1,6 @@
-"""What the README says is true: its Python runs, its commands are marked for CI, its links lead somewhere.
+"""What README and the pages for contributors say is true: Python runs, commands are understood, links and names exist.
 
-Tests `README.md`, `docs/ops/README.md`, `CONTRIBUTING.md` and `.ci/run`.
+Tests `README.md`, `docs/ops/README.md`, `CONTRIBUTING.md`, `docs/contributing.md`, `CHANGELOG.md` and `.ci/run`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,23 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from types import FrameType
 
+import numpy as np
 import pytest
 
 import minirnn as mr
+from minirnn.cli import build_parser
+from minirnn.learn.course import load
+from tests.test_house import FLOORS
 
 ROOT = Path(__file__).parent.parent
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, PYTEST = SETTINGS["project"], SETTINGS["tool"]["pytest"]["ini_options"]
 
 
 def blocks(language: str) -> list[str]:
@@ -79,12 +87,106 @@ def test_every_op_of_the_table_exists() -> None:
     assert [name for name in names if not hasattr(mr.ops, name)] == []
 
 
-def test_every_command_of_the_readme_is_understood() -> None:
-    inline = [code for code in re.findall(r"`([^`\n]+)`", README) if ".venv/bin/minirnn " in code]
-    in_blocks = [line.split(" && ")[-1] for block in blocks("sh") for line in block.splitlines() if "minirnn" in line]
-    assert len(inline) >= 3 and in_blocks
-    for command in {*inline, *in_blocks}:
-        program, name, *arguments = shlex.split(command)
-        assert program.endswith("minirnn")
-        done = subprocess.run([sys.executable, "-m", "minirnn", name, *arguments, "--help"], capture_output=True)
-        assert done.returncode == 0, command
+def commands(text: str) -> list[str]:
+    """The calls of ``minirnn`` in code, with arguments."""
+    code = [*re.findall(r"`([^`\n]+)`", text), *re.findall(r"^```sh\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)]
+    return re.findall(r"(?:^|[/ ])minirnn ([a-z]+[^&|#\n]*)", "\n".join(code), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(("page", "least"), [("README.md", 5), ("CONTRIBUTING.md", 1), ("docs/contributing.md", 4)])
+def test_every_command_of_a_page_is_understood(page: str, least: int) -> None:
+    found = commands((ROOT / page).read_text(encoding="utf-8"))
+    assert len(found) >= least
+    for command in found:
+        arguments = shlex.split(command)
+        if len(arguments) > 1 or arguments[0] not in ("explain", "course"):
+            assert build_parser(arguments).parse_args(arguments).command == arguments[0]
+
+
+def test_the_readme_names_the_devices_the_version_and_the_python_that_there_are() -> None:
+    table = README[README.index("| device |") :]
+    assert sorted(re.findall(r"^\| `([\w-]+)` \|", table, flags=re.MULTILINE)) == ["cpu", "cuda", "cuda-sim", "native"]
+    assert {"cpu", "cuda", "cuda-sim", "native"} <= mr.devices.available().keys()
+    assert f"Version {mr.__version__.rpartition('.')[0]}, in development." in README
+    assert f"Python {PROJECT['requires-python'].removeprefix('>=')} or newer" in README
+
+
+def test_the_files_that_the_readme_names_for_block_lstm_are_those_that_run() -> None:
+    entered = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        entered.add(frame.f_code.co_filename)
+
+    x, state, w, b = np.ones((2, 2, 1)), np.zeros((2, 3)), np.ones((4, 12)), np.zeros(12)
+    sys.setprofile(note)
+    try:
+        mr.ops.block_lstm(2, mr.tensor(x, requires_grad=True), state, state, w, None, None, None, b).h.sum().backward()
+        mr.ops.lstm_block_cell(x[0], state, state, w, None, None, None, b)
+    finally:
+        sys.setprofile(None)
+    for path in re.findall(r"`(minirnn/[\w/]+\.py)`", README[README.index("`block_lstm` is one node") :]):
+        assert str(ROOT / path) in entered, path
+
+
+def test_the_changelog_says_on_a_page_what_there_is() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 60
+    assert len(load().entries) == 42 and "A course of 42 exercises" in text
+    assert len(list((ROOT / "tutorials").glob("[0-9]*.py"))) == 18 and "- Eighteen tutorials" in text
+    for name in re.findall(r"`mr\.(\w+)`", text):
+        assert hasattr(mr, name), name
+
+
+# ---- CONTRIBUTING.md and docs/contributing.md
+
+GUIDE = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+
+
+def test_the_map_of_the_house_is_that_of_the_tests() -> None:
+    rows = re.findall(r"^\| (\d) \| (.*?) \|", GUIDE, flags=re.MULTILINE)
+    shown = {room: int(floor) for floor, rooms in rows for room in re.findall(r"`([\w/.]+)`", rooms)}
+    held = {name.removeprefix("minirnn."): floor for name, floor in FLOORS.items()}
+    held["minirnn/__init__.py"] = held.pop("minirnn")
+    assert shown == {name: floor for name, floor in held.items() if not name.startswith("_")}
+
+
+def test_what_the_guide_finds_in_a_file_is_there() -> None:
+    found = re.findall(r"`(\w+)` (?:in|of)\s+`([\w./]+\.\w+)`", GUIDE)
+    assert len(found) >= 8
+    for name, path in found:
+        assert re.search(rf"\b{name}\b", (ROOT / path).read_text(encoding="utf-8")), f"{name} in {path}"
+
+
+def test_every_name_and_option_in_the_guide_occurs_in_the_code() -> None:
+    folders, kinds = ("minirnn", "tests", "docs", "scripts"), ("py", "h", "cu")
+    files = [path for folder in folders for kind in kinds for path in (ROOT / folder).rglob(f"*.{kind}")]
+    words = set(re.findall(r"(?:--)?\w[\w-]*\w|\w", "\n".join(path.read_text(encoding="utf-8") for path in files)))
+    assert set(re.findall(r"`([A-Za-z_]\w+(?=`)|--[\w-]+)", GUIDE)) - words - {"pytest", "pypi"} == set()
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/contributing.md"])
+def test_scripts_are_there_and_know_their_options(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    calls = re.findall(r"((?:scripts|tests/golden)/\w+\.(?:py|sh))([^`\n]*)", text)
+    for path, arguments in calls:
+        source = (ROOT / path).read_text(encoding="utf-8")
+        if path != "scripts/with_stand_in_gpu.sh":  # which passes them on
+            assert [flag for flag in re.findall(r"--[\w-]+", arguments) if flag not in source] == [], path
+
+
+def test_the_options_and_marks_of_the_tests_are_those_of_the_guide(pytestconfig: pytest.Config) -> None:
+    section = GUIDE[GUIDE.index("## Tests") : GUIDE.index("## CI")]
+    for flag in ("--seed", "--shuffle", "--restless", "--devices", "--hypothesis-profile"):
+        assert flag in section
+        pytestconfig.getoption(flag)  # fails if there is none
+    marks = re.findall(
+        r"`(\w+)`(?:,| \(| and|\.)", section[section.index("The marks are") : section.index("No test measures")]
+    )
+    assert [mark for mark in marks if mark != "cpu"] == [line.partition(":")[0] for line in PYTEST["markers"]]
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/contributing.md", "docs/exercises.md"])
+def test_the_extras_that_a_page_installs_exist(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = {extra for extras in re.findall(r"-e \"\.\[([\w,]+)\]\"", text) for extra in extras.split(",")}
+    assert named and named <= PROJECT["optional-dependencies"].keys()
