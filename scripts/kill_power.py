@@ -4,6 +4,8 @@
     python scripts/kill_power.py optim --all --only cosine    # every mutant of what is named so
     python scripts/kill_power.py nn --whole --out FILE        # the default suite, then the slow tests; a table
     python scripts/kill_power.py --sample 40 --seed 3         # what CI runs: 40 of four rooms that the seed draws
+    python scripts/kill_power.py backward --all               # each term of each backward formula dropped or negated
+    python scripts/kill_power.py kernels --only gru           # the same in C++ and CUDA
 
 Exchanged are operators, comparisons, conditions, constants and arguments. A test is shown the mutants of the code that
 it enters: this is recorded once for each test file (`--cache`), in a copy of the tree. The checkout is never changed.
@@ -24,6 +26,7 @@ import time
 import tomllib
 from collections.abc import Iterable
 from datetime import date
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +35,11 @@ from mutation import probes, trees  # noqa: E402
 from mutation.entries import Entries  # noqa: E402
 from mutation.mutants import Mutant  # noqa: E402
 from mutation.record import record  # noqa: E402
-from mutation.rooms import ROOMS, mutants, test_files  # noqa: E402
+from mutation.rooms import FORMULAS, ROOMS, mutants, test_files  # noqa: E402
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "minirnn" / "kill_power"
 DRAWN_ROOMS = 4
+EVERY = {**ROOMS, **FORMULAS}
 
 
 def reasons() -> dict[str, str]:
@@ -70,7 +74,7 @@ class Laboratory:
             {
                 "key": m.key,
                 "path": m.path,
-                "text": m.text,
+                "text": m.make(),
                 "tests": self.entries.tests(m.segment, layer, first, budget),
             }
             for m in chosen
@@ -92,7 +96,7 @@ class Laboratory:
 
 def measure(laboratory: Laboratory, room: str, chosen: list[Mutant], whole: bool, budget: float) -> dict[str, Any]:
     """One row of the table: which of the chosen mutants of a room which tests kill."""
-    own = ROOMS[room].tests
+    own = EVERY[room].tests
     mine = [file for file in laboratory.files if file.startswith(own)]
     laboratory.record("default", mine)
     killed: dict[str, dict[str, str]] = {"default": {}, "slow": {}}
@@ -122,7 +126,7 @@ def measure(laboratory: Laboratory, room: str, chosen: list[Mutant], whole: bool
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rooms", nargs="*", choices=[[], *ROOMS], metavar="ROOM", help=f"of {', '.join(ROOMS)}")
+    parser.add_argument("rooms", nargs="*", choices=[[], *EVERY], metavar="ROOM", help=f"of {', '.join(EVERY)}")
     parser.add_argument("--only", default="", metavar="TEXT", help="files and functions whose names contain TEXT")
     parser.add_argument("--sample", type=int, metavar="N", help="mutants of each room (60), or of all drawn rooms")
     parser.add_argument("--all", action="store_true", help="every mutant")
@@ -147,8 +151,9 @@ def main(arguments: list[str] | None = None) -> int:
         laboratory = None
         for room in rooms:
             every = mutants(options.root, room, options.only)
-            counting = sorted((m for m in every if m.key not in listed), key=lambda m: m.rank(options.seed))
-            chosen = counting if options.all else counting[:size]
+            counting = [m for m in every if not {m.key, m.reason} & listed.keys()]
+            counting.sort(key=lambda m: m.rank(options.seed))
+            chosen = list(islice((m for m in counting if m.make()), None if options.all else size))
             if options.list:
                 print(*chosen, sep="\n")
                 continue

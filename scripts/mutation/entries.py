@@ -39,12 +39,17 @@ class Entries:
     def tests(self, segment: str, layer: str, first: tuple[str, ...], budget: float) -> list[Test]:
         """The tests of a layer that enter a segment, as many as fit in the budget of seconds.
 
-        First come those of the room itself, one case of each test function before the others, and the quicker before
-        the slower.
+        If the segment ends in a colon: that enter a file. First come those of the room itself, one case of each test
+        function before the others, and the quicker before the slower.
         """
+        known = self.found[layer]
+        if segment.endswith(":"):
+            entering = {test for key, tests in known.items() if key.startswith(segment) for test in tests}
+        else:
+            entering = set(known.get(segment, ()))
         cases: dict[str, int] = {}
         ranked = []
-        for name, seconds in sorted(self.found[layer].get(segment, ()), key=lambda test: test[1]):
+        for name, seconds in sorted(entering, key=lambda test: test[1]):
             function = name.partition("[")[0]
             cases[function] = cases.get(function, 0) + 1
             ranked.append((not name.startswith(first), min(cases[function] - 1, 2), seconds, name))

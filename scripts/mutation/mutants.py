@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 
 Change = tuple[ast.AST, ast.AST]
@@ -27,16 +29,24 @@ class Mutant:
     line: int
     old: str
     new: str
-    text: str
-    segment: str = ""
+    make: Callable[[], str | None]
+    """Makes the text of the file; None if it is no Python."""
+    segment: str
+    number: int = 1
+    """Of the places of the function where this change can be made."""
 
     @property
     def change(self) -> str:
         return f"{self.function}: {self.old} -> {self.new}"
 
     @property
-    def key(self) -> str:
+    def reason(self) -> str:
+        """By what it is found among the reasons; for all places of a function one is enough."""
         return f"{self.path} {self.change}"
+
+    @property
+    def key(self) -> str:
+        return self.reason if self.number == 1 else f"{self.reason} ({self.number})"
 
     def rank(self, seed: int) -> str:
         """A random number of this mutant, the same for as long as its function has this name and this piece."""
@@ -58,14 +68,13 @@ def changed(
         if not wanted(name, function):
             continue
         where = segments(function)
-        seen = {source}
+        seen: Counter[tuple[str, str]] = Counter()
         for old, new in changes(name, function):
-            text = spliced(source, old, new)
-            if text is not None and text not in seen:
-                seen.add(text)
-                line = getattr(old, "lineno", function.lineno)
-                segment = f"{path}:{name}:{where[old]}"
-                yield Mutant(path, name, line, source_of(old), source_of(new), text, segment)
+            texts = source_of(old), source_of(new)
+            seen[texts] += 1
+            line = getattr(old, "lineno", function.lineno)
+            make = partial(spliced, source, old, new)
+            yield Mutant(path, name, line, *texts, make, f"{path}:{name}:{where[old]}", seen[texts])
 
 
 def functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -129,4 +138,6 @@ def spliced(source: str, old: ast.AST, new: ast.AST) -> str | None:
 
 def source_of(node: ast.AST) -> str:
     """A node in one line."""
-    return " ".join(ast.unparse(ast.fix_missing_locations(copy.deepcopy(node))).split())
+    if isinstance(node, ast.stmt):  # made ones have no line yet
+        node = ast.fix_missing_locations(copy.deepcopy(node))
+    return " ".join(ast.unparse(node).split())

@@ -24,8 +24,7 @@ HITS = "__minirnn_hits__"
 
 def prepare(folder: Path) -> None:
     """Make every process that imports minirnn from this folder record what it enters."""
-    for name in FIRST:
-        path = folder / name
+    for path in filter(Path.exists, map(folder.joinpath, FIRST)):
         source = path.read_text(encoding="utf-8")
         first = next(node for node in ast.parse(source).body if not isinstance(node, ast.Expr))
         lines = source.splitlines(keepends=True)

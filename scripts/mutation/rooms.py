@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from mutation.formulas import backward_mutants, kernel_mutants
 from mutation.mutants import Mutant, changed
 from mutation.operators import operators
 
@@ -55,11 +56,19 @@ ROOMS = {
     "commands": _folder("commands", "tests/test_cli.py"),
     "learn": _folder("learn"),
 }
+FORMULAS = {
+    "backward": Room((), ("tests/ops/", "tests/devices/cpu/", "tests/nn/functional/", "tests/proof/test_corners.py")),
+    "kernels": Room((), ("tests/devices/native/", "tests/devices/cuda/launch/", "tests/ops/")),
+}
+"""Not rooms, but the backward formulas of all: each term is dropped or negated (`mutation.formulas`)."""
 
 
 def mutants(root: Path, room: str, only: str = "") -> list[Mutant]:
-    """All mutants of a room; those whose path and function contain `only`."""
-    found: dict[str, Mutant] = {}
+    """All mutants of a room, or of the formulas; those whose path and function contain `only`."""
+    if room in FORMULAS:
+        made = backward_mutants if room == "backward" else kernel_mutants
+        return list(made(root, only))
+    found: list[Mutant] = []
     for path in sorted({path for pattern in ROOMS[room].files for path in (root / "minirnn").glob(pattern)}):
         name = path.relative_to(root).as_posix()
         if name.startswith(NOT_HERE):
@@ -68,9 +77,8 @@ def mutants(root: Path, room: str, only: str = "") -> list[Mutant]:
         def wanted(function: str, node: ast.FunctionDef, name: str = name) -> bool:
             return only in f"{name} {function}" and is_tested_by_value(room, function, node)
 
-        for mutant in changed(name, path.read_text(encoding="utf-8"), wanted, operators):
-            found.setdefault(mutant.key, mutant)
-    return list(found.values())
+        found += changed(name, path.read_text(encoding="utf-8"), wanted, operators)
+    return found
 
 
 def is_tested_by_value(room: str, name: str, function: ast.FunctionDef) -> bool:

@@ -1,5 +1,5 @@
 """Corners of the backward formulas that no other test looked at: each test was missed by a mutant (see
-scripts/mutate_backward.py) or by the measurement of branch coverage."""
+`scripts/kill_power.py backward`) or by the measurement of branch coverage."""
 
 from __future__ import annotations
 

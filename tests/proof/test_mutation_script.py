@@ -1,17 +1,17 @@
-"""scripts/mutate_backward.py finds the terms of a formula, and tells killed mutants from those that survive."""
+"""scripts/kill_power.py exchanges one thing at a time, and tells killed mutants from those that survive."""
 
 from __future__ import annotations
 
-import importlib.util
+import ast
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-SCRIPTS = ROOT / "scripts"
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 pytestmark = [
     pytest.mark.skipif(not SCRIPTS.exists(), reason="the scripts are in the repository alone"),
@@ -19,73 +19,74 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def mutants() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("mutants", SCRIPTS / "mutants.py")
-    assert spec is not None and spec.loader is not None
-    module = sys.modules["mutants"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def mutation(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
+    """Imports a part of the script."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    yield lambda name: __import__(f"mutation.{name}", fromlist=["mutation"])
+    for name in [name for name in sys.modules if name.partition(".")[0] == "mutation"]:
+        del sys.modules[name]
 
 
-def changes(mutants: ModuleType, source: str) -> list[str]:
-    return [f"{m.old} -> {m.new}" for m in mutants.python_mutants("f.py", source, lambda name: name == "backward")]
+def test_each_term_of_a_formula_is_dropped_and_negated(mutation: Callable[[str], ModuleType]) -> None:
+    source = "def backward(a, b, c):\n    H = a.shape[1] - 1\n    return a + b * c\n"
+    made = mutation("mutants").changed("f.py", source, lambda *_: True, mutation("terms").terms)
+    assert {m.make().splitlines()[2].removeprefix("    return ") for m in made} == {
+        *("(-(a + b * c))", "(a)", "(b * c)", "(a - b * c)", "(b * c - a)"),
+        *("a + (b)", "a + (c)", "a + (-(b * c))"),
+    }
 
 
-def test_each_term_is_dropped_and_negated(mutants: ModuleType) -> None:
-    found = changes(mutants, "def backward(a, b, c):\n    return a + b * c\n")
-    assert sorted(found) == sorted(
-        [
-            "a + b * c -> -(a + b * c)",
-            "a + b * c -> a",
-            "a + b * c -> b * c",
-            "a + b * c -> a - b * c",
-            "a + b * c -> b * c - a",
-            "b * c -> b",
-            "b * c -> c",
-            "b * c -> -(b * c)",
-        ]
-    )
+def test_terms_of_a_kernel_are_dropped_and_negated(mutation: Callable[[str], ModuleType]) -> None:
+    source = "    CELL_FN void grad(Gradient &s) const {\n    const V dx = dy * d_tanh(y) - e;  // why\n"
+    made = mutation("kernel_terms").kernel_terms("f.h", source, "grad", "f.py:")
+    found = {m.make().splitlines()[1].partition("=")[2] for m in made}
+    assert {" -(dy * d_tanh(y) - e);  // why", " dy * d_tanh(y) + e;  // why", "  d_tanh(y) - e;  // why"} < found
 
 
-def test_calls_that_write_into_an_argument_are_formulas_too(mutants: ModuleType) -> None:
-    found = changes(mutants, "def backward(dy, f, out):\n    multiply(dy, f, out)\n")
-    assert "multiply(dy, f, out) -> np.copyto(out, 0)" in found
-    assert "multiply(dy, f, out) -> np.copyto(out, dy)" in found
-    assert "multiply(dy, f, out) -> (multiply(dy, f, out), np.negative(out, out))" in found
+def test_a_changed_text_keeps_its_lines(mutation: Callable[[str], ModuleType]) -> None:
+    source = "def f(a, b):\n    x = max(\n        a, b\n    ) - 1\n    x -= (1)\n    return x\n"
+    made = mutation("mutants").changed("f.py", source, lambda *_: True, mutation("operators").operators)
+    texts = [m.make() for m in made]
+    assert len(texts) == 6
+    assert all(ast.parse(text).body[0].body[-1].lineno == 6 for text in texts)  # type: ignore[attr-defined]
 
 
-def test_sizes_indices_and_conditions_are_left_alone(mutants: ModuleType) -> None:
-    source = "def backward(dy, x):\n    H = x.shape[1] - 1\n    if T > 1:\n        y = x[:, H + 1]\n"
-    assert changes(mutants, source) == []
+def test_a_probe_is_at_the_start_of_each_segment(mutation: Callable[[str], ModuleType]) -> None:
+    source = 'def f(a):\n    """What."""\n    if a:\n        return 1\n    return 2\n'
+    probed = ast.unparse(mutation("probes").probed(ast.parse(source), "f.py"))
+    assert [line.strip() for line in probed.splitlines()] == [
+        *("def f(a):", '"""What."""', "__minirnn_hits__.add('f.py:f:0')", "if a:"),
+        *("__minirnn_hits__.add('f.py:f:2')", "return 1", "__minirnn_hits__.add('f.py:f:1')", "return 2"),
+    ]
 
 
-def test_terms_of_a_cuda_kernel_are_dropped_and_negated(mutants: ModuleType) -> None:
-    source = "__global__ void step_grad(int B) {\n    const acc dx = dy * d_tanh(y) - e;  // why\n}\n"
-    found = {m.text.splitlines()[1].partition("=")[2] for m in mutants.cuda_mutants("f.cu", source, lambda name: True)}
-    assert " -(dy * d_tanh(y) - e);  // why" in found
-    assert " dy * d_tanh(y) ;  // why" in found
-    assert " - e;  // why" in found
-    assert " dy * d_tanh(y) + e;  // why" in found
-    assert "  d_tanh(y) - e;  // why" in found
-
-
-def run(path: str, functions: str, tests: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    code = (
-        f"import sys; sys.path.insert(0, {str(SCRIPTS)!r}); import mutate_backward as script\n"
-        f"script.TARGETS = [script.Target({path!r}, {functions!r}, ({tests!r},))]\n"
-        f"sys.exit(script.main({list(arguments)!r}))"
-    )
-    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=240)
-
-
-def test_two_mutants_are_killed() -> None:
-    done = run("minirnn/devices/cpu/gru_block.py", ".*_grad", "tests/devices/cpu/test_gru_block.py", "--limit", "2")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 mutants: 2 killed, 0 survived" in done.stdout
-
-
-def test_a_mutant_that_no_test_notices_is_named_and_fails_the_run() -> None:
-    done = run("minirnn/ops/primitives/softmaxes.py", "Softmax.*", "tests/test_random.py", "--limit", "1")
+def test_what_no_test_notices_is_named(tmp_path: Path) -> None:
+    """Also what only a program that a test starts computes, and what is left for slow tests."""
+    files = {
+        "minirnn/__init__.py": "__version__ = '0'\n",
+        "minirnn/learn/plugin.py": "",
+        "minirnn/data/sums.py": (
+            "def seen(a, b):\n    return a + b\n\n\ndef unseen(a, b):\n    return a - b\n\n\n"
+            "def elsewhere(a):\n    return a * 3\n\n\ndef slowly(a):\n    return a // 2\n"
+        ),
+        "tests/data/test_sums.py": (
+            "import subprocess, sys\nimport pytest\nfrom minirnn.data import sums\n\n\n"
+            "def test_seen():\n    assert sums.seen(1, 2) == 3\n    assert sums.unseen(0, 0) == 0\n\n\n"
+            "def test_elsewhere():\n"
+            "    program = 'from minirnn.data import sums; print(sums.elsewhere(2))'\n"
+            "    assert subprocess.check_output([sys.executable, '-c', program]) == b'6\\n'\n\n\n"
+            "@pytest.mark.slow\ndef test_slowly():\n    assert sums.slowly(5) == 2\n"
+        ),
+        "pytest.ini": "[pytest]\nmarkers = slow: waits to be asked for\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    command = [sys.executable, str(SCRIPTS / "kill_power.py"), "data", "--all", "--whole"]
+    done = subprocess.run(
+        [*command, "--root", str(tmp_path), "--cache", str(tmp_path / "cache"), "--workers", "1"],
+        capture_output=True, text=True, timeout=240,
+    )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "SURVIVED: minirnn/ops/primitives/softmaxes.py" in done.stdout
+    assert "data: 7 mutants, the default suite kills 3, the whole one 5" in done.stdout

@@ -1,0 +1,67 @@
+"""The backward formulas: of the tape, of each op, and of each device."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from mutation.kernel_terms import kernel_terms
+from mutation.mutants import Mutant, changed
+from mutation.terms import terms
+
+PYTHON = {
+    "ops/primitives/*.py": r".*\.backward",
+    "nn/functional/*.py": r".*\.backward",
+    "engine/backward.py": "_fit",
+    "devices/base.py": "sum_to_shape",
+    "ops/lstm_block/cell.py": r".*\.backward|step_grad|step",
+    "ops/lstm_block/sequence.py": r".*\.(backward|compose)",
+    "ops/gru_block.py": r".*\.(backward|compose)",
+    "ops/losses.py": r".*\.(backward|compose)",
+    "ops/cudnn_rnn/layers.py": r".*\.(backward|compose|run_back)",
+    "ops/cudnn_rnn/compose.py": "compose_layer|_direction|step",
+    "ops/cudnn_rnn/calls.py": "backprop_call",
+    "ops/cudnn_rnn/unpack.py": r".*\.backward",
+    "devices/cpu/lstm_block/*.py": ".*_grad.*",
+    "devices/cpu/gru_block.py": ".*_grad",
+    "devices/cpu/losses.py": ".*_grad",
+    "devices/cpu/columns/lstm.py": "factors|backward|projection_gradient",
+    "devices/cpu/columns/direction.py": ".*_gradients?|product|backward_pieces",
+    "devices/cpu/columns/zoneout.py": "split",
+    "devices/cpu/cudnn_rnn/*.py": "rnn_sequence_grad|factors|backward|weight_gradients|.*_grad.*",
+}
+"""Files below minirnn/ and the functions in them."""
+
+KERNELS = {
+    "devices/cells/lstm_block.h": ("grad", "devices/native/lstm_block.py"),
+    "devices/cells/gru_block.h": ("grad", "devices/native/gru_block.py"),
+    "devices/cells/lstm.h": ("grad", "devices/native/cudnn_rnn.py"),
+    "devices/cells/gru.h": ("grad", "devices/native/cudnn_rnn.py"),
+    "devices/cells/rnn.h": ("grad", "devices/native/cudnn_rnn.py"),
+    "devices/cuda/kernels/losses.cu": (".*_grad", "devices/cuda/launch/losses.py"),
+    "devices/cuda/kernels/cudnn_rnn/steps.cu": (".*_grad.*", "devices/cuda/launch/cudnn_rnn/steps.py"),
+}
+"""C++ and CUDA files, the functions in them, and the file of Python through which the tests reach them."""
+
+
+def backward_mutants(root: Path, only: str) -> Iterator[Mutant]:
+    """Mutants of the Python formulas whose path and function contain `only`."""
+    for pattern, functions in PYTHON.items():
+        for path in sorted((root / "minirnn").glob(pattern)):
+            name = path.relative_to(root).as_posix()
+
+            def wanted(function: str, node: ast.FunctionDef, name: str = name, functions: str = functions) -> bool:
+                return only in f"{name} {function}" and re.fullmatch(functions, function) is not None
+
+            yield from changed(name, path.read_text(encoding="utf-8"), wanted, terms)
+
+
+def kernel_mutants(root: Path, only: str) -> Iterator[Mutant]:
+    """Mutants of the formulas in C++ and CUDA, each of which has to be compiled. The cells run on the native device."""
+    for name, (functions, through) in KERNELS.items():
+        path = f"minirnn/{name}"
+        if only in path:
+            text = (root / path).read_text(encoding="utf-8")
+            yield from kernel_terms(path, text, functions, f"minirnn/{through}:")
