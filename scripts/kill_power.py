@@ -88,7 +88,7 @@ class Laboratory:
                 file.write_text("".join(json.dumps(task) + "\n" for task in share), encoding="utf-8")
                 outs.append(file.with_suffix(".out"))
                 outs[-1].unlink(missing_ok=True)
-                started[tree] = trees.start("trial", tree, str(file))
+                started[tree] = trees.start("trial", tree, layer, str(file))
         trees.wait(started)
         lines = [line for out in outs if out.exists() for line in out.read_text(encoding="utf-8").splitlines()]
         return {result["key"]: result for result in map(json.loads, lines)}

@@ -19,8 +19,6 @@ from _pytest.runner import runtestprotocol
 
 from mutation import probes, trees
 
-LAYERS = {"default": "not slow", "slow": "slow"}
-
 
 def stored(cache: Path, root: Path, layer: str, file: str) -> Path:
     """Where the record of a test file is: another one if it, or what its folder shares with it, has changed."""
@@ -140,7 +138,7 @@ def main(cache: str, layer: str, *files: str) -> int:
     os.environ[probes.RECORDER] = str(os.getpid())
     Path(".hits").touch()
     __import__("minirnn")
-    return trees.collect_and(Recorder(Path(cache), layer, files), files, LAYERS[layer])
+    return trees.collect_and(Recorder(Path(cache), layer, files), files, layer)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Shows mutants to tests: ``python -m mutation.trial TASKS`` in a tree. Linux and macOS.
+"""Shows mutants to tests: ``python -m mutation.trial LAYER TASKS`` in a tree. Linux and macOS.
 
 The tests are collected once. For each mutant the file of the tree is changed, for all programs that tests start, and a
 forked process replaces the code in its memory and runs the tests that are named for it until the first one fails.
@@ -170,10 +170,10 @@ def functions_by_place() -> dict[tuple[str, str, int], list[FunctionType]]:
     return found
 
 
-def main(file: str) -> int:
+def main(layer: str, file: str) -> int:
     tasks = [json.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
     files = sorted({name.partition("::")[0] for task in tasks for name, _ in task["tests"]})
-    return trees.collect_and(Trial(tasks, Path(file).with_suffix(".out")), files, "slow or not slow")
+    return trees.collect_and(Trial(tasks, Path(file).with_suffix(".out")), files, layer)
 
 
 if __name__ == "__main__":

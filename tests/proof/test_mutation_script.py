@@ -71,14 +71,14 @@ def test_what_no_test_notices_is_named(tmp_path: Path) -> None:
             "def elsewhere(a):\n    return a * 3\n\n\ndef slowly(a):\n    return a // 2\n"
         ),
         "tests/data/test_sums.py": (
-            "import subprocess, sys\nimport pytest\nfrom minirnn.data import sums\n\n\n"
+            "import subprocess, sys\nimport pytest\nimport minirnn.data.sums as sums\n\n\n"
             "def test_seen():\n    assert sums.seen(1, 2) == 3\n    assert sums.unseen(0, 0) == 0\n\n\n"
             "def test_elsewhere():\n"
-            "    program = 'from minirnn.data import sums; print(sums.elsewhere(2))'\n"
+            "    program = f'import {sums.__name__} as s; print(s.elsewhere(2))'\n"
             "    assert subprocess.check_output([sys.executable, '-c', program]) == b'6\\n'\n\n\n"
             "@pytest.mark.slow\ndef test_slowly():\n    assert sums.slowly(5) == 2\n"
         ),
-        "pytest.ini": "[pytest]\nmarkers = slow: waits to be asked for\n",
+        "pytest.ini": '[pytest]\nmarkers = slow: waits to be asked for\naddopts = -m "not slow"\n',
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
