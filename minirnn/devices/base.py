@@ -231,7 +231,7 @@ class Device:
         """Wait until all work handed to the device is done. Devices that compute at once do nothing."""
 
     def end_of_backward(self) -> None:
-        """Called at the end of each backward pass over this device's arrays.
+        """Called at the end of each backward pass over this device's arrays, for each output that it began with.
 
         A device that learns late of what failed looks now, and raises it before the gradients are used.
         """

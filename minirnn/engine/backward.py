@@ -63,13 +63,12 @@ def _add_to_grads(gradients: Gradients, create_graph: bool) -> None:
     for t, g in gradients.items():
         total = g if create_graph else leaf(t.device, g)
         old = t.grad
-        if old is None:
-            t.grad = total
-        elif create_graph or old.__class__ is not Tensor or old.device is not t.device or old.shape != t.shape:
-            t.grad = old + total
-        else:  # the same without a call of `add`
-            total.array = old.array + g
-            t.grad = total
+        if old is not None:
+            if create_graph or old.__class__ is not Tensor or old.device is not t.device or old.shape != t.shape:
+                total = old + total
+            else:  # the same without a call of `add`
+                total.array = old.array + g
+        t.grad = total
 
 
 Tensor.backward = backward  # type: ignore[assignment, method-assign]
@@ -219,8 +218,8 @@ def _finish(roots: Tensors, nodes: Tensors) -> None:
     for n in nodes:
         n.op = FREED
         n.parents = ()
-    for device in {r.device for r in roots}:
-        device.end_of_backward()
+    for r in roots:
+        r.device.end_of_backward()
 
 
 def _wrong_count(op: Any, gs: Sequence[Any], parents: Tensors) -> TypeError:

@@ -137,18 +137,17 @@ class _Recurrent(Module):
             x = transpose(x, (1, 0, 2))
         T, B, _ = x.shape
         check.positive(name, "T", T, "input")
-        names = ("h_0", "c_0") if has_cell else ("hx",)
-        states = [self._state(what, value, B, batched, x) for what, value in zip(names, (h0, c0), strict=False)]
+        states = self._states({"h_0": h0, "c_0": c0} if has_cell else {"hx": h0}, B, batched, x)
         weights = [self.weights(p) for p in range(net.L * net.D)]
         options: dict[str, Any] = {}
-        if self.training or self.zoneout:
+        if self.zoneout or (self.training and (self.dropout or self.input_dropout or self.weight_dropout)):
             x, weights, options = masks_of_call(self, x, weights)
         found, _ = run_layers(
             net.rnn_mode,
             x,
             by_layer(net.L, *states),
             [weights[k : k + net.D] for k in range(0, len(weights), net.D)],
-            lengths=steps_of(name, lengths, T, B),
+            lengths=None if lengths is None else steps_of(name, lengths, T, B),
             **options,
         )
         if not batched:
@@ -157,18 +156,28 @@ class _Recurrent(Module):
             found[0] = transpose(found[0], (1, 0, 2))
         return found[0], found[1], found[2] if has_cell else None
 
-    def _state(self, what: str, value: Any, B: int, batched: bool, x: Tensor) -> Tensor:
-        """An initial state (L*D, B, width); zeros if None."""
-        net = self.net
-        width = net.H if what == "c_0" else net.P
-        expected = (net.L * net.D, B, width)
-        if value is None:
-            return zeros(expected, x)
+    def _states(self, given: Mapping[str, Any], B: int, batched: bool, x: Tensor) -> list[Tensor]:
+        """The initial states (L*D, B, width) of a call; zeros for those that are None."""
+        net, states = self.net, []
+        none: Tensor | None = None
+        for what, value in given.items():
+            width = net.H if what == "c_0" else net.P
+            expected = (net.L * net.D, B, width)
+            if value is not None:
+                states.append(self._state(what, value, expected, batched, x))
+                continue
+            if none is None or none.shape != expected:  # else h_0 and c_0 are the same zeros
+                none = zeros(expected, x)
+            states.append(none)
+        return states
+
+    def _state(self, what: str, value: Any, expected: tuple[int, ...], batched: bool, x: Tensor) -> Tensor:
+        """An initial state that was given, checked."""
         state = value if isinstance(value, Tensor) else as_tensor(value, device=x.device)
         check_place(type(self).__name__, what, state, x.dtype, x.device)
-        letter = "P" if what != "c_0" and net.num_proj else "H"
+        letter = "P" if what != "c_0" and self.net.num_proj else "H"
         letters = f"L*D, {'B, ' if batched else ''}{letter}"
-        wanted = expected if batched else (expected[0], width)
+        wanted = expected if batched else (expected[0], expected[2])
         note = "states are (L*D, B, H) also with batch_first" if self.batch_first else ""
         check.shape(type(self).__name__, what, state.shape, letters, wanted, f"input, time-major {x.shape}", note)
         return state if batched else expand_dims(state, 1)

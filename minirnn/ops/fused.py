@@ -123,4 +123,17 @@ def zeros(shape: Sequence[int], like: Tensor) -> Tensor:
 
 def or_zeros(g: Tensor | None, like: Tensor) -> Tensor:
     """A gradient, or zeros where none arrived."""
-    return leaf(like.device, like.device.full(like.shape, 0, like.dtype)) if g is None else g
+    return zeros(like.shape, like) if g is None else g
+
+
+def all_or_zeros(dy: Sequence[Tensor | None], y: Sequence[Tensor]) -> list[Tensor]:
+    """`or_zeros` of all outputs. Neighbors of one shape get the same zeros."""
+    found: list[Tensor] = []
+    none: Tensor | None = None
+    for g, like in zip(dy, y, strict=True):
+        if g is None:
+            if none is None or none.shape != like.shape:
+                none = zeros(like.shape, like)
+            g = none
+        found.append(g)
+    return found

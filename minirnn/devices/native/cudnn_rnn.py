@@ -16,7 +16,6 @@ import numpy as np
 
 from minirnn.devices.base import check_saved
 from minirnn.devices.cpu import workspace
-from minirnn.devices.cpu.cudnn_rnn.layer import of_direction
 from minirnn.devices.native.arguments import (
     MOST_VALUES,
     NOTHING,
@@ -66,7 +65,9 @@ def rnn_sequence(
     y = workspace.empty((T, B, D * P), x.dtype)
     h_n, c_n = np.empty_like(h0), None if c0 is None else np.empty_like(c0)
     for k in range(D):
-        d = direction(ragged, k, rnn_mode, x, h0, c0, weights, of_direction(saved, k), y, h_n, c_n, masks[k])
+        d = direction(
+            ragged, k, rnn_mode, x, h0, c0, weights, None if saved is None else saved[k], y, h_n, c_n, masks[k]
+        )
         function = device.function("layer_forward", x.dtype)
         call(function, MODES[rnn_mode], d, work=work_of(x, weights[k][1]))
     saved = None if saved is None else saved.reshape(-1)
@@ -106,7 +107,9 @@ def rnn_sequence_grad(
     dh0, dc0 = np.empty_like(h0), None if c0 is None else np.empty_like(c0)
     da = workspace.empty((T, B, (1 if rnn_mode.startswith("rnn") else 4) * shape[-1]), x.dtype)
     for k in range(D):
-        d = direction(ragged, k, rnn_mode, x, h0, c0, weights, of_direction(saved, k), y, None, None, masks[k])
+        d = direction(
+            ragged, k, rnn_mode, x, h0, c0, weights, None if saved is None else saved[k], y, None, None, masks[k]
+        )
         g = Gradients(
             *rows(dy, k * P), *NOTHING, *rows(dh_n[k]), *of(dc_n, k), *rows(da), *rows(dh0[k]), *of(dc0, k), *rows(dx),
             k > 0, 0, *map(address, dweights[k]),
@@ -149,7 +152,7 @@ def direction(
 
 def of(states: Array | None, k: int) -> tuple[int, int]:
     """The rows of direction k of states, which only the lstm has."""
-    return rows(of_direction(states, k))
+    return rows(None if states is None else states[k])
 
 
 def saved_shape(

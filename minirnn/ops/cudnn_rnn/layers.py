@@ -9,7 +9,8 @@ The formulas are those of the package, and of `zoneout`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from itertools import chain, compress
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +23,10 @@ from minirnn.engine.tape import mode, no_grad
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.cudnn_rnn.compose import Weights, compose_layer, step
 from minirnn.ops.cudnn_rnn.zoneout import Zoneout
-from minirnn.ops.fused import HALF, FusedOp, gradients_through_composition, or_zeros
+from minirnn.ops.fused import HALF, FusedOp, all_or_zeros, gradients_through_composition
 from minirnn.ops.primitives import concat
+
+REQUIRES_GRAD = attrgetter("requires_grad")
 
 
 class RecurrentLayer(FusedOp):
@@ -70,7 +73,7 @@ class RecurrentLayer(FusedOp):
             if t.device is not device:
                 names = ["input", "h_0", "c_0"][:n] + ["a weight"] * (len(inputs) - n)
                 raise mixed_devices("recurrent layer", *inputs, names=names)
-        if self.knows_zoneout(device):
+        if self.zoneout is None or self.knows_zoneout(device):
             return super().__call__(*inputs)
         device.fallbacks[self.kernel] += 1
         return self.composed(*inputs)
@@ -89,10 +92,12 @@ class RecurrentLayer(FusedOp):
 
     def parted(self, inputs: Sequence[Any]) -> tuple[Any, Any, Any, list[Any]]:
         """x, h0, c0 or None, and W, R, Wp, bW, bR of each direction, None where there is none."""
-        x, h0, *c0 = inputs[: 1 + self.states]
-        given = iter(inputs[1 + self.states :])
-        each = [next(given) if there else None for there in self.present]
-        return x, h0, c0[0] if c0 else None, [tuple(each[k : k + 5]) for k in range(0, len(each), 5)]
+        given = iter(inputs)
+        x, h0, c0 = next(given), next(given), next(given) if self.states == 2 else None
+        each = []
+        for there in self.present:
+            each.append(next(given) if there else None)
+        return x, h0, c0, list(zip(*[iter(each)] * 5, strict=True))
 
     def arguments(self, device: Device, arrays: Sequence[Array]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arrays and the attributes that both kernels take."""
@@ -114,10 +119,13 @@ class RecurrentLayer(FusedOp):
             (T, B, _), (D, _, P) = x.shape, states[0].shape
             return [device.full(shape, 0, x.dtype) for shape in ((T, B, D * P), *(s.shape for s in states))]
         given, attributes = self.arguments(device, arrays)
-        with self.products():
-            y, h_n, c_n, saved = device.rnn_sequence(*given, training=self.keep, **attributes)
+        y, h_n, c_n, saved = device.rnn_sequence(*given, training=self.keep, **attributes)
         self.saved = device.cast_floats([saved], HALF)[0] if self.half and saved is not None else saved
         return [y, h_n] if c_n is None else [y, h_n, c_n]
+
+    def run_half(self, device: Device, *arrays: Array) -> Sequence[Array]:
+        with use_precision("tf32"):  # it has as many digits as float16
+            return super().run_half(device, *arrays)
 
     def run_back(self, device: Device, inputs: Sequence[Array], y: Array, dy: Sequence[Array], need_dx: bool) -> Any:
         """The gradients of `inputs` from those of the outputs, as arrays."""
@@ -125,19 +133,17 @@ class RecurrentLayer(FusedOp):
             return [device.full(a.shape, 0, a.dtype) for a in inputs]
         given, attributes = self.arguments(device, inputs)
         of_y, dh_n, *dc_n = dy
-        saved = None if self.saved is None else device.cast(self.saved, y.dtype)
-        with self.products():
-            dx, *dstates, dweights = device.rnn_sequence_grad(
-                *given, saved, y, of_y, dh_n, dc_n[0] if dc_n else None, need_dx=need_dx, **attributes
-            )
-        dx = device.full((0,), 0, y.dtype) if dx is None else dx
-        each = [w for parts in dweights for w in parts]
-        found = [w for w, there in zip(each, self.present, strict=True) if there]
-        return [dx, *[a for a in dstates if a is not None], *found]
-
-    def products(self) -> use_precision | nullcontext[None]:
-        """Inside, float16 data that were widened are multiplied as TF32, which has as many digits as float16."""
-        return use_precision("tf32") if self.half else nullcontext()
+        saved = self.saved
+        if self.half and saved is not None:
+            saved = device.cast(saved, y.dtype)
+        dx, dh0, dc0, dweights = device.rnn_sequence_grad(
+            *given, saved, y, of_y, dh_n, dc_n[0] if dc_n else None, need_dx=need_dx, **attributes
+        )
+        found = [device.full((0,), 0, y.dtype) if dx is None else dx, dh0]
+        if dc0 is not None:
+            found.append(dc0)
+        found += compress(chain.from_iterable(dweights), self.present)
+        return found
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         return compose_layer(self.rnn_mode, *self.parted(inputs), self.lengths, self.zoneout)
@@ -147,7 +153,7 @@ class RecurrentLayer(FusedOp):
             self.keep = True
             with no_grad():
                 self(*inputs)
-        gradients = [or_zeros(g, out) for g, out in zip(dy, y, strict=True)]
+        gradients = all_or_zeros(dy, y)
         return RecurrentLayerGrad(self, len(inputs), inputs[0].requires_grad)(*inputs, y[0].detach(), *gradients)
 
 
@@ -194,6 +200,10 @@ class RecurrentLayerGrad(FusedOp):
         inputs, (y, *dy) = arrays[: self.count], arrays[self.count :]
         found: Sequence[Array] = self.layer.run_back(device, inputs, y, dy, self.need_dx)
         return found
+
+    def run_half(self, device: Device, *arrays: Array) -> Sequence[Array]:
+        with use_precision("tf32"):
+            return super().run_half(device, *arrays)
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         n = self.count
@@ -242,13 +252,10 @@ def run_layers(
     layers: list[tuple[RecurrentLayer, list[Tensor]]] = []
     y = x
     for k, own in enumerate(weights):
-        each = [w for parts in own for w in parts]
-        inputs = (y, *states[k], *[w for w in each if w is not None])
-        saves = mode.enabled and True in [t.requires_grad for t in inputs] if keep is None else keep
-        present = tuple([w is not None for w in each])
-        layer = RecurrentLayer(
-            rnn_mode, lengths, None if zoneout is None else zoneout[k], saves, present, x.dtype == HALF
-        )
+        inputs, present = with_weights([y, *states[k]], own)
+        saves = keep_for(inputs) if keep is None else keep
+        zoned = None if zoneout is None else zoneout[k]
+        layer = RecurrentLayer(rnn_mode, lengths, zoned, saves, present, x.dtype == HALF)
         outputs = layer(*inputs) if kept is None else layer.recalled(kept.saved[k], kept.outputs[k], *inputs)
         layers.append((layer, outputs))
         y, *end = outputs
@@ -256,6 +263,22 @@ def run_layers(
         if masks is not None and k < len(weights) - 1:
             y = y * masks[k]
     return [y, *(ends[0] if len(ends) == 1 else [concat(list(parts), 0) for parts in zip(*ends, strict=True)])], layers
+
+
+def with_weights(inputs: list[Tensor], weights: Sequence[Weights]) -> tuple[list[Tensor], tuple[bool, ...]]:
+    """The inputs of a layer, its weights after the others; and which weights are there."""
+    present = []
+    for parts in weights:
+        for w in parts:
+            present.append(w is not None)
+            if w is not None:
+                inputs.append(w)
+    return inputs, tuple(present)
+
+
+def keep_for(inputs: Sequence[Tensor]) -> bool:
+    """Whether a backward pass may come to a layer with these inputs."""
+    return mode.enabled and any(map(REQUIRES_GRAD, inputs))
 
 
 def by_layer(L: int, *states: Tensor) -> list[list[Tensor]]:
@@ -268,6 +291,5 @@ def by_layer(L: int, *states: Tensor) -> list[list[Tensor]]:
 
 def run_step(rnn_mode: str, x: Tensor, states: Sequence[Tensor], weights: Weights) -> list[Tensor]:
     """h (and c) after one step, as one node. The arguments are checked."""
-    inputs = (x, *states, *[w for w in weights if w is not None])
-    keep = mode.enabled and True in [t.requires_grad for t in inputs]
-    return RecurrentStep(rnn_mode, None, None, keep, tuple([w is not None for w in weights]), x.dtype == HALF)(*inputs)
+    inputs, present = with_weights([x, *states], [weights])
+    return RecurrentStep(rnn_mode, None, None, keep_for(inputs), present, x.dtype == HALF)(*inputs)

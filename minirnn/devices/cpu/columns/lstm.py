@@ -170,9 +170,12 @@ def forward(
         else:
             gate_input(W_x, x, a_x)
         piece.join(c0, c_in[piece.first])
-        zh, zc = (None, None) if d.keep is None else d.keep
+        zh: Any = [None] * len(x)
+        zc: Any = zh
+        if d.keep is not None and d.keep.zc is not None:
+            zh, zc = masks(d.keep.zh, piece), masks(d.keep.zc, piece)
         for x_t, (z, s, i_f, n_c, o, c, co_t, peep), h1, h, zh_t, zc_t in zip(
-            piece.order(a_x), steps[piece.steps], h_in, h_out, masks(zh, piece), masks(zc, piece), strict=True
+            piece.order(a_x), steps[piece.steps], h_in, h_out, zh, zc, strict=True
         ):
             if merged:
                 dot(RbW, h1, z)
@@ -297,11 +300,14 @@ def backward(
         factors(v, gates, co[:k], D[:k])
         piece.join(g.dc_n, dc_prev)
         carry = dc_prev
-        zh, zc = (None, None) if d.keep is None else d.keep
-        for (f, f_gates, o_h, dc_h, da_t, peep), dy_t, dh_t, dc_t, zh_t, zc_t in zip(
-            *[piece.order(a) for a in (views[:k], dy[lo:hi], dh_all[lo:hi], dc_all[lo:hi])],
-            masks(zh, piece), masks(zc, piece), strict=True,
-        ):  # fmt: skip
+        zh: Any = nothing[:k]
+        zc: Any = zh
+        if d.keep is not None and d.keep.zc is not None:
+            zh, zc = masks(d.keep.zh, piece), masks(d.keep.zc, piece)
+        steps = list(zip(views[:k], dy[lo:hi], dh_all[lo:hi], dc_all[lo:hi], strict=True))
+        for ((f, f_gates, o_h, dc_h, da_t, peep), dy_t, dh_t, dc_t), zh_t, zc_t in zip(
+            piece.order(steps), zh, zc, strict=True
+        ):
             if Wp is None:
                 add(dh, dy_t, dh)
             else:

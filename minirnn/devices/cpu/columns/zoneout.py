@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,10 +19,8 @@ class Keep(NamedTuple):
     zc: Array | None
 
 
-def masks(z: Array | None, piece: Piece) -> list[Any]:
-    """The `Mask` of each step of a piece, in visiting order; or None for each."""
-    if z is None:
-        return [None] * (piece.hi - piece.lo)
+def masks(z: Array, piece: Piece) -> list[Mask]:
+    """The `Mask` of each step of a piece, in visiting order."""
     keep = np.ascontiguousarray(z[piece.steps].transpose(0, 2, 1))
     return list(zip(keep, 1 - keep, strict=True))
 

@@ -12,6 +12,8 @@ three calls. The rows of a step are dq, da_r, da_z, da_n and carry (carry = z):
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from minirnn.devices.cpu import workspace
@@ -80,9 +82,9 @@ def forward(d: Direction) -> tuple[Array, None]:
         gate_input(W_x, d.x[lo:hi], b_n, a_x[:k])
         h_prev = h_in[0, :H]
         x_rz_all, x_n_all = a_x[:k, : 2 * H], a_x[:k, 2 * H :]
-        keep = masks(None if d.keep is None else d.keep.zh, piece)
+        keep: Any = [None] * k if d.keep is None else masks(d.keep.zh, piece)
         for x_rz, x_n, (qrz, rz, q, r, z, n, h_minus_n), h1, h, keep_t in zip(
-            *[piece.order(a) for a in (x_rz_all, x_n_all, steps[lo:hi])], h_in, h_out, keep, strict=True
+            piece.order(x_rz_all), piece.order(x_n_all), steps[piece.steps], h_in, h_out, keep, strict=True
         ):
             dot(Rb, h1, qrz)
             add(rz, x_rz, rz)
@@ -157,7 +159,7 @@ def backward(d: Direction, g: Gradients) -> tuple[Array, None]:
     for piece in backward_pieces(d, g.dh_n, dh, dh0, step_da, all_da):
         lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo
         factors(d.saved[lo:hi], one_minus[:k], D[:k])
-        keep = masks(None if d.keep is None else d.keep.zh, piece)
+        keep: Any = [None] * k if d.keep is None else masks(d.keep.zh, piece)
         for (rows, da2, carry), dy_t, keep_t in zip(piece.order(views[:k]), dy[piece.steps], keep, strict=True):
             add(dh, dy_t, dh)
             if keep_t is None:

@@ -104,7 +104,7 @@ def rnn_sequence(
     shape = saved_shape(rnn_mode, T, B, weights, zoneout is not None)
     H = shape[3]
     saved = workspace.empty(shape, x.dtype) if training and shape[2] else None
-    steps = saved_steps(saved, D, last)
+    steps: Any = [None] * D if saved is None else saved[:, :last]
     y = workspace.empty((T, B, D * P), x.dtype)
     if valid is not None:
         x = np.where(valid, x[:last], x.dtype.type(0))  # NaN in the padding must not spread
@@ -114,8 +114,9 @@ def rnn_sequence(
     for k in range(D):
         part = y[:last, :, k * P : (k + 1) * P]
         visit = Visit(last, lengths, k == 1)
-        own, keep = Weights(*weights[k]), keep_of(zoneout, k, x, H, P)
-        h_n[k], c = forward(Direction(x, h0[k], of_direction(c0, k), own, steps[k], visit, part, keep))
+        keep = None if zoneout is None else keep_of(zoneout, k, x, H, P)
+        c = None if c0 is None else c0[k]
+        h_n[k], c = forward(Direction(x, h0[k], c, Weights(*weights[k]), steps[k], visit, part, keep))
         if c_n is not None:
             c_n[k] = c
         if valid is not None:
@@ -173,7 +174,7 @@ def rnn_sequence_grad(
     shape = saved_shape(rnn_mode, T, B, weights, zoneout is not None)
     H = shape[3]
     check_saved(saved, shape)
-    steps = saved_steps(None if saved is None else saved.reshape(shape), D, last)
+    steps: Any = [None] * D if saved is None else saved.reshape(shape)[:, :last]
     dweights = [Weights._make([None if w is None else workspace.empty(w.shape, w.dtype) for w in ws]) for ws in weights]
     dx = workspace.empty(x.shape, x.dtype) if need_dx else None
     if valid is not None:
@@ -187,18 +188,17 @@ def rnn_sequence_grad(
     for k in range(D):
         part = ..., slice(k * P, (k + 1) * P)
         visit = Visit(last, lengths, k == 1)
-        own, keep = Weights(*weights[k]), keep_of(zoneout, k, x, H, P)
-        d = Direction(x, h0[k], of_direction(c0, k), own, steps[k], visit, y[part], keep)
-        dh0[k], dc = backward(d, Gradients(dy[part], dh_n[k], of_direction(dc_n, k), dweights[k], wanted, k > 0))
+        keep = None if zoneout is None else keep_of(zoneout, k, x, H, P)
+        c, dc = (None, None) if c0 is None or dc_n is None else (c0[k], dc_n[k])
+        d = Direction(x, h0[k], c, Weights(*weights[k]), steps[k], visit, y[part], keep)
+        dh0[k], dc = backward(d, Gradients(dy[part], dh_n[k], dc, dweights[k], wanted, k > 0))
         if dc0 is not None:
             dc0[k] = dc
     return dx, dh0, dc0, [*dweights]
 
 
-def keep_of(zoneout: Zoneout | None, k: int, x: Array, H: int, P: int) -> Keep | None:
+def keep_of(zoneout: Zoneout, k: int, x: Array, H: int, P: int) -> Keep:
     """The masks of direction k at the steps that it visits, (T, B, width) also where they are one number."""
-    if zoneout is None:
-        return None
     last, B, _ = x.shape
 
     def all_steps(z: Any, width: int) -> Array:
@@ -209,11 +209,6 @@ def keep_of(zoneout: Zoneout | None, k: int, x: Array, H: int, P: int) -> Keep |
     return Keep(all_steps(zh, P), None if zc is None else all_steps(zc, H))
 
 
-def of_direction(states: Array | None, k: int) -> Array | None:
-    """What belongs to direction k, of states that only the LSTM has."""
-    return None if states is None else states[k]
-
-
 def saved_shape(
     rnn_mode: str, T: int, B: int, weights: Sequence[tuple[Any, ...]], zoneout: bool
 ) -> tuple[int, int, int, int, int]:
@@ -221,11 +216,6 @@ def saved_shape(
     bR = weights[0][4]
     H = len(bR) // GATES[rnn_mode]
     return len(weights), T, len(VALUES.get(rnn_mode, CANDIDATE if zoneout else ())), H, B
-
-
-def saved_steps(saved: Array | None, D: int, last: int) -> Sequence[Array | None]:
-    """What is saved of steps 0..last-1 for each direction, (last, values, H, B), or None."""
-    return [None] * D if saved is None else list(saved[:, :last])
 
 
 def padding(lengths: Array | None, T: int) -> tuple[Array | None, Array | None, int]:

@@ -78,7 +78,7 @@ def forward(d: Direction, relu: bool) -> tuple[Array, None]:
         gate_input(W, d.x[lo:hi], a_x[:k])
         if relu and d.visit.lengths is not None:  # without a sample relu could grow without bound: hold it at 0
             np.copyto(a_x[:k], -np.inf, where=(np.arange(lo, hi)[:, None] >= d.visit.lengths)[:, None])
-        z = masks(None if d.keep is None else d.keep.zh, piece)
+        z: Any = [None] * k if d.keep is None else masks(d.keep.zh, piece)
         made = new[piece.steps] if z[0] is not None else h_out
         for x_t, h1, h, h_new, z_t in zip(piece.order(a_x[:k]), h_in, h_out, made, z, strict=True):
             dot(Rb, h1, a)
@@ -110,7 +110,7 @@ def backward(d: Direction, g: Gradients, relu: bool) -> tuple[Array, None]:
         lo, hi = piece.lo, piece.hi
         factor = step_da[: hi - lo]
         factors(h_all[lo:hi], relu, factor)
-        z = masks(None if d.keep is None else d.keep.zh, piece)
+        z: Any = [None] * (hi - lo) if d.keep is None else masks(d.keep.zh, piece)
         for da_t, dy_t, z_t in zip(piece.order(factor), dy[piece.steps], z, strict=True):
             add(dh, dy_t, dh)
             if z_t is None:
