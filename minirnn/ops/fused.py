@@ -123,7 +123,7 @@ def zeros(shape: Sequence[int], like: Tensor) -> Tensor:
 
 def or_zeros(g: Tensor | None, like: Tensor) -> Tensor:
     """A gradient, or zeros where none arrived."""
-    return zeros(like.shape, like) if g is None else g
+    return leaf(like.device, like.device.full(like.shape, 0, like.dtype)) if g is None else g
 
 
 def all_or_zeros(dy: Sequence[Tensor | None], y: Sequence[Tensor]) -> list[Tensor]:
