@@ -20,7 +20,7 @@ from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, leaf
 
 Gradients = dict[Tensor, Any]
-_SCALARS = frozenset((np.float16, np.float32, np.float64))
+_FLOAT32, _SCALARS = np.float32, (np.float16, np.float64)
 
 
 def backward(
@@ -149,11 +149,10 @@ def run_backward(
                 continue
             if t.hooks is not None:
                 dy = _after_hooks(t, dy, create_graph)
-            op = t.op
-            if op is None or (targets and t in targets):
+            if t.op is None or (targets and t in targets):
                 found[t] = dy
-            if op is not None:
-                _send(op, t, dy, arrived, wanted, create_graph)
+            if t.op is not None:
+                _send(t, dy, arrived, wanted, create_graph)
         # What is left belongs to other leaves, and to inputs that do not depend on others.
         found |= _of_leaves(arrived, None if wanted is None else targets, border, create_graph)
     finally:
@@ -172,8 +171,9 @@ def _seeded(roots: Tensors, seeds: Tensors, create_graph: bool) -> Gradients:
     return arrived
 
 
-def _send(op: Any, t: Tensor, dy: Any, arrived: Gradients, wanted: Wanted, create_graph: bool) -> None:
+def _send(t: Tensor, dy: Any, arrived: Gradients, wanted: Wanted, create_graph: bool) -> None:
     """Turn the gradient of `t` into those of its parents, and add each to what has arrived there."""
+    op: Any = t.op
     parents = t.parents
     n = len(parents)
     if create_graph or not op.arithmetic:
@@ -191,17 +191,19 @@ def _send(op: Any, t: Tensor, dy: Any, arrived: Gradients, wanted: Wanted, creat
     for p, g in zip(parents, gs):  # noqa: B905  (strict=True takes 0.1 us more)
         if g is None or not p.requires_grad or (wanted is not None and p not in wanted):
             continue
-        kind = g.__class__
-        # Two NumPy scalars of one class need no look at shape and dtype: this is the hottest line of all.
-        if fit and (kind is not p.array.__class__ or (kind not in _SCALARS and not _fits(g, p))):
+        x, kind = p.array, g.__class__
+        # Two NumPy scalars of one class need no look at shape and dtype: these are the hottest lines of all.
+        if fit and (
+            kind is not x.__class__
+            or (kind is not _FLOAT32 and kind not in _SCALARS and (g.shape != x.shape or g.dtype != x.dtype))
+        ):
             g = _fitted(g, p, create_graph)
-        before = arrived.get(p)
-        if before is None:
+        if p not in arrived:
             arrived[p] = g
         elif kind is Cotangents:
-            before.join(g)
+            arrived[p].join(g)
         else:
-            arrived[p] = before + g
+            arrived[p] = arrived[p] + g
 
 
 def _of_leaves(arrived: Gradients, targets: Wanted, border: int, create_graph: bool) -> Gradients:
@@ -227,10 +229,6 @@ def _wrong_count(op: Any, gs: Sequence[Any], parents: Tensors) -> TypeError:
         f"backward of {op.name} returned {len(gs)} gradients for {len(parents)} inputs\n"
         "  expected one for each, None where there is none"
     )
-
-
-def _fits(g: Any, p: Tensor) -> bool:
-    return g.shape == p.shape and g.dtype == p.dtype
 
 
 def _fitted(g: Any, p: Tensor, create_graph: bool) -> Any:
