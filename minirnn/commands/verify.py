@@ -1,9 +1,9 @@
 """``minirnn verify``: every op in every way of proving it, on every device, as one table.
 
-The ways: stored values of TensorFlow and torch, central differences, the composition from primitives, torch, and for
-the CUDA kernels the simulator's check mode. How large an error may be follows from the dtype and the number of
-roundings (`minirnn.verify.tolerance`). The exit status is 1 if a cell failed, or is worse than in the table of
-``--against``.
+The ways: stored values of TensorFlow and torch, central differences, the composition from primitives, also for
+gradients of gradients, and for the CUDA kernels the simulator's check mode. The stored values are in the repository;
+without them no other library has a say. How large an error may be follows from the dtype and the number of roundings
+(`minirnn.verify.tolerance`). The exit status is 1 if a cell failed, or is worse than in the table of ``--against``.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from minirnn import ops
-from minirnn.verify import torch_ops
 from minirnn.verify.case import Arrays, Case
 from minirnn.verify.tolerance import ACTIVATION, Count
 
@@ -84,14 +83,9 @@ def lstm(op: str, variant: str, *sizes: int) -> Case:
         LSTM_OUTPUTS,
         count,
         count + backward_count(max(L, 1), B, 4, H, LSTM_STEP_GRAD),
-        partial(
-            torch_ops.lstm_sequence if steps else torch_ops.lstm_cell,
-            "ifco" if op == "block_lstm_v2" else "icfo",
-            *steps,
-            **chosen,
-        ),
         step=0.0 if variant == "active clip" else 1e-3,
-        quick=sizes in (CELLS[1], SEQUENCES[1]) and variant != "no step",
+        second_order=(quick := sizes in (CELLS[1], SEQUENCES[1]) and variant != "no step"),
+        quick=quick,
     )
 
 
@@ -133,7 +127,7 @@ def gru(B: int, I: int, H: int) -> Case:
         ("r", "u", "c", "h"),
         count,
         count + gru_count_grad(B, H),
-        torch_ops.gru_cell,
+        second_order=CELLS[1] == (B, I, H),
         quick=CELLS[1] == (B, I, H),
     )
 

@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -44,15 +43,13 @@ class Case:
         Names of what `call` returns.
     count, gradient_count : Count
         Roundings on the way to an output and to a gradient.
-    torch : callable, optional
-        `call` for torch's tensors.
-    expected : callable, optional
-        Takes inputs and cotangents, returns outputs and gradients: a definition in NumPy, of what has no composition.
     step : float
         The step of central differences; 0 where the gradient is meant to be another one (an active clip passes it
         straight through).
     has_definition : bool
-        Whether `reference` is a computation of its own: the composition, or `expected`.
+        Whether the composition is a computation of its own, which is not so for a primitive.
+    second_order : bool
+        Whether gradients of gradients are compared, too.
     quick : bool
         Whether a quick run has this case.
     """
@@ -65,11 +62,9 @@ class Case:
     outputs: Sequence[str]
     count: Count
     gradient_count: Count
-    torch: Callable[..., Sequence[Any]] | None = None
-    expected: Callable[[Arrays, list[np.ndarray]], Arrays] | None = None
     step: float = 1e-3
-    dtypes: tuple[str, ...] = DTYPES
     has_definition: bool = True
+    second_order: bool = False
     quick: bool = False
 
     @property
@@ -91,24 +86,25 @@ class Case:
         return np.random.default_rng([k, 1]).standard_normal(tuple(shape)).astype(dtype)
 
 
-def evaluate(case: Case, inputs: Arrays, dtype: str, device: str | Device) -> Arrays:
+def evaluate(case: Case, inputs: Arrays, dtype: str, device: str | Device, order: int = 1) -> Arrays:
     """All outputs, and the gradients of all inputs for random cotangents on all outputs.
 
     `inputs` may be wider than `dtype`, the precision to which cotangents are rounded: so a reference in float64 sees
-    the same numbers.
+    the same numbers. With `order` 2 the gradients are those of the gradients, for random cotangents on all of them.
     """
     xs = [mr.tensor(a, True, device) for a in inputs.values()]
     ys = list(case.call(*xs))
     if len(ys) != len(case.outputs):
         raise ValueError(f"{case.op} returned {len(ys)} outputs\n  expected {', '.join(case.outputs)}")
     found = {name: y.numpy() for name, y in zip(case.outputs, ys, strict=True)}
-    carried = [k for k, y in enumerate(ys) if y.dtype.kind == "f" and y.requires_grad]
-    if carried:
+    for again in range(order, 0, -1):
+        carried = [(case.cotangent(k, y.shape, dtype), y) for k, y in enumerate(ys) if y.requires_grad]
+        if not carried:
+            return found
         wide = next(iter(inputs.values())).dtype
-        vs = [mr.tensor(case.cotangent(k, ys[k].shape, dtype).astype(wide), device=device) for k in carried]
-        gradients = mr.grad([ys[k] for k in carried], xs, vs)
-        found |= {gradient_of(name): g.numpy() for name, g in zip(inputs, gradients, strict=True)}
-    return found
+        vs = [mr.tensor(v.astype(wide), device=device) for v, _ in carried]
+        ys = mr.grad([y for _, y in carried], xs, vs, create_graph=again > 1)
+    return found | {gradient_of(name): g.numpy() for name, g in zip(inputs, ys, strict=True)}
 
 
 def gradient_of(name: str) -> str:
@@ -117,11 +113,7 @@ def gradient_of(name: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def reference(case: Case, dtype: str) -> Arrays:
+def reference(case: Case, dtype: str, order: int = 1) -> Arrays:
     """What the definition gives for the inputs that `dtype` holds: the composition, in float64."""
     wide = {name: a.astype(np.float64) for name, a in case.rounded(dtype).items()}
-    if case.expected is not None:
-        shapes = [y.shape for y in case.call(*(mr.tensor(a) for a in wide.values()))]
-        cotangents = [case.cotangent(k, shape, dtype).astype(np.float64) for k, shape in enumerate(shapes)]
-        return case.expected(wide, cotangents)
-    return evaluate(case, wide, dtype, COMPOSED)
+    return evaluate(case, wide, dtype, COMPOSED, order)

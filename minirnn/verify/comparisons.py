@@ -15,18 +15,7 @@ import minirnn as mr
 from minirnn._version import __version__
 from minirnn.machine import blas, installed_version
 from minirnn.user_error import one_line
-from minirnn.verify import (
-    block,
-    canonical,
-    cudnn,
-    functional,
-    mathematics,
-    primitives,
-    regularization,
-    rungs,
-    stored,
-    ways,
-)
+from minirnn.verify import block, canonical, cudnn, functional, primitives, rungs, stored, ways
 from minirnn.verify.table import FAILED, OPS, Comparison, Finding, Result, compare_all, made, without_folders
 
 STAND_IN = "stand-in GPU"
@@ -43,8 +32,8 @@ def all_comparisons(devices: dict[str, str | None], golden: Path | None) -> list
     golden : Path, optional
         The folder of stored values.
     """
-    listed = [*stored.comparisons(devices, golden), *canonical.size_comparisons(devices)]
-    for module in (block, cudnn, regularization, canonical, primitives, mathematics, functional):
+    listed = [*stored.comparisons(devices, golden)]
+    for module in (block, cudnn, canonical, primitives, functional):
         listed += ways.comparisons(module.cases(), devices)
     return [*listed, *rungs.comparisons(devices)]
 

@@ -1,4 +1,4 @@
-"""Cases of the CudnnRNN family: networks of all modes, directions, input modes, depths, projections, lengths, dropout.
+"""Cases of the CudnnRNN family: all modes, directions, input modes, depths, projections, lengths, dropout, zoneout.
 
 Weights have the size 1 / sqrt(width of the product). For `rnn_relu` the inputs are drawn again until no pre-activation
 is near the kink at 0, where rounding alone would switch a gradient on or off.
@@ -15,20 +15,23 @@ import numpy as np
 
 import minirnn as mr
 from minirnn import ops
-from minirnn.ops.cudnn_rnn.dropout import dropout_mask
 from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.verify import torch_ops
 from minirnn.verify.case import Arrays, Case, Composed
 from minirnn.verify.tolerance import ACTIVATION, Count
 
 T, B, I, H, P = 4, 3, 5, 6, 4
 LENGTHS = (2, 4, 3)
 DROPOUT, SEED = 0.5, 3
-"""The masks consist of 0 and 2, which every dtype holds exactly."""
+"""These masks consist of 0 and 2, those of zoneout of 0, 1/4 and 1: every dtype holds them exactly."""
 LARGE = ("rnn_tanh", "gru", "lstm")
 KINK = 0.01
 """No operand of relu is nearer to 0."""
 ELEMENTWISE = {"rnn_relu": 4, "rnn_tanh": 3 + ACTIVATION, "gru": 8 + 2 * ACTIVATION, "lstm": 5 + 2 * ACTIVATION}
+ZONED = 4
+"""Roundings of ``z * old + (1 - z) * new``."""
+PROJECTED = [*((mode, 0) for mode in ELEMENTWISE), ("lstm", P)]
+"""All modes, and a network with a projection."""
+DIRECTIONS = ("unidirectional", "bidirectional")
 OUTPUTS = ("output", "output_h", "output_c")
 GRADIENTS = ("input_backprop", "input_h_backprop", "input_c_backprop", "params_backprop")
 
@@ -39,7 +42,7 @@ def cases() -> Iterator[Case]:
         for ragged in (False, True):
             for dropping in (False, True)[: net.L]:
                 yield forward("cudnn_rnn_v3", net, ragged, dropping, quick=is_quick(net) and ragged and dropping)
-    for mode, direction in product(ELEMENTWISE, ("unidirectional", "bidirectional")):
+    for mode, direction in product(ELEMENTWISE, DIRECTIONS):
         net = Network(mode, 2, H, I, direction)
         for op in ("cudnn_rnn", "cudnn_rnn_v2"):
             yield forward(op, net, False, True, quick=mode == "gru" and net.D == 1)
@@ -53,14 +56,18 @@ def cases() -> Iterator[Case]:
         yield forward("cudnn_rnn_v3", Network(mode, 1, 1, 1), False, False, sizes=(1, 1))
         yield forward("cudnn_rnn_v3", Network(mode, 1, H, I), False, False, sizes=(40, 2))
         yield forward("cudnn_rnn_v3", Network(mode, 1, H, I, "bidirectional"), True, False, time_major=False)
+    for (mode, proj), direction in product(PROJECTED, DIRECTIONS):
+        for L, ragged in ((1, False), (2, True)):
+            net = Network(mode, L, H, I, direction, num_proj=proj)
+            yield zoneout(net, ragged, quick=net.D == 2 and L == 2 and (mode != "lstm" or proj > 0))
+        yield zoneout(Network(mode, 1, H, H, direction, "skip_input", proj), True)
+        yield variational(Network(mode, 3, H, I, direction, num_proj=proj), quick=mode == "gru")
 
 
 def networks() -> Iterator[Network]:
     """Every combination of mode, direction, input mode, depth and projection."""
     input_modes = (("linear_input", I), ("skip_input", H), ("auto_select", H))
-    for (mode, proj), direction, (input_mode, width), L in product(
-        [(mode, 0) for mode in ELEMENTWISE] + [("lstm", P)], ("unidirectional", "bidirectional"), input_modes, (1, 2)
-    ):
+    for (mode, proj), direction, (input_mode, width), L in product(PROJECTED, DIRECTIONS, input_modes, (1, 2)):
         yield Network(mode, L, H, width, direction, input_mode, proj)
 
 
@@ -85,62 +92,60 @@ def forward(
     sizes: tuple[int, int] = (T, B),
     time_major: bool = True,
     quick: bool = False,
+    variant: str = "",
+    **masks: Any,
 ) -> Case:
-    """A forward op, with gradients through the tape."""
+    """A forward op, with gradients through the tape. `masks` are given ones, and `variant` says what they do."""
     T, B = sizes
     lengths = np.array([1 + (b + 1) % T for b in range(B)]) if ragged else None
-    masks = masks_of(net, T, B) if dropping else None
     words = [f"T={T} B={B} I={net.I} H={net.H}", *["ragged"] * ragged, *["dropout"] * dropping]
     words += [] if time_major else ["batch-major"]
     count = forward_count(net, T)
-
-    def torch(*inputs: Any) -> tuple[Any, ...]:
-        x, h, c, params = split(net, inputs)
-        if not time_major:
-            x, h, c = (None if a is None else a.swapaxes(0, 1) for a in (x, h, c))
-        y = torch_ops.cudnn_network(net, lengths, masks, x, h, c, params)
-        return y if time_major else tuple(a.swapaxes(0, 1) for a in y)
-
+    if "zoneout_masks" in masks:
+        count += Count(ZONED * T * net.L, f"{ZONED} T L", T * net.L, "T L")
     return Case(
         op,
-        name_of(net),
+        name_of(net) + variant,
         " ".join(words),
-        partial(call, op, net, lengths, dropping, time_major),
-        partial(draw, net, T, B, time_major, lengths),
+        partial(call, op, net, lengths, dropping, time_major, **masks),
+        partial(draw, net, T, B, time_major, lengths, **masks),
         OUTPUTS if net.rnn_mode == "lstm" else OUTPUTS[:2],
         count,
         count + backward_count(net, T, B),
-        torch,
         step=0.0 if net.input_mode == "auto_select" else step_of(net),  # that is one of the other two input modes
+        second_order=quick,
         quick=quick,
     )
+
+
+def zoneout(net: Network, ragged: bool, quick: bool = False) -> Case:
+    """A forward op with masks of zoneout (Krueger et al. 2017)."""
+    rng = np.random.default_rng(7)
+    zh, zc = (rng.choice([0, 0.25, 1], (net.L * net.D, T, B, width)) for width in (net.P, net.H))
+    masks = (zh, zc) if net.rnn_mode == "lstm" else zh
+    return forward("cudnn_rnn_v3", net, ragged, False, quick=quick, variant=", zoneout", zoneout_masks=masks)
+
+
+def variational(net: Network, quick: bool = False) -> Case:
+    """A forward op whose dropout masks serve all steps (Gal and Ghahramani 2016)."""
+    masks = np.random.default_rng(8).choice([0.0, 2.0], (net.L - 1, 1, B, net.D * net.P))
+    variant = ", one dropout mask for all steps"
+    return forward("cudnn_rnn_v3", net, True, False, quick=quick, variant=variant, dropout_masks=masks)
 
 
 def backprop(op: str, net: Network, ragged: bool, quick: bool = False) -> Case:
     """A raw Backprop op, as a function of the inputs of the forward op and of the gradients of its outputs."""
     lengths = np.array(LENGTHS) if ragged else None
-    masks = masks_of(net, T, B)
     count = forward_count(net, T) + backward_count(net, T, B)
-    wanted = GRADIENTS if net.rnn_mode == "lstm" else (*GRADIENTS[:2], GRADIENTS[3])
-
-    def torch(*inputs: Any) -> tuple[Any, ...]:
-        import torch
-
-        count = len(inputs) // 2 + 1  # as many gradients arrive as there are outputs: one less than inputs
-        xs, vs = inputs[:count], inputs[count:]
-        ys = torch_ops.cudnn_network(net, lengths, masks, *split(net, xs))
-        return torch.autograd.grad(ys, xs, vs, create_graph=True)
-
     return Case(
         op,
         name_of(net),
         f"T={T} B={B} I={net.I} H={net.H}" + (" ragged" if ragged else "") + " dropout",
         partial(call_backprop, op, net, lengths),
         partial(draw_backprop, net, lengths),
-        wanted,
+        GRADIENTS if net.rnn_mode == "lstm" else (*GRADIENTS[:2], GRADIENTS[3]),
         count,
         count.twice(),
-        torch,
         step=step_of(net),
         quick=quick,
     )
@@ -149,12 +154,6 @@ def backprop(op: str, net: Network, ragged: bool, quick: bool = False) -> Case:
 def step_of(net: Network) -> float:
     """The step of central differences; for relu it is small enough to stay on one side of the kink."""
     return 1e-4 if net.rnn_mode == "rnn_relu" else 1e-3
-
-
-def masks_of(net: Network, T: int, B: int) -> np.ndarray | None:
-    """The dropout masks that the seed makes, (L-1, T, B, D*P)."""
-    shape = (T, B, net.D * net.P)
-    return np.stack([dropout_mask(shape, DROPOUT, k, SEED, 0) for k in range(net.L - 1)]) if net.L > 1 else None
 
 
 # ---- roundings

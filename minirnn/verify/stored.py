@@ -44,7 +44,7 @@ QUICK = (
     *("gru_bi_l2", "lstm_bi_l2_len_proj", "canonical_lstm_bi_l2", "params_size"),
 )
 """The files that a quick run reads."""
-ABSENT = "tests/golden is not here: run in a clone, or give --golden DIR"
+ABSENT = "tests/golden is not here, so nothing is compared with other libraries: run in a clone, or give --golden DIR"
 Run = Callable[[], Finding]
 Job = tuple[Cell, str, Run]
 HERE = Path("tests", "golden")

@@ -20,8 +20,8 @@ COLUMNS = ("op", "variant", "dtype", "device", "way", "cases", "status", "error"
 WAYS = {
     "stored": "values that TensorFlow or torch computed, stored in tests/golden",
     "differences": "central differences in float64",
-    "definition": "the composition from primitives on the tape, in float64 (of primitives and layouts: NumPy)",
-    "torch": "torch in float64 on the CPU",
+    "definition": "the composition from primitives on the tape, in float64 on the CPU (primitives: the device `cpu`)",
+    "second order": "gradients of gradients, against those of the composition",
     "check mode": "the CUDA kernels, every access checked, in several orders of their threads, against `definition`",
 }
 OPS = (

@@ -1,17 +1,18 @@
-"""The ways of proving a case: against its definition, by differences, by torch, and in the simulator's check mode."""
+"""The ways of proving a case: its definition, its second order, differences, and the simulator's check mode."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache, partial
-from importlib.util import find_spec
+from itertools import product
 
 import numpy as np
 
 import minirnn as mr
 from minirnn.devices.base import Device
 from minirnn.verify import tolerance
-from minirnn.verify.case import Arrays, Case, evaluate, gradient_of, reference
+from minirnn.verify.case import DTYPES, Arrays, Case, evaluate, gradient_of, reference
 from minirnn.verify.table import Cell, Comparison, Finding, worst
 
 ORDERS = (0, 1, 2)
@@ -26,18 +27,10 @@ SLOW = (("check mode", "float64"), ("check mode", "float16"))
 
 def comparisons(cases: Iterable[Case], devices: dict[str, str | None]) -> Iterator[Comparison]:
     """All comparisons of some cases. `devices`: name -> None, or why it does not work here."""
-    no_torch = "" if find_spec("torch") else "torch is not installed"  # asked once: it looks through all folders
-    for case in cases:
-        yield from of_one(case, devices, no_torch)
-
-
-def of_one(case: Case, devices: dict[str, str | None], no_torch: str) -> Iterator[Comparison]:
-    """All comparisons of one case. `no_torch`: why it cannot be compared with torch, if it cannot."""
-    for device, absent in devices.items():
+    for case, (device, absent) in product(cases, devices.items()):
         for way, dtype, run in ways_of(case, device):
             cell = Cell(case.op, case.variant, dtype, device, way)
-            missing = (no_torch if way == "torch" else "") or absent or ""
-            yield comparison(case, cell, run, missing, case.quick and (way, dtype) not in SLOW)
+            yield comparison(case, cell, run, absent or "", case.quick and (way, dtype) not in SLOW)
 
 
 def comparison(case: Case, cell: Cell, run: Callable[[], Finding], missing: str, quick: bool) -> Comparison:
@@ -47,17 +40,16 @@ def comparison(case: Case, cell: Cell, run: Callable[[], Finding], missing: str,
 
 def ways_of(case: Case, device: str) -> Iterator[tuple[str, str, Callable[[], Finding]]]:
     """Way, dtype, and the function that compares."""
-    for dtype in case.dtypes:
+    for dtype in DTYPES:
         # Without a composition the reference is `cpu` itself, which in float64 would be compared with itself.
         if case.has_definition or (device, dtype) != ("cpu", "float64"):
             yield "definition", dtype, partial(by_definition, case, dtype, device)
-    if case.step and "float64" in case.dtypes:
-        yield "differences", "float64", partial(by_differences, case, device)
-    if case.torch is not None:
-        yield "torch", "float64", partial(by_torch, case, device)
-    if device == "cuda-sim":
-        for dtype in case.dtypes:
+        if device == "cuda-sim":
             yield "check mode", dtype, partial(in_check_mode, case, dtype)
+    if case.step:
+        yield "differences", "float64", partial(by_differences, case, device)
+    if case.second_order:
+        yield "second order", "float64", partial(by_second_order, case, device)
 
 
 def by_definition(case: Case, dtype: str, device: str | Device) -> Finding:
@@ -93,28 +85,11 @@ def by_differences(case: Case, device: str) -> Finding:
     return Finding(entry.difference / scale, allowed.value, allowed.reason, gradient_of(name))
 
 
-def by_torch(case: Case, device: str) -> Finding:
-    """Outputs and gradients against torch's own, in float64."""
-    found = evaluate(case, case.inputs, "float64", device)
-    return compare(case, "float64", found, torch_reference(case), both=True)
-
-
-@lru_cache(maxsize=4)
-def torch_reference(case: Case) -> Arrays:
-    """What torch gives for the inputs in float64."""
-    import torch
-
-    assert case.torch is not None
-    xs = [torch.tensor(a, requires_grad=True) for a in case.inputs.values()]
-    ys = list(case.torch(*xs))
-    found = {name: y.detach().numpy() for name, y in zip(case.outputs, ys, strict=True)}
-    carried = [k for k, y in enumerate(ys) if y.requires_grad]
-    if carried:
-        vs = [torch.tensor(case.cotangent(k, ys[k].shape, "float64")) for k in carried]
-        gradients = torch.autograd.grad([ys[k] for k in carried], xs, vs, allow_unused=True)
-        for name, x, g in zip(case.inputs, xs, gradients, strict=True):
-            found[gradient_of(name)] = np.zeros(x.shape) if g is None else g.numpy()
-    return found
+def by_second_order(case: Case, device: str) -> Finding:
+    """Gradients of the gradients against those of the composition, in float64."""
+    found = evaluate(case, case.inputs, "float64", device, order=2)
+    twice = replace(case, gradient_count=case.gradient_count.twice())
+    return compare(twice, "float64", found, reference(case, "float64", order=2), both=True)
 
 
 def in_check_mode(case: Case, dtype: str) -> Finding:

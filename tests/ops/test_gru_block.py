@@ -1,6 +1,6 @@
 """GRUBlockCell: the claims about every fused op, float16, and the mistakes in the formulas published for its gradient.
 
-TensorFlow's values are in `tests/ops/test_golden.py`, wrong calls in `tests/hostile/calls_block.py`.
+TensorFlow's values are in `tests/ops/test_verified.py`, wrong calls in `tests/hostile/calls_block.py`.
 """
 
 from __future__ import annotations

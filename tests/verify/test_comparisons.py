@@ -52,12 +52,11 @@ def test_every_fused_op_is_proven_in_every_way_that_applies() -> None:
     proven: dict[tuple[str, str], set[str]] = {}
     for r in baseline:
         proven.setdefault((r.cell.device, r.cell.op), set()).add(r.cell.way)
-    block_grads = [op for op in OPS if op.endswith(("cell_grad", "lstm_grad", "lstm_grad_v2"))]
     for op in OPS:
         if op in ("primitives", "functional", "cudnn_rnn_params_size"):
             continue
         expected = {"stored", "differences", "definition"}
-        expected |= set() if op in block_grads or "params" in op else {"torch"}
+        expected |= set() if "grad" in op or "backprop" in op or "params" in op else {"second order"}
         assert proven["cpu", op] == expected, op
         assert proven["cuda-sim", op] == expected | {"check mode"}, op
 

@@ -29,7 +29,7 @@ def test_the_file_names_no_folder_of_the_machine(tmp_path: Path) -> None:
 def test_the_table_is_read_as_it_was_written(tmp_path: Path) -> None:
     results = [
         Result(GRU, 3, PASSED, 1.5e-8, 2e-6, "N u, N = 3", "B=1, h"),
-        Result(dataclasses.replace(GRU, way="torch"), 1, ABSENT, why="torch is not installed"),
+        Result(dataclasses.replace(GRU, way="second order"), 1, ABSENT, why="no compiler"),
         Result(dataclasses.replace(GRU, way="stored"), 1, FAILED, why='ValueError: "h"\n  is NaN'),
     ]
     head = {"minirnn": "0", "quick": True}

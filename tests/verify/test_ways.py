@@ -18,7 +18,7 @@ from minirnn.devices.cuda.driver import LaunchError
 from minirnn.ops.gru_block import GRUBlockCell, GRUBlockCellGrad
 from minirnn.verify import table, ways
 from minirnn.verify.comparisons import all_comparisons
-from minirnn.verify.table import ABSENT, FAILED, PASSED
+from minirnn.verify.table import FAILED, PASSED
 from tests.verify.runs import (
     gru_with_h,
     needs_simulator,
@@ -194,11 +194,3 @@ def test_an_access_out_of_bounds_fails_in_check_mode_with_its_line(
     assert checked.status == FAILED
     # All arrays are read by a function of units.cuh; a compiler that puts it into the kernel has the kernel's line.
     assert re.search(r" at (units.cuh|gru_block.cu):\d+", checked.why) and "gru_block_cell_gates" in checked.why
-
-
-def test_without_torch_its_cells_are_not_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ways, "find_spec", lambda name: None)
-    status, results = run(tmp_path, "--op", "gru_block_cell", "--device", "cpu")
-    assert status == 0
-    assert statuses(results)["torch"] == {ABSENT}
-    assert statuses(results)["definition"] == {PASSED}

@@ -1,30 +1,14 @@
-"""Comparison, finite differences and awkward array layouts for the tests of the CPU kernels beside it."""
+"""Comparison and awkward array layouts for the tests of the CPU kernels next to it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "block_ops"
-
-# Rounding of one dtype through a few steps, as a part of max(1, largest value); golden/block_ops/README.md.
+# Rounding of one dtype through a few steps, as a part of max(1, largest value).
 TOLERANCE = {"float16": 2e-2, "float32": 2e-5, "float64": 1e-12}
-
-
-def golden(prefix: str) -> list[Any]:
-    """The stored cases whose file names start with `prefix`, but those of float16, which kernels are not given."""
-    import pytest
-
-    paths = [path for path in sorted(GOLDEN.glob(f"{prefix}*.npz")) if not path.stem.endswith("half")]
-    return [pytest.param(path, id=path.stem) for path in paths]
-
-
-def load(path: Path) -> dict[str, np.ndarray]:
-    with np.load(path) as file:
-        return {name: file[name] for name in file.files}
 
 
 def assert_close(name: str, got: Any, want: np.ndarray, tolerance: float | None = None) -> None:
@@ -57,21 +41,6 @@ def assert_all_close(names: Sequence[str], got: Sequence[Any], want: Any, tolera
     assert len(got) == len(names)
     for k, name in enumerate(names):
         assert_close(name, got[k], want[name] if isinstance(want, Mapping) else want[k], tolerance)
-
-
-def differences(loss: Callable[[], float], a: np.ndarray, step: float = 1e-5) -> np.ndarray:
-    """The gradient of `loss()` with respect to the float64 array it reads, by central differences."""
-    assert a.dtype == np.float64
-    gradient = np.empty_like(a)
-    for at in np.ndindex(a.shape):
-        keep = a[at]
-        a[at] = keep + step
-        above = loss()
-        a[at] = keep - step
-        below = loss()
-        a[at] = keep
-        gradient[at] = (above - below) / (2 * step)
-    return gradient
 
 
 def spaced(a: np.ndarray) -> np.ndarray:

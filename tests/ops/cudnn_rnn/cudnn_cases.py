@@ -1,10 +1,7 @@
-"""The golden files of the CudnnRNN family, and random calls. Imported by the tests beside it."""
+"""Random calls of the CudnnRNN ops. Imported by the tests next to it."""
 
 from __future__ import annotations
 
-import json
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,45 +9,6 @@ import numpy as np
 import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
-
-GOLDEN = Path(__file__).parents[2] / "golden" / "cudnn_rnn"
-FILES = sorted(p for p in GOLDEN.glob("*.npz") if not p.stem.startswith(("canonical", "params_size")))
-STATE = ("input", "input_h", "input_c", "params")
-OUTPUTS = ("output", "output_h", "output_c")
-
-
-def load(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Attributes and arrays of a golden file."""
-    case = dict(stored(path))
-    return json.loads(str(case.pop("attributes"))), case
-
-
-@cache
-def stored(path: Path) -> dict[str, np.ndarray]:
-    """All of a golden file, read once: dozens of tests ask for it. Nobody can write into the arrays."""
-    with np.load(path, allow_pickle=False) as z:
-        case = dict(z)
-    for array in case.values():
-        array.flags.writeable = False
-    return case
-
-
-def forward(attributes: dict[str, Any], case: dict[str, Any], inputs: list[Any], version: int = 3, **more: Any) -> Any:
-    """Run a golden case by `cudnn_rnn` (version 1), `_v2` or `_v3`."""
-    names = ["rnn_mode", "input_mode", "direction", "dropout", "seed", "seed2", "is_training"]
-    chosen = {name: attributes[name] for name in names} | more
-    if "dropout_masks" in case:
-        chosen["dropout_masks"] = case["dropout_masks"]
-    if version < 3:
-        return (ops.cudnn_rnn if version == 1 else ops.cudnn_rnn_v2)(*inputs, **chosen)
-    chosen |= {name: attributes[name] for name in ("num_proj", "time_major")}
-    return ops.cudnn_rnn_v3(*inputs, lengths_of(attributes, case), **chosen)
-
-
-def lengths_of(attributes: dict[str, Any], case: dict[str, Any]) -> Any:
-    """The stored lengths, or full ones."""
-    T, B = case["input"].shape[:2] if attributes["time_major"] else case["input"].shape[1::-1]
-    return case.get("sequence_lengths", np.full(B, T, np.int32))
 
 
 def random_call(

@@ -1,6 +1,6 @@
 """The CudnnRNN ops beyond stored values: the claims about every fused op, lengths, dropout, memory, threads.
 
-torch's values are in `tests/ops/cudnn_rnn/test_golden.py`, wrong calls in `tests/hostile/calls_cudnn.py`.
+torch's values are in `tests/ops/test_verified.py`, wrong calls in `tests/hostile/calls_cudnn.py`.
 """
 
 from __future__ import annotations
@@ -94,6 +94,9 @@ def test_evaluation_mode_drops_nothing_and_keeps_nothing(rng: np.random.Generato
     y = ops.cudnn_rnn(*inputs, dropout=0.9, is_training=False)
     np.testing.assert_array_equal(y.output.numpy(), ops.cudnn_rnn(*inputs).output.numpy())
     assert y.reserve_space.shape == (0,)
+    for training, size in ((True, 2), (False, 0)):
+        host = ops.cudnn_rnn_v2(*inputs, is_training=training).host_reserved
+        assert (host.dtype, host.shape) == (np.int8, (size,))
     backprop = [mr.tensor(np.ones(t.shape), device=device) for t in y[:3]]
     raw = ops.cudnn_rnn_backprop(*inputs, *y[:3], *backprop, y.reserve_space, dropout=0.9)
     tape = mr.grad(list(ops.cudnn_rnn(*inputs)[:3]), inputs, backprop)

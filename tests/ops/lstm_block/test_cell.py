@@ -1,6 +1,6 @@
 """LSTMBlockCell: the claims about every fused op.
 
-TensorFlow's values are in `tests/ops/test_golden.py`, wrong calls in `tests/hostile/calls_block.py`. float16 and
+TensorFlow's values are in `tests/ops/test_verified.py`, wrong calls in `tests/hostile/calls_block.py`. float16 and
 clipping are tested with the sequence in `tests/ops/lstm_block/test_sequence.py`.
 """
 

@@ -1,6 +1,6 @@
 """BlockLSTM and BlockLSTMV2: the claims about every fused op, a loop over the cell, clipping, lengths, float16.
 
-TensorFlow's values are in `tests/ops/test_golden.py`, wrong calls in `tests/hostile/calls_block.py`.
+TensorFlow's values are in `tests/ops/test_verified.py`, wrong calls in `tests/hostile/calls_block.py`.
 """
 
 from __future__ import annotations

@@ -15,16 +15,6 @@ __all__ = ["checked"]  # a fixture
 CASES = ["gru_block_cell"]
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_block_ops_forward_and_backward(checked: Cuda, rng: np.random.Generator, case: str) -> None:
-    assert_equal_on_both(checked, block_op(*BLOCK_OPS[case], "f4", rng), 1e-4)
-
-
-@pytest.mark.parametrize("case", ["gru_block_cell"])
-def test_block_ops_in_half_precision(checked: Cuda, rng: np.random.Generator, case: str) -> None:
-    assert_equal_on_both(checked, block_op(*BLOCK_OPS[case], "f2", rng), 0.03)
-
-
 # Rows of whole vectors: threads take several units each; `odd`: from addresses where they cannot.
 @pytest.mark.parametrize("odd", [False, True])
 @pytest.mark.parametrize("I", [5, 8])

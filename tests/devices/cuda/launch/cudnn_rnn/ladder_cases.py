@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import ops
 from minirnn.devices.cuda import device as cuda_device
 from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.launch import sources
@@ -18,8 +19,11 @@ from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Sizes
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
-from tests.ops.cudnn_rnn.cudnn_cases import OUTPUTS, STATE, forward, lengths_of
+from minirnn.verify import stored
 
+GOLDEN = Path(__file__).parents[4] / "golden" / "cudnn_rnn"
+FILES = sorted(p for p in GOLDEN.glob("*.npz") if not p.stem.startswith(("canonical", "params_size")))
+"""The networks that torch computed."""
 MODES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 CHECKS = (SimOptions(check=True), SimOptions(check=True, seed=1), SimOptions(check=True, seed=2, preempt=50))
 """Check mode, with three orders of the threads."""
@@ -147,19 +151,13 @@ def _widened(value: Any) -> Any:
     return value.astype("f8") if isinstance(value, np.ndarray) and value.dtype.kind == "f" else value
 
 
-def stored_outputs(attributes: dict[str, Any], case: dict[str, Any], device: str, dtype: str) -> dict[str, Any]:
-    """What the ops return for a golden case, and their gradients if the file has some."""
-    inputs = [mr.tensor(case[state].astype(dtype), device=device) for state in STATE]
-    y = forward(attributes, case, inputs)
-    found = {output: getattr(y, output) for output in OUTPUTS}
-    if not attributes["is_training"]:
-        return found
-    upstream = [mr.tensor(case[f"{output}_backprop"].astype(dtype), device=device) for output in OUTPUTS]
-    names = ("rnn_mode", "input_mode", "direction", "dropout", "seed", "seed2", "num_proj", "time_major")
-    chosen = {name: attributes[name] for name in names}
-    lengths = lengths_of(attributes, case)
-    back = ops.cudnn_rnn_backprop_v3(*inputs, lengths, *y[:3], *upstream, y.reserve_space, y.host_reserved, **chosen)
-    return found | back._asdict()
+def assert_stored(path: Path, device: str, dtype: str) -> None:
+    """CudnnRNNV3 gives the outputs and gradients of a golden file."""
+    case = stored.load(path)
+    attributes = json.loads(str(case.pop("attributes")))
+    jobs = stored.network_jobs(case, attributes, device)
+    found = [run() for op, kind, run in jobs if op == "cudnn_rnn_v3" and kind == dtype]
+    assert found and not [finding for finding in found if not finding.ok]
 
 
 def assert_close(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], tolerance: float) -> None:

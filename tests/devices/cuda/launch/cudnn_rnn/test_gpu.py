@@ -16,8 +16,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
-from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import MODES, assert_close, random_case, stored_outputs
-from tests.ops.cudnn_rnn.cudnn_cases import FILES, load
+from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import FILES, MODES, assert_close, assert_stored, random_case
 
 pytestmark = [
     pytest.mark.cuda,
@@ -57,10 +56,7 @@ _tried: dict[str, str] = {}
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_stored_values_of_torch(path: Path, gpu: Any) -> None:
-    attributes, case = load(path)
-    for output, value in stored_outputs(attributes, case, "cuda", "f8").items():
-        # float64: sums of up to T * B = 30 rows
-        np.testing.assert_allclose(np.asarray(value), case[output], rtol=1e-11, atol=1e-11, err_msg=output)
+    assert_stored(path, "cuda", "float64")
 
 
 SIZES = [

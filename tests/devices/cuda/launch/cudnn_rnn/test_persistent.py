@@ -17,41 +17,33 @@ from minirnn.devices.cuda.launch.cudnn_rnn import persistent
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import (
     CHECKS,
+    FILES,
     LONG_CHECKS,
     MODES,
     assert_close,
+    assert_stored,
     device_on,
     planted,
     random_case,
     shared_device_on,
-    stored_outputs,
     tiny_layouts,
     with_fault,
 )
-from tests.ops.cudnn_rnn.cudnn_cases import FILES, load
 
 pytestmark = pytest.mark.skipif(
     mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
 )
-
-# As for the lowest rung: float64 1e-11 of sums of up to T * B = 30 rows; float32 the same with 2^-24 an operation.
-TOLERANCES = {"f8": 1e-11, "f4": 3e-5}
 
 
 @pytest.mark.parametrize("options", LONG_CHECKS, ids=lambda o: f"seed{o.seed}")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_stored_values_of_torch_in_check_mode(path: Path, options: SimOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_layouts(monkeypatch)
-    attributes, case = load(path)
     name = shared_device_on("persistent", options)
     device = mr.devices.get(name)
     device.rungs.clear()
-    dtype = "f8" if options.seed else "f4"
-    for output, value in stored_outputs(attributes, case, name, dtype).items():
-        np.testing.assert_allclose(
-            np.asarray(value), case[output], rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype], err_msg=output
-        )
-    assert {key.split()[0] for key in device.rungs} == {"steps" if attributes["num_proj"] else "persistent"}
+    assert_stored(path, name, "float64" if options.seed else "float32")
+    assert {key.split()[0] for key in device.rungs} == {"steps" if "proj" in path.stem else "persistent"}
 
 
 @pytest.mark.parametrize("kept", [1, pytest.param(8, marks=pytest.mark.slow)])

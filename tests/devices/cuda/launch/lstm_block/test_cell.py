@@ -15,16 +15,6 @@ __all__ = ["checked"]  # a fixture
 CASES = [case for case in BLOCK_OPS if "lstm" in case]
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_block_ops_forward_and_backward(checked: Cuda, rng: np.random.Generator, case: str) -> None:
-    assert_equal_on_both(checked, block_op(*BLOCK_OPS[case], "f4", rng), 1e-4)
-
-
-@pytest.mark.parametrize("case", ["block_lstm, peepholes, short"])
-def test_block_ops_in_half_precision(checked: Cuda, rng: np.random.Generator, case: str) -> None:
-    assert_equal_on_both(checked, block_op(*BLOCK_OPS[case], "f2", rng), 0.03)
-
-
 # Rows of whole vectors: threads take several units each; `odd`: from addresses where they cannot.
 @pytest.mark.parametrize("odd", [False, True])
 @pytest.mark.parametrize(("dtype", "tolerance"), [("f2", 0.03), ("f4", 1e-4), ("f8", 1e-12)])

@@ -1,0 +1,73 @@
+"""Every op in every way of `minirnn verify`, on every device: the package declares the cases, and these tests run them.
+
+Without `-m slow` all stored values and one small case of every kind are compared, with it all cases.
+
+Tests `minirnn/ops/` and the cases of `minirnn/verify/`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from minirnn.verify import table
+from minirnn.verify.against import compare
+from minirnn.verify.comparisons import all_comparisons
+from minirnn.verify.table import FAILED, WAYS, Cell, Comparison
+from tests.verify.runs import BASELINE, GOLDEN, needs_simulator
+
+SIZE = "cudnn_rnn_params_size"  # a number, computed on no device
+
+all_or_a_few = pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["few", "all"])
+
+
+@cache
+def stored_table() -> list[table.Result]:
+    return table.read(BASELINE)[1]
+
+
+def rows(*ways: str) -> list[tuple[str, str]]:
+    """Each op with each of these ways that there is for it."""
+    return sorted({(r.cell.op, r.cell.way) for r in stored_table() if r.cell.way in ways and r.cell.op != SIZE})
+
+
+@cache
+def listed(device: str) -> dict[tuple[str, str], list[Comparison]]:
+    """All comparisons on a device, by op and way."""
+    found: dict[tuple[str, str], list[Comparison]] = {}
+    for one in all_comparisons({device: None}, GOLDEN):
+        found.setdefault((one.cell.op, one.cell.way), []).append(one)
+    return found
+
+
+def assert_right(op: str, way: str, device: str, every: bool) -> None:
+    """No comparison fails, and none is ten times as far off as in the table of the documentation."""
+    known = listed(device)[op, way]
+    chosen = [one for one in known if every or one.quick or way == "stored"]
+    results = list(table.compare_all(chosen))
+    assert chosen and not [f"{r.cell}: {r.why}" for r in results if r.status == FAILED]
+    before = [r for r in stored_table() if r.cell.way == way]
+    assert compare(before, table.count_cases(known), results, {device}, {op}) == ([], [])
+
+
+@all_or_a_few
+@pytest.mark.parametrize(("op", "way"), rows(*(way for way in WAYS if way != "check mode")))
+def test_an_op_is_right(op: str, way: str, device: str, every: bool) -> None:
+    assert_right(op, way, device, every)
+
+
+@needs_simulator
+@all_or_a_few
+@pytest.mark.parametrize(("op", "way"), rows("check mode"))
+def test_a_cuda_kernel_reads_and_writes_only_what_is_its_own(op: str, way: str, every: bool) -> None:
+    assert_right(op, way, "cuda-sim", every)
+
+
+def test_sizes_of_parameter_buffers_are_the_stored_ones() -> None:
+    assert_right(SIZE, "stored", "cpu", True)
+
+
+def test_every_cell_is_of_one_of_these_tests() -> None:
+    cells: set[Cell] = {r.cell for r in stored_table()}
+    assert {(cell.op, cell.way) for cell in cells} == {*rows(*WAYS), (SIZE, "stored")}
