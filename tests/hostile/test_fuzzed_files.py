@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import minirnn as mr
 from minirnn import ops
@@ -22,10 +23,11 @@ from minirnn.train.options import Options
 from minirnn.train.run import Training
 from minirnn.train.saved import damages, read_checkpoint
 from minirnn.user_error import UserError
+from tests.examples import FULL
 from tests.hostile import damage
 from tests.hostile.little_memory import little_memory, resource
 
-TIMES = 1000
+TIMES = 1000 if settings.default.max_examples == FULL else 150  # the whole number with the profile `full`
 __all__ = ["little_memory"]  # a fixture, for every test of this file
 
 

@@ -6,6 +6,7 @@ import ast
 import io
 import os
 import pickle
+import re
 import struct
 import zipfile
 from pathlib import Path
@@ -59,10 +60,10 @@ def test_a_zip_that_unpacks_to_a_thousand_times_its_size_is_refused(tmp_path: Pa
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
         archive.open("w.npy", "w", force_zip64=True) as file,
     ):
-        file.write(npy(f"({2**28},)", "|u1", b""))
-        for _ in range(2**28 // 2**20):
+        file.write(npy(f"({2**26},)", "|u1", b""))
+        for _ in range(2**26 // 2**20):
             file.write(bytes(2**20))
-    assert path.stat().st_size < 2**20
+    assert path.stat().st_size < 2**17
     with pytest.raises(ValueError, match="bomb.npz.*\n  expected"):
         read_arrays(path)
 
@@ -116,11 +117,14 @@ def test_a_pickle_is_never_opened(protocol: int, tmp_path: Path) -> None:
 
 
 UNSAFE = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "dbm"}
+SUSPICIOUS = re.compile("|".join((*UNSAFE, r"load\(", "__import__", "import_module")))
 
 
 def unsafe_lines(source: str) -> list[str]:
     """What in a module could run code out of a file: imports of pickle and relatives, np.load that may use it."""
-    found = []
+    found: list[str] = []
+    if not SUSPICIOUS.search(source):  # most modules: to parse them takes seconds
+        return found
     for node in ast.walk(ast.parse(source)):
         names: list[str] = []
         if isinstance(node, ast.Import):

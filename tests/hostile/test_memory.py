@@ -1,4 +1,4 @@
-"""Ten thousand training steps leave nothing behind: no object, no memory, no thread."""
+"""Training steps leave nothing behind: no object, no memory, no thread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rss() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def growth(step: Callable[[], Any], steps: int, warm: int = 300) -> tuple[int, int]:
+def growth(step: Callable[[], Any], steps: int, warm: int = 100) -> tuple[int, int]:
     """Objects and bytes that `steps` calls leave behind, without the help of the garbage collector."""
     for _ in range(warm):
         step()
@@ -65,22 +65,21 @@ def leaves_nothing_behind(step: Callable[[], Any], steps: int) -> bool:
 
 
 @needs_proc
-def test_ten_thousand_steps_of_training_leave_nothing_behind() -> None:
-    assert leaves_nothing_behind(Steps(), 10_000)
+@pytest.mark.parametrize("steps", [500, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_thousands_of_steps_of_training_leave_nothing_behind(steps: int) -> None:
+    assert leaves_nothing_behind(Steps(), steps)
 
 
 @needs_proc
 def test_the_measure_of_memory_notices_a_loop_that_keeps_its_losses() -> None:
     steps, kept = Steps(), []
-    objects, _ = growth(lambda: kept.append(steps()), 500)
-    assert objects > 400
-    assert not leaves_nothing_behind(lambda: kept.append(steps()), 500)
+    assert not leaves_nothing_behind(lambda: kept.append(steps()), 110)
 
 
 @needs_proc
 def test_a_tape_that_is_never_used_is_given_back() -> None:
     x = mr.tensor(np.ones((50, 50)), requires_grad=True)
-    assert leaves_nothing_behind(lambda: (x * 2).exp().sum(), 2000)
+    assert leaves_nothing_behind(lambda: (x * 2).exp().sum(), 500)
 
 
 def test_a_failed_step_leaves_nothing_behind() -> None:
