@@ -45,6 +45,7 @@ F.cross_entropy(X, IDS, label_smoothing=2) -> label_smoothing is 2.0 & 0 .. 1
 F.cross_entropy(X, IDS, ignore_index=1.0) -> ignore_index is 1.0
 F.cross_entropy(X, P, ignore_index=0) -> ignore_index is 0
 F.nll_loss(X, P) -> nll_loss & float32 & integers
+F.nll_loss(X, [-2, 4]) -> targets run from -2 to 4 & 0 .. 2
 F.nll_loss(X, [0]) -> nll_loss & (1,) & (2,)
 F.nll_loss(X, IDS, reduction="weighted") -> 'weighted' & 'mean'
 F.nll_loss(X, IDS, size_average=True) -> size_average is True
@@ -84,6 +85,12 @@ F.ctc_loss(LOGITS, [[1], [2]], [5, 5], [2, 2]) -> targets & (2, 1) & S = 2
 F.ctc_loss(LOGITS, [1, 0], [5, 5], [1, 1]) -> blank is 0 & likely padding
 F.ctc_loss(LOGITS, [1, 3], [5, 5], [1, 1]) -> 1 to 3 & 0 .. 2
 F.ctc_loss(LOGITS, [1, 2], [5, 5], [1, 1], 0, "max") -> 'max' & 'mean'
+F.ctc_loss(LOGITS, [1, 2], [5, 5], [1, 1], -1) -> blank is -1
+F.ctc_loss(LOGITS, [1, 2], [[5, 5]], [1, 1]) -> input_lengths has shape (1, 2)
+F.ctc_loss(LOGITS, [[1, 2, 1]], [5, 5], [1, 1]) -> targets has shape (1, 3)
+F.ctc_loss(LOGITS, [[[1, 2]]], [5, 5], [1, 1]) -> targets has shape (1, 1, 2)
+F.ctc_loss(LOGITS, [1, -1], [5, 5], [1, 1]) -> targets run from -1 to 1
+F.ctc_loss(array(5), [1], [5], [1]) -> log_probs has shape (5,)
 nn.CTCLoss(-1) -> CTCLoss & blank is -1
 nn.CTCLoss(zero_infinity=1) -> CTCLoss & zero_infinity is 1
 
@@ -178,6 +185,13 @@ for NAME in LOSSES huber_loss:
     F.NAME(X, tensor(B, C, device=ELSEWHERE)) -> NAME & different devices
     F.NAME(X, P, reduction="median") -> NAME & 'median' & 'mean'
     F.NAME(X, "x") -> <U1
+nn.MSELoss("sum") -> MSELoss: size_average is 'sum' & likely reduction='sum' is meant
+for NAME in CrossEntropyLoss NLLLoss BCELoss BCEWithLogitsLoss MSELoss L1Loss SmoothL1Loss KLDivLoss:
+    nn.NAME(reduction="average") -> NAME: reduction is 'average'
+    nn.NAME(size_average=False) -> NAME: size_average is False & expected reduction=
+    nn.NAME(reduce=True) -> NAME: reduce is True & expected reduction=
+for NAME in MSELoss L1Loss SmoothL1Loss HuberLoss KLDivLoss BCELoss:
+    nn.NAME()(np.zeros((4, 1)), np.zeros(4)) -> input has shape (4, 1), target (4,)
 for NAME in LOSSES:
     F.NAME(X, P, size_average=False) -> NAME & size_average is False
     F.NAME(X, P, reduce=True) -> NAME & reduce is True & deprecated

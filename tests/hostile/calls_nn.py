@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from minirnn import nn
 from tests.hostile.table import rows
 from tests.hostile.wrong_call import tensor
@@ -18,6 +20,15 @@ lstm_block_cell, lstm_fused_cell, gru_block_cell = (
 )
 X, STEP, STATE = tensor(T, B, I), tensor(B, I), tensor(B, H)
 
+
+def same(state: Any) -> Any:
+    return state
+
+
+def pair(state: Any) -> Any:
+    return state, state
+
+
 ROWS = rows(
     globals(),
     r"""
@@ -26,7 +37,6 @@ nn.Linear(10**9, 10**9) -> memory
 nn.Linear(10**18, 10**18) -> memory
 nn.LSTM(I, H, zoneout=(0.1, -1)) -> LSTM & zoneout[1] is -1 & 0 .. 1
 nn.LSTM(I, H, zoneout=(0.1, 0.2, 0.3)) -> LSTM & zoneout is (0.1, 0.2, 0.3) & pair
-nn.GRU(I, H, zoneout=(0.1, 0.2)) -> GRU & zoneout & one number & c
 nn.LSTM(I, H, bias=False, forget_bias=1.0) -> forget_bias is 1.0 & bias=True
 nn.LSTM(I, H, proj_size=5) -> LSTM & proj_size is 5 & proj_size < hidden_size
 nn.LSTM(I, H, proj_size=-1) -> LSTM & proj_size is -1
@@ -49,6 +59,8 @@ for NAME in RNNCell GRUCell LSTMCell:
     with nn.NAME(input_size=I, hidden_size=H):
         input_size hidden_size: a size
         bias: a flag
+for NAME in RNN GRU:
+    nn.NAME(I, H, zoneout=(0.1, 0.2)) -> NAME & zoneout & one number & c
 for NAME in RNN RNNCell:
     with nn.NAME(I, H):
         nonlinearity: an option among 'tanh', 'relu'
@@ -112,6 +124,29 @@ lstm(tensor(T, I), lengths=[7]) -> lengths & (7, 3) & (T, B, I)
 lstm(tensor(T, B, I, device=ELSEWHERE)) -> input is on cpu-composed & parameters are on cpu
 batch_first(X, (tensor(T, 1, H), tensor(T, 1, H))) -> h_0 & states are (L*D, B, H) also with batch_first
 batch_first(X, lengths=[2, 2]) -> sequence_lengths & (B,) = (7,) & likely time and batch of the input are exchanged
+for NAME in RNNCell GRUCell LSTMCell:
+    nn.NAME(I, H)(tensor(B, 2)) -> NAME: input has shape (2, 2) & (B, I) = (2, 3)
+    nn.NAME(I, H)(tensor(2)) -> NAME: input has shape (2,) & (I,) = (3,)
+    nn.NAME(I, H)(tensor(1, B, I)) -> NAME: input has shape (1, 2, 3) & likely a sequence
+    nn.NAME(I, H)(tensor(B, I, dtype=np.float64)) -> NAME: input has dtype float64, the parameters have float32
+    nn.NAME(I, H)(tensor(B, H)) -> likely its two numbers were exchanged: NAME(input_size, hidden_size)
+    nn.NAME(H, I)(STEP) -> likely its two numbers were exchanged
+for NAME in RNNCell/same GRUCell/same LSTMCell/pair:
+    nn.NAME(I, H)(STEP, WORD(tensor(3, H))) -> NAME: h & has shape (3, 5) & (B, H) = (2, 5)
+    nn.NAME(I, H)(STEP, WORD(tensor(H))) -> NAME: h & has shape (5,) & (B, H) = (2, 5)
+    nn.NAME(I, H)(STEP, WORD(tensor(1, B, H))) -> NAME: h & likely the state of nn. & (L*D, B, H)
+    nn.NAME(I, H)(STEP, WORD(tensor(B, H, dtype=np.float64))) -> NAME: h & has dtype float64 & float32
+    nn.NAME(I, H)(tensor(I), WORD(STATE)) -> NAME: h & (2, 5) & (H,) = (5,) & likely the state
+nn.GRU(I, H)(tensor(2, T, B, I)) -> (T, B, I), or (T, I)
+nn.GRU(I, H, batch_first=True)(tensor(I)) -> (B, T, I), or (T, I)
+nn.GRU(I, H)(tensor(T, B, H)) -> expected 3 & likely its two numbers were exchanged
+nn.GRU(I, H)(tensor(T, B, 7)) -> expected 3 (I = input_size) at its end
+lstm_fused_cell(tensor(T, B, 2)) -> inputs has shape (7, 2, 2) & (T, B, I) = (7, 2, 3)
+lstm_fused_cell(X, np.zeros((2, B, H, 1))) -> state is a ndarray & the pair (c, h)
+lstm_fused_cell(X, (tensor(B, 4), None)) -> c has shape (2, 4) & (B, H) = (2, 5)
+lstm_fused_cell(X, (None, tensor(3, H))) -> h has shape (3, 5) & (B, H) = (2, 5)
+lstm_fused_cell(X, None, [1, 2, 3]) -> sequence_length has shape (3,) & (B,) = (2,)
+lstm_fused_cell(X, None, [-1, 2]) -> sequence_length runs from -1 to 2
 rnn_cell(X) -> (7, 2, 3) & (B, I) & nn.RNN
 rnn_cell(STEP, tensor(3, H)) -> hx & (3, 5) & (B, H) = (2, 5)
 rnn_cell(tensor(B, I, dtype=np.float64)) -> float64 & float32 & one dtype

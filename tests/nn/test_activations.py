@@ -38,13 +38,6 @@ def test_a_module_hands_all_its_options_on(function: str, name: str) -> None:
     assert_is_stored(MODULES[function](**stored["said"])(**inputs), inputs, stored)
 
 
-@pytest.mark.parametrize("module", [nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.Hardtanh, nn.SiLU, nn.Dropout])
-def test_in_place_is_refused(module: Any) -> None:
-    with pytest.raises(ValueError, match=f"{module.__name__}: inplace is True\n  expected False"):
-        module(inplace=True)
-    assert module(inplace=False).inplace is False
-
-
 @pytest.mark.parametrize("module", [nn.Softmax, nn.LogSoftmax, nn.Softmin])
 def test_the_axis_must_be_named_once(module: Any) -> None:
     assert module(axis=-1).dim == -1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -133,21 +132,20 @@ def test_a_cell_is_a_step_of_its_layer(name: str, device: str, rng: np.random.Ge
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bias", [True, False])
-def test_all_gradients_exist_to_second_order(kind: Any, bias: bool, rng: np.random.Generator) -> None:
-    cell = kind(2, 3, bias=bias, dtype="float64")
+def test_all_gradients_exist_to_second_order(kind: Any, rng: np.random.Generator) -> None:
+    cell = kind(2, 3, dtype="float64")
     states = [rng.normal(size=(2, 3)) for _ in range(2 if kind is nn.LSTMCell else 1)]
     names = [name for name, _ in cell.named_parameters()]
     values = [p.numpy().copy() for p in cell.parameters()]
 
     def outputs(x: mr.Tensor, *rest: mr.Tensor) -> Any:
-        copy = kind(2, 3, bias=bias, dtype="float64")
+        copy = kind(2, 3, dtype="float64")
         for name, value in zip(names, rest[len(states) :], strict=True):
             vars(copy)[name] = value  # a Tensor on the tape in the place of the parameter
         return tuple(parts(copy(x, hx(kind, rest[: len(states)]))))
 
     inputs = [mr.tensor(a, True) for a in (rng.normal(size=(2, 2)), *states, *values)]
-    mr.gradcheck(outputs, inputs, order=2)
+    mr.gradcheck(outputs, inputs, order=2, max_entries=0, directions=3)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -209,14 +207,11 @@ def test_repr_shows_what_differs_from_the_defaults_as_torch_does() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("batched", [True, False])
-@pytest.mark.parametrize("given", [True, False])
-def test_cells_equal_torch_with_random_values(
-    name: str, batched: bool, given: bool, device: str, rng: np.random.Generator
-) -> None:
+@pytest.mark.parametrize(("batched", "given"), [(True, True), (False, False)])
+def test_cells_equal_torch_with_random_values(name: str, batched: bool, given: bool, rng: np.random.Generator) -> None:
     torch = pytest.importorskip("torch")
     kind, options, _ = CASES[name]
-    cell = kind(I, H, dtype="f8", device=device, **options)
+    cell = kind(I, H, dtype="f8", **options)
     twin = getattr(torch.nn, kind.__name__)(I, H, dtype=torch.float64, **options)
     torch_twin(torch, cell, twin)
     batch = (B,) * batched
@@ -227,9 +222,9 @@ def test_cells_equal_torch_with_random_values(
     expected: Any = parts(twin(theirs[0], hx(kind, theirs[1:])) if given else twin(theirs[0]))
     cotangents = [rng.normal(size=tuple(t.shape)) for t in expected]
     wanted = torch.autograd.grad(expected, [*theirs, *twin.parameters()], [torch.tensor(g) for g in cotangents])
-    ours = [mr.tensor(a, True, device) for a in data]
+    ours = [mr.tensor(a, True) for a in data]
     found = parts(cell(ours[0], hx(kind, ours[1:])) if given else cell(ours[0]))
-    got = mr.grad(found, [*ours, *cell.parameters()], [mr.tensor(g, device=device) for g in cotangents])
+    got = mr.grad(found, [*ours, *cell.parameters()], cotangents)
     for a, b in zip([*found, *got], [*expected, *wanted], strict=True):
         assert_close(a, b.detach().numpy())
 
@@ -248,46 +243,6 @@ def test_signatures_are_those_of_torch(kind: Any) -> None:
 # ---- errors
 
 x, h = np.ones((B, I), "f4"), np.ones((B, H), "f4")
-WRONG: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
-    (lambda cell: cell(x[:, :2]), ValueError, r"input has shape \(3, 2\)\n  expected \(B, I\) = \(3, 4\)"),
-    (lambda cell: cell(x[0, :2]), ValueError, r"input has shape \(2,\)\n  expected \(I,\) = \(4,\)"),
-    (lambda cell: cell(x[None]), ValueError, r"input has shape \(1, 3, 4\)\n.*\n  likely a sequence: .* or nn.NAME$"),
-    (lambda cell: cell(x.astype("f8")), TypeError, "input has dtype float64, the parameters have float32"),
-    (lambda cell: cell(h), ValueError, r"likely its two numbers were exchanged: NAMECell\(input_size, hidden_size\)"),
-    (lambda cell: type(cell)(H, I)(x), ValueError, r"likely its two numbers were exchanged"),
-    (
-        lambda cell: cell(x, given(cell, h[:2])),
-        ValueError,
-        r"(hx|h) has shape \(2, 5\)\n  expected \(B, H\) = \(3, 5\)",
-    ),
-    (lambda cell: cell(x, given(cell, h[0])), ValueError, r"(hx|h) has shape \(5,\)\n  expected \(B, H\) = \(3, 5\)"),
-    (
-        lambda cell: cell(x[0], given(cell, h)),
-        ValueError,
-        r"\(3, 5\)\n  expected \(H,\) = \(5,\).*\n  likely the state",
-    ),
-    (lambda cell: cell(x, given(cell, h[None])), ValueError, r"likely the state of nn.NAME, \(L\*D, B, H\)"),
-    (
-        lambda cell: cell(x, given(cell, h.astype("f8"))),
-        TypeError,
-        "(hx|h) has dtype float64, the parameters have float32",
-    ),
-    (lambda cell: type(cell)(I, 0), ValueError, "hidden_size is 0"),
-    (lambda cell: type(cell)(I, H, bias=1), TypeError, "bias is 1"),
-]
-
-
-def given(cell: nn.Module, state: np.ndarray) -> Any:
-    return (state, state) if isinstance(cell, nn.LSTMCell) else state
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("call", "error", "words"), WRONG)
-def test_wrong_calls_name_the_argument_and_the_axes(kind: Any, call: Any, error: Any, words: str) -> None:
-    name = kind.__name__
-    with pytest.raises(error, match=words.replace("NAME", name[:-4])) as caught:
-        call(kind(I, H))
-    assert str(caught.value).startswith(f"{name}: ")
 
 
 def test_the_kinds_refuse_what_belongs_to_another() -> None:

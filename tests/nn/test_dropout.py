@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -50,11 +48,3 @@ def test_one_seed_drops_the_same_elements_in_every_dtype() -> None:
         masks.append(y.numpy() != 0)
     np.testing.assert_array_equal(masks[0], masks[1])
     np.testing.assert_array_equal(masks[1], masks[2])
-
-
-@pytest.mark.parametrize(
-    ("p", "error"), [(-0.1, ValueError), (1.5, ValueError), (float("nan"), ValueError), ("half", TypeError)]
-)
-def test_dropout_rejects_what_is_no_probability(p: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match="Dropout: p is"):
-        nn.Dropout(p)

@@ -1,4 +1,4 @@
-"""Embedding, against torch."""
+"""Embedding: its table, its row of padding, where it lives; the values are in `functional/test_stored.py`."""
 
 from __future__ import annotations
 
@@ -7,20 +7,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
-from tests.nn.torch_twin import gradients, torch_twin
-
-
-def test_embedding_equals_torch_where_an_id_comes_twice(device: str, rng: np.random.Generator) -> None:
-    torch = pytest.importorskip("torch")
-    module = nn.Embedding(7, 3, device=device, dtype=np.float64)
-    twin = torch.nn.Embedding(7, 3, dtype=torch.float64)
-    torch_twin(torch, module, twin)
-    ids = np.array([[1, 5, 1, 0], [6, 1, 2, 5]])
-    dy = rng.normal(size=(2, 4, 3))
-    y, expected = module(ids), twin(torch.tensor(ids))
-    expected.backward(torch.tensor(dy))
-    np.testing.assert_array_equal(y, expected.detach())
-    np.testing.assert_allclose(gradients(y, dy, [module.weight])[0], twin.weight.grad, rtol=0, atol=1e-15)
+from tests.nn.torch_twin import gradients
 
 
 def test_a_row_of_padding_is_zero_at_first_and_gets_no_gradient(device: str) -> None:
@@ -67,17 +54,6 @@ def test_reset_draws_anew_and_keeps_padding_at_zero() -> None:
     module.reset_parameters()
     assert (module.weight.numpy()[[0, 1, 3, 4]] != before[[0, 1, 3, 4]]).all()
     assert not module.weight.numpy()[2].any()
-
-
-@pytest.mark.parametrize("padding_idx", [1, -7, 6])
-def test_padding_is_torchs(padding_idx: int, rng: np.random.Generator) -> None:
-    torch = pytest.importorskip("torch")
-    module = nn.Embedding(7, 3, padding_idx, dtype=np.float64)
-    twin = torch.nn.Embedding(7, 3, padding_idx, dtype=torch.float64)
-    torch_twin(torch, module, twin)
-    ids, dy = rng.integers(7, size=(4, 5)), rng.normal(size=(4, 5, 3))
-    twin(torch.tensor(ids)).backward(torch.tensor(dy))
-    np.testing.assert_allclose(gradients(module(ids), dy, [module.weight])[0], twin.weight.grad, rtol=0, atol=1e-14)
 
 
 def test_a_table_goes_where_it_is_sent_and_arrays_to_the_usual_place(composed_device: str) -> None:

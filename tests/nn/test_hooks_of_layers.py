@@ -12,7 +12,7 @@ import pytest
 
 import minirnn as mr
 
-T, B, I, H, L = 5, 3, 4, 6, 3
+T, B, I, H, L = 3, 2, 3, 4, 2
 KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
     "rnn": (mr.nn.RNN, {}),
     "gru, both directions, dropout": (mr.nn.GRU, {"bidirectional": True, "dropout": 0.4}),
@@ -37,7 +37,7 @@ def passes(layer: Any, x: np.ndarray, states: Any, dy: list[np.ndarray], lengths
     return [t.numpy() for t in outputs] + [t.grad.numpy() for t in (*inputs, *layer.parameters())]
 
 
-@pytest.mark.parametrize("lengths", [None, [2, 5, 3]], ids=["whole", "lengths"])
+@pytest.mark.parametrize("lengths", [None, [2, 3]], ids=["whole", "lengths"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_hooks_change_no_bit(device: str, rng: np.random.Generator, kind: str, lengths: Any) -> None:
     make, options = KINDS[kind]
@@ -70,4 +70,4 @@ def test_the_hooks_of_a_layer_run_before_the_layers_below_are_computed(rng: np.r
         y, _ = layer(mr.tensor(rng.standard_normal((T, B, I)).astype(np.float32)))
         y.sum().backward()
     layers = [name if name == "a layer" else name[-2:] for name in order]
-    assert layers == [what for k in ("l2", "l1", "l0") for what in ("a layer", k, k, k, k)]
+    assert layers == [what for k in ("l1", "l0") for what in ("a layer", k, k, k, k)]

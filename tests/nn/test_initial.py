@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -85,24 +83,6 @@ def test_reset_parameters_draws_what_the_constructor_draws(name: str, device: st
         np.testing.assert_array_equal(value, first[key], err_msg=key)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: nn.Linear(0, 5), "Linear: in_features is 0\n  expected 1 or more"),
-        (lambda: nn.Embedding(7, -1), "Embedding: embedding_dim is -1\n  expected 1 or more"),
-        (lambda: nn.RNNCell(3, 2.5), "RNNCell: hidden_size is 2.5\n  expected an integer"),
-        (lambda: nn.RNNCell(3, 5, nonlinearity="gelu"), "RNNCell: nonlinearity is 'gelu'"),
-        (lambda: nn.LSTMBlockCell(True, 3), "LSTMBlockCell: num_units is True"),
-        (lambda: nn.LSTMBlockFusedCell(5, 3, forget_bias=float("nan")), "LSTMBlockFusedCell: forget_bias is nan"),
-        (lambda: nn.GRUBlockCell(5, 0), "GRUBlockCell: input_size is 0"),
-    ],
-)
-def test_wrong_sizes_and_settings_are_named(make: Any, message: str) -> None:
-    with pytest.raises((ValueError, TypeError)) as caught:
-        make()
-    assert str(caught.value).startswith(message)
-
-
 def test_sizes_that_no_memory_holds_are_refused() -> None:
     for number in (2**62, 2**63, 10**30):
         with pytest.raises(ValueError, match="in_features is .*\n  expected 1 or more, and as many as memory holds"):
@@ -110,13 +90,3 @@ def test_sizes_that_no_memory_holds_are_refused() -> None:
     with pytest.raises(ValueError, match="takes .* bytes to draw"):
         nn.Linear(2**62 - 1, 1)
     assert nn.Linear(1, 1).weight.shape == (1, 1)
-
-
-def test_the_forget_gates_of_all_layers_are_opened_by_one_bias_alone() -> None:
-    lstm = nn.LSTM(3, 5, 2, bidirectional=True, forget_bias=1.5)
-    for name, p in lstm.named_parameters():
-        if name.startswith("bias"):
-            gate = p.numpy()[5:10]
-            assert (gate == (1.5 if "_ih" in name else 0)).all(), name
-            others = np.delete(p.numpy(), np.s_[5:10])
-            assert others.all() and (np.abs(others) <= 1 / np.sqrt(5)).all() and np.ptp(others) > 0, name

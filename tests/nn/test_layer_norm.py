@@ -2,39 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-import minirnn as mr
 from minirnn import nn
 from tests.compare import assert_close
 from tests.nn.functional.stored import assert_is_stored, case, inputs_of
-from tests.nn.torch_twin import gradients, torch_twin
-
-OPTIONS: list[Any] = [{}, dict(bias=False), dict(elementwise_affine=False), dict(eps=0.25)]
-
-
-@pytest.mark.parametrize("shape", [4, (3, 4)], ids=str)
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_layer_norm_is_torchs(options: Any, shape: Any, device: str, rng: np.random.Generator) -> None:
-    torch = pytest.importorskip("torch")
-    module = nn.LayerNorm(shape, **options, device=device, dtype=np.float64)
-    twin = torch.nn.LayerNorm(shape, **options, dtype=torch.float64)
-    for parameter in module.parameters():
-        parameter.assign(rng.normal(size=parameter.shape))
-    torch_twin(torch, module, twin)
-    x, dy = rng.normal(size=(2, 3, 4)) + 3, rng.normal(size=(2, 3, 4))
-    t, theirs = mr.tensor(x, requires_grad=True, device=device), torch.tensor(x, requires_grad=True)
-    y, expected = module(t), twin(theirs)
-    expected.backward(torch.tensor(dy))
-    assert_close(y, expected.detach().numpy())
-    names = [name for name, _ in module.named_parameters()]
-    assert names == [name for name, _ in twin.named_parameters()]
-    wanted = [theirs.grad, *(p.grad for p in twin.parameters())]
-    for g, e in zip(gradients(y, dy, [t, *module.parameters()]), wanted, strict=True):
-        assert_close(g, e.numpy())
 
 
 @pytest.mark.parametrize("name", ["affine1", "affine2", "weight1", "weight2", "plain1"])

@@ -52,35 +52,6 @@ def test_without_a_word_the_mean_is_taken(function: str, name: str) -> None:
     assert_is_stored(LOSSES[function](**options, **said)(**rest), inputs, stored)
 
 
-HAVE_OLD_NAMES = [
-    nn.CrossEntropyLoss,
-    nn.NLLLoss,
-    nn.BCELoss,
-    nn.BCEWithLogitsLoss,
-    nn.MSELoss,
-    nn.L1Loss,
-    nn.SmoothL1Loss,
-]
-
-
-@pytest.mark.parametrize("loss", HAVE_OLD_NAMES)
-def test_options_are_refused_when_the_loss_is_made(loss: Any) -> None:
-    name = loss.__name__
-    with pytest.raises(ValueError, match=f"{name}: reduction is 'average'"):
-        loss(reduction="average")
-    with pytest.raises(TypeError, match=f"{name}: size_average is False\n  expected reduction="):
-        loss(size_average=False)
-    with pytest.raises(TypeError, match=f"{name}: reduce is True\n  expected reduction="):
-        loss(reduce=True)
-    assert repr(loss(reduction="sum")) == f"{name}(reduction='sum')"
-
-
-def test_a_reduction_by_position_is_not_taken_for_something_else() -> None:
-    with pytest.raises(TypeError, match="MSELoss: size_average is 'sum'\n.*\n  likely reduction='sum' is meant"):
-        nn.MSELoss("sum")
-    assert nn.HuberLoss("sum").reduction == "sum"  # torch has no size_average here
-
-
 def test_weights_follow_the_device_of_the_scores(device: str, rng: np.random.Generator) -> None:
     weight = np.array([0.5, 1.0, 2.0])
     x = mr.tensor(rng.normal(size=(4, 3)), device=device)
@@ -88,19 +59,6 @@ def test_weights_follow_the_device_of_the_scores(device: str, rng: np.random.Gen
     logp = mr.ops.log_softmax(x).numpy()[np.arange(4), [0, 1, 2, 1]]
     w = weight[[0, 1, 2, 1]]
     assert loss.item() == pytest.approx(-(logp * w).sum() / w.sum(), rel=1e-13)
-
-
-@pytest.mark.parametrize("loss", [nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss, nn.KLDivLoss, nn.BCELoss])
-def test_an_input_is_not_taken_for_the_target(loss: Any) -> None:
-    with pytest.raises(ValueError, match=r"input has shape \(4, 1\), target \(4,\)"):
-        loss()(np.zeros((4, 1)), np.zeros(4))
-
-
-def test_the_old_names_of_the_divergence_are_told_apart() -> None:
-    with pytest.raises(TypeError, match="KLDivLoss: size_average is False"):
-        nn.KLDivLoss(size_average=False)
-    with pytest.raises(TypeError, match="KLDivLoss: reduce is True"):
-        nn.KLDivLoss(reduce=True)
 
 
 @pytest.mark.parametrize("kind", [nn.MSELoss, nn.CrossEntropyLoss, nn.ReLU, nn.ELU])

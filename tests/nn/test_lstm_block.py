@@ -134,26 +134,6 @@ def test_gates_hands_out_all_that_the_op_computes(device: str, rng: np.random.Ge
         np.testing.assert_array_equal(getattr(y, name), getattr(expected, name), err_msg=name)
 
 
-@pytest.mark.parametrize(
-    ("x", "state", "lengths", "message"),
-    [
-        ((B, I), None, None, "inputs has shape (4, 3), 2 axes\n  expected (T, B, I)"),
-        ((T, B, 2), None, None, "inputs has shape (6, 4, 2)\n  expected (T, B, I) = (6, 4, 3)"),
-        ((T, B, I), np.zeros((2, B, H, 1)), None, "state is a ndarray\n  expected the pair (c, h)"),
-        ((T, B, I), (np.zeros((B, 4)), None), None, "c has shape (4, 4)\n  expected (B, H) = (4, 5)"),
-        ((T, B, I), (None, np.zeros((3, H))), None, "h has shape (3, 5)\n  expected (B, H) = (4, 5)"),
-        ((T, B, I), None, [1, 2], "sequence_length has shape (2,)\n  expected (B,) = (4,)"),
-        ((T, B, I), None, [1, 2, 3, 7], "sequence_length runs from 1 to 7\n  expected 0 .. T = 6"),
-        ((T, B, I), None, [-1, 2, 3, 4], "sequence_length runs from -1 to 4"),
-        ((T, B, I), None, [1.0, 2.0, 3.0, 4.0], "sequence_length has dtype float64"),
-    ],
-)
-def test_the_fused_cell_names_the_argument_and_the_axes(x: Any, state: Any, lengths: Any, message: str) -> None:
-    with pytest.raises((ValueError, TypeError)) as caught:
-        fused()(np.zeros(x), state, lengths)
-    assert str(caught.value).startswith(f"LSTMBlockFusedCell: {message}")
-
-
 @pytest.mark.parametrize(("cell_clip", "c"), [(None, 5.0), (2.0, 2.0), (-1.0, 5.0), (np.inf, 5.0)])
 def test_without_weights_a_cell_forgets_by_its_bias_and_clips_only_if_asked(
     cell_clip: Any, c: float, device: str

@@ -79,65 +79,6 @@ def test_values_and_gradients_are_those_that_torch_gave(name: str, way: str, bat
         assert_close(found[key], turned(a) if key in ("y", "gradient of x") else a, what=key)
 
 
-def states(rng: np.random.Generator, kind: str, options: dict[str, Any]) -> list[np.ndarray]:
-    LD = options.get("num_layers", 1) * (2 if options.get("bidirectional") else 1)
-    widths = [options.get("proj_size") or H, *([H] if kind == "LSTM" else [])]
-    return [rng.standard_normal((LD, B, width)) for width in widths]
-
-
-@pytest.mark.parametrize(("kind", "options"), KINDS)
-@pytest.mark.parametrize("batch_first", [False, True])
-@pytest.mark.parametrize("ragged", [False, True])
-def test_outputs_and_all_gradients_equal_torch(
-    kind: str, options: dict[str, Any], batch_first: bool, ragged: bool, rng: np.random.Generator, device: str
-) -> None:
-    torch = pytest.importorskip("torch")
-    theirs = getattr(torch.nn, kind)(I, H, batch_first=batch_first, dtype=torch.float64, **options)
-    ours = getattr(nn, kind)(I, H, batch_first=batch_first, dtype="f8", device=device, **options)
-    ours.load_state_dict({name: p.detach().numpy() for name, p in theirs.state_dict().items()})
-    x = rng.standard_normal((B, T, I) if batch_first else (T, B, I))
-    first = states(rng, kind, options)
-
-    tx = torch.tensor(x, requires_grad=True)
-    ts = [torch.tensor(s, requires_grad=True) for s in first]
-    hx = tuple(ts) if kind == "LSTM" else ts[0]
-    if ragged:
-        packed = torch.nn.utils.rnn.pack_padded_sequence(tx, LENGTHS, batch_first, enforce_sorted=False)
-        y, last = theirs(packed, hx)
-        y, _ = torch.nn.utils.rnn.pad_packed_sequence(y, batch_first)
-    else:
-        y, last = theirs(tx, hx)
-    outputs = [y, *(last if kind == "LSTM" else [last])]
-    cotangents = [rng.standard_normal(tuple(o.shape)) for o in outputs]
-    expected = torch.autograd.grad(outputs, [tx, *ts, *theirs.parameters()], [torch.tensor(g) for g in cotangents])
-
-    mx = mr.tensor(x, True, device)
-    ms = [mr.tensor(s, True, device) for s in first]
-    got, last = ours(mx, tuple(ms) if kind == "LSTM" else ms[0], lengths=LENGTHS if ragged else None)
-    mine = [got, *(last if kind == "LSTM" else [last])]
-    names = [name for name, _ in theirs.named_parameters()]
-    parameters = dict(ours.named_parameters())
-    found = mr.grad(mine, [mx, *ms, *[parameters[n] for n in names]], [mr.tensor(g, device=device) for g in cotangents])
-    for a, b in zip(mine, outputs, strict=True):
-        np.testing.assert_allclose(a, b.detach().numpy(), rtol=1e-10, atol=1e-10)
-    for name, a, b in zip(["input", *["state"] * len(ts), *names], found, expected, strict=True):
-        np.testing.assert_allclose(a, b.numpy(), rtol=1e-10, atol=1e-10, err_msg=name)
-
-
-@pytest.mark.parametrize(("kind", "options"), KINDS)
-def test_names_shapes_order_and_initial_range_are_those_of_torch(kind: str, options: dict[str, Any]) -> None:
-    torch = pytest.importorskip("torch")
-    theirs = getattr(torch.nn, kind)(I, H, dtype=torch.float64, **options)
-    ours = getattr(nn, kind)(I, H, dtype="f8", **options)
-    assert {n: p.shape for n, p in ours.named_parameters()} == {n: tuple(p.shape) for n, p in theirs.named_parameters()}
-    bound = 1 / H**0.5
-    values = np.concatenate([p.numpy().ravel() for p in ours.parameters()])
-    assert 0.8 * bound < np.abs(values).max() <= bound
-    theirs.load_state_dict({n: torch.tensor(a) for n, a in ours.state_dict().items()})
-    x = np.random.default_rng(0).standard_normal((T, B, I))
-    np.testing.assert_allclose(ours(x)[0], theirs(torch.tensor(x))[0].detach().numpy(), rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize(("kind", "options"), KINDS)
 def test_initial_values_are_drawn_in_torchs_order_from_the_documented_range(kind: str, options: dict[str, Any]) -> None:
     wide = 40
@@ -261,7 +202,7 @@ def test_nothing_is_kept_without_gradients(rng: np.random.Generator, monkeypatch
 def test_second_derivatives_flow_through_the_module(kind: str, rng: np.random.Generator) -> None:
     module = getattr(nn, kind)(2, 3, dtype="f8")
     x = mr.tensor(rng.standard_normal((3, 2, 2)), True)
-    mr.gradcheck(lambda t: module(t)[0], x, order=2)
+    mr.gradcheck(lambda t: module(t)[0], x, order=2, max_entries=0, directions=3)
     y = module(x)[0]
     (g,) = mr.grad((y * y).sum(), [x], create_graph=True)
     again = mr.grad((g * g).sum(), list(module.parameters()))
@@ -278,43 +219,6 @@ def test_the_two_grus_refuse_each_others_weights() -> None:
     for module, other in ((before, after), (after, before)):
         with pytest.raises(ValueError, match="no weights make the two equal"):
             module.load_state_dict(other.state_dict())
-
-
-ones = np.ones((T, B, I), "f4")
-WRONG: list[Any] = [
-    (lambda: nn.LSTM(0, H), ValueError, "LSTM: input_size is 0"),
-    (lambda: nn.LSTM(I, 2.5), TypeError, "LSTM: hidden_size is 2.5"),  # type: ignore[arg-type]
-    (lambda: nn.LSTM(I, H, -1), ValueError, "LSTM: num_layers is -1"),
-    (lambda: nn.LSTM(I, H, proj_size=H), ValueError, "proj_size is 5, hidden_size is 5"),
-    (lambda: nn.GRU(I, H, 2, dropout=1.5), ValueError, "dropout is 1.5\n  expected 0 .. 1"),
-    (lambda: nn.GRU(I, H, bidirectional=1), TypeError, "bidirectional is 1"),  # type: ignore[arg-type]
-    (lambda: nn.RNN(I, H, nonlinearity="sigmoid"), ValueError, "nonlinearity is 'sigmoid'"),
-    (lambda: nn.GRU(I, H)(np.ones((T, B, I))), TypeError, "input has dtype float64, the parameters have float32"),
-    (lambda: nn.GRU(I, H)(np.ones((T, I, B), "f4")), ValueError, r"\(6, 4, 3\)\n.*\n  likely features and time"),
-    (lambda: nn.GRU(I, H)(np.ones((2, T, B, I), "f4")), ValueError, r"expected \(T, B, I\), or \(T, I\)"),
-    (lambda: nn.GRU(I, H, batch_first=True)(ones[0, 0]), ValueError, r"expected \(B, T, I\), or \(T, I\)"),
-    (
-        lambda: nn.GRU(I, H)(np.ones((T, B, H), "f4")),
-        ValueError,
-        "expected 4 .*\n  likely its two numbers were exchanged",
-    ),
-    (lambda: nn.GRU(I, H)(np.ones((T, B, 7), "f4")), ValueError, r"expected 4 \(I = input_size\) at its end$"),
-    (lambda: nn.GRU(I, H)(np.ones((0, B, I), "f4")), ValueError, "T is 0"),
-    (lambda: nn.GRU(I, H)(ones, np.ones((B, H), "f4")), ValueError, r"hx has shape \(3, 5\)\n.*L\*D, B, H"),
-    (lambda: nn.GRU(I, H)(ones, (np.ones((1, B, H), "f4"),) * 2), TypeError, "a pair .* is what LSTM takes"),
-    (lambda: nn.LSTM(I, H)(ones, np.ones((1, B, H), "f4")), TypeError, r"expected the pair \(h, c\)"),
-    (lambda: nn.LSTM(I, H)(ones, lengths=[1, 2]), ValueError, r"sequence_lengths has shape \(2,\)"),
-    (lambda: nn.LSTM(I, H)(ones, lengths=[1, 0, 2]), ValueError, r"sequence_lengths\[1\] is 0\n  expected 1 .. 6"),
-    (lambda: nn.LSTM(I, H)(ones, lengths=[1, 7, 2]), ValueError, r"sequence_lengths\[1\] is 7"),
-    (lambda: nn.LSTM(I, H)(ones, lengths=[1.0, 2.0, 2.0]), TypeError, "sequence_lengths has dtype float64"),
-    (lambda: nn.LSTM(I, H)(ones[0], lengths=[3]), ValueError, "lengths were given for an input of shape"),
-]
-
-
-@pytest.mark.parametrize(("call", "kind", "text"), WRONG)
-def test_wrong_arguments_are_explained(call: Any, kind: type[Exception], text: str) -> None:
-    with pytest.raises(kind, match=text):
-        call()
 
 
 @pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])

@@ -167,16 +167,3 @@ def test_forget_bias_acts_only_at_the_start() -> None:
     lstm.load_state_dict(plain.state_dict())
     x = np.ones((T, B, I), "f4")
     np.testing.assert_array_equal(lstm(x)[0].numpy(), plain(x)[0].numpy())
-
-
-@pytest.mark.parametrize(
-    ("settings", "error", "words"),
-    [
-        ({"forget_bias": "1"}, TypeError, "forget_bias is '1'\n  expected a number"),
-        ({"forget_bias": float("nan")}, ValueError, "forget_bias is nan"),
-        ({"forget_bias": 1.0, "bias": False}, ValueError, "forget_bias is 1.0 with bias=False\n  expected bias=True"),
-    ],
-)
-def test_a_forget_bias_that_cannot_be_is_refused(settings: Any, error: Any, words: str) -> None:
-    with pytest.raises(error, match=f"LSTM: {words}"):
-        nn.LSTM(I, H, **settings)

@@ -75,7 +75,7 @@ def replay(function: str, name: str, device: str) -> None:
 
 
 def check_derivatives(function: str, name: str) -> None:
-    """First and second derivatives against differences, without torch."""
+    """First and second derivatives against differences in three random directions, without torch."""
     stored = case(function, name)
     names = list(stored["grad"])
     rest = {key: value for key, value in stored["in"].items() if key not in names}
@@ -83,4 +83,4 @@ def check_derivatives(function: str, name: str) -> None:
     def call(*values: mr.Tensor) -> mr.Tensor:
         return getattr(mr.nn.functional, function)(**dict(zip(names, values, strict=True)), **rest, **stored["said"])
 
-    assert mr.gradcheck(call, [stored["in"][key] for key in names], order=2)
+    assert mr.gradcheck(call, [stored["in"][key] for key in names], order=2, max_entries=0, directions=3)

@@ -64,7 +64,7 @@ def test_derivatives_after_log_softmax_agree_with_differences(rng: np.random.Gen
     def loss(x: mr.Tensor) -> mr.Tensor:
         return F.ctc_loss(F.log_softmax(x, 2), targets, steps, sizes, reduction="none")
 
-    assert mr.gradcheck(loss, [rng.normal(size=(T, 3, C))], order=2)
+    assert mr.gradcheck(loss, [rng.normal(size=(T, 3, C))], order=2, max_entries=0, directions=3)
 
 
 def test_gradients_of_log_probabilities_sum_to_zero_as_torchs_do(device: str, rng: np.random.Generator) -> None:
@@ -100,13 +100,14 @@ def test_no_steps_at_all() -> None:
 
 
 def test_probabilities_of_zero_and_long_inputs_stay_finite(device: str) -> None:
-    x = np.full((400, 1, 3), -np.inf)
+    steps = 400 if device == "cpu" else 40
+    x = np.full((steps, 1, 3), -np.inf)
     x[..., :2] = np.log(0.5)
     t = mr.tensor(x, requires_grad=True, device=device)
-    loss = F.ctc_loss(t, [1, 1], [400], [2], reduction="sum")
-    assert 200 < loss.item() < 400 * np.log(2)
+    loss = F.ctc_loss(t, [1, 1], [steps], [2], reduction="sum")
+    assert steps / 3 < loss.item() < steps * np.log(2)
     assert np.isfinite(mr.grad(loss, t).numpy()).all()
-    assert F.ctc_loss(t, [2], [400], [1]).item() == np.inf
+    assert F.ctc_loss(t, [2], [steps], [1]).item() == np.inf
 
 
 def test_float16_is_computed_in_float32(rng: np.random.Generator) -> None:
@@ -118,7 +119,7 @@ def test_float16_is_computed_in_float32(rng: np.random.Generator) -> None:
 
 def test_random_cases_are_torchs(device: str, rng: np.random.Generator) -> None:
     torch = pytest.importorskip("torch")
-    for _ in range(6):
+    for _ in range(6 if device == "cpu" else 1):
         x = logs(rng, 7, 3, C)
         steps, sizes = rng.integers(0, 8, 3), rng.integers(0, 4, 3)
         targets = rng.integers(1, C, (3, max(1, sizes.max())))
@@ -152,33 +153,3 @@ def test_nothing_to_say_takes_blanks_and_no_time_says_nothing(device: str, rng: 
     assert np.isnan(F.ctc_loss(np.zeros((T, 0, C)), np.zeros((0, 0), int), [], []).item())
     no_time = mr.tensor(np.zeros((0, 2, C)), device=device)
     assert_close(F.ctc_loss(no_time, [1], [0, 0], [1, 0], reduction="none"), [np.inf, 0])
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (dict(blank=C), "blank is 4"),
-        (dict(blank=-1), "blank is -1"),
-        (dict(input_lengths=[[5, 3]]), r"input_lengths has shape \(1, 2\)"),
-        (dict(input_lengths=[5]), r"input_lengths has shape \(1,\)"),
-        (dict(input_lengths=[6, 3]), "input_lengths run to 6\n  expected at most T = 5"),
-        (dict(target_lengths=[-1, 1]), "target_lengths has -1\n  expected 0 or more"),
-        (dict(targets=[1, 2]), r"targets has shape \(2,\)"),
-        (dict(targets=[[1, 2, 1]]), r"targets has shape \(1, 3\)"),
-        (dict(targets=[[1], [2]]), r"targets has shape \(2, 1\)"),
-        (dict(targets=[[[1, 2]]]), r"targets has shape \(1, 1, 2\)"),
-        (
-            dict(targets=[1, 2, 4]),
-            "targets run from 1 to 4, and blank is 0\n  expected 0 .. 3, from log_probs, .*blank$",
-        ),
-        (dict(targets=[1, 2, -1]), "targets run from -1 to 2"),
-        (dict(targets=[1, 0, 2]), "likely padding that target_lengths counts"),
-        (dict(log_probs=np.zeros((5,))), r"log_probs has shape \(5,\)"),
-    ],
-)
-def test_what_does_not_fit_is_named(change: dict[str, Any], words: str) -> None:
-    given: dict[str, Any] = dict(log_probs=np.zeros((T, 2, C)), targets=[1, 2, 3], input_lengths=[5, 3])
-    given["target_lengths"] = [2, 1]
-    assert np.isfinite(F.ctc_loss(**given).item())
-    with pytest.raises(ValueError, match=words):
-        F.ctc_loss(**(given | change))
