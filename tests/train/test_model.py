@@ -10,6 +10,7 @@ import pytest
 import minirnn as mr
 from minirnn.train.flow import gradient_norms, row_names
 from minirnn.train.model import BLANKED, CELLS, CharModel, blanked, detached
+from tests.slow import slow_unless
 
 T, B, V, H = 6, 3, 7, 5
 
@@ -108,7 +109,7 @@ def moved(model: CharModel, ids: np.ndarray, target: np.ndarray, t: int, row: st
     return float((np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(B), target]).sum())
 
 
-@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("cell", slow_unless(["lstm"], CELLS))
 def test_gradient_norms_equal_finite_differences_of_the_last_loss(cell: str, rng: np.random.Generator) -> None:
     model, ids, target = model_and_ids(rng, cell=cell)
     norms = gradient_norms(model, ids, target)
@@ -117,7 +118,7 @@ def test_gradient_norms_equal_finite_differences_of_the_last_loss(cell: str, rng
     assert norms.shape == (len(rows), T)
     h = 1e-5
     for k, row in enumerate(rows):
-        for t in range(T):
+        for t in (0, 3, T - 1):
             n = 64 if row == "x" else H
             g = np.zeros((B, n))
             for b, j in np.ndindex(B, n):

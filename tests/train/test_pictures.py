@@ -12,6 +12,7 @@ from minirnn import data, viz
 from minirnn.io import checkpoint
 from minirnn.train import pictures
 from minirnn.train.folder import CHECKPOINT
+from tests.slow import slow_unless
 from tests.train.runs import DEEP, Train, lines_of
 
 
@@ -47,7 +48,7 @@ def test_the_pictures_show_what_was_measured(train: Train, monkeypatch: pytest.M
     assert re.fullmatch(r"c of unit [0-6] tells the position in the line: \d\.\d\d of \d\.\d\d bits", label)
 
 
-@pytest.mark.parametrize(("cell", "names"), [("gru", {"r", "u", "c", "unit"}), ("rnn", {"h", "unit"})])
+@pytest.mark.parametrize(("cell", "names"), slow_unless(2, [("gru", {"r", "u", "c", "unit"}), ("rnn", {"h", "unit"})]))
 def test_gates_have_the_names_of_the_block_ops(
     cell: str, names: set[str], train: Train, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,8 +59,9 @@ def test_gates_have_the_names_of_the_block_ops(
     assert "h of unit" in drawn["units.html"].ax[0].get_title(loc="left")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [["--projection", "3"], ["--zoneout", "0.2", "--bidirectional"]])
-def test_every_model_is_drawn(more: list[str], train: Train) -> None:
+def test_every_model_is_drawn(more: list[str], train: Train, unrendered: None) -> None:
     assert train("--steps", "1", "--layers", "2", *more) == 0
 
 
@@ -79,7 +81,7 @@ def test_the_picture_of_a_deep_model_has_a_row_for_each_layer_and_direction(
 def test_a_model_of_two_directions_fills_in_blanks_better_than_chance_and_shows_them(
     train: Train, unrendered: None, text: Path, tmp_path: Path
 ) -> None:
-    assert train("--steps", "300", "--lr", "0.02", "--bidirectional") == 0
+    assert train("--steps", "200", "--lr", "0.04", "--bidirectional") == 0
     last = [line for line in lines_of(tmp_path / "out") if line["validation_loss"] is not None][-1]
     content = text.read_text()
     ids = data.CharVocabulary.from_text(content).encode(content)

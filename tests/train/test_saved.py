@@ -14,6 +14,7 @@ from minirnn.train.folder import CHECKPOINT
 from minirnn.train.saved import read_model
 from minirnn.train.work import continued
 from minirnn.user_error import UserError
+from tests.slow import slow_unless
 from tests.train.runs import Train
 
 PATH = Path("out", CHECKPOINT)
@@ -29,7 +30,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("kind", slow_unless(2, KINDS.values()))
 def test_the_model_of_a_checkpoint_scores_as_the_one_that_was_trained(
     kind: list[str], train: Train, no_pictures: None, rng: np.random.Generator
 ) -> None:

@@ -17,6 +17,7 @@ from minirnn.io import checkpoint
 from minirnn.parallel import World
 from minirnn.train.run import Training
 from minirnn.train.work import begun, continued
+from tests.slow import slow_unless
 
 SMALL = {"hidden": 8, "batch": 8, "length": 6, "shards": 4, "device": "cpu"}
 KINDS: dict[str, dict[str, Any]] = {
@@ -40,7 +41,7 @@ def everything(training: Training, path: Path) -> tuple[bytes, list[float]]:
     return path.read_bytes(), training.losses
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", slow_unless(["lstm, dropout"], KINDS))
 def test_any_number_of_ranks_writes_the_same_checkpoint(tmp_path: Path, kind: str) -> None:
     def work(world: World) -> tuple[bytes, list[float]]:
         training = begun(SMALL | KINDS[kind], world)

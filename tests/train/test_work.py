@@ -17,10 +17,12 @@ import minirnn as mr
 from minirnn import viz
 from minirnn.io import checkpoint
 from minirnn.train.folder import CHECKPOINT, FILES, METRICS
-from tests.train.runs import COMMAND, DEEP, TINY, UNDRAWN, Train, complaint, interrupt_at, lines_of, outcome
+from minirnn.train.model import CELLS
+from tests.slow import slow_unless
+from tests.train.runs import COMMAND, DEEP, TINY, Train, complaint, interrupt_at, lines_of, outcome
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])
+@pytest.mark.parametrize("cell", slow_unless(["gru"], CELLS))
 def test_one_seed_gives_one_result_and_another_seed_another(cell: str, train: Train, no_pictures: None) -> None:
     for out, seed in (("a", "3"), ("b", "3"), ("c", "4")):
         mr.random.generator().random(5)  # what was drawn before must not matter
@@ -30,8 +32,13 @@ def test_one_seed_gives_one_result_and_another_seed_another(cell: str, train: Tr
     assert a[0] != c[0]
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])
-@pytest.mark.parametrize("stops", [(1,), (37, 38, 110), (119,)])
+@pytest.mark.parametrize(
+    ("cell", "stops"),
+    slow_unless(
+        [("lstm", (37, 38, 110))],
+        [(cell, stops) for cell in CELLS for stops in ((1,), (37, 38, 110), (119,))],
+    ),
+)
 def test_an_interrupted_and_resumed_run_equals_an_unbroken_one_to_the_last_bit(
     cell: str, stops: tuple[int, ...], train: Train, no_pictures: None, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
@@ -51,13 +58,15 @@ def test_an_interrupted_and_resumed_run_equals_an_unbroken_one_to_the_last_bit(
 def test_a_run_with_more_steps_goes_on_as_if_it_had_been_asked_for_them_at_once(
     train: Train, no_pictures: None
 ) -> None:
-    assert train("--steps", "115", out="once") == 0
+    assert train("--steps", "52", out="once") == 0
     assert train("--steps", "33", out="twice") == 0
-    assert train("--resume", "--steps", "115", out="twice") == 0
+    assert train("--resume", "--steps", "52", out="twice") == 0
     assert outcome(Path("twice")) == outcome(Path("once"))
 
 
-@pytest.mark.parametrize("more", [DEEP, [*DEEP, "--bidirectional"], ["--cell", "gru", "--bidirectional"]])
+@pytest.mark.parametrize(
+    "more", slow_unless([[*DEEP, "--bidirectional"]], [DEEP, [*DEEP, "--bidirectional"], ["--cell", "gru"]])
+)
 def test_layers_dropout_and_directions_resume_exactly(
     more: list[str], train: Train, tmp_path: Path, no_pictures: None
 ) -> None:
@@ -69,14 +78,19 @@ def test_layers_dropout_and_directions_resume_exactly(
     assert whole[1] == parts[1]
 
 
-def test_resuming_a_finished_run_draws_its_pictures_again_and_changes_nothing(train: Train, unrendered: None) -> None:
-    assert train("--steps", "12") == 0
+def test_resuming_a_finished_run_draws_what_ctrl_c_kept_from_being_drawn_and_changes_nothing(
+    train: Train, unrendered: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(viz, "save", lambda picture, path: signal.raise_signal(signal.SIGINT))
+        assert train("--steps", "12") == 130
+    assert "not all pictures are drawn; to draw them: " in capsys.readouterr().out
+    assert not Path("out", "loss.png").exists()
     before = outcome(Path("out"))
-    Path("out", "loss.png").unlink()
     Path("out", METRICS).unlink()
     mr.random.generator().random(5)
     assert train("--resume") == 0
-    assert Path("out", "loss.png").exists()
+    assert sorted(os.listdir("out")) == sorted(FILES)
     assert outcome(Path("out")) == before
 
 
@@ -131,18 +145,6 @@ def test_ctrl_c_during_every_write_leaves_a_run_that_goes_on_exactly(
     assert outcome(Path("out")) == outcome(Path("unbroken"))
 
 
-def test_ctrl_c_while_drawing_leaves_the_drawing_to_resume(
-    train: Train, unrendered: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(viz, "save", lambda picture, path: signal.raise_signal(signal.SIGINT))
-        assert train("--steps", "12") == 130
-    assert "not all pictures are drawn; to draw them: " in capsys.readouterr().out
-    assert not Path("out", "loss.png").exists()
-    assert train("--resume") == 0
-    assert sorted(os.listdir("out")) == sorted(FILES)
-
-
 @pytest.fixture
 def running(text: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A run of many steps, 120 or more of which are done."""
@@ -167,19 +169,18 @@ def running(text: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process.stdout.close()
 
 
-def go_on_and_compare(text: Path, tmp_path: Path) -> None:
+def go_on_and_compare(train: Train) -> None:
     """Resume the run in out/ for some steps, and do the same number of steps at once in unbroken/."""
-    steps = str(checkpoint.load(tmp_path / "out" / CHECKPOINT)[1]["step"] + 25)
-    new = [*TINY, "--text", str(text), "--out", str(tmp_path / "unbroken")]
-    for argv in (["--resume", "--out", str(tmp_path / "out")], new):
-        done = subprocess.run([*UNDRAWN, *argv, "--steps", steps], capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (0, "")
-    assert outcome(tmp_path / "out") == outcome(tmp_path / "unbroken")
+    steps = str(checkpoint.load(Path("out", CHECKPOINT))[1]["step"] + 25)
+    assert train("--resume", "--steps", steps) == 0
+    assert train("--steps", steps, out="unbroken") == 0
+    assert outcome(Path("out")) == outcome(Path("unbroken"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("presses", [1, 2])
 def test_after_sigint_a_process_saves_ends_with_130_and_goes_on_exactly(
-    presses: int, running: subprocess.Popen[str], text: Path, tmp_path: Path
+    presses: int, running: subprocess.Popen[str], train: Train, no_pictures: None, tmp_path: Path
 ) -> None:
     for _ in range(presses):
         running.send_signal(signal.SIGINT)
@@ -191,15 +192,15 @@ def test_after_sigint_a_process_saves_ends_with_130_and_goes_on_exactly(
     assert f"stopped after step {step} of 100000, saved; to go on: " in out
     assert lines_of(tmp_path / "out")[-1]["step"] == step - step % 10
     if presses == 1:
-        go_on_and_compare(text, tmp_path)
+        go_on_and_compare(train)
 
 
 def test_after_sigkill_a_process_goes_on_exactly_and_metrics_are_done_again(
-    running: subprocess.Popen[str], text: Path, tmp_path: Path
+    running: subprocess.Popen[str], train: Train, no_pictures: None, tmp_path: Path
 ) -> None:
     running.kill()
     running.wait()
     step = checkpoint.load(tmp_path / "out" / CHECKPOINT)[1]["step"]
     with open(tmp_path / "out" / METRICS, "a") as file:
         file.write(f'{{"step": {10 * step}, "loss": 0.0}}\n{{"step": 7')  # lines that no checkpoint knows, one torn
-    go_on_and_compare(text, tmp_path)
+    go_on_and_compare(train)
