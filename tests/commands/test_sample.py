@@ -82,34 +82,31 @@ def damaged(path: Path, **changes: object) -> None:
     checkpoint.save(path, arrays, metadata)
 
 
-@pytest.mark.parametrize(
-    ("argv", "words"),
-    [
-        (["--prompt", "die H\u00fchner"], "--prompt has 'H' (U+0048), '\u00fc' (U+00FC): not among the 19 characters"),
-        (["--prompt", "".join(map(chr, range(0x4E00, 0x4E10)))], "(U+4E07) and 8 more: not among"),
-        (["--prompt", BLANK], "(U+2588)"),
-        (["--checkpoint", "nowhere"], "there is no checkpoint nowhere; minirnn train makes one"),
-        (["--checkpoint", "empty"], "there is no checkpoint empty/checkpoint.safetensors"),
-        (["--checkpoint", "notes.txt"], "'notes.txt'"),
-        (["--checkpoint", "short"], "truncated"),
-        (["--checkpoint", "other"], "not written by minirnn train"),
-        (["--checkpoint", "wider"], "damaged, or written by another version of minirnn"),
-        (["--checkpoint", "later"], "TypeError"),
-        (["--temperature", "-1"], "got '-1', expected a number of 0 or more"),
-        (["--temperature", "nan"], "got 'nan'"),
-        (["--temperature", "inf"], "got 'inf'"),
-        (["--temperature", "warm"], "got 'warm'"),
-        (["--length", "0"], "got '0', expected a whole number, 1 .. 1000000000"),
-        (["--length", "9" * 30], "expected a whole number, 1 .. 1000000000"),
-        (["--lenght", "5"], "unrecognized arguments: --lenght 5; likely '--length' is meant"),
-        (["--length", "2.5"], "got '2.5'"),
-        (["--seed", "-1"], "got '-1'"),
-        (["--device", "tpu"], "no device is called 'tpu'"),
-    ],
-)
-def test_a_mistake_is_one_line_on_stderr_and_status_2(
-    argv: list[str], words: str, trained: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+MISTAKES = [
+    (["--prompt", "die H\u00fchner"], "--prompt has 'H' (U+0048), '\u00fc' (U+00FC): not among the 19 characters"),
+    (["--prompt", "".join(map(chr, range(0x4E00, 0x4E10)))], "(U+4E07) and 8 more: not among"),
+    (["--prompt", BLANK], "(U+2588)"),
+    (["--checkpoint", "nowhere"], "there is no checkpoint nowhere; minirnn train makes one"),
+    (["--checkpoint", "empty"], "there is no checkpoint empty/checkpoint.safetensors"),
+    (["--checkpoint", "notes.txt"], "'notes.txt'"),
+    (["--checkpoint", "short"], "truncated"),
+    (["--checkpoint", "other"], "not written by minirnn train"),
+    (["--checkpoint", "wider"], "damaged, or written by another version of minirnn"),
+    (["--checkpoint", "later"], "TypeError"),
+    (["--temperature", "-1"], "got '-1', expected a number of 0 or more"),
+    (["--temperature", "nan"], "got 'nan'"),
+    (["--temperature", "inf"], "got 'inf'"),
+    (["--temperature", "warm"], "got 'warm'"),
+    (["--length", "0"], "got '0', expected a whole number, 1 .. 1000000000"),
+    (["--length", "9" * 30], "expected a whole number, 1 .. 1000000000"),
+    (["--lenght", "5"], "unrecognized arguments: --lenght 5; likely '--length' is meant"),
+    (["--length", "2.5"], "got '2.5'"),
+    (["--seed", "-1"], "got '-1'"),
+    (["--device", "tpu"], "no device is called 'tpu'"),
+]
+
+
+def test_a_mistake_is_one_line_on_stderr_and_status_2(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("empty").mkdir()
     Path("notes.txt").write_text("precious notes, no checkpoint")
     Path("short").write_bytes(trained.read_bytes()[:-9])
@@ -117,14 +114,15 @@ def test_a_mistake_is_one_line_on_stderr_and_status_2(
     for name, change in (("wider", {"hidden": 8}), ("later", {"depth": 3})):
         Path(name).write_bytes(trained.read_bytes())
         damaged(Path(name), **change)
-    try:
-        status = cli.main(["sample", *argv])
-    except SystemExit as stop:  # argparse
-        status = int(stop.code or 0)
-    out, err = capsys.readouterr()
-    assert (status, out) == (2, "")
-    assert err.startswith("minirnn sample: ") and err.count("\n") == 1
-    assert words in err
+    for argv, words in MISTAKES:
+        try:
+            status = cli.main(["sample", *argv])
+        except SystemExit as stop:  # argparse
+            status = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        assert (status, out) == (2, ""), argv
+        assert err.startswith("minirnn sample: ") and err.count("\n") == 1
+        assert words in err
 
 
 def test_the_checkpoint_may_be_named_by_its_folder(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,7 +30,7 @@ def assert_same_bits(got, expected):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (5,), (2, 3, 5)])
+@pytest.mark.parametrize("shape", [(), (3, 0, 2), (2, 3, 5)])
 def test_every_dtype_and_shape_comes_back_bit_for_bit(tmp_path, dtype, shape):
     count = int(np.prod(shape))
     data = np.random.default_rng(6).bytes(count * np.dtype(dtype).itemsize)  # NaN payloads and denormals among them
@@ -119,8 +119,8 @@ def test_other_programs_read_the_arrays(tmp_path):
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=20,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=8,
 )
 
 
@@ -133,7 +133,7 @@ def same_types(a, b):
 
 
 @examples(60)
-@given(st.dictionaries(st.text(), JSON))
+@given(st.dictionaries(st.text(), JSON, max_size=5))
 def test_metadata_comes_back_equal_and_of_the_same_types(tmp_path_factory, metadata):
     path = tmp_path_factory.mktemp("meta") / "c.safetensors"
     save(path, {}, metadata)
@@ -217,7 +217,7 @@ def test_a_damaged_file_is_refused_or_read_but_never_crashes(tmp_path, whole):
     path = tmp_path / "damaged.safetensors"
     rng = np.random.default_rng(6)
     refused = 0
-    for _ in range(400):
+    for _ in range(150):
         data = bytearray(whole)
         for place in rng.integers(0, len(data), rng.integers(1, 4)):
             data[place] = rng.integers(0, 256)
@@ -227,7 +227,7 @@ def test_a_damaged_file_is_refused_or_read_but_never_crashes(tmp_path, whole):
         except ValueError as error:
             assert "damaged.safetensors" in str(error)
             refused += 1
-    assert refused > 200
+    assert refused > 75
 
 
 def test_bytes_behind_the_arrays_are_refused(tmp_path, whole):

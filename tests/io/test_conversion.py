@@ -12,11 +12,12 @@ import pytest
 
 from minirnn.io import convert, convert_file, convert_weights, load, read_arrays, write_arrays
 from tests.io.layouts.cases import KINDS, H, I, Kind, in_layout, layouts_of, start
+from tests.slow import slow_unless
 
 LSTM = Kind("lstm", None, 1, 1)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("kind", slow_unless(5, KINDS), ids=str)
 def test_a_written_file_needs_no_explanation(rng: np.random.Generator, tmp_path: Path, kind: Kind) -> None:
     source, arrays, settings = start(rng, kind)
     np.savez(tmp_path / "in.npz", **arrays)

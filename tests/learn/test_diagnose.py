@@ -18,6 +18,7 @@ from minirnn.learn.catalog import EXERCISES
 from minirnn.learn.diagnose import Case, all_zero, diagnose
 from minirnn.learn.exercise import PUBLIC_CASES
 from minirnn.learn.judge import compare
+from tests.slow import slow_unless
 
 PYTHON = [id for id, exercise in EXERCISES.items() if exercise.kind == "python"]
 WITH_FORMULA = [id for id in PYTHON if EXERCISES[id].formula is not None]
@@ -38,10 +39,11 @@ def cases_of(exercise, answer):
 
 
 @pytest.mark.parametrize("id", WITH_FORMULA)
-def test_every_single_change_is_named_exactly(id):
+@pytest.mark.parametrize("every", slow_unless([9], [9, 1]))
+def test_every_single_change_is_named_exactly(id, every):
     exercise = EXERCISES[id]
     named = 0
-    for mutant in exercise.formula.mutants:
+    for mutant in exercise.formula.mutants[::every]:
         cases = cases_of(exercise, lambda a, m=mutant: exercise.formula.evaluate(a, {m.line.number: m.code}))
         if all_zero(c.got for c in cases):
             continue  # nothing but zeros: no term can be told from another
@@ -50,7 +52,7 @@ def test_every_single_change_is_named_exactly(id):
         assert mutant.sentence() in found.sentence + "; ".join(found.lines)
         assert found.target == mutant.line.name
         named += 1
-    assert named >= 0.9 * len(exercise.formula.mutants)
+    assert named >= (0.9 if every == 1 else 0.5) * len(exercise.formula.mutants[::every])
 
 
 @pytest.mark.parametrize("id", PYTHON)
@@ -137,16 +139,17 @@ def test_division_by_the_batch_size_and_reversal_in_time_are_named():
 # ---- nothing is claimed that isn't so
 
 
-@pytest.mark.parametrize("scale", [1e-3, *(pytest.param(s, marks=pytest.mark.slow) for s in (1e-6, 1.0))])
-def test_numbers_that_no_change_explains_are_called_a_guess_or_nothing(scale, rng):
-    for id in WITH_FORMULA:
-        exercise = EXERCISES[id]
-        cases = cases_of(
-            exercise,
-            lambda a, e=exercise: {n: v + scale * rng.normal(size=v.shape) for n, v in e.expected(a).items()},
-        )
-        found = diagnose(exercise, cases)
-        assert found is None or not found.exact, (id, found)
+@pytest.mark.parametrize(
+    ("id", "scale"),
+    slow_unless([("ex05", 1e-3), ("ex10", 1e-3)], [(id, scale) for id in WITH_FORMULA for scale in (1e-6, 1e-3, 1.0)]),
+)
+def test_numbers_that_no_change_explains_are_called_a_guess_or_nothing(id, scale, rng):
+    exercise = EXERCISES[id]
+    cases = cases_of(
+        exercise, lambda a: {n: v + scale * rng.normal(size=v.shape) for n, v in exercise.expected(a).items()}
+    )
+    found = diagnose(exercise, cases)
+    assert found is None or not found.exact
 
 
 def test_no_formula_is_sought_for_what_is_no_number(monkeypatch):
@@ -239,13 +242,14 @@ def rewritten(function, rng):
     return namespace[function.__name__], rewrite.changes
 
 
-def test_2000_correct_rewrites_are_all_accepted(rng):
+@pytest.mark.parametrize("most", slow_unless([200], [200, 2000]))
+def test_correct_rewrites_are_all_accepted(most, rng):
     """Reordered sums, other but equal formulas: nobody is accused of anything."""
     ids = [
         id for id in PYTHON if id not in ("ex02", "ex03", "ex04", "ex13", "ex14", "ex15", "ex41")
     ]  # no sums to reorder, or a whole model
     count = changes = 0
-    while count < 2000:
+    while count < most:
         exercise = EXERCISES[ids[count % len(ids)]]
         function, n = rewritten(exercise.reference, rng)
         count, changes = count + 1, changes + n
@@ -253,4 +257,4 @@ def test_2000_correct_rewrites_are_all_accepted(rng):
         for case in cases:
             assert all(part.ok for part in compare(exercise, case.expected, case.got)), exercise.id
         assert diagnose(exercise, cases) is None
-    assert changes > 10_000
+    assert changes > 5 * most

@@ -14,6 +14,7 @@ import pytest
 from minirnn.learn.course import load
 from minirnn.learn.export import copy_course, export
 from tests.learn.answers import solution
+from tests.slow import slow_unless
 
 EVIL = "raise SystemExit('the checkout is run')\n"
 RUNNER = {"CLASSROOM": "c", "ASSIGNMENT": "a", "OWNER": "o", "SUBMISSION_TAG": "t", "COMMIT_URL": "https://host/c",
@@ -81,7 +82,9 @@ def test_the_workflow_writes_its_reports_outside_of_the_checkout(course, checkou
     assert (tmp_path / "grades.csv").read_text().splitlines()[1].startswith("checkout,8,8,8")
 
 
-@pytest.mark.parametrize("name", ["run.py", "manifest.json", "course/course.toml", "minirnn/learn/judge.py", "new"])
+@pytest.mark.parametrize(
+    "name", slow_unless(3, ["minirnn/learn/judge.py", "run.py", "manifest.json", "new", "course/course.toml"])
+)
 def test_a_grader_whose_files_were_changed_does_not_run(course, checkout, tmp_path, name):
     grader = unpacked(course, "classroom50", tmp_path)
     path = grader / ("minirnn/new.py" if name == "new" else name)
@@ -91,7 +94,9 @@ def test_a_grader_whose_files_were_changed_does_not_run(course, checkout, tmp_pa
     assert not (checkout / "result.json").exists()
 
 
-@pytest.mark.parametrize("what", ["all is well", "no Python", "a changed file", "a disk that is full"])
+@pytest.mark.parametrize(
+    "what", slow_unless(3, ["all is well", "a changed file", "a disk that is full", "no Python"])
+)
 def test_gradescope_always_has_results(course, tmp_path, what):
     """A grader that fails names its reason, to the teacher; students are told that it is not their fault."""
     home = tmp_path / "autograder"

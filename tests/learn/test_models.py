@@ -33,6 +33,7 @@ def test_the_text_is_predicted_by_who_remembers_and_by_nobody_else():
     assert bits_of(CAPSTONE, model, validation) > 2.4 > 1.5 > BOUND > 0.75
 
 
+@pytest.mark.slow
 def test_a_right_answer_passes_and_draws_its_gradients(tmp_path):
     result = checked(tmp_path, "ex41", solution("ex41"))
     assert result.passed and result.score == COURSE.entry("ex41").points, result.message

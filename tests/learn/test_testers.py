@@ -79,8 +79,8 @@ def test_a_test_that_compares_bits_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("change", "missed"),
     [
-        (("1e-6 * max", "0.02 * max"), ["small"]),
-        (("B, I, H = 2, 3, 5", "B, I, H = 1, 3, 5"), ["batch"]),
+        pytest.param(("1e-6 * max", "0.02 * max"), ["small"], marks=pytest.mark.slow),
+        pytest.param(("B, I, H = 2, 3, 5", "B, I, H = 1, 3, 5"), ["batch"], marks=pytest.mark.slow),
         (("B, I, H = 2, 3, 5", "B, I, H = 1, 1, 1"), ["batch", "layout", "transposed"]),
     ],
 )

@@ -25,8 +25,23 @@ def text_of(answer):
     return solution.replace(old, new.replace("\\n", "\n"))
 
 
+LONG = {
+    ("ex07", "per_gate"),
+    ("ex07", "two"),
+    ("ex08", "late"),
+    ("ex09", "after"),
+    ("ex09", "double"),
+    ("ex09", "fnext"),
+    ("ex27", "var"),
+    ("ex41", "hprev"),
+    ("ex41", "noweights"),
+}
+"""Before these are told, much else is tried."""
+
+
 def each(file):
-    return pytest.mark.parametrize("answer", answers(file), ids=lambda a: f"{a.exercise}-{a.name}")
+    cases = [pytest.param(one, marks=[pytest.mark.slow] * (one[:2] in LONG)) for one in answers(file)]
+    return pytest.mark.parametrize("answer", cases, ids=lambda a: f"{a.exercise}-{a.name}")
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ import pytest
 
 import minirnn as mr
 from minirnn.train.model import CELLS, CharModel
-from tests.slow import slow_unless
 from minirnn.train.sample import TEMPERATURE, characters, draw, fill_in, filled, sample
+from tests.slow import slow_unless
 
 V, H = 7, 5
 

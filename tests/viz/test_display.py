@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 import minirnn as mr
 from minirnn.viz import display, loss_curve, show
+from tests.slow import slow_unless
 
 SCRIPT = """
 import minirnn as mr
@@ -58,7 +59,7 @@ def run(folder: Path, script: str = SCRIPT, **environment: str) -> list[str]:
 
 # TkAgg: a screen is asked for where there is none.
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a display is there without a variable that names it")
-@pytest.mark.parametrize("backend", [{}, {"MPLBACKEND": "agg"}, {"MPLBACKEND": "TkAgg"}], ids=["none", "agg", "TkAgg"])
+@pytest.mark.parametrize("backend", slow_unless([{}], [{}, {"MPLBACKEND": "agg"}, {"MPLBACKEND": "TkAgg"}]))
 def test_without_a_display_a_script_writes_files_and_says_so_in_a_line_each(tmp_path, backend):
     names = ["some_script-1.png", "some_script-2.png", "some_script-3.svg"]
     folder = tmp_path / "minirnn-pictures"
@@ -72,28 +73,14 @@ def test_without_a_display_a_script_writes_files_and_says_so_in_a_line_each(tmp_
     assert [p.read_bytes()[:6] for p in written] == [PNG, PNG, b"<svg x"]
 
 
-def test_with_a_display_each_picture_opens_a_window_and_leaves_no_file(tmp_path):
+def test_with_a_display_each_picture_opens_a_window_and_what_no_window_can_show_is_a_file(tmp_path):
     (tmp_path / "screen.py").write_text(SCREEN)
-    lines = run(tmp_path, SCRIPT.replace("tape_svg", "tape_graph"), MPLBACKEND="module://screen")
-    title = "window: Loss while training"
-    assert lines == [title, title, "window: The tape: values flow right, gradients flow back left", "the end"]
-    assert not (tmp_path / "minirnn-pictures").exists()
-
-
-def test_a_figure_of_pyplots_is_shown_once_and_a_drawing_that_no_window_can_show_is_a_file(tmp_path):
-    (tmp_path / "screen.py").write_text(SCREEN)
-    script = """
-import matplotlib.pyplot as plt
-import minirnn as mr
-
-figure, ax = plt.subplots()
-ax.set_title("mine")
-mr.viz.show(figure)
-x = mr.tensor([1.0], requires_grad=True)
-mr.viz.show(mr.viz.tape_svg((x * x).sum()))
-"""
-    lines = run(tmp_path, script, MPLBACKEND="module://screen")
-    assert lines == ["window: mine", f"{Path('minirnn-pictures/some_script-1.svg')} is written"]
+    of_pyplots = 'import matplotlib.pyplot as plt\nfigure, ax = plt.subplots()\nax.set_title("mine")\n'
+    script = SCRIPT.replace("tape_svg", "tape_graph") + of_pyplots + "mr.viz.show(figure)\n"
+    lines = run(tmp_path, script + "mr.viz.show(mr.viz.tape_svg(x * x))\n", MPLBACKEND="module://screen")
+    title, tape = "window: Loss while training", "window: The tape: values flow right, gradients flow back left"
+    written = f"{Path('minirnn-pictures/some_script-1.svg')} is written"
+    assert lines == [title, title, tape, "the end", "window: mine", written]
 
 
 def test_what_is_shown_can_be_collected_instead(monkeypatch):
@@ -119,10 +106,10 @@ def test_a_folder_that_cannot_be_made_is_an_error_and_no_number_is_used_up(tmp_p
     monkeypatch.setattr(sys.modules["__main__"], "__file__", "here.py", raising=False)
     (tmp_path / display.FOLDER).write_text("a file in its place")
     with pytest.raises(ValueError, match=r"show: the folder 'minirnn-pictures' cannot be made in .*\n  expected"):
-        show(loss_curve([1, 2], [3, 2]))
+        show(Figure((1, 1)))
     (tmp_path / display.FOLDER).unlink()
     for _ in range(3):
-        show(loss_curve([1, 2], [3, 2]))
+        show(Figure((1, 1)))
     assert sorted(p.name for p in (tmp_path / display.FOLDER).iterdir()) == ["here-1.png", "here-2.png", "here-3.png"]
 
 

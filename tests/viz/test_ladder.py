@@ -11,6 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from minirnn.viz import between_steps, ladder_counts
+from tests.slow import slow_unless
 
 REPORT = Path(__file__).parents[2] / "docs" / "data" / "cuda-sim" / "cudnn_ladder.json"
 RUNGS = {"steps", "steps, recorded", "persistent"}
@@ -52,7 +53,7 @@ def test_lines_show_the_data_and_are_named():
     assert plt.get_fignums() == []
 
 
-@pytest.mark.parametrize("which", ["forward", "backward"])
+@pytest.mark.parametrize("which", slow_unless(["backward"], ["forward", "backward"]))
 def test_no_mark_hides_another(which):
     picture = ladder_counts(REPORT, which=which)
     picture.figure.draw_without_rendering()

@@ -14,6 +14,7 @@ import pytest
 from minirnn.io import find_layout
 from minirnn.io.layouts.hub import LayerWeights
 from minirnn.io.layouts.plain import run_layer
+from tests.slow import slow_unless
 
 ONE = np.ones((1, 1, 1))  # (T, B, I)
 
@@ -172,9 +173,13 @@ def test_two_biases_stand_in_one_array_or_in_two(rng: np.random.Generator, stack
     assert finding.status == "found" and len(finding.best.reading.storage.biases) == 2
 
 
-@pytest.mark.parametrize(("I", "H"), [(1, 1), (1, 2), (3, 1)])
-@pytest.mark.parametrize("mode", ["lstm", "rnn_tanh"])
-@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize(
+    ("mode", "I", "H", "columns"),
+    slow_unless(
+        [("lstm", 1, 2, True), ("lstm", 3, 1, False), ("rnn_tanh", 1, 2, False), ("rnn_tanh", 3, 1, True)],
+        [(m, I, H, c) for m in ("lstm", "rnn_tanh") for I, H in ((1, 1), (1, 2), (3, 1)) for c in (False, True)],
+    ),
+)
 def test_a_matrix_of_one_row_is_no_bias(rng: np.random.Generator, mode: str, I: int, H: int, columns: bool) -> None:
     """A series of single numbers has kernels (1, G*H) in Keras; a single unit has such matrices everywhere."""
     GH = {"lstm": 4, "rnn_tanh": 1}[mode] * H

@@ -14,6 +14,7 @@ from minirnn.io import convert
 from minirnn.io.layouts.gates import reorder
 from tests.io.layouts.cases import KINDS, MODES, H, I, Kind, in_layout, layouts_of, start
 from tests.io.layouts.forwards import forward, run, tf_lstm
+from tests.slow import slow_unless
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 MODES_AND_SIZES = [(mode, size) for mode, _ in MODES for size in ("uni_l1", "uni_l2", "bi_l1", "bi_l2")]
@@ -88,7 +89,7 @@ def test_peepholes_reach_the_layouts_that_have_them(layout: str) -> None:
         np.testing.assert_array_equal(back.arrays[name], a[name])
 
 
-@pytest.mark.parametrize("kind", [k for k in KINDS if k.gru != "reset_before"], ids=str)
+@pytest.mark.parametrize("kind", slow_unless(4, [k for k in KINDS if k.gru != "reset_before"]), ids=str)
 def test_every_layout_computes_what_a_torch_module_computes(rng: np.random.Generator, kind: Kind) -> None:
     torch = pytest.importorskip("torch")
     name, more = {
@@ -158,7 +159,7 @@ def test_minirnns_own_cells_take_converted_weights(rng: np.random.Generator) -> 
 # ---- round trips
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("kind", slow_unless(4, KINDS), ids=str)
 def test_round_trips_between_all_pairs_are_exact(rng: np.random.Generator, kind: Kind) -> None:
     for first in layouts_of(kind):
         here = in_layout(rng, kind, first)

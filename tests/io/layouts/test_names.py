@@ -13,6 +13,7 @@ import pytest
 from minirnn.io import convert
 from minirnn.io.layouts import LAYOUTS
 from tests.io.layouts.cases import KINDS, H, I, Kind, dyadic, in_layout, layouts_of, start
+from tests.slow import slow_unless
 
 LSTM, GRU, RNN = Kind("lstm", None, 1, 1), Kind("gru", "reset_after", 1, 1), Kind("rnn_tanh", None, 1, 1)
 
@@ -25,7 +26,7 @@ def renamed(arrays: dict[str, np.ndarray], names: dict[str, str]) -> dict[str, n
 # ---- guessing
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("kind", slow_unless(3, KINDS), ids=str)
 def test_the_layout_is_guessed_from_names_and_shapes_or_the_candidates_are_listed(
     rng: np.random.Generator, kind: Kind
 ) -> None:

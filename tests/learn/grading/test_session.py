@@ -26,6 +26,7 @@ from minirnn.learn.grading.students import Student
 from minirnn.learn.reports.sheet import Sheet
 from tests.learn.answers import solution
 from tests.learn.grading.classes import hand_in, small_course, zipped
+from tests.slow import slow_unless
 
 ROOT = Path(cli.__file__).parents[1]
 KILLS = int(os.environ.get("MINIRNN_KILLS", "3"))
@@ -72,7 +73,9 @@ def totals(path="g.csv") -> dict[str, str]:
 ALL = {"ann": "11", "bob": "8", "cid": "7", "eve": "0"}
 
 
-@pytest.mark.parametrize("where", ["", "--jobs 2", "--executor threads:2", "--executor processes:2"])
+@pytest.mark.parametrize(
+    "where", slow_unless(["", "--jobs 2"], ["", "--jobs 2", "--executor threads:2", "--executor processes:2"])
+)
 def test_one_damaged_submission_costs_only_itself_wherever_it_is_graded(place, run, where):
     status, text = run("--out", "csv:g.csv", *where.split())
     assert status == 1 and totals() == ALL
@@ -176,6 +179,7 @@ def begin(to_be_killed):
     return begin
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["", "--jobs 2"])
 def test_a_killed_grader_goes_on_and_the_report_is_the_same(place, run, begin, where):
     """It is killed at random moments, again and again, and each time goes on with what is there."""
@@ -265,7 +269,7 @@ def test_one_student_is_graded_into_the_grades_of_all(place, run):
     assert status == 2 and "there is no student 'nobody'; there are: ann, bob" in text
 
 
-@pytest.mark.parametrize("only", [False, True])
+@pytest.mark.parametrize("only", slow_unless([True], [False, True]))
 def test_after_a_mended_course_changed_grades_are_named(place, run, only):
     """The course asked for another gradient in ex05 by mistake: what was wrong becomes right, and the other way."""
     run("--out", "csv:g.csv")

@@ -19,6 +19,7 @@ from minirnn.learn.exercise import PUBLIC_CASES
 from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.hypotheses.search import Search
 from minirnn.learn.hypotheses.staged import staged
+from tests.slow import slow_unless
 
 
 def highway(x, g, c, W, dy):
@@ -167,7 +168,7 @@ def test_what_is_said_to_give_the_numbers_gives_them(id, rng):
     assert tried >= 5
 
 
-@pytest.mark.parametrize("id", ["ex05", "ex07", "ex12", "ex16"])
+@pytest.mark.parametrize("id", slow_unless(["ex05"], ["ex05", "ex07", "ex12", "ex16"]))
 def test_numbers_that_come_from_nowhere_are_explained_by_nothing(id, rng):
     exercise = EXERCISES[id]
     program = Program(exercise.reference, tuple(exercise.outputs))
@@ -180,4 +181,4 @@ def test_numbers_that_come_from_nowhere_are_explained_by_nothing(id, rng):
             cases.append((inputs, expected, got))
         search = Search(program, cases, seconds=60.0)
         assert search.try_all() == [] and from_the_search(search, set(search.wrong)) == []
-        assert search.twos(5.0) is None and staged(search, (), 5.0) is None
+        assert search.twos(0.5) is None and staged(search, (), 0.5) is None

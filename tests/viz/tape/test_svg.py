@@ -41,7 +41,7 @@ def test_everything_lies_within_the_drawing():
 
 def test_long_tapes_and_large_values_stay_small():
     h = mr.tensor(np.ones((300, 300)), requires_grad=True)
-    y = h
+    y = h[:2]
     for _ in range(500):
         y = y * 0.5
     assert len(tape_svg(y).svg) < 5000
