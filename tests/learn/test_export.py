@@ -94,9 +94,7 @@ def test_a_grader_whose_files_were_changed_does_not_run(course, checkout, tmp_pa
     assert not (checkout / "result.json").exists()
 
 
-@pytest.mark.parametrize(
-    "what", slow_unless(3, ["all is well", "a changed file", "a disk that is full", "no Python"])
-)
+@pytest.mark.parametrize("what", slow_unless(3, ["all is well", "a changed file", "a disk that is full", "no Python"]))
 def test_gradescope_always_has_results(course, tmp_path, what):
     """A grader that fails names its reason, to the teacher; students are told that it is not their fault."""
     home = tmp_path / "autograder"

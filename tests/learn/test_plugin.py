@@ -19,14 +19,18 @@ COURSE = load()
 PLUGIN = ("-p", "minirnn.learn.plugin", "-p", "no:cacheprovider", "-p", "no:randomly", "--color=no")
 
 
-@pytest.fixture(autouse=True)
-def surroundings(monkeypatch):
-    """A terminal as wide as pytest expects, since what it prints depends on it, and what is compiled already.
+HOME = {name: os.environ[name] for name in ("HOME", "USERPROFILE") if name in os.environ}
 
-    `pytester` gives each test a home of its own, where every kernel would be compiled anew.
+
+@pytest.fixture(autouse=True)
+def surroundings(pytester, monkeypatch):
+    """A terminal as wide as pytest expects, since what it prints depends on it, and the user's own home.
+
+    `pytester` gives each test a home of its own, where kernels would be compiled and a template be started anew.
     """
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("XDG_CACHE_HOME", os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"))
+    for name, value in HOME.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture
