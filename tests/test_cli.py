@@ -13,6 +13,7 @@ import pytest
 
 from minirnn import cli
 from minirnn._version import __version__
+from tests.slow import slow_unless
 
 DEMO = """
 import argparse
@@ -144,7 +145,7 @@ def test_every_command_says_what_it_does(name: str, capsys: pytest.CaptureFixtur
     assert cli.COMMANDS[name][1].lower() in " ".join(out.lower().split())
 
 
-@pytest.mark.parametrize("start", [["-m", "minirnn"], ["-c", "import minirnn.cli as c; c.main()"]])
+@pytest.mark.parametrize("start", slow_unless(2, [["-m", "minirnn"], ["-c", "import minirnn.cli as c; c.main()"]]))
 def test_version(start: list[str]) -> None:
     done = subprocess.run([sys.executable, *start, "--version"], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"minirnn {__version__}\n", "")
@@ -156,7 +157,7 @@ def test_ctrl_c_ends_quietly_with_status_130(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT there")
-@pytest.mark.parametrize("status", [0, 130])
+@pytest.mark.parametrize("status", slow_unless(2, [0, 130]))
 def test_ctrl_c_after_the_work_is_done_changes_nothing(status: int) -> None:
     """While Python ends: it would kill the process, and whoever waits would think that the work was not done."""
     code = (
@@ -183,7 +184,7 @@ def test_ctrl_c_between_the_work_and_the_end_is_status_130() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes end differently there")
-@pytest.mark.parametrize("what", ["long output", "nothing"])
+@pytest.mark.parametrize("what", slow_unless(2, ["long output", "nothing"]))
 def test_a_reader_that_goes_away_is_no_error_to_report(tmp_path: Path, what: str) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
@@ -201,7 +202,7 @@ def test_help_of_a_command_has_two_names(argv: list[str], demo: Demo, capsys: py
 
 
 @pytest.mark.parametrize(
-    "command", [["help"], ["sample", "--help"], ["explain"], ["explain", "vjp"], ["explain", "lt"]]
+    "command", slow_unless([["explain"]], [["help"], ["sample", "--help"], ["explain"], ["explain", "vjp"]])
 )
 def test_a_terminal_without_unicode_gets_question_marks_and_no_traceback(command: list[str]) -> None:
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
@@ -211,7 +212,9 @@ def test_a_terminal_without_unicode_gets_question_marks_and_no_traceback(command
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
-@pytest.mark.parametrize(("settings", "colored"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+@pytest.mark.parametrize(
+    ("settings", "colored"), slow_unless(3, [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+)
 def test_colors_reach_a_terminal_that_wants_them(settings: dict[str, str], colored: bool) -> None:
     import pty
 

@@ -17,6 +17,7 @@ ONE_THREAD = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # threads of small pro
 pytestmark = pytest.mark.skipif(not EXAMPLE.exists(), reason="the examples are in the repository alone")
 
 
+@pytest.mark.slow
 def test_an_encoder_decoder_with_attention_learns_to_reverse_strings_in_45_lines() -> None:
     done = subprocess.run([sys.executable, EXAMPLE], capture_output=True, text=True, env=ONE_THREAD)
     assert done.returncode == 0, done.stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from minirnn import startup
+from tests.slow import slow_unless
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT there")
 
@@ -29,8 +30,9 @@ SCRIPT = "import sys\nfrom minirnn.cli import entry\nsys.exit(entry())\n"
 MOMENTS = ("minirnn.devices", "numpy", "minirnn.ops", "minirnn._version", "minirnn.cli", "minirnn.commands.train")
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.parametrize("start", ["-m", "script"])
+@pytest.mark.parametrize(
+    ("start", "moment"), slow_unless(5, [(start, moment) for start in ("-m", "script") for moment in MOMENTS])
+)
 def test_ctrl_c_during_imports_ends_quietly_with_status_130(moment: str, start: str, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(CUSTOMIZE)
     (tmp_path / "minirnn").mkdir()
@@ -43,7 +45,7 @@ def test_ctrl_c_during_imports_ends_quietly_with_status_130(moment: str, start: 
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-@pytest.mark.parametrize("setting", ["default_int_handler", "SIG_IGN", "SIG_DFL"])
+@pytest.mark.parametrize("setting", slow_unless(2, ["default_int_handler", "SIG_IGN", "SIG_DFL"]))
 def test_in_a_program_of_a_user_ctrl_c_stays_as_it_was(setting: str) -> None:
     code = (
         f"import signal; before = signal.{setting}; signal.signal(signal.SIGINT, before);"

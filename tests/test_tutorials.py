@@ -27,20 +27,8 @@ DRAWINGS = {name for name in mr.viz.__all__ if returned(getattr(mr.viz, name)) =
 TUTORIALS = sorted((Path(__file__).parents[1] / "tutorials").glob("[0-9][0-9]_*.py"))
 
 
-LONG = {
-    "10_a_kernel_without_a_gpu",
-    "11_one_launch_for_all_steps",
-    "13_from_beginning_to_end",
-    "14_attention",
-    "15_what_dropout_may_touch",
-    "18_addition_is_not_associative",
-}
-"""They take some seconds; the documentation runs them, too."""
-
-
-@pytest.mark.parametrize(
-    "path", [pytest.param(p, marks=[pytest.mark.slow] * (p.stem in LONG), id=p.stem) for p in TUTORIALS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda p: p.stem)
 def test_a_tutorial_runs_without_a_warning_and_says_something(path: Path, tmp_path: Path) -> None:
     if "cuda.sim" in path.read_text() and (reason := mr.devices.available()["cuda-sim"]):
         pytest.skip(reason)

@@ -125,6 +125,7 @@ def test_a_killed_process_takes_only_its_own_task_along(tmp_path: Path) -> None:
     assert begun == {str(k): 2 if k == 3 else 1 for k in range(8)}
 
 
+@pytest.mark.slow
 def test_a_task_that_kills_every_process_costs_no_other_task() -> None:
     with open_executor("processes:2") as executor:
         found = sorted(outcomes(executor, tasks.die, range(6), tries=2), key=lambda one: one.number)
@@ -154,7 +155,7 @@ def gone(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL])
 def test_no_process_outlives_the_one_that_asked(tmp_path: Path, number: signal.Signals) -> None:
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(PROGRAM))

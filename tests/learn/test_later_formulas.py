@@ -13,6 +13,7 @@ import pytest
 import minirnn as mr
 from minirnn.learn.catalog import EXERCISES
 from minirnn.learn.exercise import HIDDEN, PUBLIC_CASES, Sizes
+from tests.slow import slow_unless
 
 SIZES = [sizes for _, sizes in PUBLIC_CASES] + list(HIDDEN)
 
@@ -51,7 +52,7 @@ def softmax(a):
     return e / e.sum(axis=-1, keepdims=True)
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_unbroadcast(s):
     inputs, expected = case("ex22", s)
     operands = [np.zeros(shape) for shape in inputs["shapes"]]
@@ -59,7 +60,7 @@ def test_unbroadcast(s):
         close(got, slope(lambda: np.sum(inputs["dy"] * sum(operands, np.zeros(inputs["dy"].shape))), operand))
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_stable(s):
     inputs, expected = case("ex23", s)
     z = inputs["z"]
@@ -68,7 +69,7 @@ def test_stable(s):
     np.testing.assert_allclose(expected["lse"], np.logaddexp.reduce(inputs["a"], axis=1), rtol=1e-13)
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_cross_entropy(s):
     inputs, expected = case("ex24", s)
     logits, targets = inputs["logits"] - inputs["logits"].mean(), inputs["targets"]
@@ -77,7 +78,7 @@ def test_cross_entropy(s):
     close(expected["dlogits"], slope(lambda: inputs["dloss"] * loss(), logits))
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_embedding(s):
     inputs, expected = case("ex25", s)
     w = np.zeros((inputs["V"], s.I))
@@ -85,7 +86,7 @@ def test_embedding(s):
     assert len(np.unique(inputs["ids"])) < inputs["ids"].size and not np.any(expected["dw"][-1])
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_variational_dropout(s):
     inputs, expected = case("ex26", s)
     x, kept = inputs["x"].copy(), inputs["u"] >= inputs["rate"]
@@ -95,7 +96,7 @@ def test_variational_dropout(s):
     assert kept.any() and not kept.all()
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_layer_norm(s):
     inputs, expected = case("ex27", s)
     x, g, b = inputs["x"].copy(), inputs["g"].copy(), np.zeros(s.H + 1)
@@ -108,7 +109,7 @@ def test_layer_norm(s):
         close(expected[name], slope(loss, array))
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_attention(s):
     inputs, expected = case("ex28", s)
     q, k, v = (inputs[name].copy() for name in "qkv")
@@ -121,7 +122,7 @@ def test_attention(s):
         close(expected[name], slope(loss, array))
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_recomputation(s):
     inputs, expected = case("ex29", s)
     memory = inputs["start"].__self__
@@ -160,7 +161,7 @@ def test_the_memory_of_the_recomputation_counts_bytes_and_steps_and_knows_what_w
             memory.step(0, memory.start())
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_double_backward(s):
     inputs, expected = case("ex30", s)
     a = {name: inputs[name].copy() for name in ("x", "h_prev", "W", "R", "dh")} | {"b": np.zeros(s.H)}
@@ -174,7 +175,7 @@ def test_double_backward(s):
         close(expected[f"d_{name}"], slope(loss, array))
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_projection(s):
     inputs, expected = case("ex31", s)
     a = {name: inputs[name].copy() for name in ("x", "cs_prev", "h_prev", "w", "wp")} | {"b": np.zeros(4 * s.H)}
@@ -194,7 +195,7 @@ def test_projection(s):
         close(expected[f"d{name}"], slope(loss, array))
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_two_layers(s):
     inputs, expected = case("ex32", s)
     x, R = inputs["x"].copy(), inputs["R"].copy()
@@ -216,7 +217,7 @@ def test_two_layers(s):
         close(expected[name], slope(loss, array))
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_truncated(s):
     inputs, expected = case("ex34", s)
     a = {name: inputs[name].copy() for name in ("x", "W", "R")} | {"b": np.zeros(s.H)}
@@ -237,7 +238,7 @@ def test_truncated(s):
     assert 1 < inputs["k"] < len(inputs["x"]) and len(inputs["x"]) % inputs["k"]
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_cudnn_buffer(s):
     inputs, expected = case("ex33", s)
     sizes = dict(num_layers=2, num_units=s.H, input_size=s.I, params=mr.tensor(inputs["params"]))
@@ -249,7 +250,7 @@ def test_cudnn_buffer(s):
     np.testing.assert_array_equal(np.stack([expected["b0"], expected["b1"]]), rows)
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_initial_values(s):
     inputs, expected = case("ex35", s)
     assert np.abs(expected["W"]).max() <= np.sqrt(6 / (s.I + s.H))
@@ -262,7 +263,7 @@ def test_initial_values(s):
     np.testing.assert_array_equal(expected["b"].reshape(4, s.H), np.array([0.0, 0, 1, 0])[:, None] + np.zeros(s.H))
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_rmsprop(s):
     torch = pytest.importorskip("torch")
     a, _ = case("ex36", s)
@@ -278,7 +279,7 @@ def test_rmsprop(s):
     np.testing.assert_allclose(values[0], p.detach().numpy(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_the_gates_of_a_fused_kernel(s):
     inputs, expected = case("ex39", s)
     a = {name: value.astype(float) for name, value in inputs.items() if isinstance(value, np.ndarray)}
@@ -297,7 +298,7 @@ def test_the_gates_of_a_fused_kernel(s):
     assert expected["dz"].shape[1] == 4 * H
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_the_other_kernels(s):
     inputs, expected = case("ex37", s)
     close(expected["db"], np.einsum("nh->h", inputs["dz"]))
@@ -311,7 +312,7 @@ def test_the_other_kernels(s):
         np.testing.assert_allclose(got, h, atol=1e-5)
 
 
-@pytest.mark.parametrize("s", SIZES)
+@pytest.mark.parametrize("s", slow_unless(4, SIZES))
 def test_the_capstone(s):
     inputs, expected = case("ex41", s)
     a = {name: inputs[name].copy() for name in ("W", "R", "b", "U", "c")}

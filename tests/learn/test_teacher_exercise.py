@@ -19,6 +19,7 @@ from minirnn.learn.grading.collecting import collect
 from minirnn.learn.grading.task import grade
 from minirnn.learn.new_exercise import new_exercise
 from minirnn.learn.verify import verify
+from tests.slow import slow_unless
 
 HEAD = 'name = "mine"\ntitle = "Mine"\nhidden_seed = 77\ndetail = "full"\n\n[[exercise]]\nid = "ex05"\npoints = 5\n'
 HINTS = 'hints = ["a", "b", "c"]\n'
@@ -179,7 +180,7 @@ def test_an_answer_is_graded_with_the_hidden_checks_of_the_teachers_course(folde
     assert (result.score, result.hidden, result.hidden_message) == (2, 0, "1 of 3 hidden checks are right")
 
 
-@pytest.mark.parametrize("cuda", [False, True])
+@pytest.mark.parametrize("cuda", slow_unless([False], [False, True]))
 def test_a_secret_reference_stays_and_numbers_go(folder, tmp_path, cuda):
     id = "scale" if cuda else "bend"
     if cuda:

@@ -76,11 +76,12 @@ def test_a_test_that_compares_bits_is_told(tmp_path):
     assert "written differently" in checked(tmp_path, "ex21", body("ex21", code)).message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "missed"),
     [
-        pytest.param(("1e-6 * max", "0.02 * max"), ["small"], marks=pytest.mark.slow),
-        pytest.param(("B, I, H = 2, 3, 5", "B, I, H = 1, 3, 5"), ["batch"], marks=pytest.mark.slow),
+        (("1e-6 * max", "0.02 * max"), ["small"]),
+        (("B, I, H = 2, 3, 5", "B, I, H = 1, 3, 5"), ["batch"]),
         (("B, I, H = 2, 3, 5", "B, I, H = 1, 1, 1"), ["batch", "layout", "transposed"]),
     ],
 )

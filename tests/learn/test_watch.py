@@ -96,6 +96,7 @@ def test_a_student_works_through_exercises(tree):
     assert list(state["passed"]) == ["ex01"] and state["hints"] == {"ex01": 1}
 
 
+@pytest.mark.slow
 def test_the_screen_is_cleared_for_each_check_and_hints_are_wrapped_and_counted(tree):
     terminal = Terminal(tree.root, "learn")
     fcntl.ioctl(terminal.descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
@@ -129,6 +130,7 @@ def test_ctrl_c_in_the_middle_of_a_check_ends_the_watch_without_a_word(tree):
     assert "Traceback" not in terminal.text and "Interrupt" not in terminal.text
 
 
+@pytest.mark.slow
 def test_an_exception_does_not_end_the_watch_and_ctrl_c_does(tree):
     terminal = Terminal(tree.root, "learn")
     terminal.expect("0 of 42 passed")
@@ -138,9 +140,3 @@ def test_an_exception_does_not_end_the_watch_and_ctrl_c_does(tree):
     terminal.press("\x03")
     assert terminal.status() in (0, 130)
     assert "Traceback" not in terminal.text
-
-
-def test_outside_of_a_course_folder_the_way_to_make_one_is_told(tmp_path):
-    terminal = Terminal(tmp_path, "learn")
-    terminal.expect("no course folder")
-    assert terminal.status() == 2

@@ -21,6 +21,7 @@ from minirnn.learn.sandbox import templates
 from tests.learn.answers import body, solution
 from tests.learn.grading.classes import FULL, hand_in
 from tests.learn.sandbox.attacks.attack import forks_of
+from tests.slow import slow_unless
 
 
 def grade(course, submission: Path, after_each=lambda grades: None):
@@ -35,7 +36,9 @@ def test_the_full_points_are_those_of_the_course(course):
     assert {e.id: (e.points, e.hidden) for e in course.entries.values()} == {k: v[1:] for k, v in FULL.items()}
 
 
-@pytest.mark.parametrize("layout", ["tree", "zip", "zip in a folder", "flat files", "without exercises/"])
+@pytest.mark.parametrize(
+    "layout", slow_unless(2, ["zip", "tree", "flat files", "zip in a folder", "without exercises/"])
+)
 def test_solutions_have_all_points_wherever_they_lie(tmp_path, course, layout):
     submission = hand_in(tmp_path / "alice", course)
     if layout == "zip":
@@ -56,14 +59,17 @@ def test_solutions_have_all_points_wherever_they_lie(tmp_path, course, layout):
 
 @pytest.mark.parametrize(
     ("code", "said"),
-    [
-        ("while True: pass", "stopped after 1 s in rnn_cell_backward, line 5"),
-        ("import os\nos._exit(0)", "ended before it returned"),
-        ("import sys\nsys.exit(0)", "calls exit"),
-        ("np.ones(1 << 34)", "too much memory"),
-        ("import os\nos.kill(os.getppid(), 9)", "sends a signal"),
-        ("print('{\"score\": 100}')\nreturn None", "returned None"),
-    ],
+    slow_unless(
+        3,
+        [
+            ("while True: pass", "stopped after 1 s in rnn_cell_backward, line 5"),
+            ("import os\nos._exit(0)", "ended before it returned"),
+            ("import sys\nsys.exit(0)", "calls exit"),
+            ("np.ones(1 << 34)", "too much memory"),
+            ("import os\nos.kill(os.getppid(), 9)", "sends a signal"),
+            ("print('{\"score\": 100}')\nreturn None", "returned None"),
+        ],
+    ),
 )
 def test_a_hostile_answer_costs_its_own_exercise_only(tmp_path, course, code, said):
     grades = grade(course, hand_in(tmp_path / "mallory", course, ex05=body("ex05", code)))

@@ -108,6 +108,7 @@ def test_ps_knows_no_process_that_has_ended(process):
     assert clock.usage_from_ps(program.pid) is None
 
 
+@pytest.mark.slow
 @needs_ps
 def test_ps_tells_the_same_where_there_is_no_proc(process):
     program = process("for _ in range(30_000_000): pass\nimport time; time.sleep(1000)")
@@ -117,6 +118,7 @@ def test_ps_tells_the_same_where_there_is_no_proc(process):
     assert abs(said.seconds - found.seconds) <= 1.1  # ps tells whole seconds on Linux
 
 
+@pytest.mark.slow
 def test_an_answer_that_waited_longer_than_its_limit_is_judged_all_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(checking, "Child", HeldUp)
     monkeypatch.setattr(HeldUp, "seconds", 0.6)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.learn.answers import COURSE, RIGHT, body, checked
+from tests.slow import slow_unless
 
 # name -> (code before the right answer, what is said)
 HOSTILE = {
@@ -57,7 +58,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", slow_unless(2, HOSTILE))
 def test_a_hostile_answer_gets_nothing_and_a_sentence(tmp_path, name):
     code, said = HOSTILE[name]
     victim, outside, folder = tmp_path / "victim", tmp_path / "outside", tmp_path / "folder"
@@ -79,18 +80,21 @@ def test_a_hostile_answer_gets_nothing_and_a_sentence(tmp_path, name):
 
 @pytest.mark.parametrize(
     "code",
-    [
-        "np.allclose = lambda *a, **k: True",
-        "np.testing = None",
-        "import json; json.dumps = lambda *a, **k: '{}'",
-        "import sys; sys.modules['pytest'] = None",
-        'print(\'{"score": 100, "tests": []}\')',
-        "import sys; print('{\"score\": 1}', file=sys.stderr)",
-        "import faulthandler; faulthandler.cancel_dump_traceback_later()",
-        "import gc; gc.disable()",
-        "np.asarray = lambda a: a",
-        "np.savez = None",
-    ],
+    slow_unless(
+        3,
+        [
+            "np.allclose = lambda *a, **k: True",
+            "np.testing = None",
+            "import json; json.dumps = lambda *a, **k: '{}'",
+            "import sys; sys.modules['pytest'] = None",
+            'print(\'{"score": 100, "tests": []}\')',
+            "import sys; print('{\"score\": 1}', file=sys.stderr)",
+            "import faulthandler; faulthandler.cancel_dump_traceback_later()",
+            "import gc; gc.disable()",
+            "np.asarray = lambda a: a",
+            "np.savez = None",
+        ],
+    ),
 )
 def test_patches_and_forged_output_change_no_grade(tmp_path, code):
     """With a right answer all points, with a wrong one those of the right gradients: as if the patch were not there."""

@@ -14,7 +14,7 @@ from minirnn.learn.sandbox.system_locks import locks
 from tests.learn.answers import COURSE
 from tests.learn.sandbox.attacks.attack import EVERY_WAY, Attack, needs
 
-BOTH = ["all", "no namespaces"]
+BOTH = ["all", pytest.param("no namespaces", marks=pytest.mark.slow)]
 LIBRARY = np._core._multiarray_umath.__file__ if hasattr(np, "_core") else np.core._multiarray_umath.__file__
 
 

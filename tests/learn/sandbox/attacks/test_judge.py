@@ -16,6 +16,7 @@ from minirnn.learn.sandbox.parent import WAYS
 from minirnn.learn.sandbox.session import MOST_OUTPUT
 from tests.learn.answers import COURSE, RIGHT, body, checked
 from tests.learn.sandbox.attacks.attack import EVERY_WAY, Attack
+from tests.slow import slow_unless
 
 ALL = EVERY_WAY["all"]
 WRONG = RIGHT.replace("return da @ W.T", "return 2 * da @ W.T")
@@ -206,7 +207,7 @@ def test_closed_and_exchanged_descriptors_cost_their_own_exercise(tmp_path, monk
     assert result.status == "failed"
 
 
-@pytest.mark.parametrize("ways", [*EVERY_WAY.values(), frozenset(), WAYS])
+@pytest.mark.parametrize("ways", slow_unless([frozenset(), WAYS], [*EVERY_WAY.values(), frozenset(), WAYS]))
 def test_after_all_that_a_right_answer_passes(tmp_path, monkeypatch, ways):
     """It passes on every way to lock it in, also on those of systems that have less."""
     monkeypatch.setattr(checking.Child, "ways", ways)

@@ -17,6 +17,7 @@ from minirnn.learn.sandbox import kernel_text, symbols, tools
 from minirnn.learn.sandbox.parent import WAYS
 from tests.learn.answers import COURSE, checked, solution
 from tests.learn.sandbox.attacks.attack import needs
+from tests.slow import slow_unless
 
 SECRET = COURSE.folder / "course.toml"
 # What is refused as it stands, with its line: text -> (line, what is said).
@@ -125,7 +126,7 @@ CALLS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", slow_unless(["system", "dlsym"], CALLS))
 def test_a_kernel_calls_no_function_of_the_host(tmp_path, name):
     outside = tmp_path / "outside"
     result = checked(tmp_path, "ex17", CALLS[name].replace("OUTSIDE", str(outside)) + solution("ex17"))
@@ -150,7 +151,9 @@ def test_what_older_rules_let_pass_is_looked_at_again(tmp_path, monkeypatch):
         tools.compiled(source, "copy.cu", SimOptions(check=True), job)
 
 
-@pytest.mark.parametrize("text", ['#include "SECRET"\n', 'asm(".incbin \\"SECRET\\"");\n', "#import <SECRET>\n"])
+@pytest.mark.parametrize(
+    "text", slow_unless(3, ['#include "SECRET"\n', 'asm(".incbin \\"SECRET\\"");\n', "#import <SECRET>\n"])
+)
 def test_the_compiler_itself_cannot_read_other_files(tmp_path, text):
     """The text is not looked at: the lock alone must hold."""
     needs("landlock")
@@ -172,6 +175,7 @@ def test_the_compiler_itself_cannot_read_other_files(tmp_path, text):
     assert done.returncode and not (tmp_path / "outside.o").exists()
 
 
+@pytest.mark.slow
 def test_a_compiler_that_never_ends_is_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(tools, "SECONDS", -9.0)  # a second: limits add ten
     needs("seccomp")

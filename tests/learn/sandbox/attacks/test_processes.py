@@ -13,7 +13,7 @@ import pytest
 from minirnn.learn.sandbox import templates
 from tests.learn.sandbox.attacks.attack import EVERY_WAY, Attack, needs, victim  # noqa: F401
 
-BOTH = ["all", "no namespaces"]
+BOTH = ["all", pytest.param("no namespaces", marks=pytest.mark.slow)]
 
 
 def lock_of(way):
@@ -61,7 +61,7 @@ def test_no_process_outlives_its_answer(tmp_path, way):
     assert Attack(tmp_path, EVERY_WAY[way], code).result.passed
 
 
-@pytest.mark.parametrize("way", [*BOTH, "namespaces alone"])
+@pytest.mark.parametrize("way", [*BOTH, pytest.param("namespaces alone", marks=pytest.mark.slow)])
 def test_no_signal_reaches_another_process(tmp_path, way, victim):  # noqa: F811
     lock_of(way)
     code = f"""

@@ -15,7 +15,7 @@ import pytest
 from minirnn.learn.sandbox.locks import seccomp, syscalls
 from tests.learn.sandbox.attacks.attack import EVERY_WAY, Attack, needs
 
-BOTH = ["all", "no namespaces"]
+BOTH = ["all", pytest.param("no namespaces", marks=pytest.mark.slow)]
 # name -> number on x86-64 and on 64-bit ARM
 REFUSED = {
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
@@ -60,7 +60,7 @@ def test_calls_of_the_old_32_bit_kind_are_refused(tmp_path, way):
     assert Attack(tmp_path, EVERY_WAY[way], code).held()
 
 
-@pytest.mark.parametrize("way", [*BOTH, "namespaces alone"])
+@pytest.mark.parametrize("way", [*BOTH, pytest.param("namespaces alone", marks=pytest.mark.slow)])
 def test_nothing_is_sent_over_the_network(tmp_path, way):
     needs("namespaces") if "namespaces" in EVERY_WAY[way] else needs("seccomp")
     with ExitStack() as stack:
