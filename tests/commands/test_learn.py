@@ -225,7 +225,9 @@ def test_a_course_of_ones_own_is_copied_out_verified_and_graded(tmp_path, short,
     assert head.startswith("id,ex01,ex17,total,max,finished,") and line.startswith("learn,4,0,4,8,yes,")
 
 
-def test_a_teacher_adds_an_exercise_and_a_student_of_that_course_solves_it(tmp_path, short, run, monkeypatch):
+def test_a_teacher_adds_an_exercise_and_a_student_of_that_course_solves_it(
+    tmp_path, short, run, monkeypatch, unrendered
+):
     status, text = run("course", "new-exercise", "my-gate", short)
     assert status == 0 and f"{short}/references/my-gate.py  the inputs, and what is expected" in text
     status, text = run("course", "new-exercise", "my-gate", short)
@@ -251,7 +253,7 @@ def test_a_teacher_adds_an_exercise_and_a_student_of_that_course_solves_it(tmp_p
     assert run("check", "my-gate")[0] == 0
     assert "[x] my-gate  My gate                            1 of 3 hints used" in run("course", "map")[1]
     assert run("course", "map", "--out", "map.png") == (0, "map.png\n")
-    assert Path("map.png").read_bytes().startswith(b"\x89PNG")
+    assert Path("map.png").read_bytes() == b"a picture"
     assert run("reset", "my-gate")[0] == 0
     assert Path("exercises/own/my-gate.py").read_text() == (short / "exercises/own/my-gate.py").read_text()
 

@@ -16,6 +16,7 @@ from minirnn.io import checkpoint
 from minirnn.train.folder import CHECKPOINT
 from minirnn.train.sample import BLANK, sample
 from minirnn.train.saved import read_model
+from tests.slow import slow_unless
 from tests.train.runs import Train
 from tests.train.test_saved import KINDS
 
@@ -23,7 +24,7 @@ COMMAND = [sys.executable, "-m", "minirnn", "sample"]
 OUT = "minirnn-out"
 
 
-@pytest.mark.parametrize("kind", [k for k in KINDS.values() if "--bidirectional" not in k], ids=str)
+@pytest.mark.parametrize("kind", slow_unless(2, [k for k in KINDS.values() if "--bidirectional" not in k]))
 def test_every_model_of_one_direction_goes_on_with_a_prompt(
     kind: list[str], train: Train, no_pictures: None, capsys: pytest.CaptureFixture[str]
 ) -> None:

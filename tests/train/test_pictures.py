@@ -49,35 +49,28 @@ def test_the_pictures_show_what_was_measured(train: Train, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(("cell", "names"), slow_unless(2, [("gru", {"r", "u", "c", "unit"}), ("rnn", {"h", "unit"})]))
-def test_gates_have_the_names_of_the_block_ops(
+def test_deep_models_have_gates_of_the_block_ops_and_a_row_for_each_layer_and_direction(
     cell: str, names: set[str], train: Train, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: dict[str, viz.Picture] = {}
     monkeypatch.setattr(viz, "save", lambda picture, path: drawn.update({Path(path).name: picture}))
-    assert train("--steps", "2", "--cell", cell, "--layers", "2") == 0
+    assert train("--steps", "2", "--cell", cell, *DEEP, "--bidirectional") == 0
     assert set(drawn["gates.png"].data) == names
     assert "h of unit" in drawn["units.html"].ax[0].get_title(loc="left")
+    picture = drawn["gradient_flow.png"]
+    rows = [label.get_text() for label in picture.ax.get_yticklabels()]
+    assert rows[:3] == ["x, untrained", "h0\u2192, untrained", "h0\u2190, untrained"]
+    assert len(rows) == 2 * (1 + 2 * 2)  # before and after: x, then h of 2 layers, 2 directions
+    assert picture.data["norms"].shape == (len(rows), 11)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("more", [["--projection", "3"], ["--zoneout", "0.2", "--bidirectional"]])
-def test_every_model_is_drawn(more: list[str], train: Train, unrendered: None) -> None:
+def test_every_model_is_drawn(more: list[str], train: Train) -> None:
     assert train("--steps", "1", "--layers", "2", *more) == 0
 
 
-def test_the_picture_of_a_deep_model_has_a_row_for_each_layer_and_direction(
-    train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn: dict[str, viz.Picture] = {}
-    monkeypatch.setattr(viz, "save", lambda picture, path: drawn.update({Path(path).name: picture}))
-    assert train("--steps", "2", *DEEP, "--bidirectional") == 0
-    picture = drawn["gradient_flow.png"]
-    rows = [label.get_text() for label in picture.ax.get_yticklabels()]
-    assert rows[:3] == ["x, untrained", "h0\u2192, untrained", "c0\u2192, untrained"]
-    assert len(rows) == 2 * (1 + 2 * 2 * 2)  # before and after: x, then h and c of 2 layers, 2 directions
-    assert picture.data["norms"].shape == (len(rows), 11)
-
-
+@pytest.mark.slow
 def test_a_model_of_two_directions_fills_in_blanks_better_than_chance_and_shows_them(
     train: Train, unrendered: None, text: Path, tmp_path: Path
 ) -> None:

@@ -159,6 +159,7 @@ def test_a_sweep_that_was_stopped_goes_on_and_repeats_nothing(
     assert files(out) == expected(undisturbed)
 
 
+@pytest.mark.slow
 def test_a_resumed_sweep_tries_again_what_failed_and_takes_more_values(
     text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,9 +7,15 @@ import minirnn as mr
 from minirnn.viz import parameter_buffer
 
 
-@pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh"])
-@pytest.mark.parametrize("direction", ["unidirectional", "bidirectional"])
-@pytest.mark.parametrize("input_mode", ["linear_input", "skip_input"])
+@pytest.mark.parametrize(
+    ("mode", "direction", "input_mode"),
+    [
+        ("lstm", "unidirectional", "linear_input"),
+        ("gru", "bidirectional", "skip_input"),
+        ("rnn_tanh", "bidirectional", "linear_input"),
+        ("lstm", "unidirectional", "skip_input"),
+    ],
+)
 def test_the_blocks_fill_the_buffer_without_gaps(mode, direction, input_mode):
     sizes = (2, 5, 5)
     picture = parameter_buffer(*sizes, rnn_mode=mode, direction=direction, input_mode=input_mode)

@@ -89,6 +89,7 @@ def test_one_damaged_submission_costs_only_itself_wherever_it_is_graded(place, r
         assert Path("g.csv").read_bytes() == first
 
 
+@pytest.mark.slow
 def test_a_course_may_be_named_by_a_relative_path(place, run):
     """A kernel is compiled below locks that the course's folder is named to."""
     course = small_course(Path("course"), ("ex17",))

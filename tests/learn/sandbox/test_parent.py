@@ -123,7 +123,7 @@ def test_reading_the_expected_values_is_of_no_use(tmp_path):
     assert result.prints.splitlines()[0] == "[] []"
 
 
-@pytest.mark.parametrize("include", ['"{}"', "<{}>", "FILE", '"../../x.cuh"', '"a" "b"'])
+@pytest.mark.parametrize("include", slow_unless(2, ['"{}"', "<{}>", "FILE", '"../../x.cuh"', '"a" "b"']))
 def test_a_kernel_cannot_include_a_solution(tmp_path, include):
     path = COURSE.folder / "solutions" / COURSE.entry("ex17").exercise.path
     text = f'#define FILE "{path}"\n  # include {include.format(path)}\n'

@@ -15,6 +15,7 @@ import pytest
 from minirnn.learn import check as checking
 from minirnn.learn.sandbox import unlocked
 from tests.learn.answers import RIGHT, body, checked, solution
+from tests.slow import slow_unless
 
 ANSWERS = {
     "right": ("ex05", solution("ex05")),
@@ -36,7 +37,7 @@ def without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "FORKS", False)
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("name", slow_unless(3, ANSWERS))
 def test_an_answer_is_judged_as_below_locks(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = []
     for forks in (True, False):

@@ -82,10 +82,10 @@ RETURNED = [
 
 
 def test_no_value_of_an_answer_reaches_the_judge_but_numbers(tmp_path):
-    for value in RETURNED:
-        for code in (f"return {value}", f"return ({value},) * 5"):
-            result = checked(tmp_path, "ex05", body("ex05", code), seconds=2.0, megabytes=512)
-            assert result.status == "failed" and result.score == 0, (value, result.message)
+    for k, value in enumerate(RETURNED):
+        code = f"return {value}" if k % 2 else f"return ({value},) * 5"
+        result = checked(tmp_path, "ex05", body("ex05", code), seconds=2.0, megabytes=512)
+        assert result.status == "failed" and result.score == 0, (value, result.message)
 
 
 def test_frames_and_objects_hold_nothing_of_the_judge(tmp_path):

@@ -196,7 +196,7 @@ def test_the_line_of_a_fault_is_known_below_the_locks(tmp_path):
     assert "ex17_pointwise.cu:" in result.message and "line unknown" not in result.message, result.message
 
 
-@pytest.mark.parametrize("ways", [WAYS, WAYS - {"namespaces"}, frozenset()])
+@pytest.mark.parametrize("ways", slow_unless([WAYS], [WAYS, WAYS - {"namespaces"}, frozenset()]))
 def test_variables_of_a_kernel_begin_anew_in_each_order(tmp_path, monkeypatch, ways):
     """Each order has a copy of the library, and no copy is made below the locks."""
     monkeypatch.setattr(checking.Child, "ways", ways)

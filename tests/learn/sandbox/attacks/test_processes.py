@@ -12,6 +12,7 @@ import pytest
 
 from minirnn.learn.sandbox import templates
 from tests.learn.sandbox.attacks.attack import EVERY_WAY, Attack, needs, victim  # noqa: F401
+from tests.slow import slow_unless
 
 BOTH = ["all", pytest.param("no namespaces", marks=pytest.mark.slow)]
 
@@ -20,7 +21,7 @@ def lock_of(way):
     needs("namespaces") if way == "namespaces alone" else needs("seccomp")
 
 
-@pytest.mark.parametrize("way", EVERY_WAY)
+@pytest.mark.parametrize("way", slow_unless(["all"], EVERY_WAY))
 def test_a_fork_bomb_leaves_nothing(tmp_path, way):
     lock_of(way)
     code = """
