@@ -11,8 +11,7 @@ from collections import Counter
 
 import pytest
 
-from tests.learn.mistakes import cuda
-from tests.learn.mistakes.run import PYTHON, kernel_said_to, said_to
+from tests.learn.mistakes.run import CUDA, PYTHON, kernel_said_to, said_to
 from tests.slow import slow_unless
 
 NAMED = Counter(exercise for exercise, _, says, _ in PYTHON if says)
@@ -54,8 +53,6 @@ def test_nearly_all_of_them_are_named():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("exercise", "what", "says", "changes"), cuda.MISTAKES, ids=lambda v: v if isinstance(v, str) else ""
-)
+@pytest.mark.parametrize(("exercise", "what", "says", "changes"), CUDA, ids=lambda v: v if isinstance(v, str) else "")
 def test_a_mistake_in_a_kernel_is_named(tmp_path, exercise, what, says, changes):
     assert says in kernel_said_to(tmp_path, exercise, changes)

@@ -6,6 +6,7 @@ python -m tests.learn.mistakes.run ex05 ex17    # of some exercises
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -18,10 +19,27 @@ from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES
 from minirnn.learn.judge import brought, compare, outputs_of, worst
 from minirnn.learn.sandbox.child import returned
 from tests.learn.answers import checked
-from tests.learn.mistakes import cells, cuda, sequences
-from tests.learn.mistakes.right import RIGHT
+from tests.learn.mistakes.whole import answers
 
-PYTHON = [*cells.MISTAKES, *sequences.MISTAKES]
+RIGHT = {answer.exercise: answer.text for answer in answers("plain.txt")}
+
+
+def mistakes(file: str) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
+    """The rows of a file of this folder: exercise, what is wrong, what must be said, replacements."""
+    text = (Path(__file__).parent / file).read_text(encoding="utf-8")
+    rows = []
+    for line in text.splitlines():
+        if head := re.fullmatch(r"=== (ex\d\d) (.*) \|(?: (.*))?", line):
+            rows.append((head[1], head[2], head[3] or "", []))
+        elif change := re.fullmatch(r"([^#].*?) ->(?: (.*))?", line):
+            old, new = ((piece or "").replace(R"\n", "\n").replace(R"\\", "\\") for piece in change.groups())
+            rows[-1][3].append((old, new))
+        else:
+            assert line == "" or line.startswith("#"), line
+    return rows
+
+
+PYTHON, CUDA = mistakes("numpy.txt"), mistakes("cuda.txt")
 
 
 def changed(exercise, changes):
@@ -70,7 +88,7 @@ def main(wanted):
             exact, text = said_to(exercise, changes)
             print(f"{exercise}  {what:48} {'' if exact else '(not exact) '}{text}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        for exercise, what, _, changes in cuda.MISTAKES:
+        for exercise, what, _, changes in CUDA:
             if not wanted or exercise in wanted:
                 text = kernel_said_to(Path(folder), exercise, changes)
                 print(f"{exercise}  {what:48} {text.splitlines()[0]}", flush=True)

@@ -2,6 +2,7 @@
 
 Each begins with ``=== exNN name | what must be said``; of right ones nothing is said. Those of `telling.txt` go wrong
 in ways that were once not told; `wrong.txt` and `kernels.txt` have the others, `right.txt` right but unusual ones.
+`plain.txt` has right ones as most people write them: the mistakes of `numpy.txt` and `cuda.txt` are replacements there.
 """
 
 from __future__ import annotations
