@@ -145,17 +145,6 @@ def test_hub_weights_can_be_written_by_themselves(rng: np.random.Generator) -> N
 # ---- files of other programs
 
 
-def test_bfloat16_becomes_float32_with_the_same_values(tmp_path: Path) -> None:
-    torch, save_file = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch").save_file
-    state = {key: p.detach().bfloat16() for key, p in torch.nn.GRU(I, H).named_parameters()}
-    save_file(state, tmp_path / "b.safetensors")
-    arrays, _ = read_arrays(tmp_path / "b.safetensors")
-    for key, p in state.items():
-        np.testing.assert_array_equal(arrays[key], p.float().numpy())
-        assert arrays[key].dtype == np.float32
-    convert_file(tmp_path / "b.safetensors", tmp_path / "k.safetensors", "keras")
-
-
 @pytest.mark.parametrize(
     ("content", "match"),
     [
@@ -170,16 +159,6 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes, match
     (tmp_path / "w").write_bytes(content)
     with pytest.raises(ValueError, match=match):
         read_arrays(tmp_path / "w")
-
-
-def test_pickles_in_npz_and_torch_files_are_refused_unopened(tmp_path: Path) -> None:
-    np.savez(tmp_path / "o.npz", w=np.array([object()]), allow_pickle=True)
-    with pytest.raises(ValueError, match="pickles"):
-        read_arrays(tmp_path / "o.npz")
-    torch = pytest.importorskip("torch")
-    torch.save({"w": torch.zeros(2)}, tmp_path / "w.pt")
-    with pytest.raises(ValueError, match=r"torch.save, which holds a pickle; save it with safetensors.torch.save_file"):
-        read_arrays(tmp_path / "w.pt")
 
 
 def test_a_truncated_file_a_folder_and_no_file_are_refused(rng: np.random.Generator, tmp_path: Path) -> None:

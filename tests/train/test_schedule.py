@@ -92,13 +92,3 @@ def test_options_that_contradict_each_other_are_named(
 ) -> None:
     assert train("--steps", "12", *argv) == 2
     assert words in complaint(capsys)
-
-
-def test_another_schedule_or_optimizer_contradicts_the_run_to_resume(
-    train: Train, no_pictures: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert train("--steps", "2", "--quiet") == 0
-    for more in (["--schedule", "step"], ["--optimizer", "sgd"], ["--warmup", "1"], ["--schedule-steps", "9"]):
-        capsys.readouterr()
-        assert train("--resume", *more) == 2
-        assert f"{more[0]} {more[1]} contradicts the run to resume" in complaint(capsys)

@@ -123,15 +123,6 @@ def test_reading_the_expected_values_is_of_no_use(tmp_path):
     assert result.prints.splitlines()[0] == "[] []"
 
 
-@pytest.mark.parametrize("include", slow_unless(2, ['"{}"', "<{}>", "FILE", '"../../x.cuh"', '"a" "b"']))
-def test_a_kernel_cannot_include_a_solution(tmp_path, include):
-    path = COURSE.folder / "solutions" / COURSE.entry("ex17").exercise.path
-    text = f'#define FILE "{path}"\n  # include {include.format(path)}\n'
-    result = checked(tmp_path, "ex17", text)
-    assert result.score == 0 and "line 2: an include needs the plain name of a header" in result.message
-    assert checked(tmp_path, "ex17", "#include <math.h> // fine\n" + COURSE.solution(COURSE.entry("ex17"))).passed
-
-
 def test_an_endless_kernel_is_stopped(tmp_path):
     endless = COURSE.solution(COURSE.entry("ex17")).replace(
         "if (k >= N) return;", "while (true) dh_prev[0] = *(volatile int *)&N;"
