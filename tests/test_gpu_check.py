@@ -95,6 +95,7 @@ def test_what_failed_or_was_cut_off_is_done_again_and_nothing_else(machine: Mach
     assert machine.passed() == set(STEPS)
 
 
+@pytest.mark.slow
 def test_a_step_that_hangs_is_ended_and_the_others_follow(machine: Machine) -> None:
     (machine.folder / "timeout").write_text(TIMEOUT)
     (machine.folder / "timeout").chmod(0o755)

@@ -53,6 +53,7 @@ def test_a_failure_is_named_with_the_command_that_repeats_it(soak) -> None:
     assert lines[4].endswith("-p no:randomly --restless --shuffle=17 tests/ops/test_check.py")
 
 
+@pytest.mark.slow
 def test_a_few_tests_are_run_twice(tmp_path: Path) -> None:
     command = [
         sys.executable,

@@ -56,6 +56,7 @@ def test_times_over_the_floor_come_from_the_reports_of_the_bench_command(figures
     assert figures.over_products(tmp_path).splitlines()[2] == "| 5, 1, 2, 3 | LSTM | 1.50 | - | 1.50 | 2.50 |"
 
 
+@pytest.mark.slow
 def test_every_table_becomes_ratios_with_their_spread(figures: Any, measure: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     speed = {"cpu": 3.0, "native": 1.0, "torch": 2.0, "jax": 4.0, "onnxruntime": 1.5}
@@ -95,6 +96,7 @@ def test_the_tables_have_the_sizes_of_the_page(measure: Any) -> None:
             assert [measure.matches(row, other) for other in rows].index(True) == k
 
 
+@pytest.mark.slow
 def test_a_measurement_goes_on_where_it_stopped(
     measure: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -112,6 +112,7 @@ def test_mistakes_are_one_line_and_status_2(
     assert text in error and error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_without_golden_files_the_rest_is_checked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -122,6 +123,7 @@ def test_without_golden_files_the_rest_is_checked(
     assert "no folder tests/golden here" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_part_is_measured_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "check.json"
     assert bench("--device", "cpu", "--part", "values", "--golden", str(GOLDEN), "--json", str(target)) == 0

@@ -34,6 +34,7 @@ def test_the_text_report_ends_with_one_command_to_try(capsys: pytest.CaptureFixt
     assert ["cpu", "works", "(default)"] in [line.split() for line in lines]
 
 
+@pytest.mark.slow
 def test_torch_is_not_imported() -> None:
     code = "import sys; from minirnn.cli import main; main(['doctor']); assert 'torch' not in sys.modules, 'torch'"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

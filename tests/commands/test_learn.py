@@ -130,6 +130,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 def test_wrong_commands_are_told_in_a_line(folder, run):
     before = sorted(p for p in folder.rglob("*"))
     for arguments, said in WRONG:
@@ -208,6 +209,7 @@ def short(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_a_course_of_ones_own_is_copied_out_verified_and_graded(tmp_path, short, run, monkeypatch):
     assert run("course", "verify", short)[1].endswith("2 exercises, 8 points: all good\n")
     monkeypatch.chdir(tmp_path)
@@ -225,6 +227,7 @@ def test_a_course_of_ones_own_is_copied_out_verified_and_graded(tmp_path, short,
     assert head.startswith("id,ex01,ex17,total,max,finished,") and line.startswith("learn,4,0,4,8,yes,")
 
 
+@pytest.mark.slow
 def test_a_teacher_adds_an_exercise_and_a_student_of_that_course_solves_it(
     tmp_path, short, run, monkeypatch, unrendered
 ):
@@ -258,6 +261,7 @@ def test_a_teacher_adds_an_exercise_and_a_student_of_that_course_solves_it(
     assert Path("exercises/own/my-gate.py").read_text() == (short / "exercises/own/my-gate.py").read_text()
 
 
+@pytest.mark.slow
 def test_a_course_that_does_not_hold_what_it_promises_is_told(short, run):
     path = short / "exercises" / COURSE.entry("ex01").exercise.path
     path.write_text(solution("ex01"))

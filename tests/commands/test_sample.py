@@ -134,6 +134,7 @@ def test_the_checkpoint_may_be_named_by_its_folder(trained: Path, capsys: pytest
     assert written[0] == written[1]
 
 
+@pytest.mark.slow
 def test_characters_reach_a_terminal_one_by_one_and_a_pipe_unchanged(
     tmp_path: Path, train: Train, no_pictures: None
 ) -> None:

@@ -49,6 +49,7 @@ def test_it_is_found_by_its_entry_point(installed: dict[str, str]) -> None:
     assert re.search(r"^  lists +works$", run(installed, "-m", "minirnn", "doctor"), flags=re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_it_passes_the_tests_of_every_device(installed: dict[str, str]) -> None:
     said = run(
         installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-x", "--devices=lists",

@@ -117,6 +117,7 @@ def test_an_executor_that_takes_no_more_is_an_error_that_says_so() -> None:
         list(outcomes(executor, tasks.square, [1]))
 
 
+@pytest.mark.slow
 def test_a_killed_process_takes_only_its_own_task_along(tmp_path: Path) -> None:
     with open_executor("processes:2") as executor:
         found = sorted(outcomes(executor, tasks.die_once, [(k, str(tmp_path)) for k in range(8)]))

@@ -85,6 +85,7 @@ def runs() -> list[dict[str, str]]:
     return [in_a_process(PYTHONHASHSEED=h, OPENBLAS_NUM_THREADS=n) for h, n in settings]
 
 
+@pytest.mark.slow
 def test_three_processes_compute_the_same_bits(runs: list[dict[str, str]]) -> None:
     for name in runs[0]:
         if name not in ("careless", "large"):

@@ -292,6 +292,7 @@ def test_a_reserve_space_from_a_file_that_was_changed_is_refused_or_used_and_nev
 # ---- the files of a course
 
 
+@pytest.mark.slow
 def test_a_damaged_course_is_refused(tmp_path: Path, rng: np.random.Generator) -> None:
     path = tmp_path / "course.toml"
     good = (Path(course.HERE) / "course.toml").read_bytes()

@@ -110,6 +110,7 @@ def train(folder: Path, press_at: int) -> Moments:
     return moments
 
 
+@pytest.mark.slow
 def test_ctrl_c_at_random_moments_of_training_and_resuming_changes_no_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,7 @@ def test_thousands_of_steps_of_training_leave_nothing_behind(steps: int) -> None
     assert leaves_nothing_behind(Steps(), steps)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_the_measure_of_memory_notices_a_loop_that_keeps_its_losses() -> None:
     steps, kept = Steps(), []

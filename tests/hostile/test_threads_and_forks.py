@@ -92,6 +92,7 @@ def test_threads_with_their_own_tapes_and_devices_compute_the_same_bits_as_one_a
     assert len(set(alone)) == len(jobs), "the seeds make no difference: this shows nothing"
 
 
+@pytest.mark.slow
 def test_threads_on_the_simulator_compute_the_same_bits_as_one_after_the_other() -> None:
     reason = mr.devices.available()["cuda-sim"]
     if reason is not None:
@@ -119,6 +120,7 @@ class OneScratch(Primitives, Device):
         return place.copy()
 
 
+@pytest.mark.slow
 def test_threads_that_share_an_array_are_noticed() -> None:
     device: Any = OneScratch()
 
@@ -216,6 +218,7 @@ for ours in children:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_forked_children_compute_the_same_bits_and_leave_the_parent_alone() -> None:
     reasons = mr.devices.available()

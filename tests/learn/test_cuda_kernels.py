@@ -16,6 +16,7 @@ def test_reports_of_the_simulator_are_shown(tmp_path):
     assert "read past the end of device allocation" in result.message and "SimError" not in result.message
 
 
+@pytest.mark.slow
 def test_numbers_never_written_are_noticed(tmp_path):
     result = checked(tmp_path, "ex17", solution("ex17", ("du[k] = dh[k] * (h_prev[k] - c[k]);", "")))
     assert "du: it is never written" in result.message

@@ -61,6 +61,7 @@ def run(grader, checkout, *outs):
     return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_classroom50_grades_with_the_teachers_course_and_runs_nothing_of_the_checkout(course, checkout, tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("here")

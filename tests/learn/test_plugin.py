@@ -46,6 +46,7 @@ def answer(tree, id, text):
 # ---- plain pytest in a course folder
 
 
+@pytest.mark.slow
 def test_every_output_is_a_test_and_an_untouched_stub_no_failure(pytester, tree):
     answer(tree, "ex01", solution("ex01"))
     answer(tree, "ex05", solution("ex05", ("da @ W.T", "2 * da @ W.T")))

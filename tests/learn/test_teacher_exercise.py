@@ -50,6 +50,7 @@ def answered(folder: Path, tree, text: str):
     return check(tree.course, entry, tree.file(entry))
 
 
+@pytest.mark.slow
 def test_what_is_begun_verifies_and_a_kernel_too(folder):
     new_exercise(folder, "scale_it", cuda=True)
     seconds: dict[str, float] = {}

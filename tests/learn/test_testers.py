@@ -59,6 +59,7 @@ def test_weak_tests_let_mutants_live(tmp_path, monkeypatch, seeded, change, miss
     assert all("accepts a wrong one" in p.complaint for p in wrong)
 
 
+@pytest.mark.slow
 def test_a_test_that_rejects_everything_gets_nothing(tmp_path, few):
     result = checked(tmp_path, "ex21", body("ex21", "raise AssertionError('no')"))
     assert result.score == 0 and "rejects a right backward pass" in result.message and ": no" in result.message
@@ -118,6 +119,7 @@ def test_nothing_is_won_without_looking_at_the_gradients(tmp_path, few, cheat):
         assert result.score == 0 and "rejects a right backward pass" in result.message
 
 
+@pytest.mark.slow
 def test_a_graded_test_meets_the_same_each_time_and_a_practised_one_never(tmp_path, monkeypatch):
     """A test whose verdict is a matter of chance has one grade all the same, and nobody foresees what it meets."""
     tried(monkeypatch, lambda wrongs: wrongs[:4])

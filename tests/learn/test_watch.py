@@ -121,6 +121,7 @@ def test_hints_are_wrapped_to_the_width_of_the_terminal():
     assert " ".join(" ".join(text).split()).count(" ".join(COURSE.entry("ex01").hints[1].split())) == 1
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_middle_of_a_check_ends_the_watch_without_a_word(tree):
     save(tree, "ex01", body("ex01", "print('here')\nwhile True:\n    pass"))
     terminal = Terminal(tree.root, "learn")

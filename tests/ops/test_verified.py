@@ -1,6 +1,7 @@
 """Every op in every way of `minirnn verify`, on every device: the package declares the cases, and these tests run them.
 
-Without `-m slow` all stored values and one small case of every kind are compared, with it all cases.
+Without `-m slow` all stored values and one small case of every kind are compared, with it all cases. Derivatives are
+compared with differences on the cpu; with `-m slow` on the other devices, too.
 
 Tests `minirnn/ops/` and the cases of `minirnn/verify/`.
 """
@@ -52,8 +53,15 @@ def assert_right(op: str, way: str, device: str, every: bool) -> None:
 
 
 @all_or_a_few
-@pytest.mark.parametrize(("op", "way"), rows(*(way for way in WAYS if way != "check mode")))
+@pytest.mark.parametrize(("op", "way"), rows("stored", "definition"))
 def test_an_op_is_right(op: str, way: str, device: str, every: bool) -> None:
+    assert_right(op, way, device, every)
+
+
+@pytest.mark.slow_elsewhere
+@all_or_a_few
+@pytest.mark.parametrize(("op", "way"), rows("differences", "second order"))
+def test_derivatives_of_an_op_are_right(op: str, way: str, device: str, every: bool) -> None:
     assert_right(op, way, device, every)
 
 

@@ -61,6 +61,7 @@ def test_a_probe_is_at_the_start_of_each_segment(mutation: Callable[[str], Modul
     ]
 
 
+@pytest.mark.slow
 def test_what_no_test_notices_is_named(tmp_path: Path) -> None:
     """Also what only a program that a test starts computes, and what is left for slow tests."""
     files = {

@@ -53,6 +53,7 @@ def test_any_number_of_ranks_writes_the_same_checkpoint(tmp_path: Path, kind: st
     assert len({tuple(value[1]) for values in found for value in values}) == 1
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_another_number_of_ranks(tmp_path: Path) -> None:
     given = SMALL | KINDS["lstm, dropout"]
 

@@ -78,6 +78,7 @@ def test_layers_dropout_and_directions_resume_exactly(
     assert whole[1] == parts[1]
 
 
+@pytest.mark.slow
 def test_resuming_a_finished_run_draws_what_ctrl_c_kept_from_being_drawn_and_changes_nothing(
     train: Train, unrendered: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -195,6 +196,7 @@ def test_after_sigint_a_process_saves_ends_with_130_and_goes_on_exactly(
         go_on_and_compare(train)
 
 
+@pytest.mark.slow
 def test_after_sigkill_a_process_goes_on_exactly_and_metrics_are_done_again(
     running: subprocess.Popen[str], train: Train, no_pictures: None, tmp_path: Path
 ) -> None:

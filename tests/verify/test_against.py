@@ -47,6 +47,7 @@ def test_a_cell_is_compared_with_what_it_was(
     assert found == ([] if said is None else [f"WORSE {GRU}: {said}"])
 
 
+@pytest.mark.slow
 def test_an_error_that_grew_tenfold_fails_though_it_is_within_its_tolerance(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -62,6 +63,7 @@ def test_an_error_that_grew_tenfold_fails_though_it_is_within_its_tolerance(
     assert found[0].startswith(f"WORSE {GRU}: error 1.") and "more than 10 times" in found[0]
 
 
+@pytest.mark.slow
 def test_a_cell_that_disappeared_fails_and_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gone = dataclasses.replace(GRU, variant="with a fifth gate")
     path = changed(tmp_path, lambda results: [*results, Result(gone, 1, PASSED, 1e-8, 1e-6, "n u", "h")])
@@ -70,6 +72,7 @@ def test_a_cell_that_disappeared_fails_and_is_named(tmp_path: Path, capsys: pyte
     assert f"WORSE {gone}: the cell disappeared" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_cells_that_were_not_asked_for_are_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     others = [dataclasses.replace(GRU, variant="gone", device="cuda-sim"), dataclasses.replace(GRU, op="primitives")]
     path = changed(tmp_path, lambda results: [*results, *(Result(c, 1, PASSED, 0.0, 0.0, "exact", "") for c in others)])

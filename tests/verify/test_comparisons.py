@@ -18,6 +18,7 @@ from tests.verify.runs import (
 )
 
 
+@pytest.mark.slow
 def test_no_cell_of_the_stored_table_has_disappeared_and_none_is_missing_in_it() -> None:
     _, baseline = table.read(BASELINE)
     listed = table.count_cases(all_comparisons(dict.fromkeys(("cpu", "cuda-sim", "native")), GOLDEN))
@@ -83,6 +84,7 @@ def test_the_stored_table_names_no_place_of_a_machine() -> None:
     assert not re.search(r'[" (](/|[A-Z]:\\)\w', BASELINE.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_a_gpu_that_is_acted_out_has_a_column_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {"cuda": comparisons.STAND_IN, "cuda-sim": "simulated on the CPU", "cpu": None}
     monkeypatch.setattr(comparisons, "gpu_name", names.get)

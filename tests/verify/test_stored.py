@@ -20,6 +20,7 @@ from tests.verify.runs import (
 )
 
 
+@pytest.mark.slow
 def test_changed_stored_values_fail(tmp_path: Path) -> None:
     folder = tmp_path / "golden"
     shutil.copytree(GOLDEN / "block_ops", folder / "block_ops")

@@ -40,6 +40,7 @@ def test_the_table_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert again == {"schema": table.SCHEMA, **head}
 
 
+@pytest.mark.slow
 def test_the_file_is_json_of_numbers_even_for_what_is_infinitely_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

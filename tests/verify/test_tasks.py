@@ -26,6 +26,7 @@ def chosen() -> list[table.Comparison]:
     return [one for one in all_comparisons(DEVICES, GOLDEN) if one.quick and one.cell.op in ROWS]
 
 
+@pytest.mark.slow
 def test_every_comparison_that_can_run_is_in_one_task() -> None:
     every = all_comparisons(DEVICES, GOLDEN)
     named = [key for task in tasks(every, DEVICES, LABELS, GOLDEN) for key in task.keys]
@@ -43,6 +44,7 @@ def table_of_one_process() -> str:
     return table.to_json({}, compute(chosen()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", ["threads:3", "processes:2"])
 def test_the_table_is_that_of_one_process(executor: str) -> None:
     alone = table_of_one_process()
@@ -63,6 +65,7 @@ def test_the_command_prints_and_writes_the_same(tmp_path: Path, capsys: pytest.C
     assert said[0] == said[1]
 
 
+@pytest.mark.slow
 def test_a_device_with_another_label_keeps_its_cells() -> None:
     labels = {"cpu": "cpu (slow)", "cuda": "cuda"}
     renamed = [

@@ -73,6 +73,7 @@ def test_without_a_display_a_script_writes_files_and_says_so_in_a_line_each(tmp_
     assert [p.read_bytes()[:6] for p in written] == [PNG, PNG, b"<svg x"]
 
 
+@pytest.mark.slow
 def test_with_a_display_each_picture_opens_a_window_and_what_no_window_can_show_is_a_file(tmp_path):
     (tmp_path / "screen.py").write_text(SCREEN)
     of_pyplots = 'import matplotlib.pyplot as plt\nfigure, ax = plt.subplots()\nax.set_title("mine")\n'

@@ -63,6 +63,7 @@ def test_no_mark_hides_another(which):
         assert apart.min() > 5 / 72 * picture.figure.dpi  # 5 points: the size of a mark
 
 
+@pytest.mark.slow
 def test_the_picture_says_that_a_simulator_counted_and_what_r_is():
     picture = ladder_counts(REPORT)
     assert picture.figure.get_suptitle().startswith("Counted by the simulator with the layouts of an H200\n")

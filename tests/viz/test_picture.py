@@ -87,6 +87,7 @@ def test_the_figure_of_axes_in_a_subfigure_is_the_whole_one():
     assert picture.figure is figure
 
 
+@pytest.mark.slow
 def test_pictures_are_written_as_png_and_svg_each_time_with_the_same_bytes(tmp_path, draw):
     for ending, begins in (("png", b"\x89PNG\r\n"), ("SVG", b"<?xml")):
         save(draw(), tmp_path / f"1.{ending}", dpi=30)

@@ -78,6 +78,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return ctypes.CDLL(str(made))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lengths", [np.full(B, T), LENGTHS], ids=["all steps", "lengths"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_driver_of_cpp_runs_a_new_cell(

@@ -90,6 +90,7 @@ def test_block_lstm_with_other_attributes_is_another_loop(rng: np.random.Generat
     assert device.recordings.counts["replayed"] > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 def test_a_training_loop_comes_to_be_nothing_but_recordings(kind: str, rng: np.random.Generator) -> None:
     T, loops = 20, 2 * 2 * 2  # layers, directions, passes

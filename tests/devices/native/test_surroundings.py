@@ -211,6 +211,7 @@ for _ in children:
     assert said == "True True True True\n"
 
 
+@pytest.mark.slow
 def test_children_forked_while_other_threads_compute_work() -> None:
     said = say("""
 right, done = digest(), False
@@ -241,6 +242,7 @@ print(set(found), digest() == right)
     assert said == "{'256.0'} True\n"
 
 
+@pytest.mark.slow
 def test_threads_that_compute_at_once_get_the_bits_of_one_after_the_other() -> None:
     said = say("""
 from concurrent.futures import ThreadPoolExecutor
@@ -257,6 +259,7 @@ print(alone == together, len({one[0] for one in alone}))
     assert said == "True 6\n"
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_long_call_and_the_device_works_after_it() -> None:
     said = say("""
 right = digest()
@@ -281,6 +284,7 @@ print(digest() == right)
     assert said == "interrupted True\nTrue\n"
 
 
+@pytest.mark.slow
 def test_ctrl_c_at_any_time_leaves_a_device_that_works() -> None:
     said = say("""
 right = digest()

@@ -58,6 +58,7 @@ def test_files_are_found_by_their_names_and_others_are_not_read(course, tmp_path
 # ---- zip files
 
 
+@pytest.mark.slow
 def test_a_hundred_large_members_cost_no_memory(course):
     """Each has the name of an exercise in a folder of its own; all together unpack to 100 MB."""
     large = b"#" * MOST_FILE
@@ -86,6 +87,7 @@ def test_what_a_member_declares_is_not_believed(course):
         assert handed[0].reasons["ex01"].startswith(EX01)
 
 
+@pytest.mark.slow
 def test_five_megabytes_of_entries_are_refused_before_they_are_read(course):
     """Twenty thousand with long names: as objects they would be several times as much."""
     data = zip_of(*[(f"{k:0220}", b"") for k in range(20_000)], method=zipfile.ZIP_STORED)

@@ -137,6 +137,7 @@ with Journal(__import__("pathlib").Path(sys.argv[1]), {"a": 1}) as journal:
 """
 
 
+@pytest.mark.slow
 def test_what_was_added_is_there_after_a_kill(tmp_path):
     """The writer says what it has added; then it is killed in the midst of it."""
     path = tmp_path / "j"

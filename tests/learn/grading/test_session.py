@@ -129,6 +129,7 @@ def test_two_students_never_share_a_file(place, run):
     assert status == 2 and "'a b' and 'a_B' would have the same file" in text
 
 
+@pytest.mark.slow
 def test_who_handed_in_nothing_is_listed_with_zero_points(place, run):
     Path("r.csv").write_text("id,name\nann,A\nbob,B\ncid,C\nzoe,Z\n")
     status, text = run("--roster", "r.csv", "--out", "csv:g.csv", "--out", "junit:g.xml")

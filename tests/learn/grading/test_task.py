@@ -234,6 +234,7 @@ def test_a_file_of_any_bytes_costs_its_exercise(python_course, text):
     assert sheet.score == 0 and sheet.finished and not sheet.problem and "the grader failed" not in sheet.rows[0].output
 
 
+@pytest.mark.slow
 def test_grading_leaves_no_process_and_no_file_behind(tmp_path, course, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     monkeypatch.setattr("tempfile.tempdir", None)

@@ -74,6 +74,7 @@ def test_work_and_sleep_count(process, code):
     assert 0.2 <= watch.used < 60
 
 
+@pytest.mark.slow
 def test_sleep_does_not_count_while_something_has_come_from_the_process(process):
     program = process(SLEEP)
     asleep(program)
@@ -82,6 +83,7 @@ def test_sleep_does_not_count_while_something_has_come_from_the_process(process)
     assert watch.slept == 0
 
 
+@pytest.mark.slow
 def test_a_process_that_gets_no_turn_meets_the_far_limit_only(process):
     program = process(LOOP)
     program.send_signal(signal.SIGSTOP)
@@ -127,6 +129,7 @@ def test_an_answer_that_waited_longer_than_its_limit_is_judged_all_the_same(tmp_
     assert [part.name for part in result.parts] == ["by_difference", "by_gradient"], result.message
 
 
+@pytest.mark.slow
 def test_an_answer_that_got_no_turn_is_not_called_wrong(tmp_path, monkeypatch):
     monkeypatch.setattr(checking, "Child", HeldUp)
     monkeypatch.setattr(parent, "FAR", 2)

@@ -74,6 +74,7 @@ def test_nothing_of_an_answer_is_in_the_memory_of_what_the_next_is_forked_from(t
     assert MARK.encode() not in memory
 
 
+@pytest.mark.slow
 def test_a_template_that_was_ended_is_replaced_and_answers_at_work_go_on(tmp_path):
     file = tmp_path / "answer.py"
     file.write_text("import time\ndef f(x):\n    time.sleep(0.3)\n    return x + 1\n")
@@ -93,6 +94,7 @@ def test_numbers_that_nobody_seeded_differ_from_answer_to_answer(tmp_path):
     assert len(rows) == 4 and len({number for row in rows for number in row.split()}) == 8
 
 
+@pytest.mark.slow
 def test_the_environment_says_which_template(tmp_path, monkeypatch):
     for number in range(templates.MOST + 2):
         monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path / str(number)))
@@ -111,6 +113,7 @@ def test_a_template_that_cannot_start_is_told_with_its_reason(tmp_path, monkeypa
     assert result.busy  # it is no fault of the answer: to be graded again
 
 
+@pytest.mark.slow
 def test_nothing_is_left_when_the_judge_is_killed(tmp_path, to_be_killed):
     """Neither its templates nor what they forked."""
     file = tmp_path / "answer.py"

@@ -75,6 +75,7 @@ def test_a_fence_in_the_loop_is_told_from_one_behind_it() -> None:
     assert fences(inside) == (True, True)
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_what_was_compiled_once_is_not_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path))
@@ -98,6 +99,7 @@ def test_what_was_compiled_once_is_not_compiled_again(tmp_path: Path, monkeypatc
     assert len(calls) == 4
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_a_changed_header_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path / "cache"))

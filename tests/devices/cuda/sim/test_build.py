@@ -96,6 +96,7 @@ def test_what_does_not_change_the_library_makes_none(counting: Counting) -> None
     assert counting.build() == counting.build(seed=3, resident=2, watchdog_ms=70)
 
 
+@pytest.mark.slow
 def test_a_changed_header_makes_a_new_library(
     counting: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +109,7 @@ def test_a_changed_header_makes_a_new_library(
     assert counting.build() != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", [0, 100, 4096, -1])
 def test_a_file_cut_short_is_built_again(counting: Counting, left: int) -> None:
     path = counting.build()
@@ -136,6 +138,7 @@ def test_a_build_that_fails_leaves_nothing(counting: Counting, cache: Path) -> N
     assert list(cache.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_two_processes_build_at_the_same_time(cache: Path) -> None:
     code = f"""
 from minirnn.devices.cuda.sim import build, compiler

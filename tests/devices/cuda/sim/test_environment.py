@@ -72,6 +72,7 @@ def test_little_address_space() -> None:
     assert say(code, before=limit, OPENBLAS_NUM_THREADS="1") == "True\nTrue\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc/self/statm")
 @pytest.mark.parametrize("check", [False, True], ids=["fast", "check"])
 def test_launches_that_fail_keep_no_memory(check: bool) -> None:

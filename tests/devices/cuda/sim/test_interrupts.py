@@ -37,6 +37,7 @@ except KeyboardInterrupt:
     assert said == "interrupted True\n"
 
 
+@pytest.mark.slow
 def test_ctrl_c_at_any_time_leaves_a_driver_that_works() -> None:
     said = say("""
 driver = SimDriver(SimOptions(seed=3))
@@ -121,6 +122,7 @@ print(host[0], works(driver))
     assert said == "child\n0\n5.0 True\n"
 
 
+@pytest.mark.slow
 def test_a_child_forked_in_the_middle_of_a_launch_goes_on() -> None:
     said = say("""
 import warnings

@@ -107,6 +107,7 @@ def test_frames_and_objects_hold_nothing_of_the_judge(tmp_path):
     assert set((attack.result.prints + attack.result.hidden_prints).split("\n")) <= {"[]", ""}
 
 
+@pytest.mark.slow
 def test_a_reply_that_the_answer_writes_itself_is_judged_like_any(tmp_path):
     """It can send what it likes: the judge believes numbers alone, and compares them with its own."""
     code = """
@@ -162,12 +163,14 @@ def test_the_time_of_hidden_cases_is_told_to_nobody(tmp_path, monkeypatch):
     assert result.hidden and result.seconds == 0
 
 
+@pytest.mark.slow
 def test_a_flood_of_prints_ends_with_its_time(tmp_path):
     code = "import os\nwhile True:\n    os.write(1, b'x' * 65536)"
     result = checked(tmp_path, "ex05", body("ex05", code), seconds=0.3)
     assert "stopped after 0.3 s" in result.message and len(result.prints) <= MOST_OUTPUT
 
 
+@pytest.mark.slow
 def test_one_that_sleeps_and_works_in_turns_meets_its_own_limit(tmp_path):
     """Work in each interval is no disguise for sleep."""
     code = "import time\nwhile True:\n    sum(range(2000))\n    time.sleep(0.03)"
@@ -183,6 +186,7 @@ answer = frame.f_locals['answer']
 """
 
 
+@pytest.mark.slow
 def test_one_that_takes_no_replies_does_not_stop_the_judge(tmp_path):
     """The pipe to it is full at some time."""
     code = f"import sys\n{ASKING}\nwhile True:\n    answer.reply(callback='f', arguments=[np.zeros(1000)])"
@@ -190,6 +194,7 @@ def test_one_that_takes_no_replies_does_not_stop_the_judge(tmp_path):
     assert result.status == "failed" and result.score == 0
 
 
+@pytest.mark.slow
 def test_functions_of_the_judge_are_called_so_often_and_no_more(tmp_path):
     result = checked(tmp_path, "ex04", body("ex04", "while True:\n    f(x)"))
     assert "calls f more than 2000 times" in result.message

@@ -140,6 +140,7 @@ def test_memcpy_is_called_by_its_name(tmp_path):
     assert "to copy, write a loop or an assignment" in result.message
 
 
+@pytest.mark.slow
 def test_what_older_rules_let_pass_is_looked_at_again(tmp_path, monkeypatch):
     source = "__global__ void copy(float *a, float *b, int n) { memcpy(a, b, n); }\n"
     job = {"ways": sorted(WAYS), "secret": []}

@@ -153,6 +153,7 @@ def test_forward_plans_cover_all_units_and_fit() -> None:
         assert registers(s, plan.kept, 2 * s.G, 16 // s.itemsize) <= 255
 
 
+@pytest.mark.slow
 def test_backward_plans_cover_the_whole_table_and_fit() -> None:
     found = [(limits, s, plan) for limits, s in MANY if isinstance(plan := plan_of(s, limits, True), BackwardPlan)]
     assert len(found) > 500

@@ -105,6 +105,7 @@ def test_gradients_that_are_no_numbers_arrive_and_stay_in_their_row(
         np.testing.assert_allclose(*others, rtol=3e-5, atol=3e-5, err_msg=name)
 
 
+@pytest.mark.slow
 def test_a_share_of_one_bit_less_costs_no_accuracy(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside the rounding of the sums that it is a share of: as exact as the lowest rung, which has no shares."""
     tiny_layouts(monkeypatch, slices=8)
