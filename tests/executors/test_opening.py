@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from minirnn.executors import open_executor, outcomes
 from minirnn.executors.opening import processors, read
+from minirnn.executors.processes import Worker
 from tests.executors import tasks
 
 ROOT = Path(__file__).parents[2]
@@ -43,8 +45,20 @@ def test_it_does_tasks(text: str) -> None:
         executor.submit(tasks.square, 12)
 
 
+def test_the_processors_are_those_of_the_machine_where_a_process_cannot_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 7)
+    assert processors() == 7
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert processors() == 1
+
+
+def test_a_process_that_was_never_needed_is_closed_like_any() -> None:
+    Worker().close(wait=True)
+
+
 def test_threads_are_those_of_the_standard_library() -> None:
-    with open_executor("threads:1") as executor:
+    with open_executor("threads:1", patience=0.5) as executor:
         assert isinstance(executor, ThreadPoolExecutor)
 
 

@@ -125,6 +125,7 @@ def test_buckets_begin_with_the_last_parameter_and_hold_one_dtype() -> None:
     buckets = in_buckets(parameters, 40)
     assert [bucket.members for bucket in buckets] == [[4], [3, 2], [1], [0]]
     assert [bucket.dtype for bucket in buckets] == [np.float32, np.float64, np.float64, np.float32]
+    assert [bucket.members for bucket in in_buckets(parameters, 17)] == [[4], [3, 2], [1], [0]]  # 16 are too few
     flat = buckets[1].new()
     buckets[1].part(flat, 2)[...] = 7
     assert flat.tolist() == [0, 0, 7, 7, 7, 7]
@@ -132,6 +133,7 @@ def test_buckets_begin_with_the_last_parameter_and_hold_one_dtype() -> None:
 
 def test_it_is_a_module_like_torchs() -> None:
     net = Net()
+    assert DistributedDataParallel(Net(), World(), check_every=0).check_every == 0
     model = DistributedDataParallel(net, World())
     assert list(model.state_dict()) == [f"module.{key}" for key in net.state_dict()]
     assert model.module is net and model.train(False).module.training is False
