@@ -25,7 +25,7 @@ build() {
     local start=$SECONDS work
     echo "with_stand_in_gpu: building PyCUDA, once, into $cache ..." >&2
     work=$(mktemp -d)
-    "$root/scripts/gpu_wheels.sh" --pycuda "$work" >/dev/null || { rm -rf "$work"; unavailable "PyCUDA cannot be built"; }
+    "$root/scripts/evidence/gpu_wheels.sh" --pycuda "$work" >/dev/null || { rm -rf "$work"; unavailable "PyCUDA cannot be built"; }
     # From these wheels alone: so it is known that they are all that is needed.
     "$PYTHON" -m pip install -q --no-index --find-links "$work" --no-compile --target "$work/site" --no-deps "$work"/*.whl 2>"$work/log" ||
         { tail -n 3 "$work/log" >&2; unavailable "PyCUDA cannot be installed"; }

@@ -1,6 +1,6 @@
-"""scripts/soak.py runs the tests again and again, and says which failed, in which order, and how to see it again.
+"""scripts/evidence/soak.py runs the tests again and again, and says which failed, in which order, and how to see it again.
 
-Tests `scripts/soak.py`.
+Tests `scripts/evidence/soak.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).parents[1] / "scripts"
+SCRIPTS = Path(__file__).parents[1] / "scripts" / "evidence"
 pytestmark = pytest.mark.skipif(not SCRIPTS.exists(), reason="the scripts are in the repository alone")
 
 REPORT = """<testsuites><testsuite tests="4">

@@ -171,9 +171,9 @@ def ranks_of(pid: int) -> list[int]:
 
 @pytest.mark.slow
 def test_a_rank_may_be_killed_at_any_moment() -> None:
-    """`scripts/kill_ranks.py`, three times instead of twenty, with time for a busy machine."""
+    """`scripts/evidence/kill_ranks.py`, three times instead of twenty, with time for a busy machine."""
     mpiexec()
-    script = Path(__file__).parents[2] / "scripts" / "kill_ranks.py"
+    script = Path(__file__).parents[2] / "scripts" / "evidence" / "kill_ranks.py"
     arguments = ["--times", "3", "--steps", "120", "--limit", str(LIMIT)]
     done = subprocess.run([sys.executable, str(script), *arguments], capture_output=True, text=True, env=environment())
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,11 +2,11 @@
 # Builds in FOLDER (default .whl) the wheels that a GPU machine without a package index needs for minirnn's cuda device and
 # its tests: PyCUDA, compiled against CUDA's headers (no driver is needed: it links to a stub of libcuda), and all that it,
 # minirnn and the tests import. cuBLAS is too large for this and must be there, as must the driver, nvcc and g++.
-#   scripts/gpu_wheels.sh [FOLDER]            with --pycuda: only PyCUDA and what it imports beside NumPy
+#   scripts/evidence/gpu_wheels.sh [FOLDER]            with --pycuda: only PyCUDA and what it imports beside NumPy
 # PYTHON names the Python to build for (default python3.12). Needs it, gcc, g++ and CUDA's headers: those of nvcc's toolkit,
 # or of wheels. PYCUDA_WHEEL names a wheel of PyCUDA that is there already. On the GPU machine then:
 #   python3 -m pip install -q --no-index --find-links .whl --no-compile --target site .whl/*.whl && export PYTHONPATH=$PWD/site
-# scripts/prove_gpu_wheels.sh shows that these wheels are enough.
+# scripts/evidence/prove_gpu_wheels.sh shows that these wheels are enough.
 set -euo pipefail
 
 only_pycuda= out=.whl

@@ -1,7 +1,7 @@
 """Does a run on several ranks survive kill -9? One rank is killed at a random moment, again and again.
 
-    python scripts/kill_ranks.py                                  # 20 times, on 2, 3 and 4 ranks in turn
-    python scripts/kill_ranks.py --times 3 --limit 120 --seed 1   # on a machine that is busy
+    python scripts/evidence/kill_ranks.py                                  # 20 times, on 2, 3 and 4 ranks in turn
+    python scripts/evidence/kill_ranks.py --times 3 --limit 120 --seed 1   # on a machine that is busy
 
 Each time all ranks must end within the limit, the checkpoint must be whole (or not there yet), and the run, resumed on
 another number of ranks, must leave the bits of one that nobody disturbed. Printed is when the rank was killed and how
@@ -21,7 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 CHECKPOINT, METRICS = "checkpoint.safetensors", "metrics.jsonl"
 MODEL = ["--shards", "12", "--hidden", "16", "--batch", "12", "--length", "16"]
@@ -31,7 +31,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 def start(ranks: int, folder: Path, *more: str) -> subprocess.Popen[str]:
     mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if mpiexec is None:
-        raise SystemExit('scripts/kill_ranks.py: mpiexec is not installed\n  pip install "minirnn[parallel]"')
+        raise SystemExit('scripts/evidence/kill_ranks.py: mpiexec is not installed\n  pip install "minirnn[parallel]"')
     command = [mpiexec, "-n", str(ranks), sys.executable, "-m", "minirnn", "train", "--quiet", "--out", str(folder)]
     environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": str(ROOT)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}

@@ -1,8 +1,8 @@
 """Runs the tests again and again: half of the runs in random order, half beside busy loops. A good suite never fails.
 
-    python scripts/soak.py --runs 40                                  the whole suite
-    python scripts/soak.py --runs 8 --minutes 30 tests/hostile        some tests, no new run after 30 minutes
-    python scripts/soak.py --runs 4 -- -n 2 --restless tests/devices  what follows is handed to pytest
+    python scripts/evidence/soak.py --runs 40                                  the whole suite
+    python scripts/evidence/soak.py --runs 8 --minutes 30 tests/hostile        some tests, no new run after 30 minutes
+    python scripts/evidence/soak.py --runs 4 -- -n 2 --restless tests/devices  what follows is handed to pytest
 
 Every failure is named with its run, its order and the command that repeats it; FOLDER (--out) keeps what each run
 printed. The exit status is 1 if any test failed.
@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BUSY = 8  # loops that do nothing, beside every second run
 
 

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Proves that what scripts/gpu_wheels.sh collects is all that a machine with a driver, nvcc and cuBLAS needs: an empty
+# Proves that what scripts/evidence/gpu_wheels.sh collects is all that a machine with a driver, nvcc and cuBLAS needs: an empty
 # environment is filled from these wheels alone, without an index, and on the stand-in GPU it imports every module that the
 # device cuda can import, computes, and runs tests. PyCUDA's wheel is that of the stand-in, so it is not built again.
-#   scripts/prove_gpu_wheels.sh FOLDER          an empty folder for the wheels and the environment; PYTHON as for gpu_wheels.sh
+#   scripts/evidence/prove_gpu_wheels.sh FOLDER          an empty folder for the wheels and the environment; PYTHON as for gpu_wheels.sh
 set -euo pipefail
 
 work=$(mkdir -p "${1:?a folder to work in}" && cd "$1" && pwd)
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 python=${PYTHON:-python3}
 # A command that is no Python gets the libraries and nvcc of the stand-in, and no PyCUDA.
 on_stand_in() { PYTHON=$python scripts/with_stand_in_gpu.sh env "$@"; }
 
 PYCUDA_WHEEL=$(on_stand_in bash -c 'ls "$STAND_IN_GPU_WHEELS"/pycuda-*.whl')
-PYTHON=$python PYCUDA_WHEEL=$PYCUDA_WHEEL scripts/gpu_wheels.sh "$work/whl"
+PYTHON=$python PYCUDA_WHEEL=$PYCUDA_WHEEL scripts/evidence/gpu_wheels.sh "$work/whl"
 "$python" -m venv "$work/empty"
 "$work/empty/bin/python" -m pip install -q --no-index --find-links "$work/whl" --no-compile "$work"/whl/*.whl
 "$work/empty/bin/python" -m pip check
