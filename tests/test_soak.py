@@ -1,4 +1,4 @@
-"""scripts/evidence/soak.py runs the tests again and again, and says which failed, in which order, and how to see it again.
+"""The soak runs the tests again and again, and says which failed, in which order, and how to see it again.
 
 Tests `scripts/evidence/soak.py`.
 """
