@@ -10,9 +10,6 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from soak import node_id  # noqa: E402
-
 
 def skipped_for(wanted: str, xml: str) -> list[str]:
     """The ids of the tests whose reason for being skipped contains `wanted`; a file once, if it was skipped whole."""
@@ -22,6 +19,11 @@ def skipped_for(wanted: str, xml: str) -> list[str]:
         if skipped is not None and wanted in f"{skipped.get('message', '')}{skipped.text or ''}":
             found[node_id(case) if case.get("classname") else module_path(case.get("name", ""))] = None
     return list(found)
+
+
+def node_id(case: ElementTree.Element) -> str:
+    """``tests.ops.test_check`` and ``test_a[1]`` as pytest wants them: tests/ops/test_check.py::test_a[1]."""
+    return f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
 
 
 def module_path(name: str) -> str:

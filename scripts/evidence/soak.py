@@ -22,6 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+from skipped_for import node_id  # noqa: E402
+
 BUSY = 8  # loops that do nothing, beside every second run
 
 
@@ -99,11 +102,6 @@ def read(xml: str) -> tuple[int, int, list[str]]:
     skipped = sum(case.find("skipped") is not None for case in cases)
     failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
     return len(cases), skipped, [node_id(case) for case in failed]
-
-
-def node_id(case: ElementTree.Element) -> str:
-    """``tests.ops.test_check`` and ``test_a[1]`` as pytest wants them: tests/ops/test_check.py::test_a[1]."""
-    return f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
 
 
 def summary(runs: list[Run], arguments: list[str]) -> list[str]:

@@ -51,6 +51,7 @@ def test_the_nodes_of_a_stretch_cover_it_once_and_are_few(shards: int) -> None:
         covered = [j for level, k in nodes for j in range(k << level, min(shards, (k + 1) << level))]
         assert covered == list(range(lo, hi))
         assert len(nodes) <= 2 * shards.bit_length()
+        assert not any(a == b and j % 2 == 0 and k == j + 1 for (a, j), (b, k) in itertools.pairwise(nodes))
     assert nodes_of(shards, 0, shards) == [((shards - 1).bit_length(), 0)]
 
 
