@@ -1,4 +1,4 @@
-"""The figures of the page "How fast it is", drawn and written from docs/data/cpu/ by `benchmarks/cpu/measure.py`."""
+"""The figures of the page "How fast it is", from docs/data/cpu/, which `scripts/evidence/cpu_times.py` writes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def markdown(head: list[str], lines: list[list[str]]) -> str:
 
 def not_yet(table: str) -> str:
     """What the page says of a table that is not there."""
-    return f"Not yet measured: `python -m benchmarks.cpu.measure {table}`.\n"
+    return f"Not yet measured: `python scripts/evidence/cpu_times.py {table}`.\n"
 
 
 def against(stored: Path, table: str, to: str = "torch") -> str:

@@ -1,4 +1,4 @@
-"""The page "Many ranks": what benchmarks/ranks.py measured, in Markdown."""
+"""The page "Many ranks": what scripts/evidence/ranks.py measured, in Markdown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MEASURED = Path(__file__).parent / "data" / "ranks.json"
 def text(measured: Path = MEASURED) -> str:
     """The table, or that there is none yet."""
     if not measured.exists():
-        return "Not yet measured: `python benchmarks/ranks.py --json docs/data/ranks.json` on a quiet machine tells.\n"
+        return "Not yet measured: `python scripts/evidence/ranks.py --json docs/data/ranks.json`, on a quiet machine.\n"
     found: dict[str, Any] = json.loads(measured.read_text("utf-8"))
     o, two = found["options"], found["two ranks"]
     lines = [
@@ -24,7 +24,7 @@ def text(measured: Path = MEASURED) -> str:
         ),
         "",
         f"Two ranks take a step {found['speed-up']:.2f} times as fast as one rank; {two['waiting']:.1%} of their step"
-        " is waiting for the wire. Measured by `benchmarks/ranks.py` with a core and one thread for each rank:"
+        " is waiting for the wire. Measured by `scripts/evidence/ranks.py` with a core and one thread for each rank:"
         f" {o['cell']}, H = {o['hidden']}, T = {o['length']}, B = {o['batch']}, {found['turns']} turns of"
         f" {found['steps']} steps each; {found['machine']}.",
     ]

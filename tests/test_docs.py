@@ -84,7 +84,7 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         if "://" not in target and not target.startswith(GENERATED):
             assert (page.parent / target).exists(), target
-    for path in re.findall(r"`((?:minirnn|tests|benchmarks|docs)/[\w/.]+)`", text):
+    for path in re.findall(r"`((?:minirnn|tests|scripts|docs)/[\w/.]+)`", text):
         assert (ROOT / path).exists(), path
 
 

@@ -80,7 +80,7 @@ def torch_calls(name: str, op: str, size: Size, dtype: str) -> dict[str, Call]:
 def product_calls(op: str, size: Size, dtype: str) -> dict[str, Call]:
     """The matrix products of the op alone, arranged as the cpu device does them: the floor."""
     T, B, I, H = size
-    rng, GH = np.random.default_rng(0), GATES[op] * H
+    rng, GH = np.random.default_rng(0), GATES.get(op, 4) * H
     draw = lambda *shape: np.asarray(rng.standard_normal(shape), dtype)  # noqa: E731
     W, R, x, h, d = draw(GH, I), draw(GH, H), draw(T * B, I), draw(H, B), draw(GH, B)
     all_d, all_h = draw(GH, T * B), draw(T * B, H)

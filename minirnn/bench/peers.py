@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
@@ -33,6 +33,8 @@ SIZES = (
 )
 DTYPES = ("float32", "float64")
 MODES = ("lstm", "gru")
+OPS = (*MODES, "block_lstm")
+"""`cudnn_rnn` in a mode, and `block_lstm`, which torch does not have."""
 PASSES = ("forward", "forward+backward")
 PEERS = ("minirnn", "torch", "gemm")
 REST = 0.05
@@ -56,20 +58,16 @@ def compare(
     dtype: str = "float32",
 ) -> Iterator[dict[str, Any]]:
     """A row for each mode, size and pass, as soon as it is measured; every peer computes in `threads` threads."""
-    with Workers(peers, threads, device, dtype) as workers:
+    with Workers() as workers:
+        for peer in peers:
+            workers.start(peer, ["-m", "minirnn.bench.worker", peer, dtype], environment(threads, device))
         for mode, size, what in product(modes, sizes, PASSES):
-            yield measure(workers, mode, size, what, samples)
+            found = workers.in_turns([p for p in peers if p != "torch" or mode in MODES], [mode, size, what], samples)
+            yield row(mode, size, what, found)
 
 
-def measure(workers: Workers, mode: str, size: Size, what: str, samples: int) -> dict[str, Any]:
-    """Samples of all peers in turns, in milliseconds."""
-    times: dict[str, list[float]] = {peer: [] for peer in workers.processes}
-    for peer in times:
-        workers.ask(peer, mode, size, what)  # the first call builds and warms up
-    for _ in range(samples):
-        for peer, found in times.items():
-            wait_until_idle(workers.processes.values())
-            found.append(workers.ask(peer, mode, size, what))
+def row(mode: str, size: Size, what: str, times: dict[str, list[float]]) -> dict[str, Any]:
+    """The medians of all peers, and the ratios of ours to the others."""
     medians = {peer: statistics.median(found) for peer, found in times.items()}
     ratios = {peer: medians["minirnn"] / median for peer, median in medians.items() if peer != "minirnn"}
     return {"mode": mode, "size": list(size), "pass": what, "ms": medians, "samples_ms": times, "ratio": ratios}
@@ -81,10 +79,10 @@ def header(peers: Sequence[str]) -> str:
     return f"{'':28}{names}{'/ torch':>10}{'/ gemm':>10}      milliseconds, medians"
 
 
-def line(result: dict[str, Any]) -> str:
+def line(peers: Sequence[str], result: dict[str, Any]) -> str:
     """One row of the table."""
     name = f"{result['mode']} {','.join(map(str, result['size']))} {'f+b' if '+' in result['pass'] else 'f'}"
-    numbers = "".join(f"{ms:12.3f}" for ms in result["ms"].values())
+    numbers = "".join(f"{result['ms'][p]:12.3f}" if p in result["ms"] else f"{'-':>12}" for p in peers)
     ratios = "".join(f"{result['ratio'][p]:10.2f}" if p in result["ratio"] else f"{'-':>10}" for p in ("torch", "gemm"))
     return f"{name:28}{numbers}{ratios}"
 
@@ -119,29 +117,37 @@ def cpu_ticks(pids: Iterable[int]) -> int | None:
 
 
 class Workers:
-    """One process for each peer; they are asked one after the other."""
+    """Processes that answer a line of JSON with milliseconds; they are asked one after the other."""
 
-    def __init__(self, peers: Sequence[str], threads: int, device: str = "cpu", dtype: str = "float32") -> None:
-        self.processes = {
-            peer: subprocess.Popen(
-                [sys.executable, "-m", "minirnn.bench.worker", peer, dtype],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env=environment(threads, device),
+    def __init__(self) -> None:
+        self.processes: dict[str, subprocess.Popen[str]] = {}
+
+    def start(self, name: str, program: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Start a process, unless there is one of this name: Python runs the program."""
+        if name not in self.processes:
+            self.processes[name] = subprocess.Popen(
+                [sys.executable, *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
             )
-            for peer in peers
-        }
 
-    def ask(self, peer: str, mode: str, size: Size, what: str) -> float:
+    def in_turns(self, names: Sequence[str], question: Sequence[Any], samples: int) -> dict[str, list[float]]:
+        """Milliseconds of each of the named processes. The first turn builds and warms up, and does not count."""
+        found: dict[str, list[float]] = {name: [] for name in names}
+        for turn in range(samples + 1):
+            for name, times in found.items():
+                wait_until_idle(self.processes.values())
+                milliseconds = self.ask(name, question)
+                times += [milliseconds] if turn else []
+        return found
+
+    def ask(self, name: str, question: Sequence[Any]) -> float:
         """Milliseconds of one call."""
-        process = self.processes[peer]
+        process = self.processes[name]
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(json.dumps([mode, list(size), what]) + "\n")
+        process.stdin.write(json.dumps(question) + "\n")
         process.stdin.flush()
         answer = process.stdout.readline()
         if not answer:
-            raise RuntimeError(f"bench: the process of {peer} ended with status {process.wait()}")
+            raise RuntimeError(f"bench: the process of {name} ended with status {process.wait()}")
         return float(answer)
 
     def __enter__(self) -> Workers:
@@ -149,8 +155,4 @@ class Workers:
 
     def __exit__(self, *_: object) -> None:
         for process in self.processes.values():
-            if process.stdin is not None:
-                process.stdin.close()
-            process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
+            process.communicate()

@@ -1,7 +1,7 @@
 """What a machine with a GPU has to say, in one file: the report of ``minirnn bench --check --device NAME``.
 
-It has values of other libraries, gradients of every op, then times of kernels, launches, products and sequences, with
-the machine and all versions.
+It has what `minirnn.verify` compares, then times of kernels, launches, products and sequences, with the machine and all
+versions.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from typing import Any
 
 from minirnn import machine, toolchain
 from minirnn._version import __version__
-from minirnn.bench import layout, rungs, times, values
+from minirnn.bench import layout, rungs, times
 from minirnn.devices.base import Device
 from minirnn.devices.precision import chosen
 from minirnn.io.atomic import atomic_write
+from minirnn.verify.comparisons import all_comparisons
+from minirnn.verify.table import FAILED, compare_all
 
 PACKAGES = (
     *("numpy", "pycuda", "nvidia-cublas", "nvidia-cublas-cu12"),
@@ -54,11 +56,18 @@ def examine(device: Device, golden: Path | None, quick: bool, path: str | None, 
 
 
 def values_of(device: Device, golden: Path | None, quick: bool, report: dict[str, Any]) -> Iterator[None]:
-    """Stored values of other libraries, and gradients of every op."""
-    found = list(compared(device, golden, quick))
-    report["checks"] = [finite(asdict(value)) for value in found]
-    report["failed"] += [value.name for value in found if not value.ok]
-    print(f"{len(found)} checks, {sum(not value.ok for value in found)} failed")
+    """What ``minirnn verify --quick`` compares on this device, and all stored values of other libraries."""
+    listed = all_comparisons({device.name: None}, golden)
+    checks, failed = report.setdefault("checks", []), []
+    for result in compare_all(one for one in listed if one.quick or (one.cell.way == "stored" and not quick)):
+        name, ok = str(result.cell), result.status != FAILED
+        row = {"name": name, "ok": ok, "difference": result.error, "allowed": result.tolerance, "why": result.why}
+        checks.append(finite(row))
+        if not ok:
+            failed.append(name)
+            print(f"FAILED {name}: {result.why}", flush=True)
+    report["failed"] += failed
+    print(f"{len(checks)} checks, {len(failed)} failed")
     yield
 
 
@@ -94,17 +103,6 @@ MEASURE: dict[str, Callable[[Device, Path | None, bool, dict[str, Any]], Iterato
     "layout": layout_of,
     "times": times_of,
 }
-
-
-def compared(device: Device, golden: Path | None, quick: bool) -> Iterator[values.Value]:
-    """All values; those that are wrong are printed as they come."""
-    groups = [] if golden is None else [values.golden(golden, device.name, quick)]
-    for group in (*groups, values.gradients(device.name)):
-        for value in group:
-            if not value.ok:
-                reason = value.why or f"off by {value.difference:.3g}, allowed {value.allowed:.3g}"
-                print(f"FAILED {value.name}: {reason}", flush=True)
-            yield value
 
 
 def machine_with(device: Device) -> dict[str, Any]:

@@ -23,12 +23,12 @@ def calls(peer: str, mode: str, size: Size, dtype: str) -> dict[str, Call]:
     return torch_calls("cpu", mode, size, dtype) if peer == "torch" else product_calls(mode, size, dtype)
 
 
-def milliseconds(function: Call) -> float:
-    """The time of one call, over as many as fill a sample."""
+def milliseconds(function: Call, sample: float = SAMPLE) -> float:
+    """The time of one call, over as many as fill a sample of so many seconds."""
     start = time.perf_counter()
     function()
     once = time.perf_counter() - start
-    n = max(1, ceil(SAMPLE / max(once, 1e-6)))
+    n = max(1, ceil(sample / max(once, 1e-6)))
     start = time.perf_counter()
     for _ in range(n):
         function()

@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import minirnn as mr
@@ -23,7 +24,7 @@ from minirnn.verify import stored
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--mode", choices=peers.MODES, action="append", help="only this one (may be repeated)")
+    add("--mode", choices=peers.OPS, action="append", help="only this op (may be repeated); default: lstm and gru")
     add("--size", action="append", metavar="T,B,I,H", help="only this size (may be repeated); default: seven sizes")
     add("--samples", type=int, default=7, help="samples of each number (default 7)")
     add("--threads", type=int, default=os.cpu_count(), help="threads of each peer (default: all cores)")
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         print("torch is not installed: comparing with the matrix products alone", file=sys.stderr)
     options = args.samples, args.threads, where, args.dtype
     measured = peers.compare(present, args.mode or peers.MODES, sizes, *options)
-    rows = shown(peers.header(present), measured, peers.line)
+    rows = shown(peers.header(present), measured, partial(peers.line, present))
     report.write(
         args.json, {"machine": machine.describe(args.threads), "device": where, "dtype": args.dtype, "results": rows}
     )

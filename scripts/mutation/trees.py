@@ -35,7 +35,7 @@ def copy_of(root: Path, folder: Path) -> Path:
 
 def plain(root: Path) -> list[str]:
     """The files of a tree without git, such as an unpacked source distribution."""
-    folders = ("minirnn", "tests", "scripts", "docs", "tutorials", "benchmarks")
+    folders = ("minirnn", "tests", "scripts", "docs", "tutorials")
     kept = [p for name in folders for p in (root / name).rglob("*")]
     found = [p.relative_to(root).as_posix() for p in [*kept, *root.glob("*")] if p.is_file()]
     return [name for name in found if "__pycache__" not in name]

@@ -1,6 +1,6 @@
 """What docs/performance.md shows of the devices in host memory, from stored times to tables and the plot.
 
-Tests `minirnn/bench/peers.py` as `benchmarks/cpu/measure.py` and `docs/cpu_figures.py` use it.
+Tests `minirnn/bench/peers.py` as `scripts/evidence/cpu_times.py` and `docs/cpu_figures.py` use it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def measure(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("benchmarks.cpu.measure")
+    monkeypatch.syspath_prepend(str(ROOT / "scripts" / "evidence"))
+    return importlib.import_module("cpu_times")
 
 
 def test_what_is_not_measured_is_said_to_be_so(figures: Any, tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_what_is_not_measured_is_said_to_be_so(figures: Any, tmp_path: Path) -> 
     assert sorted(re.findall(r"\{include\} api/(\S+)", page)) == written
     for name in ("ratios", *TABLES):
         text = (tmp_path / "api" / f"cpu_{name}.txt").read_text()
-        assert text.startswith("Not yet measured: `python -m benchmarks.cpu.measure ")
+        assert text.startswith("Not yet measured: `python scripts/evidence/cpu_times.py ")
     assert not (tmp_path / "api" / "cpu_ratios.png").exists()
     assert (tmp_path / "api" / "cpu_products.txt").read_text().startswith("Not yet measured: `minirnn bench --json ")
 

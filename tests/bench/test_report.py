@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.bench import report, times, values
+from minirnn.bench import report, times
 from minirnn.cli import main
 from minirnn.devices.cpu.device import CPU
 
@@ -52,8 +52,8 @@ def test_every_working_device_passes_and_leaves_its_numbers(
     assert found["machine"]["device"] == device
     assert found["machine"]["versions"]["numpy"] == np.__version__
     names = {check["name"] for check in found["checks"]}
-    assert {"gradcheck matmul", "gradcheck block_lstm", "gradcheck gru_block_cell", "values argmax"} <= names
-    assert any(name.startswith("golden lstm") for name in names)
+    for way in ("stored", "differences", "definition"):
+        assert any(name.startswith("gru_block_cell, ") and name.endswith(f", {device}, {way}") for name in names)
     assert {"copy", "latency", "kernels", "products", "sequences", "ladder"} == set(found["times"])
     for table, rows in found["times"].items():
         assert rows or (table in ("kernels", "ladder") and device in HOST), table
@@ -70,23 +70,34 @@ def test_every_working_device_passes_and_leaves_its_numbers(
         assert ways == {(*rung, precision) for rung in rungs for precision in ("float32", "tf32", "float16")}
 
 
-def test_a_wrong_op_fails_by_name_with_status_1(wrong: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def two_ops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checks are those of two primitives, and of the function that has the name of one."""
+    every = report.all_comparisons
+    monkeypatch.setattr(
+        report, "all_comparisons", lambda *a: [one for one in every(*a) if one.cell.variant in ("tanh", "multiply")]
+    )
+
+
+def test_a_wrong_op_fails_by_name_with_status_1(
+    wrong: str, two_ops: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     target = tmp_path / "check.json"
     assert bench("--device", wrong, "--golden", str(GOLDEN), "--json", str(target)) == 1
-    out = capsys.readouterr().out
-    assert "FAILED gradcheck tanh" in out
-    assert "gradcheck tanh" in json.loads(target.read_text())["failed"]
-    assert "gradcheck multiply" not in json.loads(target.read_text())["failed"]
+    cell = f"primitives, tanh, float64, {wrong}, definition"
+    assert f"FAILED {cell}: 2x3x4, y: off by " in capsys.readouterr().out
+    found = json.loads(target.read_text())
+    assert cell in found["failed"] and len(found["checks"]) == 3 * 4
+    assert not any("multiply" in name for name in found["failed"])
 
 
 def test_an_error_in_a_measurement_keeps_the_checks(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    two_ops: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(device: Any, quick: bool) -> Any:
         raise RuntimeError("the GPU fell off the bus")
 
     monkeypatch.setattr(times, "all_times", broken)
-    monkeypatch.setattr(values, "gradients", lambda device: [])
     target = tmp_path / "check.json"
     assert bench("--device", "cpu", "--golden", str(GOLDEN), "--json", str(target)) == 1
     found = json.loads(target.read_text())

@@ -24,6 +24,19 @@ def test_numbers_ratios_and_machine_are_printed_and_stored(tmp_path: Path, capsy
     assert stored["machine"]["versions"]["numpy"] == np.__version__
 
 
+def test_what_torch_does_not_have_is_compared_with_the_products_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "bench.json"
+    options = ["--samples", "1", "--threads", "1", "--json", str(target)]
+    assert main(["bench", "--mode", "block_lstm", "--size", "3,2,4,5", *options]) == 0
+    header, *rows = capsys.readouterr().out.splitlines()
+    for result, row in zip(json.loads(target.read_text())["results"], rows, strict=True):
+        assert list(result["ms"]) == ["minirnn", "gemm"] and list(result["ratio"]) == ["gemm"]
+        assert row.split()[:3] == ["block_lstm", "3,2,4,5", "f+b" if "+" in result["pass"] else "f"]
+        assert len(row.split()) - 3 == len(header.split()) - 4  # "/ torch" and "/ gemm" are two words each; then a text
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

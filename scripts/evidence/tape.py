@@ -4,7 +4,7 @@ The chain is y = tanh(y * w + b), 333 times: with arrays this small the time is 
 NumPy without a tape (the same forward, and its backward written by hand) and, if installed, with torch in eager mode.
 The peers take turns in one process; every number is a median over all turns, and only ratios mean something.
 
-    python benchmarks/tape.py [--turns 60]
+    python scripts/evidence/tape.py [--turns 60]
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Measures what docs/performance.md shows, a table at a time, into docs/data/cpu/TABLE.json.
 
-    python -m benchmarks.cpu.measure passes      # forward, forward+backward, step: cpu, native and torch at seven sizes
-    python -m benchmarks.cpu.measure libraries   # forward beside JAX (jit, scan) and onnxruntime, three sizes
-    python -m benchmarks.cpu.measure float64     # the middle four sizes in double precision
-    python -m benchmarks.cpu.measure steps       # T from 100 to 10,000
-    python -m benchmarks.cpu.measure threads     # 1, 2 and, where there are 4 cores, 4
-    python -m benchmarks.cpu.measure train       # a step of minirnn train in every cell
+    python scripts/evidence/cpu_times.py passes      # forward, forward+backward, step of training; seven sizes
+    python scripts/evidence/cpu_times.py libraries   # forward beside JAX (jit, scan) and onnxruntime, three sizes
+    python scripts/evidence/cpu_times.py float64     # the middle four sizes in double precision
+    python scripts/evidence/cpu_times.py steps       # T from 100 to 10,000
+    python scripts/evidence/cpu_times.py threads     # 1, 2 and, where there are 4 cores, 4
+    python scripts/evidence/cpu_times.py train       # a step of minirnn train in every cell
 
 Each library runs in a process of its own; they take turns, and nobody starts before the threads of all others sleep.
 Every row is written as soon as it is measured. After ``--minutes`` the run ends, and the same command goes on where it
@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
+import statistics
 import sys
 import time
 from collections.abc import Iterator
@@ -30,8 +30,8 @@ from typing import Any
 
 from minirnn import machine
 from minirnn.bench.calls import Size
-from minirnn.bench.peers import SIZES, environment, wait_until_idle
-from minirnn.bench.worker import milliseconds
+from minirnn.bench.peers import SIZES, Workers, environment
+from minirnn.bench.worker import SAMPLE, milliseconds
 from minirnn.machine import installed_version
 
 ROOT = Path(__file__).parents[2]
@@ -40,8 +40,6 @@ OURS = ("cpu", "native")
 MODES = ("lstm", "gru")
 THREADS = min(2, os.cpu_count() or 1)
 CELLS = ("lstm", "gru", "rnn")
-STEPS = 10
-"""Steps of minirnn train in a sample."""
 
 Row = dict[str, Any]
 
@@ -81,57 +79,12 @@ def matches(wanted: Row, found: Row) -> bool:
     return all(list(found[k]) == list(v) if k == "libraries" else found[k] == v for k, v in wanted.items())
 
 
-class Processes:
-    """A process for each library and number of threads, started when it is first asked."""
-
-    def __init__(self) -> None:
-        self.running: dict[tuple[str, int], subprocess.Popen[str]] = {}
-
-    def ask(self, name: str, wanted: Row) -> float:
-        """Milliseconds of one call, when the threads of all processes sleep."""
-        key = name, wanted["threads"]
-        if key not in self.running:
-            self.running[key] = subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.cpu.measure", "--serve", name, str(wanted["threads"])],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                cwd=ROOT,
-                env=environment(wanted["threads"], name if name in OURS else "cpu"),
-            )
-        wait_until_idle(self.running.values())
-        process = self.running[key]
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(json.dumps([wanted["mode"], wanted["size"], wanted["pass"], wanted["dtype"]]) + "\n")
-        process.stdin.flush()
-        answer = process.stdout.readline()
-        if not answer:
-            raise SystemExit(f"the process of {name} ended with status {process.wait()}")
-        return float(answer)
-
-    def end(self) -> None:
-        for process in self.running.values():
-            process.communicate()
-
-
 @lru_cache(maxsize=1)
-def calls(name: str, mode: str, size: Size, dtype: str, threads: int) -> dict[str, Any]:
+def calls(*about: Any) -> dict[str, Any]:
     """The passes of a library; made anew for another size."""
-    from benchmarks.cpu import libraries
+    import cpu_libraries
 
-    return libraries.of(name, mode, size, dtype, threads)
-
-
-@lru_cache(maxsize=1)
-def training(name: str, cell: str) -> Any:
-    """A step of minirnn train on a device, or in torch."""
-    from benchmarks import train
-
-    options: dict[str, object] = {"cell": cell, "hidden": 256, "batch": 32, "length": 64}
-    step = train.torchs(options) if name == "torch" else train.ours(options, name)
-    for _ in range(STEPS):
-        step()
-    return step
+    return cpu_libraries.of(*about)
 
 
 def serve(name: str, threads: int) -> None:
@@ -140,14 +93,8 @@ def serve(name: str, threads: int) -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     for line in sys.stdin:
         mode, size, what, dtype = json.loads(line)
-        if what == "train":
-            step = training(name, mode)
-            start = time.perf_counter()
-            for _ in range(STEPS):
-                step()
-            print((time.perf_counter() - start) / STEPS * 1e3, flush=True)
-        else:
-            print(milliseconds(calls(name, mode, tuple(size), dtype, threads)[what]), flush=True)
+        call = calls(name, mode, tuple(size), dtype, threads, what == "train")[what]
+        print(milliseconds(call, 0.5 if what == "train" else SAMPLE), flush=True)
 
 
 def write(path: Path, about: dict[str, Any], rows: list[Row]) -> None:
@@ -173,30 +120,35 @@ def main() -> None:
     rows = [] if given.again or not path.exists() else json.loads(path.read_text(encoding="utf-8"))["rows"]
     about = {"machine": machine.describe(THREADS), "table": given.table}
     about["machine"]["versions"] |= {name: installed_version(name) for name in ("jax", "onnxruntime")}
-    until, processes = time.monotonic() + 60 * given.minutes, Processes()
-    for wanted in plan(given.table):
-        names = [n for n in wanted["libraries"] if n in OURS or find_spec(n)]
-        names = [n for n in names if not given.libraries or n in given.libraries]
-        wanted["libraries"] = names
-        if given.size and ",".join(map(str, wanted["size"])) not in given.size:
-            continue
-        if (given.mode and wanted["mode"] not in given.mode) or any(matches(wanted, r) for r in rows):
-            continue
-        if time.monotonic() > until:
-            print("time is up; the same command goes on from here")
-            break
-        times: dict[str, list[float]] = {name: [] for name in names}
-        for turn in range(given.samples + 1):  # the first one builds and warms up
-            for name in names:
-                found = processes.ask(name, wanted)
-                if turn:
-                    times[name].append(found)
-        rows.append({**wanted, "milliseconds": times})
-        write(path, about, rows)
-        middle = {name: sorted(found)[len(found) // 2] for name, found in times.items()}
-        label = f"{wanted['mode']} {','.join(map(str, wanted['size']))} {wanted['pass']} ({wanted['threads']} threads)"
-        print(f"{label:50}" + "".join(f"{name} {ms:.3f}   " for name, ms in middle.items()), flush=True)
-    processes.end()
+    until = time.monotonic() + 60 * given.minutes
+    with Workers() as workers:
+        for wanted in plan(given.table):
+            names = [n for n in wanted["libraries"] if n in OURS or find_spec(n)]
+            names = [n for n in names if not given.libraries or n in given.libraries]
+            wanted["libraries"] = names
+            if given.size and ",".join(map(str, wanted["size"])) not in given.size:
+                continue
+            if (given.mode and wanted["mode"] not in given.mode) or any(matches(wanted, r) for r in rows):
+                continue
+            if time.monotonic() > until:
+                print("time is up; the same command goes on from here")
+                break
+            running = {name: f"{name}, {wanted['threads']} threads" for name in names}
+            for name, process in running.items():
+                own = environment(wanted["threads"], name if name in OURS else "cpu")
+                workers.start(process, [__file__, "--serve", name, str(wanted["threads"])], own)
+            question = [wanted[key] for key in ("mode", "size", "pass", "dtype")]
+            found = workers.in_turns([*running.values()], question, given.samples)
+            times = {name: found[process] for name, process in running.items()}
+            rows.append({**wanted, "milliseconds": times})
+            write(path, about, rows)
+            label = (
+                f"{wanted['mode']} {','.join(map(str, wanted['size']))} {wanted['pass']} ({wanted['threads']} threads)"
+            )
+            print(
+                f"{label:50}" + "".join(f"{name} {statistics.median(ms):.3f}   " for name, ms in times.items()),
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A step of ``minirnn train`` on one rank and on two: how much faster, and how much of it is waiting for the wire.
 
-    python benchmarks/ranks.py [--hidden 256] [--length 64] [--batch 32] [--turns 9] [--steps 10] [--json FILE]
+    python scripts/evidence/ranks.py [--hidden 256] [--length 64] [--batch 32] [--turns 9] [--steps 10] [--json FILE]
 
 Three programs take turns: one rank that computes the batch whole, one rank that computes it in two shards, and two
 ranks with a shard each. Every rank has a core of its own and one thread. A turn is a program started anew, since a rank
@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PROGRAMS = {"one rank": (1, 0), "one rank, two shards": (1, 2), "two ranks": (2, 2)}
 """Name -> ranks and shards."""
 WARM_UP = 3
@@ -59,7 +59,7 @@ def turn(ranks: int, shards: int, options: dict[str, Any], steps: int) -> dict[s
     """What a program of so many ranks finds."""
     mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if mpiexec is None:
-        raise SystemExit('benchmarks/ranks.py: mpiexec is not installed\n  pip install "minirnn[parallel]"')
+        raise SystemExit('scripts/evidence/ranks.py: mpiexec is not installed\n  pip install "minirnn[parallel]"')
     own = [sys.executable, __file__, "--work", json.dumps(options), "--shards", str(shards), "--steps", str(steps)]
     environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": str(ROOT)}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "text": True, "check": True}
@@ -102,7 +102,7 @@ def main() -> int:
         work(json.loads(args.work), args.shards, args.steps)
         return 0
     if len(os.sched_getaffinity(0)) < 2:
-        raise SystemExit("benchmarks/ranks.py: this process may use one core\n  expected two, one for each rank")
+        raise SystemExit("scripts/evidence/ranks.py: this process may use one core\n  expected two, one for each rank")
     report = measure({name: getattr(args, name) for name in OPTIONS}, args.turns, args.steps)
     for name in PROGRAMS:
         print(f"{name:<22} {report[name]['median']:8.1f} ms a step")

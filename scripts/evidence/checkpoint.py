@@ -1,6 +1,6 @@
 """What a checkpoint saves and costs: an LSTM over a long time, in stretches that the backward pass computes again.
 
-    python benchmarks/checkpoint.py [--steps 10000] [--chunks 40] [--batch 8] [--inputs 16] [--units 64] [--turns 5]
+    python scripts/evidence/checkpoint.py [--steps 10000] [--chunks 40] [--batch 8] [--units 64] [--turns 5]
 
 Two runs compute the same loss, the squares of all outputs, and the same gradients. "whole" is one call of the LSTM over
 all steps. "checkpoint" goes over stretches of time, each in a checkpoint that hands on its state and the loss of its
