@@ -2,13 +2,14 @@
 
     python scripts/kill_power.py optim                        # 60 mutants of a room, its own default tests
     python scripts/kill_power.py optim --all --only cosine    # every mutant of what is named so
-    python scripts/kill_power.py nn --whole --out FILE        # the default suite, then the slow tests; a table
+    python scripts/kill_power.py --whole --out FILE           # all rooms, the slow tests, too; a table
     python scripts/kill_power.py --sample 40 --seed 3         # what CI runs: 40 of four rooms that the seed draws
     python scripts/kill_power.py backward --all               # each term of each backward formula dropped or negated
     python scripts/kill_power.py kernels --only gru           # the same in C++ and CUDA
 
 Exchanged are operators, comparisons, conditions, constants and arguments. A test is shown the mutants of the code that
 it enters: this is recorded once for each test file (`--cache`), in a copy of the tree. The checkout is never changed.
+Each room is in the table of `--out` as soon as it is done; the same command goes on with those that are missing.
 A survivor that computes the same is listed in `mutation/reasons.toml` with the reason; any other one shows a line that
 no test looks at, and the exit status is 1. torch cannot be imported. Linux and macOS. Needs the [test] extra.
 """
@@ -57,6 +58,8 @@ class Laboratory:
         self.trees = [trees.copy_of(root, folder / f"trial{k}") for k in range(workers)]
         self.probed: list[Path] = []
         self.entries = Entries()
+        self.shown: dict[str, set[str]] = {}
+        """The tests that each mutant has met; none meets it again."""
 
     def record(self, layer: str, files: Iterable[str]) -> None:
         """Know what the tests of the files enter."""
@@ -70,16 +73,12 @@ class Laboratory:
 
     def run(self, chosen: list[Mutant], layer: str, first: tuple[str, ...], budget: float) -> dict[str, dict[str, Any]]:
         """Show the mutants to the recorded tests that enter them, until one fails: what became of each."""
-        tasks = [
-            {
-                "key": m.key,
-                "path": m.path,
-                "text": m.make(),
-                "tests": self.entries.tests(m.segment, layer, first, budget),
-            }
-            for m in chosen
-        ]
-        tasks = sorted((task for task in tasks if task["tests"]), key=lambda task: str(task["path"]))
+        tasks = []
+        for m in sorted(chosen, key=lambda m: m.path):
+            seen = self.shown.setdefault(m.key, set())
+            if tests := self.entries.tests(m.segment, layer, first, budget, seen):
+                seen |= {name for name, _ in tests}
+                tasks.append({"key": m.key, "path": m.path, "text": m.make(), "tests": tests})
         started, outs = {}, []
         for k, tree in enumerate(self.trees):
             share = tasks[k :: len(self.trees)]
@@ -120,7 +119,6 @@ def measure(laboratory: Laboratory, room: str, chosen: list[Mutant], whole: bool
         "only slow": killed["slow"],
         "survivors": [str(mutant) for mutant in left],
         "not entered": [str(mutant) for mutant in left if mutant.key not in shown],
-        "killers": killed["default"],
     }
 
 
@@ -128,7 +126,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rooms", nargs="*", choices=[[], *EVERY], metavar="ROOM", help=f"of {', '.join(EVERY)}")
     parser.add_argument("--only", default="", metavar="TEXT", help="files and functions whose names contain TEXT")
-    parser.add_argument("--sample", type=int, metavar="N", help="mutants of each room (60), or of all drawn rooms")
+    parser.add_argument(
+        "--sample", type=int, metavar="N", help="mutants of each room (60); without ROOM and --out: of four"
+    )
     parser.add_argument("--all", action="store_true", help="every mutant")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--whole", action="store_true", help="survivors meet the other default tests, then the slow")
@@ -137,9 +137,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[1], help="another checkout")
     parser.add_argument("--cache", type=Path, default=CACHE, help=f"of what tests enter ({CACHE})")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="add the rows to this JSON file")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="add the rooms that this JSON file lacks")
     options = parser.parse_args(arguments)
-    drawn = not options.rooms and options.sample is not None
+    drawn = not options.rooms and options.sample is not None and not options.out
     rooms = options.rooms or list(ROOMS)
     size = options.sample or 60
     if drawn:
@@ -149,7 +149,15 @@ def main(arguments: list[str] | None = None) -> int:
     start, unlisted = time.monotonic(), 0
     with tempfile.TemporaryDirectory(prefix="kill_power-") as folder:
         laboratory = None
+        asked = {"seed": options.seed, "sample": "all" if options.all else size, "only": options.only}
+        asked |= {"layers": "whole" if options.whole else "default", "commit": commit(options.root)}
         for room in rooms:
+            found = table(options.out).get(room, {}) if options.out else {}
+            if asked.items() <= found.items():
+                print(f"{room}: in {options.out}")
+                unlisted += len(found["survivors"])
+                continue
+            began = time.monotonic()
             every = mutants(options.root, room, options.only)
             counting = [m for m in every if not {m.key, m.reason} & listed.keys()]
             counting.sort(key=lambda m: m.rank(options.seed))
@@ -162,7 +170,8 @@ def main(arguments: list[str] | None = None) -> int:
             unlisted += len(row["survivors"])
             tell(room, row, len(every) - len(counting), options.whole)
             if options.out:
-                add(options.out, room, {"seed": options.seed, "commit": commit(options.root), **row})
+                row = {"date": date.today().isoformat(), **asked, "seconds": round(time.monotonic() - began), **row}
+                write(options.out, {**table(options.out), room: row})
     if not options.list:
         print(f"{time.monotonic() - start:.0f} s")
     return 1 if unlisted else 0
@@ -177,10 +186,16 @@ def tell(room: str, row: dict[str, Any], listed: int, whole: bool) -> None:
         print(f"  {'NOT ENTERED' if name in row['not entered'] else 'SURVIVED'}: {name}", flush=True)
 
 
-def add(path: Path, room: str, row: dict[str, Any]) -> None:
-    table = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    table[room] = {"date": date.today().isoformat(), **row}
-    path.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+def table(path: Path) -> dict[str, dict[str, Any]]:
+    """The rooms that were measured, by name."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def write(path: Path, rows: dict[str, dict[str, Any]]) -> None:
+    """Write the table; whoever interrupts it finds the old one."""
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    new.replace(path)
 
 
 def commit(root: Path) -> str:

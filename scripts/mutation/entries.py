@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -36,11 +36,13 @@ class Entries:
                 known += [(tests[row][0], tests[row][1]) for row in np.flatnonzero(bits[:, column])
                           if tests[row][2] == "passed"]  # fmt: skip
 
-    def tests(self, segment: str, layer: str, first: tuple[str, ...], budget: float) -> list[Test]:
+    def tests(
+        self, segment: str, layer: str, first: tuple[str, ...], budget: float, shown: Collection[str] = ()
+    ) -> list[Test]:
         """The tests of a layer that enter a segment, as many as fit in the budget of seconds.
 
         If the segment ends in a colon: that enter a file. First come those of the room itself, one case of each test
-        function before the others, and the quicker before the slower.
+        function before the others, and the quicker before the slower. Those that were `shown` before are left out.
         """
         known = self.found[layer]
         if segment.endswith(":"):
@@ -49,7 +51,7 @@ class Entries:
             entering = set(known.get(segment, ()))
         cases: dict[str, int] = {}
         ranked = []
-        for name, seconds in sorted(entering, key=lambda test: test[1]):
+        for name, seconds in sorted((test for test in entering if test[0] not in shown), key=lambda test: test[1]):
             function = name.partition("[")[0]
             cases[function] = cases.get(function, 0) + 1
             ranked.append((not name.startswith(first), min(cases[function] - 1, 2), seconds, name))

@@ -58,6 +58,7 @@ class Trial:
 
     def killer(self, number: int, task: dict[str, Any], tests: list[Timed]) -> str:
         """The first test that fails because of a mutant, or nothing."""
+        task["original"] = Path(task["path"]).read_text(encoding="utf-8")
         tests = sorted(tests, key=lambda test: -self.killers[test[0].nodeid])  # one that killed often kills the next
         while tests := [test for test in tests if not self.unsound.get(test[0].nodeid)]:
             with changed(Path(task["path"]), task["text"], number):
@@ -107,7 +108,7 @@ class Trial:
             os.dup2(1, 2)
             tests[0][0].config.pluginmanager.unregister(name="terminalreporter")
             if task is not None:
-                self.install(task["path"], task["text"])
+                self.install(task["path"], task["original"], task["text"])
             for (item, seconds), following in zip(tests, [*tests[1:], (None, 0)], strict=True):
                 os.write(write, json.dumps([item.nodeid, seconds]).encode() + b"\n")
                 resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -121,15 +122,22 @@ class Trial:
         os.write(write, json.dumps(self.failed).encode())
         os._exit(0)
 
-    def install(self, path: str, text: str) -> None:
+    def install(self, path: str, original: str, text: str) -> None:
         """Give the functions that this process has made of the file the code of the changed text."""
         full = str(Path(path).resolve())
         if not path.endswith(".py"):
             return
+        known = {(c.co_firstlineno, c.co_qualname): c for c in codes(compile(original, full, "exec"))}
         for code in codes(compile(text, full, "exec", dont_inherit=True)):
-            for function in self.functions.get((full, code.co_qualname, code.co_firstlineno), ()):
-                if function.__code__.co_freevars == code.co_freevars and function.__code__ != code:
-                    function.__code__ = code
+            before = known.get((code.co_firstlineno, code.co_qualname))
+            for function in self.functions.get((full, code.co_firstlineno), ()):
+                new = code
+                if function.__code__.co_qualname != code.co_qualname:
+                    if before is None or not is_renamed(before, function.__code__):
+                        continue
+                    new = renamed_like(before, function.__code__, code)
+                if function.__code__.co_freevars == new.co_freevars and function.__code__ != new:
+                    function.__code__ = new
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -156,17 +164,33 @@ def codes(code: CodeType) -> Iterator[CodeType]:
             yield from codes(constant)
 
 
-def functions_by_place() -> dict[tuple[str, str, int], list[FunctionType]]:
-    """All functions of the package that this process has, by file, name and line."""
+def is_renamed(before: CodeType, now: CodeType) -> bool:
+    """Whether a function has the code that it had before, with other names written into it (`declare.named`)."""
+    return (before.co_code, before.co_varnames, len(before.co_names)) == (
+        now.co_code,
+        now.co_varnames,
+        len(now.co_names),
+    )
+
+
+def renamed_like(before: CodeType, now: CodeType, code: CodeType) -> CodeType:
+    """Another code of the function `before`, with the names that were written into `now`."""
+    names = dict(zip(before.co_names, now.co_names, strict=True))
+    called = tuple(names.get(name, name) for name in code.co_names)
+    return code.replace(co_names=called, co_name=now.co_name, co_qualname=now.co_qualname)
+
+
+def functions_by_place() -> dict[tuple[str, int], list[FunctionType]]:
+    """All functions of the package that this process has, by file and line."""
     import minirnn
 
     package = str(Path(str(minirnn.__file__)).parent)
-    found: dict[tuple[str, str, int], list[FunctionType]] = {}
+    found: dict[tuple[str, int], list[FunctionType]] = {}
     gc.unfreeze()  # what is frozen is not found
     for one in gc.get_objects():
         if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(package):
             code = one.__code__
-            found.setdefault((code.co_filename, code.co_qualname, code.co_firstlineno), []).append(one)
+            found.setdefault((code.co_filename, code.co_firstlineno), []).append(one)
     return found
 
 

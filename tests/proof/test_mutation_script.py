@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -63,17 +64,22 @@ def test_a_probe_is_at_the_start_of_each_segment(mutation: Callable[[str], Modul
 
 @pytest.mark.slow
 def test_what_no_test_notices_is_named(tmp_path: Path) -> None:
-    """Also what only a program that a test starts computes, and what is left for slow tests."""
+    """Also what only a program that a test starts computes, what is left for slow tests, and a renamed function."""
     files = {
         "minirnn/__init__.py": "__version__ = '0'\n",
         "minirnn/learn/plugin.py": "",
         "minirnn/data/sums.py": (
             "def seen(a, b):\n    return a + b\n\n\ndef unseen(a, b):\n    return a - b\n\n\n"
-            "def elsewhere(a):\n    return a * 3\n\n\ndef slowly(a):\n    return a // 2\n"
+            "def elsewhere(a):\n    return a * 3\n\n\ndef slowly(a):\n    return a // 2\n\n\n"
+            "def made(name):\n    def function(a, b):\n        return a.part * b\n\n"
+            "    code = function.__code__\n    names = tuple({'part': 'real'}.get(n, n) for n in code.co_names)\n"
+            "    function.__code__ = code.replace(co_names=names, co_name=name, co_qualname=name)\n"
+            "    return function\n\n\ntimes = made('times')\n"
         ),
         "tests/data/test_sums.py": (
             "import subprocess, sys\nimport pytest\nimport minirnn.data.sums as sums\n\n\n"
             "def test_seen():\n    assert sums.seen(1, 2) == 3\n    assert sums.unseen(0, 0) == 0\n\n\n"
+            "def test_times():\n    assert sums.times(2, 3) == 6\n\n\n"
             "def test_elsewhere():\n"
             "    program = f'import {sums.__name__} as s; print(s.elsewhere(2))'\n"
             "    assert subprocess.check_output([sys.executable, '-c', program]) == b'6\\n'\n\n\n"
@@ -84,10 +90,13 @@ def test_what_no_test_notices_is_named(tmp_path: Path) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    command = [sys.executable, str(SCRIPTS / "kill_power.py"), "data", "--all", "--whole"]
-    done = subprocess.run(
-        [*command, "--root", str(tmp_path), "--cache", str(tmp_path / "cache"), "--workers", "1"],
-        capture_output=True, text=True, timeout=240,
-    )  # fmt: skip
+    out = tmp_path / "table.json"
+    command = [sys.executable, str(SCRIPTS / "kill_power.py"), "data", "--all", "--whole", "--out", str(out)]
+    command += ["--root", str(tmp_path), "--cache", str(tmp_path / "cache"), "--workers", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "data: 7 mutants, the default suite kills 3, the whole one 5" in done.stdout
+    assert "data: 8 mutants, the default suite kills 4, the whole one 6" in done.stdout
+    row = json.loads(out.read_text(encoding="utf-8"))["data"]
+    assert row["mutants"] == 8 and len(row["survivors"]) == 2
+    again = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert again.returncode == 1 and again.stdout.startswith(f"data: in {out}\n")
