@@ -74,8 +74,8 @@ class FunctionCtx:
 
     def _settle(self, args: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Keep saved results by number: backward gets those that are on the tape."""
-        for t in self._constant:
-            if not any(t is y for y in outputs):
+        for constant in self._constant:
+            if not any(constant is y for y in outputs):
                 raise ValueError(
                     f"{self._name}: mark_non_differentiable got what forward does not return\n"
                     "  expected some of its results"

@@ -288,6 +288,9 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     Its gradients are right, and to differentiate them again is an error instead of a wrong number.
     """
 
+    if not callable(backward):
+        raise TypeError(f"once_differentiable: got a {type(backward).__name__}\n  expected a method, backward")
+
     @wraps(backward)
     def once(ctx: FunctionCtx, *grads: Any) -> Any:
         with no_grad():

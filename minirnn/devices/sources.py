@@ -15,7 +15,19 @@ import numpy as np
 C_NAMES = {"float32": "float", "float64": "double"}
 
 
-class CppSource:
+class _Source:
+    """Text, which is compiled later."""
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise TypeError(
+                f"{type(self).__name__}: text is a {type(text).__name__}\n  expected the text of the source"
+            )
+        self.text = text
+        self._compiled: dict[Any, Any] = {}
+
+
+class CppSource(_Source):
     """C++ text. ``source(name, *args)`` calls its function ``extern "C" void name(...)``.
 
     Arrays are handed over as pointers to their first element, Python ints as `i64`, Python floats as `acc`. The
@@ -31,10 +43,6 @@ class CppSource:
         In a call, for arrays of several float dtypes or not in C order, or a function that is not there.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._libraries: dict[str, ctypes.CDLL] = {}
-
     def __call__(self, function: str, *args: Any) -> None:
         dtype = _dtype_of(function, args)
         given: list[Any] = []
@@ -47,16 +55,16 @@ class CppSource:
                 given.append(ctypes.c_float(a) if dtype == "float32" else ctypes.c_double(a))
             else:
                 given.append(ctypes.c_longlong(a))
-        library = self._libraries.get(dtype)
+        library = self._compiled.get(dtype)
         if library is None:
-            library = self._libraries[dtype] = self._compiled(C_NAMES[dtype])
+            library = self._compiled[dtype] = self._library(C_NAMES[dtype])
         try:
             found = getattr(library, function)
         except AttributeError:
             raise ValueError(f'{function}: the C++ text has no such function\n  expected extern "C" void ...') from None
         found(*given)
 
-    def _compiled(self, real: str) -> ctypes.CDLL:
+    def _library(self, real: str) -> ctypes.CDLL:
         from minirnn import machine
         from minirnn.devices.host_cpp import cache, compiler
         from minirnn.devices.native.library import SHARED, flags
@@ -74,7 +82,7 @@ class CppSource:
         return ctypes.CDLL(str(cache.kept(cache.folder("native"), key, make, cache.checksum)))
 
 
-class CudaSource:
+class CudaSource(_Source):
     """CUDA text. ``source(name, *args, threads=n)`` launches its kernel ``extern "C" __global__ void name(...)``.
 
     The text begins with ``#include "real.cuh"``, which has `real`, `acc`, `i64` and ``element()``, the number of this
@@ -90,10 +98,6 @@ class CudaSource:
     shared : int
         Bytes of dynamic shared memory of each block.
     """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._kernels: dict[tuple[Any, ...], Any] = {}
 
     def __call__(
         self,
@@ -114,15 +118,15 @@ class CudaSource:
             return
         device = next(a.device for a in args if hasattr(a, "device"))
         key = device.driver, function, dtype
-        if key not in self._kernels:
-            self._kernels[key] = device.driver.module(self.text, "own.cu", options(dtype)).function(function)
+        if key not in self._compiled:
+            self._compiled[key] = device.driver.module(self.text, "own.cu", options(dtype)).function(function)
         given = [
             np.int64(a) if isinstance(a, int) else accumulator(dtype).type(a) if isinstance(a, float) else a
             for a in args
         ]
         if threads is not None:
             grid, block = blocks(threads), BLOCK
-        self._kernels[key](*given, grid=grid, block=block, shared=shared)
+        self._compiled[key](*given, grid=grid, block=block, shared=shared)
 
 
 def _dtype_of(function: str, args: tuple[Any, ...]) -> str:

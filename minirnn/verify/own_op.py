@@ -13,7 +13,7 @@ from minirnn.autograd.function import Function, composed
 from minirnn.engine.order import in_order
 from minirnn.gradcheck.function import name_of, outputs, promote
 from minirnn.verify import ways
-from minirnn.verify.case import COMPOSED, Case, evaluate
+from minirnn.verify.case import COMPOSED, Case, evaluate, gradient_of
 from minirnn.verify.comparisons import describe
 from minirnn.verify.report import text
 from minirnn.verify.table import FAILED, Cell, Comparison, Finding, Result, compare_all, worst
@@ -164,5 +164,5 @@ def _by_recording(case: Case, device: str) -> Finding:
     xs = [mr.tensor(a, True, device) for a in case.inputs.values()]
     ys = [(case.cotangent(k, y.shape, "float64"), y) for k, y in enumerate(case.call(*xs)) if y.requires_grad]
     gs = mr.grad([y for _, y in ys], xs, [mr.tensor(v, device=device) for v, _ in ys], create_graph=True)
-    same = [np.array_equal(g.numpy(), plain[ways.gradient_of(n)]) for n, g in zip(case.inputs, gs, strict=True)]
+    same = [np.array_equal(g.numpy(), plain[gradient_of(n)]) for n, g in zip(case.inputs, gs, strict=True)]
     return Finding(0.0 if all(same) else np.inf, 0.0, EXACT.reason, "the gradients under create_graph")
