@@ -35,6 +35,15 @@ PAGES = {
             )
         ],
     ),
+    "autograd": (
+        "Ops of your own",
+        "An op with its own backward formula, its kernels, and its proof. [How to write one](../own_op.md).",
+        [
+            ("", "minirnn.autograd", ["Function", "FunctionCtx", "once_differentiable"]),
+            ("Kernels as text", "minirnn.devices", ["CppSource", "CudaSource"]),
+            ("Proofs", "minirnn.verify", None),
+        ],
+    ),
     "ops": (
         "Ops",
         "Every op is a node of the tape; the fused ones have [a page with their formulas](../ops/README.md).",

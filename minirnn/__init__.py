@@ -24,20 +24,23 @@ from minirnn.ops.at_the_top import *
 from minirnn.random import manual_seed
 
 if TYPE_CHECKING:
-    from minirnn import cudnn_rnn, data, io, viz
+    from minirnn import autograd, cudnn_rnn, data, io, viz
     from minirnn.functions import checkpoint, checkpoint_sequential, hessian, hvp, jacobian, jvp, vhp, vjp, vmap
     from minirnn.gradcheck import gradcheck
 else:
     __getattr__, __dir__ = imported_later(
         __name__,
         {
-            **{room: f"minirnn.{room}" for room in ("cudnn_rnn", "data", "functions", "gradcheck", "io", "viz")},
+            **{
+                room: f"minirnn.{room}"
+                for room in ("autograd", "cudnn_rnn", "data", "functions", "gradcheck", "io", "viz")
+            },
             **dict.fromkeys(("checkpoint", "checkpoint_sequential", "vmap"), "minirnn.functions"),
             **dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"), "minirnn.functions"),
         },
     )
 
-__all__ = ["Tensor", "__version__", "checkpoint", "checkpoint_sequential", "cudnn_rnn", "data", "devices"]
+__all__ = ["Tensor", "__version__", "autograd", "checkpoint", "checkpoint_sequential", "cudnn_rnn", "data", "devices"]
 __all__ += ["enable_grad", "grad", "gradcheck", "hessian", "hvp", "io", "jacobian", "jvp", "manual_seed", "nn"]
 __all__ += ["no_grad", "ops", "optim", "tensor", "use_device", "use_precision", "vhp", "viz", "vjp", "vmap"]
 

@@ -103,6 +103,20 @@ def test_the_python_of_a_page_runs_and_prints_what_it_says(page: str) -> None:
         assert done.stdout.splitlines() == promised
 
 
+def test_the_page_on_own_ops_is_one_program_that_prints_what_it_says(tmp_path: Path) -> None:
+    for device in ("cuda-sim", "native"):
+        reason = mr.devices.available()[device]
+        if reason is not None:
+            pytest.skip(reason)
+    text = (ROOT / "docs" / "own_op.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE))
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    promised = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
+    assert done.stdout.splitlines() == promised
+
+
 def test_the_options_of_the_simulator_are_those_of_the_page() -> None:
     text = (ROOT / "docs" / "cuda.md").read_text(encoding="utf-8")
     for field in dataclasses.fields(SimOptions):

@@ -47,6 +47,7 @@ FLOORS = {
     "minirnn.data": 4,
     "minirnn.io": 4,
     "minirnn.functions": 4,
+    "minirnn.autograd": 4,
     "minirnn.parallel": 5,
     "minirnn.tf_contrib": 4,
     "minirnn.cudnn_rnn": 4,

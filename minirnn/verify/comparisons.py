@@ -16,7 +16,7 @@ from minirnn._version import __version__
 from minirnn.machine import blas, installed_version
 from minirnn.user_error import one_line
 from minirnn.verify import block, canonical, cudnn, functional, primitives, rungs, stored, ways
-from minirnn.verify.table import FAILED, OPS, Comparison, Finding, Result, compare_all, made, without_folders
+from minirnn.verify.table import FAILED, Comparison, Finding, Result, compare_all, made, row_of, without_folders
 
 STAND_IN = "stand-in GPU"
 """What the GPU of ``scripts/with_stand_in_gpu.sh`` calls itself."""
@@ -73,7 +73,7 @@ def compute(
             if result.status == FAILED:
                 bar.write(f"FAILED {result.cell}", file=sys.stderr)
     devices = list(dict.fromkeys(one.cell.device for one in comparisons))
-    return sorted(results, key=lambda r: (devices.index(r.cell.device), OPS.index(r.cell.op), r.cell))
+    return sorted(results, key=lambda r: (devices.index(r.cell.device), row_of(r.cell.op), r.cell))
 
 
 def head(devices: dict[str, str | None], quick: bool) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import Any
 
-from minirnn.verify.table import ABSENT, FAILED, OPS, PASSED, WAYS, Result
+from minirnn.verify.table import ABSENT, FAILED, PASSED, WAYS, Result, row_of
 
 DOES_NOT_APPLY = "-"
 
@@ -118,7 +118,7 @@ def by_device(results: Iterable[Result]) -> list[tuple[str, list[Result]]]:
 
 def ops_of(results: Iterable[Result]) -> list[str]:
     """The rows that these cells fill, in the order of the table."""
-    return sorted({r.cell.op for r in results}, key=OPS.index)
+    return sorted({r.cell.op for r in results}, key=row_of)
 
 
 def ways_of(results: Iterable[Result]) -> list[str]:

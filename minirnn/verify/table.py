@@ -37,6 +37,13 @@ OPS = (
     "functional",
 )
 """The rows of the table."""
+
+
+def row_of(op: str) -> int:
+    """The number of the row of `op`; an op that is not minirnn's comes last."""
+    return OPS.index(op) if op in OPS else len(OPS)
+
+
 PASSED, FAILED, ABSENT = "passed", "FAILED", "not at hand"
 
 

@@ -1,4 +1,4 @@
-"""Wrong calls of functions of functions: jacobian and its relatives, vmap, checkpoint."""
+"""Wrong calls of functions of functions: jacobian and its relatives, vmap, checkpoint; and of ops of one's own."""
 
 from __future__ import annotations
 
@@ -136,4 +136,14 @@ mr.checkpoint_sequential(CHAIN, 2, X, use_reentrant=True) -> use_reentrant is Tr
 """,
 )
 
-ROWS = [*EACH, *MAPPING, *RECOMPUTATION]
+OWN_OPS = rows(
+    globals(),
+    r"""
+mr.autograd.Function() -> called by its class & Function.apply
+mr.autograd.once_differentiable(3) -> once_differentiable: got a int & a method
+mr.devices.CppSource(3) -> CppSource: text is a int
+mr.devices.CudaSource(None) -> CudaSource: text is a NoneType
+""",
+)
+
+ROWS = [*EACH, *MAPPING, *RECOMPUTATION, *OWN_OPS]

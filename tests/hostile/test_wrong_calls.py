@@ -61,6 +61,7 @@ ROWS: list[Wrong] = [row for table in TABLES for row in table.ROWS]
 # Public names that take nothing that could be wrong, or that only hand on what others check.
 NO_WRONG_CALL = {
     "Identity",  # takes anything
+    "FunctionCtx",  # made by Function.apply
     "LSTMHidden",  # a named tuple
     "LSTMState",
     "Task",
@@ -181,7 +182,7 @@ def called_by(rows: list[Wrong]) -> set[str]:
 def public() -> set[str]:
     """The public callables of minirnn and of its public modules."""
     nn = (mr.nn, mr.nn.functional, mr.nn.init, mr.nn.utils, mr.nn.utils.rnn)
-    places = (mr, mr.ops, *nn, mr.optim, mr.optim.lr_scheduler, mr.data, mr.io, mr.viz, mr.devices)
+    places = (mr, mr.ops, *nn, mr.optim, mr.optim.lr_scheduler, mr.data, mr.io, mr.viz, mr.devices, mr.autograd)
     names = {name for place in places for name in place.__all__ if callable(getattr(place, name))}
     return names | {
         name for name, value in vars(mr.cudnn_rnn).items() if inspect.isclass(value) and "RNNParams" in name

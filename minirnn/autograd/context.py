@@ -1,0 +1,86 @@
+"""The context of a call of a `Function`: what forward leaves there for backward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minirnn.engine.tensor import Tensor
+
+
+class FunctionCtx:
+    """What the methods of a `Function` are given as ``ctx``. Any other attribute may be set on it.
+
+    Attributes
+    ----------
+    needs_input_grad : tuple of bool
+        For each argument of `Function.apply` whether it is a Tensor that requires grad.
+    """
+
+    def __init__(self, name: str, args: Sequence[Any]) -> None:
+        self.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
+        self._name = name
+        self._saved: list[tuple[Tensor | int | None, int]] = []
+        self._constant: tuple[Tensor, ...] = ()
+        self._materialize = True
+        self._outputs: Sequence[Any] = ()
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep arguments and results of the op for backward, where `saved_tensors` has them.
+
+        Only these two can be differentiated again: an intermediate value of forward counts as a constant in second
+        derivatives, unless forward returns it, too.
+
+        Raises
+        ------
+        TypeError
+            For what is neither a Tensor nor None; keep that as an attribute, ``ctx.axis = axis``.
+        """
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(
+                    f"{self._name}: save_for_backward got a {type(t).__name__}\n"
+                    "  expected Tensors; keep other values as attributes: ctx.axis = axis"
+                )
+        self._saved = [(t, 0 if t is None else t.seq) for t in tensors]
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What `save_for_backward` kept. Raises RuntimeError if `Tensor.assign` changed a value since then."""
+        found: list[Tensor | None] = []
+        for t, seq in self._saved:
+            if isinstance(t, Tensor) and t.seq != seq:
+                raise RuntimeError(
+                    f"{self._name}: a saved Tensor (shape {t.shape}) was changed by assign() after use\n"
+                    "  expected the values of the forward pass; call backward before changing parameters"
+                )
+            found.append(self._outputs[t] if isinstance(t, int) else t)
+        return tuple(found)
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say which results carry no gradient, such as indices or masks. Those without a float dtype never do."""
+        self._constant = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros (True, the default) or None for a result that no gradient reached."""
+        self._materialize = value
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """torch's way to say which arguments forward changed: refused, because Tensors are not written into."""
+        raise TypeError(
+            f"{self._name}: mark_dirty says that forward changed an argument\n"
+            "  expected a forward that leaves its arguments alone and returns a new Tensor"
+        )
+
+    def _settle(self, args: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Keep saved results by number: backward gets those that are on the tape."""
+        for constant in self._constant:
+            if not any(constant is y for y in outputs):
+                raise ValueError(
+                    f"{self._name}: mark_non_differentiable got what forward does not return\n"
+                    "  expected some of its results"
+                )
+        for k, (t, _) in enumerate(self._saved):
+            number = next((n for n, y in enumerate(outputs) if y is t), None)
+            if number is not None and t is not None and not any(t is a for a in args):
+                self._saved[k] = number, 0

@@ -1,0 +1,126 @@
+"""An op of one's own is proven on every device, and what is wrong with it is found.
+
+Tests `minirnn/verify/own_op.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.verify import prove
+
+GUARD = "if (k < n) "
+TEXT = r"""
+#include "real.cuh"
+extern "C" __global__ void two(i64 n, const real *x, real *y, real *slope) {
+    const i64 k = element();
+    GUARD{ y[k] = x[k] * x[k] * x[k]; slope[k] = 3 * x[k] * x[k]; }
+}"""
+
+
+def cube(second: float = 6.0, save_slope: bool = True) -> Any:
+    """x ** 3 and its slope; with `save_slope` False backward uses a constant in the place of the slope."""
+
+    class Cube(mr.autograd.Function):
+        @staticmethod
+        def forward(x: mr.Tensor, scale: float = 1.0) -> Any:
+            return x**3, 3 * x**2
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(inputs[0], output[1] if save_slope else 1 * output[1])
+
+        @staticmethod
+        def backward(ctx: Any, dy: Any, d_slope: Any) -> Any:
+            x, slope = ctx.saved_tensors
+            return dy * slope + d_slope * second * x
+
+    return Cube
+
+
+def with_kernel(guard: str = GUARD, wrong: float = 0.0) -> Any:
+    op = cube()
+    source = mr.devices.CudaSource(TEXT.replace("GUARD", guard))
+
+    def kernel(x: Any) -> Any:
+        y, slope = (x.device.empty(x.shape, x.dtype) for _ in range(2))
+        source("two", x.size, x, y, slope, threads=x.size)
+        return y, slope
+
+    op.register_kernel("cuda", kernel)
+    op.register_kernel("cpu", lambda x: (x * x * x, 3 * x * (x + wrong)))
+    return op
+
+
+def needs(device: str) -> None:
+    reason = mr.devices.available()[device]
+    if reason is not None:
+        pytest.skip(reason)
+
+
+def test_a_right_op_passes_in_every_way(rng: np.random.Generator) -> None:
+    needs("cuda-sim")
+    proof = prove(with_kernel(), rng.standard_normal((3, 5)), devices=["cpu", "cuda-sim"])
+    assert proof
+    ways = {(r.cell.device, r.cell.way, r.cell.dtype) for r in proof.results}
+    for device in ("cpu", "cuda-sim"):
+        for dtype in ("float64", "float32", "float16"):
+            assert (device, "definition", dtype) in ways
+        assert {(device, "differences", "float64"), (device, "second order", "float64")} <= ways
+    assert ("cuda-sim", "check mode", "float32") in ways
+    assert "0 FAILED" in str(proof) and "\nCube " in str(proof)
+
+
+@pytest.mark.parametrize("op", [cube(second=5.0), cube(save_slope=False)], ids=["factor", "saved constant"])
+def test_a_wrong_backward_is_found_by_differences_and_by_the_composition(op: Any, rng: np.random.Generator) -> None:
+    proof = prove(op, rng.standard_normal(4), devices=["cpu"], raise_exception=False)
+    failed = {r.cell.way for r in proof.results if r.status == "FAILED"}
+    assert not proof and {"differences", "second order"} <= failed
+    with pytest.raises(AssertionError, match="prove: Cube is wrong\n(.*\n)*FAILED Cube, to second order"):
+        prove(op, rng.standard_normal(4), devices=["cpu"])
+
+
+def test_a_wrong_kernel_is_found_where_it_is(rng: np.random.Generator) -> None:
+    proof = prove(with_kernel(wrong=1e-5), rng.standard_normal(4), devices=["cpu"], raise_exception=False)
+    assert {r.cell.dtype for r in proof.results if r.status == "FAILED"} >= {"float32", "float64"}
+
+
+def test_a_kernel_that_writes_too_far_is_found_by_check_mode(rng: np.random.Generator) -> None:
+    needs("cuda-sim")
+    proof = prove(with_kernel(guard=""), rng.standard_normal(4), devices=["cuda-sim"], raise_exception=False)
+    assert "check mode" in {r.cell.way for r in proof.results if r.status == "FAILED"}
+    assert "own.cu" in str(proof)
+
+
+def test_an_op_through_numpy_has_no_composition(rng: np.random.Generator) -> None:
+    def halved(ctx: Any, dy: Any) -> Any:
+        return dy * ctx.saved_tensors[0].cos() / 2
+
+    class Sine(mr.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: mr.Tensor) -> mr.Tensor:
+            ctx.save_for_backward(x)
+            return mr.tensor(np.sin(x.numpy()), device=x.device)
+
+        @staticmethod
+        def backward(ctx: Any, dy: Any) -> Any:
+            return dy * ctx.saved_tensors[0].cos()
+
+    proof = prove(Sine, rng.standard_normal(4))
+    assert proof and "second order" not in {r.cell.way for r in proof.results}
+    Sine.backward = staticmethod(halved)  # type: ignore[method-assign]
+    with pytest.raises(AssertionError, match="differences"):
+        prove(Sine, rng.standard_normal(4), devices=["cpu"])
+
+
+def test_callables_several_inputs_and_arguments_that_are_no_floats(rng: np.random.Generator) -> None:
+    def picked(x: mr.Tensor, places: mr.Tensor, w: mr.Tensor) -> Any:
+        return (cube().apply(x)[0] * w).gather(1, places), x.argmax()
+
+    assert prove(picked, rng.standard_normal((2, 3)), mr.tensor([[0, 2], [1, 1]]), rng.standard_normal(3))
+    with pytest.raises(ValueError, match="no input requires gradients"):
+        prove(cube(), [1, 2])
