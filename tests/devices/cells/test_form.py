@@ -35,13 +35,8 @@ class Case:
 
         self.x, self.m0, self.h0 = draw(T, B, I), draw(B, H), draw(B, H)
         self.W, self.R, self.w = draw(2 * H, I), draw(2 * H, H), draw(H)  # rows zf xn; zf hn
-        self.bW, self.bR, self.dy, self.dm_n, self.dh_n = (
-            draw(2 * H),
-            draw(2 * H),
-            draw(T, B, H),
-            draw(B, H),
-            draw(B, H),
-        )
+        self.bW, self.bR = draw(2 * H), draw(2 * H)
+        self.dy, self.dm_n, self.dh_n = draw(T, B, H), draw(B, H), draw(B, H)
 
     def expected(self, lengths: np.ndarray) -> dict[str, np.ndarray]:
         names = ["x", "m0", "h0", "W", "R", "w", "bW", "bR"]
@@ -125,23 +120,9 @@ def test_the_kernels_of_a_step_run_a_new_cell(rng: np.random.Generator) -> None:
     dh, dm, dy, da = to(n.dh_n), to(n.dm_n), to(n.dy), device.empty((T, B, 3 * H), np.float64)
     for t in reversed(range(T)):
         grad(
-            np.int32(t),
-            *sizes,
-            lengths,
-            w,
-            kept[t],
-            y[t],
-            dy[t],
-            None,
-            dh,
-            dm,
-            da[t],
-            None,
-            dw[t],
-            None,
-            None,
+            np.int32(t), *sizes, lengths, w, kept[t], y[t], dy[t], None, dh, dm, da[t], None, dw[t], None, None,
             **threads,
-        )
+        )  # fmt: skip
         da2 = device.to_numpy(da[t])[:, : 2 * H]  # columns hn zf xn
         through_R = da2[:, :H] @ n.R[H:] + da2[:, H:] @ n.R[:H]
         dh = to(device.to_numpy(dh) + through_R)

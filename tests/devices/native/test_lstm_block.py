@@ -39,20 +39,19 @@ def assert_near(names: Any, values: Any, expected: Any, dtype: str) -> None:
 
 @pytest.mark.parametrize("size", SIZES, ids=[",".join(map(str, size)) for size in SIZES])
 @pytest.mark.parametrize("attributes", ATTRIBUTES, ids=["peepholes, clip", "plain"])
-@pytest.mark.parametrize("gate_order", cases.ORDERS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_sequence_equals_the_loop_over_cells(
-    rng: Any, dtype: str, gate_order: str, attributes: dict[str, Any], size: tuple[int, ...]
+    rng: Any, dtype: str, attributes: dict[str, Any], size: tuple[int, ...]
 ) -> None:
     T, B, I, H = size
     given = inputs(rng, (T, B), I, H, dtype)
     for L in (T, T - 1, 0):
-        options = {"seq_len_max": L, "gate_order": gate_order, **attributes}
+        options = {"seq_len_max": L, **attributes}
         values = kernel("block_lstm")(*given, **options)
         expected = cases.block_lstm_reference(*wide(given), **options)
         assert_near(OUTPUTS, values, expected, dtype)
         cs_grad, h_grad = draw(rng, 2, (T, B, H), dtype)
-        options = {"seq_len_max": L, "gate_order": gate_order, "use_peephole": attributes["use_peephole"]}
+        options = {"seq_len_max": L, "use_peephole": attributes["use_peephole"]}
         saved = [np.ascontiguousarray(a) for a in values]  # and, below, the views themselves
         got = kernel("block_lstm_grad")(*given, *saved, cs_grad, h_grad, **options)
         same = kernel("block_lstm_grad")(*given, *values, cs_grad, h_grad, **options)

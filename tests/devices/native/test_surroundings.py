@@ -1,4 +1,4 @@
-"""The device in surroundings that are not friendly: no compiler, a bad one, a damaged cache, forks, threads, Ctrl-C.
+"""The device in surroundings that are not friendly: a bad compiler, a damaged cache, forks, threads, Ctrl-C.
 
 Tests `minirnn/devices/native/library.py`, `minirnn/devices/native/device.py`, `minirnn/devices/native/arguments.py` and
 `minirnn/devices/native/kernels/team.cpp`.
@@ -21,14 +21,10 @@ import pytest
 import minirnn as mr
 from minirnn.devices.host_cpp import compiler
 from minirnn.devices.native import arguments, library
+from tests.devices import process
+from tests.devices.process import UNAVAILABLE, script
 
-BEGIN = """
-import hashlib, os, signal, sys, threading, time
-import numpy as np
-import minirnn as mr
-
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts its background jobs with Ctrl-C ignored
-
+DIGEST = """
 def digest(seed=0, H=64, T=10, B=16):
     rng = np.random.default_rng(seed)
     mr.manual_seed(seed)
@@ -43,56 +39,30 @@ def digest(seed=0, H=64, T=10, B=16):
 
 
 def say(code: str, **env: str | None) -> str:
-    """What a new Python prints that runs `code`, which must end well. Variables that are None are taken away."""
-    given = {"MINIRNN_NUM_THREADS": "3", "PYTHONWARNINGS": "ignore"} | env
-    full = {name: value for name, value in (os.environ | given).items() if value is not None}
-    done = subprocess.run([sys.executable, "-c", BEGIN + code], env=full, capture_output=True, text=True, timeout=280)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout
+    """What a new Python prints that runs `code`, which may use what is above."""
+    return process.say(DIGEST + code, **{"MINIRNN_NUM_THREADS": "3", "PYTHONWARNINGS": "ignore"} | env)
 
 
-UNAVAILABLE = """
-try:
-    mr.devices.get("native")
-except mr.devices.DeviceUnavailable as error:
-    print(error)
-assert mr.devices.available()["native"] is not None
-assert mr.devices.available()["cpu"] is None
+BAD = """case "$*" in *--version*) echo "bad 1.0";; *) echo "x.h:1: error: no room" >&2; exit 1; esac
+"""
+RUBBISH = """case "$*" in *--version*) echo "bad 1.0";; esac
+while [ $# -gt 0 ]; do [ "$1" = -o ] && echo rubbish > "$2"; shift; done
 """
 
 
-def test_without_a_compiler_the_error_names_the_command_that_installs_one(tmp_path: Path) -> None:
-    manager = tmp_path / "apt-get"
-    manager.write_text("#!/bin/sh\n")
-    manager.chmod(0o755)
-    said = say(UNAVAILABLE, PATH=str(tmp_path), CXX=None)
-    assert "native needs a C++ compiler (g++ or clang++) and found none; the cpu device needs none" in said
-    if sys.platform != "darwin":
-        assert "to get it: sudo apt-get install g++" in said
-
-
-def test_a_compiler_that_fails_is_quoted(tmp_path: Path) -> None:
-    bad = tmp_path / "c++"
-    bad.write_text(
-        '#!/bin/sh\ncase "$*" in *--version*) echo "bad 1.0";; *) echo "x.h:1: error: no room" >&2; exit 1; esac\n'
-    )
-    bad.chmod(0o755)
-    said = say(UNAVAILABLE, CXX=str(bad), MINIRNN_CACHE=str(tmp_path / "cache"))
-    assert "c++ 1.0 does not compile the kernels; the cpu device needs no compiler\n" in said
-    assert "it says: x.h:1: error: no room" in said
-    assert list((tmp_path / "cache" / "native").iterdir()) == []
-
-
-def test_a_compiler_that_makes_no_library_makes_the_device_unavailable(tmp_path: Path) -> None:
-    bad = tmp_path / "c++"
-    bad.write_text(
-        '#!/bin/sh\ncase "$*" in *--version*) echo "bad 1.0";; esac\n'
-        'while [ $# -gt 0 ]; do [ "$1" = -o ] && echo rubbish > "$2"; shift; done\n'
-    )
-    bad.chmod(0o755)
-    said = say(UNAVAILABLE, CXX=str(bad), MINIRNN_CACHE=str(tmp_path / "cache"))
-    assert "native: cannot load the compiled kernels; the cpu device needs none" in said
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (BAD, ["c++ 1.0 does not compile the kernels; the cpu device needs no compiler\n", "x.h:1: error: no room"]),
+        (RUBBISH, ["native: cannot load the compiled kernels; the cpu device needs none"]),
+    ],
+    ids=["it fails and is quoted", "it makes no library"],
+)
+def test_a_bad_compiler_makes_the_device_unavailable(tmp_path: Path, text: str, says: list[str]) -> None:
+    bad = script(tmp_path / "c++", text)
+    said = say(UNAVAILABLE.format(name="native"), CXX=bad, MINIRNN_CACHE=str(tmp_path / "cache"))
+    assert all(words in said for words in says), said
+    assert text == RUBBISH or list((tmp_path / "cache" / "native").iterdir()) == []
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
@@ -101,25 +71,6 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "other bytes": lambda whole: whole[: len(whole) // 2] + b"\0" * 4096 + whole[len(whole) // 2 + 4096 :],
     "rubbish": lambda whole: b"rubbish" * 1000,
 }
-
-
-def test_a_damaged_library_in_the_cache_is_made_anew(tmp_path: Path) -> None:
-    """By a compiler that takes no time: it hands on what was compiled before, and notes that it was asked."""
-    compiled, asked, quick = library.library(compiler.find("native")), tmp_path / "asked", tmp_path / "c++"
-    quick.write_text(
-        '#!/bin/sh\ncase "$*" in *--version*) echo "quick 1.0"; exit;; esac\n'
-        f'while [ $# -gt 1 ]; do shift; done\ncp "{compiled}" "$1"\n'  # the last argument is what to make
-        f'case "$1" in *.so) echo once >> "{asked}";; esac\n'
-    )
-    quick.chmod(0o755)
-    given = {"MINIRNN_CACHE": str(tmp_path), "CXX": str(quick)}
-    right = say("print(digest())", **given)
-    (made,) = (tmp_path / "native").glob("*.so")
-    assert say("print(digest())", **given) == right and asked.read_text() == "once\n"
-    whole = made.read_bytes()
-    made.write_bytes(DAMAGES["other bytes"](whole))
-    assert say("print(digest())", **given) == right and asked.read_text() == "once\nonce\n"
-    assert made.read_bytes() == whole
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -243,23 +194,6 @@ print(set(found), digest() == right)
 
 
 @pytest.mark.slow
-def test_threads_that_compute_at_once_get_the_bits_of_one_after_the_other() -> None:
-    said = say("""
-from concurrent.futures import ThreadPoolExecutor
-def product(seed):
-    rng = np.random.default_rng(seed)
-    a, b = rng.standard_normal((2, 300, 300)).astype("f4")
-    with mr.use_device("native"):
-        return [mr.devices.get("native").matmul(a, b).tobytes() for _ in range(20)]
-alone = [product(seed) for seed in range(6)]
-with ThreadPoolExecutor(6) as pool:
-    together = list(pool.map(product, range(6)))
-print(alone == together, len({one[0] for one in alone}))
-""")
-    assert said == "True 6\n"
-
-
-@pytest.mark.slow
 def test_ctrl_c_ends_a_long_call_and_the_device_works_after_it() -> None:
     said = say("""
 right = digest()
@@ -365,32 +299,3 @@ def test_the_library_says_what_it_was_compiled_for() -> None:
     assert about["vector_bytes"] in (16, 32, 64)
     assert about["rows"] == 6 and about["columns"] in (2, 4)
     assert np.isfinite(list(about.values())).all()
-
-
-def test_a_thread_that_ends_gives_blas_back_its_threads() -> None:
-    pytest.importorskip("threadpoolctl")
-    said = say(
-        """
-import threading
-from threadpoolctl import threadpool_info
-
-def threads():
-    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
-
-def work():
-    mr.use_device("native")
-    print(threads())
-
-print(threads())
-for _ in range(2):
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    print(threads(), threading.active_count())
-    with mr.use_device("native"):
-        print(threads())
-    print(threads())
-""",
-        OPENBLAS_NUM_THREADS="2",
-    )
-    assert said == "{2}\n" + "{1}\n{2} 1\n{1}\n{2}\n" * 2

@@ -84,6 +84,24 @@ def random_layer(
     )
 
 
+ZONEOUT = pytest.mark.parametrize("zoneout", ["", "masks", "numbers", "fractions"])
+
+
+def zoned_layer(rnn_mode: str, zoneout: str, seed: int, **options: Any) -> Layer:
+    """A random layer with zoneout of a kind; the empty one is none."""
+    n = random_layer(rnn_mode, seed=seed, **options)
+    if not zoneout:
+        return n
+    rng = np.random.default_rng(seed + 100)
+    widths = [n.h0.shape[2], *([] if n.c0 is None else [n.c0.shape[2]])]
+    if zoneout == "numbers":
+        found: list[Any] = [0.3, 0.6][: len(widths)]
+    else:
+        found = [rng.random((len(n.h0), *n.x.shape[:2], width)) for width in widths]
+        found = [((z < 0.5) + 0.0 if zoneout == "masks" else z).astype(n.x.dtype) for z in found]
+    return n._replace(zoneout=(found[0], found[1] if len(found) > 1 else None))
+
+
 def unwritten(shape: Any, dtype: Any) -> np.ndarray:
     """Memory from the workspace that holds nothing yet."""
     return np.full(shape, np.nan, dtype)

@@ -6,12 +6,10 @@ Tests `minirnn/devices/cpu/cudnn_rnn/layer.py`.
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence, rnn_sequence_grad
 from tests.devices.cpu.cudnn_rnn.layer_cases import (
     LENGTHS,
-    MODES,
     assert_identical,
     assert_same,
     both_directions,
@@ -19,16 +17,7 @@ from tests.devices.cpu.cudnn_rnn.layer_cases import (
     named,
     random_layer,
     variants,
-    with_and_without_lengths,
 )
-
-
-@pytest.mark.parametrize("rnn_mode", MODES)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@with_and_without_lengths
-def test_results_have_the_dtype_of_x(rnn_mode, dtype, lengths):
-    got = fast(random_layer(rnn_mode, D=2, lengths=lengths, dtype=dtype, seed=13))
-    assert {a.dtype.name for a in got.values() if a is not None} == {dtype}
 
 
 @variants

@@ -14,6 +14,7 @@ from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence
 from tests.devices.cpu.cudnn_rnn.layer_cases import (
     LENGTHS,
     MODES,
+    ZONEOUT,
     B,
     H,
     assert_same,
@@ -22,7 +23,7 @@ from tests.devices.cpu.cudnn_rnn.layer_cases import (
     plain,
     random_layer,
     variants,
-    with_and_without_lengths,
+    zoned_layer,
 )
 from tests.devices.cpu.kernel_checks import assert_within
 
@@ -45,16 +46,22 @@ SIZES = [
 def test_fast_equals_plain_for_all_shapes(rnn_mode, sizes, D, ragged):
     T, B, I, H = sizes
     lengths = np.random.default_rng(T).integers(1, T + 1, B) if ragged else None
-    n = random_layer(rnn_mode, T=T, B=B, I=I, H=H, D=D, lengths=lengths, seed=2)
-    assert_same(fast(n), plain(n), 1e-11)
+    for zoneout in ("", "masks"):
+        n = zoned_layer(rnn_mode, zoneout, 2, T=T, B=B, I=I, H=H, D=D, lengths=lengths)
+        assert_same(fast(n), plain(n), 1e-11)
 
 
 @variants
 @both_directions
-@with_and_without_lengths
-def test_fast_equals_plain_for_all_variants(rnn_mode, options, D, lengths):
-    n = random_layer(rnn_mode, D=D, lengths=lengths, seed=3, **options)
-    assert_same(fast(n), plain(n), 1e-12)
+@ZONEOUT
+def test_fast_equals_plain_for_all_variants_and_inference_gives_what_training_gives(rnn_mode, options, D, zoneout):
+    for lengths in (None, LENGTHS, (7, 2, 7)):
+        n = zoned_layer(rnn_mode, zoneout, 3, D=D, lengths=lengths, **options)
+        want = fast(n)
+        assert_same(want, plain(n), 1e-12)
+        got = rnn_sequence(n.x, n.h0, n.c0, n.weights, training=False, **n.attributes)
+        for a, name in zip(got[:3], ("y", "h_n", "c_n"), strict=True):
+            assert_within(name, a, want[name], 1e-15)
 
 
 @pytest.mark.parametrize("rnn_mode", MODES)
@@ -63,19 +70,9 @@ def test_fast_equals_plain_for_all_variants(rnn_mode, options, D, lengths):
 def test_length_of_the_pieces_does_not_matter(rnn_mode, D, cells, monkeypatch):
     monkeypatch.setattr(visit, "CACHED_CELLS", cells)
     for lengths in (None, LENGTHS):
-        n = random_layer(rnn_mode, D=D, lengths=lengths, seed=4)
-        assert_same(fast(n), plain(n), 1e-12)
-
-
-@variants
-@both_directions
-@with_and_without_lengths
-def test_inference_gives_what_training_gives(rnn_mode, options, D, lengths):
-    n = random_layer(rnn_mode, D=D, lengths=lengths, seed=5, **options)
-    got = rnn_sequence(n.x, n.h0, n.c0, n.weights, rnn_mode=rnn_mode, lengths=n.lengths, training=False)
-    want = fast(n)
-    for a, name in zip(got[:3], ("y", "h_n", "c_n"), strict=True):
-        assert_within(name, a, want[name], 1e-15)
+        for zoneout in ("", "fractions"):
+            n = zoned_layer(rnn_mode, zoneout, 4, D=D, lengths=lengths)
+            assert_same(fast(n), plain(n), 1e-12)
 
 
 def test_relu_passes_no_gradient_at_zero():

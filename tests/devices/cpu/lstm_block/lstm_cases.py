@@ -9,28 +9,16 @@ import numpy as np
 from minirnn.devices.cpu.lstm_block import cell, reference, sequence
 
 
-def exchange_f_and_ci(a: np.ndarray) -> np.ndarray:
-    """The last axis of w or b from i, ci, f, o to i, f, ci, o or back."""
-    first, second, third, fourth = np.split(a, 4, axis=-1)
-    return np.concatenate([first, third, second, fourth], axis=-1)
-
-
 def as_the_op_calls_it(kernel: Any) -> Any:
-    """A kernel with what the op settles before it: numbers of the dtype, an infinite clip for none, the gate order."""
+    """A kernel with what the op settles before it: numbers of the dtype, an infinite clip for none."""
 
-    def call(*arrays: np.ndarray, gate_order: str = "icfo", **attributes: Any) -> tuple[np.ndarray, ...]:
+    def call(*arrays: np.ndarray, **attributes: Any) -> tuple[np.ndarray, ...]:
         with np.errstate(over="ignore"):
             for name in attributes.keys() & {"forget_bias", "cell_clip"}:
                 number = attributes[name]
                 none = name == "cell_clip" and number <= 0
                 attributes[name] = np.inf if none else float(arrays[0].dtype.type(number))
-        if gate_order == "icfo":
-            return kernel(*arrays, **attributes)
-        weights = exchange_f_and_ci(arrays[3]), *arrays[4:7], exchange_f_and_ci(arrays[7])
-        results = list(kernel(*arrays[:3], *weights, *arrays[8:], **attributes))
-        for k in (3, 7) if len(arrays) > 8 else ():  # w_grad, b_grad
-            results[k] = exchange_f_and_ci(results[k])
-        return tuple(results)
+        return tuple(kernel(*arrays, **attributes))
 
     return call
 
@@ -46,7 +34,6 @@ CELL_GRADIENTS = ("cs_prev_grad", "dicfo", "wci_grad", "wcf_grad", "wco_grad")
 GRADIENTS = tuple(f"{name}_grad" for name in INPUTS)
 VERSIONS = {"fast": (block_lstm, block_lstm_grad), "reference": (block_lstm_reference, block_lstm_grad_reference)}
 FULL = {"forget_bias": 1.0, "cell_clip": 3.0, "use_peephole": True}
-ORDERS = ("icfo", "ifco")
 DTYPES = ("float32", "float64")
 T, B, I, H = 7, 3, 4, 5
 

@@ -18,7 +18,7 @@ def run(version: str, args: list, **attributes: Any) -> tuple[np.ndarray, ...]:
     """One step by the cell, or several by a sequence version, on inputs of a sequence."""
     if version == "cell":
         return lstm_block_cell(args[0][0], *args[1:], **attributes)
-    return VERSIONS[version][0](*args, **attributes, seq_len_max=len(args[0]), gate_order="icfo")
+    return VERSIONS[version][0](*args, **attributes, seq_len_max=len(args[0]))
 
 
 FORWARD = ("cell", *VERSIONS)

@@ -14,9 +14,7 @@ from tests.devices.cpu.lstm_block.lstm_cases import (
     DTYPES,
     FULL,
     GRADIENTS,
-    ORDERS,
     OUTPUTS,
-    VERSIONS,
     B,
     H,
     T,
@@ -25,23 +23,21 @@ from tests.devices.cpu.lstm_block.lstm_cases import (
     block_lstm_grad_reference,
     block_lstm_reference,
     draw,
-    exchange_f_and_ci,
     inputs,
 )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("gate_order", ORDERS)
 @pytest.mark.parametrize("use_peephole", [False, True])
 @pytest.mark.parametrize("cell_clip", [0.0, 0.4])
 def test_fast_equals_reference(
-    rng: np.random.Generator, small_chunks: None, dtype: str, gate_order: str, use_peephole: bool, cell_clip: float
+    rng: np.random.Generator, small_chunks: None, dtype: str, use_peephole: bool, cell_clip: float
 ) -> None:
     for lengths in [(T, T), (T, T - 1), (T, 2), (T, 1), (T, 0), (1, 1), (T, 3)]:
         T_, L = lengths
         B_, I_, H_ = (int(rng.integers(1, high)) for high in (5, 9, 11))
         args = inputs(rng, (T_, B_), I_, H_, dtype)
-        where = {"seq_len_max": L, "gate_order": gate_order, "use_peephole": use_peephole}
+        where = {"seq_len_max": L, "use_peephole": use_peephole}
         attributes = {"forget_bias": float(rng.normal()), "cell_clip": cell_clip}
         want = block_lstm_reference(*args, **where, **attributes)
         got = block_lstm(*args, **where, **attributes)
@@ -51,26 +47,24 @@ def test_fast_equals_reference(
         assert_all_close(GRADIENTS, block_lstm_grad(*args, *got, *upstream, **where), want)
 
 
-@pytest.mark.parametrize("gate_order", ORDERS)
-def test_fast_equals_reference_where_weights_are_copied_in_blocks(rng: np.random.Generator, gate_order: str) -> None:
+def test_fast_equals_reference_where_weights_are_copied_in_blocks(rng: np.random.Generator) -> None:
     T, B, I, H = 3, 2, 71, 37
     args = inputs(rng, (T, B), I, H)
-    where = {"seq_len_max": T, "gate_order": gate_order, "use_peephole": True}
+    where = {"seq_len_max": T, "use_peephole": True}
     want = block_lstm_reference(*args, **where, forget_bias=1.0, cell_clip=3.0)
     got = block_lstm(*args, **where, forget_bias=1.0, cell_clip=3.0)
     assert_all_close(OUTPUTS, got, want)
 
 
 @pytest.mark.parametrize("column_layout", [False, True])
-@pytest.mark.parametrize("gate_order", ORDERS)
 @pytest.mark.parametrize("use_peephole", [False, True])
 def test_gradient_is_a_function_of_whatever_was_saved(
-    rng: np.random.Generator, small_chunks: None, column_layout: bool, gate_order: str, use_peephole: bool
+    rng: np.random.Generator, small_chunks: None, column_layout: bool, use_peephole: bool
 ) -> None:
     args = inputs(rng, (T, B))
     saved = draw(rng, 7, (T, B, H))
     upstream = draw(rng, 2, (T, B, H))
-    where = {"seq_len_max": 6, "gate_order": gate_order, "use_peephole": use_peephole}
+    where = {"seq_len_max": 6, "use_peephole": use_peephole}
     want = block_lstm_grad_reference(*args, *saved, *upstream, **where)
     if column_layout:
         saved = [LAYOUTS["columns"](a) for a in saved]
@@ -78,7 +72,7 @@ def test_gradient_is_a_function_of_whatever_was_saved(
 
 
 def test_saved_outputs_reach_the_gradient_without_a_copy(rng: np.random.Generator) -> None:
-    *outputs, h = block_lstm(*inputs(rng, (T, B)), **FULL, seq_len_max=T, gate_order="icfo")
+    *outputs, h = block_lstm(*inputs(rng, (T, B)), **FULL, seq_len_max=T)
     assert h.flags.c_contiguous  # it is read by rows
     for a in outputs:
         assert np.shares_memory(sequence.column_layout(a), a)
@@ -90,23 +84,7 @@ def test_a_missing_upstream_gradient_counts_as_zeros(rng: np.random.Generator, z
     args = inputs(rng, (T, B))
     upstream = dict(zip(("cs_grad", "h_grad"), draw(rng, 2, (T, B, H)), strict=True))
     upstream[zero] = np.broadcast_to(np.float64(0), (T, B, H))
-    where = {"seq_len_max": T, "gate_order": "icfo", "use_peephole": True}
+    where = {"seq_len_max": T, "use_peephole": True}
     saved = block_lstm(*args, **where, forget_bias=1.0, cell_clip=0.5)
     want = block_lstm_grad_reference(*args, *saved, *upstream.values(), **where)
     assert_all_close(GRADIENTS, block_lstm_grad(*args, *saved, *upstream.values(), **where), want)
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_ifco_is_icfo_with_two_column_blocks_exchanged(rng: np.random.Generator, version: str) -> None:
-    forward, backward = VERSIONS[version]
-    *args, b = inputs(rng, (T, B))
-    exchanged = [*args[:3], exchange_f_and_ci(args[3]), *args[4:], exchange_f_and_ci(b)]
-    rest = {**FULL, "seq_len_max": T}
-    saved = forward(*args, b, **rest, gate_order="icfo")
-    assert_all_close(OUTPUTS, forward(*exchanged, **rest, gate_order="ifco"), saved)
-    upstream = draw(rng, 2, (T, B, H))
-    where = {"seq_len_max": T, "use_peephole": True}
-    want = list(backward(*args, b, *saved, *upstream, **where, gate_order="icfo"))
-    want[3], want[7] = exchange_f_and_ci(want[3]), exchange_f_and_ci(want[7])
-    assert_all_close(GRADIENTS, backward(*exchanged, *saved, *upstream, **where, gate_order="ifco"), want)
-    assert np.abs(want[3] - exchange_f_and_ci(want[3])).max() > 0.1  # the two orders do differ

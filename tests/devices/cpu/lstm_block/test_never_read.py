@@ -34,7 +34,7 @@ def test_nothing_past_seq_len_max_is_read_and_all_outputs_are_zero_there(
 ) -> None:
     forward, backward = VERSIONS[version]
     args = inputs(rng, (T, B))
-    where = {"seq_len_max": L, "gate_order": "icfo", "use_peephole": use_peephole}
+    where = {"seq_len_max": L, "use_peephole": use_peephole}
     attributes = {"forget_bias": 1.0, "cell_clip": 3.0}
     clean = forward(*args, **where, **attributes)
     args[0][L:] = np.nan
@@ -62,7 +62,7 @@ def test_nothing_past_seq_len_max_is_read_and_all_outputs_are_zero_there(
 def test_gradient_ignores_values_it_has_no_use_for(rng: np.random.Generator, version: str) -> None:
     _, backward = VERSIONS[version]
     args, saved, upstream = inputs(rng, (T, B)), draw(rng, 7, (T, B, H)), draw(rng, 2, (T, B, H))
-    where = {"seq_len_max": T, "gate_order": "icfo"}
+    where = {"seq_len_max": T}
     for use_peephole in (True, False):
         want = backward(*args, *saved, *upstream, **where, use_peephole=use_peephole)
         args[INPUTS.index("b")][:] = np.nan
@@ -94,11 +94,11 @@ def test_cell_gradient_ignores_values_it_has_no_use_for(rng: np.random.Generator
 def test_without_peephole_the_peephole_weights_do_not_matter(rng: np.random.Generator) -> None:
     args = inputs(rng, (T, B))
     off = {**FULL, "use_peephole": False}
-    sequence = block_lstm(*args, **off, seq_len_max=T, gate_order="icfo")
+    sequence = block_lstm(*args, **off, seq_len_max=T)
     cell = lstm_block_cell(args[0][0], *args[1:], **off)
     for name in ("wci", "wcf", "wco"):
         args[INPUTS.index(name)][:] = np.nan
-    for a, b in zip(block_lstm(*args, **off, seq_len_max=T, gate_order="icfo"), sequence, strict=True):
+    for a, b in zip(block_lstm(*args, **off, seq_len_max=T), sequence, strict=True):
         np.testing.assert_array_equal(a, b)
     for a, b in zip(lstm_block_cell(args[0][0], *args[1:], **off), cell, strict=True):
         np.testing.assert_array_equal(a, b)

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices.cuda.driver import CompileError, LaunchError, Matrix, NotRecordable, OutOfDeviceMemory
-from minirnn.devices.cuda.gpu import driver as pycuda_driver
+from minirnn.devices.cuda.driver import LaunchError, Matrix, NotRecordable, OutOfDeviceMemory
 from minirnn.devices.cuda.gpu.driver import PyCudaDriver
 
 pytestmark = [
@@ -58,22 +57,6 @@ def take(driver: Any, ptr: int, shape: Any, dtype: Any) -> np.ndarray:
 
 
 # ---- memory
-
-
-@pytest.mark.parametrize("count", [5, pycuda_driver.COPIED // 8, pycuda_driver.COPIED // 8 + 3])
-def test_copies_arrive_and_a_host_array_may_change_after_h2d(count: int, driver: Any, rng: np.random.Generator) -> None:
-    host = rng.standard_normal(count)
-    before = host.copy()
-    buffer = put(driver, host)
-    host[:] = 0
-    np.testing.assert_array_equal(take(driver, buffer.ptr, count, "f8"), before)
-
-
-def test_d2d_and_memset(driver: Any) -> None:
-    a, b = put(driver, np.arange(16, dtype="i4")), driver.alloc(64)
-    driver.d2d(b.ptr, a.ptr + 16, 48)
-    driver.memset(b.ptr + 48, 0x01, 16)
-    np.testing.assert_array_equal(take(driver, b.ptr, 16, "i4"), [*range(4, 16), *[0x01010101] * 4])
 
 
 def test_empty_arrays_are_no_work(driver: Any) -> None:
@@ -133,33 +116,6 @@ def test_running_out_of_memory_tells_asked_held_and_free_and_the_driver_goes_on(
     np.testing.assert_array_equal(take(driver, put(driver, np.ones(8)).ptr, 8, "f8"), np.ones(8))
 
 
-def test_a_thread_may_allocate_launch_and_free(driver: Any) -> None:
-    kernel = driver.module(KERNELS, "x.cu").function("add_one")
-    failed: list[BaseException] = []
-
-    def work(buffer: Any) -> None:
-        try:
-            for _ in range(20):
-                other = driver.alloc(256)
-                driver.h2d(other.ptr, np.ones(64, F4))
-                kernel(buffer, grid=(1,), block=(16,))
-                kernel(other, grid=(1,), block=(64,))
-                driver.synchronize()
-                np.testing.assert_array_equal(take(driver, other.ptr, 64, F4), np.full(64, 2))
-        except BaseException as error:
-            failed.append(error)
-
-    buffers = [put(driver, np.zeros(16, F4)) for _ in range(4)]
-    threads = [threading.Thread(target=work, args=(buffer,)) for buffer in buffers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
-    for buffer in buffers:
-        np.testing.assert_array_equal(take(driver, buffer.ptr, 16, F4), np.full(16, 20))
-
-
 def test_the_event_of_a_copy_ends_where_a_context_is_current(driver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another thread may have waited for the copy, and forgotten its event, before the call returns."""
 
@@ -202,11 +158,6 @@ def test_a_file_is_compiled_once_with_its_options(driver: Any) -> None:
         assert take(driver, x.ptr, 1, dtype)[0] == np.dtype(dtype).itemsize
 
 
-def test_a_compilers_error_is_quoted_with_file_and_line(driver: Any) -> None:
-    with pytest.raises(CompileError, match=r"(?s)bad\.cu does not compile with -DREAL=half.*bad\.cu.2.*nobody_knows"):
-        driver.module('\nextern "C" __global__ void k() { nobody_knows(); }', "bad.cu", ["-DREAL=half"])
-
-
 @pytest.mark.parametrize("damage", [b"", b"\x00", b"\x7fELF and no more"])
 def test_a_broken_file_of_the_cache_is_compiled_anew(
     damage: bytes, driver: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -238,36 +189,6 @@ def test_a_kernel_that_is_not_in_the_file_is_named(driver: Any) -> None:
 # ---- launches
 
 PAIR = np.dtype([("count", "i4"), ("offset", "i8"), ("flag", "?")], align=True)
-LOOK = """
-#include "real.cuh"
-struct Pair { int count; long long offset; bool flag; };
-extern "C" __global__ void look(Pair pair, i8 small, i16 medium, double wide, bool flag, double *found, float narrow,
-                                u64 huge, u8 byte, Pair second) {
-    found[0] = pair.count, found[1] = pair.offset, found[2] = pair.flag, found[3] = small, found[4] = medium;
-    found[5] = wide, found[6] = flag, found[7] = narrow, found[8] = (double)(huge >> 32), found[9] = byte;
-    found[10] = second.count, found[11] = second.offset, found[12] = second.flag;
-}
-"""
-
-
-def test_arguments_lie_where_the_compiler_expects_them(driver: Any) -> None:
-    found = driver.alloc(13 * 8)
-    driver.module(LOOK, "look.cu", ("-DREAL=float", "-DACC=float")).function("look")(
-        np.array((7, -(2**40), True), PAIR)[()],
-        np.int8(-3),
-        np.int16(-300),
-        np.float64(1 / 3),
-        np.bool_(True),
-        found,
-        np.float32(0.1),
-        np.uint64(2**63 + 2**32),
-        np.uint8(200),
-        np.array((9, 5, False), PAIR)[()],
-        grid=(1,),
-        block=(1,),
-    )
-    expected = [7, -(2**40), 1, -3, -300, 1 / 3, 1, np.float32(0.1), 2**31 + 1, 200, 9, 5, 0]
-    np.testing.assert_array_equal(take(driver, found.ptr, 13, "f8"), expected)
 
 
 def test_grid_block_and_shared_memory_reach_the_launch(driver: Any) -> None:
@@ -301,49 +222,6 @@ def test_resident_blocks_are_known_for_any_shared_memory(driver: Any) -> None:
 
 # ---- products
 
-SIZES = [(3, 4, 5), (1, 4, 5), (3, 1, 5), (3, 4, 1), (1, 1, 1)]
-
-
-def laid_out(rng: np.random.Generator, batch: int, rows: int, cols: int, dtype: Any, transposed: bool, gap: int) -> Any:
-    """Host memory full of NaN, a view (batch, rows, cols) of it, and the arguments of `Matrix` but for the address."""
-    lines, length = (cols, rows) if transposed else (rows, cols)
-    ld = length + gap
-    stride = lines * ld + 2 * gap
-    memory = np.full(batch * stride, np.nan, dtype)
-    view = np.lib.stride_tricks.as_strided(
-        memory, (batch, lines, length), [n * memory.itemsize for n in (stride, ld, 1)]
-    )
-    view[...] = rng.standard_normal(view.shape)
-    view = view.swapaxes(1, 2) if transposed else view
-    return memory, view, dict(rows=rows, cols=cols, ld=ld, dtype=np.dtype(dtype), transposed=transposed, stride=stride)
-
-
-@pytest.mark.parametrize("dtypes", [("f4", "f4"), ("f8", "f8"), ("f2", "f2"), ("f2", "f4")])
-@pytest.mark.parametrize("batch", [1, 3])
-def test_products_are_those_of_numpy(
-    driver: Any, rng: np.random.Generator, dtypes: tuple[str, str], batch: int
-) -> None:
-    tolerance = {"f8": 1e-14, "f4": 1e-5, "f2": 1e-2}[dtypes[1]]
-    turns = [(i, j, k) for i in (False, True) for j in (False, True) for k in (False, True)]
-    for transposed in turns:
-        for n, k, m in SIZES:
-            for gap, beta in ((0, 0.0), (3, 1.0), (3, 0.5), (0, 1.0)):
-                shapes = ((n, k, dtypes[0]), (k, m, dtypes[0]), (n, m, dtypes[1]))
-                parts = [laid_out(rng, batch, r, c, t, x, gap) for (r, c, t), x in zip(shapes, transposed, strict=True)]
-                if beta == 0:
-                    parts[2][1][...] = np.nan  # must not be read
-                buffers = [put(driver, memory) for memory, _, _ in parts]
-                a, b, c = (Matrix(ptr=x.ptr, **p[2]) for x, p in zip(buffers, parts, strict=True))
-                driver.gemm(a, b, c, beta, batch)
-                va, vb, vc = (p[1].astype("f8") for p in parts)
-                expected = va @ vb + (beta * vc if beta else 0)
-                memory, view, _ = parts[2]
-                untouched = np.isnan(memory)
-                driver.d2h(memory, buffers[2].ptr)
-                np.testing.assert_allclose(view, expected, rtol=tolerance, atol=tolerance)
-                if gap:
-                    np.testing.assert_array_equal(np.isnan(memory), untouched)
-
 
 def test_a_row_may_come_with_any_distance(driver: Any) -> None:
     a, b, c = put(driver, np.ones(5, F4)), put(driver, np.ones((5, 2), F4)), driver.alloc(8)
@@ -357,31 +235,6 @@ def test_an_empty_product_is_no_work(driver: Any) -> None:
 
 
 # ---- recordings
-
-
-def test_a_recording_is_a_graph_of_kernels_products_and_copies(driver: Any, rng: np.random.Generator) -> None:
-    kernel = driver.module(KERNELS, "x.cu").function("add_one")
-    a, b = rng.standard_normal((2, 3)).astype("f4"), rng.standard_normal((3, 4)).astype("f4")
-    x, (first, second) = put(driver, np.zeros(8, F4)), (put(driver, m) for m in (a, b))
-    y, z = driver.alloc(32), put(driver, np.ones(8, F4))
-
-    def work() -> None:
-        kernel(x, grid=(1,), block=(8,))
-        driver.gemm(Matrix(first.ptr, 2, 3, 3, F4), Matrix(second.ptr, 3, 4, 4, F4), Matrix(x.ptr, 2, 4, 4, F4), 1.0)
-        driver.d2d(y.ptr, x.ptr, 32)
-        driver.memset(z.ptr, 0, 32)
-
-    before = driver.launches
-    recording = driver.record(work)
-    assert take(driver, x.ptr, 8, F4).tolist() == [0] * 8 and driver.launches == before
-    for k in (1, 2):
-        recording()
-        np.testing.assert_allclose(take(driver, y.ptr, (2, 4), F4), k * (1 + a @ b), rtol=1e-6, atol=1e-6)
-        assert driver.launches == before + k
-    assert take(driver, z.ptr, 8, F4).tolist() == [0] * 8
-    recording()
-    recording.close()  # waits for it
-    np.testing.assert_allclose(take(driver, y.ptr, (2, 4), F4), 3 * (1 + a @ b), rtol=1e-6, atol=1e-6)
 
 
 def test_what_other_threads_do_meanwhile_is_not_recorded(driver: Any) -> None:
@@ -417,9 +270,3 @@ def test_what_cannot_be_recorded_is_refused_and_the_driver_goes_on(driver: Any) 
         assert not driver.recording
     kernel(x, grid=(1,), block=(8,))
     assert take(driver, x.ptr, 8, F4)[0] == 1
-
-
-def test_who_the_gpu_is_is_known(driver: Any) -> None:
-    limits = driver.limits
-    assert limits.name and limits.multiprocessors > 0
-    assert not limits.simulated and limits.warp == 32 and limits.threads_per_block == 1024

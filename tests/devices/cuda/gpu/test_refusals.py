@@ -8,7 +8,6 @@ Tests `minirnn/devices/cuda/gpu/driver.py` and `minirnn/devices/cuda/gpu/cublas.
 
 from __future__ import annotations
 
-import gc
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ import pytest
 
 from minirnn import toolchain
 from minirnn.devices import DeviceUnavailable
-from minirnn.devices.cuda.driver import CompileError, LaunchError, Matrix, OutOfDeviceMemory
+from minirnn.devices.cuda.driver import CompileError, LaunchError, Matrix
 from minirnn.devices.cuda.gpu import compiler, libcublas, libcuda
 from minirnn.devices.cuda.gpu import driver as pycuda_driver
 from minirnn.devices.cuda.gpu import memory as pycuda_memory
@@ -100,13 +99,6 @@ def test_an_error_of_cuinit_is_a_reason(monkeypatch: pytest.MonkeyPatch, machine
         PyCudaDriver()
 
 
-def test_limits_are_those_of_the_gpu(driver: PyCudaDriver) -> None:
-    limits = driver.limits
-    assert (limits.name, limits.compute_capability, limits.multiprocessors) == ("Fake GPU", (9, 0), 132)
-    assert (limits.threads_per_block, limits.shared_bytes_per_block, limits.warp) == (1024, 232448, 32)
-    assert not limits.simulated
-
-
 # Memory
 
 
@@ -130,36 +122,6 @@ def test_blocks_are_at_most_an_eighth_larger_than_what_they_are_for() -> None:
     for nbytes in [0, 1, 255, 256, 257, *range(1000, 70_000, 333), 2**30 + 1]:
         size = pycuda_memory.rounded_up(nbytes)
         assert size % 256 == 0 and nbytes <= size <= max(256, nbytes + 255, nbytes * 9 / 8)
-
-
-def test_held_memory_is_given_up_before_memory_runs_out(driver: PyCudaDriver) -> None:
-    del [driver.alloc(500_000)][:]
-    gc.collect()
-    assert driver.held_bytes >= 500_000
-    kept = driver.alloc(900_000)
-    assert 900_000 <= driver.held_bytes < 1_000_000
-    del kept
-    driver.free_held()
-    assert driver.held_bytes == 0
-
-
-def test_memory_that_the_garbage_collector_finds_is_used_again(driver: PyCudaDriver) -> None:
-    circle: list[Any] = [driver.alloc(64)]
-    circle.append(circle)
-    ptr = circle[0].ptr
-    del circle
-    gc.collect()
-    assert driver.alloc(64).ptr == ptr
-
-
-def test_running_out_of_memory_tells_asked_held_and_free(driver: PyCudaDriver) -> None:
-    kept = driver.alloc(512 * 1024)
-    with pytest.raises(OutOfDeviceMemory) as caught:
-        driver.alloc(600 * 1024)
-    error = caught.value
-    assert (error.asked, error.held, error.free) == (600 * 1024, kept.nbytes, 512 * 1024)
-    assert isinstance(error, MemoryError)
-    driver.alloc(400 * 1024)  # the driver still works
 
 
 # Modules
@@ -278,16 +240,3 @@ def test_a_driver_that_refuses_to_record_says_why(
         driver.record(lambda: None)
     assert library.graphs == {}
     machine.captured.clear()
-
-
-def test_both_handles_of_the_library_are_given_back(
-    machine: fake_pycuda.Machine, cublas: fake_cublas.Cublas, library: fake_pycuda.Libcuda
-) -> None:
-    driver = PyCudaDriver()
-    one = driver.alloc(4)
-    driver.gemm(*[Matrix(one.ptr, 1, 1, 1, np.dtype("f4"))] * 3)
-    driver.record(lambda: None)
-    assert [asked for asked in cublas.asked if asked.startswith("stream")] == ["stream 4711", "stream 4712"]
-    assert driver._aside.flags == 1, "the stream waits for the default stream"
-    driver.close()
-    assert cublas.destroyed == 2

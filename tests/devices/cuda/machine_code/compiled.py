@@ -31,13 +31,8 @@ KEPT_DAYS = 30
 class Resources:
     """What one kernel needs of a multiprocessor: registers of a thread, and bytes.
 
-    Attributes
-    ----------
-    registers : int
-    stack, spill_stores, spill_loads : int
-        Bytes a thread. Spills are registers that did not fit, written to memory and read back.
-    shared : int
-        Bytes a block, of what is declared with its size.
+    Spills are registers that did not fit, written to memory and read back: bytes a thread, as the stack is. `shared`
+    are the bytes a block of what is declared with its size.
     """
 
     registers: int
@@ -73,21 +68,8 @@ class Compiled:
 def compiled(name: str, options: Sequence[str], arch: str, text: str | None = None) -> Compiled:
     """What nvcc makes of ``kernels/<name>``, exactly as the driver of a GPU of this architecture hands it over.
 
-    Parameters
-    ----------
-    name : str
-        A file of ``kernels/``, or what a given text shall be called in messages.
-    options : sequence of str
-        Such as ``-DREAL=float``; `variants.VARIANTS` has those of each file.
-    arch : str
-        Such as ``"sm_90"``.
-    text : str, optional
-        The source, if it is no file of ``kernels/``.
-
-    Raises
-    ------
-    CompileError
-        With all that nvcc said; it names the file and line.
+    A text need not be a file of ``kernels/``; `variants.VARIANTS` has the options of each file. Raises `CompileError`
+    with all that nvcc said.
     """
     source = (KERNELS / name).read_text(encoding="utf-8") if text is None else text
     text, flags = for_nvcc(source, name, options)

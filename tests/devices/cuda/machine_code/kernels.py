@@ -16,16 +16,7 @@ from tests.devices.cuda.machine_code.sass import Function, functions
 class MachineCode:
     """The machine code of one kernel.
 
-    Attributes
-    ----------
-    name, text : str
-        The file that the kernel stands in.
-    resources : Resources
-        Registers, spills and shared memory.
-    function : Function
-        Its instructions.
-    loops : list of Loop
-        The outermost ones.
+    `name` and `text` are the file that it is in, `loops` the outermost ones.
     """
 
     name: str
@@ -81,12 +72,7 @@ def machine_code(name: str, options: Sequence[str], arch: str, text: str | None 
         code = machine_code("cudnn_rnn/persistent.cu", VARIANTS["cudnn_rnn/persistent.cu"][0], "sm_90")
         assert code["lstm_persistent"].main_loop.count("MEMBAR") == 0
 
-    Raises
-    ------
-    CompileError
-        If nvcc does not take the file, or there is none.
-    FileNotFoundError
-        If there is no nvdisasm.
+    Raises `CompileError` if nvcc does not take the file, and FileNotFoundError if there is no nvdisasm.
     """
     text = (KERNELS / name).read_text(encoding="utf-8") if text is None else text
     made = compiled(name, options, arch, text)

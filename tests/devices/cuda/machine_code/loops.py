@@ -21,16 +21,7 @@ JUMPS = ("BRA", "JMP")
 class Loop:
     """Instructions that a thread may execute at each turn, those of loops within it included.
 
-    Attributes
-    ----------
-    jump : Instruction
-        The last jump back to the head.
-    instructions : tuple of Instruction
-        In the order of their addresses.
-    own : tuple of Instruction
-        Those of them that are in no inner loop.
-    inner : list of Loop
-        The loops directly within this one.
+    `jump` is the last jump back to the head, `own` what is in no inner loop, `inner` the loops directly within this one.
     """
 
     jump: Instruction

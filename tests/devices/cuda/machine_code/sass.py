@@ -21,16 +21,8 @@ SIZES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}
 class Instruction:
     """One instruction. It is written as ``@P0 LDS.128 R4, [R2] ;``.
 
-    Attributes
-    ----------
-    opcode : str
-        With all that qualifies it: ``"LDS.128"``.
-    operands : str
-        What follows the opcode.
-    predicate : str
-        ``"P0"`` or ``"!P0"`` if only some threads execute it, else empty.
-    lines : tuple of (str, int)
-        The file and line that it comes from, and where this was inlined, the kernel itself last.
+    The opcode has all that qualifies it, the predicate is ``"P0"`` or ``"!P0"`` if only some threads execute it, and
+    `lines` are the file and line that it comes from, and where this was inlined, the kernel itself last.
     """
 
     opcode: str

@@ -1,22 +1,15 @@
-"""A Python of its own for tests that need one: to press Ctrl-C, to fork, to have no compiler or little memory."""
+"""What a Python of its own may use for tests of the simulator."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 
+from tests.devices import process
+
 _BEGIN = """
-import gc, os, signal, sys, threading, time
-import numpy as np
-import minirnn as mr
 from minirnn.devices.cuda.driver import OutOfDeviceMemory
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
-from minirnn.devices import DeviceUnavailable
-
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts its background jobs with Ctrl-C ignored
 
 SOURCE = '''
 extern "C" __global__ void right(float *x) { x[threadIdx.x] = 2.f * threadIdx.x; }
@@ -42,16 +35,6 @@ def run(driver, name, *arguments, block=32):
 """
 
 
-def say(code: str, before: Callable[[], None] | None = None, timeout: float = 280, **env: str | None) -> str:
-    """What a new Python prints that runs `code`, which must end well and leave stderr empty.
-
-    `code` may use what stands above. Environment variables that are None are taken away.
-    """
-    full = {name: value for name, value in (os.environ | env).items() if value is not None}
-    done = subprocess.run(
-        [sys.executable, "-c", _BEGIN + code], env=full, capture_output=True, text=True, preexec_fn=before,
-        timeout=timeout,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout
+def say(code: str, before: Callable[[], None] | None = None, **env: str | None) -> str:
+    """What a new Python prints that runs `code`, which may use what is above."""
+    return process.say(_BEGIN + code, before, **env)

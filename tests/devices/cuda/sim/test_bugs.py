@@ -175,10 +175,10 @@ def test_use_after_free_of_a_large_array_without_check_mode(fast: SimModule) -> 
     assert {place.line for place in error.places} == marked_lines("touch")
 
 
-def test_use_after_free_of_a_large_array_among_thousands(fast: SimModule) -> None:
+def test_use_after_free_of_a_large_array_among_thousands() -> None:
     """In a process of its own: only the first 12,000 small arrays have a guard page, a large one always has."""
     said = say(f"""
-driver = SimDriver({fast.driver.options!r})
+driver = SimDriver()
 many = [driver.alloc(4) for _ in range(12_001)]
 gone = driver.alloc(70 << 20)
 address = gone.ptr
@@ -207,10 +207,10 @@ def test_a_pointer_to_host_memory(checked: SimModule) -> None:
     assert not host.any()
 
 
-def test_endless_recursion(fast: SimModule, checked: SimModule) -> None:
+def test_endless_recursion() -> None:
     """In a process of its own: only the first 8192 stacks of a process have a guard page."""
     said = say(f"""
-for options in {fast.driver.options!r}, {checked.driver.options!r}:
+for options in SimOptions(), SimOptions(check=True, seed=3):
     driver = SimDriver(options)
     x = driver.alloc(4 * 32)
     try:

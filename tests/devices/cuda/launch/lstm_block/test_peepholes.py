@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from minirnn.devices.cuda.device import Cuda
-from minirnn.devices.cuda.launch.lstm_block.peepholes import MOST, SHORTEST, peephole_grads
+from minirnn.devices.cuda.launch.lstm_block.peepholes import SHORTEST, peephole_grads
 from tests.devices.cuda.checked import ORDERS, checked
 
 __all__ = ["checked"]  # a fixture
@@ -46,13 +46,6 @@ def test_the_gradients_are_those_sums(
             rtol=4e-3 if dtype == "float16" else 0,
             atol=4 * tolerance,
         )  # noqa: E501
-
-
-def test_no_thread_adds_many_numbers() -> None:
-    for rows in (1, SHORTEST, 10 * SHORTEST, MOST * SHORTEST, 10 * MOST * SHORTEST + 1):
-        length = max(SHORTEST, -(-rows // MOST))
-        assert -(-rows // length) <= MOST
-        assert length <= max(SHORTEST, rows // MOST + 1)
 
 
 def test_every_order_of_threads_gives_the_same_bits(rng: np.random.Generator) -> None:

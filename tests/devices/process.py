@@ -1,0 +1,48 @@
+"""A Python of its own for tests that need one: to press Ctrl-C, to fork, to have no compiler or little memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+BEGIN = """
+import gc, hashlib, os, signal, sys, threading, time
+import numpy as np
+import minirnn as mr
+from minirnn.devices import DeviceUnavailable
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts its background jobs with Ctrl-C ignored
+"""
+UNAVAILABLE = """
+try:
+    mr.devices.get({name!r})
+except DeviceUnavailable as error:
+    print(error)
+assert mr.devices.available()[{name!r}] is not None
+assert mr.devices.available()["cpu"] is None
+assert np.allclose(mr.ops.tanh(mr.tensor([0.0, 1.0])).numpy(), np.tanh([0.0, 1.0]))
+"""
+"""Says why a device is not there; another one works."""
+
+
+def say(code: str, before: Callable[[], None] | None = None, **env: str | None) -> str:
+    """What a new Python prints that runs `code`, which must end well and leave stderr empty.
+
+    `code` may use what is above. Environment variables that are None are taken away.
+    """
+    full = {name: value for name, value in (os.environ | env).items() if value is not None}
+    command = [sys.executable, "-c", BEGIN + code]
+    done = subprocess.run(command, env=full, capture_output=True, text=True, preexec_fn=before, timeout=280)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def script(path: Path, text: str) -> str:
+    """A program of the shell."""
+    path.write_text(f"#!/bin/sh\n{text}")
+    path.chmod(0o755)
+    return str(path)
