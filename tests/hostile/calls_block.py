@@ -40,31 +40,16 @@ ROWS = rows(
     r"""
 # lstm cell
 with ops.lstm_block_cell(**CELL):
-    x=tensor(T, B, I) -> x & (7, 2, 3) & (B, I)
     x=tensor(I) -> x & (3,) & (B, I) & likely a missing batch axis
-    x=tensor(0, I) -> cs_prev & (2, 5) & (B, H) = (0, 5)
     cs_prev=tensor(B, 0), h_prev=tensor(B, 0) -> H is 0 & 1 or more
-    cs_prev=tensor(3, H), h_prev=tensor(3, H) -> cs_prev & (3, 5) & (B, H) = (2, 5)
-    h_prev=tensor(B, 4) -> h_prev & (2, 4) & (B, H) = (2, 5)
-    w=tensor(4 * H, I + H) -> w & (20, 8) & (I+H, 4H) = (8, 20) & likely transposed
-    w=tensor(I, 4 * H) -> w & (3, 20) & (I+H, 4H) = (8, 20) & rows are [x rows; h_prev rows]
-    w=tensor(H, 4 * H) -> w & (5, 20) & (I+H, 4H)
-    w=tensor(I + H, 3 * H) -> w & (8, 15) & (I+H, 4H) = (8, 20) & gates i, ci, f, o
-    w=tensor((I + H) * 4 * H) -> w & (160,) & (I+H, 4H)
     b=tensor(8 * H) -> b & (40,) & (4H,) = (20,) & likely the two biases
-    b=tensor(1, 4 * H) -> b & (1, 20) & (4H,) = (20,)
-    b=tensor(H) -> b & (5,) & (4H,) & gates i, ci, f, o
-    wci=tensor(H, H) -> wci & (5, 5) & (H,) = (5,)
     wco=tensor(4) -> wco & (4,) & (H,) = (5,)
     wci=None, use_peephole=True -> wci is None & array
-    w=tensor(I + H, 4 * H, dtype=np.float64) -> w & float64 & x has float32 & .astype()
-    cs_prev=tensor(B, H, dtype=np.float16) -> cs_prev & float16 & float32 & .astype()
     w=tensor(I + H, 4 * H, device=ELSEWHERE) -> different devices: x is on cpu & w on cpu-composed & t.to(name)
     forget_bias=tensor() -> forget_bias & number
     forget_bias=float("inf") -> forget_bias is inf & finite
     x cs_prev h_prev w b: an array of floats
     forget_bias cell_clip: a number
-    use_peephole: a flag
 with ops.lstm_block_cell_grad(**CELL_GRAD):
     w=tensor(4 * H, I + H) -> w & (20, 8) & (I+H, 4H) & likely transposed
     o=tensor(3, H) -> o & (3, 5) & (B, H) = (2, 5)
@@ -78,19 +63,13 @@ with ops.lstm_block_cell_grad(**CELL_GRAD):
 # lstm sequence
 ops.block_lstm_v2(**SEQUENCE, forget_bias=1.0) -> forget_bias
 with ops.block_lstm(**SEQUENCE_V1):
-    x=tensor(B, T, I) -> cs_prev & (2, 5) & (7, 5) & likely x is batch-first & (T, B, I)
     x=tensor(B, I) -> x & (2, 3) & (T, B, I) & likely a missing time or batch axis
     seq_len_max=T + 1 -> seq_len_max is 8 & 0 .. 7 & T
-    seq_len_max=-1 -> seq_len_max is -1 & 0 .. 7
-    seq_len_max=np.array([7, 5]) -> seq_len_max & (2,) & one integer
     w=tensor(4 * H, I + H) -> w & (20, 8) & (I+H, 4H) = (8, 20) & likely transposed
-    w=tensor(I + H, 19) -> w & (8, 19) & gates i, ci, f, o
     cs_prev=tensor(T, B, H) -> cs_prev & (7, 2, 5) & (B, H)
     h_prev=tensor(H, B) -> h_prev & (5, 2) & (B, H) & likely transposed
     b=tensor(4 * H, dtype=np.float64) -> b has dtype float64 & .astype()
     x=tensor(T, B, I, device=ELSEWHERE) -> different devices
-    seq_len_max: an integer
-    seq_len_max=None -> seq_len_max is None
     forget_bias cell_clip: a number
 with ops.block_lstm_v2(**SEQUENCE):
     x=tensor(B, T, I) -> likely x is batch-first
@@ -112,20 +91,14 @@ with ops.block_lstm_grad_v2(**SEQUENCE_GRAD):
 with ops.gru_block_cell(**GRU):
     x=tensor(T, B, I) -> x & (7, 2, 3) & (B, I)
     h_prev=tensor(3, H) -> h_prev & (3, 5) & (B, H) = (2, 5)
-    w_ru=tensor(2 * H, I + H) -> w_ru & (10, 8) & (I+H, 2H) = (8, 10) & likely transposed
     w_ru=tensor(I + H, 3 * H) -> w_ru & (8, 15) & (I+H, 2H) & gates r, u & likely
     w_ru=tensor(I + H, H), w_c=tensor(I + H, 2 * H) -> w_ru & (8, 5) & (I+H, 2H) & likely w_ru and w_c are exchanged
     w_c=tensor(H, I + H) -> w_c & (5, 8) & (I+H, H) = (8, 5) & likely transposed
-    w_c=tensor(H, H) -> w_c & (5, 5) & (I+H, H) = (8, 5)
     b_ru=tensor(4 * H) -> b_ru & (20,) & (2H,) = (10,) & likely & cuDNN
-    b_c=tensor(2 * H) -> b_c & (10,) & (H,) = (5,)
-    b_ru=tensor(3 * H) -> b_ru & (15,) & (2H,) & gates r, u
     h_prev=tensor(B, 0) -> H is 0
-    w_c=tensor(I + H, H, dtype=np.float64) -> w_c & float64 & .astype()
     h_prev=tensor(B, H, device=ELSEWHERE) -> different devices
     x h_prev b_c: an array of floats
 with ops.gru_block_cell_grad(**GRU_GRAD):
-    d_h=tensor(3, H) -> d_h & (3, 5) & (B, H)
     r=tensor(B, 2 * H) -> r & (2, 10) & (B, H)
     c=tensor(B, H, dtype=np.float16) -> c & float16
     u=tensor(H, B) -> u & (5, 2) & likely transposed

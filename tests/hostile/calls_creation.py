@@ -16,7 +16,6 @@ ROWS = rows(
     globals(),
     r"""
 mr.full((2,), "a") -> full & 'a' & number
-mr.full((2,), [1.0, 2.0]) -> full & fill_value & number
 mr.full(2.5, (2, 3)) -> full & 2.5 & integers
 mr.full((2,), 300, dtype=np.int8) -> full & 300 & int8
 mr.full((2,), float("nan"), dtype=np.int64) -> full & nan & int64
@@ -29,7 +28,6 @@ mr.arange(float("inf")) -> arange & inf & finite
 mr.arange(10**30) -> arange & 2**60
 mr.arange(0.0, 1e300, 1e-300) -> arange & 2**60
 mr.linspace(0, 1, 2.5) -> linspace & steps is 2.5 & integer
-mr.linspace(0, 1, -1) -> linspace & steps is -1 & 0 or more
 mr.linspace("a", 1, 3) -> linspace & 'a' & number
 mr.linspace(0, float("inf"), 3) -> linspace & inf & finite
 mr.eye(2.0) -> eye & n is 2.0 & integer
@@ -38,23 +36,18 @@ mr.randint(3) -> randint & no size & randint(high, size)
 mr.randint(3, 3, (2,)) -> randint & low is 3, high is 3 & low < high
 mr.randint(3.5, (2,)) -> randint & high is 3.5 & integer
 mr.randint(300, (2,), dtype=np.uint8) -> randint & 0 .. 299 & uint8
-mr.randint(257, (2,), dtype=np.uint8) -> randint & 0 .. 256 & uint8
 mr.randint(-129, 127, (2,), dtype=np.int8) -> randint & -129 .. 126 & int8
 mr.randint(2, (2,), dtype=bool) -> randint & bool
 mr.randint(2, (2,), requires_grad=True) -> int64 & float32
 mr.randint_like(INTS, 0) -> randint & low is 0, high is 0
 mr.randperm(2.5) -> randperm & n is 2.5 & integer
-mr.randperm(-1) -> randperm & n is -1 & 0 or more
 mr.randperm(3, requires_grad=True) -> int64 & float32
 for NAME in SIZED:
     mr.NAME() -> NAME & no size & NAME(2, 3)
     mr.NAME(2, size=(3,)) -> NAME & two sizes
-    mr.NAME(2.0, 3) -> NAME & 2.0 & integers
     mr.NAME(True) -> NAME & True & integers
-    mr.NAME("two") -> NAME & 'two' & integers
     mr.NAME(2, -3) -> NAME & (2, -3) & 0 or more
     mr.NAME(10**5000) -> NAME & 2**60
-    mr.NAME(2**30, 2**30) -> NAME & 2**60
     mr.NAME(2, device="nowhere") -> 'nowhere' & known
     mr.NAME(2, dtype="float31") -> NAME & float31
     mr.NAME(2, dtype=np.int64, requires_grad=True) -> int64 & float32

@@ -38,24 +38,14 @@ FORWARD = rows(
     globals(),
     r"""
 with ops.cudnn_rnn(**V1):
-    input=tensor(B, T, I) -> input_h & (2, 2, 5) & (L*D, B, P) = (2, 7, 5) & likely batch-first: input must be (T, B, I)
     input=tensor(B, I) -> input & (2, 3) & (T, B, I) & likely a missing time or batch axis
-    input=tensor(1, T, B, I) -> input & (1, 7, 2, 3) & (T, B, I)
     input=tensor(0, B, I) -> T is 0 & 1 or more
-    input=tensor(T, 0, I) -> input_h & (2, 2, 5) & (L*D, B, P) = (2, 0, 5)
     input=tensor(T, B, 0) -> I is 0
     input_h=tensor(L, B, 0), input_c=tensor(L, B, 0) -> H is 0
     input_h=tensor(B, H) -> input_h & (2, 5) & (L*D, B, P)
     input_h=tensor(0, B, H), input_c=tensor(0, B, H) -> 0 pseudo-layers
     input_c=tensor(L, 3, H) -> input_c & (2, 3, 5) & (2, 2, 5)
     input_c=tensor(L, B, 4) -> width 5 & width 4 & likely num_proj is missing
-    params=tensor(SIZE - 1) -> params & (439,) & (n,) = (440,) & L = 2, H = 5, I = 3
-    params=tensor(1, SIZE) -> params & (1, 440) & (n,) = (440,)
-    params=tensor(GRU_SIZE) -> params & (330,) & likely & mode
-    params=tensor(ops.cudnn_rnn_params_size(L, H, I, direction="bidirectional")) -> params & likely & direction
-    params=tensor(ops.cudnn_rnn_params_size(L, H, H, input_mode="skip_input")) ->
-        params & likely another input_mode & with W
-    params=tensor(SIZE, dtype=np.float64) -> params & float64 & .astype()
     params=tensor(SIZE, device=ELSEWHERE) -> different devices: input is on cpu & params on & t.to(name)
     rnn_mode="lsmt" -> rnn_mode is 'lsmt' & 'gru' & likely 'lstm'
     rnn_mode="LSTM" -> rnn_mode is 'LSTM' & likely 'lstm'
@@ -67,15 +57,10 @@ with ops.cudnn_rnn(**V1):
     dropout_masks=array(2, T, B, H) -> dropout_masks & (2, 7, 2, 5) & (L-1, T, B, D*P) = (1, 7, 2, 5)
     dropout_masks=np.ones((1, T, B, H), bool) -> dropout_masks & bool & floating
     zoneout_masks=0.5 -> zoneout_masks is a float & pair (zh, zc) & lstm
-    zoneout_masks=(1.5, None) -> zoneout_masks[0] & outside 0 .. 1
     zoneout_masks=(None, NAN) -> zoneout_masks[1] & outside 0 .. 1
     zoneout_masks=("0.5", None) -> zoneout_masks[0] & numbers
     zoneout_masks=(array(T, B, H), None) -> zoneout_masks[0] & (7, 2, 5) & a number or (L*D, T, B, P)
-    dropout_masks=[[1.0], [1.0, 2.0]] -> dropout_masks & ragged
     input input_h input_c params: an array of floats
-    rnn_mode: an option among 'rnn_relu', 'rnn_tanh', 'lstm', 'gru'
-    input_mode: an option among 'linear_input', 'auto_select', 'skip_input'
-    direction: an option among 'unidirectional', 'bidirectional'
     dropout: a share
     seed seed2: an integer
     is_training: a flag
@@ -85,25 +70,16 @@ with ops.cudnn_rnn_v2(**V1):
     rnn_mode="rnn" -> rnn_mode is 'rnn' & 'rnn_tanh'
 with ops.cudnn_rnn_v3(**V3):
     sequence_lengths=None -> sequence_lengths is None & (B,), each 1 .. T
-    sequence_lengths=np.array([7.0, 4.0]) -> sequence_lengths & float64 & integers
-    sequence_lengths=np.array([True, False]) -> sequence_lengths & bool & integers
     sequence_lengths=[7, 8] -> sequence_lengths[1] is 8 & 1 .. 7 (T)
     sequence_lengths=[0, 7] -> sequence_lengths[0] is 0 & 1 .. 7 & leave it out
-    sequence_lengths=[-3, 7] -> sequence_lengths[0] is -3 & 1 .. 7
     sequence_lengths=[7, 7, 7] -> sequence_lengths & (3,) & (B,) = (2,)
-    sequence_lengths=7 -> sequence_lengths & () & (B,) = (2,)
-    sequence_lengths=[[7], [7, 4]] -> sequence_lengths & ragged
     sequence_lengths=np.ones((T, B), int) -> sequence_lengths & (7, 2) & (B,) & likely a mask
-    sequence_lengths=["7", "4"] -> sequence_lengths & <U1 & integers
-    sequence_lengths=np.array([2**63 - 1, 1]) -> sequence_lengths[0] is 9223372036854775807
     input=tensor(B, T, I), input_h=tensor(L, B, H) -> input_h & likely & time_major=False
     time_major=False -> input_h & (B, L*D, P)
-    num_proj=5 -> num_proj & 5 & num_proj < num_units
     num_proj=-1 -> num_proj is -1
     num_proj=2, rnn_mode="gru" -> num_proj & 'gru' & only 'lstm'
     num_proj=2 -> input_h has width 5 & P = num_proj = 2
     time_major: a flag
-    num_proj: an integer
 """,
 )
 
@@ -132,19 +108,13 @@ BACKPROP = rows(
     globals(),
     r"""
 with ops.cudnn_rnn_backprop(**SAVED):
-    output=tensor(B, T, H) -> output & (2, 7, 5) & (T, B, D*P) = (7, 2, 5)
-    output=tensor(B, H) -> output & (2, 5) & (T, B, D*P)
-    output_backprop=tensor(T, B, 4) -> output_backprop & (7, 2, 4) & (T, B, D*P)
     output_c_backprop=tensor(0) -> output_c_backprop & (0,) & (L*D, B, H)
     reserve_space=OTHER_RESERVE -> reserve_space & likely the reserve_space of an earlier step
-    reserve_space=tensor(9) -> reserve_space & (9,) & likely that of another call
     reserve_space=tensor(2, 3) -> reserve_space & (2, 3) & (n)
     reserve_space=np.zeros(100, np.uint8) -> reserve_space & uint8
     rnn_mode="gru" -> params & likely
-    output_backprop=tensor(T, B, H, dtype=np.float64) -> output_backprop & float64 & .astype()
     output_backprop=tensor(T, B, H, device=ELSEWHERE) -> different devices
     output output_backprop output_h_backprop: an array of floats
-    reserve_space=None -> reserve_space is None
 with ops.cudnn_rnn_backprop_v2(**SAVED_V2):
     reserve_space=OTHER_RESERVE -> reserve_space & likely
     output_h=tensor(L, 3, H) -> output_h & (2, 3, 5) & (L*D, B, P)
@@ -162,30 +132,24 @@ BUFFERS = rows(
     r"""
 with ops.cudnn_rnn_params_size(num_layers=L, num_units=H, input_size=I):
     num_layers num_units input_size: a size
-    num_units=np.array([5, 5]) -> num_units & one integer
     rnn_mode: an option among 'rnn_relu', 'rnn_tanh', 'lstm', 'gru'
     input_mode: an option among 'linear_input', 'auto_select', 'skip_input'
     direction: an option among 'unidirectional', 'bidirectional'
     dropout: a share
     seed seed2: an integer
-    input_mode="skip_input" -> skip_input & 3 & 5
     num_proj=9 -> num_proj is 9 & num_units is 5
 with ops.cudnn_rnn_params_to_canonical(num_layers=L, num_units=H, input_size=I, params=tensor(SIZE)):
-    params=tensor(7) -> params & (7,) & (n,) = (440,)
     params=tensor(SIZE, dtype=np.int64) -> params & int64
     num_params=3 -> num_params is 3 & 2*G*L*D = 16
-    num_units=I, input_size=H -> params & L = 2, H = 3, I = 5
 with ops.cudnn_rnn_params_to_canonical_v2(num_layers=L, num_units=H, input_size=I, params=tensor(SIZE)):
     num_params_weights=15 -> num_params_weights is 15 & 16
     num_params_biases=17 -> num_params_biases is 17 & 16
     num_proj=2 -> params & P = 2
 with ops.cudnn_rnn_canonical_to_params(num_layers=L, num_units=H, input_size=I, weights=WEIGHTS, biases=BIASES):
     weights=tensor(16, H, H) -> weights is a Tensor & list
-    weights=WEIGHTS[1:] -> weights has 15 pieces & 16
     biases=BIASES[:8] -> biases has 8 pieces & 16
     weights=BIASES, biases=WEIGHTS -> weights[0] has shape (5,) & 15
     weights=[*WEIGHTS[:2], tensor(4, 4), *WEIGHTS[3:]] -> weights[2] has shape (4, 4), 16 elements & 15
-    weights=[tensor(H, I, dtype=np.int64), *WEIGHTS[1:]] -> weights[0] & int64
     weights="weights" -> weights is a str
 with ops.cudnn_rnn_canonical_to_params_v2(num_layers=L, num_units=H, input_size=I, weights=WEIGHTS, biases=BIASES):
     biases=[*BIASES[:-1], None] -> biases[15] is None
@@ -212,7 +176,6 @@ cudnn_rnn.CudnnLSTM(L, H, I, dtype=np.int64) -> CudnnLSTM & int64 & float16, flo
 cudnn_rnn.CudnnLSTM(L, H, I, dtype="float31") -> CudnnLSTM & 'float31'
 LSTM(tensor(B, T, I), STATE, STATE, BUFFER) -> input_h & (2, 2, 5) & likely & batch-first
 LSTM(tensor(T, B, 4), STATE, STATE, BUFFER) -> CudnnLSTM & (7, 2, 4) & I
-LSTM(X, tensor(1, B, H), STATE, BUFFER) -> CudnnLSTM & (1, 2, 5) & (L*D, B, H)
 LSTM(X, STATE, STATE, tensor(GRU_SIZE)) -> params & likely
 GRU(X, STATE, tensor(SIZE)) -> params & likely
 GRU(X, STATE, STATE, tensor(GRU_SIZE)) -> is_training is

@@ -23,32 +23,23 @@ ROWS = rows(
     globals(),
     r"""
 entered(4) -> got 4 & threads[:N]
-entered(None) -> got None & dask:ADDRESS
-entered("") -> got '' & processes[:N]
 entered("threds:4") -> 'threds:4' & likely 'threads' is meant
-entered("thread:4") -> 'thread:4' & likely 'threads' is meant
 entered("distributed:h:1") -> 'distributed:h:1' & likely 'dask' is meant
 entered("MPI") -> likely 'mpi' is meant
-entered("tcp://head:8786") -> 'tcp://head:8786' & dask:ADDRESS
 entered("threads:0") -> 1 .. 4096
 entered("processes:-2") -> 'processes:-2' & 1 .. 4096
-entered("threads:1.5") -> 'threads:1.5' & whole number
 entered("threads:99999") -> 1 .. 4096
 entered("threads:" + "9" * 10000) -> 1 .. 4096
 entered("threads:\u0664") -> 1 .. 4096
-entered("threads:") -> 1 .. 4096
-entered("processes:all") -> 'processes:all' & whole number
 entered("dask") -> no address & dask:tcp://head:8786
 entered("dask:") -> no address & dask:tcp://head:8786
 entered("mpi:4") -> mpi alone & mpiexec -n N
 entered("threads", patience=0) -> patience is 0 & more than 0
 entered("threads", patience="long") -> patience is 'long' & seconds
 outcomes("threads:4", abs, []) -> executor is 'threads:4' & open_executor
-outcomes(None, abs, []) -> executor is None & open_executor
 outcomes(POOL, 3, []) -> function is 3 & of one task
 outcomes(POOL, abs, 3) -> tasks is 3 & iterable
 outcomes(POOL, abs, [], tries=0) -> tries is 0 & 1 or more
-outcomes(POOL, abs, [], tries=True) -> tries is True & an integer
 outcomes(POOL, abs, [], ahead=0.5) -> ahead is 0.5 & an integer
 """,
 )

@@ -28,14 +28,10 @@ ROWS = rows(
 F.cross_entropy(X, IDS, None, "sum") -> likely reduction='sum'
 F.cross_entropy(X, IDS, reduction="avg") -> 'avg' & 'mean'
 F.cross_entropy(X, [0, 3]) -> 0 to 3 & 0 .. 2
-F.cross_entropy(X, [0, -1]) -> -1 to 0 & 0 .. 2
 F.cross_entropy(LOGITS, np.zeros((T, B), int)) -> (5, 2) & (5, 3) & likely classes on the last axis & ops.cross_entropy
-F.cross_entropy(X, np.eye(3, dtype=int)[IDS]) -> likely one-hot & astype
 F.cross_entropy(X, array(B, dtype=float)) -> float64 & (2,) & integers
 F.cross_entropy(X, array(B, 4)) -> (2, 4) & (2, 3)
 F.cross_entropy(X, [[0], [1, 2]]) -> cross_entropy & ragged
-F.cross_entropy(X, "x") -> cross_entropy & <U1 & integers
-F.cross_entropy(X, [True, False]) -> bool & integers
 F.cross_entropy(SCALAR, 0) -> () & (B, C)
 F.cross_entropy(INTS, IDS) -> int64 & float16
 F.cross_entropy(X, IDS, [1.0, 2.0]) -> weight & (2,) & (3,)
@@ -49,18 +45,15 @@ F.nll_loss(X, [-2, 4]) -> targets run from -2 to 4 & 0 .. 2
 F.nll_loss(X, [0]) -> nll_loss & (1,) & (2,)
 F.nll_loss(X, IDS, reduction="weighted") -> 'weighted' & 'mean'
 F.nll_loss(X, IDS, size_average=True) -> size_average is True
-nn.NLLLoss([1, 2]) -> NLLLoss & weight & int64
 nn.NLLLoss([1.0, 2.0])(X, IDS) -> nll_loss & weight & (2,)
 nn.CrossEntropyLoss(label_smoothing=-1) -> label_smoothing is -1.0
 nn.CrossEntropyLoss("sum") -> weight is 'sum' & likely reduction='sum'
 
 # binary
 F.binary_cross_entropy([1.5], [1.0]) -> 1.5 & 0 .. 1 & likely scores
-F.binary_cross_entropy([float("nan")], [1.0]) -> nan & 0 .. 1
 F.binary_cross_entropy(P, P, [1.0, 2.0]) -> weight & (2,) & (2, 3)
 F.binary_cross_entropy_with_logits(X, P, pos_weight=[1.0, 2.0]) -> pos_weight & (2,) & (2, 3)
 nn.BCELoss("w") -> weight is 'w' & numbers
-nn.BCELoss()([1.5], [1.0]) -> binary_cross_entropy & likely scores
 nn.BCEWithLogitsLoss(pos_weight=[1]) -> pos_weight & int64
 
 # numbers
@@ -71,7 +64,6 @@ F.huber_loss(X, P, delta=0) -> huber_loss & delta is 0.0 & above 0
 nn.HuberLoss(delta=-1) -> HuberLoss & delta is -1.0
 nn.L1Loss(reduction="batchmean") -> L1Loss & 'batchmean'
 F.kl_div(X, P, log_target=1) -> kl_div & log_target is 1 & True or False
-nn.KLDivLoss(reduction="max") -> KLDivLoss & 'max' & 'batchmean'
 
 # sequences
 F.ctc_loss(tensor(2, 2, 2, 3), [1], [2], [1]) -> log_probs & (2, 2, 2, 3)
@@ -85,12 +77,9 @@ F.ctc_loss(LOGITS, [[1], [2]], [5, 5], [2, 2]) -> targets & (2, 1) & S = 2
 F.ctc_loss(LOGITS, [1, 0], [5, 5], [1, 1]) -> blank is 0 & likely padding
 F.ctc_loss(LOGITS, [1, 3], [5, 5], [1, 1]) -> 1 to 3 & 0 .. 2
 F.ctc_loss(LOGITS, [1, 2], [5, 5], [1, 1], 0, "max") -> 'max' & 'mean'
-F.ctc_loss(LOGITS, [1, 2], [5, 5], [1, 1], -1) -> blank is -1
 F.ctc_loss(LOGITS, [1, 2], [[5, 5]], [1, 1]) -> input_lengths has shape (1, 2)
 F.ctc_loss(LOGITS, [[1, 2, 1]], [5, 5], [1, 1]) -> targets has shape (1, 3)
-F.ctc_loss(LOGITS, [[[1, 2]]], [5, 5], [1, 1]) -> targets has shape (1, 1, 2)
 F.ctc_loss(LOGITS, [1, -1], [5, 5], [1, 1]) -> targets run from -1 to 1
-F.ctc_loss(array(5), [1], [5], [1]) -> log_probs has shape (5,)
 nn.CTCLoss(-1) -> CTCLoss & blank is -1
 nn.CTCLoss(zero_infinity=1) -> CTCLoss & zero_infinity is 1
 
@@ -144,7 +133,6 @@ F.one_hot(np.zeros(0, int)) -> (0,) & num_classes of 1
 F.one_hot(IDS, -2) -> num_classes is -2
 F.layer_norm(X, 4) -> layer_norm & (2, 3) & (..., 4)
 F.layer_norm(X, ()) -> layer_norm & () & 1 or more
-F.layer_norm(X, "last") -> normalized_shape is 'last'
 F.layer_norm(X, 3, array(2)) -> weight & (2,) & (3,)
 F.layer_norm(INTS, 3) -> layer_norm & int64
 F.rms_norm(X, (2, 2)) -> rms_norm & (2, 3) & (..., 2, 2)
@@ -179,13 +167,10 @@ attend(Q, K, V, scale="big") -> scale is 'big'
 
 # of two
 for NAME in LOSSES huber_loss:
-    F.NAME(tensor(B, C, 1), P) -> NAME & (2, 3, 1) & (2, 3) & likely an axis
     F.NAME(X, array(C)) -> NAME & (2, 3) & (3,)
     F.NAME(INTS, np.zeros((B, C), int)) -> NAME & int64 & float16
     F.NAME(X, tensor(B, C, device=ELSEWHERE)) -> NAME & different devices
     F.NAME(X, P, reduction="median") -> NAME & 'median' & 'mean'
-    F.NAME(X, "x") -> <U1
-nn.MSELoss("sum") -> MSELoss: size_average is 'sum' & likely reduction='sum' is meant
 for NAME in CrossEntropyLoss NLLLoss BCELoss BCEWithLogitsLoss MSELoss L1Loss SmoothL1Loss KLDivLoss:
     nn.NAME(reduction="average") -> NAME: reduction is 'average'
     nn.NAME(size_average=False) -> NAME: size_average is False & expected reduction=

@@ -31,7 +31,6 @@ data.RandomSampler(DATA, num_samples=0) -> num_samples is 0
 data.RandomSampler(DATA, seed="x") -> seed is 'x'
 data.BatchSampler([1, 2], 0, False) -> batch_size is 0
 data.BatchSampler(3, 2, False) -> sampler is 3 & iterable
-data.DataLoader(3) -> dataset is a int & len(dataset)
 data.DataLoader({"a": 1}) -> dataset is a dict
 data.DataLoader(DATA, 0) -> batch_size is 0 & 1 or more
 data.DataLoader(DATA, num_workers=4) -> num_workers is 4 & expected 0 & worker processes

@@ -48,31 +48,10 @@ MAKING = rows(
     globals(),
     r"""
 mr.tensor([[1.0, 2.0], [3.0]]) -> tensor & ragged
-mr.tensor([[[1.0], [2.0, 3.0]], [[1.0], [2.0]]]) -> tensor & ragged
-mr.tensor("hello") -> dtype <U5 & float16/32/64
-mr.tensor(["a", "b"]) -> dtype <U1
-mr.tensor(b"ab") -> dtype |S2
-mr.tensor(None) -> dtype object
-mr.tensor({"a": 1}) -> dtype object
-mr.tensor(print) -> dtype object
-mr.tensor([1 + 2j]) -> complex128
-mr.tensor(np.array(["2020-01-01"], "M8[D]")) -> datetime64
-mr.tensor(np.zeros(2, "i4,f4")) -> tensor
-mr.tensor(np.zeros(2, np.longdouble)) -> dtype
-mr.tensor({1.0, 2.0}) -> dtype object
 mr.tensor([1, 2], requires_grad=True) -> int64 & float16
-mr.tensor([True], requires_grad=True) -> bool & float16
-mr.tensor([1.0], dtype="float31") -> float31
-mr.tensor([1.0], dtype=np.complex64) -> complex64
-mr.tensor([1.0], dtype=object) -> object
-mr.tensor([1.0], dtype=7) -> 7
-mr.tensor("hello", dtype="float32") -> tensor
 mr.tensor([1.0], device="tpu") -> 'tpu' & known: & cpu
 mr.tensor([1.0], device=0) -> device 0 & int & 'cpu'
-mr.tensor([1.0], device="cuda:0") -> 'cuda:0' & cuda-sim & likely 'cuda'
-mr.tensor([2**70]) -> dtype object
 mr.Tensor() -> minirnn.engine.tensor
-mr.Tensor([1.0]) -> minirnn.engine.tensor
 """,
 )
 
@@ -87,7 +66,6 @@ len(Y) -> ()
 list(Y) -> ()
 (lambda t: [1, 2][t])(tensor()) -> float32 & integer
 write(X, 0, 1.0) -> assign
-write(X, (0, 1), X) -> assign
 Y.requires_grad_() -> Sum & leaf & detach
 INTS.requires_grad_() -> int64 & float16
 tensor(2, requires_grad=False).register_hook(print) -> requires_grad=True
@@ -96,33 +74,14 @@ Y.assign(1.0) -> Sum & leaf
 X.assign(array(3, 2)) -> (3, 2) & (2, 3) & transposed
 X.assign(array(5)) -> (5,) & (2, 3)
 X.assign("hello") -> tensor
-X.assign([[1.0], [2.0, 3.0]]) -> tensor
 X.to("gpu") -> 'gpu' & known
 X.to(1) -> device 1 & int
-X.to([1]) -> list & expected a device
 X.astype(np.complex64) -> complex64 & float16/32/64
-X.astype("float31") -> 'float31'
-X.astype(None) -> None
-X.reshape(4, 2) -> (4, 2) & (2, 3) & 6
-X.reshape(-1, -1) -> (-1, -1)
-X.reshape(-2, -3) -> (-2, -3)
 X.reshape(4, -1) -> (4, -1) & 6
 X.reshape((2.5, 2)) -> 2.5
 X.reshape("6") -> '6'
 X.reshape(None) -> reshape
-X.transpose((1,)) -> (1,) & 2 axes
-X.transpose((0, 0)) -> (0, 0) & once
-X.transpose(0, 2) -> axis 2
-X.transpose(1.0, 0.0) -> 1.0 & integer
-X.broadcast_to((2, 4)) -> (2, 3) & (2, 4)
 X.broadcast_to((3,)) -> (2, 3) & (3,)
-X.broadcast_to(5) -> 5
-X.broadcast_to((-1, 2, 3)) -> (-1, 2, 3)
-X.sum(2) -> axis 2 & 2 axes & -2 .. 1
-X.sum(1.0) -> axis is 1.0 & integer
-X.sum(True) -> axis is True & integer
-X.sum((0, -2)) -> (0, -2) & twice
-X.sum("rows") -> 'rows' & integer
 X.mean(-3) -> axis -3
 tensor(0, 3).mean() -> (0, 3)
 tensor(0, 3).max() -> (0, 3)
@@ -140,23 +99,17 @@ INTS.sigmoid() -> int64 & astype
 INTS.relu() -> int64 & astype
 X.clip(1.0, -1.0) -> 1.0 & -1.0 & low
 X.clip(float("nan"), 1.0) -> NaN
-X.clip("low", 1.0) -> 'low'
 X.clip(True, 2.0) -> True & number
 X.clip(Y, 1.0) -> number
 X.split(-1, 1) -> axis 1 & (2, 3) & pieces of -1
 X.split(0) -> pieces of 0
-X.split([1, 2]) -> [1, 2] & 2
 X.split([-1, 3]) -> [-1, 3]
 X.split(True) -> True
 X.split([1.0, 1.0]) -> [1.0, 1.0]
 X.split(1, 2) -> axis 2
 index(X, 2) -> raises IndexError: (2, 3) & 2
 index(X, (0, 0, 0)) -> raises IndexError: (2, 3)
-index(X, [0, 5]) -> raises IndexError: (2, 3) & 5
 index(X, np.ones((3, 3), bool)) -> raises IndexError: (2, 3)
-index(X, 1.0) -> 1.0 & integers
-index(X, "a") -> 'a' & integers
-index(X, True) -> True & integers
 index(X, np.array([0.0])) -> float64 & integers
 index(X, [[0], [0, 1]]) -> indexing
 index(X, slice(0.5, 1)) -> slice & integers
@@ -170,7 +123,6 @@ TAPE = rows(
     r"""
 (X * 2).backward() -> (2, 3) & () & likely a sum() or mean()
 tensor(requires_grad=False).backward() -> not recorded & no_grad
-(X * 2).backward(array(3)) -> (3,) & (2, 3)
 Y.backward("one") -> tensor
 Y.backward(tensor(dtype=np.float64)) -> float64 & float32
 (X * 2).backward(tensor(2, 3, device="cpu-composed")) -> lives on cpu-composed & on cpu & g.to('cpu')
@@ -180,13 +132,9 @@ hooked(tensor(5)).backward() -> hook & (5,) & (2, 3)
 hooked(1.0).backward() -> hook & float & None
 mr.grad(array(2), X) -> outputs is a ndarray & Tensor
 mr.grad(Y, array(2)) -> inputs is a ndarray & Tensor
-mr.grad(Y, 1.0) -> input & float & Tensor
-mr.grad(None, X) -> output & NoneType & Tensor
-mr.grad(Y, [X, None]) -> input 1 & NoneType
 mr.grad(Y, tensor(2, requires_grad=False)) -> input 0 & (2,) & requires_grad=True
 mr.grad(X * 2, X) -> (2, 3) & likely a sum()
 mr.grad([], X) -> 0 outputs
-mr.grad(tensor(requires_grad=False), X) -> not recorded
 mr.grad([Y], X, [1.0, 2.0]) -> 2 gradients for 1 output
 mr.grad(X * 2, X, array(3, 2)) -> (3, 2) & (2, 3)
 mr.grad(X * 2, X, "one") -> tensor
@@ -195,7 +143,6 @@ mr.grad(CHANGED, CHANGED.parents[0].parents[0]) -> raises RuntimeError: assign
 mr.gradcheck(3, [X]) -> int & function
 mr.gradcheck(mr.ops.tanh, []) -> got none & requires_grad=True
 mr.gradcheck(mr.ops.tanh, [array(2, dtype=np.float64)], order=0) -> order is 0
-mr.gradcheck(mr.ops.tanh, [array(2, dtype=np.float64)], order=1.5) -> order is 1.5
 mr.gradcheck(mr.ops.tanh, [array(2, dtype=np.float64)], rtol=-1.0) -> rtol is -1
 mr.gradcheck(mr.ops.tanh, [array(2, dtype=np.float64)], atol=float("nan")) -> atol is nan
 mr.gradcheck(mr.ops.tanh, [array(2, dtype=np.float64)], steps=[0.0]) -> steps & 0
@@ -204,7 +151,6 @@ mr.gradcheck(mr.ops.tanh, [array(2, dtype=np.float64)], max_entries=-1) -> max_e
 mr.gradcheck(mr.ops.tanh, [array(2, dtype=np.float64)], directions=-1) -> directions
 mr.gradcheck(mr.ops.tanh, [array(2, dtype=np.float64)], seed=-1) -> seed is -1
 mr.gradcheck(lambda x: 1.0, [array(2, dtype=np.float64)]) -> float & Tensor
-mr.gradcheck(lambda x: None, [array(2, dtype=np.float64)]) -> None & Tensor
 mr.gradcheck(mr.ops.tanh, ["ab"]) -> got str & float array
 """,
 )
@@ -212,26 +158,15 @@ mr.gradcheck(mr.ops.tanh, ["ab"]) -> got str & float array
 DEVICES = rows(
     globals(),
     r"""
-mr.devices.get("tpu") -> 'tpu' & known
-mr.devices.get(0) -> device 0 & int
 mr.devices.get("CPU") -> 'CPU' & known & likely 'cpu'
 mr.devices.get("cuda_sim") -> 'cuda_sim' & likely 'cuda-sim'
-mr.devices.get("") -> '' & known
 mr.use_device("tpu") -> 'tpu' & known
 mr.use_device(X) -> Tensor & device
 mr.use_precision("highest") -> 'highest' & 'ieee' or 'tf32' & likely 'ieee'
 mr.use_precision(mr.float32) -> float32 & 'ieee' or 'tf32'
-mr.use_precision(None) -> None & 'ieee' or 'tf32'
-mr.use_precision("") -> '' & 'ieee' or 'tf32'
 mr.devices.register("cpu", print) -> 'cpu' & exists
-mr.devices.register("mine", None) -> None & callable
-mr.devices.register(3, print) -> 3 & string
 mr.devices.register("", print) -> '' & string
-mr.manual_seed(1.5) -> 1.5 & integer
-mr.manual_seed(-1) -> -1 & 0 or more
-mr.manual_seed(True) -> True & integer
 mr.manual_seed("7") -> '7' & integer
-mr.manual_seed(None) -> None & integer
 """,
 )
 ROWS = [*MAKING, *METHODS, *TAPE, *DEVICES]

@@ -1,8 +1,10 @@
-"""What goes wrong around a program: it is killed, the disk is full, the folder is read-only, others write, too."""
+"""What goes wrong around a program: the disk is full, the folder is read-only, others write, too.
+
+`tests/io/test_atomic_killed.py` kills writers.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -36,26 +38,6 @@ def run(*arguments: str, timeout: float = 280) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-# ---- kill -9
-
-
-@posix
-@pytest.mark.slow
-def test_after_a_hundred_kills_the_checkpoint_is_whole_and_the_newest_that_was_safe(tmp_path: Path) -> None:
-    found = json.loads(run(os.fspath(HERE / "killed_writers.py"), os.fspath(tmp_path), "100", "atomic", "0"))
-    assert found["broken"] == found["lost"] == found["crowded"] == 0
-    assert found["leftovers"] > 10, "hardly a kill came in the middle of a write: this run showed nothing"
-    assert found["steps"] > 10, "hardly a write was completed: this run showed nothing"
-    assert found["files"] == ["c.safetensors"]
-
-
-@posix
-@pytest.mark.slow
-def test_the_same_kills_break_a_file_that_is_written_in_place(tmp_path: Path) -> None:
-    found = json.loads(run(os.fspath(HERE / "killed_writers.py"), os.fspath(tmp_path), "60", "plain", "0"))
-    assert found["broken"] > 0
 
 
 # ---- a full disk
@@ -95,15 +77,6 @@ def test_on_a_full_disk_the_older_file_stays_and_nothing_else(writer: str, room:
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
     assert path.read_bytes() == before
     WRITERS[writer](tmp_path / "c.safetensors", 3)
-
-
-@posix
-def test_a_file_written_in_place_is_cut_off_on_that_disk(tmp_path: Path) -> None:
-    path = tmp_path / "f"
-    path.write_bytes(b"a" * 1000)
-    with disk_with_room_for(512), pytest.raises(OSError, match="File too large"):
-        path.write_bytes(b"b" * 1000)
-    assert len(path.read_bytes()) < 1000
 
 
 @posix

@@ -1,6 +1,6 @@
 """kill -9 at each step of a save never loses the older checkpoint.
 
-Tests `minirnn/io/atomic.py` and `minirnn/io/checkpoint.py`. `tests/hostile/test_faults.py` kills at random moments.
+Tests `minirnn/io/atomic.py` and `minirnn/io/checkpoint.py`.
 """
 
 from __future__ import annotations
