@@ -32,12 +32,12 @@ class Cell:
         self.step = Step(function, states, output, **constants)
         self.derivation = Derivation(self.step)
         self.__name__, self.__doc__ = self.step.name, function.__doc__
-        self.plans = {False: Plan(self.derivation)}
+        self.plans: dict[bool, Plan] = {}
 
     def plan(self, projected: bool = False) -> Plan:
         """What devices compute; `projected`: of a layer that projects its output."""
         if projected not in self.plans:
-            self.plans[projected] = Plan(Derivation(self.step, projected))
+            self.plans[projected] = Plan(Derivation(self.step, True) if projected else self.derivation)
         return self.plans[projected]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
