@@ -61,12 +61,14 @@ class Graph:
 class Expr:
     """A node: `op`, its operands `args`; `value` is a number, a name, or which product it is."""
 
-    __slots__ = ("args", "graph", "index", "op", "stage", "value")
+    __slots__ = ("args", "graph", "index", "op", "stage", "value", "varies")
 
     def __init__(self, graph: Graph, op: str, args: tuple[Expr, ...], value: Any, index: int) -> None:
         self.graph, self.op, self.args, self.value, self.index = graph, op, args, value, index
         self.stage: int = max([a.stage for a in args], default=0) + (op in CUTS)
         """How many products inside the step come before it."""
+        self.varies: bool = op == "gradient" or any(a.varies for a in args)
+        """Whether it depends on a gradient. Then it does so linearly."""
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.value}>" if not self.args else f"<{self.op} of {len(self.args)}>"
@@ -127,12 +129,6 @@ class Expr:
 
     def __le__(self, b: Any) -> Expr:
         return compared("le", self, b)
-
-    def __eq__(self, b: object) -> bool:
-        return self is b
-
-    def __hash__(self) -> int:
-        return id(self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **_: Any) -> Any:
         operators = {"add": add, "subtract": sub, "multiply": mul, "divide": div}

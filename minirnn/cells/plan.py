@@ -151,8 +151,8 @@ class Plan:
         self.saved_values = tuple(sorted(d.saved, key=lambda e: e.stage))
         last = max([e.stage for e in (*step.after, *self.saved_values)], default=0)
         self.forward = tuple(self.step_stage(d, k) for k in range(1 + last))
-        ends = [e for e in d.ends.values() if not d.is_value(e)]
-        last = max([d.stage(e) for e in (*ends, *[dv for _, dv in d.cuts if not d.is_value(dv)])], default=0)
+        ends = [e for e in d.ends.values() if e.varies]
+        last = max([d.stage(e) for e in (*ends, *[dv for _, dv in d.cuts if dv.varies])], default=0)
         self.backward = tuple(self.grad_stage(d, k) for k in range(1 + last))
 
     # ---- stages
@@ -224,7 +224,7 @@ class Plan:
 
         def visit(e: Expr, stage: int) -> None:
             for a in e.args:
-                if d.is_value(a) or a.op == "gradient":
+                if not a.varies or a.op == "gradient":
                     continue
                 if d.stage(a) < stage and a in d.names:
                     found[a] = None
