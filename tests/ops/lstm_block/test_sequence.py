@@ -1,4 +1,4 @@
-"""BlockLSTM and BlockLSTMV2: a loop over the cell, clipping, lengths, float16; claims are in `tests/ops/test_fused.py`."""
+"""BlockLSTM and BlockLSTMV2: a loop over the cell, clipping, lengths, float16; `tests/ops/test_fused.py` has more."""
 
 from __future__ import annotations
 
