@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 import minirnn as mr
-from minirnn import nn
 
 
 def gradients(outputs: mr.Tensor, cotangent: np.ndarray, inputs: list[mr.Tensor]) -> list[np.ndarray]:
     return [g.numpy() for g in mr.grad(outputs, inputs, cotangent)]
-
-
