@@ -89,17 +89,3 @@ def test_sums_over_nothing_are_zero_and_maxima_over_nothing_an_error(rng: np.ran
     for name, message in (("max", "no element along"), ("mean", "nothing to average over"), ("argmax", "no element")):
         with pytest.raises(ValueError, match=rf"{name}: {message}.* \(2, 0\)"):
             getattr(empty, name)(axis=1)
-
-
-@pytest.mark.parametrize("name", ["sum", "mean", "max", "argmax"])
-def test_axes_that_do_not_exist_are_named_with_those_that_do(name: str) -> None:
-    t = mr.tensor(np.ones((2, 3)))
-    with pytest.raises(ValueError, match=rf"{name}: axis 2 of an array with 2 axes\n  expected -2 .. 1"):
-        getattr(t, name)(axis=2)
-    with pytest.raises(TypeError, match=rf"{name}: axis is 1.0\n  expected an integer"):
-        getattr(t, name)(axis=1.0)
-
-
-def test_an_axis_named_twice_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"sum: axis \(0, -2\) names an axis twice"):
-        mr.tensor(np.ones((2, 3))).sum(axis=(0, -2))
