@@ -35,8 +35,7 @@ def test_one_seed_gives_one_result_and_another_seed_another(cell: str, train: Tr
 @pytest.mark.parametrize(
     ("cell", "stops"),
     slow_unless(
-        [("lstm", (37, 38, 110))],
-        [(cell, stops) for cell in CELLS for stops in ((1,), (37, 38, 110), (119,))],
+        [("lstm", (37, 38, 110))], [(cell, stops) for cell in CELLS for stops in ((1,), (37, 38, 110), (119,))]
     ),
 )
 def test_an_interrupted_and_resumed_run_equals_an_unbroken_one_to_the_last_bit(
