@@ -11,7 +11,6 @@ import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -85,39 +84,3 @@ def test_it_prints_a_row_for_each_loop_and_finds_each_difference(
         assert {"registers": "differs", "gone": "is new", "nvcc": "made with nvcc 1.2.3"}[
             change
         ] in capsys.readouterr().out
-
-
-def test_it_stores_some_files_beside_what_is_stored_of_others(
-    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    def records(name: str, options: tuple[str, ...], arch: str) -> list[dict[str, Any]]:
-        options_text = script.options_text(options)
-        return [{"file": name, "options": options_text, "arch": arch, "kernel": k, "registers": version} for k in "ab"]
-
-    stored = tmp_path / "machine_code.json"
-    for name, value in {
-        "STORED": stored, "records": records, "nvcc_version": lambda: "13.0.0", "nvdisasm_version": lambda: "13.5",
-        "find_nvdisasm": lambda: "nvdisasm", "table": lambda found: [],
-    }.items():  # fmt: skip
-        monkeypatch.setattr(script, name, value)
-    version = 1
-    assert run(script, monkeypatch, "--write") == 0
-    before = json.loads(stored.read_text())["kernels"]
-    version = 2
-    assert run(script, monkeypatch, "--write", "--only", "losses.cu", "adam.cu", "--arch", "sm_90") == 0
-    after = json.loads(stored.read_text())["kernels"]
-    assert [{**r, "registers": 1} for r in after] == before
-    changed = {(r["file"], r["arch"]) for r in after if r["registers"] == 2}
-    assert changed == {("losses.cu", "sm_90"), ("adam.cu", "sm_90")}
-    monkeypatch.setattr(script, "nvcc_version", lambda: "14.0.0")
-    assert run(script, monkeypatch, "--write", "--only", "losses.cu") == 1
-    assert "made with nvcc 13.0.0, this is 14.0.0" in capsys.readouterr().err
-    assert json.loads(stored.read_text())["kernels"] == after
-
-
-def test_without_the_tools_it_says_what_is_missing(
-    script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(script, "nvcc_version", lambda: "")
-    assert run(script, monkeypatch) == 2
-    assert "nvidia-cuda-nvdisasm" in capsys.readouterr().err
