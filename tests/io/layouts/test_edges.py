@@ -30,6 +30,13 @@ def refused(arrays: dict[str, np.ndarray], source: str, match: str, **settings: 
 # ---- torch
 
 
+@pytest.mark.parametrize("name", ["weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"])
+def test_what_a_torch_module_lacks_is_named(rng: np.random.Generator, name: str) -> None:
+    _, arrays, _ = start(rng, LSTM)
+    del arrays[name]
+    refused(arrays, "torch.nn", f"torch.nn: there is no {name}\n")
+
+
 def test_a_torch_module_without_one_direction_of_a_layer_is_refused(rng: np.random.Generator) -> None:
     _, arrays, _ = start(rng, Kind("lstm", None, 2, 2))
     less = {key: a for key, a in arrays.items() if not key.endswith("l1_reverse")}
