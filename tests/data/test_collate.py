@@ -167,6 +167,7 @@ def test_what_was_padded_runs_through_a_layer(rng: np.random.Generator) -> None:
 
 o = np.ones
 WRONG: list[tuple[Any, type[Exception], str]] = [
+    (lambda: default_collate([o((2, 4)), o((3, 4))]), ValueError, r"has shape \(3, 4\)\n.*\n  likely sequences"),
     (lambda: default_collate(5), TypeError, "batch is 5\n  expected a list"),  # type: ignore[arg-type]
     (lambda: default_collate([(1, {2})]), TypeError, r"batch\[0\]\[1\] is \{2\}, a set"),
     (
