@@ -1,4 +1,4 @@
-"""The CudnnRNN ops beyond stored values: the claims about every fused op, lengths, dropout, memory, threads.
+"""The CudnnRNN ops beyond stored values: lengths, dropout, memory, threads.
 
 torch's values are in `tests/ops/test_verified.py`, wrong calls in `tests/hostile/calls_cudnn.py`.
 """
@@ -14,11 +14,8 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
-from tests.ops import claims
 from tests.ops.cudnn_rnn.cudnn_cases import attributes_of, name_of, random_call, random_masks, used
 from tests.ops.cudnn_rnn.cudnn_cases import run as run_padded
-from tests.ops.fused_cases import NETWORKS as CASES
-from tests.ops.fused_cases import ZONED, Case
 
 T, B, I, H = 5, 3, 4, 6
 LENGTHS = np.array([2, 5, 3])
@@ -34,21 +31,6 @@ networks = pytest.mark.parametrize("net", NETWORKS, ids=name_of)
 
 def run(net: Network, inputs: list[mr.Tensor], lengths: Any = LENGTHS, **more: Any) -> list[mr.Tensor]:
     return run_padded(net, inputs, lengths, **more)
-
-
-# ---- what holds for every fused op, with and without zoneout
-
-
-@pytest.mark.parametrize("case", CASES + ZONED, ids=str)
-@pytest.mark.parametrize("claim", claims.OF_EVERY_OP, ids=claims.name_of)
-def test_it_is_a_fused_op(claim: Any, case: Case, rng: np.random.Generator, device: str) -> None:
-    claim(case, rng, device)
-
-
-@pytest.mark.slow_elsewhere
-@pytest.mark.parametrize("case", [c for c in CASES + ZONED if "relu" not in c.name], ids=str)  # relu has kinks
-def test_first_and_second_derivatives_are_differences(case: Case, rng: np.random.Generator, device: str) -> None:
-    claims.derivatives_are_differences(case, rng, device)
 
 
 # ---- lengths, evaluation, batch-major arrays, dropout
