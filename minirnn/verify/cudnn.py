@@ -7,6 +7,7 @@ is near the kink at 0, where rounding alone would switch a gradient on or off.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -133,7 +134,8 @@ def zoneout(net: Network, ragged: bool, quick: bool = False) -> Case:
     elif net.skip:
         zh, zc = (rng.choice([0, 0.25, 1], (1, 1, B, width)) for width in (net.P, net.H))
     masks = (zh, zc) if net.rnn_mode == "lstm" else zh
-    return forward("cudnn_rnn_v3", net, ragged, False, quick=quick, variant=", zoneout", zoneout_masks=masks)
+    case = forward("cudnn_rnn_v3", net, ragged, False, quick=quick, variant=", zoneout", zoneout_masks=masks)
+    return replace(case, quick=quick or (net.L < net.D and net.rnn_mode in ("gru", "lstm")))
 
 
 def variational(net: Network, quick: bool = False) -> Case:
