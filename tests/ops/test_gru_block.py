@@ -1,7 +1,4 @@
-"""GRUBlockCell: the mistakes in the formulas published for its gradient.
-
-TensorFlow's values are in `tests/ops/test_verified.py`, wrong calls in `tests/hostile/calls_block.py`.
-"""
+"""GRUBlockCell: the mistakes in the formulas published for its gradient."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from minirnn import ops
 from tests.ops.block_cases import gru_inputs
 
 B, I, H = 3, 4, 5
+
 
 # ---- the formulas that TensorFlow publishes for GRUBlockCellGrad, taken literally (docs/ops/gru_block_cell.md)
 

@@ -1,6 +1,6 @@
 """Zoneout in the CudnnRNN ops: stored values, forms of the masks, reserve space, devices that do not know it, draws.
 
-Values and derivatives with zoneout are compared with the composition in `tests/ops/test_verified.py`.
+The claims about every fused op are tried with zoneout, too, in `tests/ops/cudnn_rnn/test_layers.py`.
 Tests `minirnn/ops/cudnn_rnn/zoneout.py` and, on the simulator, `minirnn/devices/cuda/launch/cudnn_rnn/zoneout.py`.
 """
 

@@ -1,7 +1,4 @@
-"""BlockLSTM and BlockLSTMV2: a loop over the cell, clipping, lengths, float16.
-
-TensorFlow's values are in `tests/ops/test_verified.py`, wrong calls in `tests/hostile/calls_block.py`.
-"""
+"""BlockLSTM and BlockLSTMV2: a loop over the cell, clipping, lengths, float16; `tests/ops/test_fused.py` has more."""
 
 from __future__ import annotations
 
