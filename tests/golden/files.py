@@ -22,13 +22,15 @@ def write_or_check(
     rtol: float = 0.0,
     atol: float = 1e-13,
     unequal: Collection[str] = (),
+    check: bool | None = None,
 ) -> int:
     """Write a file for each name, or compare: the exit status.
 
-    With ``--check`` keys, dtypes and shapes must be those that are stored; floats may be off by ``atol + rtol * |a|``,
-    all else must be equal, but for the keys in `unequal`.
+    To `check`, or with ``--check``, keys, dtypes and shapes must be those that are stored; floats may be off by
+    ``atol + rtol * |a|``, all else must be equal, but for the keys in `unequal`.
     """
-    check, wrong = "--check" in sys.argv[1:], []
+    check = "--check" in sys.argv[1:] if check is None else check
+    wrong: list[str] = []
     for name, made in files.items():
         path, arrays = HERE / folder / f"{name}.npz", {key: np.asarray(a) for key, a in made.items()}
         if not check:

@@ -77,6 +77,10 @@ def of_mapping(name: str) -> dict[str, np.ndarray]:
     return {key: value.detach().numpy() for key, value in found.items()}
 
 
-if __name__ == "__main__":
+def main(check: bool | None = None) -> int:
     made = {name: of_case(name) for name in CASES} | {f"vmap_{name}": of_mapping(name) for name in MAPPINGS}
-    sys.exit(write_or_check("functions", made, rtol=1e-12, atol=1e-12))
+    return write_or_check("functions", made, rtol=1e-12, atol=1e-12, check=check)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
