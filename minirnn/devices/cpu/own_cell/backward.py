@@ -6,6 +6,7 @@ steps. Then a step multiplies neighboring rows by one gradient, adds what belong
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -147,7 +148,7 @@ class Writer:
         self.views: dict[str, tuple[int, int]] = {}
         factors = self.factors()
         run = self.loop()
-        d, plan = self.d, self.plan
+        d = self.d
         vectors = {k: self.index(self.terms(e)[0]) for k, e in enumerate(d.vectors) if e.varies}
         products = {k: self.index(self.terms(dm)[0]) for k, (dm, _) in enumerate(d.cuts) if dm.varies}
         views = [(name, lo, hi) for name, (lo, hi) in self.views.items()]
@@ -155,7 +156,7 @@ class Writer:
 
     def factors(self) -> tuple[Any, ...]:
         """The function that computes all factors of a piece, and the values that are multiplied."""
-        plan, d, step = self.plan, self.d, self.d.step
+        plan, step = self.plan, self.d.step
         slots = Slots(plan)
         at: dict[Expr, str] = {e: f"v{k}" for k, e in enumerate(step.vectors.values())}
         sources: dict[str, tuple[Any, ...]] = {}
@@ -180,7 +181,8 @@ class Writer:
         for name in at.values():
             if name[0] in kinds:
                 sources[name] = kinds[name[0]], int(name[1:])
-        used = {n: s for n, s in sources.items() if f"({n}," in text or f" {n}," in text or f" {n})" in text or f"={n})" in text}
+        read = set(re.findall(r"\w+", text))
+        used = {n: s for n, s in sources.items() if n in read}
         body = [
             f"({', '.join(names)},) = {source}"
             for names, source in (
@@ -313,7 +315,7 @@ def put_back(rows: Array, gates: Sequence[int], H: int, out: Array) -> None:
 
 
 def backward(plan: Plan, d: Direction, g: Gradients, kept: Kept) -> tuple[Array, list[Array]]:
-    """Set the gradients of the weights and dx (or add to dx); return dh0 (B, P) and those of the other states (B, H)."""
+    """Set the gradients of the weights and dx (or add to dx); return dh0 (B, P), and those of other states (B, H)."""
     back, w = back_of(plan), d.weights
     (T, B, _), P, dtype = d.x.shape, d.h0.shape[1], d.x.dtype
     H, dot = len(w.b) // len(plan.gate_names), product_of_step(B)
@@ -342,7 +344,7 @@ def backward(plan: Plan, d: Direction, g: Gradients, kept: Kept) -> tuple[Array,
     m_all = workspace.empty((T, H, B), dtype) if plan.projected else None
     products = [np.empty((H if c.kind == "product" else 1, B), dtype) for c in plan.cuts]
     numbers = [np.array(k, dtype) for k in back.factor_numbers]
-    vectors, U_T = [v[:, None] for v in w.vectors], [U.T for U in w.U]
+    vectors, U_T, Wp_T = [v[:, None] for v in w.vectors], [U.T for U in w.U], None if w.Wp is None else w.Wp.T
     for dv in (*g.dweights.vectors, *g.dweights.U):
         dv[...] = 0
     values = arrays_of(plan, back, d, kept, T)
@@ -354,15 +356,16 @@ def backward(plan: Plan, d: Direction, g: Gradients, kept: Kept) -> tuple[Array,
         views[j] = blocks[j]
     dh0, dc0 = np.empty((B, P), dtype), [np.empty((B, H), dtype) for _ in inner]
     for piece in backward_pieces(d, g.dh_n, dh, dh0, step_da, da):
-        lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo outs = [*(a[:k] for a in extra), *([] if m_all is None else
-        [m_all[lo:hi]])] rows = list(D[:k].swapaxes(0, 1)) back.factors(rows, [a[lo:hi] for a in values], outs, vectors,
-        [t[:k] for t in room], [b[:k] for b in bools], numbers) for j, a in enumerate(inner):
+        lo, hi, k = piece.lo, piece.hi, piece.hi - piece.lo
+        outs = [*(a[:k] for a in extra), *([] if m_all is None else [m_all[lo:hi]])]
+        scratch = [t[:k] for t in room], [b[:k] for b in bools]
+        back.factors(list(D[:k].swapaxes(0, 1)), [a[lo:hi] for a in values], outs, vectors, *scratch, numbers)
+        for j, a in enumerate(inner):
             assert g.dc_n is not None
             piece.join(g.dc_n[j], a)
-        columns = [dy[lo:hi], [None] * k if dh_all is None else dh_all[lo:hi], *[v[:k] for v in views]] steps =
-        [piece.order(c) for c in columns] ends = back.run(zip(*steps, strict=True), dot, R_T, None if w.Wp is None else
-        w.Wp.T, U_T, dh, dm, inner, products,
-                        through_R, nothing)  # fmt: skip
+        columns = [dy[lo:hi], [None] * k if dh_all is None else dh_all[lo:hi], *[v[:k] for v in views]]
+        steps = zip(*[piece.order(c) for c in columns], strict=True)
+        ends = back.run(steps, dot, R_T, Wp_T, U_T, dh, dm, inner, products, through_R, nothing)
         for a, end, out in zip(inner, ends, dc0, strict=True):
             a[...] = end
             piece.leave(a, out)

@@ -131,9 +131,8 @@ def written(plan: Plan) -> Loop:
                 activate(guests[e])
         elif e.op in CUTS:
             between(plan, calls, e)
-        elif e.op in SMOOTH or (e in step.after or e in plan.saved_values) and e.op != "input":
-            if e not in calls.at:
-                calls.into(e, place(e))
+        elif e not in calls.at and (e.op in SMOOTH or e in step.after or e in plan.saved_values):
+            calls.into(e, place(e))
     for e in plan.saved_values:
         target = place(e)
         if target is not None and calls.at[e] != target:
