@@ -177,14 +177,8 @@ def finish(name: str, plan: Plan, calls: Calls, slots: Slots, views: dict[str, t
         if names
     ]  # fmt: skip
     body += [f"for {', '.join(views)}, in steps:", *[f"    {line}" for line in calls.lines]]
-    run = compiled(f"{plan.name}_{name}", parameters, body, {"mean": mean})
+    run = compiled(f"{plan.name}_{name}", parameters, body)
     return Loop(run, slots, list(views.items()), len(temporaries), len(masks), list(calls.numbers))
-
-
-def mean(v: Array, out: Array) -> None:
-    """out (1, B) = the mean over the units of v (H, B)"""
-    np.add.reduce(v, 0, None, out, True)
-    np.divide(out, len(v), out)
 
 
 def permuted(rows: Array, order: Sequence[int], H: int, start: int) -> list[tuple[Array, slice]]:
