@@ -96,14 +96,8 @@ class Derivation:
     def stage(self, e: Expr) -> int:
         """How many products of the way back come before `e`. Values of the step are there from the start."""
         if e not in self.stages:
-            self.stages[e] = 0 if self.is_value(e) else max(self.stage(a) for a in e.args)
+            self.stages[e] = max([self.stage(a) for a in e.args]) if e.varies else 0
         return self.stages[e]
-
-    def is_value(self, e: Expr) -> bool:
-        """Whether `e` does not depend on gradients."""
-        if e in self.own or e.op in NUMBERS:
-            return True
-        return e.op != "gradient" and all(map(self.is_value, e.args))
 
     def sweep(self) -> dict[Expr, Expr]:
         """The gradient that arrives at each value."""
@@ -123,7 +117,7 @@ class Derivation:
             def rank(d: Expr, own: int | None = own) -> int:
                 return -FAR if own is not None and d is self.incoming[own] else ranks.get(d, FAR)
 
-            d = total(graph, arriving.pop(e, []), atoms, lambda f: not self.is_value(f), rank)
+            d = total(graph, arriving.pop(e, []), atoms, lambda f: f.varies, rank)
             if is_number(d, 0):
                 continue
             found[e] = d
@@ -150,7 +144,7 @@ class Derivation:
     # ---- the lines
 
     def count_uses(self) -> Counter[Expr]:
-        ends = [e for e in self.ends.values() if not self.is_value(e)]
+        ends = [e for e in self.ends.values() if e.varies]
         return Counter(a for e in needed(ends) for a in e.args) + Counter(ends)
 
     def named(self) -> dict[Expr, tuple[str, Expr]]:
@@ -165,7 +159,7 @@ class Derivation:
             found[e] = name, owner
 
         for owner, e in self.ends.items():
-            if not self.is_value(e) and e.op != "gradient" and e not in found and owner.op == "input":
+            if e.varies and e.op != "gradient" and e not in found and owner.op == "input":
                 give(e, self.free(f"d{self.names[owner]}"), owner)
         for owner, e in self.arrived.items():
             if self.uses[e] > 1 and e not in found and e.op not in ("gradient", "neg"):
@@ -234,7 +228,7 @@ class Derivation:
 
     def formulas(self) -> list[Expr]:
         """All that the way back computes."""
-        return [e for e in self.ends.values() if not self.is_value(e)] + [line.value for line in self.lines]
+        return [e for e in self.ends.values() if e.varies] + [line.value for line in self.lines]
 
     def what_is_saved(self) -> tuple[list[Expr], list[Expr]]:
         """Values that are saved, and those that are computed again: cheap ones whose operands are there."""

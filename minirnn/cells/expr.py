@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, NoReturn
 
-FUNCTIONS = ("sigmoid", "tanh", "relu", "softplus", "exp", "log", "sqrt", "abs", "sin", "cos")
+FUNCTIONS: tuple[str, ...] = ("sigmoid", "tanh", "relu", "softplus", "exp", "log", "sqrt", "abs", "sin", "cos")
 FUNCTIONS += ("maximum", "minimum", "clip", "where", "straight_through", "product", "unit_mean")
 LANGUAGE = f"functions of a cell: {', '.join(FUNCTIONS)}"
 
@@ -61,12 +61,14 @@ class Graph:
 class Expr:
     """A node: `op`, its operands `args`; `value` is a number, a name, or which product it is."""
 
-    __slots__ = ("args", "graph", "index", "op", "stage", "value")
+    __slots__ = ("args", "graph", "index", "op", "stage", "value", "varies")
 
     def __init__(self, graph: Graph, op: str, args: tuple[Expr, ...], value: Any, index: int) -> None:
         self.graph, self.op, self.args, self.value, self.index = graph, op, args, value, index
         self.stage: int = max([a.stage for a in args], default=0) + (op in CUTS)
         """How many products inside the step come before it."""
+        self.varies: bool = op == "gradient" or any(a.varies for a in args)
+        """Whether it depends on a gradient. Then it does so linearly."""
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.value}>" if not self.args else f"<{self.op} of {len(self.args)}>"
@@ -128,12 +130,6 @@ class Expr:
     def __le__(self, b: Any) -> Expr:
         return compared("le", self, b)
 
-    def __eq__(self, b: object) -> bool:
-        return self is b
-
-    def __hash__(self) -> int:
-        return id(self)
-
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **_: Any) -> Any:
         operators = {"add": add, "subtract": sub, "multiply": mul, "divide": div}
         if ufunc.__name__ in operators and all(isinstance(a, (Expr, Real)) for a in args):
@@ -149,7 +145,7 @@ class Expr:
     def __float__(self) -> float:
         refuse("was turned into a number, by math or float()")
 
-    __int__ = __index__ = __float__  # type: ignore[assignment]
+    __int__ = __index__ = __float__
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         refuse("was given to NumPy")
@@ -254,7 +250,7 @@ def choose(condition: Expr, a: Any, b: Any) -> Expr:
     return a if a is b else graph.node("where", (condition, a, b))
 
 
-def apply(name: str, *args: Any, **options: Any) -> Expr:
+def apply(name: str, *args: Any, **options: Any) -> Any:
     """A function of the language on symbols: what ``mr.tanh`` and the others call when they are given one."""
     graph: Graph = next(a.graph for a in args if isinstance(a, Expr))
     name = "abs" if name == "absolute" else name

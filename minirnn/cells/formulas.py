@@ -42,7 +42,7 @@ class Writer:
     def __init__(self, d: Derivation, style: Style = "text") -> None:
         self.d, self.step, self.tex = d, d.step, style == "latex"
         self.style: Style = style
-        self.names = {e: self.name(n, not d.is_value(e)) for e, n in d.names.items()}
+        self.names = {e: self.name(n, e.varies) for e, n in d.names.items()}
         uses = Counter(a for e in needed(d.formulas()) for a in e.args)
         self.inline = {m: self.product(m) for m in self.step.cuts if self.is_ours(m)}
         pairs = list(zip(self.step.cuts, d.cuts, strict=True))
