@@ -68,6 +68,12 @@ def recurrence(a: Any, b: Any, axis: int) -> Any:
     return y
 
 
+def put(a: Any, index: tuple[Any, ...], values: Any) -> Any:
+    y = np.array(a)
+    y[index] = values
+    return y
+
+
 def argsort(a: Any, axis: int, descending: bool) -> Any:
     """Where the elements along `axis` come from when they are sorted; equal ones keep their order, NaN is largest."""
     if not descending:

@@ -67,12 +67,12 @@ def record(op: Op, device: Device, array: Array, parents: tuple[Tensor, ...]) ->
     y = _new(Tensor)
     y.array = array
     y.device = device
-    y.grad = y.hooks = None
+    y._grad = y.hooks = None
     y.seq = next_seq()
     if mode.enabled:
         for p in parents:
-            if p.requires_grad:
-                y.op, y.parents, y.requires_grad = op, parents, True
+            if p._requires_grad:
+                y.op, y.parents, y._requires_grad = op, parents, True
                 return y
-    y.op, y.parents, y.requires_grad = None, (), False
+    y.op, y.parents, y._requires_grad = None, (), False
     return y

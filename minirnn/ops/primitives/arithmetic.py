@@ -29,7 +29,7 @@ class Subtract(Arithmetic, uses="subtract", reads="", broadcasts=True):
         return dy, -dy
 
 
-class Multiply(Arithmetic, uses="multiply", reads="x", broadcasts=True):
+class Multiply(Arithmetic, uses="multiply", reads="others", broadcasts=True):
     """y = a * b        da = dy * b,  db = dy * a"""
 
     def backward(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:

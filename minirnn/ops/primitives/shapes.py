@@ -13,14 +13,14 @@ from minirnn.engine.operands import as_tensors, same_device
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.messages import shown
-from minirnn.ops.primitives.declare import Primitive, op
+from minirnn.ops.primitives.declare import Primitive, View, op
 from minirnn.ops.primitives.indexing import GetItem
 
 __all__ = ["reshape", "transpose", "broadcast_to", "concat", "stack", "split", "expand_dims", "squeeze", "flip"]
 __all__ += ["cat", "concatenate"]
 
 
-class Reshape(Primitive, uses="reshape", reads=""):
+class Reshape(View, uses="reshape", reads=""):
     """y = x in another shape       dx = dy in the shape of x"""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -33,7 +33,7 @@ class Reshape(Primitive, uses="reshape", reads=""):
         return (Reshape(x.shape)(dy),)
 
 
-class Transpose(Primitive, uses="transpose", reads=""):
+class Transpose(View, uses="transpose", reads=""):
     """y = x with axes permuted     dx = dy with axes permuted back"""
 
     def __init__(self, axes: tuple[int, ...]) -> None:
@@ -46,7 +46,7 @@ class Transpose(Primitive, uses="transpose", reads=""):
         return (Transpose(tuple(self.axes.index(k) for k in range(len(self.axes))))(dy),)
 
 
-class BroadcastTo(Primitive, uses="broadcast_to", reads="", broadcasts=True):
+class BroadcastTo(View, uses="broadcast_to", reads="", broadcasts=True):
     """y = x repeated to a larger shape     dx = dy summed over the repeats"""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -57,6 +57,14 @@ class BroadcastTo(Primitive, uses="broadcast_to", reads="", broadcasts=True):
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
         return (dy,)
+
+    def whole(self, x: Tensor, y: Tensor) -> Tensor:
+        if y.size == x.size:
+            return Reshape(x.shape)(y)
+        raise RuntimeError(
+            f"writing: the Tensor of shape {y.shape} repeats one of shape {x.shape}\n"
+            "  expected elements that are there once; write into a copy, t.clone()"
+        )
 
 
 class Concat(Primitive, uses="concatenate", reads="", broadcasts=True):  # what is broadcast are the dtypes
