@@ -359,11 +359,33 @@ def _numbers_of(data: Any, dtypes: list[np.dtype[Any]]) -> Any:
 
 
 def as_tensor(data: Any, device: Device | None = None, dtype: Any = None) -> Tensor:
-    """`data` itself if it is a Tensor that fits, else a constant Tensor of its values."""
+    """`data` itself if it is a Tensor that fits, else a constant Tensor of its values.
+
+    Raises
+    ------
+    TypeError
+        If `data` is a list with Tensors that require gradients, which would be lost.
+    """
     if (
         isinstance(data, Tensor)
         and (device is None or data.device is device)
         and (dtype is None or data.dtype == dtype)
     ):
         return data
+    if isinstance(data, (list, tuple)) and _holds_gradients(data):
+        raise TypeError(
+            "operand: got a list of Tensors that require gradients\n"
+            "  expected a Tensor\n  likely mr.stack(list) is meant, which passes gradients on"
+        )
     return tensor(data, device=device, dtype=dtype)
+
+
+def _holds_gradients(data: Any) -> bool:
+    kinds = set(map(type, data))  # quick for a long list of numbers
+    if not any(issubclass(kind, (list, tuple, Tensor)) for kind in kinds):
+        return False
+    return any(v._requires_grad if isinstance(v, Tensor) else _holds_gradients(v) for v in data if _may_hold(v))
+
+
+def _may_hold(v: Any) -> bool:
+    return isinstance(v, (list, tuple, Tensor))

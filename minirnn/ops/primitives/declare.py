@@ -30,7 +30,7 @@ from types import FunctionType
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from minirnn.devices.base import Array
-from minirnn.engine.operands import float_tensor, mixed_devices, pair, shape_error
+from minirnn.engine.operands import float_tensor, mixed_devices, narrowed, pair, shape_error
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 
@@ -204,8 +204,11 @@ def binary(
         device = a.device
         if b.device is not device:
             raise mixed_devices(name, a, b)
+        x, z = a.array, b.array
+        if x.__class__ is not z.__class__:  # a NumPy scalar and an array
+            x, z = narrowed(x, z)
         try:
-            y = device.primitive(a.array, b.array)
+            y = device.primitive(x, z)
         except (ValueError, TypeError) as error:
             raise shape_error(name, a, b, error) from None
         return record(node, device, y, (a, b))

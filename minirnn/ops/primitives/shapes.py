@@ -190,7 +190,11 @@ def concat(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None
         If there are none, their other sizes differ, or they live on different devices.
     """
     ts = _tensors("concat", xs)
-    axis = check.axis("concat", axis, ts[0].ndim, dim)
+    whole = next((t for t in ts if t.shape != (0,)), ts[0])
+    axis = check.axis("concat", axis, whole.ndim, dim)
+    if whole.ndim > 1:  # as in torch nothing, tensor([]), fits everywhere
+        nothing = (*whole.shape[:axis], 0, *whole.shape[axis + 1 :])
+        ts = [Reshape(nothing)(t) if t.shape == (0,) else t for t in ts]
     rest = {t.shape[:axis] + t.shape[axis + 1 :] for t in ts}
     if len(rest) > 1 or len({t.ndim for t in ts}) > 1:
         raise ValueError(f"concat: got shapes {[t.shape for t in ts]}\n  expected equal sizes except along axis {axis}")
@@ -266,7 +270,7 @@ def squeeze(x: Any, axis: int | tuple[int, ...] | None = None, *, dim: int | tup
     Axes of another size stay, as in torch; NumPy would raise.
     """
     x = as_tensor(x)
-    axes = check.axes("squeeze", axis, x.ndim, dim)
+    axes = check.axes("squeeze", axis, x.ndim, dim, scalar=True)
     shape = tuple(n for k, n in enumerate(x.shape) if n != 1 or (axes is not None and k not in axes))
     return Reshape(shape)(x)
 

@@ -41,7 +41,12 @@ class CosineAnnealingLR(LRScheduler):
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [lr + (base - low) * rise for base, lr in zip(self.base_lrs, self._current(), strict=True)]
         now, before = (1 + math.cos(math.pi * e / self.T_max) for e in (epoch, epoch - 1))
-        return [now / before * (lr - low) + low for lr in self._current()]
+        factor = now / before
+        # between both ends, so that roundings make no step size negative
+        return [
+            min(max(factor * (lr - low) + low, min(low, base)), max(low, base, lr))
+            for base, lr in zip(self.base_lrs, self._current(), strict=True)
+        ]
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
