@@ -42,11 +42,8 @@ class CosineAnnealingLR(LRScheduler):
             return [lr + (base - low) * rise for base, lr in zip(self.base_lrs, self._current(), strict=True)]
         now, before = (1 + math.cos(math.pi * e / self.T_max) for e in (epoch, epoch - 1))
         factor = now / before
-        # between both ends, so that roundings make no step size negative
-        return [
-            min(max(factor * (lr - low) + low, min(low, base)), max(low, base, lr))
-            for base, lr in zip(self.base_lrs, self._current(), strict=True)
-        ]
+        found = [factor * (lr - low) + low for lr in self._current()]
+        return [0.0 if -1e-15 * abs(low) < lr < 0 else lr for lr in found]  # a rounding makes none negative
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
