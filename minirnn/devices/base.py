@@ -116,6 +116,8 @@ OPTIONAL: dict[str, str] = {
     "cumsum": "(a, axis: int): y[t] = y[t-1] + a[t]",
     "cumprod": "(a, axis: int): y[t] = y[t-1] * a[t]",
     "recurrence": "(a, b, axis: int): y[t] = a[t] * y[t-1] + b[t], y[-1] = 0; floats of one shape and dtype",
+    # indexing
+    "put": "(a, index, values) -> a copy of a with the values at index; of equal places the last stays",
     "argsort": "(a, axis: int, descending: bool) -> int64: stable, NaN is larger than all numbers",
 }
 """Name of every optional primitive and what it computes. The default goes through the host: `to_numpy`, NumPy,

@@ -68,6 +68,12 @@ def recurrence(a: Any, b: Any, axis: int) -> Any:
     return y
 
 
+def put(a: Any, index: tuple[Any, ...], values: Any) -> Any:
+    y = np.array(a)
+    y[index] = values
+    return y
+
+
 def argsort(a: Any, axis: int, descending: bool) -> Any:
     """Where the elements along `axis` come from when they are sorted; equal ones keep their order, NaN is largest."""
     if not descending:
@@ -82,5 +88,5 @@ def _wide(a: Any) -> Any:
 
 
 def _dtype_of_sums(a: Any) -> Any:
-    """NumPy's dtype of sums and products: small integers become large ones."""
-    return {"b": np.int64, "i": np.int64, "u": np.uint64}.get(a.dtype.kind, a.dtype)
+    """torch's dtype of sums and products: bools and small integers become large ones."""
+    return a.dtype if a.dtype.kind == "f" else np.int64

@@ -226,13 +226,20 @@ def test_dlpack_is_not_offered_for_arrays_of_another_device() -> None:
 # ---- changing
 
 
-def test_nothing_is_written_into_a_tensor() -> None:
-    t = mr.tensor([1.0, 2.0])
-    with pytest.raises(TypeError, match=r"Tensors are not written into.*\n  expected t.assign\(values\)"):
-        t[0] = 5.0
-    before = t
-    t += 1
-    assert before.tolist() == [1, 2] and t.tolist() == [2, 3]
+def test_a_leaf_that_requires_gradients_is_written_into_where_nothing_is_recorded() -> None:
+    p, same = mr.tensor([1.0, 2.0], requires_grad=True), []
+    for write in (lambda t: t.__iadd__(1), lambda t: t.mul_(2), lambda t: t[0].zero_(), lambda t: t.view(-1).neg_()):
+        with pytest.raises(RuntimeError, match=r"a .*leaf that requires gradients\n.*`with mr.no_grad\(\):`"):
+            write(p)
+    assert p.tolist() == [1, 2]
+    same.append(p)
+    y = p * p
+    with mr.no_grad():
+        p -= mr.tensor([0.5, 0.25])
+        p[1] = 7.0
+    assert same[0] is p and p.tolist() == [0.5, 7] and p.requires_grad and p.is_leaf
+    with pytest.raises(RuntimeError, match="an input of Multiply .* was changed by assign"):
+        y.backward([1.0, 1.0])
 
 
 def test_assign_replaces_the_values_and_keeps_dtype_and_identity() -> None:

@@ -67,6 +67,7 @@ class Primitives:
     cumprod = staticmethod(host_math.cumprod)
     recurrence = staticmethod(host_math.recurrence)
     argsort = staticmethod(host_math.argsort)
+    put = staticmethod(host_math.put)
 
     @staticmethod
     def asarray(host: Any) -> Any:

@@ -194,6 +194,11 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         for a in operands:
             if not isinstance(a, (CudaArray, bool, int, float, np.generic)):
                 self._own(a)
+        wide = [a.dtype for a in operands if isinstance(a, CudaArray) and a.shape]
+        if wide and all(
+            getattr(a, "dtype", wide[0]).kind == "f" for a in operands
+        ):  # an array without axes widens none
+            return np.result_type(*wide)
         return np.result_type(*[a.dtype if isinstance(a, (CudaArray, np.generic)) else a for a in operands])
 
     # ---- elementwise, one operand
@@ -236,9 +241,9 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
     # ---- reductions
 
     def _summand(self, a: CudaArray) -> CudaArray:
-        """`a`, or integers as large ones: NumPy sums and multiplies small ones in them."""
+        """`a`, or integers as large ones, in which small ones are summed and multiplied."""
         self._own(a)
-        return self.cast(a, np.uint64 if a.dtype.kind == "u" else np.int64) if a.dtype.kind in "biu" else a
+        return self.cast(a, np.int64) if a.dtype.kind in "biu" else a
 
     def sum(self, a: CudaArray, axis: tuple[int, ...] | None, keepdims: bool) -> CudaArray:
         a = self._summand(a)

@@ -10,7 +10,7 @@ from minirnn import check
 from minirnn.engine.operands import device_of, same_device
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
-from minirnn.nn.functional.arguments import above_0, of_one_dtype, widened
+from minirnn.nn.functional.arguments import of_one_dtype, widened
 from minirnn.ops.primitives import clip, norm, sqrt
 
 
@@ -93,7 +93,7 @@ def normalize(
     Parameters
     ----------
     p : float
-        Above 0; infinity takes the largest absolute value.
+        0 or more; 0 counts the elements that are not 0, infinity takes the largest absolute value.
     dim : int
         The axis along which norms are taken, torch's default being 1; `axis` is our word for it.
     eps : float
@@ -104,13 +104,13 @@ def normalize(
     Raises
     ------
     TypeError, ValueError
-        If `input` is not floating, there is no such axis, `p` is not above 0, or `out` is given.
+        If `input` is not floating, there is no such axis, `p` is negative, or `out` is given.
     """
     x, dtype = widened("normalize", input)
     if out is not None:
         raise ValueError("normalize: out is given\n  expected None: the result is a new Tensor")
     along = check.axis("normalize", dim if axis is None else axis, x.ndim)
-    p = above_0("normalize", "p", p, finite=False)
+    p = check.number("normalize", "p", p, 0, finite=False)
     eps = check.number("normalize", "eps", eps)
     return (x / clip(norm(x, p, along, True), eps, None)).astype(dtype)
 

@@ -76,9 +76,10 @@ def smooth_l1_loss(
     check.reduction("smooth_l1_loss", reduction)
     beta = check.number("smooth_l1_loss", "beta", beta, 0)
     x, y, dtype = two_alike("smooth_l1_loss", input, target)
-    d = absolute(x - y)
-    if beta > 0:
-        d = where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta)
+    e = x - y
+    d = absolute(e)
+    if beta > 0:  # e * e, since |e| has no second derivative at 0
+        d = where(d < beta, e * e * (0.5 / beta), d - 0.5 * beta)
     return reduced(d, reduction).astype(dtype)
 
 
@@ -98,8 +99,9 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     check.reduction("huber_loss", reduction)
     delta = above_0("huber_loss", "delta", delta)
     x, y, dtype = two_alike("huber_loss", input, target)
-    d = absolute(x - y)
-    losses = where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta)
+    e = x - y
+    d = absolute(e)
+    losses = where(d <= delta, e * e * 0.5, (d - 0.5 * delta) * delta)
     if weight is not None:
         losses = losses * _like_losses("huber_loss", weight, losses)
     return reduced(losses, reduction).astype(dtype)
@@ -115,7 +117,8 @@ def kl_div(
 ) -> Tensor:
     """Kullback-Leibler divergence ``p * (log(p) - x)`` of log-probabilities x from probabilities p.
 
-    It is ``torch.nn.functional.kl_div``. Where p is 0 the loss is ``-p * x = 0``. What is not named here is as for
+    It is ``torch.nn.functional.kl_div``. Where p is 0 the loss is ``-p * x = 0``, and its
+    gradient with respect to p is -x: that of the first term, infinite, is left out, as in torch. What is not named here is as for
     `mse_loss`. Kullback & Leibler 1951.
 
     Parameters

@@ -13,7 +13,8 @@
     softsign = unary(Softsign, "``x / (1 + |x|)``: between -1 and 1.")
 
 `uses` names the primitives of the device that compute it. If there is one, `forward` may be left out: the value is what
-this primitive makes of the arrays. `reads` says which values the derivative needs: "x" the inputs, "y" the output.
+this primitive makes of the arrays. `reads` says which values the derivative needs: "x" the inputs, "y" the output,
+"others" for each input the other ones.
 
 `unary` and `binary` write the function that users call. An op with more arguments has its own function: it reads
 the arguments, then calls the node, ``Softmax(axis)(x)``. `@op(Softmax)` says so, and makes it a method of Tensor.
@@ -30,7 +31,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from minirnn.cells.expr import Expr, apply
 from minirnn.devices.base import Array
-from minirnn.engine.operands import float_tensor, mixed_devices, pair, shape_error
+from minirnn.engine.operands import float_tensor, mixed_devices, narrowed, pair, shape_error
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 
@@ -48,7 +49,8 @@ class Primitive(Op):
         if uses is not None:
             cls.uses = tuple(uses.split())
         if reads is not None:
-            cls.reads_inputs = "x" in reads
+            cls.reads_inputs, cls.saves = "x" in reads or reads == "others", bool(reads)
+            cls.only_others = reads == "others"
         if broadcasts is not None:
             cls.broadcasts = broadcasts
 
@@ -83,6 +85,23 @@ class Along(Primitive):
 
     def forward(self, device: Any, *arrays: Any) -> Array:
         return getattr(device, self.uses[0])(*arrays, self.axis)
+
+
+class View(Primitive, reads=""):
+    """A node whose output is its input in another shape, or a part of it: who writes into it writes into the input."""
+
+    view = True
+
+    def __call__(self, *xs: Tensor) -> Tensor:
+        (x,) = xs
+        device = x.device
+        y = record(self, device, self.forward(device, x.array), xs)
+        if not y.requires_grad:  # of a recorded one the tape knows it
+            y.viewed = x, self, x.seq
+        return y
+
+    def whole(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.backward(y, y, x)[0]  # where nothing is lost the derivative undoes the view
 
 
 class Declaration(NamedTuple):
@@ -190,8 +209,11 @@ def binary(
         device = a.device
         if b.device is not device:
             raise mixed_devices(name, a, b)
+        x, z = a.array, b.array
+        if x.__class__ is not z.__class__:  # a NumPy scalar and an array
+            x, z = narrowed(x, z)
         try:
-            y = device.primitive(a.array, b.array)
+            y = device.primitive(x, z)
         except (ValueError, TypeError) as error:
             raise shape_error(name, a, b, error) from None
         return record(node, device, y, (a, b))

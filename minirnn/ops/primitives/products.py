@@ -15,7 +15,7 @@ from minirnn.ops.primitives.shapes import Reshape, reshape, swap_last
 __all__ = ["matmul", "dot", "mv", "mm", "bmm", "outer"]
 
 
-class Matmul(Primitive, uses="matmul", reads="x", broadcasts=True):  # the batch axes are broadcast
+class Matmul(Primitive, uses="matmul", reads="others", broadcasts=True):  # the batch axes are broadcast
     """y = a @ b        da = dy @ b^T,  db = a^T @ dy        (^T exchanges the last two axes)"""
 
     def __init__(self, precision: str) -> None:

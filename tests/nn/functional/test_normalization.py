@@ -81,3 +81,8 @@ def test_a_single_row_needs_no_other_axes(rng: np.random.Generator) -> None:
         for shape in ((2, 3, 4), (1, 3, 4), (3, 5), (4, 3), 3):
             with pytest.raises(ValueError, match=rf"{function.__name__}: input has shape \(3, 4\)"):
                 function(x, shape)
+
+
+def test_a_norm_of_small_order_is_taken() -> None:
+    assert_close(F.normalize(np.array([[4.0, 0.0, 9.0]]), 0), np.array([[2, 0, 4.5]]))
+    assert_close(F.normalize(np.array([[4.0, 9.0]]), 0.5), np.array([[4.0, 9.0]]) / 25)
