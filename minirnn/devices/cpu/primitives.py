@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices import host_math
-from minirnn.devices.cpu import workspace
+from minirnn.devices.cpu import elementwise, workspace
 from minirnn.devices.cpu.arithmetic import FALSE_ALARM, without_false_alarms
 
 LARGE = workspace.MIN_BLOCK // 4
@@ -45,7 +45,10 @@ class Primitives:
     tanh = staticmethod(np.tanh)
     maximum = staticmethod(np.maximum)
     minimum = staticmethod(np.minimum)
-    where = staticmethod(np.where)
+    where = staticmethod(elementwise.where)
+    sigmoid = staticmethod(elementwise.sigmoid)
+    relu = staticmethod(elementwise.relu)
+    erf = staticmethod(host_math.erf)
     clip = staticmethod(np.clip)
     transpose = staticmethod(np.transpose)
     broadcast_to = staticmethod(np.broadcast_to)
@@ -54,7 +57,6 @@ class Primitives:
     sin = staticmethod(host_math.sin)
     cos = staticmethod(host_math.cos)
     tan = staticmethod(host_math.tan)
-    erf = staticmethod(host_math.erf)
     log1p = staticmethod(host_math.log1p)
     expm1 = staticmethod(host_math.expm1)
     floor = staticmethod(host_math.floor)
@@ -103,15 +105,6 @@ class Primitives:
         if a.shape[-1] == FALSE_ALARM:
             return product_without_alarms(a, b)
         return np.matmul(a, b)
-
-    @staticmethod
-    def sigmoid(a: Any) -> Any:
-        e = np.exp(-np.absolute(a))  # never overflows, and keeps small results exact
-        return np.where(a >= 0, 1 / (1 + e), e / (1 + e))
-
-    @staticmethod
-    def relu(a: Any) -> Any:
-        return np.maximum(a, a.dtype.type(0))
 
     @staticmethod
     def sum(a: Any, axis: tuple[int, ...] | None, keepdims: bool) -> Any:
