@@ -48,6 +48,7 @@ class Primitives:
     where = staticmethod(elementwise.where)
     sigmoid = staticmethod(elementwise.sigmoid)
     relu = staticmethod(elementwise.relu)
+    normal_cdf = staticmethod(elementwise.normal_cdf)
     erf = staticmethod(host_math.erf)
     clip = staticmethod(np.clip)
     transpose = staticmethod(np.transpose)
