@@ -1,7 +1,7 @@
 """What isn't recurrent, next to torch: one thread, forward and backward, as the time of minirnn / the time of torch.
 
-Both libraries get the same arrays, in one process and in turns. A time is the smallest of all turns: what else runs on the
-machine only adds. The last lines count how many cases are within 2 and 5 times torch's time.
+Both libraries get the same arrays, in one process and in turns. A time is the smallest of all turns: what else runs on
+the machine only adds. The last line counts how many cases are within 2 and 5 times torch's time.
 
     python benchmarks/plain_ops.py [--only gelu softmax] [--turns 15] [--device cpu]
 """
@@ -17,10 +17,10 @@ from typing import Any
 for _library in ("OMP", "OPENBLAS", "MKL"):  # threads that wait for each other count as time, too
     os.environ[f"{_library}_NUM_THREADS"] = "1"
 
-import numpy as np
-import torch
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
 
-import minirnn as mr
+import minirnn as mr  # noqa: E402
 
 B, H, C, V = 64, 256, 100, 5000  # rows, width, classes, vocabulary
 SECONDS = 0.02

@@ -15,7 +15,7 @@ MANY = 8192
 """Elements from which several passes over the array are faster than one slow one."""
 BLOCK = 65536
 """Elements of a block, for what takes many passes."""
-BITS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:

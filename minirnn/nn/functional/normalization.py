@@ -64,8 +64,8 @@ class Normalized(Op):
         r = device.divide(1, device.sqrt(device.add(squares, self.eps)))
         return record_many(self, device, [device.multiply(centered, r), r], (x,))[0]
 
-    def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], x: Tensor) -> tuple[Tensor]:
-        (y, r), (dy, dr) = y, dy  # type: ignore[assignment]
+    def backward(self, gradients: Sequence[Tensor | None], results: Sequence[Tensor], x: Tensor) -> tuple[Tensor]:
+        (y, r), (dy, dr) = results, gradients
         n = prod([x.shape[k] for k in self.axes])
         along: Any = 0.0 if dr is None else r * dr
         if dy is None:

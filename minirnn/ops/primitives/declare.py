@@ -31,7 +31,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from numpy import ndarray
 
 from minirnn.devices.base import Array
-from minirnn.engine.operands import float_tensor, mixed_devices, pair, shape_error
+from minirnn.engine.operands import float_tensor, pair, shape_error, together
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 
@@ -192,7 +192,8 @@ def binary(
             a, b = pair(a, b)
         device = a.device
         if b.device is not device:
-            raise mixed_devices(name, a, b)
+            a, b = together(name, a, b)
+            device = a.device
         try:
             y = device.primitive(a.array, b.array)
         except (ValueError, TypeError) as error:
