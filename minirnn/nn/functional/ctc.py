@@ -13,7 +13,7 @@ from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import integers
 from minirnn.nn.functional.arguments import widened
 from minirnn.nn.functional.reductions import mean_of, reduced
-from minirnn.ops.primitives import add, clip, concat, exp, split, where
+from minirnn.ops.primitives import add, clip, concat, exp, unbind, where
 from minirnn.ops.primitives.declare import Primitive
 
 _NEVER = -1e30
@@ -145,11 +145,11 @@ def _paths(x: Tensor, z: np.ndarray, steps: np.ndarray, sizes: np.ndarray) -> Te
     skips = np.full(z.shape, _NEVER)
     skips[:, 3::2][z[:, 3::2] != z[:, 1:-2:2]] = 0.0  # from label to label over the blank between them
     may_skip = as_tensor(skips, device=x.device, dtype=x.dtype)
-    first, *others = split(scores, [1] * T, 0)
-    a = where(np.arange(S2) < 2, first.reshape(B, S2), _NEVER)
+    first, *others = unbind(scores)
+    a = where(np.arange(S2) < 2, first, _NEVER)
     for t, score in enumerate(others[: steps.max() - 1], 1):
         before = concat([never, a], 1)
-        new = LOG_SUM_EXP(a, before[:, 1:-1], before[:, :-2] + may_skip) + score.reshape(B, S2)
+        new = LOG_SUM_EXP(a, before[:, 1:-1], before[:, :-2] + may_skip) + score
         a = new if (steps > t).all() else where((steps > t)[:, None], new, a)
     at_blank = a[rows, 2 * sizes]
     at_label = where(sizes > 0, a[rows, np.maximum(2 * sizes - 1, 0)], _NEVER)
