@@ -6,21 +6,12 @@ The `cpu` device computes these primitives with it, and so does every device tha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-
-def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
-    """A function of Python floats as a function of arrays: in float64, rounded to the dtype of the operand."""
-    every = np.frompyfunc(function, 1, 1)
-
-    def of_array(a: Any) -> Any:
-        return np.asarray(every(np.asarray(a, np.float64))).astype(a.dtype)
-
-    return of_array
+from minirnn.devices.cpu.elementwise import erf as erf
 
 
 def _rounding(function: Any) -> Callable[[Any], Any]:
@@ -33,7 +24,6 @@ def _rounding(function: Any) -> Callable[[Any], Any]:
 
 
 sin, cos, tan, log1p, expm1 = np.sin, np.cos, np.tan, np.log1p, np.expm1
-erf = _each(math.erf)
 floor, ceil, round = map(_rounding, (np.floor, np.ceil, np.rint))  # rint: halves go to the even neighbor
 
 

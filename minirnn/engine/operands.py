@@ -93,6 +93,14 @@ def same_device(op: str, *operands: Tensor, names: Sequence[str] = "ab") -> Devi
     return device
 
 
+def together(op: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Two operands of different devices on one. Raises ValueError if none of them is above the other (`vmap`)."""
+    for device in (a.device, b.device):
+        if hasattr(device, "lift"):
+            return device.lift(a), device.lift(b)
+    raise mixed_devices(op, a, b)
+
+
 def mixed_devices(op: str, *operands: Tensor, names: Sequence[str] = "ab") -> ValueError:
     """The complaint that the operands live on different devices, each with its name."""
     first, *rest = [f"{name} {{}}on {t.device.name}" for name, t in zip(names, operands, strict=True)]

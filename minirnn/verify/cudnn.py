@@ -280,7 +280,7 @@ class Kink(Composed):
 
     nearest = np.inf
 
-    def relu(self, a: Any) -> Any:  # type: ignore[override]
+    def relu(self, a: Any) -> Any:
         self.nearest = min(self.nearest, float(np.abs(a).min(initial=np.inf)))
         return super().relu(a)
 

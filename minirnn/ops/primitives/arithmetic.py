@@ -28,12 +28,18 @@ class Subtract(Arithmetic, uses="subtract", reads="", broadcasts=True):
     def backward(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
         return dy, -dy
 
+    def of_first(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, None]:
+        return dy, None
+
 
 class Multiply(Arithmetic, uses="multiply", reads="others", broadcasts=True):
     """y = a * b        da = dy * b,  db = dy * a"""
 
     def backward(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
         return dy * b, dy * a
+
+    def of_first(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, None]:
+        return dy * b, None
 
 
 class Divide(Arithmetic, uses="divide", reads="xy", broadcasts=True):
@@ -42,6 +48,9 @@ class Divide(Arithmetic, uses="divide", reads="xy", broadcasts=True):
     def backward(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
         da = dy / b
         return da, -da * y
+
+    def of_first(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, None]:
+        return dy / b, None
 
 
 class Negative(Arithmetic, uses="negative", reads=""):

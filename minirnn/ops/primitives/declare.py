@@ -29,9 +29,11 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+from numpy import ndarray
+
 from minirnn.cells.expr import Expr, apply
 from minirnn.devices.base import Array
-from minirnn.engine.operands import float_tensor, mixed_devices, narrowed, pair, shape_error
+from minirnn.engine.operands import float_tensor, narrowed, pair, shape_error, together
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 
@@ -198,8 +200,14 @@ def unary(
 def binary(
     kind: type[Primitive], doc: str, method: str | None = None, operator: str | None = None
 ) -> Callable[[Any, Any], Tensor]:
-    """The function of an op of two operands, which broadcast; named after its node."""
+    """The function of an op of two operands, which broadcast; named after its node.
+
+    A node may have a second derivative, `of_first`: the same without that of the second operand. Arrays take it where
+    the second operand is a constant.
+    """
     name, node = kind.__name__.lower(), kind()
+    alone = kind()
+    alone.backward = getattr(alone, "of_first", alone.backward)
 
     def function(a: Any, b: Any) -> Tensor:
         if a.__class__ is not Tensor or b.__class__ is not Tensor:
@@ -208,7 +216,8 @@ def binary(
             a, b = pair(a, b)
         device = a.device
         if b.device is not device:
-            raise mixed_devices(name, a, b)
+            a, b = together(name, a, b)
+            device = a.device
         x, z = a.array, b.array
         if x.__class__ is not z.__class__:  # a NumPy scalar and an array
             x, z = narrowed(x, z)
@@ -216,6 +225,8 @@ def binary(
             y = device.primitive(x, z)
         except (ValueError, TypeError) as error:
             raise shape_error(name, a, b, error) from None
+        if y.__class__ is ndarray and not b.requires_grad:
+            return record(alone, device, y, (a, b))
         return record(node, device, y, (a, b))
 
     return op(kind, method=method, operator=operator)(named(function, name, doc, kind.uses[0], kind.__module__))
