@@ -43,11 +43,11 @@ class Struct:
 Layer = Struct(
     "Layer",
     "T B I H P reverse lengths* W[] R[] Wp[] bW* bR* vectors* clip! x% h0% c0%"
-    " value0% value1% value2% value3% value4% value5% value6% value7% y% h_n% c_n% zh% zc%",
+    " value0% value1% value2% value3% value4% value5% value6% value7% y% h_n% c_n% zh% zc% U[] masks%",
 )
 Gradients = Struct(
     "Gradients",
-    "dy% dc_each% dh_n% dc_n% da% dh0% dc0% dx% add_dx transposed dW* dR* dWp* dbW* dbR* dvectors*",
+    "dy% dc_each% dh_n% dc_n% da% dh0% dc0% dx% add_dx transposed dW* dR* dWp* dbW* dbR* dvectors* dU*",
 )
 GruBlockArrays = Struct(
     "GruBlockArrays", "B I H x% h_prev% w_ru* w_c* b_ru* b_c* r% u% c% h% d_h% d_x% d_h_prev% d_c_bar% d_r_bar_u_bar%"
