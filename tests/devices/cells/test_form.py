@@ -107,7 +107,7 @@ def test_the_driver_of_cpp_runs_a_new_cell(
 def test_the_kernels_of_a_step_run_a_new_cell(rng: np.random.Generator) -> None:
     device: Any = mr.devices.get("cuda-sim")
     header = (HERE / "gated.h").read_text().replace("#pragma once", "")
-    text = f'#include "activation.cuh"\n{header}\n#define CELL Gated\n#include "cudnn_rnn/steps.cu"\n'
+    text = f'#include "activation.cuh"\n#include "cells/form.h"\n{header}\n#define CELL Gated\n#include "cudnn_rnn/steps.cu"\n'
     module = device.driver.module(text, "gated.cu", options(np.dtype("f8")))
     step, grad = module.function("cell_step"), module.function("cell_step_grad")
     n, to = Case(rng), device.asarray
@@ -152,9 +152,13 @@ def test_the_kernels_of_a_step_run_a_new_cell(rng: np.random.Generator) -> None:
 
 
 def test_every_cell_states_the_whole_form() -> None:
-    numbers = re.findall(r"^//   ([A-Z][A-Z_, ]+?)  ", (cells.FOLDER / "form.h").read_text(), re.MULTILINE)
+    form = (cells.FOLDER / "form.h").read_text()
+    numbers = re.findall(r"^//   ([A-Z][A-Z_, ]+?)  ", form, re.MULTILINE)
     stated = {name for line in numbers for name in line.split(", ")}
-    assert {"OF_BOTH", "STATES", "CARRIES"} <= stated
-    for header in cells.headers():
-        for struct in re.findall(r"struct \w+ \{\n(    static constexpr.*?)\n\n", header.read_text(), re.DOTALL):
-            assert stated <= set(re.findall(r"\b[A-Z_]{4,}\b", struct)), header.name
+    (one_stage,) = re.findall(r"struct OneStage \{\n.*?\n\};", form, re.DOTALL)
+    assert {"OF_BOTH", "STATES", "CARRIES", "PRODUCTS"} <= stated
+    pattern = r"template <class V, class real>\nstruct (\w+)( : OneStage)? \{\n(.*?)\n\n"
+    found = [cell for header in cells.headers() for cell in re.findall(pattern, header.read_text(), re.DOTALL)]
+    assert {"Lstm", "Gru", "GruBlock"} <= {name for name, _, _ in found}
+    for name, base, struct in found:
+        assert stated <= set(re.findall(r"\b[A-Z_]{4,}\b", struct + (one_stage if base else ""))), name

@@ -10,7 +10,7 @@
 #include "activation.cuh"
 #include "cells/form.h"
 
-// A kernel file that is compiled for a new cell defines CELL, and includes its header first.
+// A kernel file that is compiled for a new cell defines CELL, and includes form.h and the cell's header first.
 #ifndef CELL
 #include "cells/gru.h"
 #include "cells/lstm.h"
