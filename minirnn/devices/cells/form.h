@@ -24,17 +24,21 @@
 //
 // A cell that may have
 //
-//   PRODUCTS              how many products with a matrix (H, H) of its own are inside the step
+//   PRODUCTS              how many products with a matrix (H, H) of its own are inside the step, or means over its units
+//   MATRICES              how many of them have a matrix
 //   MASKS                 how many numbers per step and unit it is handed: `masks`, read by both functions
 //   CARRIED               how many gradients one stage computes and a later one reads
 //   STAGES, D_STAGES      into how many stages the products cut the step and the gradient
 //
 // states these, too, and derives from nothing; all other cells derive from `OneStage`, which has none of it. A cell with
-// several stages has step(Stage<0>, Step &), step(Stage<1>, Step &), .. and grad(Stage<0>, Gradient &), ..; gates are
-// read in the first stage of a step, and d_after in the first stage of a gradient. A stage of the step sets `multiplied`,
-// the next one reads `products`; a stage of the gradient sets `d_products`, the next one reads `d_multiplied`. A stage
-// finds what the ones before it set in `saved` and `after`, and in `carried`. Functions such as saved_stage(k) tell which
-// stage sets the k-th of them.
+// several stages has step(Stage<0>, Step &), step(Stage<1>, Step &), .. and grad(Stage<0>, Gradient &), ... A stage of the
+// step sets `multiplied`, the next one reads `products`; a stage of the gradient sets `d_products`, later ones read
+// `d_multiplied`. A stage finds what the ones before it set in `saved` and `after`, and in `carried`.
+//
+// Functions tell where: saved_stage(k), after_stage(k), multiplied_stage(k), d_gates_stage(k), d_before_stage(k),
+// d_vectors_stage(k), d_products_stage(k) and carried_stage(k) are the stages which set the k-th of them; gate_stage(k),
+// d_after_stage(k) and d_multiplied_stage(k) are the last ones that read it; matrix_of(k) is the number of the matrix of a
+// product, and -1 for a mean.
 //
 // CELL_FN is how a function of a cell is declared. sigmoid, tanh, relu and clip are those of the language; `? :` chooses.
 #pragma once
@@ -53,15 +57,19 @@ CELL_FN constexpr int column_of(int gate) {
 }
 
 struct OneStage {
-    static constexpr int PRODUCTS = 0, MASKS = 0, CARRIED = 0, STAGES = 1, D_STAGES = 1;
+    static constexpr int PRODUCTS = 0, MATRICES = 0, MASKS = 0, CARRIED = 0, STAGES = 1, D_STAGES = 1;
+    static CELL_FN constexpr int gate_stage(int) { return 0; }
     static CELL_FN constexpr int saved_stage(int) { return 0; }
     static CELL_FN constexpr int after_stage(int) { return 0; }
     static CELL_FN constexpr int multiplied_stage(int) { return 0; }
+    static CELL_FN constexpr int d_after_stage(int) { return 0; }
+    static CELL_FN constexpr int d_multiplied_stage(int) { return 0; }
     static CELL_FN constexpr int d_gates_stage(int) { return 0; }
     static CELL_FN constexpr int d_before_stage(int) { return 0; }
     static CELL_FN constexpr int d_vectors_stage(int) { return 0; }
     static CELL_FN constexpr int d_products_stage(int) { return 0; }
     static CELL_FN constexpr int carried_stage(int) { return 0; }
+    static CELL_FN constexpr int matrix_of(int) { return 0; }
 };
 
 // Every array has an element at least.

@@ -13,6 +13,8 @@ template <class real, class Cell>
 class Backward {
     using V = Vector<real>;
     static constexpr int lanes = LANES<real>, STAGES = Cell::D_STAGES, PRODUCTS = Cell::PRODUCTS;
+    static constexpr int WAITING =
+        Cell::STATES + PRODUCTS + Cell::CARRIED;  // gradients that one stage leaves for another
 
   public:
     Backward(const Layer<real> &d, const Gradients<real> &g, const Cell &cell, int threads)
@@ -27,11 +29,10 @@ class Backward {
           gathers(d.lengths && d.reverse),
           R(K * packed_width<real>(d.P)),
           Wp(d.Wp.p ? d.P * width : 0),
-          U(PRODUCTS * d.H * width),
+          U(Cell::MATRICES * d.H * width),
           dh_all(d.Wp.p ? d.T * d.B * d.P : 0),
-          made(d.Wp.p && !d.values[KEPT_H<Cell>].p ? d.T * d.B * d.H : 0),
-          m(d.values[KEPT_H<Cell>].p ? d.values[KEPT_H<Cell>] : Rows<real>{made, d.H}),
-          carried(Cell::CARRIED * d.B * d.H),
+          m(d.Wp.p ? d.T * d.B * d.H : 0),
+          waiting(STAGES > 1 ? d.B * WAITING * d.H : 0),
           da_first(gathers ? d.B * S : 0),
           da_sums(d.B * S),
           vector_sums(d.B * Cell::VECTORS * d.H),
@@ -42,7 +43,7 @@ class Backward {
         // da begins with the gates of h' alone, whose rows are the last ones of R.
         if (K) pack_columns<real>(d.R, K, d.P, R, me.begin(K), me.end(K), Cell::OF_H ? Cell::OF_BOTH * d.H : 0);
         if (d.Wp.p) pack_columns<real>(d.Wp, d.P, d.H, Wp, me.begin(d.P), me.end(d.P));
-        for (int p = 0; p < PRODUCTS; p++) {
+        for (int p = 0; p < Cell::MATRICES; p++) {
             pack_columns<real>(d.U[p], d.H, d.H, U + p * width * d.H, me.begin(d.H), me.end(d.H));
         }
         for (Index b = me.begin(d.B); b < me.end(d.B); b++) {
@@ -94,11 +95,12 @@ class Backward {
         if (g.dW) weights({of_W, d.I, steps, {da_x, 1, ld}, {d.x.p, d.x.ld, 1}, g.dW, d.I, false}, me);
         if (both) recurrent(da + of_h, both, g.dR, me);
         if (of_h) recurrent(da, of_h, g.dR + both * d.P, me);
-        if (d.Wp.p) gemm<real>({d.P, d.H, steps, {dh_all, 1, d.P}, {m.p, m.ld, 1}, g.dWp, d.H, false}, own, me);
+        if (d.Wp.p) gemm<real>({d.P, d.H, steps, {dh_all, 1, d.P}, {m, d.H, 1}, g.dWp, d.H, false}, own, me);
         for (int p = 0; p < PRODUCTS; p++) {
+            if (Cell::matrix_of(p) < 0) continue;
             const Rows<real> multiplied = d.values[MULTIPLIED<Cell> + p];
             const Matrix<const real> d_products{da + S + p * H, 1, ld}, by{multiplied.p, multiplied.ld, 1};
-            gemm<real>({H, H, steps, d_products, by, g.dU[p], H, false}, own, me);
+            gemm<real>({H, H, steps, d_products, by, g.dU[Cell::matrix_of(p)], H, false}, own, me);
         }
         if (g.dx.p && d.W.p) {
             gemm<real>({steps, d.I, of_W, {da_x, ld, 1}, d.W, g.dx.p, g.dx.ld, g.add_dx}, own, me);
@@ -131,7 +133,7 @@ class Backward {
                 std::memset(g.da.at(row), 0, ld * sizeof(real));
                 if (d.Wp.p) {
                     std::memset(dh_all + row * d.P, 0, d.P * sizeof(real));
-                    std::memset(m.at(row), 0, d.H * sizeof(real));
+                    std::memset(m + row * d.H, 0, d.H * sizeof(real));
                 }
             }
         }
@@ -200,8 +202,13 @@ class Backward {
                     Sums<real> sums[PRODUCTS] = {};
                     for (int p = 0; p < PRODUCTS; p++) {
                         if (Cell::d_products_stage(p) != stage - 1) continue;
-                        const real *weights = U + (p * width + j) * d.H;
-                        multiply<real>(M, N, d.H, d_products + p * d.H, ld, weights, sums[p].at);
+                        const int matrix = Cell::matrix_of(p);
+                        if (matrix < 0) {
+                            means(M, N, d.H, d_products + p * d.H, ld, sums[p].at);
+                        } else {
+                            const real *weights = U + (matrix * width + j) * d.H;
+                            multiply<real>(M, N, d.H, d_products + p * d.H, ld, weights, sums[p].at);
+                        }
                     }
                     for (Index i = 0; i < M; i++) {
                         for (Index n = 0; n < N; n++) {
@@ -243,6 +250,7 @@ class Backward {
     template <int stage, bool ZONED>
     INLINE void cell_grad(const Place &at, V dh, Gradient<V, Cell> &s) {
         constexpr int S = Cell::SAVED, h = LAST<Cell>;
+        real *wait = waiting + at.b * WAITING * d.H + at.u;
 #pragma GCC unroll 16
         for (int j = 0; j < S; j++) s.saved[j] = load(d.values[j], at.row, at);
 #pragma GCC unroll 8
@@ -253,17 +261,13 @@ class Backward {
             if (stage == 0 && g.dc_each.p) s.d_after[j] += load(g.dc_each, at.row, at);
         }
         if (Cell::READS_BEFORE >> h & 1) s.before[h] = at.before < 0 ? load(d.h0, at.b, at) : load(d.y, at.before, at);
-        if (reads_h<Cell>) s.after[h] = load((ZONED && d.zh.p) || d.Wp.p ? d.values[KEPT_H<Cell>] : d.y, at.row, at);
+        if (reads_h<Cell>) s.after[h] = load(ZONED && d.zh.p ? d.values[KEPT_H<Cell>] : d.y, at.row, at);
         if (d.vectors) {
 #pragma GCC unroll 8
             for (int j = 0; j < Cell::VECTORS; j++) s.vectors[j] = load(d.vectors + j * d.H + at.u, at.count);
         }
 #pragma GCC unroll 8
         for (int j = 0; j < Cell::MASKS; j++) s.masks[j] = load(d.masks[j], at.row, at);
-#pragma GCC unroll 16
-        for (int j = 0; j < Cell::CARRIED; j++) {
-            if (Cell::carried_stage(j) < stage) s.carried[j] = load((const real *)carried_at(j, at), at.count);
-        }
         V zc = {}, past_c = {}, past_h = {};
         if (ZONED && d.zc.p) {
             zc = load(d.zc, at.row, at), past_c = zc * s.d_after[0];
@@ -273,10 +277,28 @@ class Backward {
             const V zh = load(d.zh, at.row, at);
             past_h = zh * dh, dh = (1 - zh) * dh;
         }
-        s.d_after[h] = dh;
+        if (stage == 0) s.d_after[h] = dh;
+        // What comes in one stage and is read in a later one waits.
+#pragma GCC unroll 8
+        for (int j = 0; j < Cell::STATES; j++) {
+            if (Cell::d_after_stage(j) > 0 && stage == 0) store(wait + j * d.H, s.d_after[j], at.count);
+            if (Cell::d_after_stage(j) >= stage && stage > 0)
+                s.d_after[j] = load((const real *)wait + j * d.H, at.count);
+        }
+        wait += Cell::STATES * d.H;
+#pragma GCC unroll 16
+        for (int p = 0; p < PRODUCTS; p++, wait += d.H) {
+            const int first = Cell::d_products_stage(p) + 1, last = Cell::d_multiplied_stage(p);
+            if (first == stage && last > stage) store(wait, s.d_multiplied[p], at.count);
+            if (first < stage && last >= stage) s.d_multiplied[p] = load((const real *)wait, at.count);
+        }
+#pragma GCC unroll 16
+        for (int j = 0; j < Cell::CARRIED; j++) {
+            if (Cell::carried_stage(j) < stage) s.carried[j] = load((const real *)wait + j * d.H, at.count);
+        }
         grad_of<stage>(cell, s);
 
-        if (stage == 0 && d.Wp.p && ZONEOUT) store(m, at.row, at, s.after[h]);
+        if (stage == 0 && d.Wp.p) store(m + at.row * d.H + at.u, s.after[h], at.count);
         if (ZONED && d.zc.p) s.d_before[0] += past_c;
         if (Cell::d_before_stage(h) == stage) {
             if (Cell::CARRIES) past_h += s.d_before[h];
@@ -298,7 +320,7 @@ class Backward {
         }
 #pragma GCC unroll 16
         for (int j = 0; j < Cell::CARRIED; j++) {
-            if (Cell::carried_stage(j) == stage) store(carried_at(j, at), s.carried[j], at.count);
+            if (Cell::carried_stage(j) == stage) store(wait + j * d.H, s.carried[j], at.count);
         }
         for (int j = 0; j < Cell::VECTORS; j++) {
             if (Cell::d_vectors_stage(j) != stage) continue;
@@ -306,8 +328,6 @@ class Backward {
             if (d.vectors) store(sum, load(sum, at.count) + s.d_vectors[j], at.count);
         }
     }
-
-    real *carried_at(int j, const Place &at) { return carried + (j * d.B + at.b) * d.H + at.u; }
 
     INLINE V inner_before(int j, const Place &at) const {
         return at.before < 0 ? load(d.c0, j * d.B + at.b, at) : load(d.values[Cell::SAVED + j], at.before, at);
@@ -395,9 +415,7 @@ class Backward {
     const Index K, S, ld;  // the columns of da: those of R's rows, of all gates, and all
     const Index width;
     const bool gathers;
-    Scratch<real> R, Wp, U, dh_all, made;
-    const Rows<real> m;  // what was projected
-    Scratch<real> carried, da_first, da_sums, vector_sums, blocks;
+    Scratch<real> R, Wp, U, dh_all, m, waiting, da_first, da_sums, vector_sums, blocks;
 };
 
 // The gradient of one direction of a layer with this cell. Returns a `Status`.

@@ -44,6 +44,18 @@ struct GateSums {
     }
 };
 
+// In place of a product: the mean over the units of each row, the same for N vectors of units.
+template <class real>
+void means(Index M, Index N, Index H, const real *a, Index a_row, real *sums) {
+    for (Index i = 0; i < M; i++) {
+        Vector<real> all = {};
+        for (Index u = 0; u < H; u += LANES<real>) all += load(a + i * a_row + u, H - u);
+        real sum = 0;
+        for (int lane = 0; lane < LANES<real>; lane++) sum += all[lane];
+        for (Index n = 0; n < N; n++) store(sums + (i * N + n) * LANES<real>, Vector<real>{} + sum / real(H));
+    }
+}
+
 // Zoneout: how much of the state before stays.
 template <class V>
 INLINE V zoned(V z, V before, V after) {

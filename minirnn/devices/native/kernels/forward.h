@@ -19,7 +19,8 @@ class Forward {
     static constexpr bool SEVERAL = SUMS > 1;
     static constexpr int TILE_ROWS = SEVERAL ? GATE_ROWS : ROWS;
     static constexpr Index UNITS = SEVERAL ? lanes : PANEL<real>;
-    static constexpr int BETWEEN = MULTIPLIED<Cell> + PRODUCTS;  // values that lie between the stages of a step
+    // What lies between the stages of a step: values, and gates that a later stage reads.
+    static constexpr int LATE = MULTIPLIED<Cell> + PRODUCTS, BETWEEN = LATE + SUMS;
     static constexpr Index CACHED_BYTES = 1 << 21, ROWS_AHEAD = 64, LEAST_AHEAD = 4;
 
   public:
@@ -32,7 +33,7 @@ class Forward {
           W(d.W.p ? GX * width * d.I : 0),
           R(GH * width * d.P),
           Wp(d.Wp.p ? packed_width<real>(d.P) * d.H : 0),
-          U(PRODUCTS * width * d.H),
+          U(Cell::MATRICES * width * d.H),
           between(STAGES > 1 ? d.B * BETWEEN * d.H : 0),
           bias(SUMS * width),
           state(2 * d.B * d.P),
@@ -81,7 +82,7 @@ class Forward {
             if (GH) pack_columns<real>(transposed(d.R), d.P, d.H, R, me.begin(d.P), me.end(d.P));
         }
         if (d.Wp.p) pack_columns<real>(transposed(d.Wp), d.H, d.P, Wp, me.begin(d.H), me.end(d.H));
-        for (int p = 0; p < PRODUCTS; p++) {
+        for (int p = 0; p < Cell::MATRICES; p++) {
             pack_columns<real>(transposed(d.U[p]), d.H, d.H, U + p * width * d.H, me.begin(d.H), me.end(d.H));
         }
         for (int sum = 0; sum < SUMS; sum++) {
@@ -130,10 +131,8 @@ class Forward {
         for (Index b = samples + me.begin(d.B - samples); b < samples + me.end(d.B - samples); b++) {
             const Index row = t * d.B + b;
             std::memset(d.y.at(row), 0, d.P * sizeof(real));
-            for (int j = KEPT_H<Cell>; j < MULTIPLIED<Cell> + PRODUCTS; j++) {  // they meet gradients in products
-                if ((j > KEPT_H<Cell> || d.Wp.p) && d.values[j].p) {
-                    std::memset(d.values[j].at(row), 0, d.H * sizeof(real));
-                }
+            for (int p = 0; p < PRODUCTS && saves; p++) {  // it meets gradients in products
+                std::memset(d.values[MULTIPLIED<Cell> + p].at(row), 0, d.H * sizeof(real));
             }
         }
     }
@@ -201,7 +200,13 @@ class Forward {
                     for (int p = 0; p < PRODUCTS; p++) {
                         if (Cell::multiplied_stage(p) != stage - 1) continue;
                         const Rows<real> from = value(MULTIPLIED<Cell> + p);
-                        multiply<real>(M, N, d.H, from.at(row + b), from.ld, U + (p * width + j) * d.H, sums[p].at);
+                        const int matrix = Cell::matrix_of(p);
+                        if (matrix < 0) {
+                            means(M, N, d.H, from.at(row + b), from.ld, sums[p].at);
+                        } else {
+                            const real *weights = U + (matrix * width + j) * d.H;
+                            multiply<real>(M, N, d.H, from.at(row + b), from.ld, weights, sums[p].at);
+                        }
                     }
                     for (Index i = 0; i < M; i++) {
                         for (Index n = 0; n < N; n++) {
@@ -266,8 +271,9 @@ class Forward {
 
     // Where the j-th value of a step lies: it stays for the gradient or, between the stages of a step, until the step ends.
     Rows<real> value(int j) { return saves ? d.values[j] : Rows<real>{between + j * d.H, BETWEEN * d.H}; }
-    // Where an inner state waits for the last stage, as long as the one before the step is read.
+    // Where an inner state waits for the last stage, as long as the one before the step is read; and a gate.
     real *early(int j, Index b, Index u) { return between + (b * BETWEEN + Cell::SAVED + j) * d.H + u; }
+    real *late(int gate, Index b, Index u) { return between + (b * BETWEEN + LATE + gate) * d.H + u; }
 
     // A stage of the cell, of one sample and one vector of units; its h goes where the next step reads it, and to y. The
     // inner states of a sample are in d.c_n while the steps run.
@@ -289,7 +295,15 @@ class Forward {
         }
 #pragma GCC unroll 8
         for (int j = 0; j < Cell::MASKS; j++) s.masks[j] = load(d.masks[j], at.row, at);
+#pragma GCC unroll 16
+        for (int gate = 0; gate < SUMS; gate++) {
+            if (stage == 0 && Cell::gate_stage(gate) > 0) store(late(gate, b, u), s.gates[gate], at.count);
+        }
         if constexpr (stage > 0) {
+#pragma GCC unroll 16
+            for (int gate = 0; gate < SUMS; gate++) {
+                if (Cell::gate_stage(gate) >= stage) s.gates[gate] = load((const real *)late(gate, b, u), at.count);
+            }
 #pragma GCC unroll 16
             for (int j = 0; j < S; j++) {
                 if (Cell::saved_stage(j) < stage) s.saved[j] = load(value(j), row, at);
@@ -325,9 +339,7 @@ class Forward {
             if (Cell::multiplied_stage(p) == stage) store(value(MULTIPLIED<Cell> + p), row, at, s.multiplied[p]);
         }
         if (Cell::after_stage(h) != stage) return;
-        if (((ZONED && reads_h<Cell>) || (!ZONEOUT && d.Wp.p)) && d.values[KEPT_H<Cell>].p) {
-            store(d.values[KEPT_H<Cell>], at.row, at, s.after[h]);
-        }
+        if (ZONED && reads_h<Cell> && d.values[KEPT_H<Cell>].p) store(d.values[KEPT_H<Cell>], at.row, at, s.after[h]);
         if (ZONED && d.zh.p && !d.Wp.p) s.after[h] = zoned<V>(load(d.zh, at.row, at), s.before[h], s.after[h]);
         store(h_new, s.after[h], at.count);
         if (!d.Wp.p) store(d.y, at.row, at, s.after[h]);
