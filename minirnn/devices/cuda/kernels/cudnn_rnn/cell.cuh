@@ -72,6 +72,12 @@ __device__ void keep(const Step<real, Cell> &s, real *kept) {
         if (Cell::READS_AFTER >> j & 1) kept[n++] = s.after[j];
 }
 
+// The stage that sets what is kept.
+template <class Cell>
+CELL_FN constexpr int kept_stage(int n) {
+    return n < Cell::SAVED ? Cell::saved_stage(n) : n < KEPT_AFTER<Cell> ? 0 : Cell::STAGES - 1;
+}
+
 template <class Cell>
 __device__ void take(const real *kept, Gradient<real, Cell> &s) {
     int n = 0;
@@ -90,6 +96,12 @@ template <class Cell>
 __device__ void to_columns(const Gradient<real, Cell> &s, real *da) {
 #pragma unroll
     for (int g = 0; g < GATES<Cell>; g++) da[column_of<Cell>(g)] = s.d_gates[g];
+}
+
+// The gate whose gradient stands in a column.
+template <class Cell>
+CELL_FN constexpr int gate_of(int column) {
+    return column < Cell::OF_H ? column + ROWS_OF_W<Cell> : column - Cell::OF_H;
 }
 
 // The kernels lstm_NAME, gru_NAME, rnn_tanh_NAME and rnn_relu_NAME: `function` for each cell; or, for a new cell,
