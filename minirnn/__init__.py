@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from minirnn import cudnn_rnn, data, io, viz
     from minirnn.functions import checkpoint, checkpoint_sequential, hessian, hvp, jacobian, jvp, vhp, vjp, vmap
     from minirnn.gradcheck import gradcheck
+    from minirnn.nn.functional import softplus
+    from minirnn.nn.own_cell import cell
+    from minirnn.ops.own_cell.functions import product, straight_through, unit_mean
 else:
     __getattr__, __dir__ = imported_later(
         __name__,
@@ -34,12 +37,30 @@ else:
             **{room: f"minirnn.{room}" for room in ("cudnn_rnn", "data", "functions", "gradcheck", "io", "viz")},
             **dict.fromkeys(("checkpoint", "checkpoint_sequential", "vmap"), "minirnn.functions"),
             **dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"), "minirnn.functions"),
+            **dict.fromkeys(("product", "straight_through", "unit_mean"), "minirnn.ops.own_cell.functions"),
+            "cell": "minirnn.nn.own_cell",
+            "softplus": "minirnn.nn.functional",
         },
     )
 
-__all__ = ["Tensor", "__version__", "checkpoint", "checkpoint_sequential", "cudnn_rnn", "data", "devices"]
+__all__ = ["Tensor", "__version__", "cell", "checkpoint", "checkpoint_sequential", "cudnn_rnn", "data", "devices"]
 __all__ += ["enable_grad", "grad", "gradcheck", "hessian", "hvp", "io", "jacobian", "jvp", "manual_seed", "nn"]
-__all__ += ["no_grad", "ops", "optim", "tensor", "use_device", "use_precision", "vhp", "viz", "vjp", "vmap"]
+__all__ += [
+    "no_grad",
+    "ops",
+    "optim",
+    "product",
+    "softplus",
+    "straight_through",
+    "tensor",
+    "unit_mean",
+    "use_device",
+    "use_precision",
+    "vhp",
+    "viz",
+    "vjp",
+    "vmap",
+]
 
 if not TYPE_CHECKING:  # a type checker reads the lists where they are
     __all__ += [*_creation.__all__, *_dtypes.__all__, *_random_creation.__all__, *_ops.__all__]

@@ -38,6 +38,7 @@ FLOORS = {
     "minirnn.toolchain": 0,
     "minirnn.user_error": 0,
     "minirnn.executors": 0,
+    "minirnn.cells": 0,
     "minirnn.devices": 1,
     "minirnn.engine": 2,
     "minirnn.gradcheck": 2,

@@ -6,31 +6,12 @@ import math
 from typing import Any
 
 from minirnn import check
-from minirnn.engine.tape import Op, record
+from minirnn.cells.expr import Expr, apply
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.functional.arguments import not_in_place, widened
 from minirnn.ops import primitives
-from minirnn.ops.primitives import absolute, erf, exp, expm1, log1p, where
-
-
-class Softplus(Op):
-    """y = log(1 + exp(x))      dx = dy * sigmoid(x)"""
-
-    def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
-        return (dy * primitives.sigmoid(x),)
-
-
-SOFTPLUS = Softplus()
-
-
-def log_one_plus_exp(x: Tensor) -> Tensor:
-    """``log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|))``, without overflow, and exact where it is small.
-
-    It is an op of its own because the pieces have kinks at 0, where the whole has none.
-    """
-    constant = x.detach()
-    y = primitives.relu(constant) + log1p(exp(-absolute(constant)))
-    return record(SOFTPLUS, x.device, y.array, (x,))
+from minirnn.ops.primitives import erf, expm1, where
+from minirnn.ops.softplus import log_one_plus_exp
 
 
 def relu(input: Any, inplace: bool = False) -> Tensor:
@@ -137,6 +118,8 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     TypeError, ValueError
         If `beta` or `threshold` is no finite number, or `beta` is 0.
     """
+    if input.__class__ is Expr:
+        return apply("softplus", input * beta) / beta
     beta, threshold = divisor("softplus", "beta", beta), check.number("softplus", "threshold", threshold)
     x, dtype = widened("softplus", input)
     scaled = x * beta

@@ -10,10 +10,10 @@ import numpy as np
 from minirnn import check
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
-from minirnn.nn.functional.activations import log_one_plus_exp
 from minirnn.nn.functional.arguments import broadcasts, constant_like, no_legacy, two_alike
 from minirnn.nn.functional.reductions import reduced
 from minirnn.ops.primitives import clip, log, where
+from minirnn.ops.softplus import log_one_plus_exp
 
 _SMALLEST = float(np.float32(1e-12))  # which torch rounds to float32 in every dtype
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.cells.expr import Expr, apply
 from minirnn.engine.operands import float_tensor, is_number, numeric, python_number
 from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor, as_tensor
@@ -54,6 +55,8 @@ def clip(x: Any, low: float | None = None, high: float | None = None, *, straigh
     ValueError
         If ``low > high`` or a bound is NaN.
     """
+    if x.__class__ is Expr:
+        return apply("clip", x, low, high, straight_through=straight_through)
     x = float_tensor("clip", x)
     for bound in (low, high):
         if bound is not None and (isinstance(bound, bool) or not isinstance(bound, (int, float, np.number))):

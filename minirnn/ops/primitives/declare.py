@@ -28,6 +28,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+from minirnn.cells.expr import Expr, apply
 from minirnn.devices.base import Array
 from minirnn.engine.operands import float_tensor, mixed_devices, pair, shape_error
 from minirnn.engine.tape import Op, record
@@ -162,6 +163,8 @@ def unary(
 
     def of_primitive(x: Any) -> Tensor:
         if x.__class__ is not Tensor or x.array.dtype.kind != "f":
+            if x.__class__ is Expr:  # a symbol, in the function of a cell
+                return apply(name, x)
             x = takes(name, x)
         device = x.device
         return record(node, device, device.primitive(x.array), (x,))
@@ -181,6 +184,8 @@ def binary(
 
     def function(a: Any, b: Any) -> Tensor:
         if a.__class__ is not Tensor or b.__class__ is not Tensor:
+            if a.__class__ is Expr or b.__class__ is Expr:
+                return apply(name, a, b)
             a, b = pair(a, b)
         device = a.device
         if b.device is not device:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from minirnn import devices
+from minirnn.cells.expr import Expr, apply
 from minirnn.engine.operands import any_tensor, made_float, numeric, pair, same_device, shape_error
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.host_array import dtype_of
@@ -236,6 +237,8 @@ def where(condition: Any, a: Any, b: Any) -> Tensor:
         If `condition` is not of dtype bool.
     """
     if not isinstance(condition, Tensor):
+        if any(v.__class__ is Expr for v in (condition, a, b)):
+            return apply("where", condition, a, b)
         place = next((t.device for t in (a, b) if isinstance(t, Tensor)), devices.get())
         condition = as_tensor(condition, device=place)
     if condition.dtype != np.bool_:

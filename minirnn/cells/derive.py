@@ -1,0 +1,291 @@
+"""The backward formulas of a step: a sweep back over what it computed, and what the step must save for them.
+
+The rules are those of the tape. The art is in what is left out: zero terms are dropped, common factors come before a
+bracket, slopes are written through outputs (``i * (1 - i)``), a gradient that is used once gets no name, and a value is
+saved only if a formula reads it and nothing that is there gives it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from minirnn.cells.expr import CUTS, LEAVES, NUMBERS, Expr, is_number, needed
+from minirnn.cells.rules import RULES, is_cheap
+from minirnn.cells.terms import term_of, total
+from minirnn.cells.trace import Step
+
+FAR = 10**6
+
+
+class Line(NamedTuple):
+    name: str
+    value: Expr
+    of: Expr
+    """Whose gradient it is."""
+
+
+def is_scaled(e: Expr, atoms: Collection[Expr]) -> bool:
+    """Whether `e` is another gradient times numbers: nothing worth a name."""
+    return e not in atoms and sum(f.op != "constant" for f in term_of(e, atoms).factors) == 1 and e.op in ("mul", "neg")
+
+
+class Derivation:
+    """What `Step` has, and its way back.
+
+    Attributes
+    ----------
+    incoming : list of Expr
+        The gradients of the new states.
+    gates, before, vectors : list of Expr
+        The gradients of the inputs, 0 where there is none.
+    cuts : list of (dm, dv)
+        For each product: the gradient of its result, and what comes of it for its operand, a gradient of the next
+        stage.
+    lines : list of Line
+        The formulas in their order; those of vectors are summed over steps and samples.
+    saved : list of Expr
+        Values that the step leaves; `again` are those computed again from what is there.
+    names : dict of Expr to str
+        Of values and of gradients.
+    """
+
+    def __init__(self, step: Step, projected: bool = False) -> None:
+        self.step = step
+        self.projected = projected
+        self.names = dict(step.names)
+        self.own = set(step.nodes) | set(step.names)
+        """Values of the step itself, without gradients."""
+        self.stages: dict[Expr, int] = {}
+        self.taken = {*self.names.values(), *step.constants}
+        self.incoming = [self.gradient(f"d{n}", 0) for n in step.order]
+        self.cuts: list[tuple[Expr, Expr]] = []
+        self.arrived = self.sweep()
+        zero = step.graph.number(0)
+        self.gates, self.before, self.vectors = (
+            [self.arrived.get(e, zero) for e in inputs.values()] for inputs in (step.gates, step.states, step.vectors)
+        )
+        self.ends = dict(
+            zip(
+                [*step.gates.values(), *step.states.values(), *step.vectors.values(), *step.cuts],
+                [*self.gates, *self.before, *self.vectors, *[dm for dm, _ in self.cuts]],
+                strict=True,
+            )
+        )
+        self.uses = self.count_uses()
+        self.lines = self.statements()
+        self.saved, self.again = self.what_is_saved()
+
+    # ---- the sweep
+
+    def gradient(self, name: str, stage: int) -> Expr:
+        """A gradient that comes from outside of a stage."""
+        name = self.free(name)
+        e = self.step.graph.node("gradient", (), name)
+        self.stages[e] = stage
+        self.names[e] = name
+        return e
+
+    def free(self, name: str) -> str:
+        """`name`, or with underscores behind it if the function uses it."""
+        while name in self.taken:
+            name += "_"
+        return name
+
+    def stage(self, e: Expr) -> int:
+        """How many products of the way back come before `e`. Values of the step are there from the start."""
+        if e not in self.stages:
+            self.stages[e] = max([self.stage(a) for a in e.args]) if e.varies else 0
+        return self.stages[e]
+
+    def sweep(self) -> dict[Expr, Expr]:
+        """The gradient that arrives at each value."""
+        step, graph = self.step, self.step.graph
+        arriving: dict[Expr, list[Expr]] = {}
+        for e, d in zip(step.after, self.incoming, strict=True):
+            arriving.setdefault(e, []).append(d)
+        inside = {a for e in step.nodes if len(e.args) == 1 for a in e.args}
+        atoms = set(self.incoming)
+        ranks = {d: k for k, d in enumerate(self.incoming)}
+        """Which term of a sum comes first: what came through a product, then states, then the others as in the step."""
+        found: dict[Expr, Expr] = {}
+        cuts: dict[Expr, tuple[Expr, Expr]] = {}
+        for e in reversed(step.nodes):
+            own = step.after.index(e) if e in step.after else None
+
+            def rank(d: Expr, own: int | None = own) -> int:
+                return -FAR if own is not None and d is self.incoming[own] else ranks.get(d, FAR)
+
+            d = total(graph, arriving.pop(e, []), atoms, lambda f: f.varies, rank)
+            if is_number(d, 0):
+                continue
+            found[e] = d
+            if (e in self.names or e in inside) and not is_scaled(d, atoms):
+                atoms.add(d)  # it may get a name: its factors are not taken apart any more
+                ranks.setdefault(d, own if own is not None else FAR // 2 - len(ranks))
+            if e.op in CUTS:
+                (v,) = e.args
+                label = f"d{self.names[v]}" + (f"_{self.names[e]}" if v.op in LEAVES or v in step.after else "")
+                dv = self.gradient(label, self.stage(d) + 1)
+                ranks[dv] = len(ranks) - FAR // 2
+                cuts[e] = d, dv
+                arriving.setdefault(v, []).append(dv)
+            elif rule := RULES.get(e.op):
+                assert rule.derivative is not None or e.op in ("gt", "lt", "ge", "le")
+                terms = rule.derivative(d, e, *e.args) if rule.derivative else ()
+                for a, term in zip(e.args, terms, strict=False):
+                    if term is not None and not is_number(term, 0) and a.op not in NUMBERS:
+                        arriving.setdefault(a, []).append(term)
+        zero = graph.number(0)
+        self.cuts = [cuts.get(m, (zero, zero)) for m in step.cuts]
+        return found
+
+    # ---- the lines
+
+    def count_uses(self) -> Counter[Expr]:
+        ends = [e for e in self.ends.values() if e.varies]
+        return Counter(a for e in needed(ends) for a in e.args) + Counter(ends)
+
+    def named(self) -> dict[Expr, tuple[str, Expr]]:
+        """The gradients that get a name: those that leave the step, and those that are used twice."""
+        found: dict[Expr, tuple[str, Expr]] = {}
+        taken = set(self.taken) | {f"d{n}" for n in self.step.order}
+
+        def give(e: Expr, name: str, owner: Expr) -> None:
+            while name in (n for n, _ in found.values()):
+                name += "_"
+            taken.add(name)
+            found[e] = name, owner
+
+        for owner, e in self.ends.items():
+            if e.varies and e.op != "gradient" and e not in found and owner.op == "input":
+                give(e, self.free(f"d{self.names[owner]}"), owner)
+        for owner, e in self.arrived.items():
+            if self.uses[e] > 1 and e not in found and e.op not in ("gradient", "neg"):
+                if owner in self.names:
+                    give(e, self.free(f"d{self.names[owner]}"), owner)
+                elif (result := self.function_of(owner)) is not None:
+                    name = f"da_{self.names[result]}"  # of what a function is applied to
+                    if name not in taken:
+                        give(e, name, owner)
+        atoms = {*self.incoming, *found}
+        for owner, e in self.arrived.items():
+            if self.uses[e] > 1 and e not in found and e.op not in ("gradient", "neg") and not is_scaled(e, atoms):
+                give(e, next(n for k in range(1, 99) if (n := f"d{k}") not in taken), owner)
+        return found
+
+    def function_of(self, e: Expr) -> Expr | None:
+        """The named result of the function of `e` alone, if there is one."""
+        results = [r for r in self.step.nodes if r.args == (e,) and r in self.names and r.op not in CUTS]
+        return results[0] if len(results) == 1 else None
+
+    def statements(self) -> list[Line]:
+        given = self.named()
+        self.names |= {e: name for e, (name, _) in given.items()}
+        lines: list[Line] = []
+        done: set[Expr] = set()
+
+        def emit(e: Expr) -> None:
+            if e in done or e in self.own:
+                return
+            done.add(e)
+            for a in e.args:
+                emit(a)
+            if e in given:
+                name, owner = given[e]
+                lines.append(Line(name, e, owner))
+
+        order = [self.ends[e] for e in (*self.step.gates.values(), *self.step.cuts)]
+        order += [self.ends[e] for e in (*self.step.states.values(), *self.step.vectors.values())]
+        for e in order:
+            emit(e)
+        return sorted(lines, key=lambda line: self.stage(line.value))
+
+    # ---- what is saved
+
+    def is_leaf(self, e: Expr) -> bool:
+        """Whether the way back names this value of the step rather than spelling it out."""
+        return e in self.own and e.op not in NUMBERS and (e.op == "input" or e in self.step.names or not is_cheap(e))
+
+    def leaves(self, ends: Iterable[Expr]) -> list[Expr]:
+        """The values of the step that formulas read."""
+        found: dict[Expr, None] = {}
+        seen: set[Expr] = set()
+
+        def visit(e: Expr) -> None:
+            if e not in seen:
+                seen.add(e)
+                if self.is_leaf(e):
+                    found[e] = None
+                else:
+                    for a in e.args:
+                        visit(a)
+
+        for e in ends:
+            visit(e)
+        return list(found)
+
+    def formulas(self) -> list[Expr]:
+        """All that the way back computes."""
+        return [e for e in self.ends.values() if e.varies] + [line.value for line in self.lines]
+
+    def what_is_saved(self) -> tuple[list[Expr], list[Expr]]:
+        """Values that are saved, and those that are computed again: cheap ones whose operands are there."""
+        step = self.step
+        last = step.after[-1]
+        there = {*step.states.values(), *step.vectors.values(), *step.masks.values(), *step.after}
+        read = self.leaves(self.formulas())
+        if self.projected:  # the state is what comes out of the projection
+            there.discard(last)
+            read.append(last)
+        must = {e for e in read if e not in there and (e.op in LEAVES or not is_cheap(e))} | set(self.read_later(there))
+        again: list[Expr] = []
+
+        def can(e: Expr) -> bool:
+            if e in there or e in must or e in again:
+                return True
+            if e.op in LEAVES or not is_cheap(e) or not all(map(can, self.leaves(e.args))):
+                return False
+            again.append(e)
+            return True
+
+        must |= {e for e in read if not can(e)}
+        saved = [e for e in step.nodes if e in must]
+        again = [e for e in again if e not in must]
+        for e in [*saved, *again]:
+            if e not in self.names:
+                self.names[e] = self.own_name(e)
+        return saved, again
+
+    def read_later(self, there: set[Expr]) -> list[Expr]:
+        """Values of one stage that a later stage of the step reads and cannot compute from what is there."""
+        found: dict[Expr, None] = {}
+
+        def need(e: Expr) -> None:
+            if e in there or e.op in NUMBERS or e.op == "input":  # gates, states and vectors are there in all stages
+                return
+            if is_cheap(e):
+                for a in e.args:
+                    need(a)
+            else:
+                found[e] = None
+
+        for e in self.step.nodes:
+            for a in e.args if e.op not in CUTS else ():
+                if a.stage < e.stage:
+                    need(a)
+        return list(found)
+
+    def own_name(self, e: Expr) -> str:
+        """``tanh_c`` for tanh(c), else ``t1``."""
+        operand = self.names.get(e.args[0]) if len(e.args) == 1 else None
+        taken = {*self.names.values(), *self.step.constants}
+        if operand and f"{e.op}_{operand}" not in taken:
+            return f"{e.op}_{operand}"
+        return next(n for k in range(1, 99) if (n := f"t{k}") not in taken)
+
+    def reads(self, which: Sequence[Expr]) -> list[int]:
+        """Which of these values the way back reads, as their indices."""
+        read = set(self.leaves([*self.formulas(), *[a for e in self.again for a in e.args]]))
+        return [k for k, e in enumerate(which) if e in read]

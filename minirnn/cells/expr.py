@@ -1,0 +1,304 @@
+"""Symbols: what a cell's function is run on, and what its formulas are made of.
+
+Equal expressions of one graph are one object, so a common subexpression is found by identity. Numbers are folded, ``+
+0`` and ``* 1`` vanish, and a minus moves out of products: ``a * (-b)`` is ``-(a * b)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, NoReturn
+
+FUNCTIONS = ("sigmoid", "tanh", "relu", "softplus", "exp", "log", "sqrt", "abs", "sin", "cos")
+FUNCTIONS += ("maximum", "minimum", "clip", "where", "straight_through", "product", "unit_mean")
+LANGUAGE = f"functions of a cell: {', '.join(FUNCTIONS)}"
+
+COMPARISONS = {"gt": ">", "lt": "<", "ge": ">=", "le": "<="}
+NUMBERS = ("number", "constant")
+LEAVES = (*NUMBERS, "input", "gradient")
+CUTS = ("product", "unit_mean")
+"""What needs all units of a sample. A step is cut there into stages."""
+
+
+class CellError(TypeError):
+    """What is wrong with a cell, and what to write instead."""
+
+
+class Graph:
+    """The expressions of one cell, each once, in the order in which they were made."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[Any, ...], Expr] = {}
+        self.cuts: list[Expr] = []
+
+    def node(self, op: str, args: tuple[Expr, ...] = (), value: Any = None) -> Expr:
+        key = op, args, value
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = Expr(self, op, args, value, len(self.known))
+        return found
+
+    def number(self, v: float) -> Expr:
+        return self.node("number", (), float(v))
+
+    def lift(self, v: Any) -> Expr:
+        """A symbol or a number as a symbol; a comparison as 1 where it is true, else 0."""
+        if isinstance(v, Expr):
+            if v.graph is not self:
+                raise CellError(
+                    "a value belongs to another run of a cell's function\n  expected values of this step alone"
+                )
+            return choose(v, self.number(1), self.number(0)) if v.op in COMPARISONS else v
+        if isinstance(v, Real) and not isinstance(v, bool):
+            return self.number(float(v))
+        raise CellError(
+            f"got {type(v).__name__} in a formula\n  expected values of the step and numbers; a learned vector (H,) is "
+            "a keyword-only parameter"
+        )
+
+
+class Expr:
+    """A node: `op`, its operands `args`; `value` is a number, a name, or which product it is."""
+
+    __slots__ = ("args", "graph", "index", "op", "stage", "value", "varies")
+
+    def __init__(self, graph: Graph, op: str, args: tuple[Expr, ...], value: Any, index: int) -> None:
+        self.graph, self.op, self.args, self.value, self.index = graph, op, args, value, index
+        self.stage: int = max([a.stage for a in args], default=0) + (op in CUTS)
+        """How many products inside the step come before it."""
+        self.varies: bool = op == "gradient" or any([a.varies for a in args])
+        """Whether it depends on a gradient. Then it does so linearly."""
+
+    def __repr__(self) -> str:
+        return f"<{self.op} {self.value}>" if not self.args else f"<{self.op} of {len(self.args)}>"
+
+    def __add__(self, b: Any) -> Expr:
+        return add(self, b)
+
+    def __radd__(self, b: Any) -> Expr:
+        return add(b, self)
+
+    def __sub__(self, b: Any) -> Expr:
+        return sub(self, b)
+
+    def __rsub__(self, b: Any) -> Expr:
+        return sub(b, self)
+
+    def __mul__(self, b: Any) -> Expr:
+        return mul(self, b)
+
+    def __rmul__(self, b: Any) -> Expr:
+        return mul(b, self)
+
+    def __truediv__(self, b: Any) -> Expr:
+        return div(self, b)
+
+    def __rtruediv__(self, b: Any) -> Expr:
+        return div(b, self)
+
+    def __neg__(self) -> Expr:
+        return neg(self)
+
+    def __pos__(self) -> Expr:
+        return self
+
+    def __abs__(self) -> Expr:
+        return apply("abs", self)
+
+    def __pow__(self, n: Any) -> Expr:
+        if n == 0.5:
+            return apply("sqrt", self)
+        if isinstance(n, bool) or n not in range(-8, 9) or n == 0:
+            raise CellError(
+                "got a power that no device knows\n  expected ** 2, ** 3, .., ** -1, .. or ** 0.5; else exp(n * log(x))"
+            )
+        found = self
+        for _ in range(abs(int(n)) - 1):
+            found = mul(found, self)
+        return found if n > 0 else div(1, found)
+
+    def __gt__(self, b: Any) -> Expr:
+        return compared("gt", self, b)
+
+    def __lt__(self, b: Any) -> Expr:
+        return compared("lt", self, b)
+
+    def __ge__(self, b: Any) -> Expr:
+        return compared("ge", self, b)
+
+    def __le__(self, b: Any) -> Expr:
+        return compared("le", self, b)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **_: Any) -> Any:
+        operators = {"add": add, "subtract": sub, "multiply": mul, "divide": div}
+        if ufunc.__name__ in operators and all(isinstance(a, (Expr, Real)) for a in args):
+            return operators[ufunc.__name__](*args)  # the number on the left is one of NumPy's
+        return refuse(f"was given to np.{ufunc.__name__}")
+
+    def __bool__(self) -> bool:
+        refuse(
+            "was asked whether it is true, by if, and, or, not, min or max",
+            "write where(condition, a, b), maximum(a, b) or minimum(a, b)",
+        )
+
+    def __float__(self) -> float:
+        refuse("was turned into a number, by math or float()")
+
+    __int__ = __index__ = __float__  # type: ignore[assignment]
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        refuse("was given to NumPy")
+
+    def __array_function__(self, function: Any, *_: Any) -> Any:
+        refuse(f"was given to np.{function.__name__}")
+
+    def __iter__(self) -> Any:
+        refuse("was unpacked or iterated over", "a value is one number for every sample and unit")
+
+    def __len__(self) -> int:
+        refuse("was asked for its length", "a step knows no shapes: its formulas hold for every sample and unit")
+
+    def __getitem__(self, _: Any) -> Any:
+        refuse("was indexed", "units see each other only in product(v) and unit_mean(v)")
+
+    def __matmul__(self, _: Any) -> Any:
+        refuse("was multiplied by a matrix", "write product(v): the layer has the matrix (H, H)")
+
+    __rmatmul__ = __matmul__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        refuse(f"was asked for .{name}")
+
+
+def refuse(what: str, instead: str = LANGUAGE) -> NoReturn:
+    raise CellError(f"a value of the step {what}\n  expected a formula that holds for every element\n  {instead}")
+
+
+def both(a: Any, b: Any) -> tuple[Expr, Expr]:
+    graph = a.graph if isinstance(a, Expr) else b.graph
+    return graph.lift(a), graph.lift(b)
+
+
+def is_number(e: Expr, v: float) -> bool:
+    return e.op == "number" and e.value == v
+
+
+def add(a: Any, b: Any) -> Expr:
+    a, b = both(a, b)
+    if is_number(a, 0) or is_number(b, 0):
+        return b if is_number(a, 0) else a
+    if a.op == b.op == "number":
+        return a.graph.number(a.value + b.value)
+    return sub(a, b.args[0]) if b.op == "neg" else a.graph.node("add", (a, b))
+
+
+def sub(a: Any, b: Any) -> Expr:
+    a, b = both(a, b)
+    if is_number(b, 0):
+        return a
+    if a.op == b.op == "number":
+        return a.graph.number(a.value - b.value)
+    if is_number(a, 0):
+        return neg(b)
+    return add(a, b.args[0]) if b.op == "neg" else a.graph.node("sub", (a, b))
+
+
+def neg(a: Expr) -> Expr:
+    if a.op == "number":
+        return a.graph.number(-a.value)
+    return a.args[0] if a.op == "neg" else sub(a.args[1], a.args[0]) if a.op == "sub" else a.graph.node("neg", (a,))
+
+
+def mul(a: Any, b: Any) -> Expr:
+    a, b = both(a, b)
+    if is_number(a, 0) or is_number(b, 0):
+        return a.graph.number(0)
+    if is_number(a, 1) or is_number(b, 1):
+        return b if is_number(a, 1) else a
+    if a.op == b.op == "number":
+        return a.graph.number(a.value * b.value)
+    if "neg" in (a.op, b.op):
+        product = mul(a.args[0] if a.op == "neg" else a, b.args[0] if b.op == "neg" else b)
+        return product if a.op == b.op else neg(product)
+    if b.op == "mul":  # a * (b * c) is a * b * c
+        return mul(mul(a, b.args[0]), b.args[1])
+    return a.graph.node("mul", (a, b))
+
+
+def div(a: Any, b: Any) -> Expr:
+    a, b = both(a, b)
+    if is_number(b, 0):
+        raise CellError("a value of the step was divided by 0\n  expected a divisor other than 0")
+    if is_number(a, 0) or is_number(b, 1):
+        return a
+    if a.op == b.op == "number":
+        return a.graph.number(a.value / b.value)
+    return neg(div(a.args[0], b)) if a.op == "neg" else a.graph.node("div", (a, b))
+
+
+def compared(op: str, a: Expr, b: Any) -> Expr:
+    return a.graph.node(op, both(a, b))
+
+
+def choose(condition: Expr, a: Any, b: Any) -> Expr:
+    """``where(condition, a, b)``."""
+    graph = condition.graph
+    a, b = graph.lift(a), graph.lift(b)
+    return a if a is b else graph.node("where", (condition, a, b))
+
+
+def apply(name: str, *args: Any, **options: Any) -> Expr:
+    """A function of the language on symbols: what ``mr.tanh`` and the others call when they are given one."""
+    graph: Graph = next(a.graph for a in args if isinstance(a, Expr))
+    name = "abs" if name == "absolute" else name
+    if name not in FUNCTIONS:
+        refuse(f"was given to {name}")
+    if name == "where":
+        condition, a, b = args
+        if not isinstance(condition, Expr) or condition.op not in COMPARISONS:
+            raise CellError(
+                f"where: the condition is {kind_of(condition)}\n  expected a comparison: a > b, a < b, a >= b, a <= b"
+            )
+        return choose(condition, a, b)
+    if name == "clip":
+        x, *bounds = (graph.lift(a) for a in args)
+        low, high = bounds
+        if low.op not in NUMBERS and not is_number_of(low) or high.op not in NUMBERS and not is_number_of(high):
+            raise CellError(
+                "clip: a bound is a value of the step\n  expected numbers; else minimum(maximum(x, low), high)"
+            )
+        clipped = graph.node("clip", (x, low, high))
+        return graph.node("straight_through", (clipped, x)) if options.get("straight_through") else clipped
+    given = tuple(graph.lift(a) for a in args)
+    if name not in CUTS:
+        return graph.node(name, given)
+    if given[0].op in NUMBERS:
+        raise CellError(f"{name}: got a number\n  expected a value of the step")
+    found = graph.node(name, given, len(graph.cuts) if name == "product" else None)  # each product has its own matrix
+    if found not in graph.cuts:
+        graph.cuts.append(found)
+    return found
+
+
+def is_number_of(e: Expr) -> bool:
+    """Whether `e` is computed from numbers and constants alone."""
+    return e.op in NUMBERS or e.op not in LEAVES and all(map(is_number_of, e.args))
+
+
+def kind_of(v: Any) -> str:
+    return "a value of the step" if isinstance(v, Expr) else f"a {type(v).__name__}"
+
+
+def needed(ends: Sequence[Expr]) -> list[Expr]:
+    """`ends` and all that they are computed from, in the order in which it was made: operands come first."""
+    found: set[Expr] = set()
+    waiting = list(ends)
+    while waiting:
+        e = waiting.pop()
+        if e not in found:
+            found.add(e)
+            waiting.extend(e.args)
+    return sorted(found, key=lambda e: e.index)

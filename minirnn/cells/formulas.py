@@ -1,0 +1,181 @@
+"""The formulas of a cell, line by line: as text in the style of minirnn's docstrings, or as LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import NamedTuple
+
+from minirnn.cells.derive import Derivation
+from minirnn.cells.expr import Expr, is_number, needed
+from minirnn.cells.text import Style, shown, write
+
+GREEK = {
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "epsilon",
+    "eta",
+    "theta",
+    "lambda",
+    "mu",
+    "nu",
+    "xi",
+    "rho",
+    "sigma",
+    "tau",
+}
+GREEK |= {"phi", "chi", "psi", "omega", "kappa", "zeta"}
+
+
+class Formula(NamedTuple):
+    """``name = value``."""
+
+    name: str
+    value: str
+
+
+class Writer:
+    """Writes the formulas of a derivation in one style."""
+
+    def __init__(self, d: Derivation, style: Style = "text") -> None:
+        self.d, self.step, self.tex = d, d.step, style == "latex"
+        self.style: Style = style
+        self.names = {e: self.name(n, e.varies) for e, n in d.names.items()}
+        uses = Counter(a for e in needed(d.formulas()) for a in e.args)
+        self.inline = {m: self.product(m) for m in self.step.cuts if self.is_ours(m)}
+        pairs = list(zip(self.step.cuts, d.cuts, strict=True))
+        self.arriving = [(m, dm, dv) for m, (dm, dv) in pairs if not is_number(dm, 0)]
+        self.inline |= {dv: self.through(m, dm) for m, dm, dv in self.arriving if uses[dv] == 1}
+
+    # ---- the three parts
+
+    def forward(self) -> list[Formula]:
+        """The step, a line for every name."""
+        nodes = [e for e in self.step.nodes if e in self.names and e.op != "input" and e not in self.inline]
+        return [Formula(self.names[e], self.product(e) if e in self.step.cuts else self.write(e)) for e in nodes]
+
+    def backward(self) -> list[Formula]:
+        """The gradients of gates, states and vectors, stage by stage."""
+        d = self.d
+        lines = [Formula(self.names[e], self.write(e)) for e in d.again]
+        vectors = set(self.step.vectors.values())
+        last = max([d.stage(line.value) for line in d.lines], default=0)
+        for stage in range(last + 1):
+            for m, dm, dv in self.arriving:
+                if d.stage(dv) == stage and dv not in self.inline:
+                    lines.append(Formula(self.names[dv], self.through(m, dm)))
+            for _, e, of in d.lines:
+                if d.stage(e) == stage:
+                    lines.append(Formula(self.names[e], self.sum(self.write(e), of in vectors)))
+        written = {line.of for line in d.lines}
+        for owner, e in d.ends.items():  # what has another name, or came in as it is
+            if owner.op == "input" and owner not in written and not is_number(e, 0):
+                name = self.name(d.free(f"d{d.names[owner]}"), True)
+                right = self.inline.get(e, self.names.get(e) or self.write(e))
+                lines.append(Formula(name, self.sum(right, owner in vectors)))
+        return lines
+
+    def products(self) -> list[Formula]:
+        """What every cell has: what becomes of the gradients of the gates."""
+        step, names = self.step, self.name
+        side = {}
+        for kinds in ("zx", "zh", "zxh"):
+            own = [names(f"d{n}", True) for n in step.gates if n[0] in kinds]
+            side[kinds] = self.beside(own) if own else ""
+        lines = []
+        if side["zx"]:
+            lines.append(Formula(names("dx", True), self.times(side["zx"], "W")))
+            lines.append(Formula(names("dW", True), self.times(self.transposed(side["zx"]), "x")))
+        if side["zh"]:
+            h = f"{step.order[-1]}_prev"
+            dh, more = names(f"d{h}", True), not is_number(self.d.before[-1], 0)
+            lines.append(Formula(dh, f"{dh} + " * more + self.times(side["zh"], "R")))
+            lines.append(Formula(names("dR", True), self.times(self.transposed(side["zh"]), names(h, False))))
+        for m, dm, _ in self.arriving:
+            if m.op == "product":
+                left = self.transposed(self.factor(dm))
+                lines.append(Formula(names(f"dU{self.number(m)}", True), self.times(left, self.factor(m.args[0]))))
+        return [*lines, Formula(names("db", True), self.sum(side["zxh"], True))]
+
+    # ---- how things are written
+
+    def write(self, e: Expr) -> str:
+        return write(e, self.names, self.style, self.literal, self.inline, top=True)
+
+    def literal(self, e: Expr) -> str:
+        return (
+            self.name(e.value[0], False)
+            if e.op == "constant"
+            else shown(e.value).replace("inf", r"\infty" * self.tex or "inf")
+        )
+
+    def is_ours(self, m: Expr) -> bool:
+        """Whether the name of a product's result is not the user's; then it is written where it is read."""
+        return bool(re.fullmatch(r"m\d+", self.d.names[m])) and m not in self.d.saved
+
+    def number(self, m: Expr) -> int:
+        """The matrices of `product` are U1, U2, ..: product_1, product_2, .. of a layer."""
+        return 1 + [c for c in self.step.cuts if c.op == "product"].index(m)
+
+    def product(self, m: Expr) -> str:
+        v = self.factor(m.args[0])
+        if m.op == "unit_mean":
+            return rf"\overline{{{v}}}" if self.tex else f"unit_mean({self.names.get(m.args[0], v)})"
+        return self.times(v, self.transposed(self.matrix(m)))
+
+    def through(self, m: Expr, dm: Expr) -> str:
+        """What comes back through a product or a mean."""
+        if m.op == "unit_mean":
+            text = write(dm, self.names, self.style, self.literal)
+            return rf"\overline{{{text}}}" if self.tex else f"unit_mean({text})"
+        return self.times(self.factor(dm), self.matrix(m))
+
+    def matrix(self, m: Expr) -> str:
+        return self.name(f"U{self.number(m)}", False)
+
+    def factor(self, e: Expr) -> str:
+        text = write(e, self.names, self.style, self.literal)
+        return text if e in self.names else rf"\left({text}\right)" if self.tex else f"({text})"
+
+    def times(self, a: str, b: str) -> str:
+        return rf"{a}\, {b}" if self.tex else f"{a} @ {b}"
+
+    def transposed(self, a: str) -> str:
+        return rf"{a}^\top" if self.tex else f"{a}^T"
+
+    def sum(self, a: str, summed: bool) -> str:
+        return a if not summed else rf"\sum {a}" if self.tex else f"sum of {a}"
+
+    def beside(self, parts: list[str]) -> str:
+        bar = r" \mid " if self.tex else " | "
+        return f"[{bar.join(parts)}]"
+
+    def name(self, n: str, gradient: bool) -> str:
+        if not self.tex:
+            return n
+        if gradient:
+            return rf"\delta {self.name(n[1:], False)}" if n[1:] and not n[1:].isdigit() else rf"\delta_{{{n[1:]}}}"
+        function, _, operand = n.partition("_")
+        if function == "tanh" and operand:
+            return rf"\tanh({self.name(operand, False)})"
+        stem, _, index = n.partition("_")
+        if found := re.fullmatch(r"([A-Za-z]+)(\d+)", stem):
+            stem, index = found[1], ",".join(filter(None, (found[2], index)))
+        stem = {"dt": r"\Delta t", "eps": r"\varepsilon"}.get(stem, stem)
+        if stem in GREEK:
+            stem = f"\\{stem}"
+        elif len(stem) > 1 and stem.isalpha():
+            stem = rf"\mathit{{{stem}}}"
+        index = ",".join("t-1" if part == "prev" else part for part in index.split("_")).replace(",,", ",")
+        return f"{stem}_{{{index}}}" if index else stem
+
+
+def as_text(found: list[Formula]) -> str:
+    return "\n".join(f"{name} = {value}" for name, value in found)
+
+
+def as_latex(found: list[Formula]) -> str:
+    lines = " \\\\\n".join(f"{name} &= {value}" for name, value in found)
+    return f"\\begin{{aligned}}\n{lines}\n\\end{{aligned}}"

@@ -1,0 +1,99 @@
+"""Sums of products, in the order in which a lecturer would write them.
+
+A gradient is linear in the gradients that it is made of. So it is a sum of terms ``number * gradient * factors``: terms
+of one gradient are collected (``dh * h_prev - dh * n`` is ``dh * (h_prev - n)``), and terms that cancel vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import reduce
+from typing import NamedTuple
+
+from minirnn.cells.expr import Expr, Graph, add, mul, sub
+
+
+class Term(NamedTuple):
+    number: float
+    factors: list[Expr]
+
+
+def term_of(e: Expr, atoms: Collection[Expr]) -> Term:
+    """A product as its factors, down to the gradients in `atoms`."""
+    if e.op == "number":
+        return Term(e.value, [])
+    if e in atoms:
+        return Term(1, [e])
+    if e.op == "neg":
+        number, factors = term_of(e.args[0], atoms)
+        return Term(-number, factors)
+    if e.op == "mul":
+        (m, left), (n, right) = (term_of(a, atoms) for a in e.args)
+        return Term(m * n, left + right)
+    return Term(1, [e])
+
+
+def total(
+    graph: Graph,
+    parts: Sequence[Expr],
+    atoms: Collection[Expr],
+    leads: Callable[[Expr], bool],
+    rank: Callable[[Expr], int],
+) -> Expr:
+    """The sum of gradients.
+
+    `leads` says which factor of a term is the gradient, `rank` in which order gradients come.
+    """
+    groups: dict[Expr, list[Term]] = {}
+    for e in parts:
+        term = term_of(e, atoms)
+        if term.number:
+            groups.setdefault(next(f for f in term.factors if leads(f)), []).append(term)
+    sums = [collected(graph, groups[lead]) for lead in sorted(groups, key=rank)]
+    return signed(graph, sums)
+
+
+def collected(graph: Graph, terms: list[Term]) -> Term:
+    """The sum of terms as one: common factors before a bracket."""
+    merged: list[Term] = []
+    for number, factors in terms:  # equal ones first
+        same = next(
+            (k for k, one in enumerate(merged) if sorted(map(id, one.factors)) == sorted(map(id, factors))), None
+        )
+        if same is None:
+            merged.append(Term(number, factors))
+        else:
+            merged[same] = Term(merged[same].number + number, factors)
+    merged = [one for one in merged if one.number]
+    if not merged:
+        return Term(0, [])
+    if len(merged) == 1:
+        return merged[0]
+    common: list[Expr] = []
+    for f in merged[0].factors:
+        if all(one.factors.count(f) > common.count(f) for one in merged):
+            common.append(f)
+    rests = []
+    for number, factors in merged:
+        rest = list(factors)
+        for f in common:
+            rest.remove(f)
+        rests.append(Term(number, rest))
+    bracket = signed(graph, rests)
+    return Term(-1, [*common, bracket.args[0]]) if bracket.op == "neg" else Term(1, [*common, bracket])
+
+
+def signed(graph: Graph, terms: Sequence[Term]) -> Expr:
+    """A sum that begins with a term without a minus, if there is one."""
+    first = next((k for k, one in enumerate(terms) if one.number > 0), 0)
+    found = graph.number(0)
+    for number, factors in [*terms[first : first + 1], *terms[:first], *terms[first + 1 :]]:
+        product = times(graph, abs(number), factors)
+        found = add(found, product) if number > 0 else sub(found, product)
+    return found
+
+
+def times(graph: Graph, number: float, factors: Sequence[Expr]) -> Expr:
+    """A product: numbers first, then constants, then the others as they come."""
+    ordered = sorted(factors, key=lambda f: f.op != "constant")
+    return reduce(mul, ordered, graph.number(number))

@@ -1,0 +1,67 @@
+"""Expressions as text, as LaTeX, and as C++: the table of `rules` with the parentheses that are needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from minirnn.cells.expr import Expr
+from minirnn.cells.rules import CALL, PRODUCT, RULES, SUM
+
+Style = Literal["text", "latex", "cpp"]
+
+
+def shown(v: float) -> str:
+    """A number as people write it."""
+    return str(int(v)) if math.isfinite(v) and v == math.floor(v) and abs(v) < 1e6 else repr(v)
+
+
+def of_python(e: Expr) -> str:
+    name, _ = e.value if e.op == "constant" else (None, None)
+    return name or shown(e.value)
+
+
+def write(
+    e: Expr,
+    names: Mapping[Expr, str],
+    style: Style = "text",
+    number: Callable[[Expr], str] = of_python,
+    inline: Mapping[Expr, str] | None = None,
+    top: bool = False,
+) -> str:
+    """An expression.
+
+    Parameters
+    ----------
+    names : of values that are written by their names
+    number : how numbers and constants are written
+    inline : texts, which bind as a product does, of values without a name
+    top : whether `e` itself is spelled out, though it has a name
+    """
+
+    def place(a: Expr, least: int) -> str:
+        text, binds = spell(a)
+        return text if binds >= least else rf"\left({text}\right)" if style == "latex" else f"({text})"
+
+    def spell(e: Expr, top: bool = False) -> tuple[str, int]:
+        if inline and e in inline:
+            return inline[e], PRODUCT
+        if e in names and not top:
+            return names[e], CALL
+        if e.op in ("number", "constant"):
+            text = number(e)
+            return text, SUM if text.startswith("-") else CALL
+        if e.op in ("input", "gradient"):
+            return names[e], CALL
+        rule = RULES[e.op]
+        form = {"text": rule.text, "latex": rule.latex, "cpp": rule.cpp}[style]
+        if rule.binds == CALL or form.startswith("\\frac"):
+            return form.format(*[spell(a)[0] for a in e.args]), CALL if rule.binds == CALL else PRODUCT
+        if e.op == "neg":
+            return form.format(place(e.args[0], PRODUCT)), SUM
+        left, right = e.args
+        # a - (b + c) and a / (b * c): what comes second binds more tightly
+        return form.format(place(left, rule.binds), place(right, rule.binds + (e.op in ("sub", "div")))), rule.binds
+
+    return spell(e, top)[0]

@@ -1,0 +1,236 @@
+"""A cell's function, run once on symbols: what it reads, what it computes, and under which names.
+
+A function says by the names of its parameters what they are::
+
+    z_NAME      a gate of both:  x W + h R + b            a name of `states`   the state before the step
+    x_NAME      a gate of x alone:     x W + b            mask_NAME            a mask of the step, without a gradient
+    h_NAME      a gate of h alone:     h R + b
+
+and, after a ``*``, a learned vector (H,) if there is no default, a constant if that is a number. The names of its local
+variables are seen by a trace function that looks at the frame after every line: it works in notebooks, and needs no
+source text.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
+from types import CodeType, FrameType
+from typing import Any, NoReturn
+
+from minirnn.cells.expr import LANGUAGE, NUMBERS, CellError, Expr, Graph, needed
+
+KINDS = ("z", "x", "h")
+"""Gates by the first letter of their name, in the order in which devices have them: OF_BOTH, OF_X, OF_H."""
+
+
+class Step:
+    """A traced step.
+
+    Attributes
+    ----------
+    states, gates, vectors, masks : dict of str to Expr
+        What it reads, by name; `states` are those before the step, the output last, `gates` in the order of `KINDS`.
+    constants : dict of str to float
+    after : list of Expr
+        The new states, in the order of `states`.
+    names : dict of Expr to str
+        Inputs, states and local variables. A state before the step is ``c_prev``.
+    cuts : list of Expr
+        Calls of product and unit_mean, in the order in which they were made.
+    read : bool
+        Whether a step gets the last state. A cell whose output is no state has one that no step reads.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], states: Sequence[str], output: str | None = None, /, **constants: float
+    ) -> None:
+        self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+        inner = inspect.unwrap(function)
+        code = getattr(inner, "__code__", None) or getattr(getattr(inner, "func", None), "__code__", None)
+        if not isinstance(code, CodeType):
+            self.fail(f"got {type(function).__name__}", "expected a Python function of one step")
+        self.code: CodeType = code
+        self.given_states = tuple(states)  # in the order of the user
+        self.output = self.given_states[-1] if output is None else output
+        self.read = self.output in self.given_states
+        self.graph = Graph()
+        self.names: dict[Expr, str] = {}
+        self.masked: dict[str, float | None] = {}  # the rates of masks
+        self.read_parameters(inspect.signature(function).parameters, constants)
+        self.after = self.run()
+        self.cuts = self.graph.cuts
+        self.nodes = needed([*self.after, *self.cuts])
+        self.name_cuts()
+        self.check_used()
+
+    # ---- what the names say
+
+    def read_parameters(self, parameters: Mapping[str, inspect.Parameter], constants: Mapping[str, float]) -> None:
+        for n in (*self.given_states, self.output):
+            if not n.isidentifier() or n[:2] in ("z_", "x_", "h_") or n.endswith("_prev") or n.startswith("mask_"):
+                self.fail(f"got a state {n!r}", "expected a name such as c, h or m, without z_, x_, h_, mask_, _prev")
+        if len(set(self.given_states)) < len(self.given_states):
+            self.fail(f"states are {', '.join(self.given_states)}", "expected every state once")
+        self.order = [n for n in self.given_states if n != self.output] + [self.output]
+        positional = {n: p for n, p in parameters.items() if p.kind == p.POSITIONAL_OR_KEYWORD}
+        keywords = {n: p for n, p in parameters.items() if p.kind == p.KEYWORD_ONLY}
+        for n in parameters.keys() - positional.keys() - keywords.keys():
+            self.fail(f"got a parameter {parameters[n]}", "expected plain names, without *args, **kwargs and /")
+        missing = [n for n in self.given_states if n not in positional]
+        if missing:
+            expected = f"expected every state among its parameters ({', '.join(parameters)}), before a *"
+            self.fail(f"the state {missing[0]!r} is no parameter", expected)
+        gates = [n for n in positional if n[:2] in ("z_", "x_", "h_")]
+        self.positional = list(positional)
+        self.gate_order = gates
+        for n, p in positional.items():
+            if n not in gates and n not in self.given_states and not n.startswith("mask_"):
+                self.fail(
+                    f"got a parameter {n!r}",
+                    "expected a state, or a gate: x_.. of x alone, h_.. of h alone, z_.. of both\n"
+                    "  a mask is mask_..; learned vectors (H,) and constants come after a *",
+                )
+            if not n.startswith("mask_") and p.default is not p.empty:
+                self.fail(
+                    f"the parameter {n!r} has a default", "expected constants after a *, as keyword-only parameters"
+                )
+        if not gates:
+            self.fail("it has no gate", "expected at least one parameter z_.., x_.. or h_..")
+        self.gates = {n: self.input(n) for kind in KINDS for n in gates if n[0] == kind}
+        self.states = {n: self.input(f"{n}_prev") for n in self.order}
+        self.masks = {n: self.input(n) for n in positional if n.startswith("mask_")}
+        self.masked = {n: self.rate(n, positional[n]) for n in self.masks}
+        self.vectors = {n: self.input(n) for n, p in keywords.items() if p.default is p.empty}
+        unknown = sorted(constants.keys() - (keywords.keys() - self.vectors.keys()))
+        if unknown:
+            known = ", ".join(keywords.keys() - self.vectors.keys()) or "none"
+            self.fail(f"it has no constant {unknown[0]!r}", f"known constants: {known}")
+        self.constants = {}
+        for n, p in keywords.items():
+            if n not in self.vectors:
+                self.constants[n] = self.finite(n, constants.get(n, p.default))
+
+    def finite(self, name: str, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, Real):
+            self.fail(
+                f"the default of {name} is {value!r}", "expected a number, or no default for a learned vector (H,)"
+            )
+        return float(value)
+
+    def rate(self, name: str, p: inspect.Parameter) -> float | None:
+        if p.default is p.empty:
+            return None
+        if not 0 <= self.finite(name, p.default) <= 1:
+            self.fail(f"the default of {name} is {p.default}", "expected a rate 0 .. 1: how often the mask is 1")
+        return float(p.default)
+
+    @property
+    def signature(self) -> list[str]:
+        """Its parameters as they are written."""
+        constants = [f"{n}={v:g}" for n, v in self.constants.items()]
+        return [*self.positional, *(["*"] if self.vectors or constants else []), *self.vectors, *constants]
+
+    def input(self, name: str) -> Expr:
+        e = self.graph.node("input", (), name)
+        self.names[e] = name
+        return e
+
+    # ---- the run
+
+    def run(self) -> list[Expr]:
+        by_name = {**self.gates, **self.masks, **self.states}
+        keywords = {**self.vectors, **{n: self.graph.node("constant", (), (n, v)) for n, v in self.constants.items()}}
+        before = sys.gettrace()
+        sys.settrace(self.watch)
+        try:
+            found = self.function(*[by_name[n] for n in self.positional], **keywords)
+        except (CellError, NameError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+            lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code is self.code]
+            if not lines:  # the call itself
+                raise
+            text = str(error) if isinstance(error, CellError) else f"{type(error).__name__}: {error}\n  {LANGUAGE}"
+            raise CellError(f"{self.place(lines[-1])}: {text}") from None
+        finally:
+            sys.settrace(before)
+        return self.results(found)
+
+    def watch(self, frame: FrameType, event: str, _: Any) -> Any:
+        """Python's trace function: it gives values the names of the variables that hold them."""
+        if frame.f_code is not self.code:
+            return None
+        for name, value in frame.f_locals.items():
+            if value.__class__ is Expr and value not in self.names and value.op not in NUMBERS:
+                self.names[value] = self.unused(name)
+        return self.watch
+
+    def results(self, found: Any) -> list[Expr]:
+        found = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+        given = (*self.given_states, *(() if self.read else (self.output,)))
+        if len(found) != len(given):
+            self.fail(f"it returns {len(found)} values", f"expected {len(given)}: the new {', '.join(given)}")
+        by_name = dict(zip(given, found, strict=True))
+        after: list[Expr] = []
+        for name in self.order:
+            if not isinstance(by_name[name], Expr):
+                self.fail(f"the new {name} is a {type(by_name[name]).__name__}", "expected a value of the step")
+            e = self.graph.lift(by_name[name])
+            if e is self.states[name]:
+                self.fail(
+                    f"the new {name} is the {name} before the step", "expected a formula: a state that stays is none"
+                )
+            if e.op in NUMBERS:
+                self.fail(f"the new {name} is a number", "expected a formula")
+            if e in after or e.op == "input":
+                e = self.graph.node("copy", (e,), name)
+            after.append(e)
+            for other in [k for k, n in self.names.items() if n == name and k is not e]:
+                del self.names[other]  # an earlier value of the same variable
+            self.names[e] = name
+        return after
+
+    def name_cuts(self) -> None:
+        for k, m in enumerate(self.cuts):
+            (v,) = m.args
+            if v not in self.names:
+                self.names[v] = self.unused(f"v{k + 1}")
+            if m not in self.names:
+                self.names[m] = self.unused(f"m{k + 1}")
+
+    def unused(self, name: str) -> str:
+        """`name`, or the first of name2, name3, .. that nothing has."""
+        taken, k, plain = {*self.names.values(), *self.constants}, 1, name
+        while name in taken or f"{name}_prev" in taken and name not in self.states:
+            k, name = k + 1, f"{plain}{k + 1}"
+        return name
+
+    # ---- complaints
+
+    def check_used(self) -> None:
+        used = set(self.nodes)
+        through_R = any(n[0] in "zh" for n in self.gates)
+        for kind, inputs in (
+            ("gate", self.gates),
+            ("mask", self.masks),
+            ("vector", self.vectors),
+            ("state", self.states),
+        ):
+            for n, e in inputs.items():
+                if e not in used and not (kind == "state" and n == self.output and (through_R or not self.read)):
+                    self.fail(f"the {kind} {n!r} is never used", "a layer would compute it for nothing: take it out")
+        for n, v in self.constants.items():
+            if self.graph.known.get(("constant", (), (n, v))) not in used:
+                self.fail(f"the constant {n!r} is never used", "take it out")
+
+    def place(self, line: int | None = None) -> str:
+        code = self.code if hasattr(self, "code") else None
+        if code is None:
+            return self.name
+        return f"{self.name} ({code.co_filename}, line {code.co_firstlineno if line is None else line})"
+
+    def fail(self, what: str, instead: str) -> NoReturn:
+        raise CellError(f"{self.place()}: {what}\n  {instead}")

@@ -1,0 +1,59 @@
+"""Functions of a cell's language that Tensors have no other name for. All take symbols and Tensors alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minirnn.cells.expr import CellError, Expr, apply
+from minirnn.engine.operands import float_tensor, pair
+from minirnn.engine.tensor import Tensor
+from minirnn.ops.primitives import mean
+from minirnn.ops.primitives.declare import Primitive
+
+
+def product(v: Any) -> Expr:
+    """``v @ U.T`` with a matrix U (H, H) that the layer learns: one more recurrent product, in the middle of a step.
+
+    GRUBlockCell's candidate is ``tanh(x_c + product(r * h))``. Each call in a cell's function has a matrix of its own,
+    ``product_1``, ``product_2``, .. of the layer. The units of `v` are mixed, so a step is cut there into two stages.
+
+    Raises
+    ------
+    CellError
+        Outside of a cell's function, where no layer holds the matrix.
+    """
+    if isinstance(v, Expr):
+        return apply("product", v)
+    raise CellError(
+        f"product: got a {type(v).__name__}\n  expected a value of a cell's step; for a Tensor write v @ U.T"
+    )
+
+
+def unit_mean(v: Any) -> Any:
+    """The mean over all units of a sample, the same for every unit: of a Tensor (.., H) its mean (.., 1).
+
+    With it a cell can normalize: ``(z - unit_mean(z)) / sqrt(unit_mean((z - unit_mean(z)) ** 2) + eps)``.
+    """
+    return apply("unit_mean", v) if isinstance(v, Expr) else mean(float_tensor("unit_mean", v), -1, True)
+
+
+class StraightThrough(Primitive, uses="broadcast_to", reads=""):
+    """y = value        dx = dy"""
+
+    def forward(self, device: Any, value: Any, x: Any) -> Any:
+        return device.broadcast_to(value, x.shape)
+
+    def backward(self, dy: Tensor, y: Tensor, value: Tensor, x: Tensor) -> tuple[None, Tensor]:
+        return None, dy
+
+
+def straight_through(value: Any, x: Any) -> Any:
+    """`value` forward, and the gradient passed straight on to `x` as if it were `x` (Bengio et al. 2013).
+
+    ``straight_through(where(x > 0, 1, 0), x)`` is a step that learns. ``clip(x, low, high, straight_through=True)`` is
+    ``straight_through(clip(x, low, high), x)``, TensorFlow's cell clip. Of the value's shape, or that of `x` if it is
+    larger.
+    """
+    if isinstance(value, Expr) or isinstance(x, Expr):
+        return apply("straight_through", value, x)
+    return StraightThrough()(*pair(value, x))

@@ -1,0 +1,74 @@
+"""A plan carried out as it is written: every line is evaluated by NumPy, and what stands between stages is done here.
+
+The simplest device. It shows that a plan has all that a device needs, and judges nothing itself: torch does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minirnn.cells.plan import Plan, Stage
+from minirnn.cells.text import write
+
+FUNCTIONS = {
+    "sigmoid": lambda x: 0.5 * np.tanh(0.5 * x) + 0.5,
+    "tanh": np.tanh,
+    "relu": lambda x: np.maximum(x, 0),
+    "softplus": lambda x: np.logaddexp(x, 0),
+    **{n: getattr(np, n) for n in ("exp", "log", "sqrt", "abs", "sin", "cos", "maximum", "minimum", "clip", "where")},
+    "straight_through": lambda value, x: value,
+}
+
+
+def run_stage(stage: Stage, arrays: dict[str, dict[int, Any]]) -> None:
+    names: dict[str, Any] = dict(FUNCTIONS)
+    known = {}
+    for load in stage.loads:
+        names[load.name] = arrays[load.place.array][load.place.index]
+        known[load.value] = load.name
+    literal = lambda e: repr(e.value[1] if e.op == "constant" else e.value)  # noqa: E731
+    for name, e in stage.statements:
+        names[name] = eval(write(e, known, number=literal, top=True), {}, names)
+        known[e] = name
+    for place, e in stage.stores:
+        arrays.setdefault(place.array, {})[place.index] = eval(write(e, known, number=literal), {}, names)
+
+
+def between(cuts: Any, stage: int, way: str, arrays: dict[str, dict[int, Any]], U: Any) -> None:
+    source, target = ("multiplied", "products") if way == "forward" else ("d_products", "d_multiplied")
+    for k, cut in enumerate(cuts):
+        if getattr(cut, way) == stage and k in arrays.get(source, {}):
+            v = arrays[source][k]
+            matrix = U[cut.matrix] if cut.kind == "product" else None
+            if matrix is None:
+                found = np.broadcast_to(np.mean(v, axis=-1, keepdims=True), v.shape)
+            else:
+                found = v @ (matrix.T if way == "forward" else matrix)
+            arrays.setdefault(target, {})[k] = found
+
+
+def enter(values: Any) -> dict[int, Any]:
+    return dict(enumerate(values))
+
+
+def step(plan: Plan, gates: Any, before: Any, vectors: Any, masks: Any, U: Any) -> dict[str, dict[int, Any]]:
+    """The arrays of form.h after a step."""
+    arrays = {"gates": enter(gates), "before": enter(before), "vectors": enter(vectors), "masks": enter(masks)}
+    for k, stage in enumerate(plan.forward):
+        run_stage(stage, arrays)
+        between(plan.cuts, k, "forward", arrays, U)
+    return arrays
+
+
+def gradient(plan: Plan, arrays: dict[str, dict[int, Any]], d_after: Any, U: Any) -> dict[str, dict[int, Any]]:
+    """The arrays of form.h after the way back, from those that a step left."""
+    kept = {n: arrays[n] for n in ("saved", "before", "after", "vectors", "masks") if n in arrays}
+    kept["after"] = {k: a for k, a in kept["after"].items() if plan.reads_after >> k & 1}
+    kept["before"] = {k: a for k, a in kept["before"].items() if plan.reads_before >> k & 1}
+    kept["d_after"] = enter(d_after)
+    for k, stage in enumerate(plan.backward):
+        run_stage(stage, kept)
+        between(plan.cuts, k, "backward", kept, U)
+    return kept

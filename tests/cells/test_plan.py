@@ -1,0 +1,138 @@
+"""A plan has all that a device needs: carried out line by line, it computes what torch computes.
+
+Tests `minirnn/cells/plan.py` and `minirnn/cells/derive.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minirnn import cell, clip, sigmoid, softplus, sqrt, tanh, unit_mean, where
+from minirnn.cells.expr import Expr
+from minirnn.cells.plan import Plan
+from tests.cells import by_plan
+from tests.cells.with_torch import CELLS, gallery, torch_step
+
+torch = pytest.importorskip("torch")
+B, H = 3, 5
+
+
+@cell(states=("h",))
+def normalized(z_a, h, *, g, b, eps=1e-5):
+    mean = unit_mean(z_a)
+    centered = z_a - mean
+    h = tanh(centered / sqrt(unit_mean(centered * centered) + eps) * g + b) + 0.5 * h
+    return h
+
+
+@cell(states=("c", "h"))
+def zoned(z_i, z_n, z_o, c, h, mask_c, mask_h=0.1):
+    new = clip(sigmoid(z_i) * c + tanh(z_n), -0.5, 0.5, straight_through=True)
+    out = where(z_o > c, softplus(z_o), abs(c) ** 3 / (1 + c * c)) * tanh(new)
+    return mask_c * c + (1 - mask_c) * new, mask_h * h + (1 - mask_h) * out
+
+
+@cell(states=("old", "h"))
+def delayed(z_a, old, h):
+    return h, tanh(z_a + 0.3 * old)
+
+
+def cells() -> dict[str, Any]:
+    return {name: gallery(name) for name in CELLS} | {"normalized": normalized, "zoned": zoned, "delayed": delayed}
+
+
+ALL = cells()
+
+
+def gradients_of_torch(own: Any, values: dict[str, Any], U: Any, d_after: Any) -> dict[str, Any]:
+    step = own.step
+    ts = {n: torch.tensor(a, requires_grad=not n.startswith("mask_")) for n, a in values.items()}
+    Us = [torch.tensor(u, requires_grad=True) for u in U]
+    found = torch_step(own, Us, *[ts[n] for n in step.positional], **{n: ts[n] for n in step.vectors})
+    names = (*step.given_states, *(() if step.read else (step.output,)))
+    new = dict(zip(names, found, strict=True))
+    sum((new[n] * torch.tensor(d)).sum() for n, d in zip(step.order, d_after, strict=True)).backward()
+    grads = {f"d{n}": np.zeros_like(values[n]) if t.grad is None else t.grad.numpy() for n, t in ts.items()}
+    return {**{n: t.detach().numpy() for n, t in new.items()}, **grads, "dU": [u.grad.numpy() for u in Us]}
+
+
+@pytest.mark.parametrize("projected", [False, True], ids=["plain", "projected"])
+@pytest.mark.parametrize("name", ALL)
+def test_a_plan_computes_what_torch_computes(rng: np.random.Generator, name: str, projected: bool) -> None:
+    own = ALL[name]
+    plan: Plan = own.plan(projected)
+    if projected and plan.carries:
+        pytest.skip("the step reads h itself, which a projection makes narrower")
+    step = own.step
+    values = {n: rng.normal(size=(B, H)) for n in (*step.gates, *step.states)}
+    values |= {n: rng.normal(size=H) for n in step.vectors} | {n: rng.uniform(size=(B, H)) for n in step.masks}
+    U = rng.normal(size=(plan.products, H, H))
+    d_after = rng.normal(size=(plan.states, B, H))
+
+    made = by_plan.step(
+        plan, [values[n] for n in plan.gate_names], [values[n] for n in plan.state_names],
+        [values[n] for n in plan.vector_names], [values[n] for n in plan.mask_names], U,
+    )  # fmt: skip
+    assert len(made.get("saved", ())) == plan.saved
+    back = by_plan.gradient(plan, made, d_after, U)
+    found = {n: made["after"][k] for k, n in enumerate(plan.state_names)}
+    found |= {f"d{n}": back["d_gates"][k] for k, n in enumerate(plan.gate_names)}
+    found |= {f"d{n}": back["d_before"][k] for k, n in enumerate(plan.state_names)}
+    found |= {f"d{n}": np.sum(back["d_vectors"][k], axis=0) for k, n in enumerate(plan.vector_names)}
+    right = gradients_of_torch(own, {n: v for n, v in values.items() if step.read or n != step.output}, U, d_after)
+    for n, a in found.items():
+        if n == f"d{step.output}" and not step.read:
+            assert np.all(a == 0)
+            continue
+        np.testing.assert_allclose(a, right[n], rtol=1e-13, atol=1e-13 * np.abs(right[n]).max(), err_msg=n)
+    for k, cut in enumerate(plan.cuts):
+        if cut.kind == "product":
+            dU = back["d_products"][k].T @ made["multiplied"][k]
+            np.testing.assert_allclose(dU, right["dU"][cut.matrix], rtol=1e-12, atol=1e-13, err_msg=f"dU{k}")
+    if projected:
+        np.testing.assert_allclose(back["after"][plan.states - 1], made["after"][plan.states - 1], rtol=1e-13)
+
+
+def test_counts_are_those_of_the_form() -> None:
+    plan = ALL["gru_block"].plan()
+    assert (plan.of_both, plan.of_x, plan.of_h, plan.states, plan.saved, plan.vectors, plan.products) == (
+        2,
+        1,
+        0,
+        1,
+        3,
+        0,
+        1,
+    )
+    assert (plan.reads_before, plan.reads_after, plan.carries) == (0b1, 0, True)
+    assert [len(stages) for stages in (plan.forward, plan.backward)] == [2, 2]
+    assert (plan.cuts[0].forward, plan.cuts[0].backward) == (0, 0)
+    lstm = ALL["lstm"].plan()
+    assert (lstm.of_both, lstm.states, lstm.reads_before, lstm.reads_after, lstm.carries) == (4, 2, 0b01, 0, False)
+    peephole = ALL["peephole_lstm"].plan()
+    assert (peephole.vectors, peephole.reads_before, peephole.reads_after) == (3, 0b01, 0b01)
+    assert ALL["normalized"].plan().means == 2
+    assert ALL["zoned"].plan().masks == 2
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_names_of_a_stage_are_unique(name: str) -> None:
+    for stage in (*ALL[name].plan().forward, *ALL[name].plan().backward):
+        names = [line.name for line in (*stage.loads, *stage.statements)]
+        assert len(names) == len(set(names))
+        assert all(n.isidentifier() and n.isascii() for n in names)
+
+
+def test_equal_cells_have_one_fingerprint_and_other_numbers_another_one() -> None:
+    first, again = gallery("cornn").plan().fingerprint, gallery("cornn").plan().fingerprint
+    assert first == again
+    assert gallery("cornn").with_constants(dt=0.2).plan().fingerprint != first
+    assert len({own.plan().fingerprint for own in ALL.values()}) == len(ALL)
+
+
+def test_every_value_of_a_plan_is_a_symbol() -> None:
+    for stage in ALL["lem"].plan().backward:
+        assert all(isinstance(line.value, Expr) for line in (*stage.loads, *stage.statements, *stage.stores))
