@@ -67,7 +67,7 @@ class Expr:
         self.graph, self.op, self.args, self.value, self.index = graph, op, args, value, index
         self.stage: int = max([a.stage for a in args], default=0) + (op in CUTS)
         """How many products inside the step come before it."""
-        self.varies: bool = op == "gradient" or any([a.varies for a in args])
+        self.varies: bool = op == "gradient" or any(a.varies for a in args)
         """Whether it depends on a gradient. Then it does so linearly."""
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ import hashlib
 import keyword
 from collections.abc import Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from minirnn.cells.derive import Derivation
 from minirnn.cells.expr import CUTS, FUNCTIONS, Expr
@@ -118,12 +118,15 @@ class Plan:
     forward, backward : tuple of Stage
     fingerprint : str
         The same for equal plans.
+    made : dict of str to anything
+        Where devices keep what they have made of it.
     """
 
     def __init__(self, d: Derivation) -> None:
         step = d.step
         self.derivation, self.name, self.projected = d, step.name, d.projected
         self.names = identifiers(d)
+        self.made: dict[str, Any] = {}
         kinds = [n[0] for n in step.gates]
         self.of_both, self.of_x, self.of_h = (kinds.count(k) for k in "zxh")
         self.gate_names, self.state_names = tuple(step.gates), tuple(step.order)

@@ -23,6 +23,9 @@ import numpy as np
 
 from minirnn.devices import host_math
 
+if TYPE_CHECKING:
+    from minirnn.cells.plan import Plan
+
 Array = Any
 """An array of some device: ``numpy.ndarray`` (or a NumPy scalar for shape ``()``) on ``cpu``."""
 
@@ -134,6 +137,10 @@ KERNELS: dict[str, str] = {
     " -> y, h_n, c_n, saved: one layer, D directions",
     "rnn_sequence_grad": "(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, *, rnn_mode, lengths, need_dx[, zoneout])"
     " -> dx, dh0, dc0, dweights",
+    "cell_sequence": "(x, h0, c0, weights, *, plan, lengths, training[, masks])"
+    " -> y, h_n, c_n, saved: one layer of an own cell, D directions",
+    "cell_sequence_grad": "(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, *, plan, lengths, need_dx[, masks])"
+    " -> dx, dh0, dc0, dweights",
     "cross_entropy": "(x, *, target) -> (losses,); target: integers in host memory",
     "cross_entropy_grad": "(x, dy, *, target) -> (dx,)",
     "adam": "(p, g, m, v, *, step, lr, beta1, beta2, eps) -> p, m, v: a step of the optimizer, for one parameter",
@@ -144,7 +151,12 @@ Arrays come by position, attributes by keyword. The op has settled the attribute
 the arrays, `cell_clip` is infinite where nothing is clipped, and the gates of the LSTM block kernels are i, ci, f, o.
 `weights` and `dweights` have W, R, Wp, bW, bR of each direction. `saved` is what the device needs for the way back, in
 one 1-D array of the dtype of x whose size grows linearly with T and with B; None if that is nothing, or not `training`.
-Arguments in brackets are options: only a device that lists one of `OPTIONS` is ever given it.
+
+The weights of `cell_sequence` are W, R, Wp, b, U, vectors of each direction, U and vectors tuples: what the
+`minirnn.cells.plan.Plan` counts; None for a W, R or Wp that is not there. c0 (D, STATES-1, B, H) has the states but the
+last, and is None if there are none; masks are (D, T, B, H). What it saves is for itself alone.
+Arguments in brackets are options: zoneout is given only to a device that lists it (`OPTIONS`), masks only to cells that
+have some.
 """
 
 OPTIONS: dict[str, str] = {
@@ -214,6 +226,10 @@ class Device:
             return getattr(self, name)
         self.fallbacks[name] += 1
         return None
+
+    def runs_plan(self, plan: Plan) -> bool:
+        """Whether its kernels for own cells, if it has them, know all that this cell needs."""
+        return True
 
     def cast_floats(self, arrays: Sequence[Array], dtype: Any) -> list[Array]:
         """Arrays of floats as `dtype`, the others as they are; what is too large becomes infinite, without a warning.

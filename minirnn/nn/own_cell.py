@@ -5,74 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minirnn.cells.derive import Derivation
+from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import CellError
-from minirnn.cells.formulas import Writer, as_latex, as_text
-from minirnn.cells.plan import Plan
-from minirnn.cells.trace import Step
+from minirnn.nn.own_layer import CellLayer
 
 
-class Cell:
-    """A recurrent cell: one step as a Python function, its backward formulas, and layers made of it. `cell` makes it.
+class Cell(Formulas):
+    """A recurrent cell: one step as a Python function, its backward formulas, and layers made of it. `cell` makes it."""
 
-    Attributes
-    ----------
-    function : callable
-        The step as it was given.
-    step : minirnn.cells.trace.Step
-        What the function reads, computes and returns.
-    derivation : minirnn.cells.derive.Derivation
-        The way back.
-    """
-
-    def __init__(
-        self, function: Callable[..., Any], states: Sequence[str], output: str | None = None, **constants: float
-    ) -> None:
-        self.function = function
-        self.step = Step(function, states, output, **constants)
-        self.derivation = Derivation(self.step)
-        self.__name__, self.__doc__ = self.step.name, function.__doc__
-        self.plans: dict[bool, Plan] = {}
-
-    def plan(self, projected: bool = False) -> Plan:
-        """What devices compute; `projected`: of a layer that projects its output."""
-        if projected not in self.plans:
-            self.plans[projected] = Plan(Derivation(self.step, True) if projected else self.derivation)
-        return self.plans[projected]
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The step itself: the function that was given."""
-        return self.function(*args, **kwargs)
-
-    def __repr__(self) -> str:
-        return f"<cell {self.__name__}({', '.join(self.step.signature)})>"
-
-    def with_constants(self, **constants: float) -> Cell:
-        """The same cell with other values of its constants."""
-        kept = {n: v for n, v in self.step.constants.items() if n not in constants}
-        return Cell(self.function, self.step.given_states, self.step.output, **kept, **constants)
-
-    # ---- in print
-
-    def forward_formulas(self) -> str:
-        """The step, a line for every name, as text."""
-        return as_text(Writer(self.derivation).forward())
-
-    def backward_formulas(self, products: bool = False) -> str:
-        """The way back, derived, as text. `products` adds the lines that every cell has: dx, dW, dR, db."""
-        w = Writer(self.derivation)
-        return as_text([*w.backward(), *(w.products() if products else [])])
-
-    def latex(self, products: bool = False) -> str:
-        """The step and its way back as two aligned blocks of LaTeX."""
-        w = Writer(self.derivation, "latex")
-        return "\n\n".join(
-            as_latex(part) for part in (w.forward(), [*w.backward(), *(w.products() if products else [])])
-        )
-
-    def saved(self) -> list[str]:
-        """The names of what a step keeps for its way back, next to its states."""
-        return [self.derivation.names[e] for e in self.derivation.saved]
+    def layer(self, input_size: int, hidden_size: int, *args: Any, **kwargs: Any) -> CellLayer:
+        """A layer of this cell, as `minirnn.nn.own_layer.CellLayer` describes it: ``y, states = layer(x)``."""
+        return CellLayer(self, input_size, hidden_size, *args, **kwargs)
 
 
 def cell(*, states: Sequence[str], output: str | None = None) -> Callable[[Callable[..., Any]], Cell]:

@@ -19,7 +19,8 @@ from minirnn.nn.loading import refuse_other_gru
 from minirnn.nn.module import IncompatibleKeys, Module
 from minirnn.nn.parameter import Parameter
 from minirnn.nn.regularization import DOCS, checked, masks_of_call, probability
-from minirnn.nn.states import LSTMHidden, check_place, exchanged, lstm_pair
+from minirnn.nn.sequences import time_major
+from minirnn.nn.states import LSTMHidden, check_place, lstm_pair
 from minirnn.ops.cudnn_rnn.check import steps_of
 from minirnn.ops.cudnn_rnn.compose import Weights
 from minirnn.ops.cudnn_rnn.layers import by_layer, run_layers
@@ -113,30 +114,8 @@ class _Recurrent(Module):
         """Output, h_n and c_n, in the layout of the input."""
         name, net = type(self).__name__, self.net
         first: Parameter = self.weight_ih_l0  # type: ignore[attr-defined]
-        x = input if isinstance(input, Tensor) else as_tensor(input, device=first.device)
-        check_place(name, "input", x, first.dtype, first.device)
-        batched = x.ndim == 3
-        if x.ndim not in (2, 3):
-            raise ValueError(
-                f"{name}: input has shape {x.shape}\n  expected {self._letters}, or (T, I) without a batch"
-            )
-        if x.shape[-1] != net.I:
-            swapped = "\n  likely features and time are exchanged" if net.I in x.shape else ""
-            if not swapped and x.shape[-1] == net.H:
-                swapped = f"\n  {exchanged(name, ('input_size', 'hidden_size'))}"
-            raise ValueError(
-                f"{name}: input has shape {x.shape}\n  expected {net.I} (I = input_size) at its end{swapped}"
-            )
-        if not batched:
-            if lengths is not None:
-                raise ValueError(
-                    f"{name}: lengths were given for an input of shape {x.shape}\n  expected {self._letters}"
-                )
-            x = expand_dims(x, 1)
-        elif self.batch_first:
-            x = transpose(x, (1, 0, 2))
+        x, batched = time_major(name, input, first, net.I, net.H, self.batch_first, lengths)
         T, B, _ = x.shape
-        check.positive(name, "T", T, "input")
         states = self._states({"h_0": h0, "c_0": c0} if has_cell else {"hx": h0}, B, batched, x)
         weights = [self.weights(p) for p in range(net.L * net.D)]
         options: dict[str, Any] = {}
@@ -181,10 +160,6 @@ class _Recurrent(Module):
         note = "states are (L*D, B, H) also with batch_first" if self.batch_first else ""
         check.shape(type(self).__name__, what, state.shape, letters, wanted, f"input, time-major {x.shape}", note)
         return state if batched else expand_dims(state, 1)
-
-    @property
-    def _letters(self) -> str:
-        return "(B, T, I)" if self.batch_first else "(T, B, I)"
 
     def extra_repr(self) -> str:
         defaults = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}

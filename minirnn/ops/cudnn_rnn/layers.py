@@ -73,19 +73,19 @@ class RecurrentLayer(FusedOp):
             if t.device is not device:
                 names = ["input", "h_0", "c_0"][:n] + ["a weight"] * (len(inputs) - n)
                 raise mixed_devices("recurrent layer", *inputs, names=names)
-        if self.zoneout is None or self.knows_zoneout(device):
+        if self.is_known_to(device):
             return super().__call__(*inputs)
         device.fallbacks[self.kernel] += 1
         return self.composed(*inputs)
 
-    def knows_zoneout(self, device: Device) -> bool:
-        """Whether the device's kernels know zoneout, if there is zoneout."""
+    def is_known_to(self, device: Device) -> bool:
+        """Whether the device's kernels, if it has them, know all that the layer asks for: zoneout, if there is any."""
         return self.zoneout is None or "zoneout" in device.kernel_options
 
     def recalled(self, saved: Array | None, outputs: Sequence[Array], *inputs: Tensor) -> list[Tensor]:
         """The node of a forward pass that was computed before, from its outputs and what it saved."""
         device = inputs[0].device
-        if self.kernel not in device.kernels or not self.knows_zoneout(device):
+        if self.kernel not in device.kernels or not self.is_known_to(device):
             return self(*inputs)
         self.keep, self.saved = True, saved
         return record_many(self, device, outputs, inputs)
@@ -119,7 +119,7 @@ class RecurrentLayer(FusedOp):
             (T, B, _), (D, _, P) = x.shape, states[0].shape
             return [device.full(shape, 0, x.dtype) for shape in ((T, B, D * P), *(s.shape for s in states))]
         given, attributes = self.arguments(device, arrays)
-        y, h_n, c_n, saved = device.rnn_sequence(*given, training=self.keep, **attributes)
+        y, h_n, c_n, saved = getattr(device, self.kernel)(*given, training=self.keep, **attributes)
         self.saved = device.cast_floats([saved], HALF)[0] if self.half and saved is not None else saved
         return [y, h_n] if c_n is None else [y, h_n, c_n]
 
@@ -136,14 +136,18 @@ class RecurrentLayer(FusedOp):
         saved = self.saved
         if self.half and saved is not None:
             saved = device.cast(saved, y.dtype)
-        dx, dh0, dc0, dweights = device.rnn_sequence_grad(
+        dx, dh0, dc0, dweights = getattr(device, f"{self.kernel}_grad")(
             *given, saved, y, of_y, dh_n, dc_n[0] if dc_n else None, need_dx=need_dx, **attributes
         )
         found = [device.full((0,), 0, y.dtype) if dx is None else dx, dh0]
         if dc0 is not None:
             found.append(dc0)
-        found += compress(chain.from_iterable(dweights), self.present)
+        found += self.listed(dweights)
         return found
+
+    def listed(self, dweights: Any) -> list[Array]:
+        """The gradients of the weights among the inputs, in their order."""
+        return list(compress(chain.from_iterable(dweights), self.present))
 
     def compose(self, *inputs: Tensor) -> Sequence[Tensor]:
         return compose_layer(self.rnn_mode, *self.parted(inputs), self.lengths, self.zoneout)
@@ -154,7 +158,10 @@ class RecurrentLayer(FusedOp):
             with no_grad():
                 self(*inputs)
         gradients = all_or_zeros(dy, y)
-        return RecurrentLayerGrad(self, len(inputs), inputs[0].requires_grad)(*inputs, y[0].detach(), *gradients)
+        return self.gradient(len(inputs), inputs[0].requires_grad)(*inputs, y[0].detach(), *gradients)
+
+    def gradient(self, count: int, need_dx: bool) -> RecurrentLayerGrad:
+        return RecurrentLayerGrad(self, count, need_dx)
 
 
 class RecurrentStep(RecurrentLayer):

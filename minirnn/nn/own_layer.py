@@ -1,0 +1,368 @@
+"""Layers of an own cell: what ``my_cell.layer(input_size, hidden_size)`` makes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from minirnn import check, html
+from minirnn.cells.cell import Formulas
+from minirnn.cells.plan import Plan
+from minirnn.devices.base import Device
+from minirnn.engine.tensor import Tensor, as_tensor, tensor
+from minirnn.messages import shown
+from minirnn.nn.initial import Factory, redraw_uniform, size
+from minirnn.nn.module import Module
+from minirnn.nn.parameter import Parameter
+from minirnn.nn.regularization import new_seeds, probability
+from minirnn.nn.sequences import time_major
+from minirnn.nn.states import check_place
+from minirnn.ops.cudnn_rnn.check import steps_of
+from minirnn.ops.cudnn_rnn.dropout import dropout_masks, dropped
+from minirnn.ops.fused import zeros
+from minirnn.ops.own_cell.compose import Weights
+from minirnn.ops.own_cell.layer import run_cell
+from minirnn.ops.primitives import broadcast_to, chunk, concat, expand_dims, squeeze, stack, transpose
+
+
+class CellLayer(Module):
+    """Layers of an own cell over a sequence, computed as one node each. ``my_cell.layer(...)`` makes it.
+
+    Parameters
+    ----------
+    cell : minirnn.nn.own_cell.Cell
+    input_size, hidden_size, num_layers : int
+        I, H and L.
+    batch_first : bool
+        input and output are (B, T, ..) instead of (T, B, ..).
+    dropout : float
+        Probability of a zero between layers, while training.
+    bidirectional : bool
+        D = 2 directions.
+    proj_size : int
+        P > 0: the output is multiplied by weight_hr (P, H), and that is what R reads. Only for cells that read h
+        nowhere else, as for LSTM.
+    masks : mapping of str to float, optional
+        How often each mask is 1 while training; in evaluation it is this number. Without it the default in the cell's
+        function. A mask without either is given in every call.
+    variational : bool
+        Whether masks and dropout are drawn once for all steps rather than at each.
+    initial : mapping of str to number or array (H,), optional
+        Initial values of the bias of a gate (``{"z_f": 1}``) or of a vector (``{"u": 0.9}``). All others are drawn
+        uniformly from -1/sqrt(H) .. 1/sqrt(H).
+    device, dtype
+        Where and in which dtype (default float32) the parameters are.
+
+    Attributes
+    ----------
+    weight_ih : Parameter, (G*H, I)
+        Rows: the gates that read x, H rows each, in the order of the cell's arguments. It is missing if none does.
+    weight_hh : Parameter, (G*H, P)
+        Rows: the gates that read h, likewise.
+    bias : Parameter, (G*H,)
+        Of all gates.
+    product_1, product_2, .. : Parameter, (H, H)
+        Of the calls of `product`.
+    weight_hr : Parameter, (P, H)
+        With `proj_size`.
+
+    Each vector of the cell is a parameter (H,) under its own name. With several layers or two directions
+    ``_l0``, ``_l0_reverse``, ``_l1`` .. is appended to all names.
+    """
+
+    def __init__(
+        self,
+        cell: Formulas,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: str | Device | None = None,
+        dtype: Any = None,
+        *,
+        masks: Mapping[str, float] | None = None,
+        variational: bool = False,
+        initial: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.cell = cell
+        self.name = name = cell.__name__
+        step = cell.step
+        self.input_size = size(name, "input_size", input_size)
+        self.hidden_size = H = size(name, "hidden_size", hidden_size)
+        self.num_layers = size(name, "num_layers", num_layers)
+        self.batch_first = check.flag(name, "batch_first", batch_first)
+        self.bidirectional = check.flag(name, "bidirectional", bidirectional)
+        self.variational = check.flag(name, "variational", variational)
+        self.dropout = probability(name, "dropout", dropout)
+        if self.dropout > 0 and self.num_layers == 1:
+            warnings.warn(
+                f"{name}: dropout={dropout} does nothing with num_layers=1, since it acts between layers only",
+                stacklevel=3,
+            )
+        self.proj_size = check.integer(name, "proj_size", proj_size, 0)
+        if self.proj_size >= H:
+            raise ValueError(
+                f"{name}: proj_size is {proj_size}, hidden_size is {hidden_size}\n"
+                "  expected proj_size < hidden_size, or 0 for no projection"
+            )
+        if self.proj_size and (self.plan.carries or not step.read):
+            raise ValueError(
+                f"{name}: proj_size is {proj_size}, and the step reads {step.output} itself\n"
+                f"  expected proj_size=0: only a cell that reads {step.output} through R can be projected"
+            )
+        self.rates = self._rates(masks or {})
+        self.states_given = list(step.given_states)
+        """Names of the states that a call takes and returns."""
+        self.D, self.P = 2 if self.bidirectional else 1, self.proj_size or H
+        self._make(Factory(device, dtype))
+        self._set_initial(initial or {})
+
+    @property
+    def plan(self) -> Plan:
+        """What devices compute."""
+        return self.cell.plan(self.proj_size > 0)
+
+    # ---- parameters
+
+    def _make(self, make: Factory) -> None:
+        H, step, L, D = self.hidden_size, self.cell.step, self.num_layers, self.D
+        n_x, n_h = (sum(n[0] in kinds for n in step.gates) for kinds in ("zx", "zh"))
+        self._names: list[dict[str, str]] = []
+        for k in range(L * D):
+            suffix = "" if L * D == 1 else f"_l{k // D}" + "_reverse" * (k % D)
+            width = self.input_size if k < D else D * self.P
+            shapes: dict[str, tuple[int, ...]] = {"weight_ih": (n_x * H, width)} if n_x else {}
+            shapes |= {"weight_hh": (n_h * H, self.P)} if n_h else {}
+            shapes |= {"bias": (len(step.gates) * H,)}
+            shapes |= {f"product_{k + 1}": (H, H) for k in range(self.plan.products)}
+            shapes |= dict.fromkeys(step.vectors, (H,))
+            shapes |= {"weight_hr": (self.P, H)} if self.proj_size else {}
+            for n in shapes:
+                if hasattr(type(self), n) or n in vars(self):
+                    raise ValueError(
+                        f"{self.name}: a vector is called {n!r}, as something that a layer has\n  expected another name"
+                    )
+            for n, shape in shapes.items():
+                setattr(self, n + suffix, make.uniform(shape, 1 / math.sqrt(H)))
+            self._names.append({n: n + suffix for n in shapes})
+
+    def _set_initial(self, initial: Mapping[str, Any]) -> None:
+        step, H = self.cell.step, self.hidden_size
+        self.initial = dict(initial)
+        for n, value in self.initial.items():
+            if n not in step.gates and n not in step.vectors:
+                known = ", ".join([*step.gate_order, *step.vectors])
+                raise ValueError(f"{self.name}: initial has {n!r}\n  expected a gate or a vector: {known}")
+            try:
+                values = np.broadcast_to(np.asarray(value, np.float64), (H,))
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"{self.name}: the initial value of {n} is {shown(value)}\n  expected a number or (H,) = ({H},)"
+                ) from None
+            for names in self._names:
+                p: Parameter = getattr(self, names["bias" if n in step.gates else n])
+                start = step.gate_order.index(n) * H if n in step.gates else 0
+                new = p.numpy().copy()
+                new[start : start + H] = values
+                p.assign(new)
+
+    def reset_parameters(self) -> None:
+        """Draw initial values anew, as the constructor does."""
+        redraw_uniform(self.parameters(), 1 / math.sqrt(self.hidden_size))
+        self._set_initial(self.initial)
+
+    def weights(self, k: int) -> Weights:
+        """W, R, Wp, b, U, vectors of pseudo-layer k = l*D + d, gates in the order of the plan."""
+        step = self.cell.step
+        own = {n: getattr(self, full) for n, full in self._names[k].items()}
+        return (
+            self._sorted(own.get("weight_ih"), "zx"),
+            self._sorted(own.get("weight_hh"), "zh"),
+            own.get("weight_hr"),
+            self._sorted(own["bias"], "zxh"),
+            tuple(own[f"product_{k + 1}"] for k in range(self.plan.products)),
+            tuple(own[n] for n in step.vectors),
+        )
+
+    def _sorted(self, rows: Any, kinds: str) -> Any:
+        """Rows in the order of the arguments, in that of the plan."""
+        step = self.cell.step
+        given = [n for n in step.gate_order if n[0] in kinds]
+        wanted = [n for n in step.gates if n[0] in kinds]
+        if rows is None or given == wanted:
+            return rows
+        parts = dict(zip(given, chunk(rows, len(given), 0), strict=True))
+        return concat([parts[n] for n in wanted], 0)
+
+    # ---- the call
+
+    def forward(self, input: Any, states: Any = None, lengths: Any = None, masks: Any = None) -> tuple[Tensor, Any]:
+        """Run over whole sequences.
+
+        Parameters
+        ----------
+        input : (T, B, I), or (B, T, I) with batch_first, or (T, I)
+        states : Tensor, or a tuple of one for each state of the cell, optional
+            Before the first step, (B, H), or (L*D, B, H) with several layers or two directions; the output with P for
+            H. Zeros by default.
+        lengths : (B,) integers, 1 .. T, optional
+            In any order. Past its end a sequence gives output 0 and keeps its states; nothing there is read.
+        masks : mapping of str to (T, B, H), optional
+            Values of masks in place of those that are drawn; (L*D, T, B, H) with several layers or two directions.
+
+        Returns
+        -------
+        output : (T, B, D*P)
+        states : Tensor, or a named tuple of one for each state of the cell
+            After the last step.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a shape, dtype or length does not fit.
+        """
+        like: Parameter = getattr(self, self._names[0]["bias"])
+        x, batched = time_major(self.name, input, like, self.input_size, self.hidden_size, self.batch_first, lengths)
+        T, B, _ = x.shape
+        steps = None if lengths is None else steps_of(self.name, lengths, T, B)
+        L, D = self.num_layers, self.D
+        before = self._states(states, B, batched, x)
+        all_masks = self._masks(masks or {}, T, B, x)
+        between = None
+        if self.training and self.dropout and L > 1:
+            shape = (1 if self.variational else T, B, D * self.P)
+            between = dropout_masks(L, shape, self.dropout, new_seeds(), x)
+        ends: list[list[Tensor]] = []
+        y = x
+        for k in range(L):
+            own = slice(k * D, (k + 1) * D)
+            *inner, h0 = [s[own] if L > 1 else s for s in before]
+            c0 = stack(inner, 1) if inner else None
+            weights = [self.weights(p) for p in range(k * D, (k + 1) * D)]
+            y, h_n, *c_n = run_cell(
+                self.plan, y, h0, c0, weights, lengths=steps, masks=[m[own] if L > 1 else m for m in all_masks]
+            )
+            ends.append([*(c_n[0][:, j] for j in range(self.plan.states - 1) if c_n), h_n])
+            if between is not None and k < L - 1:
+                y = y * between[k]
+        after = [ends[0][j] if L == 1 else concat([e[j] for e in ends], 0) for j in range(self.plan.states)]
+        if not batched:
+            y = squeeze(y, 1)
+        elif self.batch_first:
+            y = transpose(y, (1, 0, 2))
+        return y, self._returned(after, batched)
+
+    def step(self, input: Any, states: Any = None) -> tuple[Tensor, Any]:
+        """One step: ``y, states = layer.step(x, states)`` with x (B, I) or (I,), states as of a call.
+
+        Raises
+        ------
+        ValueError
+            If the layer runs in both directions, which no single step can.
+        """
+        if self.bidirectional:
+            raise ValueError(f"{self.name}: step of a bidirectional layer\n  expected bidirectional=False")
+        like: Parameter = getattr(self, self._names[0]["bias"])
+        x = input if isinstance(input, Tensor) else as_tensor(input, device=like.device)
+        if x.ndim not in (1, 2):
+            raise ValueError(f"{self.name}: step has an input of shape {x.shape}\n  expected (B, I) or (I,)")
+        axis = 1 if self.batch_first and x.ndim == 2 else 0
+        y, states = self.forward(expand_dims(x, axis), states)
+        return squeeze(y, axis), states
+
+    def _states(self, given: Any, B: int, batched: bool, x: Tensor) -> list[Tensor]:
+        """The states before the first step in the order of the plan, (L*D, B, width) each."""
+        step, names, count = self.cell.step, self.states_given, self.num_layers * self.D
+        widths = {n: self.P if n == step.output else self.hidden_size for n in step.order}
+        found = dict.fromkeys(step.order)
+        if given is not None:
+            parts = list(given) if isinstance(given, (tuple, list)) else [given]
+            if len(parts) != len(names):
+                raise ValueError(
+                    f"{self.name}: got {len(parts)} states\n  expected {len(names)}: {', '.join(names)}, in this order"
+                )
+            found |= dict(zip(names, parts, strict=True))
+        states: list[Tensor] = []
+        for n, value in found.items():
+            if value is None:
+                states.append(zeros((count, B, widths[n]), x))
+                continue
+            state = value if isinstance(value, Tensor) else as_tensor(value, device=x.device)
+            check_place(self.name, n, state, x.dtype, x.device)
+            letters = [("L*D", count)] * (count > 1) + [("B", B)] * batched
+            letters.append(("P" if n == step.output and self.proj_size else "H", widths[n]))
+            texts, expected = zip(*letters, strict=True)
+            check.shape(self.name, n, state.shape, ", ".join(texts), expected, f"input, time-major {x.shape}")
+            state = state if batched else expand_dims(state, -2)
+            states.append(state if count > 1 else expand_dims(state, 0))
+        return states
+
+    def _returned(self, after: Sequence[Tensor], batched: bool) -> Any:
+        by_name = dict(zip(self.cell.step.order, after, strict=True))
+        found = []
+        for n in self.states_given:
+            state = by_name[n] if batched else squeeze(by_name[n], 1)
+            found.append(state if self.num_layers * self.D > 1 else squeeze(state, 0))
+        return found[0] if len(found) == 1 else states_type(self.name, tuple(self.states_given))(*found)
+
+    # ---- masks
+
+    def _rates(self, given: Mapping[str, Any]) -> dict[str, float | None]:
+        rates = dict(self.cell.step.masked)
+        for n, rate in given.items():
+            if n not in rates:
+                known = ", ".join(rates) or "none"
+                raise ValueError(f"{self.name}: it has no mask {n!r}\n  known masks: {known}")
+            rates[n] = probability(self.name, n, rate, "how often the mask is 1")
+        return rates
+
+    def _masks(self, given: Mapping[str, Any], T: int, B: int, x: Tensor) -> list[Tensor]:
+        """The masks of the cell, (L*D, T, B, H) each."""
+        count, H = self.num_layers * self.D, self.hidden_size
+        unknown = sorted(set(given) - set(self.rates))
+        if unknown:
+            raise ValueError(
+                f"{self.name}: it has no mask {unknown[0]!r}\n  known masks: {', '.join(self.rates) or 'none'}"
+            )
+        found = []
+        for j, (n, rate) in enumerate(self.rates.items()):
+            if n in given:
+                m = given[n] if isinstance(given[n], Tensor) else as_tensor(given[n], device=x.device)
+                letters, expected = "T, B, H", (T, B, H)
+                if count > 1:
+                    letters, expected = f"L*D, {letters}", (count, *expected)
+                check.shape(self.name, n, m.shape, letters, expected, f"input, time-major {x.shape}")
+                m = m.detach().astype(x.dtype)
+                found.append(m if count > 1 else expand_dims(m, 0))
+            elif rate is None:
+                raise ValueError(
+                    f"{self.name}: the mask {n!r} has no rate, and was not given\n"
+                    f"  expected masks={{{n!r}: (T, B, H)}} in the call, or a rate: .layer(.., masks={{{n!r}: 0.1}})"
+                )
+            elif self.training:
+                shape = (count, 1 if self.variational else T, B, H)
+                drawn = tensor(dropped(shape, rate, j, *new_seeds()), device=x.device, dtype=x.dtype)
+                found.append(broadcast_to(drawn, (count, T, B, H)) if self.variational else drawn)
+            else:
+                found.append(tensor(np.full((count, T, B, H), rate), device=x.device, dtype=x.dtype))
+        return found
+
+    def extra_repr(self) -> str:
+        defaults = {"num_layers": 1, "batch_first": False, "dropout": 0.0, "bidirectional": False, "proj_size": 0}
+        changed = [f"{k}={getattr(self, k)}" for k, v in defaults.items() if getattr(self, k) != v]
+        return ", ".join([self.name, str(self.input_size), str(self.hidden_size), *changed])
+
+
+@cache
+def states_type(name: str, states: tuple[str, ...]) -> Any:
+    """A named tuple for the states of a cell."""
+    return html.shows_outputs(namedtuple(f"{name}_states", states, rename=True))

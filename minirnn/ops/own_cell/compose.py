@@ -1,0 +1,132 @@
+"""A layer of an own cell, composed from primitive ops: the definition, step by step, direction by direction.
+
+It walks over the traced step rather than calling the user's function, so it means what the devices compute. Its
+gradients come from the tape alone, so they are right to any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from minirnn.cells.expr import COMPARISONS, Expr
+from minirnn.cells.rules import RULES
+from minirnn.cells.trace import Step
+from minirnn.engine.tensor import Tensor, tensor
+from minirnn.ops.own_cell.functions import straight_through, unit_mean
+from minirnn.ops.primitives import abs as absolute
+from minirnn.ops.primitives import (
+    broadcast_to,
+    chunk,
+    clip,
+    concat,
+    cos,
+    exp,
+    log,
+    relu,
+    sigmoid,
+    sin,
+    sqrt,
+    stack,
+    tanh,
+    unbind,
+    where,
+)  # fmt: skip
+from minirnn.ops.softplus import log_one_plus_exp
+
+Weights = tuple[Any, Any, Any, Any, tuple[Any, ...], tuple[Any, ...]]
+"""W (rows, I), R (rows, P), Wp (P, H), each or None; b (G*H,); matrices U (H, H) of products; vectors (H,)"""
+
+
+def larger(a: Any, b: Any) -> Tensor:
+    """``maximum(a, b)``, where all of the gradient goes to `a` if both are equal. NaN stays NaN."""
+    return where(a >= b, a, where(a != a, a, b))
+
+
+def smaller(a: Any, b: Any) -> Tensor:
+    return -larger(-a, -b)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{op: RULES[op].value for op in ("add", "sub", "mul", "div", "neg", *COMPARISONS)},
+    **{"sigmoid": sigmoid, "tanh": tanh, "relu": relu, "softplus": log_one_plus_exp, "exp": exp, "log": log},
+    **{"sqrt": sqrt, "abs": absolute, "sin": sin, "cos": cos, "maximum": larger, "minimum": smaller, "clip": clip},
+    **{"where": where, "straight_through": straight_through, "copy": lambda x: x, "unit_mean": unit_mean},
+}
+"""What a node of the step is on Tensors."""
+
+
+def evaluate(step: Step, values: Mapping[Expr, Any], U: Sequence[Tensor]) -> list[Tensor]:
+    """The new states (B, H) from the inputs of the step."""
+    found = dict(values)
+    products = [m for m in step.cuts if m.op == "product"]
+    for e in step.nodes:
+        if e in found:
+            continue
+        args = [found[a] for a in e.args]
+        if e.op == "number":
+            found[e] = e.value
+        elif e.op == "constant":
+            found[e] = e.value[1]
+        elif e.op == "product":
+            found[e] = args[0] @ U[products.index(e)].T
+        elif not any(isinstance(a, Tensor) for a in args):
+            found[e] = RULES[e.op].value(*args)
+        else:
+            found[e] = FUNCTIONS[e.op](*args)
+    return [found[e] for e in step.after]
+
+
+def one_step(
+    step: Step, x: Tensor, states: Sequence[Tensor], weights: Weights, masks: Sequence[Any] = ()
+) -> list[Tensor]:
+    """The new states from x (B, I) and those before the step, the projected output last."""
+    W, R, Wp, b, U, vectors = weights
+    B, H = x.shape[0], b.shape[0] // len(step.gates)
+    parts = dict(zip(step.gates, chunk(b, len(step.gates), 0), strict=True))
+    for source, w, kinds in ((x, W, "zx"), (states[-1], R, "zh")):
+        names = [n for n in step.gates if n[0] in kinds]
+        for n, part in zip(names, chunk(source @ w.T, len(names), 1) if names else (), strict=True):
+            parts[n] = parts[n] + part
+    values: dict[Expr, Any] = {e: parts[n] for n, e in step.gates.items()}
+    values |= dict(zip(step.states.values(), states, strict=True))
+    values |= dict(zip(step.vectors.values(), vectors, strict=True))
+    values |= dict(zip(step.masks.values(), masks, strict=True))
+    *inner, h = (a if a.shape == (B, H) else broadcast_to(a, (B, H)) for a in evaluate(step, values, U))
+    return [*inner, h if Wp is None else h @ Wp.T]
+
+
+def compose_layer(
+    step: Step,
+    x: Tensor,
+    h0: Tensor,
+    c0: Tensor | None,
+    weights: Sequence[Weights],
+    lengths: np.ndarray | None,
+    masks: Sequence[Tensor] = (),
+) -> list[Tensor]:
+    """y (T, B, D*P), h_n (D, B, P), and c_n (D, states-1, B, H) if there are other states."""
+    T = x.shape[0]
+    valid = None
+    if lengths is not None:
+        steps = np.arange(T)[:, None, None] < lengths[None, :, None]  # (T, B, 1)
+        valid = [tensor(v, device=x.device) for v in steps]
+        x = where(tensor(steps, device=x.device), x, 0.0)  # the values at padding must not reach the weights as 0 * NaN
+    xs = unbind(x)
+    outputs, ends = [], []
+    for d, own in enumerate(weights):
+        states = [*([] if c0 is None else unbind(c0[d])), h0[d]]
+        y: list[Any] = [None] * T
+        for t in range(T - 1, -1, -1) if d else range(T):
+            new = one_step(step, xs[t], states, own, [m[d, t] for m in masks])
+            if valid is not None:  # past the end of a sequence its states stay and its output is 0
+                y[t] = where(valid[t], new[-1], 0.0)
+                states = [where(valid[t], after, before) for after, before in zip(new, states, strict=True)]
+            else:
+                y[t], states = new[-1], new
+        outputs.append(stack(y))
+        ends.append(states)
+    found = [concat(outputs, 2) if len(outputs) > 1 else outputs[0], stack([s[-1] for s in ends])]
+    return found if c0 is None else [*found, stack([stack(s[:-1]) for s in ends])]
