@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from minirnn.cells.plan import Plan
-from minirnn.devices.base import check_saved
+from minirnn.devices.base import DeviceUnavailable, check_saved
 from minirnn.devices.cells.header import NAME, header
 from minirnn.devices.cpu import workspace
+from minirnn.devices.cpu.own_cell import layer as plain
 from minirnn.devices.host_cpp import compiler
+from minirnn.devices.host_cpp.compiler import CompileError
 from minirnn.devices.native import library
 from minirnn.devices.native.arguments import NOTHING, address, call, matrix, rows, structs
 from minirnn.devices.native.cudnn_rnn import Ragged
@@ -103,13 +105,21 @@ def load(name: str, text: str) -> ctypes.CDLL:
 
 
 @lru_cache(maxsize=256)
-def _kernels(plan: Plan, dtype: np.dtype, more_flags: str) -> Kernels:
-    return Kernels(plan, dtype)
+def kernels_of(plan: Plan, dtype: np.dtype, more_flags: str) -> Kernels | None:
+    """The compiled passes of a cell; None, and the user reads one line, where they cannot be compiled.
+
+    `more_flags` is what ``MINIRNN_NATIVE_FLAGS`` holds.
+    """
+    try:
+        return Kernels(plan, dtype)
+    except (DeviceUnavailable, CompileError, OSError) as error:
+        reason = library.first_error(str(error))
+        print(f"minirnn: the cell {plan.name} runs as on the device cpu: {reason}", file=sys.stderr, flush=True)
+        return None
 
 
-def kernels(plan: Plan, dtype: np.dtype) -> Kernels:
-    """The compiled passes of a cell."""
-    return _kernels(plan, dtype, os.environ.get("MINIRNN_NATIVE_FLAGS", ""))
+def kernels(plan: Plan, dtype: np.dtype) -> Kernels | None:
+    return kernels_of(plan, dtype, os.environ.get("MINIRNN_NATIVE_FLAGS", ""))
 
 
 def cell_sequence(
@@ -123,12 +133,15 @@ def cell_sequence(
     lengths: Array | None,
     training: bool,
     masks: Sequence[Array] = (),
-) -> tuple[Array, Array, Array | None, Array | None]:
+) -> tuple[Array, Array, Array | None, Any]:
     """Run one layer over a whole sequence: y (T, B, D*P), h_n (D, B, P), c_n (D, STATES-1, B, H) or None, and saved.
 
     `saved` has what the gradient reads of each step, (D, T, B, kept, H); None if that is nothing or not training.
     """
     of = kernels(plan, x.dtype)
+    if of is None:
+        options: Any = {"plan": plan, "lengths": lengths, "training": training, "masks": masks}
+        return plain.cell_sequence(x, h0, c0, weights, **options)
     T, B, _ = x.shape
     D, _, P = h0.shape
     layer = OneLayer(of, lengths, x, h0, c0, weights, masks)
@@ -147,7 +160,7 @@ def cell_sequence_grad(
     h0: Array,
     c0: Array | None,
     weights: Sequence[tuple[Any, ...]],
-    saved: Array | None,
+    saved: Any,
     y: Array,
     dy: Array,
     dh_n: Array,
@@ -160,6 +173,9 @@ def cell_sequence_grad(
 ) -> tuple[Array | None, Array, Array | None, list[tuple[Any, ...]]]:
     """The gradients of `cell_sequence`: dx, dh0, dc0 and those of the weights."""
     of = kernels(plan, x.dtype)
+    if of is None:
+        options: Any = {"plan": plan, "lengths": lengths, "need_dx": need_dx, "masks": masks}
+        return plain.cell_sequence_grad(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, **options)
     (T, B, _), (D, _, P) = x.shape, h0.shape
     layer = OneLayer(of, lengths, x, h0, c0, weights, masks)
     ragged, H, dtype = layer.ragged, layer.H, x.dtype

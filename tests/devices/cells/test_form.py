@@ -15,6 +15,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices import cells
+from minirnn.devices.cuda.launch.own_cell.steps import INSIDE
 from minirnn.devices.cuda.launch.sources import options
 from minirnn.devices.cuda.launch.threads import cells as threads_of
 from minirnn.devices.host_cpp import compiler
@@ -107,17 +108,17 @@ def test_the_driver_of_cpp_runs_a_new_cell(
 def test_the_kernels_of_a_step_run_a_new_cell(rng: np.random.Generator) -> None:
     device: Any = mr.devices.get("cuda-sim")
     header = (HERE / "gated.h").read_text().replace("#pragma once", "")
-    text = f'#include "activation.cuh"\n#include "cells/form.h"\n{header}\n#define CELL Gated\n#include "cudnn_rnn/steps.cu"\n'
+    text = f'#include "activation.cuh"\n#include "cells/form.h"\n{header}\n#define CELL Gated\n#include "cudnn_rnn/steps.cu"\nSTEP_STAGE(0)\nSTEP_GRAD_STAGE(0)\n'
     module = device.driver.module(text, "gated.cu", options(np.dtype("f8")))
-    step, grad = module.function("cell_step"), module.function("cell_step_grad")
+    step, grad = module.function("cell_step_0"), module.function("cell_step_grad_0")
     n, to = Case(rng), device.asarray
     lengths, bW, bR, w = (to(a) for a in (LENGTHS.astype(np.int32), n.bW, n.bR, n.w))
     kept, y = device.empty((T, 6, B, H), np.float64), device.empty((T, B, H), np.float64)
     h, m = to(n.h0), to(n.m0)
-    sizes, threads = tuple(map(np.int32, (B, H, H))), threads_of(B, H)
+    sizes, threads, nothing = tuple(map(np.int32, (B, H, H))), threads_of(B, H), np.zeros(1, INSIDE)[0]
     for t in range(T):
         A, A2 = to(n.x[t] @ n.W.T), to(device.to_numpy(h) @ n.R.T)
-        step(np.int32(t), *sizes, lengths, A, A2, bW, bR, w, kept[t], m, None, h, y[t], None, None, **threads)
+        step(np.int32(t), *sizes, lengths, A, A2, bW, bR, w, kept[t], m, None, h, y[t], None, None, nothing, **threads)
     expected = n.expected(LENGTHS)
     assert_close({"y": device.to_numpy(y), "h_n": device.to_numpy(h), "m_n": device.to_numpy(m)}, expected)
 
@@ -140,6 +141,7 @@ def test_the_kernels_of_a_step_run_a_new_cell(rng: np.random.Generator) -> None:
             dw[t],
             None,
             None,
+            nothing,
             **threads,
         )
         da2 = device.to_numpy(da[t])[:, : 2 * H]  # columns hn zf xn

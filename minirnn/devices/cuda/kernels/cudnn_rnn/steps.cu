@@ -8,12 +8,14 @@
 #include "cudnn_rnn/cell.cuh"
 #include "units.cuh"
 
-// What cells of the user's own are handed besides: arrays of one step, or null.
-//   masks: (MASKS, B, H)      products, multiplied: (PRODUCTS, B, H), what a stage reads of them, and what it sets; of the
-//   gradient d_multiplied and d_products      waiting: (.., B, H), what one stage leaves for another
+// What cells of the user's own are handed besides, of one step; null where there is none of it.
+//   masks: (MASKS, B, H)                waiting: (.., B, H), what one stage leaves for another
+//   products: (PRODUCTS, B, H)          multiplied: PRODUCTS arrays (B, H), `apart` elements from one to the next
+// A gradient reads d_multiplied there, and sets d_products.
 struct Inside {
     const real *masks, *products;
     real *multiplied, *waiting;
+    i64 apart;
 };
 
 // A constant of a compilation: without it masks are not looked at, and a kernel needs fewer registers.
@@ -119,7 +121,7 @@ __device__ void step(FORWARD, Inside in = {}) {
         if (values && (j < N || zh_) && kept_stage<Cell>(j) == stage) store(values + j * block + k, kept[j]);
 #pragma unroll
     for (int j = 0; j < Cell::PRODUCTS; j++)
-        if (Cell::multiplied_stage(j) == stage) store(in.multiplied + j * block + k, multiplied_[j]);
+        if (Cell::multiplied_stage(j) == stage) store(in.multiplied + j * in.apart + k, multiplied_[j]);
 #pragma unroll
     for (int j = 0; j < S; j++)
         if (!LAST && Cell::after_stage(j) == stage) store(in.waiting + j * block + k, after[j]);
@@ -254,7 +256,7 @@ __device__ void step_grad(BACKWARD, Inside in = {}) {
         if (Cell::d_vectors_stage(j) == stage) store(d_vectors + j * block + k, d_vectors_[j]);
 #pragma unroll
     for (int j = 0; j < P; j++)
-        if (Cell::d_products_stage(j) == stage) store(in.multiplied + j * block + k, d_products_[j]);
+        if (Cell::d_products_stage(j) == stage) store(in.multiplied + j * in.apart + k, d_products_[j]);
 #pragma unroll
     for (int j = 0; j < WAITING<Cell>; j++)
         if (waits_from<Cell>(j) == stage && stage < waits_until<Cell>(j))
