@@ -51,7 +51,7 @@ def cell_of(name: str) -> Any:
 
 
 class OwnLayer:
-    """A layer of a cell with random arrays, in float64."""
+    """A layer of a cell with random arrays, in float64. Recurrent sums are of size 1 for any H."""
 
     def __init__(self, rng: np.random.Generator, name: str, H: int, D: int = 1, P: int = 0, ragged: bool = False) -> None:
         self.cell, self.H, self.D, self.P = cell_of(name), H, D, P or H
@@ -59,7 +59,8 @@ class OwnLayer:
         self.lengths = LENGTHS if ragged else None
         inner, step = self.plan.states - 1, self.cell.step
         draw = lambda *shape: 0.5 * rng.normal(size=shape)  # noqa: E731
-        self.named = [{n: draw(*s) for n, s in shapes_of(self.cell, I, H, self.P).items()} for _ in range(D)]
+        shapes = shapes_of(self.cell, I, H, self.P)
+        self.named = [{n: draw(*s) / max(1, s[-1] ** 0.5 / 3) for n, s in shapes.items()} for _ in range(D)]
         self.x, self.h0, self.c0 = draw(T, B, I), draw(D, B, self.P), draw(D, inner, B, H) if inner else None
         self.dy, self.dc = draw(T, B, D * self.P), draw(D, inner, B, H) if inner else None
         self.dh = draw(D, B, self.P) * step.read  # else nothing says what the last state is

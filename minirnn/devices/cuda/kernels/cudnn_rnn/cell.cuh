@@ -104,13 +104,10 @@ CELL_FN constexpr int gate_of(int column) {
     return column < Cell::OF_H ? column + ROWS_OF_W<Cell> : column - Cell::OF_H;
 }
 
-// The kernels lstm_NAME, gru_NAME, rnn_tanh_NAME and rnn_relu_NAME: `function` for each cell; or, for a new cell,
-// cell_NAME. PARAMETERS: with their types, a macro that `function` is declared with; ARGUMENTS: their names, in
-// parentheses.
-#ifdef CELL
-#define KERNELS(ATTRIBUTES, NAME, function, PARAMETERS, ARGUMENTS) \
-    extern "C" __global__ void ATTRIBUTES cell_##NAME(PARAMETERS) { function<CELL<real, real>> ARGUMENTS; }
-#else
+// The kernels lstm_NAME, gru_NAME, rnn_tanh_NAME and rnn_relu_NAME: `function` for each cell. PARAMETERS: with their
+// types, a macro that `function` is declared with; ARGUMENTS: their names, in parentheses. For a new cell each file has
+// kernels with one more parameter.
+#ifndef CELL
 #define KERNELS(ATTRIBUTES, NAME, function, PARAMETERS, ARGUMENTS)                                                 \
     extern "C" __global__ void ATTRIBUTES lstm_##NAME(PARAMETERS) { function<Lstm<real, real>> ARGUMENTS; }        \
     extern "C" __global__ void ATTRIBUTES gru_##NAME(PARAMETERS) { function<Gru<real, real>> ARGUMENTS; }          \

@@ -19,7 +19,7 @@ from minirnn.devices.cells.header import NAME, header
 from minirnn.devices.cuda.array import CudaArray, c_strides
 from minirnn.devices.cuda.driver import Kernel
 from minirnn.devices.cuda.launch.copies import copy
-from minirnn.devices.cuda.launch.cudnn_rnn.direction import Direction, settled
+from minirnn.devices.cuda.launch.cudnn_rnn.direction import Direction, GateGradients, settled
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Gates, Sizes
 from minirnn.devices.cuda.launch.sources import options
 from minirnn.devices.cuda.launcher import Launcher
@@ -88,6 +88,17 @@ class Layer:
         sizes, count = self.sizes, len(self.plan.cuts)
         before = sizes.D * sizes.T * self.kept * sizes.B * sizes.H
         return seen(saved, (sizes.D, count, sizes.T, sizes.B, sizes.H), before) if count else None
+
+
+@dataclass
+class Found:
+    """What a backward pass leaves for the products after it."""
+
+    gates: GateGradients
+    products: CudaArray | None
+    """The gradients of the products: (PRODUCTS, T, B, H)."""
+    vectors: CudaArray | None
+    """Those of vectors, of each step and row: (T, VECTORS, B, H)."""
 
 
 def seen(a: CudaArray, shape: tuple[int, ...], offset: int) -> CudaArray:

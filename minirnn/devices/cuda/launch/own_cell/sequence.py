@@ -14,8 +14,8 @@ from minirnn.devices.cuda.launch.copies import copy
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import sums_over_steps
 from minirnn.devices.cuda.launch.cudnn_rnn.direction import without_padding
 from minirnn.devices.cuda.launch.lstm_block.sequence import flat
-from minirnn.devices.cuda.launch.own_cell import steps
-from minirnn.devices.cuda.launch.own_cell.layer import Layer, layer_of
+from minirnn.devices.cuda.launch.own_cell import persistent, steps
+from minirnn.devices.cuda.launch.own_cell.layer import Found, Layer, layer_of
 from minirnn.devices.cuda.launch.primitives.products import product
 from minirnn.devices.cuda.launcher import Launcher
 
@@ -38,12 +38,15 @@ def cell_sequence(
     x = without_padding(x, layer.directions[0])
     y = device.empty((sizes.T, sizes.B, sizes.D * sizes.P), x.dtype)
     c_n = None if c0 is None else device.contiguous(c0, always=True)
-    h_n = device.contiguous(h0, always=True)
     saved = layer.new_saved() if training else None
     values, multiplied = (None, None) if saved is None else (layer.values(saved), layer.multiplied(saved))
-    for d, direction in enumerate(layer.directions):
-        of_d = [None if a is None else a[d] for a in (c_n, values, multiplied)]
-        steps.forward(layer, direction, x, h_n[d], *of_d, y)
+    h_n = persistent.forward(layer, x, h0, c_n, values, y)
+    device.rungs[f"{'steps' if h_n is None else 'persistent'} forward"] += 1
+    if h_n is None:
+        h_n = device.contiguous(h0, always=True)
+        for d, direction in enumerate(layer.directions):
+            of_d = [None if a is None else a[d] for a in (c_n, values, multiplied)]
+            steps.forward(layer, direction, x, h_n[d], *of_d, y)
     return y, h_n, c_n, saved
 
 
@@ -71,11 +74,17 @@ def cell_sequence_grad(
     dh0 = device.contiguous(dh_n, always=True)
     dc0 = None if dc_n is None else device.contiguous(dc_n, always=True)
     values, multiplied = layer.values(saved), layer.multiplied(saved)
+    found = persistent.backward(layer, values, y, dy, dh0, dc0)
+    device.rungs[f"{'steps' if found is None else 'persistent'} backward"] += 1
+    if found is None:
+        found = []
+        for d, direction in enumerate(layer.directions):
+            values_d, dc_d = (None if a is None else a[d] for a in (values, dc0))
+            found.append(steps.backward(layer, direction, values_d, y, dy, dh0[d], dc_d))
     dweights = []
-    for d, direction in enumerate(layer.directions):
-        values_d, multiplied_d, dc_d = (None if a is None else a[d] for a in (values, multiplied, dc0))
-        found = steps.backward(layer, direction, values_d, y, dy, dh0[d], dc_d)
-        dweights.append(sums(layer, d, x, h0, y, found, multiplied_d, weights[d], dx))
+    for d, of_d in enumerate(found):
+        multiplied_d = None if multiplied is None else multiplied[d]
+        dweights.append(sums(layer, d, x, h0, y, of_d, multiplied_d, weights[d], dx))
     return dx, dh0, dc0, dweights
 
 
@@ -85,7 +94,7 @@ def sums(
     x: CudaArray,
     h0: CudaArray,
     y: CudaArray,
-    found: steps.Found,
+    found: Found,
     multiplied: CudaArray | None,
     weights: tuple[Any, ...],
     dx: CudaArray | None,

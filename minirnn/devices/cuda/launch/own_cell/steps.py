@@ -16,7 +16,7 @@ from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import input_part
 from minirnn.devices.cuda.launch.cudnn_rnn.direction import Direction, GateGradients
 from minirnn.devices.cuda.launch.cudnn_rnn.steps import in_columns
-from minirnn.devices.cuda.launch.own_cell.layer import Layer, kernel_of
+from minirnn.devices.cuda.launch.own_cell.layer import Found, Layer, kernel_of
 from minirnn.devices.cuda.launch.primitives.products import product
 from minirnn.devices.cuda.launch.threads import cells, of_units, units_at_once
 
@@ -146,17 +146,6 @@ def forward(
 
     arrays = A, A2, R, Wp, bW, bR, h, c, values, y, m, projected, *stages.arrays
     direction.run("own cell forward", (direction.d, kept), arrays, steps)
-
-
-@dataclass
-class Found:
-    """What a backward pass leaves for the products after it."""
-
-    gates: GateGradients
-    products: CudaArray | None
-    """The gradients of the products: (PRODUCTS, T, B, H)."""
-    vectors: CudaArray | None
-    """Those of vectors, of each step and row: (T, VECTORS, B, H)."""
 
 
 def backward(
