@@ -10,6 +10,7 @@ import pytest
 
 from minirnn import cell, tanh
 from minirnn.devices.cuda.launch.own_cell.layer import source
+from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cells import own_layers
 from tests.devices.cells.own_layers import OwnLayer, assert_close, cell_of
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import CHECKS, device_on, tiny_layouts
@@ -48,7 +49,7 @@ def test_one_launch_computes_what_torch_computes(
 
 def test_a_recorded_launch_gives_the_same_bits(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_layouts(monkeypatch)
-    layer, device = OwnLayer(rng, "masked", H=9, D=2), device_on("persistent")
+    layer, device = OwnLayer(rng, "masked", H=9, D=2), device_on("persistent", SimOptions())
     plain = layer.run(device)
     device.recordings.enabled = True
     for _ in range(4):
