@@ -74,9 +74,9 @@ class Linear:
             return {atom: factor for atom, factor in found.items() if not is_number(factor, 0)}
         if e.op == "neg":
             return {atom: neg(factor) for atom, factor in self.forms[e.args[0]].items()}
-        a, b = e.args
+        left, right = e.args
         if e.op == "div":
-            return {atom: div(factor, b) for atom, factor in self.forms[a].items()}
+            return {atom: div(factor, right) for atom, factor in self.forms[left].items()}
         assert e.op == "mul", e.op
-        gradient, value = (a, b) if a.varies else (b, a)
+        gradient, value = (left, right) if left.varies else (right, left)
         return {atom: mul(factor, value) for atom, factor in self.forms[gradient].items()}

@@ -39,7 +39,7 @@ class Place(NamedTuple):
     """
 
     array: str
-    index: int
+    index: int  # type: ignore[assignment]  # tuple has a method of that name
 
     def __str__(self) -> str:
         return f"{self.array}[{self.index}]"
@@ -72,7 +72,7 @@ class Stage(NamedTuple):
     @property
     def names(self) -> dict[Expr, str]:
         """What a stage has under a name when its last statement is done."""
-        return {line.value: line.name for line in (*self.loads, *self.statements)}
+        return {load.value: load.name for load in self.loads} | {one.value: one.name for one in self.statements}
 
 
 class Cut(NamedTuple):
@@ -184,7 +184,7 @@ class Plan:
         places |= {dv: Place("d_multiplied", k) for k, (_, dv) in enumerate(d.cuts) if d.stage(dv) <= stage}
         places |= {e: Place("carried", k) for k, e in enumerate(self.carry) if d.stage(e) < stage}
         ends = {"d_gates": d.gates, "d_before": d.before, "d_vectors": d.vectors}
-        ends |= {"d_products": [dm for dm, _ in d.cuts], "carried": self.carry}
+        ends |= {"d_products": [dm for dm, _ in d.cuts], "carried": list(self.carry)}
         stores = [
             Store(Place(array, k), e)
             for array, found in ends.items()

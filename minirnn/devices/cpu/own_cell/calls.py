@@ -11,7 +11,20 @@ import numpy as np
 from minirnn.cells.expr import COMPARISONS, NUMBERS, Expr, needed
 from minirnn.cells.rules import RULES
 
-NAMES = ("add", "subtract", "multiply", "divide", "negative", "tanh", "exp", "log", "sqrt", "sin", "cos", "absolute")
+NAMES: tuple[str, ...] = (
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "negative",
+    "tanh",
+    "exp",
+    "log",
+    "sqrt",
+    "sin",
+    "cos",
+    "absolute",
+)
 NAMES += ("maximum", "minimum", "logaddexp", "greater", "less", "greater_equal", "less_equal", "copyto")
 SCOPE: dict[str, Any] = {name: getattr(np, name) for name in NAMES}
 
@@ -26,7 +39,15 @@ def sigmoid(x: Any, out: Any) -> None:
 
 
 HALVES = {np.dtype(t): np.array(0.5, t) for t in ("f4", "f8")}  # a 0-d array costs less in a call than a Python number
-SCOPE["sigmoid"] = sigmoid
+
+
+def mean(v: Any, out: Any) -> None:
+    """out (1, B) = the mean over the units of v (H, B)"""
+    np.add.reduce(v, 0, None, out, keepdims=True)
+    np.divide(out, len(v), out)
+
+
+SCOPE |= {"sigmoid": sigmoid, "mean": mean}
 
 
 class Calls:
@@ -114,13 +135,11 @@ class Calls:
         return f"{kind}{self.count[kind] - 1}"
 
 
-def compiled(
-    name: str, parameters: Iterable[str], body: Iterable[str], scope: Mapping[str, Any] = {}
-) -> Callable[..., Any]:
+def compiled(name: str, parameters: Iterable[str], body: Iterable[str]) -> Callable[..., Any]:
     """The function with this body."""
     lines = "\n".join(f"    {line}" for line in body) or "    pass"
     text = f"def {name}({', '.join(parameters)}):\n{lines}\n"
-    room = {**SCOPE, **scope}
+    room = dict(SCOPE)
     exec(compile(text, f"<{name} in NumPy>", "exec"), room)
     found: Callable[..., Any] = room[name]
     found.__doc__ = text

@@ -131,9 +131,8 @@ def written(plan: Plan) -> Loop:
                 activate(guests[e])
         elif e.op in CUTS:
             between(plan, calls, e)
-        elif e.op in SMOOTH or (e in step.after or e in plan.saved_values) and e.op != "input":
-            if e not in calls.at:
-                calls.into(e, place(e))
+        elif e not in calls.at and (e.op in SMOOTH or e in step.after or e in plan.saved_values):
+            calls.into(e, place(e))
     for e in plan.saved_values:
         target = place(e)
         if target is not None and calls.at[e] != target:
@@ -178,14 +177,8 @@ def finish(name: str, plan: Plan, calls: Calls, slots: Slots, views: dict[str, t
         if names
     ]  # fmt: skip
     body += [f"for {', '.join(views)}, in steps:", *[f"    {line}" for line in calls.lines]]
-    run = compiled(f"{plan.name}_{name}", parameters, body, {"mean": mean})
+    run = compiled(f"{plan.name}_{name}", parameters, body)
     return Loop(run, slots, list(views.items()), len(temporaries), len(masks), list(calls.numbers))
-
-
-def mean(v: Array, out: Array) -> None:
-    """out (1, B) = the mean over the units of v (H, B)"""
-    np.add.reduce(v, 0, None, out, True)
-    np.divide(out, len(v), out)
 
 
 def permuted(rows: Array, order: Sequence[int], H: int, start: int) -> list[tuple[Array, slice]]:

@@ -141,7 +141,8 @@ def cell_sequence_grad(
     for k in range(D):
         part = ..., slice(k * P, (k + 1) * P)
         *own, U, vectors = weights[k]
-        dweights.append(Weights(*map(empty, own), [*map(empty, U)], [*map(empty, vectors)]))
+        W, R, Wp, b = map(empty, own)
+        dweights.append(Weights(W, R, Wp, b, [*map(empty, U)], [*map(empty, vectors)]))
         d = directed(k, x, h0, c0, weights, lengths, last, y[part], masks)
         wanted = None if dx is None else dx[:last]
         g = Gradients(dy[part], dh_n[k], None if dc_n is None else dc_n[k], dweights[k], wanted, k > 0)
