@@ -22,6 +22,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn import sequence as cudnn_rnn_sequence
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import rung_from_environment
 from minirnn.devices.cuda.launch.lstm_block import cell
 from minirnn.devices.cuda.launch.lstm_block import sequence as lstm_sequence
+from minirnn.devices.cuda.launch.own_cell import sequence as own_cell_sequence
 from minirnn.devices.cuda.launch.primitives import along, products
 from minirnn.devices.cuda.launch.primitives import index as indexing
 from minirnn.devices.cuda.launch.primitives.elementwise import broadcast_strides, elementwise
@@ -34,7 +35,7 @@ from minirnn.devices.cuda.recordings import Recordings
 _CONSTANTS_KEPT = 256
 
 
-class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequence, losses, adam)):
+class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequence, own_cell_sequence, losses, adam)):
     """A CUDA device. Its arrays are `CudaArray`, its kernels the files of `kernels/`.
 
     Parameters
