@@ -47,6 +47,7 @@ CUSIM_API size_t cusim_live_bytes(void);
 CUSIM_API int64_t cusim_damaged(size_t *bytes);
 // Number of the allocation that holds p; -1: none.
 CUSIM_API int64_t cusim_allocation(const void *p);
+CUSIM_API int cusim_range(const void *p, const char **begin, size_t *bytes);
 
 // A `__device__` or `__constant__` variable of a module: check mode tells its name.
 CUSIM_API void cusim_name_variable(const void *p, size_t bytes, const char *name);

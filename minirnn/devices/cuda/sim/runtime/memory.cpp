@@ -230,6 +230,16 @@ CUSIM_API int64_t cusim_allocation(const void *p) {
     return inside ? a->number : -1;
 }
 
+// The array that holds p.
+CUSIM_API int cusim_range(const void *p, const char **begin, size_t *bytes) {
+    std::lock_guard<std::mutex> hold(the_lock);
+    const Allocation *a = find_allocation((const char *)p);
+    if (!a) return 0;
+    *begin = a->data;
+    *bytes = a->bytes;
+    return 1;
+}
+
 void sim::forget_times() {
     now = launch.met = 1;
     forget_block_times();
