@@ -57,8 +57,6 @@ class PtxDriver(SimDriver):
     name = "ptx"
 
     def __init__(self, options: PtxOptions | None = None) -> None:
-        if (reason := build.reason_against()) is not None:
-            raise DeviceUnavailable(f"ptx: {reason}")
         self.ptx = options or PtxOptions()
         super().__init__(SimOptions(resident=self.ptx.resident, shared_limit=self.ptx.shared_limit))
         self.workspace: SimBuffer | None = None
@@ -160,7 +158,9 @@ class PtxKernel:
 
 
 def device_of(options: PtxOptions | None = None, rung: str | None = None) -> Cuda:
-    """A device of its own on the machine; `rung` of CudnnRNN's ladder."""
+    """A device of its own on the machine; `rung` of CudnnRNN's ladder. Raises `DeviceUnavailable` without nvcc."""
+    if (reason := build.reason_against()) is not None:
+        raise DeviceUnavailable(f"ptx: {reason}")
     device = Cuda(PtxDriver(options), "ptx")
     device.cudnn_rnn_rung = rung
     return device

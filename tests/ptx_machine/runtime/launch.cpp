@@ -19,6 +19,7 @@ static std::vector<Block *> blocks;
 static const u64 PATIENCE = 40000;  // rounds in which nothing happens
 static const u32 TIRED = 1 << 16;   // jumps back without a turn for the others
 static const u64 MOST_TIRED = 4000;
+static const size_t AT_FIRST = 8;  // blocks that begin at once; others come one by one
 
 void fail(const char *format, ...) {
     va_list arguments;
@@ -143,8 +144,8 @@ static void run_grid(u32 count, u32 shared_bytes, u64 workspace) {
     u64 idle = 0;
     while (next < count || !blocks.empty()) {
         machine.round++;
-        const bool room = blocks.size() < machine.options.resident;
-        if (next < count && room && (blocks.size() < 4 || one_in(4) || idle > 4)) {
+        while (next < count && blocks.size() < machine.options.resident) {
+            if (blocks.size() >= AT_FIRST && !one_in(4) && idle <= 4) break;
             blocks.push_back(new_block(next++, shared_bytes, workspace));
             idle = 0;
         }
@@ -214,6 +215,7 @@ extern "C" int ptx_launch(const Launch *launch, char *said, u32 *where, u64 *cou
     machine.now = 1;
     random_state = (launch->options.seed + 1) * 0x9E3779B97F4A7C15ull;
     machine.evicts = one_in(2);
+    machine.interrupts = 4u << 2 * (random_number() % 3);
     forget_bounds(launch->variables);
     forget_memory();
     int status = 0;

@@ -77,6 +77,7 @@ struct Machine {
     u64 now, round;
     bool moved;   // something happened in this round, other than looks at memory
     bool evicts;  // in this launch lines of an L1 are replaced now and then
+    u32 interrupts;  // in this launch one of so many weak accesses lets others run first
     Runner *running;
     u64 tired;             // turns that a thread ended tired, since something happened
     Knowledge sequential;  // of fence.sc with the scope of the device
@@ -108,7 +109,7 @@ void thread_main();
 
 // ---- others
 [[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void finish_late(Runner &t, u64 at, u32 bytes);  // the loads of a thread that overlap it
+void finish_late(Runner &t, u64 at, u32 bytes, bool before_a_load = false);  // the loads that overlap it
 void finish_all_late(Runner &t);
 bool settle_warp(Runner *t);  // whether the operation that it waits in is done
 void settle_barrier(Block *b, u32 number);

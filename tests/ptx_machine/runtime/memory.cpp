@@ -242,7 +242,7 @@ static u64 direct(u64 at, u32 bytes) {
 
 // A look at memory that others may change: their turn.
 static void others_turn(Runner &t, Order order) {
-    if (order != WEAK || (machine.options.weak && one_in(64))) leave();
+    if (order != WEAK || (machine.options.weak && one_in(machine.interrupts))) leave();
 }
 
 u64 ptx_load(Thread &thread, u64 at, u32 bytes, Order order, Scope scope) {
@@ -252,11 +252,11 @@ u64 ptx_load(Thread &thread, u64 at, u32 bytes, Order order, Scope scope) {
         return direct((u64)shared_at(t, at - SHARED_WINDOW, bytes), bytes);
     }
     check_bounds(t, at, bytes, "a read");
+    finish_late(t, at, bytes, true);
     if (!machine.options.weak || (!*page_of(at) && order == WEAK)) {
         if (order != WEAK) leave();
         return direct(at, bytes);
     }
-    finish_late(t, at, bytes);
     others_turn(t, order);
     const u64 place = at & ~7ull;
     const u8 mask = mask_of(at, bytes);
