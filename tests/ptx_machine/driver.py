@@ -157,10 +157,10 @@ class PtxKernel:
         return min(self.driver.ptx.resident, per_sm * self.driver.limits.multiprocessors)
 
 
-def device_of(options: PtxOptions | None = None, rung: str | None = None) -> Cuda:
+def device_of(options: PtxOptions | None = None, rung: str | None = None, name: str = "ptx") -> Cuda:
     """A device of its own on the machine; `rung` of CudnnRNN's ladder. Raises `DeviceUnavailable` without nvcc."""
     if (reason := build.reason_against()) is not None:
         raise DeviceUnavailable(f"ptx: {reason}")
-    device = Cuda(PtxDriver(options), "ptx")
+    device = Cuda(PtxDriver(options), name)
     device.cudnn_rnn_rung = rung
     return device

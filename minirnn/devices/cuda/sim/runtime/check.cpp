@@ -135,6 +135,10 @@ static void check_volatile_read(const void *p, uint32_t bytes, void *pc) {
     check_access(p, bytes, READ | ATOMIC, pc);
 }
 
+static void check_volatile_write(const void *p, uint32_t bytes, void *pc) {
+    check_access(p, bytes, WRITE | ATOMIC | VOLATILE_WRITE, pc);
+}
+
 // ------------------------------------------------------------ what -fsanitize=thread makes the compiler call
 
 #define CALLER __builtin_return_address(0)
@@ -152,9 +156,9 @@ static void check_volatile_read(const void *p, uint32_t bytes, void *pc) {
         check_access(p, N, WRITE, CALLER);                                                           \
     }                                                                                                \
     CUSIM_API void __tsan_volatile_read##N(void *p) { check_volatile_read(p, N, CALLER); }           \
-    CUSIM_API void __tsan_volatile_write##N(void *p) { check_access(p, N, WRITE | ATOMIC, CALLER); } \
+    CUSIM_API void __tsan_volatile_write##N(void *p) { check_volatile_write(p, N, CALLER); }         \
     CUSIM_API void __tsan_unaligned_volatile_read##N(void *p) { check_volatile_read(p, N, CALLER); } \
-    CUSIM_API void __tsan_unaligned_volatile_write##N(void *p) { check_access(p, N, WRITE | ATOMIC, CALLER); }
+    CUSIM_API void __tsan_unaligned_volatile_write##N(void *p) { check_volatile_write(p, N, CALLER); }
 
 HOOKS(1)
 HOOKS(2)

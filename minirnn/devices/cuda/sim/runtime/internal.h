@@ -62,7 +62,7 @@ struct Past {
 
 // An access of a thread, remembered until another thread touches the same memory.
 struct Access {
-    uint32_t who;   // 1 + number of the thread in the grid, 0: none; the top bit: an atomic or volatile access
+    uint32_t who;   // 1 + number of the thread in the grid, 0: none; the two top bits: marks (races.cpp)
     uint32_t when;  // value of `now`
     int32_t pc;     // distance from the entry of the kernel; 0: unknown
 };
@@ -209,6 +209,7 @@ struct Allocation {
     Cell *cells;
 };
 extern char *heap_begin, *heap_end;
+void fill_fresh(char *p, size_t bytes);      // with NaN
 Allocation *find_allocation(const char *p);  // a live one whose pages hold p, or null
 void forget_times();                         // `now` starts anew: no access has been seen yet
 void forget_block_times();
@@ -218,8 +219,8 @@ size_t page_bytes();
 double processor_seconds();  // of this operating system thread
 extern bool launched;        // whether something was, since the red zones were last looked at
 
-// Kinds of access. ATOMIC: or volatile.
-enum { READ = 1, WRITE = 2, ATOMIC = 4 };
+// Kinds of access. ATOMIC: or volatile; then a read alone is a volatile one, and a write has its own mark.
+enum { READ = 1, WRITE = 2, ATOMIC = 4, VOLATILE_WRITE = 8 };
 void check_access(const void *p, uint32_t bytes, int kind, void *pc);
 void prepare_check();
 
@@ -240,11 +241,10 @@ Text describe_variable(const char *p);
 void forget_variables();
 
 void prepare_order();
-void tell(const void *word);                  // the running thread changes a word that others may wait for
-void hear(const void *word);                  // it has looked at one
-void hear_from(uint32_t who, uint32_t when);  // at one that a plain write changed
-// Whether an access of another block is known to have come before.
-bool is_behind(uint32_t who, uint32_t when, bool atomic);
+void tell(const void *word);  // the running thread changes a word that others may wait for
+void hear(const void *word);  // it has looked at one
+// Whether an access of another block is known to have come before. told: or would be, after a fence of this block.
+bool is_behind(uint32_t who, uint32_t when, bool atomic, bool told);
 void flush_prints();
 
 // ----------------------------------------------------------------------------------------------- hot inlines
