@@ -81,7 +81,7 @@ static Block *new_block(u32 number, u32 shared_bytes, u64 workspace) {
     b->number = number;
     b->size = b->live = machine.threads;
     b->shared.resize(shared_bytes);
-    for (u32 k = 0; k < shared_bytes; k++) b->shared[k] = k % 2 ? 0x7f : 0xf7;  // NaN of every type
+    for (u32 k = 0; k < shared_bytes; k++) b->shared[k] = k % 2 ? 0x7f : 0xfb;  // NaN of every type
     b->threads.resize(b->size);
     const u32 *shape = machine.shape, *grid = machine.grid;
     for (u32 k = 0; k < b->size; k++) {

@@ -133,10 +133,13 @@ static void check_volatile_read(const void *p, uint32_t bytes, void *pc) {
         give_way();
     }
     check_access(p, bytes, READ | ATOMIC, pc);
+    look_at_volatile(p, bytes, pc);
 }
 
 static void check_volatile_write(const void *p, uint32_t bytes, void *pc) {
+    if (!in_kernel()) return;
     check_access(p, bytes, WRITE | ATOMIC | VOLATILE_WRITE, pc);
+    note_strong_write(p, bytes, pc);
 }
 
 // ------------------------------------------------------------ what -fsanitize=thread makes the compiler call

@@ -8,7 +8,7 @@
 //   memory.cpp        device memory                    check.cpp     check mode: every access
 //   memcpy_async.cpp  copies while a kernel runs           races.cpp     check mode: races
 //   variables.cpp     check mode: __device__ variables copies.cpp    check mode: memcpy and structs
-//                                                      order.cpp     check mode: fences, blocks that tell others
+//   stale.cpp         check mode: volatile messages   order.cpp     check mode: fences, blocks that tell others
 //
 // One operating system thread runs all simulated threads of a launch, and gives way only inside calls into this
 // library: that is why nothing here needs an atomic, and why an atomicAdd is a plain addition.
@@ -239,6 +239,15 @@ static const uintptr_t PAGE = 4096;
 Cell *cells_of_variables(uintptr_t page);  // of a page of a module's constants and __device__ variables
 Text describe_variable(const char *p);
 void forget_variables();
+
+// Volatile messages (stale.cpp): before a write, before a read, at a fence, and at the end of a thread.
+void note_strong_write(const void *p, uint32_t bytes, void *pc);
+void look_at_volatile(const void *p, uint32_t bytes, void *pc);
+void note_fence();
+void end_of_thread();
+void give_back_lent();  // before any other access
+void forget_words();    // the whole grid has met
+void forget_stale();
 
 void prepare_order();
 void tell(const void *word);  // the running thread changes a word that others may wait for

@@ -113,12 +113,12 @@ static void remember_freed(const Allocation &a) {
 
 // ------------------------------------------------------------------------------------------------- red zones
 
-// What memory holds that nobody has written: NaN as half, float and double, and not the one whose bits are all set, which
+// What memory holds that nobody has written: a quiet NaN as half, float and double, and not the one whose bits are all set, which
 // kernels take for "not sent yet".
 void sim::fill_fresh(char *p, size_t bytes) {
-    const uint16_t fresh = 0x7ff7;
+    const uint16_t fresh = 0x7ffb;
     for (size_t k = 0; k + 1 < bytes; k += 2) memcpy(p + k, &fresh, 2);
-    if (bytes % 2) p[bytes - 1] = (char)0xf7;
+    if (bytes % 2) p[bytes - 1] = (char)0xfb;
 }
 
 static void fill_red_zones(const Allocation &a) {

@@ -112,6 +112,7 @@ void sim::prepare_order() {
 CUSIM_API void cusim_fence() {
     if (!in_kernel() || !launch.options.check) return;
     Busy while_it_grows;
+    note_fence();
     Fences &f = fences[block->number];
     const uint32_t number = thread->number;
     if (block->phase > f.phase) f.phase = block->phase;

@@ -81,10 +81,12 @@ void sim::forget_write() { met.p = nullptr; }
 
 void sim::forget_races() {
     single_bytes.clear();
+    forget_stale();
     prepare_order();
 }
 
 void sim::settle_write() {
+    give_back_lent();
     if (!met.p) return;
     const bool same = met.bytes <= sizeof met.before && !memcmp(met.p, met.before, met.bytes);
     met.p = nullptr;
