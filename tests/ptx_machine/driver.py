@@ -70,6 +70,10 @@ class PtxDriver(SimDriver):
             found = self._programs[key] = self.module_of_ptx(build.ptx_of(source, name, options, self.ptx.arch), name)
         return found
 
+    def modules(self) -> list[PtxModule]:
+        """Those that were asked for."""
+        return list(self._programs.values())
+
     def module_of_ptx(self, ptx: str, name: str) -> PtxModule:
         """A module of PTX text, with the edits of the options."""
         for old, new in self.ptx.edits:
@@ -85,6 +89,10 @@ class PtxModule:
     def __init__(self, driver: PtxDriver, ptx: str, name: str) -> None:
         self.driver, self.ptx, self.name = driver, ptx, name
         self._kernels: dict[str, PtxKernel] = {}
+
+    def kernels(self) -> list[PtxKernel]:
+        """Those that were asked for."""
+        return list(self._kernels.values())
 
     def function(self, name: str) -> PtxKernel:
         """The kernel `name`. Raises `CudaError` if there is none, `NotUnderstood` if it does what the machine can't."""

@@ -73,7 +73,8 @@ class Program:
 
 def parse(text: str) -> Program:
     """A PTX file. Raises `NotUnderstood`."""
-    files = dict(re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', text, re.MULTILINE))
+    # nvcc puts the folder that it ran in before a name that is not absolute.
+    files = dict(re.findall(r'^\s*\.file\s+(\d+)\s+"(?:[^"]*/minirnn-\w+/)?([^"]*)"', text, re.MULTILINE))
     text = re.split(r"^\s*\.section", text, maxsplit=1, flags=re.MULTILINE)[0]
     text = re.sub(r"//[^\n]*", "", text)
     program = Program()

@@ -28,9 +28,10 @@ KERNEL past_shared(int *x) {
     __syncthreads();
     x[threadIdx.x] = s[threadIdx.x + *x];
 }
-KERNEL divergent(int *x) {
+KERNEL left_out(int *x) { x[threadIdx.x] = __shfl_sync(0xffff, x[threadIdx.x], 0); }
+KERNEL waits(int *x) {
     if (threadIdx.x < 3) __syncwarp();
-    x[threadIdx.x] = 1;
+    else __syncwarp(0xfffffff0);
 }
 KERNEL for_ever(volatile int *x) {
     while (!*x) {}
@@ -79,19 +80,20 @@ def kernel_of(name: str, **options: object):  # type: ignore[no-untyped-def]
         ("past_the_end", r"a write of 4 bytes at byte 128 of an array of 128 bytes", 4),
         ("nowhere", r"where no memory is", 5),
         ("past_shared", r"byte 128 of shared memory, of which the block has 128 bytes", 10),
-        ("divergent", r"warp operation|deadlock", None),
-        ("for_ever", r"deadlock: thread \d+ of block 0, that runs in vain", 17),
+        ("left_out", r"mask 0000ffff by lane \d+, which the mask leaves out", None),
+        ("waits", r"lane 3, which the mask leaves out|in a warp operation, waits for ever", None),
+        ("for_ever", r"deadlock: thread \d+ of block 0, that runs in vain", 18),
         ("never_looks", r"deadlock: thread \d+ of block 0, that runs in vain", None),
         ("traps", r"trap", None),
     ],
 )
 def test_a_launch_that_fails_says_where_and_the_next_one_works(name: str, says: str, line: int | None) -> None:
     driver, kernel = kernel_of(name)
-    x = put(driver, np.zeros(32, "i4") + (name in ("past_shared", "nowhere")))
+    x = put(driver, np.zeros(32, "i4") + {"past_shared": 1, "nowhere": 64}.get(name, 0))
     with pytest.raises(LaunchError, match=says) as caught:
         kernel(x, grid=(1,), block=(32,), shared=128)
     if line:
-        assert f"kernels.cu:{line}" in str(caught.value)
+        assert f" kernels.cu:{line}" in str(caught.value)
     y = driver.alloc(4 * 32)
     driver.module(SOURCE, "kernels.cu").function("variables")(y, grid=(1,), block=(32,))
     np.testing.assert_array_equal(take(driver, y, 32, "f4"), np.arange(32) % 3 + 6)

@@ -116,6 +116,7 @@ class _Translator:
         self.operands = Operands(addresses=dict(addresses))
         self.arithmetic, self.memory = Arithmetic(self.operands), Memory(self.operands)
         self.arrays: list[str] = []  # parameters of calls, and local arrays, as C++
+        self.passed: set[str] = set()  # labels
         self.late = 0  # so many loads whose values are found late
         for p in (*function.parameters, *function.results):
             self.operands.addresses[p.name] = f"(u64){_c_name(p.name)}"
@@ -132,6 +133,7 @@ class _Translator:
                 self._declare(statement)
             elif text.endswith(":"):
                 lines += [*self._stretch(stretch), f"{_label(text[:-1])}:;"]
+                self.passed.add(text[:-1])
                 stretch = []
             else:
                 stretch.append(_taken_apart(statement))
@@ -173,7 +175,7 @@ class _Translator:
                     ends.setdefault(until, []).append(self.memory.found_late(parts, targets, names))
                 else:
                     line = self._line(instruction)
-            except (NotUnderstood, KeyError, IndexError) as error:
+            except (NotUnderstood, KeyError, IndexError, ValueError) as error:
                 file, number = instruction.statement.place
                 raise NotUnderstood(
                     f"{self.function.name}, {file}:{number}: {instruction.statement.text}: {error}"
@@ -214,7 +216,8 @@ class _Translator:
         op, args = instruction.op, instruction.args
         name = op.split(".")[0]
         if name == "bra":
-            return f"goto {_label(args[0])};"
+            back = "jump_back(t); " if args[0] in self.passed else ""
+            return f"{back}goto {_label(args[0])};"
         if name in ("ret", "exit"):
             if name == "exit" and not self.function.is_kernel:
                 raise NotUnderstood("exit in a function")

@@ -11,6 +11,7 @@
 using namespace sim;
 
 static const int CACHE = 256;
+static const uint32_t LOOKS_IN_VAIN = 250;
 
 static Allocation *allocation_of_page[CACHE];
 
@@ -128,6 +129,9 @@ static void check_volatile_read(const void *p, uint32_t bytes, void *pc) {
     if (thread->polled != p) {
         thread->polled = p;
         thread->spin = 0;
+        past().looks = 0;
+    } else if (++past().looks == LOOKS_IN_VAIN) {
+        looked_in_vain();
     } else if (++thread->spin > 4) {
         settle_write();
         give_way();

@@ -58,6 +58,7 @@ struct Thread {
 // More of a thread, apart from it: what is seldom needed must not make the rest slow.
 struct Past {
     uint32_t heard_of, heard_until;  // a thread of its block that told it something, and up to which time
+    uint32_t looks;                  // at the same volatile word, one after the other
 };
 
 // An access of a thread, remembered until another thread touches the same memory.
@@ -245,6 +246,7 @@ void note_strong_write(const void *p, uint32_t bytes, void *pc);
 void look_at_volatile(const void *p, uint32_t bytes, void *pc);
 void note_fence();
 void end_of_thread();
+void looked_in_vain();  // a thread, so often that it may give up
 void give_back_lent();  // before any other access
 void forget_words();    // the whole grid has met
 void forget_stale();

@@ -36,6 +36,7 @@ std::unordered_map<uint32_t, uint64_t> fences;  // by thread
 std::unordered_map<uint64_t, Told> told;        // by block that looks, and thread that wrote
 std::unordered_map<uint32_t, std::vector<Owed>> owed;
 uint64_t order;
+bool somebody_gives_up;  // and may return early: then nobody is asked why it did not look again
 
 struct {
     void *p;  // null: nothing is lent
@@ -53,6 +54,7 @@ void sim::forget_stale() {
     fences.clear();
     owed.clear();
     order = 0;
+    somebody_gives_up = false;
     lent.p = nullptr;
 }
 
@@ -66,6 +68,8 @@ void sim::give_back_lent() {
     memcpy(lent.p, &lent.value, lent.bytes);
     lent.p = nullptr;
 }
+
+void sim::looked_in_vain() { somebody_gives_up = true; }
 
 void sim::note_fence() { fences[me()] = ++order; }
 
@@ -101,7 +105,7 @@ void sim::look_at_volatile(const void *p, uint32_t bytes, void *pc) {
 
 void sim::end_of_thread() {
     const auto found = owed.find(me());
-    if (found == owed.end() || found->second.empty()) return;
+    if (found == owed.end() || found->second.empty() || somebody_gives_up) return;
     const Owed &o = found->second.front();
     const uint32_t t = (o.writer - 1) % launch.threads, b = block_of(o.writer);
     fail_at(
