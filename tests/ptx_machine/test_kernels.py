@@ -6,7 +6,7 @@ the machine with ``--devices ptx``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -24,12 +24,15 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_120")
 pytestmark = pytest.mark.skipif(build.reason_against() is not None, reason=f"ptx: {build.reason_against()}")
 
 
-def in_turn(cases: list[tuple[object, ...]]) -> Iterator[object]:
+def in_turn(cases: Sequence[tuple[object, ...]]) -> list[object]:
     """Each case for each architecture; a plain run takes one of them, another one from case to case."""
-    for k, case in enumerate(cases):
-        for n, arch in enumerate(ARCHITECTURES):
-            marks = [] if n == k % len(ARCHITECTURES) else [pytest.mark.slow]
-            yield pytest.param(*case, arch, marks=marks, id="-".join(map(str, (*case, arch))))
+    return [
+        pytest.param(
+            *case, arch, id="-".join(map(str, (*case, arch))), marks=[pytest.mark.slow] * (n != k % len(ARCHITECTURES))
+        )
+        for k, case in enumerate(cases)
+        for n, arch in enumerate(ARCHITECTURES)
+    ]
 
 
 FILES = [(name,) for name in sorted(VARIANTS)]

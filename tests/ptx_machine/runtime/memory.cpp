@@ -330,6 +330,7 @@ void ptx_fence(Thread &thread, bool sequential, Scope scope) {
     Runner &t = runner(thread);
     finish_all_late(t);
     if (!machine.options.weak) return;
+    if (one_in(4)) leave();  // so that others come between it and what was before
     machine.counts[FENCES]++;
     machine.now++;
     acquire(t, scope, 0);
