@@ -194,7 +194,7 @@ def axes(op: str, given: Any, ndim: int, dim: Any = None, *, scalar: bool = Fals
     With `scalar` an array without axes may be told one: of its axes there are none, all the same.
     """
     k = axis_or_dim(op, given, dim)
-    if k is None:
+    if k is None or (dim is not None and k == ()):  # torch's empty tuple stands for all, NumPy's for none
         return None
     if k.__class__ is int and -ndim <= k < ndim:
         return (k % ndim,)

@@ -22,7 +22,7 @@ bench=("$python" -m minirnn bench --check --device "$device" $quick)
 # The lowest rung, but where rungs are what is looked at: persistent kernels are compiled for each size of a layer.
 lowest=(env "MINIRNN_CUDNN_RNN=${MINIRNN_CUDNN_RNN:-steps}")
 asking=(-m "cuda and not slow" tests)  # all tests that ask for a GPU
-[ "$device" = cuda ] && [ -z "$quick" ] || asking=(tests/devices tests/ops tests/nn)
+if [ "$device" != cuda ] || [ -n "$quick" ]; then asking=(tests/devices tests/ops tests/nn); fi
 failed=0
 
 step() {  # name, limit in seconds, command

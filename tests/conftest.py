@@ -7,7 +7,7 @@ import signal
 import sys
 import zlib
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,8 @@ from tests.run import (  # noqa: E402, F401
 # Every test with the fixture `device` runs once for each of these, for "cuda" only where a GPU works; `--devices`
 # names others, such as your own.
 DEVICES = ("cpu", "native", "cuda-sim", "cuda")
+# Others that `--devices` may name: the CUDA kernels as nvcc's PTX, for the default and for other architectures.
+PTX_DEVICES = ("ptx", "ptx-sm_75", "ptx-sm_80", "ptx-sm_90", "ptx-sm_120")
 
 # The variables that minirnn looks at, besides those that begin with its name.
 READ = {
@@ -72,7 +74,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         marked = [pytest.param(name, marks=marks_of(name, slow)) for name in names]
         metafunc.parametrize("device", marked, indirect=True)
     if "cuda_device" in metafunc.fixturenames:
-        marked = [pytest.param(name, marks=marks_of(name, False)) for name in names if name.startswith("cuda")]
+        marked = [pytest.param(name, marks=marks_of(name, False)) for name in names if name.startswith(("cuda", "ptx"))]
         metafunc.parametrize("cuda_device", marked, indirect=True)
 
 
@@ -98,7 +100,7 @@ def device(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def cuda_device(request: pytest.FixtureRequest) -> Any:
-    """As `device`, but the device itself, and only those that run the CUDA kernels: the simulator and the GPU."""
+    """As `device`, but the device itself, and only those that run the CUDA kernels: the simulator, the GPU, the PTX machine."""
     if (reason := reason_against(request.param)) is not None:
         pytest.skip(f"{request.param}: {reason}")
     return mr.devices.get(request.param)
@@ -117,6 +119,18 @@ class ComposedCPU(Primitives, Device):
 
 
 mr.devices.register("cpu-composed", ComposedCPU)
+
+
+def ptx_device(name: str) -> Device:
+    """nvcc's PTX on the machine of `tests/ptx_machine`; ``ptx-sm_75`` is what it compiles for that architecture."""
+    from tests.ptx_machine import driver
+
+    _, _, arch = name.partition("-")
+    return driver.device_of(driver.PtxOptions(arch=arch) if arch else None, name=name)
+
+
+for one in PTX_DEVICES:
+    mr.devices.register(one, partial(ptx_device, one))
 
 
 @pytest.fixture

@@ -19,12 +19,7 @@ def register_profiles() -> None:
     # The only fixtures of such tests are names of devices and folders, which need not be new for each example.
     unimportant = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
     settings.register_profile(
-        "full",
-        max_examples=FULL,
-        derandomize=True,
-        deadline=None,
-        print_blob=True,
-        suppress_health_check=unimportant,
+        "full", max_examples=FULL, derandomize=True, deadline=None, print_blob=True, suppress_health_check=unimportant
     )
     settings.register_profile("quick", settings.get_profile("full"), max_examples=QUICK)
     settings.load_profile("quick")

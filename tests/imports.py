@@ -35,30 +35,33 @@ def imports(module: str, path: Path) -> tuple[Import, ...]:
 @cache
 def imports_of(module: str, name: str, text: str) -> tuple[Import, ...]:
     """Several tests ask for those of the whole package."""
-    return tuple(found(module, name, ast.parse(text)))
+    return tuple(found(module, name, ast.parse(text), "import_module" in text))
 
 
-def found(module: str, name: str, tree: ast.AST) -> Iterator[Import]:
-    waits = {
-        inner
-        for outer in ast.walk(tree)
-        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef)
-        or (isinstance(outer, ast.If) and ast.unparse(outer.test).endswith("TYPE_CHECKING"))
-        for inner in ast.walk(outer)
-    }
+def found(module: str, name: str, tree: ast.AST, calls: bool) -> Iterator[Import]:
+    """The imports of a tree; only where there may be `calls` of import_module, expressions are looked at, too."""
     package = module.split(".") if name == "__init__.py" else module.split(".")[:-1]
-    for node in ast.walk(tree):
+    left = [(tree, True)]
+    while left:
+        node, runs = left.pop()
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield Import(node.lineno, alias.name, None, node not in waits)
+            yield from (Import(node.lineno, alias.name, None, runs) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             parents = package[: len(package) + 1 - node.level] if node.level else []
             source = ".".join([*parents, *([node.module] if node.module else [])])
-            for alias in node.names:
-                yield Import(node.lineno, source, alias.name, node not in waits)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            yield from (Import(node.lineno, source, alias.name, runs) for alias in node.names)
+        elif isinstance(node, ast.Call) and _last_name(node.func) == "import_module":
             names = [a.value for a in node.args[:1] if isinstance(a, ast.Constant)]  # a variable is not followed
-            yield from (Import(node.lineno, name, None, node not in waits) for name in names)
+            yield from (Import(node.lineno, name, None, runs) for name in names)
+        waits = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        waits |= isinstance(node, ast.If) and _last_name(node.test) == "TYPE_CHECKING"
+        fields = [getattr(node, field, ()) for field in ("body", "orelse", "handlers", "finalbody", "cases")]
+        children = ast.iter_child_nodes(node) if calls else [child for field in fields for child in field]
+        left += [(child, runs and not waits) for child in children]
+
+
+def _last_name(node: ast.AST) -> str:
+    return getattr(node, "attr", getattr(node, "id", ""))
 
 
 def arrows(root: Path) -> dict[str, set[str]]:

@@ -17,6 +17,7 @@ import minirnn as mr
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.explain.names import explained
 from minirnn.learn.course import load
+from tests.slow import slow_unless
 
 ROOT = Path(__file__).parents[1]
 GENERATED = ("api/", "../api/", "tutorials/")
@@ -88,7 +89,7 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
         assert (ROOT / path).exists(), path
 
 
-@pytest.mark.parametrize("page", ["cuda.md", "functions.md"])
+@pytest.mark.parametrize("page", slow_unless(2, ["cuda.md", "functions.md"]))
 def test_the_python_of_a_page_runs_and_prints_what_it_says(page: str) -> None:
     reason = mr.devices.available()["cuda-sim"]
     if reason is not None:

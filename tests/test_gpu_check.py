@@ -22,12 +22,6 @@ STEPS = ["rungs", "ladder", "verify", "tests", "times"]
 PYTHON = """#!/usr/bin/env bash
 echo "${MINIRNN_CUDNN_RNN:-auto} $*" >>"$LOG"
 case "$*" in *$FAILS*) echo "it went wrong"; exit 3 ;; esac
-case "$*" in *$HANGS*) exec sleep 100 ;; esac
-"""
-TIMEOUT = """#!/usr/bin/env bash
-shift 2
-case "$*" in *$HANGS*) exec /usr/bin/timeout 1 "$@" ;; esac
-exec "$@"
 """
 
 
@@ -37,14 +31,14 @@ class Machine:
 
     folder: Path
 
-    def run(self, *steps: str, fails: str = "nothing", hangs: str = "nothing", quick: bool = True) -> tuple[int, str]:
+    def run(self, *steps: str, fails: str = "nothing", quick: bool = True) -> tuple[int, str]:
         """Exit status and output."""
         (self.folder / "log").write_text("")
         stand_in = self.folder / "python"
         stand_in.write_text(PYTHON)
         stand_in.chmod(0o755)
         environment = {"PATH": f"{self.folder}:/usr/bin:/bin", "PYTHON": str(stand_in), "LOG": str(self.folder / "log")}
-        environment |= {"FAILS": fails, "HANGS": hangs} | ({"QUICK": "1"} if quick else {})
+        environment |= {"FAILS": fails} | ({"QUICK": "1"} if quick else {})
         command = ["bash", str(SCRIPT), str(self.folder / "out"), *steps]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
         return done.returncode, done.stdout + done.stderr
@@ -95,22 +89,8 @@ def test_what_failed_or_was_cut_off_is_done_again_and_nothing_else(machine: Mach
     assert machine.passed() == set(STEPS)
 
 
-@pytest.mark.slow
-def test_a_step_that_hangs_is_ended_and_the_others_follow(machine: Machine) -> None:
-    (machine.folder / "timeout").write_text(TIMEOUT)
-    (machine.folder / "timeout").chmod(0o755)
-    status, said = machine.run(hangs="--part times")
-    assert status == 1 and "== times: status 124" in said
-    assert machine.passed() == set(STEPS) - {"times"}
-
-
 def test_steps_can_be_chosen_by_name_and_a_wrong_name_is_refused(machine: Machine) -> None:
     assert machine.run("times", "rungs")[0] == 0
     assert machine.passed() == {"times", "rungs"} and "test_gpu.py" in machine.asked[0]
     status, said = machine.run("rung")
     assert status == 2 and "there is no step rung; expected: rungs ladder" in said and machine.asked == []
-
-
-def test_no_step_may_take_longer_than_one_call_allows() -> None:
-    limits = [int(line.split()[2]) for line in SCRIPT.read_text().splitlines() if line.startswith("step ")]
-    assert len(limits) == len(STEPS) and max(limits) <= 480

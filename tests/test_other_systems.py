@@ -73,6 +73,13 @@ def test_every_room_of_the_library_is_imported(python: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
+def test_all_tests_are_collected(python: Path) -> None:
+    """A file that needs what is missing is skipped with the reason, or each of its tests is."""
+    options = ["--collect-only", "-qq", "-n", "0", "-W", "ignore::EncodingWarning", "-p", "no:cacheprovider"]
+    assert "tests/learn/test_check.py: " in run(python, ROOT, "-m", "pytest", *options, "-m", "slow or not slow")
+
+
+@pytest.mark.slow
 def test_train_resume_sample_and_the_other_commands_work(python: Path, tmp_path: Path) -> None:
     (tmp_path / "few.txt").write_text("the cat sees the hen.\n" * 100, encoding="utf-8")  # few characters: drawn soon
     tiny = ["--hidden", "5", "--batch", "2", "--length", "8", "--text", "few.txt"]
@@ -88,10 +95,15 @@ def test_train_resume_sample_and_the_other_commands_work(python: Path, tmp_path:
 
 
 @pytest.mark.slow
-def test_a_tutorial_runs(python: Path, tmp_path: Path) -> None:
-    (tutorial,) = (ROOT / "tutorials").glob("01_*.py")
-    run(python, tmp_path, str(tutorial))
-    assert list((tmp_path / "minirnn-pictures").iterdir())
+@pytest.mark.parametrize("number", ["01", "10", "11"])
+def test_a_tutorial_runs_or_says_in_a_line_what_it_needs(python: Path, tmp_path: Path, number: str) -> None:
+    (tutorial,) = (ROOT / "tutorials").glob(f"{number}_*.py")
+    simulates = "cuda.sim" in tutorial.read_text(encoding="utf-8")
+    said = run(python, tmp_path, str(tutorial), status=int(simulates))
+    if simulates:
+        assert said.count("\n") == 1 and "needs the simulator: cuda-sim runs on Linux and macOS" in said
+    else:
+        assert list((tmp_path / "minirnn-pictures").iterdir())
 
 
 @pytest.fixture

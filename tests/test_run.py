@@ -6,8 +6,6 @@ Tests `tests/run.py` and `tests/examples.py`.
 from __future__ import annotations
 
 import ast
-import gc
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +19,6 @@ from tests.run import (
     SHOWN,
     SLOW,
     asked_for_slow,
-    be_restless,
     in_one_process,
     left_out,
     not_run,
@@ -77,22 +74,6 @@ def test_a_random_order_keeps_the_tests_of_a_file_together_and_comes_again_with_
         assert len({test.partition("::")[0] for test in order[:6]}) == 1
     of_b = [test for test in orders[0] if test.startswith("test_b.py")]
     assert shuffled(sorted(of_b), 1, key=lambda test: test.partition("::")[0]) == of_b  # the file alone
-
-
-def test_the_search_for_garbage_works_and_leaves_out_what_was_collected() -> None:
-    assert gc.isenabled() and gc.get_freeze_count() > 10_000
-
-
-def test_a_restless_run_looks_for_garbage_and_changes_threads_much_more_often() -> None:
-    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
-    try:
-        sys.setswitchinterval(0.005)
-        gc.set_threshold(700, 10, 10)
-        be_restless()
-        assert sys.getswitchinterval() < 1e-5 and gc.get_threshold()[0] < 100
-    finally:
-        sys.setswitchinterval(interval)
-        gc.set_threshold(*threshold)
 
 
 class Item:

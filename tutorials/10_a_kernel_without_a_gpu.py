@@ -23,6 +23,9 @@ from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.viz import bank_conflicts, thread_map, warp_accesses
 
+if missing := mr.devices.available()["cuda-sim"]:
+    raise SystemExit("This page needs the simulator: " + " ".join(missing.split()))
+
 threads = thread_map(5, 12, grid=(2, 2), block=(8, 4))
 mr.viz.show(threads)
 

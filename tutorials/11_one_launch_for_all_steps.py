@@ -26,6 +26,9 @@ from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.viz import between_steps, ladder_counts, weight_holders
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, PURPLE, RED
 
+if missing := mr.devices.available()["cuda-sim"]:
+    raise SystemExit("This page needs the simulator: " + " ".join(missing.split()))
+
 
 class Unfused(Cuda):
     """The same device without its fused kernels."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, NoReturn
 
-FUNCTIONS = ("sigmoid", "tanh", "relu", "softplus", "exp", "log", "sqrt", "abs", "sin", "cos")
+FUNCTIONS: tuple[str, ...] = ("sigmoid", "tanh", "relu", "softplus", "exp", "log", "sqrt", "abs", "sin", "cos")
 FUNCTIONS += ("maximum", "minimum", "clip", "where", "straight_through", "product", "unit_mean")
 LANGUAGE = f"functions of a cell: {', '.join(FUNCTIONS)}"
 
@@ -145,7 +145,7 @@ class Expr:
     def __float__(self) -> float:
         refuse("was turned into a number, by math or float()")
 
-    __int__ = __index__ = __float__  # type: ignore[assignment]
+    __int__ = __index__ = __float__
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         refuse("was given to NumPy")
@@ -250,7 +250,7 @@ def choose(condition: Expr, a: Any, b: Any) -> Expr:
     return a if a is b else graph.node("where", (condition, a, b))
 
 
-def apply(name: str, *args: Any, **options: Any) -> Expr:
+def apply(name: str, *args: Any, **options: Any) -> Any:
     """A function of the language on symbols: what ``mr.tanh`` and the others call when they are given one."""
     graph: Graph = next(a.graph for a in args if isinstance(a, Expr))
     name = "abs" if name == "absolute" else name

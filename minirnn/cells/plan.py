@@ -11,7 +11,7 @@ import hashlib
 import keyword
 from collections.abc import Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from minirnn.cells.derive import Derivation
 from minirnn.cells.expr import CUTS, FUNCTIONS, Expr
@@ -39,7 +39,7 @@ class Place(NamedTuple):
     """
 
     array: str
-    index: int
+    index: int  # type: ignore[assignment]  # tuple has a method of that name
 
     def __str__(self) -> str:
         return f"{self.array}[{self.index}]"
@@ -72,7 +72,7 @@ class Stage(NamedTuple):
     @property
     def names(self) -> dict[Expr, str]:
         """What a stage has under a name when its last statement is done."""
-        return {line.value: line.name for line in (*self.loads, *self.statements)}
+        return {load.value: load.name for load in self.loads} | {one.value: one.name for one in self.statements}
 
 
 class Cut(NamedTuple):
@@ -118,12 +118,15 @@ class Plan:
     forward, backward : tuple of Stage
     fingerprint : str
         The same for equal plans.
+    made : dict of str to anything
+        Where devices keep what they have made of it.
     """
 
     def __init__(self, d: Derivation) -> None:
         step = d.step
         self.derivation, self.name, self.projected = d, step.name, d.projected
         self.names = identifiers(d)
+        self.made: dict[str, Any] = {}
         kinds = [n[0] for n in step.gates]
         self.of_both, self.of_x, self.of_h = (kinds.count(k) for k in "zxh")
         self.gate_names, self.state_names = tuple(step.gates), tuple(step.order)
@@ -181,7 +184,7 @@ class Plan:
         places |= {dv: Place("d_multiplied", k) for k, (_, dv) in enumerate(d.cuts) if d.stage(dv) <= stage}
         places |= {e: Place("carried", k) for k, e in enumerate(self.carry) if d.stage(e) < stage}
         ends = {"d_gates": d.gates, "d_before": d.before, "d_vectors": d.vectors}
-        ends |= {"d_products": [dm for dm, _ in d.cuts], "carried": self.carry}
+        ends |= {"d_products": [dm for dm, _ in d.cuts], "carried": list(self.carry)}
         stores = [
             Store(Place(array, k), e)
             for array, found in ends.items()

@@ -77,7 +77,7 @@ RULES: dict[str, Rule] = {
     "tanh": function("tanh", math.tanh, lambda d, y, x: (d * (1 - y * y),), r"\tanh({0})"),
     "relu": function(
         "relu", lambda x: max(x, 0.0), lambda d, y, x: (choose(y > 0, d, 0),), r"\max({0}, 0)",
-        "maximum({0}, 0, {out})", cheap=True,
+        "maximum({0}, 0, out={out})", cheap=True,
     ),
     "softplus": function(
         "softplus", lambda x: max(x, 0.0) + math.log1p(math.exp(-abs(x))), lambda d, y, x: (d * apply("sigmoid", x),),
@@ -95,16 +95,16 @@ RULES: dict[str, Rule] = {
     # functions of several values
     "maximum": Rule(
         max, lambda d, y, a, b: (choose(a >= b, d, 0), choose(a >= b, 0, d)),
-        "maximum({0}, {1})", r"\max({0}, {1})", "maximum({0}, {1})", "maximum({0}, {1}, {out})", cheap=True,
+        "maximum({0}, {1})", r"\max({0}, {1})", "maximum({0}, {1})", "maximum({0}, {1}, out={out})", cheap=True,
     ),
     "minimum": Rule(
         min, lambda d, y, a, b: (choose(a <= b, d, 0), choose(a <= b, 0, d)),
-        "minimum({0}, {1})", r"\min({0}, {1})", "minimum({0}, {1})", "minimum({0}, {1}, {out})", cheap=True,
+        "minimum({0}, {1})", r"\min({0}, {1})", "minimum({0}, {1})", "minimum({0}, {1}, out={out})", cheap=True,
     ),
     "clip": Rule(
         lambda x, low, high: min(max(x, low), high), _clip,
         "clip({0}, {1}, {2})", r"\min(\max({0}, {1}), {2})", "clip({0}, {1}, {2})",
-        "maximum({0}, {1}, {out}); minimum({out}, {2}, {out})", cheap=True,
+        "maximum({0}, {1}, out={out}); minimum({out}, {2}, out={out})", cheap=True,
     ),
     "where": Rule(
         _where, lambda d, y, condition, a, b: (None, choose(condition, d, 0), choose(condition, 0, d)),

@@ -222,6 +222,9 @@ class Step:
             for n, e in inputs.items():
                 if e not in used and not (kind == "state" and n == self.output and (through_R or not self.read)):
                     self.fail(f"the {kind} {n!r} is never used", "a layer would compute it for nothing: take it out")
+        reached = set(needed(self.after))
+        if any(m not in reached for m in self.cuts):
+            self.fail("a product or mean is never used", "a layer would compute it for nothing: take it out")
         for n, v in self.constants.items():
             if self.graph.known.get(("constant", (), (n, v))) not in used:
                 self.fail(f"the constant {n!r} is never used", "take it out")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from minirnn import check
 from minirnn.data.collate import default_collate, default_convert
-from minirnn.data.dataset import check_dataset
+from minirnn.data.dataset import TensorDataset, check_dataset
 from minirnn.data.samplers import BatchSampler, RandomSampler, SequentialSampler, generator_of
 from minirnn.messages import shown
 
@@ -134,6 +136,9 @@ class DataLoader:
 
     def _batches(self, lists: Iterator[list[int]]) -> Iterator[Any]:
         for numbers in lists:
+            if self.collate_fn is default_collate and (batch := _at_once(self.dataset, numbers)):
+                yield batch
+                continue
             examples = [self._example(k) for k in numbers]
             with _Naming(f"while collating the examples {shown(list(numbers))} of the dataset"):
                 found = self.collate_fn(examples)
@@ -146,6 +151,20 @@ class DataLoader:
     def __len__(self) -> int:
         """Batches in a pass. Raises TypeError if the sampler has no length."""
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
+
+
+def _at_once(dataset: Any, numbers: Any) -> list[Any] | None:
+    """What `default_collate` makes of these examples of a `TensorDataset`, by one index for each of its arrays.
+
+    None for what else a sampler may give, and for other datasets: then examples are read one by one.
+    """
+    if type(dataset) is not TensorDataset or any(t.dtype.kind not in "biuf" for t in dataset.tensors):
+        return None
+    n = len(dataset)
+    if type(numbers) is not list or not numbers or not all(type(k) is int and 0 <= k < n for k in numbers):
+        return None
+    places = np.array(numbers)
+    return [default_convert(t[places]) for t in dataset.tensors]
 
 
 class _Naming:

@@ -13,9 +13,9 @@ Primitives of `OPTIONAL` that it lacks are computed in host memory.
 from __future__ import annotations
 
 import inspect
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from math import prod
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -36,10 +36,10 @@ class WrongSize(ValueError):
 
 def check_saved(saved: Array | None, shape: Sequence[int]) -> None:
     """Raise WrongSize unless `saved` has the elements of this shape. None has none."""
-    size = 0 if saved is None else prod(saved.shape)
-    if size != prod(shape):
+    size = 0 if saved is None else math.prod(saved.shape)
+    if size != math.prod(shape):
         raise WrongSize(
-            f"rnn_sequence_grad: saved has {size} elements\n  expected {prod(shape)}, as rnn_sequence returns"
+            f"rnn_sequence_grad: saved has {size} elements\n  expected {math.prod(shape)}, as rnn_sequence returns"
         )
 
 
@@ -116,6 +116,8 @@ OPTIONAL: dict[str, str] = {
     "cumsum": "(a, axis: int): y[t] = y[t-1] + a[t]",
     "cumprod": "(a, axis: int): y[t] = y[t-1] * a[t]",
     "recurrence": "(a, b, axis: int): y[t] = a[t] * y[t-1] + b[t], y[-1] = 0; floats of one shape and dtype",
+    # indexing
+    "put": "(a, index, values) -> a copy of a with the values at index; of equal places the last stays",
     "argsort": "(a, axis: int, descending: bool) -> int64: stable, NaN is larger than all numbers",
 }
 """Name of every optional primitive and what it computes. The default goes through the host: `to_numpy`, NumPy,
@@ -238,6 +240,10 @@ class Device:
         """
         with np.errstate(over="ignore"):
             return [self.cast(a, dtype) if a.dtype.kind == "f" else a for a in arrays]
+
+    def normal_cdf(self, a: Array) -> Array:
+        """The distribution function of the standard normal distribution. A device may do it better than by `erf`."""
+        return self.multiply(self.add(self.erf(self.multiply(a, math.sqrt(0.5))), 1), 0.5)
 
     if TYPE_CHECKING:  # the primitives and kernels named above
 

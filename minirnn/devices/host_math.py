@@ -6,21 +6,12 @@ The `cpu` device computes these primitives with it, and so does every device tha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-
-def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
-    """A function of Python floats as a function of arrays: in float64, rounded to the dtype of the operand."""
-    every = np.frompyfunc(function, 1, 1)
-
-    def of_array(a: Any) -> Any:
-        return np.asarray(every(np.asarray(a, np.float64))).astype(a.dtype)
-
-    return of_array
+from minirnn.devices.cpu.elementwise import erf as erf
 
 
 def _rounding(function: Any) -> Callable[[Any], Any]:
@@ -33,7 +24,6 @@ def _rounding(function: Any) -> Callable[[Any], Any]:
 
 
 sin, cos, tan, log1p, expm1 = np.sin, np.cos, np.tan, np.log1p, np.expm1
-erf = _each(math.erf)
 floor, ceil, round = map(_rounding, (np.floor, np.ceil, np.rint))  # rint: halves go to the even neighbor
 
 
@@ -68,6 +58,12 @@ def recurrence(a: Any, b: Any, axis: int) -> Any:
     return y
 
 
+def put(a: Any, index: tuple[Any, ...], values: Any) -> Any:
+    y = np.array(a)
+    y[index] = values
+    return y
+
+
 def argsort(a: Any, axis: int, descending: bool) -> Any:
     """Where the elements along `axis` come from when they are sorted; equal ones keep their order, NaN is largest."""
     if not descending:
@@ -82,5 +78,5 @@ def _wide(a: Any) -> Any:
 
 
 def _dtype_of_sums(a: Any) -> Any:
-    """NumPy's dtype of sums and products: small integers become large ones."""
-    return {"b": np.int64, "i": np.int64, "u": np.uint64}.get(a.dtype.kind, a.dtype)
+    """torch's dtype of sums and products: bools and small integers become large ones."""
+    return a.dtype if a.dtype.kind == "f" else np.int64

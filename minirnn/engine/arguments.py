@@ -55,13 +55,13 @@ def _not_recorded(name: str, outputs: Sequence[Tensor]) -> ValueError:
 
 def _one(name: str, k: int, y: Tensor) -> Tensor:
     """The gradient of a number with respect to itself."""
-    if y.shape != ():
+    if y.size != 1:
         raise ValueError(
             f"{name}: output {k} has shape {y.shape} and no gradient was given for it\n"
-            "  expected a loss of shape (), or a gradient of the output's shape\n"
+            "  expected a loss of one element, or a gradient of the output's shape\n"
             "  likely a sum() or mean() is missing"
         )
-    return leaf(y.device, y.device.full((), 1, y.dtype))
+    return leaf(y.device, y.device.full(y.shape, 1, y.dtype))
 
 
 def _given(name: str, k: int, y: Tensor, g: Any) -> Tensor:

@@ -62,13 +62,13 @@ def _add_to_grads(gradients: Gradients, create_graph: bool) -> None:
     mode.enabled = create_graph
     for t, g in gradients.items():
         total = g if create_graph else leaf(t.device, g)
-        old = t.grad
+        old = t._grad
         if old is not None:
             if create_graph or old.__class__ is not Tensor or old.device is not t.device or old.shape != t.shape:
                 total = old + total
             else:  # the same without a call of `add`
                 total.array = old.array + g
-        t.grad = total
+        t._grad = total
 
 
 Tensor.backward = backward  # type: ignore[assignment, method-assign]
@@ -149,10 +149,11 @@ def run_backward(
                 continue
             if t.hooks is not None:
                 dy = _after_hooks(t, dy, create_graph)
-            if t.op is None or (targets and t in targets):
+            op = t.op
+            if op is None or (targets and t in targets):
                 found[t] = dy
-            if t.op is not None:
-                _send(t, dy, arrived, wanted, create_graph)
+            if op is not None:
+                _send(t, op, dy, arrived, wanted, create_graph)
         # What is left belongs to other leaves, and to inputs that do not depend on others.
         found |= _of_leaves(arrived, None if wanted is None else targets, border, create_graph)
     finally:
@@ -165,15 +166,14 @@ def _seeded(roots: Tensors, seeds: Tensors, create_graph: bool) -> Gradients:
     """The gradients that the pass begins with."""
     arrived: Gradients = {}
     for r, s in zip(roots, seeds, strict=True):
-        if r.requires_grad:
+        if r._requires_grad:
             g = s if create_graph else s.array
             arrived[r] = arrived[r] + g if r in arrived else g
     return arrived
 
 
-def _send(t: Tensor, dy: Any, arrived: Gradients, wanted: Wanted, create_graph: bool) -> None:
-    """Turn the gradient of `t` into those of its parents, and add each to what has arrived there."""
-    op: Any = t.op
+def _send(t: Tensor, op: Any, dy: Any, arrived: Gradients, wanted: Wanted, create_graph: bool) -> None:
+    """Turn the gradient of `t`, which `op` made, into those of its parents, and add each to what has arrived there."""
     parents = t.parents
     n = len(parents)
     if create_graph or not op.arithmetic:
@@ -189,7 +189,7 @@ def _send(t: Tensor, dy: Any, arrived: Gradients, wanted: Wanted, create_graph: 
         raise _wrong_count(op, gs, parents)
     fit = op.broadcasts
     for p, g in zip(parents, gs):  # noqa: B905  (strict=True takes 0.1 us more)
-        if g is None or not p.requires_grad or (wanted is not None and p not in wanted):
+        if g is None or not p._requires_grad or (wanted is not None and p not in wanted):
             continue
         x, kind = p.array, g.__class__
         # Two NumPy scalars of one class need no look at shape and dtype: these are the hottest lines of all.
@@ -216,12 +216,21 @@ def _of_leaves(arrived: Gradients, targets: Wanted, border: int, create_graph: b
 
 
 def _finish(roots: Tensors, nodes: Tensors) -> None:
-    """Free the nodes, and tell the devices that a pass is over."""
-    for n in nodes:
-        n.op = FREED
-        n.parents = ()
+    """Free the nodes, and tell the devices that a pass is over.
+
+    A node that saves nothing, and that depends on none that does, stays: another pass may walk it.
+    """
+    for n in reversed(nodes):
+        if n.op.saves or n.parents[0].op is FREED or _lost(n):  # type: ignore[union-attr]
+            n.op = FREED
+            n.parents = ()
     for r in roots:
         r.device.end_of_backward()
+
+
+def _lost(n: Tensor) -> bool:
+    """Whether a parent of a node was freed."""
+    return any(p.op is FREED for p in n.parents)
 
 
 def _wrong_count(op: Any, gs: Sequence[Any], parents: Tensors) -> TypeError:

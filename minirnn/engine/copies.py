@@ -24,8 +24,8 @@ def new_leaf(kind: type[Kind], device: Device, array: Array, requires_grad: bool
     t = object.__new__(kind)
     t.array = array
     t.device = device
-    t.grad = t.hooks = None
-    t.op, t.parents, t.requires_grad = None, (), requires_grad
+    t._grad = t.hooks = None
+    t.op, t.parents, t._requires_grad = None, (), requires_grad
     t.seq = next_seq()
     return t
 

@@ -23,6 +23,12 @@ class Op:
         dtypes) after ``backward``.
     reads_inputs : bool
         ``backward`` uses the values of the inputs: changing one of them before the backward pass is an error.
+    only_others : bool
+        The value of an input is used for the gradients of the other inputs alone.
+    saves : bool
+        ``backward`` uses values at all. They are let go after a pass; a node without any may be walked again.
+    view : bool
+        The output is a part of the only input, or all of it in another shape: who writes into it writes into the input.
     precision : str or None
         How the forward pass multiplied float32 matrices (`use_precision`): the backward pass does so, too. None: the op
         multiplies none.
@@ -31,6 +37,9 @@ class Op:
     arithmetic = False
     broadcasts = False
     reads_inputs = True
+    only_others = False
+    saves = True
+    view = False
     precision: str | None = None
 
     @property
@@ -43,6 +52,9 @@ class Op:
     `dy` is the gradient of the output `y`. For an op with several outputs `dy` and `y` are lists, and entries of `dy`
     are None where nothing arrived.
     """
+
+    whole: Callable[..., Any]
+    """Of a view: ``whole(x, y)`` is the input `x`, a version that nobody else has, with `y` written into its place."""
 
 
 class Freed(Op):

@@ -52,7 +52,10 @@ def constant(value: Any, like: Tensor) -> Tensor:
 
 def _scalar(value: float, like: Tensor) -> Tensor:
     try:
-        return leaf(like.device, like.device.full((), value, np.result_type(like.array.dtype, value)))
+        dtype = like.array.dtype
+        if dtype.kind == "b" and isinstance(value, float):  # NumPy would say float64
+            dtype = np.dtype(np.float32)
+        return leaf(like.device, like.device.full((), value, np.result_type(dtype, value)))
     except OverflowError:  # of integers: a float that is too large becomes infinite
         text = str(value) if abs(value) < 2**64 else f"an integer of {int(value).bit_length()} bits"
         raise OverflowError(f"operand: {text} does not fit into {like.dtype}\n  expected a number that does") from None
@@ -70,6 +73,17 @@ def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     return constant(a, b), b
 
 
+def narrowed(x: Any, z: Any) -> tuple[Any, Any]:
+    """Two arrays of floats, of which one without axes takes the dtype of the other, as in torch."""
+    if x.dtype.kind == z.dtype.kind == "f" and x.dtype != z.dtype:
+        with np.errstate(over="ignore"):
+            if x.ndim == 0 < z.ndim:
+                return x.astype(z.dtype), z
+            if z.ndim == 0 < x.ndim:
+                return x, z.astype(x.dtype)
+    return x, z
+
+
 def same_device(op: str, *operands: Tensor, names: Sequence[str] = "ab") -> Device:
     """The device all operands live on. Raises ValueError if there are two; `names` are those of the operands."""
     device = operands[0].device
@@ -77,6 +91,14 @@ def same_device(op: str, *operands: Tensor, names: Sequence[str] = "ab") -> Devi
         if t.device is not device:
             raise mixed_devices(op, *operands, names=names)
     return device
+
+
+def together(op: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Two operands of different devices on one. Raises ValueError if none of them is above the other (`vmap`)."""
+    for device in (a.device, b.device):
+        if hasattr(device, "lift"):
+            return device.lift(a), device.lift(b)
+    raise mixed_devices(op, a, b)
 
 
 def mixed_devices(op: str, *operands: Tensor, names: Sequence[str] = "ab") -> ValueError:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from minirnn.engine.op import FREED
 from minirnn.engine.tensor import Tensor
+from minirnn.engine.writing import latest, reads, settled
 
 Tensors = Sequence[Tensor]
 Wanted = Collection[Tensor] | None
@@ -79,24 +80,27 @@ def _leading_to(inputs: Tensors, nodes: Tensors) -> tuple[list[Tensor], set[Tens
     return path[::-1], wanted
 
 
-def _walk(roots: Tensors, oldest: int) -> tuple[list[Tensor], dict[Tensor, Tensor], bool]:
+def _walk(roots: Tensors, oldest: int) -> tuple[list[Tensor], dict[Tensor, tuple[Tensor, str]], bool]:
     """The recorded Tensors that `roots` were made of, newest first: a topological order. Leaves are left out.
 
     Those not newer than `oldest` are left out as well: they cannot depend on anything newer. The second result names
-    Tensors whose backward reads an input that was changed since, the third tells whether leaves may have hooks.
+    Tensors whose backward reads an input that was changed since, and by what; the third tells whether leaves may have
+    hooks.
     """
     nodes = [r for r in dict.fromkeys(roots) if r.op is not None and r.seq > oldest]
     seen = set(nodes)
     changed = {}
-    hooked = False
+    hooked, last_write = False, latest.seq
     for n in nodes:  # the list grows while it is read
         op: Any = n.op
         if op is FREED:
             raise _freed()
+        if n.seq < last_write and (change := settled(n)) is not None:
+            changed[n] = change
         for p in n.parents:
             if p.op is None:
-                if p.seq > n.seq and op.reads_inputs:
-                    changed[n] = p
+                if p.seq > n.seq and reads(op, n.parents, p):
+                    changed[n] = p, "assign()"
                 if p.hooks is not None:
                     hooked = True
             elif p not in seen and p.seq > oldest:
@@ -113,11 +117,12 @@ def _freed() -> RuntimeError:
     )
 
 
-def _check_unchanged(nodes: Tensors, changed: dict[Tensor, Tensor]) -> None:
+def _check_unchanged(nodes: Tensors, changed: dict[Tensor, tuple[Tensor, str]]) -> None:
     for n in nodes:
         if n in changed:
             op: Any = n.op
+            p, name = changed[n]
             raise RuntimeError(
-                f"backward: an input of {op.name} (shape {changed[n].shape}) was changed by assign() after use\n"
-                "  expected the values of the forward pass; call backward before changing parameters"
+                f"backward: an input of {op.name} (shape {p.shape}) was changed by {name} after use\n"
+                "  expected the values of the forward pass; call backward before, or change a copy: t.clone()"
             )

@@ -29,7 +29,7 @@ class Output(Op):
     """Output number `index` of the op that made its only parent."""
 
     arithmetic = True  # it only hands on what it is given
-    reads_inputs = False
+    reads_inputs = saves = False
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -52,19 +52,19 @@ def outputs_of(node: Tensor) -> list[Tensor]:
 
     It does for each what `record` does, without a call for each.
     """
-    recorded, device, parents = mode.enabled and node.requires_grad, node.device, (node,)
+    recorded, device, parents = mode.enabled and node._requires_grad, node.device, (node,)
     outs = []
     for k, array in enumerate(node.array):
         y = _new(Tensor)
         y.array = array
         y.device = device
-        y.grad = y.hooks = None
+        y._grad = y.hooks = None
         y.seq = next_seq()
         if recorded and array.dtype.kind == "f":
             op = _OUTPUTS[k] if k < len(_OUTPUTS) else Output(k)
-            y.op, y.parents, y.requires_grad = op, parents, True
+            y.op, y.parents, y._requires_grad = op, parents, True
         else:
-            y.op, y.parents, y.requires_grad = None, (), False
+            y.op, y.parents, y._requires_grad = None, (), False
         outs.append(y)
     return outs
 

@@ -20,12 +20,14 @@ mode = _Mode()
 
 
 class _set_grad:
-    """Context manager and decorator that switches recording on or off."""
+    """Context manager and decorator that switches recording on or off: also ``@mr.no_grad`` without parentheses."""
 
     value: bool
 
-    def __init__(self) -> None:
-        self._before: list[bool] = []
+    def __new__(cls, function: Any = None) -> Any:
+        self = object.__new__(cls)
+        self._before = []
+        return self if function is None else self(function)
 
     def __enter__(self) -> None:
         self._before.append(mode.enabled)
@@ -38,13 +40,36 @@ class _set_grad:
 
     def __call__(self, function: Any) -> Any:
         from functools import wraps
+        from inspect import isgeneratorfunction
+
+        value = self.value
 
         @wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with type(self)():
+            with _switched(value):
                 return function(*args, **kwargs)
 
-        return wrapped
+        @wraps(function)
+        def generator(*args: Any, **kwargs: Any) -> Any:
+            """Each piece between two ``yield`` runs with the switch, what the caller does in between without."""
+            pieces = function(*args, **kwargs)
+            resume, given = pieces.send, None
+            while True:
+                try:
+                    with _switched(value):
+                        found = resume(given)
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    resume, given = pieces.send, (yield found)
+                except GeneratorExit:
+                    with _switched(value):
+                        pieces.close()
+                    raise
+                except BaseException as error:
+                    resume, given = pieces.throw, error
+
+        return generator if isgeneratorfunction(function) else wrapped
 
 
 class no_grad(_set_grad):
@@ -59,6 +84,48 @@ class enable_grad(_set_grad):
     value = True
 
 
+class inference_mode(_set_grad):
+    """``with mr.inference_mode():``: another name of `no_grad`. Its results may be used anywhere afterwards."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        self = super().__new__(cls)
+        self.value = not mode if isinstance(mode, bool) else False
+        return self if isinstance(mode, bool) else self(mode)
+
+
+class set_grad_enabled(_set_grad):
+    """Record from now on, or not; ``with mr.set_grad_enabled(training):`` for a block alone."""
+
+    def __new__(cls, mode: bool) -> Any:
+        self = super().__new__(cls)
+        self.value = bool(mode)
+        return self
+
+    def __init__(self, mode: bool) -> None:
+        super().__enter__()
+
+    def __enter__(self) -> None:
+        """It is switched already."""
+
+    def __call__(self, function: Any) -> Any:
+        super().__exit__(None, None, None)
+        return super().__call__(function)
+
+
+class _switched(set_grad_enabled):
+    """The same with nothing switched before the block."""
+
+    def __init__(self, mode: bool) -> None:
+        pass
+
+    __enter__ = _set_grad.__enter__
+
+
+def is_grad_enabled() -> bool:
+    """Whether ops are recorded."""
+    return mode.enabled
+
+
 _new = object.__new__
 
 
@@ -67,12 +134,12 @@ def record(op: Op, device: Device, array: Array, parents: tuple[Tensor, ...]) ->
     y = _new(Tensor)
     y.array = array
     y.device = device
-    y.grad = y.hooks = None
+    y._grad = y.hooks = None
     y.seq = next_seq()
     if mode.enabled:
         for p in parents:
-            if p.requires_grad:
-                y.op, y.parents, y.requires_grad = op, parents, True
+            if p._requires_grad:
+                y.op, y.parents, y._requires_grad = op, parents, True
                 return y
-    y.op, y.parents, y.requires_grad = None, (), False
+    y.op, y.parents, y._requires_grad = None, (), False
     return y

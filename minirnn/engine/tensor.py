@@ -12,6 +12,7 @@ from __future__ import annotations
 from itertools import count
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class Tensor(Methods):
     Attributes
     ----------
     array : Array
-        The device's array. Never written into; `assign` replaces it.
+        The device's array. Never written into; `assign` and the operations in place replace it.
     device : Device
         Where the array is; equals its name, ``t.device == "cpu"``.
     requires_grad : bool
@@ -49,7 +50,8 @@ class Tensor(Methods):
         What made this Tensor, and out of which; None and () for a leaf.
     """
 
-    __slots__ = ("__weakref__", "array", "device", "grad", "hooks", "op", "parents", "requires_grad", "seq")
+    __slots__ = ("__weakref__", "_grad", "_requires_grad", "array", "device", "hooks", "op", "parents", "seq")
+    __slots__ += ("older", "viewed")  # unset in most Tensors: see `writing`
 
     # NumPy then leaves `ndarray * tensor` to our __rmul__.
     __array_ufunc__ = None
@@ -65,6 +67,8 @@ class Tensor(Methods):
     parents: tuple[Tensor, ...]
     requires_grad: bool
     seq: int
+    older: tuple[Tensor, str]
+    viewed: tuple[Any, Op | None, int] | None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError("a Tensor is made by minirnn.engine.tensor(data) or by an op\n  expected no call of the class")
@@ -76,6 +80,10 @@ class Tensor(Methods):
         shape = property(attrgetter("array.shape"))
         dtype = property(attrgetter("array.dtype"))
         ndim = property(attrgetter("array.ndim"))
+
+        # The engine reads and writes the slots; what users set is looked at.
+        requires_grad = property(attrgetter("_requires_grad"), lambda self, value: self.requires_grad_(value) and None)
+        grad = property(attrgetter("_grad"), lambda self, value: _set_grad(self, value))
 
     @property
     def size(self) -> int:
@@ -189,25 +197,39 @@ class Tensor(Methods):
     # ---- tape
 
     def detach(self) -> Tensor:
-        """The same values as a new leaf through which no gradient flows."""
-        return leaf(self.device, self.array)
+        """The same values as a new leaf through which no gradient flows. Who writes into it writes into this one."""
+        twin = leaf(self.device, self.array)
+        twin.viewed = ref(self), None, self.seq
+        return twin
+
+    @property
+    def data(self) -> Tensor:
+        """`detach`; what is assigned to it replaces the values, whatever is recorded."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        new = as_tensor(value, device=self.device)
+        check_can_require_grad(new.dtype, self._requires_grad)
+        self.array = new.array
+        self.seq = next_seq()
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Switch gradients into this leaf on or off; returns itself.
+        """Switch gradients into this leaf on or off; returns itself. The same as setting `requires_grad`.
 
         Raises
         ------
         TypeError
             If the dtype is not a floating one.
         ValueError
-            If an op made this Tensor (use `detach`).
+            If they shall be off, and an op made this Tensor (use `detach`).
         """
-        if self.op is not None:
+        if self.op is not None and not requires_grad:
             raise ValueError(
                 f"requires_grad_: this Tensor was made by {self.op.name}\n  expected a leaf; detach() it first"
             )
-        check_can_require_grad(self.dtype, requires_grad)
-        self.requires_grad = requires_grad
+        check_can_require_grad(self.array.dtype, requires_grad)
+        self._requires_grad = bool(requires_grad)
         return self
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -257,22 +279,22 @@ class Tensor(Methods):
         self.seq = next_seq()  # later than every op that read the old values: this is how the tape notices
         return self
 
-    def __setitem__(self, index: Any, value: Any) -> None:
-        raise TypeError(
-            "Tensors are not written into: gradients already recorded would become wrong\n"
-            "  expected t.assign(values) for a whole leaf, or mr.ops.where(condition, a, b) for a new Tensor"
-        )
-
 
 def leaf(device: Device, array: Array, requires_grad: bool = False) -> Tensor:
     """Wrap an array of `device` as a leaf, without a copy and without a check."""
     t = Tensor.__new__(Tensor)
     t.array = array
     t.device = device
-    t.grad = t.hooks = None
-    t.op, t.parents, t.requires_grad = None, (), requires_grad
+    t._grad = t.hooks = None
+    t.op, t.parents, t._requires_grad = None, (), requires_grad
     t.seq = next_seq()
     return t
+
+
+def _set_grad(t: Tensor, value: Any) -> None:
+    if value is not None and not isinstance(value, Tensor):
+        raise TypeError(f"grad: got a {type(value).__name__}\n  expected a Tensor, or None")
+    t._grad = value
 
 
 def check_can_require_grad(dtype: np.dtype[Any], requires_grad: bool) -> None:
@@ -337,11 +359,33 @@ def _numbers_of(data: Any, dtypes: list[np.dtype[Any]]) -> Any:
 
 
 def as_tensor(data: Any, device: Device | None = None, dtype: Any = None) -> Tensor:
-    """`data` itself if it is a Tensor that fits, else a constant Tensor of its values."""
+    """`data` itself if it is a Tensor that fits, else a constant Tensor of its values.
+
+    Raises
+    ------
+    TypeError
+        If `data` is a list with Tensors that require gradients, which would be lost.
+    """
     if (
         isinstance(data, Tensor)
         and (device is None or data.device is device)
         and (dtype is None or data.dtype == dtype)
     ):
         return data
+    if isinstance(data, (list, tuple)) and _holds_gradients(data):
+        raise TypeError(
+            "operand: got a list of Tensors that require gradients\n"
+            "  expected a Tensor\n  likely mr.stack(list) is meant, which passes gradients on"
+        )
     return tensor(data, device=device, dtype=dtype)
+
+
+def _holds_gradients(data: Any) -> bool:
+    kinds = set(map(type, data))  # quick for a long list of numbers
+    if not any(issubclass(kind, (list, tuple, Tensor)) for kind in kinds):
+        return False
+    return any(v._requires_grad if isinstance(v, Tensor) else _holds_gradients(v) for v in data if _may_hold(v))
+
+
+def _may_hold(v: Any) -> bool:
+    return isinstance(v, (list, tuple, Tensor))

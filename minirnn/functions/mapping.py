@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from minirnn import check
+from minirnn import check, random
 from minirnn.engine.tensor import Tensor
+from minirnn.functions.batch_device import Call, NotBatched, above, lifted, lowered
 from minirnn.functions.nests import leaves_of, mapped, same_shape
 from minirnn.messages import shown
+from minirnn.ops.primitives import movedim
 from minirnn.ops.primitives.pieces import unbind
 from minirnn.ops.primitives.shapes import stack
 
@@ -17,10 +20,12 @@ from minirnn.ops.primitives.shapes import stack
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **settings: Any) -> Callable[..., Any]:
     """The function that applies `func` to each sample of a batch: ``y[b] = func(x[b])`` for each b.
 
-    This is the plain case of torch.func.vmap in meaning and in gradients, but not in speed: it is a loop over the
-    samples, with `unbind` before it and `stack` behind it. (torch has a second formula for each op, with one more
-    axis.) So `func` may call `minirnn.grad`, `jacobian`, `vmap`, or Python's ``if`` on the values of a sample, and
-    each sample draws its own random numbers.
+    This is the plain case of torch.func.vmap. `func` is called once, with Tensors that stand for all samples: their
+    arrays have the axis of the batch, and the ops do not see it (`minirnn.functions.batch_device`). Where `func` needs
+    the values of single samples (an ``if``, `numpy`), draws random numbers, sends gradients to Tensors that are no
+    arguments, or calls what has no form for a batch, it is called again for each sample, in a loop: `unbind` before it
+    and `stack` behind it. The results are the same, each sample draws its own random numbers, and the time is that of
+    the loop. An error is that of the loop. So `func` should do nothing besides computing its results.
 
     Parameters
     ----------
@@ -59,8 +64,8 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **settin
         raise TypeError(f"vmap: func is a {type(func).__name__}\n  expected a callable")
     if settings:
         raise TypeError(
-            f"vmap: got {', '.join(settings)}\n  expected func, in_dims and out_dims alone: it is a loop over the"
-            " samples, and each draws its own random numbers"
+            f"vmap: got {', '.join(settings)}\n  expected func, in_dims and out_dims alone: each sample"
+            " draws its own random numbers"
         )
     for what, dims, none in (("in_dims", in_dims, " or None"), ("out_dims", out_dims, "")):
         for dim in dims if isinstance(dims, tuple) else (dims,):
@@ -70,7 +75,11 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **settin
 
     @wraps(func, updated=())
     def over_a_batch(*args: Any, **kwargs: Any) -> Any:
-        return _joined([func(*sample, **kwargs) for sample in _samples(args, in_dims)], out_dims)
+        sizes = _sizes(args, in_dims)  # checks them
+        at_once = _at_once(func, args, kwargs, in_dims, out_dims, sizes)
+        if at_once is not None:
+            return at_once[0]
+        return _joined([func(*sample, **kwargs) for sample in _samples(args, in_dims, sizes)], out_dims)
 
     return over_a_batch
 
@@ -85,8 +94,8 @@ def _dims_of_leaves(what: str, dims: Any, values: tuple[Any, ...]) -> list[int |
     return [dim for dim, value in zip(entries, values, strict=True) for _ in leaves_of(value)]
 
 
-def _samples(args: tuple[Any, ...], in_dims: Any) -> list[Any]:
-    """The arguments of each call. All samples of a Tensor are cut in one op: its backward is linear in their number."""
+def _sizes(args: tuple[Any, ...], in_dims: Any) -> int:
+    """The number of samples. Raises ValueError if arguments and `in_dims` do not fit."""
     leaves, dims = list(leaves_of(args)), _dims_of_leaves("in_dims", in_dims, args)
     sizes = {}
     for value, dim in zip(leaves, dims, strict=True):
@@ -104,6 +113,44 @@ def _samples(args: tuple[Any, ...], in_dims: Any) -> list[Any]:
             f" {', '.join(map(str, sizes.values()))}\n  expected one or more, as many in each argument; see in_dims"
         )
     (count,) = sizes
+    return count
+
+
+def _at_once(func: Any, args: Any, kwargs: Any, in_dims: Any, out_dims: Any, count: int) -> tuple[Any] | None:
+    """The results of one call for all samples, in a tuple of one; None if it takes a call for each."""
+    leaves, dims = list(leaves_of(args)), _dims_of_leaves("in_dims", in_dims, args)
+    places = {t.device for t, dim in zip(leaves, dims, strict=True) if dim is not None}
+    if len(places) != 1:
+        return None
+    device = above(places.pop())
+    call, stream = Call(), random.generator().bit_generator
+    before, call.lasts = stream.state, True
+    device.open.append(call)
+    try:
+        inside = [
+            t if not isinstance(t, Tensor) else device.lift(t) if dim is None
+            else lifted(device, movedim(t, int(dim), 0), True, call)
+            for t, dim in zip(leaves, dims, strict=True)
+        ]  # fmt: skip
+        result = func(*_rebuilt(args, inside), **kwargs)
+        parts = list(leaves_of(result))
+        if pickle.dumps(stream.state) != pickle.dumps(before) or not all(isinstance(part, Tensor) for part in parts):
+            raise NotBatched
+        outs = _dims_of_leaves("out_dims", out_dims, result if isinstance(result, tuple) else (result,))
+        found = [lowered(device.lift(part), count) for part in parts]
+        joined = [movedim(y, 0, dim) if dim else y for y, dim in zip(found, outs, strict=True)]
+        return (_rebuilt(result, joined),)
+    except Exception:  # whatever it is: the loop does it, or raises what is wrong
+        stream.state = before
+        return None
+    finally:
+        call.lasts = False
+        device.open.remove(call)
+
+
+def _samples(args: tuple[Any, ...], in_dims: Any, count: int) -> list[Any]:
+    """The arguments of each call. All samples of a Tensor are cut in one op: its backward is linear in their number."""
+    leaves, dims = list(leaves_of(args)), _dims_of_leaves("in_dims", in_dims, args)
     columns = [[t] * count if dim is None else unbind(t, int(dim)) for t, dim in zip(leaves, dims, strict=True)]
     return [_rebuilt(args, sample) for sample in zip(*columns, strict=True)]
 

@@ -11,7 +11,7 @@ from minirnn.nn.own_layer import CellLayer
 
 
 class Cell(Formulas):
-    """A recurrent cell: one step as a Python function, its backward formulas, and layers made of it. `cell` makes it."""
+    """A recurrent cell: one step as a Python function, its backward formulas, and layers of it. `cell` makes it."""
 
     def layer(self, input_size: int, hidden_size: int, *args: Any, **kwargs: Any) -> CellLayer:
         """A layer of this cell, as `minirnn.nn.own_layer.CellLayer` describes it: ``y, states = layer(x)``."""

@@ -337,9 +337,8 @@ class CellLayer(Module):
         for j, (n, rate) in enumerate(self.rates.items()):
             if n in given:
                 m = given[n] if isinstance(given[n], Tensor) else as_tensor(given[n], device=x.device)
-                letters, expected = "T, B, H", (T, B, H)
-                if count > 1:
-                    letters, expected = f"L*D, {letters}", (count, *expected)
+                letters = "L*D, " * (count > 1) + "T, B, H"
+                expected = (count, T, B, H) if count > 1 else (T, B, H)
                 check.shape(self.name, n, m.shape, letters, expected, f"input, time-major {x.shape}")
                 m = m.detach().astype(x.dtype)
                 found.append(m if count > 1 else expand_dims(m, 0))

@@ -7,6 +7,7 @@ is near the kink at 0, where rounding alone would switch a gradient on or off.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -97,7 +98,7 @@ def forward(
 ) -> Case:
     """A forward op, with gradients through the tape. `masks` are given ones, and `variant` says what they do."""
     T, B = sizes
-    lengths = np.array([1 + (b + 1) % T for b in range(B)]) if ragged else None
+    lengths = lengths_of(ragged, T, B)
     words = [f"T={T} B={B} I={net.I} H={net.H}", *["ragged"] * ragged, *["dropout"] * dropping]
     words += [] if time_major else ["batch-major"]
     count = forward_count(net, T)
@@ -118,12 +119,23 @@ def forward(
     )
 
 
+def lengths_of(ragged: bool, T: int, B: int) -> np.ndarray | None:
+    """Lengths of B sequences, up to T and in no order; None if all have T steps."""
+    return np.array([1 + (b + 1) % T for b in range(B)]) if ragged else None
+
+
 def zoneout(net: Network, ragged: bool, quick: bool = False) -> Case:
-    """A forward op with masks of zoneout (Krueger et al. 2017)."""
+    """A forward op with zoneout (Krueger et al. 2017): a mask for each element, one row for all, or a number."""
     rng = np.random.default_rng(7)
-    zh, zc = (rng.choice([0, 0.25, 1], (net.L * net.D, T, B, width)) for width in (net.P, net.H))
+    zh: Any = 0.25
+    zc: Any = 0.5
+    if net.L > 1:
+        zh, zc = (rng.choice([0, 0.25, 1], (net.L * net.D, T, B, width)) for width in (net.P, net.H))
+    elif net.skip:
+        zh, zc = (rng.choice([0, 0.25, 1], (1, 1, B, width)) for width in (net.P, net.H))
     masks = (zh, zc) if net.rnn_mode == "lstm" else zh
-    return forward("cudnn_rnn_v3", net, ragged, False, quick=quick, variant=", zoneout", zoneout_masks=masks)
+    case = forward("cudnn_rnn_v3", net, ragged, False, quick=quick, variant=", zoneout", zoneout_masks=masks)
+    return replace(case, quick=quick or (net.L < net.D and net.rnn_mode in ("gru", "lstm")))
 
 
 def variational(net: Network, quick: bool = False) -> Case:
@@ -268,7 +280,7 @@ class Kink(Composed):
 
     nearest = np.inf
 
-    def relu(self, a: Any) -> Any:  # type: ignore[override]
+    def relu(self, a: Any) -> Any:
         self.nearest = min(self.nearest, float(np.abs(a).min(initial=np.inf)))
         return super().relu(a)
 

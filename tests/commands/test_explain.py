@@ -18,10 +18,7 @@ from minirnn.cli import main
         (["tanhh"], "no op is called 'tanhh'; likely one of tanh, "),
         (["xyzzy"], "no op is called 'xyzzy'; minirnn explain lists all"),
         (["tanh", "--json"], "tanh is a primitive"),
-        (
-            ["cudnn_rnn", "--device", "gpu"],
-            "likely 'cuda' is meant",
-        ),
+        (["cudnn_rnn", "--device", "gpu"], "likely 'cuda' is meant"),
         (["cudnn_rnn", "-T", "0"], "-T is 0"),
         (["cudnn_rnn", "-H", "0"], "num_units is 0"),
         (["cudnn_rnn", "-P", "9"], "num_proj is 9"),

@@ -9,12 +9,7 @@ import pytest
 import minirnn as mr
 from minirnn.cli import build_parser, main
 from minirnn.verify.table import ABSENT, OPS, PASSED
-from tests.verify.runs import (
-    BASELINE,
-    SIMULATOR,
-    run,
-    statuses,
-)
+from tests.verify.runs import BASELINE, SIMULATOR, run, statuses
 
 
 @pytest.mark.slow

@@ -168,17 +168,13 @@ def test_what_was_padded_runs_through_a_layer(rng: np.random.Generator) -> None:
 o = np.ones
 WRONG: list[tuple[Any, type[Exception], str]] = [
     (lambda: default_collate([o((2, 4)), o((3, 4))]), ValueError, r"has shape \(3, 4\)\n.*\n  likely sequences"),
-    (lambda: default_collate([]), ValueError, "default_collate: batch is empty"),
     (lambda: default_collate(5), TypeError, "batch is 5\n  expected a list"),  # type: ignore[arg-type]
-    (lambda: default_collate([None]), TypeError, r"batch\[0\] is None, a NoneType\n  expected Tensors"),
     (lambda: default_collate([(1, {2})]), TypeError, r"batch\[0\]\[1\] is \{2\}, a set"),
-    (lambda: default_collate([o(2), o(3)]), ValueError, r"batch\[1\] has shape \(3,\)\n.* \(2,\).*\n.*pad_collate"),
     (
         lambda: default_collate([o((2, 1)), o((2, 2))]),
         ValueError,
         r"batch\[1\] has shape \(2, 2\)\n  .* as batch\[0\]$",
     ),
-    (lambda: default_collate([o(2), o(2, f4)]), TypeError, r"batch\[1\] has dtype float32\n  expected float64"),
     (lambda: default_collate([o(2), 1]), TypeError, r"batch\[1\] is 1\n  expected float64, as batch\[0\]"),
     (lambda: default_collate([np.array(["a"])]), TypeError, r"batch\[0\] has dtype <U1"),
     (lambda: default_collate([1, "a"]), TypeError, r"batch\[1\] is 'a'\n  expected a number"),
@@ -187,14 +183,10 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
     (lambda: default_collate([(1,), 2]), ValueError, r"batch\[1\] is 2\n  expected the size"),
     (lambda: default_collate([{"a": 1}, {"b": 1}]), ValueError, r"\{'b': 1\}\n  expected the keys of batch\[0\]"),
     (lambda: default_collate([{"a": o(1)}, {"a": o(2)}]), ValueError, r"batch\[1\]\['a'\] has shape \(2,\)"),
-    (lambda: pad_collate([]), ValueError, "pad_collate: batch is empty"),
-    (lambda: pad_collate([o(2), 3]), ValueError, r"pad_collate: batch\[1\] is 3\n  expected a sequence"),
     (lambda: pad_collate([(o(2), 1), (o(2),)]), ValueError, r"batch\[1\] .*\n.* a tuple of 2 parts"),
     (lambda: pad_collate([o(2)], sequences=2), ValueError, "or a tuple of 2 parts, the first 2 of them sequences"),
     (lambda: pad_collate([o(2)], sequences=0), ValueError, "sequences is 0"),
-    (lambda: pad_collate([o((2, 1)), o((2, 2))]), ValueError, r"pad_collate: pad_sequence: sequences\[1\] has shape"),
     (lambda: pad_collate([(o(2), o(2)), (o(3), o(3))]), ValueError, r"batch\[1\]\[1\] has .*\n.*\n.*sequences=2"),
-    (lambda: pad_collate([o(2)], padding_value=(1, 2)), ValueError, r"padding_value is \(1, 2\)\n  expected 1, one a"),
     (lambda: pad_collate([("ab", 1)]), TypeError, "<U2"),
 ]
 

@@ -98,29 +98,16 @@ def test_a_dataset_says_what_it_lacks() -> None:
 
 
 WRONG: list[tuple[Any, type[Exception], str]] = [
-    (lambda: TensorDataset(), ValueError, "TensorDataset: got nothing"),
-    (lambda: TensorDataset([1, 2]), TypeError, r"argument 0 is \[1, 2\]\n  expected a Tensor or an array"),
     (lambda: TensorDataset(np.array(1)), ValueError, r"argument 0 has shape \(\)"),
     (
         lambda: TensorDataset(np.ones((5, 4, 2)), np.ones(4)),
         ValueError,
         r"argument 1 has shape \(4,\)\n.*\(5, 4, 2\)\n.*also if they are sequences: \(N, T, ..\)",
     ),
-    (lambda: Subset(5, [1]), TypeError, "dataset is a int without __len__ and __getitem__"),
-    (lambda: Subset([1], 0), TypeError, "indices is 0"),  # type: ignore[arg-type]
-    (lambda: Subset({1: 2}, [1]), TypeError, "dataset is a dict\n"),
-    (lambda: TaskDataset((1, 2, 3)), TypeError, "expected a Task"),  # type: ignore[arg-type]
     (lambda: random_split(iter([1]), [1]), TypeError, "likely an iterator: make a list of it"),
-    (lambda: random_split(range(10), [3, 3]), ValueError, "in all 6\n  expected numbers of examples, in all 10"),
-    (lambda: random_split(range(10), [0.3, 0.3]), ValueError, "in all 0.6"),
-    (lambda: random_split(range(10), [12, -2]), ValueError, "expected numbers of 0 or more"),
-    (lambda: random_split(range(10), [1.3, -0.3]), ValueError, "expected numbers of 0 or more"),
     (lambda: random_split(range(10), [4.5, 5.5]), ValueError, "in all 10\n"),
-    (lambda: random_split(range(10), [9, 0.5, 0.5]), ValueError, "in all 10\n"),
     (lambda: random_split(range(10), []), TypeError, r"lengths is \[\]"),
     (lambda: random_split(range(10), 5), TypeError, "lengths is 5"),  # type: ignore[arg-type]
-    (lambda: random_split(range(10), ["a"]), TypeError, r"lengths\[0\] is 'a'"),  # type: ignore[list-item]
-    (lambda: random_split(range(10), [10], 5), TypeError, "generator is 5"),
 ]
 
 

@@ -18,7 +18,7 @@ from minirnn.devices.cpu.device import CPU
 WAYS: dict[str, Callable[[Any], Any]] = {
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
-    **{f"pickle {k}": lambda t, k=k: pickle.loads(pickle.dumps(t, k)) for k in range(pickle.HIGHEST_PROTOCOL + 1)},  # type: ignore[misc]
+    **{f"pickle {k}": lambda t, k=k: pickle.loads(pickle.dumps(t, k)) for k in (2, pickle.HIGHEST_PROTOCOL)},  # type: ignore[misc]
 }
 
 

@@ -68,25 +68,16 @@ CALLS: dict[str, Any] = {
     "new_tensor": lambda m: m.zeros(1, dtype=m.float64).new_tensor([1, 2]),
     "new_zeros, dtype": lambda m: m.zeros(1).new_zeros(2, dtype=m.int64),
 }
-"""Each call, on `minirnn` and on torch alike. What torch gives lies in tests/golden/tensor, too."""
+"""Each call, on `minirnn` and on torch alike. What torch gives is in tests/golden/tensor."""
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_values_dtypes_and_shapes_are_torchs(device: str, name: str) -> None:
-    torch = pytest.importorskip("torch")
-    with mr.use_device(device):
-        got = CALLS[name](mr)
-    expected = CALLS[name](torch).numpy()
-    assert got.device == device and got.is_leaf and not got.requires_grad
-    assert got.dtype == expected.dtype
-    assert_close(got.numpy(), expected)
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_values_dtypes_and_shapes_are_those_that_torch_gave(name: str) -> None:
+def test_values_dtypes_and_shapes_are_those_that_torch_gave(device: str, name: str) -> None:
     with np.load(STORED) as stored:
         expected = stored[name]
-    got = CALLS[name](mr)
+    with mr.use_device(device):
+        got = CALLS[name](mr)
+    assert got.device == device and got.is_leaf and not got.requires_grad
     assert got.dtype == expected.dtype
     assert_close(got.numpy(), expected)
 
@@ -184,25 +175,6 @@ def test_a_number_is_also_an_array_of_one_element(one: Any) -> None:
         mr.full((1,), np.array([1.0, 2.0]))
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
-def test_ranges_are_finite_in_all_their_numbers(bad: float) -> None:
-    for call in (
-        lambda: mr.arange(bad, 3.0),
-        lambda: mr.arange(0.0, bad),
-        lambda: mr.arange(0.0, 3.0, bad),
-        lambda: mr.linspace(bad, 1.0, 3),
-        lambda: mr.linspace(0.0, bad, 3),
-    ):
-        with pytest.raises(ValueError, match="expected finite numbers"):
-            call()
-
-
-@pytest.mark.parametrize("args", [(0, 3, 0), (3, 0), (3, 0, 1), (0, 3, -1), (0.0, 1.0, -0.5)])
-def test_a_step_leads_from_start_to_end(args: Any) -> None:
-    with pytest.raises(ValueError, match="expected a step that leads from start to end, not 0"):
-        mr.arange(*args)
-
-
 def test_each_of_the_numbers_of_arange_may_be_the_float_that_makes_float32() -> None:
     for args in ((0.0, 3, 1), (0, 3.0, 1), (0, 3, 1.0)):
         assert mr.arange(*args).dtype == np.float32
@@ -217,17 +189,6 @@ def test_0_is_a_size_and_less_is_not() -> None:
     for call in (lambda: mr.eye(-1), lambda: mr.eye(2, -1), lambda: mr.linspace(0, 1, -1), lambda: mr.zeros(2, -1)):
         with pytest.raises(ValueError, match="0 or more"):
             call()
-
-
-@pytest.mark.parametrize("make", [mr.zeros, mr.ones, mr.empty, mr.rand, mr.randn], ids=lambda f: f.__name__)
-def test_one_size_is_given_and_not_two(make: Any) -> None:
-    for args, size in (((), None), ((2,), (2,))):
-        with pytest.raises(TypeError, match="got (no size|two sizes)"):
-            make(*args, size=size)
-    assert make(2, 3).shape == make((2, 3)).shape == make(size=(2, 3)).shape == make(size=[2, 3]).shape == (2, 3)
-    for wrong in (True, 2.0, (2, True), "23"):
-        with pytest.raises(TypeError, match="expected integers"):
-            make(wrong)
 
 
 def test_empty_is_filled_with_zeros() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -92,34 +90,12 @@ def test_a_tensor_made_from_a_tensor_is_a_leaf_of_its_own() -> None:
     assert mr.tensor([a[0], a[1]]).tolist() == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ([[1, 2], [3]], "tensor: cannot make an array of list"),
-        (["a"], "tensor: got dtype <U1\n  expected float16/32/64, an integer type or bool"),
-        (1j, "tensor: got dtype complex128"),
-        (None, "tensor: got dtype object\n.*\n  likely a ragged or mixed list"),
-        (np.ones(2, np.longdouble), "tensor: got dtype (float128|longdouble|float96)"),
-        (np.array(["2020-01-01"], "M8[D]"), "tensor: got dtype datetime64"),
-    ],
-    ids=["ragged", "text", "complex", "object", "longdouble", "date"],
-)
-def test_other_data_is_refused_with_what_came_and_what_was_expected(data: Any, message: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=message):
-        mr.tensor(data)
-
-
 def test_only_floats_can_require_gradients() -> None:
     for make in (lambda: mr.tensor([1, 2], requires_grad=True), lambda: mr.tensor([1, 2]).requires_grad_()):
         with pytest.raises(
             TypeError, match="dtype int64 cannot require gradients\n  expected float16, float32 or float"
         ):
             make()
-
-
-def test_an_unknown_device_is_refused() -> None:
-    with pytest.raises(ValueError, match="no device is called 'abacus'\n  known: .*cpu"):
-        mr.tensor([1.0], device="abacus")
 
 
 def test_the_class_is_not_called() -> None:
@@ -247,26 +223,23 @@ def test_dlpack_is_not_offered_for_arrays_of_another_device() -> None:
             f()
 
 
-def test_a_copied_leaf_is_independent_and_stays_on_its_device() -> None:
-    t = mr.tensor([1.0, 2.0], requires_grad=True)
-    for twin in (copy.deepcopy(t), pickle.loads(pickle.dumps(t))):
-        assert twin.device is t.device
-        assert twin.requires_grad and twin.tolist() == [1, 2]
-        twin.assign([3.0, 4.0])
-        assert t.tolist() == [1, 2]
-        assert mr.grad((t * twin).sum(), twin).tolist() == [1, 2]
-
-
 # ---- changing
 
 
-def test_nothing_is_written_into_a_tensor() -> None:
-    t = mr.tensor([1.0, 2.0])
-    with pytest.raises(TypeError, match=r"Tensors are not written into.*\n  expected t.assign\(values\)"):
-        t[0] = 5.0
-    before = t
-    t += 1
-    assert before.tolist() == [1, 2] and t.tolist() == [2, 3]
+def test_a_leaf_that_requires_gradients_is_written_into_where_nothing_is_recorded() -> None:
+    p, same = mr.tensor([1.0, 2.0], requires_grad=True), []
+    for write in (lambda t: t.__iadd__(1), lambda t: t.mul_(2), lambda t: t[0].zero_(), lambda t: t.view(-1).neg_()):
+        with pytest.raises(RuntimeError, match=r"a .*leaf that requires gradients\n.*`with mr.no_grad\(\):`"):
+            write(p)
+    assert p.tolist() == [1, 2]
+    same.append(p)
+    y = p * p
+    with mr.no_grad():
+        p -= mr.tensor([0.5, 0.25])
+        p[1] = 7.0
+    assert same[0] is p and p.tolist() == [0.5, 7] and p.requires_grad and p.is_leaf
+    with pytest.raises(RuntimeError, match="an input of Multiply .* was changed by assign"):
+        y.backward([1.0, 1.0])
 
 
 def test_assign_replaces_the_values_and_keeps_dtype_and_identity() -> None:

@@ -104,6 +104,7 @@ def test_vmap_gives_what_torch_gives(name: str, device: str) -> None:
     compare(found | gradients, stored(f"vmap_{name}"))
 
 
+@pytest.mark.slow
 def test_the_stored_values_are_what_torch_gives_today() -> None:
     pytest.importorskip("torch")
     from tests.golden.make_functions import main

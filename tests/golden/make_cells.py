@@ -1,20 +1,17 @@
-#!/usr/bin/env python3
 """Write golden data for RNNCell, GRUCell and LSTMCell, computed by PyTorch in float64.
 
-usage:  python make_cells.py [--check]
-
-Needs numpy and torch (CPU is enough). --check compares with what is stored and writes nothing. Keys: cells/README.md.
+Needs torch (CPU is enough); `files.py` says how it is run. Keys: cells/README.md.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import torch
 
-FOLDER = Path(__file__).parent / "cells"
+from tests.golden.files import write_or_check
+
 B, I, H = 3, 4, 5
 CASES = {
     "rnn_tanh": ("RNNCell", {}),
@@ -61,22 +58,6 @@ def case(kind: str, options: dict, rng: np.random.Generator) -> dict[str, np.nda
     return stored
 
 
-def main() -> int:
-    rng, wrong = np.random.default_rng(20), 0
-    FOLDER.mkdir(exist_ok=True)
-    for name, (kind, options) in CASES.items():
-        values, path = case(kind, options, rng), FOLDER / f"{name}.npz"
-        if "--check" not in sys.argv[1:]:
-            np.savez(path, **values)
-            continue
-        with np.load(path, allow_pickle=False) as stored:
-            same = list(stored) == list(values) and all(
-                np.allclose(stored[k], a, rtol=0, atol=1e-13) for k, a in values.items()
-            )
-        wrong += not same
-        print(f"{name}: {'as stored' if same else 'DIFFERS'}")
-    return wrong
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    rng = np.random.default_rng(20)
+    sys.exit(write_or_check("cells", {name: case(*call, rng) for name, call in CASES.items()}))

@@ -1,12 +1,8 @@
-#!/usr/bin/env python3
 """Write golden data for the CudnnRNN family, computed by PyTorch in float64.
 
-usage:  python make_cudnn_rnn.py [OUTPUT_DIR]      (default: ./cudnn_rnn next to this file)
-
-Needs numpy and torch (CPU is enough).  The flat `params` layout and the npz
-keys are described in cudnn_rnn/README.md.  Everything numeric comes from
-torch.nn.RNN / GRU / LSTM and torch.autograd; this file only packs, unpacks and
-transposes.  What torch.nn lacks is expressed through it:
+Needs torch (CPU is enough); `files.py` says how it is run. The flat `params` layout and the npz keys are described in
+cudnn_rnn/README.md. Everything numeric comes from torch.nn.RNN / GRU / LSTM and torch.autograd; this file only packs,
+unpacks and transposes. What torch.nn lacks is expressed through it:
 
 * skip_input: weight_ih_l0 is a stack of identity matrices that is not trained;
 * dropout with a given mask: the layers are run one by one and the mask is
@@ -14,11 +10,13 @@ transposes.  What torch.nn lacks is expressed through it:
 """
 
 import json
-import os
 import sys
+from itertools import product
 
 import numpy as np
 import torch
+
+from tests.golden.files import write_or_check
 
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "gru": 3, "lstm": 4}
 torch.set_num_threads(1)
@@ -72,20 +70,9 @@ def join_params(weights, biases):
 
 def torch_names(rnn_mode, num_layers, dirs, num_proj):
     """Per pseudo-layer: names of (weight_ih, weight_hh, weight_hr or None, bias_ih, bias_hh)."""
-    table = []
-    for layer in range(num_layers):
-        for d in range(dirs):
-            end = f"_l{layer}" + ("_reverse" if d else "")
-            table.append(
-                (
-                    "weight_ih" + end,
-                    "weight_hh" + end,
-                    "weight_hr" + end if num_proj else None,
-                    "bias_ih" + end,
-                    "bias_hh" + end,
-                )
-            )
-    return table
+    ends = [f"_l{layer}" + "_reverse" * d for layer in range(num_layers) for d in range(dirs)]
+    parts = ("weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh")
+    return [[part + end if part != "weight_hr" or num_proj else None for part in parts] for end in ends]
 
 
 def to_state_dict(params, rnn_mode, num_layers, num_units, input_size, dirs, skip, num_proj):
@@ -205,24 +192,9 @@ def compute(case, arrays):
 
 
 def make_case(
-    name,
-    rnn_mode,
-    seed,
-    *,
-    T,
-    B,
-    I,
-    H,
-    L=1,
-    bi=False,
-    input_mode="linear_input",
-    lengths=None,
-    num_proj=0,
-    time_major=True,
-    is_training=True,
-    dropout=0.0,
-    masked=False,
-):
+    name, rnn_mode, seed, *, T, B, I, H, L=1, bi=False, input_mode="linear_input", lengths=None, num_proj=0,
+    time_major=True, is_training=True, dropout=0.0, masked=False,
+):  # fmt: skip
     rng = np.random.default_rng(seed)
     d, out, lstm = 2 if bi else 1, num_proj or H, rnn_mode == "lstm"
     attrs = {
@@ -259,14 +231,7 @@ def make_case(
         arr["output_h_backprop"] = rng.standard_normal(lead(L * d, B, out))
         arr["output_c_backprop"] = rng.standard_normal(lead(L * d, B, H)) if lstm else np.zeros((0,))
     arr.update(compute(attrs, arr))
-    return name, attrs, arr
-
-
-def save(folder, name, attrs, arrays):
-    os.makedirs(folder, exist_ok=True)
-    np.savez_compressed(
-        os.path.join(folder, name + ".npz"), attributes=np.array(json.dumps(attrs, sort_keys=True)), **arrays
-    )
+    return name, {"attributes": np.array(json.dumps(attrs, sort_keys=True)), **arr}
 
 
 def canonical_case(name, rnn_mode, *, I, H, L=1, bi=False, skip=False, num_proj=0):
@@ -291,97 +256,59 @@ def canonical_case(name, rnn_mode, *, I, H, L=1, bi=False, skip=False, num_proj=
         "num_params_weights": len(weights),
         "num_params_biases": len(biases),
     }
-    return name, attrs, arr
+    return name, {"attributes": np.array(json.dumps(attrs, sort_keys=True)), **arr}
 
 
 def size_table():
     rows = []
-    for m, mode in enumerate(sorted(GATES)):
-        for L in (1, 2, 3):
-            for H in (1, 4, 7):
-                for I in (1, 4, 7):
-                    for d in (1, 2):
-                        for skip in (0, 1) if I == H else (0,):
-                            for proj in (0, 1, H - 1) if mode == "lstm" and H > 2 else (0,):
-                                n = size_of(canonical_shapes(mode, L, H, I, d, bool(skip), proj))
-                                rows.append((m, L, H, I, d, skip, proj, n))
-    return {
-        "modes": np.array(sorted(GATES)),
-        "table": np.array(rows, np.int64),
-        "columns": np.array(
-            ["mode_index", "num_layers", "num_units", "input_size", "num_directions", "skip", "num_proj", "params_size"]
-        ),
-    }
+    for (m, mode), L, H, I, d in product(enumerate(sorted(GATES)), (1, 2, 3), (1, 4, 7), (1, 4, 7), (1, 2)):
+        for skip in (0, 1) if I == H else (0,):
+            for proj in (0, 1, H - 1) if mode == "lstm" and H > 2 else (0,):
+                n = size_of(canonical_shapes(mode, L, H, I, d, bool(skip), proj))
+                rows.append((m, L, H, I, d, skip, proj, n))
+    columns = ("mode_index", "num_layers", "num_units", "input_size", "num_directions", "skip", "num_proj")
+    columns = np.array([*columns, "params_size"])
+    return {"modes": np.array(sorted(GATES)), "table": np.array(rows, np.int64), "columns": columns}
 
 
 def public_cases():
     seed = 1000
+    short = {"T": 4, "B": 3, "H": 4}
     for mode in ("rnn_relu", "rnn_tanh", "lstm", "gru"):
-        for bi in (False, True):
-            for L in (1, 2):
-                for ln in (None, [3, 4, 2]):
-                    base = f"{mode}_{'bi' if bi else 'uni'}_l{L}{'_len' if ln else ''}"
-                    kw = {"T": 4, "B": 3, "H": 4, "L": L, "bi": bi, "lengths": ln}
-                    seed += 1
-                    yield make_case(base, mode, seed, I=5, **kw)
-                    if (L == 2) == bool(ln):
-                        seed += 1
-                        yield make_case(base + "_skip", mode, seed, I=4, input_mode="skip_input", **kw)
-                    if mode == "lstm":
-                        seed += 1
-                        yield make_case(base + "_proj", mode, seed, I=5, num_proj=2, **kw)
-        seed += 1
-        yield make_case(
-            mode + "_bi_l2_len_batchmajor",
-            mode,
-            seed,
-            T=4,
-            B=3,
-            I=5,
-            H=4,
-            L=2,
-            bi=True,
-            lengths=[4, 1, 3],
-            time_major=False,
-        )
-        seed += 1
-        yield make_case(
-            mode + "_bi_l2_dropmask", mode, seed, T=4, B=3, I=5, H=4, L=2, bi=True, dropout=0.5, masked=True
-        )
-        seed += 1
-        yield make_case(
-            mode + "_uni_l2_inference_dropout", mode, seed, T=4, B=3, I=5, H=4, L=2, dropout=0.5, is_training=False
-        )
-    seed += 1
-    yield make_case(
-        "lstm_bi_l2_len_proj_skip",
-        "lstm",
-        seed,
-        T=4,
-        B=3,
-        I=4,
-        H=4,
-        L=2,
-        bi=True,
-        lengths=[2, 4, 4],
-        num_proj=3,
-        input_mode="skip_input",
-    )
-    seed += 1
-    yield make_case("gru_uni_l1_auto_linear", "gru", seed, T=3, B=2, I=3, H=4, input_mode="auto_select")
-    seed += 1
-    yield make_case("gru_uni_l1_auto_skip", "gru", seed, T=3, B=2, I=4, H=4, input_mode="auto_select")
+        for bi, L, ln in product((False, True), (1, 2), (None, [3, 4, 2])):
+            base = f"{mode}_{'bi' if bi else 'uni'}_l{L}{'_len' if ln else ''}"
+            kw = {**short, "L": L, "bi": bi, "lengths": ln}
+            seed += 1
+            yield make_case(base, mode, seed, I=5, **kw)
+            if (L == 2) == bool(ln):
+                seed += 1
+                yield make_case(base + "_skip", mode, seed, I=4, input_mode="skip_input", **kw)
+            if mode == "lstm":
+                seed += 1
+                yield make_case(base + "_proj", mode, seed, I=5, num_proj=2, **kw)
+        two = {**short, "I": 5, "L": 2}
+        for end, more in (
+            ("bi_l2_len_batchmajor", {"bi": True, "lengths": [4, 1, 3], "time_major": False}),
+            ("bi_l2_dropmask", {"bi": True, "dropout": 0.5, "masked": True}),
+            ("uni_l2_inference_dropout", {"dropout": 0.5, "is_training": False}),
+        ):
+            seed += 1
+            yield make_case(f"{mode}_{end}", mode, seed, **two, **more)
+    more = {"L": 2, "bi": True, "lengths": [2, 4, 4], "num_proj": 3, "input_mode": "skip_input"}
+    yield make_case("lstm_bi_l2_len_proj_skip", "lstm", seed + 1, I=4, **short, **more)
+    auto = {"T": 3, "B": 2, "H": 4, "input_mode": "auto_select"}
+    yield make_case("gru_uni_l1_auto_linear", "gru", seed + 2, I=3, **auto)
+    yield make_case("gru_uni_l1_auto_skip", "gru", seed + 3, I=4, **auto)
 
 
-def main(folder):
-    for case in public_cases():
-        save(folder, *case)
+def files():
+    found = dict(public_cases())
     for mode in GATES:
-        save(folder, *canonical_case(f"canonical_{mode}_bi_l2", mode, I=3, H=2, L=2, bi=True))
-        save(folder, *canonical_case(f"canonical_{mode}_uni_l2_skip", mode, I=3, H=3, L=2, skip=True))
-    save(folder, *canonical_case("canonical_lstm_bi_l2_proj", "lstm", I=3, H=4, L=2, bi=True, num_proj=2))
-    np.savez_compressed(os.path.join(folder, "params_size.npz"), **size_table())
+        found |= [canonical_case(f"canonical_{mode}_bi_l2", mode, I=3, H=2, L=2, bi=True)]
+        found |= [canonical_case(f"canonical_{mode}_uni_l2_skip", mode, I=3, H=3, L=2, skip=True)]
+    found |= [canonical_case("canonical_lstm_bi_l2_proj", "lstm", I=3, H=4, L=2, bi=True, num_proj=2)]
+    return found | {"params_size": size_table()}
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "cudnn_rnn"))
+    sys.exit(write_or_check("cudnn_rnn", files()))

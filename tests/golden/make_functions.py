@@ -1,23 +1,19 @@
-#!/usr/bin/env python3
 """Write golden data for functions of functions, computed by torch in float64.
 
-usage:  python tests/golden/make_functions.py [--check]      (in the root of the repository; --check writes nothing)
-
-Needs numpy and torch (CPU is enough). The functions and their inputs stand in tests/functions/cases.py.
+Needs torch (CPU is enough); `files.py` says how it is run. Functions and inputs are in `tests/functions/cases.py`.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import torch.autograd.functional as F
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from tests.functions.cases import CASES, GOLDEN, MAPPINGS, named, results
+from tests.functions.cases import CASES, MAPPINGS, named, results
+from tests.golden.files import write_or_check
 
 
 def weights(shape: tuple[int, ...]) -> np.ndarray:
@@ -81,25 +77,10 @@ def of_mapping(name: str) -> dict[str, np.ndarray]:
     return {key: value.detach().numpy() for key, value in found.items()}
 
 
-def main(check: bool) -> int:
-    GOLDEN.mkdir(exist_ok=True)
+def main(check: bool | None = None) -> int:
     made = {name: of_case(name) for name in CASES} | {f"vmap_{name}": of_mapping(name) for name in MAPPINGS}
-    differences = 0
-    for name, arrays in made.items():
-        path = GOLDEN / f"{name}.npz"
-        if not check:
-            np.savez_compressed(path, **arrays)
-            continue
-        with np.load(path, allow_pickle=False) as stored:
-            same = set(stored) == set(arrays) and all(
-                stored[key].shape == value.shape and np.allclose(stored[key], value, rtol=1e-12, atol=1e-12)
-                for key, value in arrays.items()
-            )
-        if not same:
-            print(f"{name} differs")
-            differences += 1
-    return int(differences > 0)
+    return write_or_check("functions", made, rtol=1e-12, atol=1e-12, check=check)
 
 
 if __name__ == "__main__":
-    sys.exit(main("--check" in sys.argv[1:]))
+    sys.exit(main())

@@ -1,20 +1,18 @@
-#!/usr/bin/env python3
 """Write golden data for layers, activations and losses, computed by PyTorch in float64.
 
-usage:  python make_losses.py [--check] [OUTPUT_DIR]      (default: ./losses next to this file)
-
-Needs numpy and torch (CPU is enough). One file for each function of torch.nn.functional; losses/README.md describes the
-keys. With --check nothing is written: what is there is compared, which an exit status other than 0 says failed.
+Needs torch (CPU is enough); `files.py` says how it is run. One file for each function of torch.nn.functional;
+losses/README.md describes the keys.
 """
 
 import json
 import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+
+from tests.golden.files import write_or_check
 
 torch.set_num_threads(1)
 warnings.simplefilter("ignore")  # torch warns of reduction="mean" of kl_div
@@ -238,39 +236,15 @@ def compute(name, inputs, said):
     return stored | {"said": np.array(json.dumps(said))}
 
 
-def main():
-    check = "--check" in sys.argv[1:]
-    folders = [a for a in sys.argv[1:] if a != "--check"]
-    folder = Path(folders[0] if folders else Path(__file__).parent / "losses")
-    files = {}
+def files():
+    found = {}
     for part in (classification, binary, regression, ctc, activations, layers, attention):
         for name, case, inputs, said in part():
-            stored = compute(name, inputs, said)
-            assert f"{case}|out" not in files.setdefault(name, {}), f"{name}: two cases {case}"
-            files[name] |= {f"{case}|{key}": np.asarray(value) for key, value in stored.items()}
-    wrong = 0
-    for name, arrays in files.items():
-        path = folder / f"{name}.npz"
-        if not check:
-            np.savez_compressed(path, **arrays)
-            continue
-        with np.load(path) as there:
-            if set(there.files) != set(arrays):
-                print(f"{name}: other cases")
-                wrong += 1
-                continue
-            for key, value in arrays.items():
-                same = (
-                    there[key] == value
-                    if value.dtype.kind == "U"
-                    else np.allclose(there[key], value, rtol=1e-10, atol=1e-12, equal_nan=True)
-                )
-                if not np.all(same):
-                    print(f"{name}: {key} differs")
-                    wrong += 1
-    print(f"{sum(k.endswith('|out') for f in files.values() for k in f)} cases, {wrong} differences")
-    return wrong > 0
+            arrays = found.setdefault(name, {})
+            assert f"{case}|out" not in arrays, f"{name}: two cases {case}"
+            arrays |= {f"{case}|{key}": value for key, value in compute(name, inputs, said).items()}
+    return found
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check("losses", files(), rtol=1e-10, atol=1e-12))

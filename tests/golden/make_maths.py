@@ -1,10 +1,7 @@
-#!/usr/bin/env python3
 """Write what torch gives for the mathematics: values and gradients in float64.
 
-usage:  python -m tests.golden.make_maths [--check]
-
-Run it from the root of the repository; it needs numpy and torch (CPU). The calls are those of
-`tests/ops/primitives/maths_cases.py`. ``--check`` compares with the stored file and writes nothing.
+Needs torch (CPU is enough); `files.py` says how it is run. The calls are those of
+`tests/ops/primitives/maths_cases.py`.
 """
 
 from __future__ import annotations
@@ -15,8 +12,9 @@ import numpy as np
 import torch
 
 from tests.compare import listed
+from tests.golden.files import write_or_check
 from tests.ops.primitives.maths_cases import CASES
-from tests.ops.primitives.test_stored_maths import FILE, cotangent
+from tests.ops.primitives.test_stored_maths import cotangent
 
 
 def made() -> dict[str, np.ndarray]:
@@ -37,21 +35,5 @@ def made() -> dict[str, np.ndarray]:
     return arrays
 
 
-def main(check: bool) -> int:
-    arrays = made()
-    if not check:
-        np.savez_compressed(FILE, **arrays)
-        return 0
-    with np.load(FILE) as stored:
-        wrong = set(stored) ^ set(arrays)
-        for key in set(stored) & set(arrays):
-            a, b = stored[key], arrays[key]
-            if a.dtype != b.dtype or a.shape != b.shape or not np.allclose(a, b, 1e-12, 1e-14, equal_nan=True):
-                wrong.add(key)
-    for key in sorted(wrong):
-        print(f"differs: {key}")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main("--check" in sys.argv[1:]))
+    sys.exit(write_or_check("maths", {"maths": made()}, rtol=1e-12, atol=1e-14))

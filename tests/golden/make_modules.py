@@ -1,23 +1,17 @@
-#!/usr/bin/env python3
 """Store what torch.nn's modules, torch.nn.init and torch.nn.utils give, in float64.
 
-usage:  python make_modules.py [--check]      (--check compares with what is stored and writes nothing)
-
-Needs numpy and torch (CPU). The files are described in modules/README.md. The programs that both libraries run are
-tests/nn/twin_programs.py.
+Needs torch (CPU is enough); `files.py` says how it is run. The files are described in modules/README.md. The programs
+that both libraries run are tests/nn/twin_programs.py.
 """
 
 import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import torch
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1]))
-
-from tests.nn.twin_programs import Library, hooks, names, rough, wave  # noqa: E402
+from tests.golden.files import write_or_check
+from tests.nn.twin_programs import Library, hooks, names, rough, wave
 
 TORCH = Library(
     torch.nn,
@@ -109,19 +103,5 @@ def files():
     }
 
 
-def main(check):
-    for name, found in files().items():
-        path = HERE / "modules" / f"{name}.npz"
-        if not check:
-            np.savez_compressed(path, **found)
-            continue
-        with np.load(path, allow_pickle=False) as stored:
-            assert sorted(stored) == sorted(found), name
-            for key, value in found.items():
-                same = np.allclose(value, stored[key], rtol=1e-6, atol=1e-12) if value.dtype.kind == "f" else None
-                assert same if same is not None else np.array_equal(value, stored[key]), f"{name}: {key}"
-        print(f"{name}: as stored")
-
-
 if __name__ == "__main__":
-    main("--check" in sys.argv[1:])
+    sys.exit(write_or_check("modules", files(), rtol=1e-6, atol=1e-12))

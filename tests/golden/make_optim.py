@@ -1,20 +1,14 @@
-"""Make tests/golden/optim: what torch's optimizers and schedules give.
-
-PYTHONPATH=. python tests/golden/make_optim.py             # needs torch
-PYTHONPATH=. python tests/golden/make_optim.py --check     # compares with the files and writes nothing
-"""
+"""Make tests/golden/optim: what torch's optimizers and schedules give. `files.py` says how it is run."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import torch
 
+from tests.golden.files import write_or_check
 from tests.optim import cases
-
-FOLDER = Path(__file__).parent / "optim"
 
 
 def leaf(a: np.ndarray) -> torch.Tensor:
@@ -42,21 +36,6 @@ def schedules() -> dict[str, np.ndarray]:
     return found | {f"times {n}, sent between": cases.sent_between(torch, n, leaf) for n in (1, 2, 3)}
 
 
-def main() -> int:
-    torch.set_default_dtype(torch.float64)  # else NAdam keeps its product of momenta in float32
-    wrong = 0
-    for name, content in {"optimizers": optimizers(), "schedules": schedules()}.items():
-        path = FOLDER / f"{name}.npz"
-        if "--check" not in sys.argv:
-            np.savez_compressed(path, **content)
-            continue
-        with np.load(path) as stored:
-            for key in content.keys() | set(stored):
-                same = key in content and key in stored and np.allclose(content[key], stored[key], rtol=1e-13, atol=0)
-                wrong += not same
-                print(f"{name}: {key}: {'the same' if same else 'differs'}")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    torch.set_default_dtype(torch.float64)  # else NAdam keeps its product of momenta in float32
+    sys.exit(write_or_check("optim", {"optimizers": optimizers(), "schedules": schedules()}, rtol=1e-13, atol=0))

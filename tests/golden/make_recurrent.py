@@ -1,22 +1,18 @@
-#!/usr/bin/env python3
 """Write golden data for RNN, GRU and LSTM, computed by PyTorch in float64.
 
-usage:  python make_recurrent.py [--check]
-
-Needs numpy and torch (CPU is enough). --check compares with what is stored and writes nothing. Keys are described in
-recurrent/README.md.
+Needs torch (CPU is enough); `files.py` says how it is run. Keys are described in recurrent/README.md.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-FOLDER = Path(__file__).parent / "recurrent"
+from tests.golden.files import write_or_check
+
 T, B, I, H = 6, 3, 4, 5
 LENGTHS = [2, 6, 4]  # unsorted, one of them T
 CASES = {
@@ -64,22 +60,6 @@ def case(kind: str, options: dict, rng: np.random.Generator) -> dict[str, np.nda
     return stored
 
 
-def main() -> int:
-    rng, wrong = np.random.default_rng(23), 0
-    FOLDER.mkdir(exist_ok=True)
-    for name, (kind, options) in CASES.items():
-        values, path = case(kind, options, rng), FOLDER / f"{name}.npz"
-        if "--check" not in sys.argv[1:]:
-            np.savez(path, **values)
-            continue
-        with np.load(path, allow_pickle=False) as stored:
-            same = list(stored) == list(values) and all(
-                np.allclose(stored[k], a, rtol=0, atol=1e-13) for k, a in values.items()
-            )
-        wrong += not same
-        print(f"{name}: {'as stored' if same else 'DIFFERS'}")
-    return wrong
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    rng = np.random.default_rng(23)
+    sys.exit(write_or_check("recurrent", {name: case(*call, rng) for name, call in CASES.items()}))

@@ -1,12 +1,9 @@
-#!/usr/bin/env python3
 """Write golden data for the regularization of recurrent layers, computed by PyTorch in float64.
 
-usage:  python make_regularization.py [--check] [OUTPUT_DIR]      (default: ./regularization next to this file)
-
-Needs numpy and torch (CPU is enough). ``--check`` computes all files anew, compares them with those that are there and
-writes nothing. torch has none of variational dropout, weight dropout and zoneout, so the loops over the steps stand
-here, written from the formulas of the papers; gradients are torch.autograd's. One step is torch's LSTMCell, GRUCell or
-RNNCell (an lstm with a projection is written out, since torch has no such cell).
+Needs torch (CPU is enough); `files.py` says how it is run. torch has none of variational dropout, weight dropout and
+zoneout, so the loops over the steps are written here from the formulas of the papers; gradients are torch.autograd's.
+One step is torch's LSTMCell, GRUCell or RNNCell (an lstm with a projection is written out, since torch has no such
+cell).
 
 * Variational dropout (Gal and Ghahramani 2016): one mask (B, width) for all steps.
 * Weight dropout (Merity et al. 2018): one mask for weight_hh of each layer and direction.
@@ -16,11 +13,12 @@ The masks are drawn as `minirnn.nn.regularization` documents it, by NumPy's Phil
 """
 
 import json
-import os
 import sys
 
 import numpy as np
 import torch
+
+from tests.golden.files import write_or_check
 
 torch.set_num_threads(1)
 T, B, I, H = 5, 3, 4, 6
@@ -210,28 +208,5 @@ def cases():
     yield "lstm_dropout_of_each_step", make_case("LSTM", 13, dropout=0.3, input_dropout=0.2, **both)
 
 
-def main(arguments):
-    here = os.path.dirname(os.path.abspath(__file__))
-    folders = [a for a in arguments if not a.startswith("-")]
-    folder = folders[0] if folders else os.path.join(here, "regularization")
-    os.makedirs(folder, exist_ok=True)
-    wrong = 0
-    for name, case in cases():
-        path = os.path.join(folder, f"{name}.npz")
-        if "--check" not in arguments:
-            np.savez_compressed(path, **case)
-            continue
-        with np.load(path, allow_pickle=False) as stored:
-            same = set(stored) == set(case) and all(
-                str(stored[k]) == str(case[k])
-                if k == "call"
-                else np.allclose(stored[k], case[k], rtol=1e-12, atol=1e-12)
-                for k in case
-            )
-        wrong += not same
-        print(f"{name}: {'as stored' if same else 'DIFFERS'}")
-    return int(wrong > 0)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_or_check("regularization", dict(cases()), rtol=1e-12, atol=1e-12))

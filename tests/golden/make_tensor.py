@@ -1,10 +1,7 @@
-#!/usr/bin/env python3
 """Write what torch gives for constructors, views, pieces and masks: values and gradients in float64.
 
-usage:  python -m tests.golden.make_tensor [--check]
-
-Run it from the root of the repository; it needs numpy and torch (CPU). The calls are those of
-`tests/ops/primitives/test_stored_tensor.py`. ``--check`` compares with the stored files and writes nothing.
+Needs torch (CPU is enough); `files.py` says how it is run. The calls are those of
+`tests/ops/primitives/test_stored_tensor.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +12,8 @@ import numpy as np
 import torch
 
 from tests.engine.test_creation import CALLS
-from tests.ops.primitives.test_stored_tensor import FOLDER, GROUPS, cotangent, sample
+from tests.golden.files import write_or_check
+from tests.ops.primitives.test_stored_tensor import GROUPS, cotangent, sample
 
 
 def made() -> dict[str, dict[str, np.ndarray]]:
@@ -36,23 +34,5 @@ def made() -> dict[str, dict[str, np.ndarray]]:
     return files
 
 
-def main(check: bool) -> int:
-    wrong = []
-    for file, arrays in made().items():
-        path = FOLDER / f"{file}.npz"
-        if not check:
-            np.savez_compressed(path, **arrays)
-            continue
-        with np.load(path) as stored:
-            wrong += [f"{file}: {key}" for key in set(stored) ^ set(arrays)]
-            for key in set(stored) & set(arrays):
-                same = stored[key].dtype == arrays[key].dtype and stored[key].shape == arrays[key].shape
-                if not same or not np.allclose(stored[key], arrays[key], rtol=1e-12, atol=1e-14, equal_nan=True):
-                    wrong.append(f"{file}: {key}")
-    for line in wrong:
-        print(f"differs: {line}")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main("--check" in sys.argv[1:]))
+    sys.exit(write_or_check("tensor", made(), rtol=1e-12, atol=1e-14))

@@ -12,10 +12,7 @@ ROW = nn.Sequential(nn.Linear(3, 5), nn.Identity())
 TABLE = nn.ModuleDict({"a": nn.Identity()})
 MATRIX, VECTOR = nn.Parameter(np.zeros((3, 2))), nn.Parameter(np.zeros(3))
 MADE = MATRIX * 2.0
-OF_MATRICES = (
-    *("eye_", "orthogonal_", "xavier_uniform_", "xavier_normal_"),
-    *("kaiming_uniform_", "kaiming_normal_"),
-)
+OF_MATRICES = (*("eye_", "orthogonal_", "xavier_uniform_", "xavier_normal_"), *("kaiming_uniform_", "kaiming_normal_"))
 
 ROWS = rows(
     globals(),

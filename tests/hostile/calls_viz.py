@@ -60,6 +60,7 @@ viz.loss_curve([], []) -> (0,)
 viz.loss_curve([1], ["a"]) -> <U1
 viz.loss_curve([1, 2], [0.5, 0.4], baselines={"unigram": "low"}) -> baselines & 'low' & number
 viz.gradient_shares(array(0, 3)) -> (0, 3) & (T, ...)
+viz.gradient_shares([["a"]]) -> gradient_shares: shares & (T, ...)
 viz.gradient_shares([[1.0], [1.0, 2.0]]) -> shares & (T, ...)
 viz.jacobian_spectrum(array(H, H)) -> (5, 5) & (T+1, n, n)
 viz.jacobian_spectrum(array(T + 1, H, 4)) -> (8, 5, 4) & (T+1, n, n)

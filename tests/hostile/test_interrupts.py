@@ -33,6 +33,7 @@ from minirnn.train.options import Options
 from minirnn.train.progress import Interrupt
 from minirnn.train.run import Training
 from minirnn.train.saved import read_checkpoint
+from tests.slow import slow_unless
 
 TEXT = "".join(f"{k} times {k} is {k * k}, " for k in range(60))
 
@@ -143,7 +144,7 @@ def test_resuming_without_the_random_stream_changes_bits(tmp_path: Path) -> None
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # one that is raised inside a __del__
-@pytest.mark.parametrize("share", [10, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [20, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_keyboard_interrupt_at_any_call_of_a_training_step_leaves_the_library_and_the_file_in_order(
     share: int, no_garbage: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,7 +216,7 @@ def live_and_die(make: partial[Any]) -> None:
     del first, second
 
 
-@pytest.mark.parametrize("name", ["cpu", "cuda", "cuda-sim", "check", "debug"])
+@pytest.mark.parametrize("name", slow_unless(["cpu", "debug"], ["cpu", "cuda", "cuda-sim", "check", "debug"]))
 def test_a_keyboard_interrupt_at_any_moment_in_the_life_of_an_array_is_the_only_thing_said(
     name: str, no_garbage: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

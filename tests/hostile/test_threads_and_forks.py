@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,6 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn, ops, optim
-from minirnn.devices.base import Device
-from minirnn.devices.cpu.primitives import Primitives
 from minirnn.engine.tape import mode
 
 ROOT = Path(__file__).parents[2]
@@ -101,42 +98,6 @@ def test_threads_on_the_simulator_compute_the_same_bits_as_one_after_the_other()
     alone = [train(seed, device, 1) for seed, device in jobs]
     together = in_threads([lambda job=job: train(*job, 1) for job in jobs])  # type: ignore[misc]
     assert [a == b for a, b in zip(alone, together, strict=True)] == [True] * len(jobs)
-
-
-class OneScratch(Primitives, Device):
-    """The control: a device that keeps its sums in one array for all threads, as a careless cache would."""
-
-    name = "one-scratch"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.scratch: dict[Any, np.ndarray] = {}
-
-    def add(self, a: Any, b: Any) -> Any:
-        total = super().add(a, b)
-        place = self.scratch.setdefault((np.shape(total), total.dtype), np.zeros_like(total))
-        place[...] = total
-        time.sleep(0)  # another thread's turn, to write there too
-        return place.copy()
-
-
-@pytest.mark.slow
-def test_threads_that_share_an_array_are_noticed() -> None:
-    device: Any = OneScratch()
-
-    def work(seed: int) -> Any:
-        """The bits, or what came of wrong numbers: a root of a negative one, say."""
-        try:
-            with np.errstate(all="ignore"):
-                return train(seed, device)
-        except Exception as error:
-            return error
-
-    alone = [train(seed, device) for seed in range(4)]
-    for _ in range(20):
-        if in_threads([lambda seed=seed: [work(seed)] for seed in range(4)]) != [[bits] for bits in alone]:  # type: ignore[misc]
-            return
-    pytest.fail("four threads that write into one array gave the right numbers 20 times")
 
 
 def test_switches_of_one_thread_are_not_those_of_another() -> None:

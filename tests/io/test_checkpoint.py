@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import io
 import json
 import math
 import os
-import pickle
 import struct
-import sys
 
 import numpy as np
 import pytest
@@ -77,12 +74,6 @@ def test_views_are_stored_as_what_they_show_not_as_the_memory_under_them(tmp_pat
     for name, view in views.items():
         np.testing.assert_array_equal(arrays[name], view, err_msg=name)
         assert arrays[name].dtype == np.dtype("<f4")
-
-
-def test_special_numbers_keep_their_bits(tmp_path):
-    array = np.array([np.nan, -np.nan, np.inf, -np.inf, -0.0, 5e-324, np.pi])
-    save(tmp_path / "c.safetensors", {"a": array}, {})
-    assert_same_bits(load(tmp_path / "c.safetensors")[0]["a"], array)
 
 
 def test_what_numpy_can_read_as_an_array_can_be_stored(tmp_path):
@@ -184,14 +175,6 @@ def test_array_names_are_strings(tmp_path, name):
         save(tmp_path / "c.safetensors", {name: np.zeros(2)}, {})
 
 
-def test_metadata_too_large_to_be_read_again_is_never_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("minirnn.io.checkpoint._LARGEST_HEADER", 10_000)
-    save(tmp_path / "c.safetensors", {"a": np.zeros(2)}, {"losses": [0.5] * 100})
-    with pytest.raises(ValueError, match=r"take \d+ bytes\n.*at most 10000"):
-        save(tmp_path / "c.safetensors", {"a": np.zeros(2)}, {"losses": [0.5] * 10_000})
-    assert len(load(tmp_path / "c.safetensors")[1]["losses"]) == 100
-
-
 @pytest.fixture
 def whole(tmp_path):
     """The bytes of a checkpoint."""
@@ -213,44 +196,10 @@ def test_a_file_cut_off_anywhere_is_refused(tmp_path, whole):
         assert "truncated" in message or "interrupted" in message
 
 
-def test_a_damaged_file_is_refused_or_read_but_never_crashes(tmp_path, whole):
-    path = tmp_path / "damaged.safetensors"
-    rng = np.random.default_rng(6)
-    refused = 0
-    for _ in range(150):
-        data = bytearray(whole)
-        for place in rng.integers(0, len(data), rng.integers(1, 4)):
-            data[place] = rng.integers(0, 256)
-        path.write_bytes(data)
-        try:
-            load(path)
-        except ValueError as error:
-            assert "damaged.safetensors" in str(error)
-            refused += 1
-    assert refused > 75
-
-
 def test_bytes_behind_the_arrays_are_refused(tmp_path, whole):
     (tmp_path / "long.safetensors").write_bytes(whole + b"x")
     with pytest.raises(ValueError, match="long.safetensors'.*\n.*\n.*changed or damaged"):
         load(tmp_path / "long.safetensors")
-
-
-def test_pickles_and_zip_files_are_named_and_never_opened(tmp_path):
-    class Bomb:
-        def __reduce__(self):
-            return (os.mkdir, (str(tmp_path / "exploded"),))
-
-    zipped = io.BytesIO()
-    np.savez(zipped, a=np.zeros(3))
-    for name, data, what in [
-        ("p", pickle.dumps(Bomb()), "a pickle"),
-        ("z", zipped.getvalue(), "a zip file.*torch.save"),
-    ]:
-        (tmp_path / name).write_bytes(data)
-        with pytest.raises(ValueError, match=rf"'.*{name}': {what}.*\n.*\n.*never opens pickles"):
-            load(tmp_path / name)
-    assert not (tmp_path / "exploded").exists()
 
 
 @pytest.mark.parametrize(
@@ -318,12 +267,6 @@ def test_missing_and_empty_files_folders_and_devices_are_told_apart(tmp_path):
         save(tmp_path, {}, {})
     with pytest.raises(ValueError, match="there is no folder"):
         save(tmp_path / "missing" / "c.safetensors", {}, {})
-
-
-def test_reading_and_writing_checkpoints_needs_no_pickle(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pickle", None)
-    save(tmp_path / "c.safetensors", {"a": np.zeros(3)}, {"b": 1})
-    assert load(tmp_path / "c.safetensors")[1] == {"b": 1}
 
 
 def test_the_metadata_is_plain_json_for_other_readers(tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
+import re
 import textwrap
 from functools import cache
 
@@ -180,51 +181,42 @@ class Rewrite(ast.NodeTransformer):
         self.rng = rng
         self.changes = 0
 
+    def one_of(self, node: ast.AST, *ways: tuple[float, str]) -> ast.AST:
+        """The node, or with these chances what stands there in other words."""
+        for chance, text in ways:
+            if self.rng.random() < chance:
+                self.changes += 1
+                return ast.parse(f"({text})", mode="eval").body
+        return node
+
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
-        text = ast.unparse(node)
-        is_square = (
-            isinstance(node.op, ast.Sub)
-            and isinstance(node.left, ast.Constant)
-            and isinstance(node.right, ast.BinOp)
-            and isinstance(node.right.op, ast.Mult)
-            and ast.unparse(node.right.left) == ast.unparse(node.right.right)
-        )
-        if is_square and self.rng.random() < 0.6:
-            self.changes += 1
-            y = ast.unparse(node.right.left)
-            return ast.parse(f"((1 - {y}) * (1 + {y}))", mode="eval").body
-        if isinstance(node.op, ast.Add | ast.Mult) and "concatenate" not in text and self.rng.random() < 0.5:
-            self.changes += 1
-            return ast.BinOp(node.right, node.op, node.left)
-        if isinstance(node.op, ast.MatMult) and self.rng.random() < 0.2:
-            self.changes += 1
-            return ast.parse(f"(({ast.unparse(node.right)}).T @ ({ast.unparse(node.left)}).T).T", mode="eval").body
-        if isinstance(node.op, ast.MatMult) and self.rng.random() < 0.3:
-            self.changes += 1
-            return ast.parse(
-                f"np.einsum('ij,jk->ik', {ast.unparse(node.left)}, {ast.unparse(node.right)})", mode="eval"
-            ).body
-        if isinstance(node.op, ast.Sub) and self.rng.random() < 0.3:
-            self.changes += 1
-            return ast.parse(f"(-({ast.unparse(node.right)}) + {ast.unparse(node.left)})", mode="eval").body
-        if isinstance(node.op, ast.Div) and self.rng.random() < 0.3:
-            self.changes += 1
-            return ast.parse(f"(({ast.unparse(node.left)}) * (1 / ({ast.unparse(node.right)})))", mode="eval").body
-        return node
+        left, right = f"({ast.unparse(node.left)})", f"({ast.unparse(node.right)})"
+        square = re.fullmatch(r"\((\w+) \* \1\)", right)
+        if isinstance(node.op, ast.Sub) and left == "(1)" and square:
+            y = square[1]
+            return self.one_of(node, (0.6, f"(1 - {y}) * (1 + {y})"), (0.3, f"-{right} + {left}"))
+        if isinstance(node.op, ast.Add | ast.Mult) and "concatenate" in left + right:
+            return node
+        ways = {
+            ast.Add: [(0.5, f"{right} + {left}")],
+            ast.Mult: [(0.5, f"{right} * {left}")],
+            ast.MatMult: [(0.2, f"({right}.T @ {left}.T).T"), (0.3, f"np.einsum('ij,jk->ik', {left}, {right})")],
+            ast.Sub: [(0.3, f"-{right} + {left}")],
+            ast.Div: [(0.3, f"{left} * (1 / {right})")],
+        }
+        return self.one_of(node, *ways.get(type(node.op), []))
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         text = ast.unparse(node)
-        if text.endswith(".sum(0)") and isinstance(node.func, ast.Attribute) and self.rng.random() < 0.6:
-            self.changes += 1
+        if text.endswith(".sum(0)") and isinstance(node.func, ast.Attribute):
             what = ast.unparse(node.func.value)
-            forms = (f"np.sum({what}, axis=0)", f"np.add.reduce({what})", f"(np.ones(len({what})) @ ({what}))",
+            forms = (f"np.sum({what}, axis=0)", f"np.add.reduce({what})", f"np.ones(len({what})) @ ({what})",
                      f"np.einsum('bh->h', {what})", f"sum(row for row in ({what}))")  # fmt: skip
-            return ast.parse(forms[int(self.rng.integers(len(forms)))], mode="eval").body
-        if ast.unparse(node.func) == "np.concatenate" and text.endswith("axis=1)") and self.rng.random() < 0.5:
-            self.changes += 1
-            return ast.parse(f"np.hstack({ast.unparse(node.args[0])})", mode="eval").body
+            return self.one_of(node, (0.6, forms[int(self.rng.integers(len(forms)))]))
+        if text.startswith("np.concatenate(") and text.endswith("axis=1)"):
+            return self.one_of(node, (0.5, f"np.hstack({ast.unparse(node.args[0])})"))
         return node
 
 

@@ -75,6 +75,7 @@ def test_progress_is_shared_with_the_commands(pytester, tree):
     assert list(json.loads((tree.root / STATE).read_text())["passed"]) == ["ex01"]
 
 
+@pytest.mark.slow
 def test_the_folder_loads_the_plugin_and_the_settings_of_a_project_around_it_do_not_count(pytester, tree, monkeypatch):
     pytester.makepyprojecttoml("[tool.pytest.ini_options]\naddopts = '--no-such-option'\n")
     answer(tree, "ex01", solution("ex01"))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import select
 import signal
 import struct
 import sys
-import termios
 import time
 
 import pytest
@@ -20,6 +18,7 @@ from minirnn.learn.text import hint
 from tests.learn.answers import body, solution
 
 pty = pytest.importorskip("pty", reason="a terminal can only be simulated on Unix")
+fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
 pytest.importorskip("watchfiles")
 COURSE = load()
 

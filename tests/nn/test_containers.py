@@ -152,23 +152,6 @@ def test_containers_show_what_is_inside() -> None:
     assert text == "Sequential(\n  (0): Linear(2, 3)\n  (1): ModuleList(\n    (0): Identity()\n  )\n)"
 
 
-@pytest.mark.parametrize("wrong", ["ab", 5, Plus(1), [("a",)], [("a", Plus(1), 2)], ["ab"], [5], {"a": 3}, {"a": None}])
-def test_a_module_dict_takes_mappings_and_pairs_of_modules_only(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="ModuleDict: (got a|element 0 is|'a' is a)"):
-        nn.ModuleDict(wrong)
-    assert nn.ModuleDict([["a", Plus(1)]]).get("b", 3) == 3
-
-
-@pytest.mark.parametrize("wrong", ["ab", 5, {"a": Plus(1)}, [3], [Plus(1), "a"]])
-def test_a_row_takes_modules_only(wrong: Any) -> None:
-    for net in (nn.ModuleList(row(1)), nn.Sequential(*row(1))):
-        with pytest.raises(TypeError, match="expected a (list of modules|Module)"):
-            net.extend(wrong)
-        assert numbers(net) == [1]
-    with pytest.raises(TypeError, match="expected a (list of modules|Module)"):
-        nn.ModuleList(row(1)) + wrong
-
-
 def test_places_run_from_the_first_to_the_last() -> None:
     for make in ROWS:
         net = make(1, 2, 3)

@@ -7,7 +7,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
-from tests.nn.torch_twin import gradients
+from tests.nn.gradients import gradients
 
 
 @pytest.mark.parametrize("p", [0.25, 0.7])

@@ -7,7 +7,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
-from tests.nn.torch_twin import gradients
+from tests.nn.gradients import gradients
 
 
 def test_a_row_of_padding_is_zero_at_first_and_gets_no_gradient(device: str) -> None:

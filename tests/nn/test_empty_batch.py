@@ -1,6 +1,6 @@
-"""A batch of 0 rows goes through every recurrent module, as in torch: empty outputs, zeros as gradients.
+"""A batch of 0 rows goes through every recurrent layer, as in torch: empty outputs, zeros as gradients.
 
-Tests `minirnn/nn/recurrent.py`, `minirnn/nn/lstm_block.py` and `minirnn/nn/gru_block.py`.
+Tests `minirnn/nn/recurrent.py`.
 """
 
 from __future__ import annotations
@@ -44,26 +44,3 @@ def test_layers_take_no_rows(kind: str, batch_first: bool, lengths: Any, device:
 def test_layers_still_want_a_time_step(kind: str) -> None:
     with pytest.raises(ValueError, match=f"{kind}: T is 0"):
         getattr(nn, kind)(I, H)(np.zeros((0, 2, I), "f4"))
-
-
-@pytest.mark.parametrize("make", [nn.LSTMBlockCell, nn.GRUBlockCell])
-def test_block_cells_take_no_rows(make: Any, device: str) -> None:
-    module, x = make(H, I, device=device), mr.tensor(np.zeros((0, I), "f4"), True, device)
-    output, state = module(x)
-    assert output.shape == (0, H)
-    check([output, *(state if make is nn.LSTMBlockCell else [state])], [x, *module.parameters()])
-
-
-@pytest.mark.parametrize("lengths", [None, []])
-def test_a_fused_cell_takes_no_rows(lengths: Any, device: str) -> None:
-    module, x = nn.LSTMBlockFusedCell(H, I, device=device), mr.tensor(np.zeros((T, 0, I), "f4"), True, device)
-    output, state = module(x, sequence_length=lengths)
-    assert (output.shape, state.c.shape) == ((T, 0, H), (0, H))
-    check([output, *state], [x, *module.parameters()])
-
-
-@pytest.mark.parametrize("loss", [nn.MSELoss, nn.CrossEntropyLoss])
-def test_a_loss_summed_over_no_rows_is_zero(loss: Any, device: str) -> None:
-    x = mr.tensor(np.zeros((0, I), "f4"), True, device)
-    target = np.zeros((0, I), "f4") if loss is nn.MSELoss else np.zeros(0, np.int64)
-    check([loss(reduction="sum")(x, target)], [x])

@@ -7,7 +7,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
-from tests.nn.torch_twin import gradients
+from tests.nn.gradients import gradients
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", "int64"])
@@ -28,15 +28,6 @@ def test_a_linear_layer_equals_the_formula(device: str, rng: np.random.Generator
     expected = np.einsum("tbo,oi->tbi", dy, w), np.einsum("tbo,tbi->oi", dy, x), dy.sum((0, 1))
     for ours, theirs in zip(gradients(y, dy, [t, *layer.parameters()]), expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("shape", "transposed"), [((3, 2), True), ((2, 4), False), ((3, 4, 2), False), ((), False), ((2,), False)]
-)
-def test_a_transposed_input_is_named_and_nothing_else_is(shape: tuple[int, ...], transposed: bool) -> None:
-    with pytest.raises(ValueError, match=r"expected \(\.\.\., I\) with I = 3") as caught:
-        nn.Linear(3, 5)(np.zeros(shape, "f4"))
-    assert ("transposed" in str(caught.value)) == transposed
 
 
 def test_without_a_bias_it_is_the_product_alone_also_of_one_row_and_of_none(rng: np.random.Generator) -> None:

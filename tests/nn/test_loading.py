@@ -11,8 +11,12 @@ from minirnn import nn
 
 
 def message(module: nn.Module, state: Any) -> str:
+    """What is said of a state that does not fit; the module stays as it is."""
+    before = module.state_dict()
     with pytest.raises(ValueError) as caught:
         module.load_state_dict(state)
+    for name, value in module.state_dict().items():
+        np.testing.assert_array_equal(value, before[name])
     return str(caught.value)
 
 

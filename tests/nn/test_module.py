@@ -11,7 +11,6 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
-from minirnn.devices.cpu.device import CPU
 
 
 class Inner(nn.Module):
@@ -111,62 +110,6 @@ def changed(**changes: Any) -> dict[str, Any]:
     return {name: value for name, value in state.items() if value is not None}
 
 
-@pytest.mark.parametrize(
-    ("state", "error", "words"),
-    [
-        (changed(first=None), ValueError, ["missing first", "expected the names of Outer: first, inner.scale"]),
-        (changed(extra=np.ones(2)), ValueError, ["unexpected extra", "another model", "strict=False"]),
-        (
-            changed(inner__scale=None, inner__scales=np.ones(3)),
-            ValueError,
-            ["missing inner.scale; unexpected inner.scales", "likely inner.scales is another spelling of inner.scale"],
-        ),
-        (
-            {f"net.{name}": value for name, value in changed().items()},
-            ValueError,
-            ["missing first, ", " and 1 more; unexpected net.first", "cut the prefix 'net.' off"],
-        ),
-        (changed(pair__0__weight=np.ones((3, 5))), ValueError, ["(3, 5), expected (5, 3)", "likely transposed"]),
-        (
-            changed(first=np.ones((2, 4)), table__a=np.ones(5)),
-            ValueError,
-            ["first has shape (2, 4), expected (2, 3); table.a has shape (5,), expected (4,)", "another size"],
-        ),
-        (changed(first=np.ones(6)), ValueError, ["first has shape (6,), expected (2, 3)", "flattened"]),
-        (changed(first=np.ones((2, 3), int)), TypeError, ["first has dtype int64", "floating"]),
-        (({"first": 1}, {}), TypeError, ["got a tuple", "its first part"]),
-    ],
-)
-def test_a_state_that_does_not_fit_says_why_and_changes_nothing(
-    state: Any, error: type[Exception], words: list[str]
-) -> None:
-    module = Outer()
-    before = values_of(module)
-    with pytest.raises(error) as caught:
-        module.load_state_dict(state)
-    message = str(caught.value)
-    assert message.startswith("load_state_dict: ")
-    assert message.count("\n") <= 2
-    for word in words:
-        assert word in message
-    for name, value in values_of(module).items():
-        np.testing.assert_array_equal(value, before[name])
-
-
-def test_loading_into_a_part_names_the_missing_prefix() -> None:
-    state = {name: value for name, value in changed().items() if name.startswith("pair.0.")}
-    with pytest.raises(ValueError, match="cut the prefix 'pair.0.' off"):
-        Outer().pair[0].load_state_dict(state)
-    inner = {name.removeprefix("pair.0."): value for name, value in state.items()}
-
-    class Wrapped(nn.Module):
-        def __init__(self) -> None:
-            self.net = nn.Linear(3, 5)
-
-    with pytest.raises(ValueError, match="put 'net.' before"):
-        Wrapped().load_state_dict(inner)
-
-
 def test_without_strict_the_names_that_fit_are_loaded_and_the_others_returned() -> None:
     module = Outer()
     missing, unexpected = module.load_state_dict(changed(first=None, more=np.ones(2)), strict=False)
@@ -197,28 +140,6 @@ def test_zero_grad_forgets_all_gradients() -> None:
     assert all(p.grad is not None for p in module.parameters())
     module.zero_grad()
     assert all(p.grad is None for p in module.parameters())
-
-
-def test_to_brings_all_parameters_to_a_device_in_place() -> None:
-    class SecondDevice(CPU):
-        name = "second"
-
-    place, module = SecondDevice(), Outer()
-    before, values = list(module.parameters()), values_of(module)
-    assert module.to(place) is module
-    assert all(p is q and p.device is place for p, q in zip(module.parameters(), before, strict=True))
-    for name, value in values_of(module).items():
-        np.testing.assert_array_equal(value, values[name])
-    y = module.pair[0](np.ones((2, 3), np.float32))  # arrays follow the parameters
-    assert y.device is place
-
-
-def test_a_deep_copy_of_a_module_is_independent() -> None:
-    module = Outer()
-    twin = copy.deepcopy(module)
-    twin.first.assign(np.ones((2, 3)))
-    assert not module.first.numpy().any()
-    assert [name for name, _ in twin.named_parameters()] == NAMES
 
 
 def test_repr_shows_the_modules_inside() -> None:

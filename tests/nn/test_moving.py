@@ -33,29 +33,6 @@ def test_a_destination_is_understood(args: Any, place: Any, dtype: Any, expected
     assert destination(args, place, dtype) == expected
 
 
-@pytest.mark.parametrize(
-    ("args", "kwargs", "error", "words"),
-    [
-        ((), {}, TypeError, "got nothing"),
-        ((None,), {}, TypeError, "got nothing"),
-        (("nowhere",), {}, ValueError, "'nowhere'"),
-        ((np.int64,), {}, TypeError, "dtype is int64"),
-        (("int32",), {}, TypeError, "dtype is int32"),
-        (("cpu", "cpu"), {}, TypeError, "another device"),
-        (("cpu",), {"device": "cpu"}, TypeError, "another device"),
-        ((np.float16, np.float32), {}, TypeError, "another dtype"),
-        ((np.float16, mr.tensor([1.0])), {}, TypeError, "a Tensor and a dtype"),
-        ((mr.tensor([1]),), {}, TypeError, "dtype is int64"),
-        ((3,), {}, TypeError, "device 3"),
-    ],
-)
-def test_a_destination_that_is_none_moves_nothing(args: Any, kwargs: Any, error: Any, words: str) -> None:
-    layer = nn.Linear(2, 3)
-    with pytest.raises(error, match=words):
-        layer.to(*args, **kwargs)
-    assert layer.weight.dtype == np.float32 and layer.weight.device is CPU
-
-
 def test_only_what_changes_is_made_anew(composed_device: str) -> None:
     net = nn.Identity()
     net.register_buffer("mean", mr.tensor(np.array([1.0, 2.0])))

@@ -68,28 +68,6 @@ def test_a_dict_of_parameters() -> None:
 ONE = mr.tensor([1.0])
 
 
-@pytest.mark.parametrize("wrong", ["ab", 5, ONE, [("a",)], [("a", ONE, ONE)], ["ab"], [5], {"a": 3}, {1: ONE}])
-def test_a_dict_takes_mappings_and_pairs_of_parameters_only(wrong: object) -> None:
-    with pytest.raises(TypeError, match="ParameterDict: (got a|element 0 is)|register_parameter: name"):
-        nn.ParameterDict(wrong)
-    table = nn.ParameterDict({"kept": ONE})
-    with pytest.raises(TypeError):
-        table.update(wrong)
-    assert list(table) == ["kept"]
-    assert table.get("none", 3) == 3
-
-
-@pytest.mark.parametrize("wrong", ["ab", 5, ONE, [3], [ONE, "a"]])
-def test_a_list_takes_parameters_only(wrong: object) -> None:
-    rows = nn.ParameterList([ONE])
-    with pytest.raises(TypeError, match="ParameterList: got a"):
-        rows.extend(wrong)  # type: ignore[arg-type]
-    assert len(rows) == 1
-    assert numbers(nn.ParameterList((ONE, ONE))) == [1, 1]
-    rows[-1] = mr.tensor([2.0])
-    assert numbers(rows) == [2]
-
-
 def test_those_of_a_plain_dict_are_sorted_and_those_of_pairs_are_not() -> None:
     assert list(nn.ParameterDict({"b": ONE, "a": ONE})) == ["a", "b"]
     assert list(nn.ParameterDict([("b", ONE), ["a", ONE]])) == ["b", "a"]

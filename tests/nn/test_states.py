@@ -69,46 +69,6 @@ def test_a_part_of_a_state_may_be_missing_and_is_then_zero(rng: np.random.Genera
     close(lstm(x, nn.LSTMState(None, h))[1], lstm(x, (h, np.zeros((1, B, H))))[1])  # type: ignore[arg-type]
 
 
-other = namedtuple("other", "first second")
-three = namedtuple("three", "h c m")
-
-
-@pytest.mark.parametrize("kind", ["LSTM", "LSTMBlockCell", "LSTMBlockFusedCell"])
-def test_names_that_say_nothing_are_refused_not_read_by_position(kind: str) -> None:
-    module = getattr(nn, kind)(*((I, H) if kind == "LSTM" else (H, I)))
-    x = np.zeros((B, I) if isinstance(module, nn.LSTMBlockCell) else (T, B, I), "f4")
-    a = np.zeros((B, H), "f4")
-    for state in (other(a, a), three(a, a, a)):
-        with pytest.raises(TypeError, match="with the fields .*\n  expected fields h and c, which are read by name"):
-            module(x, state)
-    for state, words in (((a, a, a), "a tuple of 3"), ([a], "a list of 1"), (a, "a ndarray"), ({"h": a}, "a dict")):
-        with pytest.raises(TypeError, match=f"is {words}\n  expected the pair"):
-            module(x, state)
-
-
-@pytest.mark.parametrize("make", [nn.LSTMBlockCell, nn.LSTMBlockFusedCell, nn.GRUBlockCell])
-def test_a_cell_whose_two_numbers_were_exchanged_says_so(make: Any) -> None:
-    module = make(I, H)  # torch's order: units are I, inputs are H
-    x = np.zeros((T, B, I) if make is nn.LSTMBlockFusedCell else (B, I), "f4")
-    name = make.__name__
-    with pytest.raises(ValueError, match=rf"likely its two numbers were exchanged: {name}\(num_units, input_size\)"):
-        module(x)
-    with pytest.raises(ValueError) as caught:
-        module(x[..., :2])  # 2 is neither
-    assert "exchanged" not in str(caught.value)
-
-
-@pytest.mark.parametrize("make", [nn.RNN, nn.GRU, nn.LSTM])
-def test_a_layer_whose_two_numbers_were_exchanged_says_so(make: Any) -> None:
-    words = rf"likely its two numbers were exchanged: {make.__name__}\(input_size, hidden_size\)"
-    with pytest.raises(ValueError, match=words):
-        make(H, I)(np.zeros((T, B, I), "f4"))
-    for inputs in (9, B):  # neither fits; time or batch is as long as I
-        with pytest.raises(ValueError) as caught:
-            make(inputs, I)(np.zeros((T, B, 7), "f4"))
-        assert "numbers were exchanged" not in str(caught.value)
-
-
 MAKERS = [nn.RNN, nn.GRU, nn.LSTM, nn.RNNCell, nn.GRUCell, nn.LSTMCell]
 
 
@@ -160,10 +120,3 @@ def test_forget_bias_is_the_sum_of_both_biases_at_the_start_and_nothing_else(val
         np.testing.assert_array_equal(p.numpy(), expected, err_msg=name)
     assert f"forget_bias={value}" in repr(lstm)
     assert "forget_bias" not in repr(plain)
-
-
-def test_forget_bias_acts_only_at_the_start() -> None:
-    lstm, plain = nn.LSTM(I, H, forget_bias=1.0), nn.LSTM(I, H)
-    lstm.load_state_dict(plain.state_dict())
-    x = np.ones((T, B, I), "f4")
-    np.testing.assert_array_equal(lstm(x)[0].numpy(), plain(x)[0].numpy())

@@ -1,4 +1,4 @@
-"""Every fused op with its attributes as a function of float inputs alone, next to the same function in torch.
+"""The cases of `minirnn.verify` for ops with one kernel, next to the same functions in torch.
 
 Imported by tests. Whole networks are torch's own layers; block cells, which torch does not have, are
 their published formulas on torch tensors. Derivatives of any order are torch's in both cases.
@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 import minirnn as mr
-from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
-from tests.ops.block_cases import gru_inputs, lstm_inputs
-from tests.ops.cudnn_rnn.cudnn_cases import attributes_of, random_masks
+from minirnn.verify import block, cudnn
+from minirnn.verify.case import Case as Verified
+from tests.ops.cudnn_rnn.cudnn_cases import random_masks
 
 T, B, I, H = 3, 2, 3, 4
-LENGTHS = (1, 3)
 
 
 @dataclass(frozen=True)
@@ -27,12 +26,17 @@ class Case:
     """`ours` and `theirs` compute the same list of float outputs from the arrays that `draw` returns."""
 
     name: str
-    draw: Callable[[np.random.Generator], list[np.ndarray]]
-    ours: Callable[..., list[mr.Tensor]]
+    verified: Verified
     theirs: Callable[..., list[Any]] | None  # torch has no zoneout
     kernels: tuple[str, str]
     """Forward and backward kernel; each is launched `launches` times by one call."""
     launches: int = 1
+
+    def draw(self, rng: np.random.Generator) -> list[np.ndarray]:
+        return list(self.verified.make(rng).values())
+
+    def ours(self, *inputs: mr.Tensor) -> list[mr.Tensor]:
+        return list(self.verified.call(*inputs))
 
     def __str__(self) -> str:
         return self.name
@@ -79,43 +83,34 @@ def torch_gru_cell(x: Any, h_prev: Any, w_ru: Any, w_c: Any, b_ru: Any, b_c: Any
     return [r, u, c, u * h_prev + (1 - u) * c]
 
 
-def lstm_cell(peephole: bool) -> Case:
+def lstm_cell(variant: str) -> Case:
+    bias = block.CELL_VARIANTS[variant].get("forget_bias", 1.0)
     return Case(
-        "lstm_block_cell" + "-peephole" * peephole,
-        lambda rng: list(lstm_inputs(rng, (B,), I, H).values()),
-        lambda *a: list(ops.lstm_block_cell(*a, forget_bias=0.3, cell_clip=0.0, use_peephole=peephole)),
-        lambda *a: list(torch_lstm_step(*a, "icfo", 0.3, peephole)),
+        f"lstm_block_cell, {variant}",
+        block.lstm("lstm_block_cell", variant, B, I, H),
+        lambda *a: list(torch_lstm_step(*a, "icfo", bias, "peepholes" in variant)),
         ("lstm_block_cell", "lstm_block_cell_grad"),
     )
 
 
-def sequence(version: str, peephole: bool, steps: int) -> Case:
-    order, bias = ("icfo", 1.0) if version == "" else ("ifco", 0.0)
-    op = getattr(ops, f"block_lstm{version}")
+def sequence(version: str, variant: str) -> Case:
+    chosen = block.SEQUENCE_VARIANTS[variant]
+    order, bias = ("icfo", chosen.get("forget_bias", 1.0)) if version == "" else ("ifco", 0.0)
     return Case(
-        f"block_lstm{version}" + "-peephole" * peephole + f"-{steps}",
-        lambda rng: list(lstm_inputs(rng, (T, B), I, H).values()),
-        lambda *a: list(op(steps, *a, cell_clip=0.0, use_peephole=peephole)),
-        torch_lstm(steps, order, bias, peephole),
+        f"block_lstm{version}, {variant}",
+        block.lstm(f"block_lstm{version}", variant, T, B, I, H),
+        torch_lstm(T - chosen.get("steps_left_out", 0), order, bias, "peepholes" in variant),
         ("block_lstm", "block_lstm_grad"),
     )
 
 
-GRU = Case(
-    "gru_block_cell",
-    lambda rng: list(gru_inputs(rng, B, I, H).values()),
-    lambda *a: list(ops.gru_block_cell(*a)),
-    torch_gru_cell,
-    ("gru_block_cell", "gru_block_cell_grad"),
-)
-LSTM_CELLS = [lstm_cell(False), lstm_cell(True)]
-CELLS = [*LSTM_CELLS, GRU]
+GRU = Case("gru_block_cell", block.gru(B, I, H), torch_gru_cell, ("gru_block_cell", "gru_block_cell_grad"))
+CELLS = [lstm_cell("plain"), lstm_cell("peepholes"), GRU]
 SEQUENCES = [
-    sequence("", False, T),
-    sequence("", True, 2),
-    sequence("_v2", False, 2),
-    sequence("_v2", True, T),
-    sequence("", True, 1),
+    sequence("", "plain"),
+    sequence("", "short, peepholes"),
+    sequence("_v2", "plain"),
+    sequence("_v2", "short, peepholes"),
 ]
 
 
@@ -162,40 +157,19 @@ def torch_network(net: Network, lengths: Sequence[int] | None, masks: np.ndarray
 
 
 def network(
-    net: Network,
-    version: int,
-    dropout: bool = False,
-    lengths: Sequence[int] | None = None,
-    training: bool = True,
-    zoneout: str = "",
+    net: Network, version: int, dropout: bool = False, ragged: bool = False, training: bool = True, zoneout: str = ""
 ) -> Case:
-    lstm = net.rnn_mode == "lstm"
+    op = "cudnn_rnn" if version == 1 else f"cudnn_rnn_v{version}"
     masks = np.random.default_rng(5).choice([0.0, 1.0, 1.6], (net.L - 1, T, B, net.D * net.P)) if dropout else None
-    zoned = {"zoneout_masks": random_masks(net, zoneout, np.random.default_rng(6), T, B)} if zoneout else {}
-
-    def draw(rng: np.random.Generator) -> list[np.ndarray]:
-        states = (net.L * net.D, B, net.P), (net.L * net.D, B, net.H)
-        shapes: list[tuple[int, ...]] = [(T, B, net.I), *(states if lstm else states[:1]), (net.size,)]
-        return [rng.standard_normal(s) * (0.5 if len(s) == 1 else 1.0) for s in shapes]
-
-    def ours(*a: mr.Tensor) -> list[mr.Tensor]:
-        x, h0, c0, params = a if lstm else (a[0], a[1], None, a[2])
-        attributes = attributes_of(net) | {"dropout_masks": masks, "is_training": training} | zoned
-        if version < 3:
-            del attributes["num_proj"]
-            y = (ops.cudnn_rnn if version == 1 else ops.cudnn_rnn_v2)(x, h0, c0, params, **attributes)
-        else:
-            y = ops.cudnn_rnn_v3(x, h0, c0, params, np.array(lengths or [T] * B), **attributes)
-        return list(y[: 3 if lstm else 2])
-
-    parts = [f"v{version}", net.rnn_mode, f"L{net.L}", "bi" * (net.D == 2), "skip" * net.skip]
-    parts += ["projected" * (net.num_proj > 0), "masks" * dropout, "lengths" * (lengths is not None)]
-    parts += ["evaluation" * (not training), f"zoneout-{zoneout}" if zoneout else ""]
+    more: dict[str, Any] = {"dropout_masks": masks, "is_training": training}
+    if zoneout:
+        more["zoneout_masks"] = random_masks(net, zoneout, np.random.default_rng(6), T, B)
+    verified = cudnn.forward(op, net, ragged, False, (T, B), **more)
+    parts = [op, verified.variant, *["masks"] * dropout, *["ragged"] * ragged, *["evaluation"] * (not training)]
     return Case(
-        "-".join(p for p in parts if p),
-        draw,
-        ours,
-        None if zoneout else torch_network(net, lengths, masks),
+        ", ".join([*parts, *[f"zoneout {zoneout}"] * bool(zoneout)]),
+        verified,
+        None if zoneout else torch_network(net, cudnn.lengths_of(ragged, T, B), masks),
         ("rnn_sequence", "rnn_sequence_grad"),
         net.L,
     )
@@ -205,24 +179,24 @@ NETWORKS = [
     network(Network("rnn_tanh", 2, H, I, "bidirectional"), 1),
     network(Network("rnn_relu", 1, H, I), 2),
     network(Network("lstm", 1, H, I), 1),
-    network(Network("lstm", 2, H, I, "bidirectional"), 3, dropout=True, lengths=LENGTHS),
-    network(Network("lstm", 2, H, I, num_proj=2), 3, lengths=LENGTHS),
+    network(Network("lstm", 2, H, I, "bidirectional"), 3, dropout=True, ragged=True),
+    network(Network("lstm", 2, H, I, num_proj=2), 3, ragged=True),
     network(Network("lstm", 1, H, H, "bidirectional", "skip_input", num_proj=3), 3),
-    network(Network("gru", 1, H, I, "bidirectional"), 3, lengths=LENGTHS),
+    network(Network("gru", 1, H, I, "bidirectional"), 3, ragged=True),
     network(Network("gru", 2, H, H, input_mode="auto_select"), 2, dropout=True),
-    network(Network("rnn_relu", 2, H, I, "bidirectional"), 3, dropout=True, lengths=LENGTHS),
-    network(Network("rnn_tanh", 1, H, H, input_mode="skip_input"), 3, lengths=LENGTHS),
-    network(Network("lstm", 2, H, I, num_proj=2), 3, lengths=LENGTHS, training=False),
+    network(Network("rnn_relu", 2, H, I, "bidirectional"), 3, dropout=True, ragged=True),
+    network(Network("rnn_tanh", 1, H, H, input_mode="skip_input"), 3, ragged=True),
+    network(Network("lstm", 2, H, I, num_proj=2), 3, ragged=True, training=False),
 ]
 ALL = CELLS + SEQUENCES + NETWORKS
 ZONED = [
-    network(Network("rnn_relu", 1, H, I), 3, lengths=LENGTHS, zoneout="masks"),
-    network(Network("rnn_tanh", 2, H, I, "bidirectional"), 3, lengths=LENGTHS, zoneout="numbers"),
+    network(Network("rnn_relu", 1, H, I), 3, ragged=True, zoneout="masks"),
+    network(Network("rnn_tanh", 2, H, I, "bidirectional"), 3, ragged=True, zoneout="numbers"),
     network(Network("lstm", 1, H, I), 3, zoneout="shared"),
-    network(Network("lstm", 2, H, I, "bidirectional"), 3, dropout=True, lengths=LENGTHS, zoneout="masks"),
-    network(Network("lstm", 2, H, I, "bidirectional", num_proj=2), 3, lengths=LENGTHS, zoneout="numbers"),
-    network(Network("lstm", 1, H, H, input_mode="skip_input", num_proj=3), 3, lengths=LENGTHS, zoneout="masks"),
+    network(Network("lstm", 2, H, I, "bidirectional"), 3, dropout=True, ragged=True, zoneout="masks"),
+    network(Network("lstm", 2, H, I, "bidirectional", num_proj=2), 3, ragged=True, zoneout="numbers"),
+    network(Network("lstm", 1, H, H, input_mode="skip_input", num_proj=3), 3, ragged=True, zoneout="masks"),
     network(Network("gru", 1, H, I), 3, zoneout="numbers"),
-    network(Network("gru", 1, H, I, "bidirectional"), 3, lengths=LENGTHS, zoneout="masks"),
-    network(Network("gru", 2, H, H, "bidirectional", "auto_select"), 3, lengths=LENGTHS, zoneout="shared"),
+    network(Network("gru", 1, H, I, "bidirectional"), 3, ragged=True, zoneout="masks"),
+    network(Network("gru", 2, H, H, "bidirectional", "auto_select"), 3, ragged=True, zoneout="shared"),
 ]

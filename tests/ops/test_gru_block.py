@@ -1,37 +1,14 @@
-"""GRUBlockCell: the claims about every fused op, float16, and the mistakes in the formulas published for its gradient.
-
-TensorFlow's values are in `tests/ops/test_verified.py`, wrong calls in `tests/hostile/calls_block.py`.
-"""
+"""GRUBlockCell: the mistakes in the formulas published for its gradient."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pytest
 
 from minirnn import ops
-from tests.ops import claims
 from tests.ops.block_cases import gru_inputs
-from tests.ops.fused_cases import GRU
 
 B, I, H = 3, 4, 5
-
-# ---- what holds for every fused op
-
-
-@pytest.mark.parametrize("claim", claims.OF_EVERY_OP, ids=claims.name_of)
-def test_it_is_a_fused_op(claim: Any, rng: np.random.Generator, device: str) -> None:
-    claim(GRU, rng, device)
-
-
-@pytest.mark.slow_elsewhere
-def test_first_and_second_derivatives_are_differences(rng: np.random.Generator, device: str) -> None:
-    claims.derivatives_are_differences(GRU, rng, device)
-
-
-def test_float16_is_computed_in_float32_and_rounded_once(rng: np.random.Generator, device: str) -> None:
-    claims.float16_is_computed_in_float32_and_rounded_once(GRU, rng, device)
 
 
 # ---- the formulas that TensorFlow publishes for GRUBlockCellGrad, taken literally (docs/ops/gru_block_cell.md)

@@ -1,4 +1,7 @@
-"""Constructors of optimizers, made from declared settings."""
+"""Constructors of optimizers, made from declared settings, and the settings as attributes.
+
+Tests `minirnn/optim/declared.py` and `minirnn/optim/settings.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import pytest
 from minirnn import nn, optim
 from minirnn.optim.declared import declares_settings
 from minirnn.optim.optimizer import Optimizer, Params
-from minirnn.optim.settings import at_least_zero, setting, share
+from minirnn.optim.settings import Setting, at_least_zero, setting, share
 
 
 @declares_settings
@@ -78,3 +81,27 @@ def test_an_argument_that_does_not_fit_is_named_with_the_class() -> None:
             sgd(*arguments, **named)
     with pytest.raises(TypeError, match="AdamW: got an unexpected keyword argument 'decoupled_weight_decay'"):
         optim.AdamW(ps(), decoupled_weight_decay=True)  # type: ignore[call-arg]
+
+
+def test_a_setting_of_the_class_is_the_setting_itself() -> None:
+    assert isinstance(optim.Adam.beta2, Setting)
+    assert (optim.Adam.beta1.part, optim.Adam.beta2.part, optim.Adam.betas.part) == (0, 1, None)
+
+
+def test_limits_belong_to_the_settings_and_each_beta_is_written_into_all_groups_or_none() -> None:
+    adam = optim.Adam([{"params": ps()}, {"params": ps()}], 0, betas=[0, 0.875], eps=0)  # type: ignore[arg-type]
+    assert (adam.betas, adam.lr, adam.eps) == ((0, 0.875), 0, 0)
+    adam.beta1 = 0.25
+    for beta, words in ((1.0, "betas are 0.25 and 1.0"), (-0.125, "beta2 is -0.125")):
+        with pytest.raises(ValueError, match=words):
+            adam.beta2 = beta
+    assert [group["betas"] for group in adam.param_groups] == [(0.25, 0.875)] * 2
+    sgd = optim.SGD([{"params": ps()}, {"params": ps()}], momentum=0.5)
+    sgd.param_groups[1]["momentum"] = 0
+    with pytest.raises(ValueError, match="nesterov without momentum"):
+        sgd.nesterov = True
+    assert [group["nesterov"] for group in sgd.param_groups] == [False] * 2
+    for rho in (0, 1):
+        assert optim.Adadelta(ps(), rho=rho).rho == rho
+    for off in (None, False):
+        assert optim.Adam(ps(), foreach=off).param_groups[0]["foreach"] is off

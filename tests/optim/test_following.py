@@ -5,8 +5,6 @@ Tests `minirnn/optim/following.py` and `minirnn/optim/optimizer.py`.
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -53,26 +51,6 @@ def test_what_is_remembered_follows_a_moved_parameter(name: str, device: str) ->
         found = trained(MAKE[name], {2: place, 4: "cpu"})
         for key, value in expected.items():
             np.testing.assert_allclose(found[key], value, rtol=1e-12, err_msg=key)
-
-
-@pytest.mark.parametrize("name", MAKE)
-@pytest.mark.parametrize("way", ["deepcopy", "pickle"])
-def test_a_copy_of_a_module_and_its_optimizer_goes_on_alike(name: str, way: str, device: str) -> None:
-    layer = nn.Linear(3, 2, dtype=np.float64, device=device)
-    optimizer = MAKE[name](layer.parameters())
-    for k in range(3):
-        step(layer, optimizer, k)
-    pair = (layer, optimizer)
-    twin, other = copy.deepcopy(pair) if way == "deepcopy" else pickle.loads(pickle.dumps(pair))
-    before = layer.state_dict()
-    for k in range(3, 6):
-        step(twin, other, k)
-    for key, value in layer.state_dict().items():
-        np.testing.assert_array_equal(value, before[key])  # the copy shares nothing
-    for k in range(3, 6):
-        step(layer, optimizer, k)
-    for key, value in layer.state_dict().items():
-        np.testing.assert_array_equal(twin.state_dict()[key], value)
 
 
 @pytest.mark.parametrize("name", MAKE)

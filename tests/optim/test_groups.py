@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -37,20 +35,6 @@ def test_a_pair_of_a_name_and_a_parameter_is_told_from_two_parameters() -> None:
             parameters_of("SGD", {"params": wrong})
     with pytest.raises(ValueError, match="1 of 2 parameters have a name"):
         parameters_of("SGD", {"params": [p, ("b", q)]})
-
-
-@pytest.mark.parametrize("wrong", [{1: 2}, "text", 5, None])
-def test_what_holds_no_tensors_is_refused(wrong: Any) -> None:
-    with pytest.raises(TypeError, match=f"SGD: parameters is a {type(wrong).__name__}"):
-        given_groups("SGD", wrong)
-    with pytest.raises(TypeError, match="SGD: parameters is one Tensor"):
-        given_groups("SGD", mr.tensor([1.0]))
-
-
-@pytest.mark.parametrize("wrong", [frozenset({1}), {1}])
-def test_what_has_no_order_is_refused(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="which has no order"):
-        parameters_of("SGD", {"params": wrong})
 
 
 def test_the_reason_is_the_device_before_the_dtype_before_the_shape() -> None:

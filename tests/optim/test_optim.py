@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 import minirnn as mr
 from minirnn import nn, optim
 from tests.optim import cases
-from tests.optim.cases import GROUPS, OPTIMIZERS, SHAPES, STEPS
+from tests.optim.cases import GROUPS, OPTIMIZERS, SHAPES
 
 CASES = (*OPTIMIZERS, *GROUPS)
 NAMES = ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "NAdam")
@@ -57,50 +56,6 @@ def wide_torch() -> Any:
     torch.set_default_dtype(torch.float64)  # else NAdam keeps its product of momenta in float32
     yield torch
     torch.set_default_dtype(torch.float32)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_twenty_steps_equal_torch_also_where_a_parameter_misses_gradients(
-    case: str, wide_torch: Any, rng: np.random.Generator
-) -> None:
-    torch = wide_torch
-    ps = parameters(rng)
-    centers = [rng.normal(size=shape) for shape in SHAPES]
-    theirs = [torch.tensor(value(p), requires_grad=True) for p in ps]
-    twin, optimizer = cases.made(torch, case, theirs), cases.made(mr, case, ps)
-    for k in range(STEPS):
-        run(optimizer, ps, centers, range(k, k + 1))
-        for t, g in zip(theirs, cases.gradient([t.detach().numpy() for t in theirs], centers, k), strict=True):
-            t.grad = None if g is None else torch.tensor(g)
-        twin.step()
-        for p, t in zip(ps, theirs, strict=True):
-            np.testing.assert_allclose(p, t.detach(), rtol=1e-11, atol=1e-12)
-
-
-@pytest.mark.parametrize("case", [case for case in CASES if "maximize" not in str({**OPTIMIZERS, **GROUPS}[case])])
-def test_twenty_steps_of_a_small_network_equal_torch(case: str, wide_torch: Any, rng: np.random.Generator) -> None:
-    torch = wide_torch
-    T, B, I, H = 6, 3, 2, 4
-    x, y = rng.normal(size=(T, B, I)), rng.normal(size=(T, B, H))
-    net, twin = nn.RNN(I, H), torch.nn.RNN(I, H)
-    weights = [rng.normal(size=p.shape) / 2 for p in net.parameters()]
-    ours = [nn.Parameter(w) for w in weights]
-    for (name, _), p in zip(list(net.named_parameters()), ours, strict=True):
-        setattr(net, name, p)
-    theirs = list(twin.parameters())
-    with torch.no_grad():
-        for t, w in zip(theirs, weights, strict=True):
-            t.copy_(torch.tensor(w))
-    optimizer, other = cases.made(mr, case, ours), cases.made(torch, case, theirs)
-    for _ in range(STEPS):
-        optimizer.zero_grad()
-        ((net(mr.tensor(x))[0] - y) ** 2).mean().backward()
-        optimizer.step()
-        other.zero_grad()
-        ((twin(torch.tensor(x))[0] - torch.tensor(y)) ** 2).mean().backward()
-        other.step()
-    for p, t in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(p, t.detach(), rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -211,59 +166,6 @@ def test_a_closure_is_computed_with_gradients_and_its_loss_returned() -> None:
     assert sgd.step() is None
 
 
-def test_zero_grad_forgets_or_writes_zeros() -> None:
-    p, q = nn.Parameter([3.0]), nn.Parameter([3.0])
-    sgd = optim.SGD([p, q])
-    p.grad = mr.tensor([2.0])
-    sgd.zero_grad(set_to_none=False)
-    np.testing.assert_array_equal(p.grad, [0.0])
-    assert q.grad is None
-    sgd.zero_grad()
-    assert p.grad is None
-
-
-@pytest.mark.parametrize(
-    ("grad", "words"),
-    [
-        (np.ones(3), "SGD: parameter b has dtype float32, its gradient float64"),
-        (np.ones(2, np.float32), r"SGD: parameter b has shape \(3,\), its gradient \(2,\)"),
-    ],
-)
-def test_a_gradient_that_does_not_fit_is_named_and_nothing_is_changed(grad: np.ndarray, words: str) -> None:
-    a, b = nn.Parameter(np.ones(3, np.float32)), nn.Parameter(np.ones(3, np.float32))
-    sgd = optim.SGD([("a", a), ("b", b)], 0.1)
-    a.grad, b.grad = mr.tensor(np.ones(3, np.float32)), mr.tensor(grad)
-    with pytest.raises((TypeError, ValueError), match=words):
-        sgd.step()
-    np.testing.assert_array_equal(a, 1)
-
-
-def test_a_gradient_on_another_device_is_named_with_the_optimizer() -> None:
-    if (reason := mr.devices.available()["cuda-sim"]) is not None:
-        pytest.skip(f"cuda-sim: {reason}")
-    p = nn.Parameter(np.ones(3, np.float32))
-    p.grad = mr.tensor(np.ones(3, np.float32), device="cuda-sim")
-    with pytest.raises(ValueError, match="Adam: parameter 0 is on cpu, its gradient on cuda-sim"):
-        optim.Adam([p]).step()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_memory_follows_parameters_to_another_device(name: str) -> None:
-    if (reason := mr.devices.available()["cuda-sim"]) is not None:
-        pytest.skip(f"cuda-sim: {reason}")
-    begin, centers = cases.start()
-    ends = []
-    for device in ("cpu", "cuda-sim"):
-        ps = [nn.Parameter(a) for a in begin]
-        optimizer = getattr(optim, name)(ps, lr=0.05)
-        run(optimizer, ps, centers, range(3))
-        for p in ps:
-            p.move(device)
-        ends.append(run(optimizer, ps, centers, range(3, 6)))
-    for ours, expected in zip(*ends, strict=True):
-        np.testing.assert_allclose(ours, expected, rtol=1e-12)
-
-
 def test_a_step_during_an_unfinished_backward_pass_is_noticed(rng: np.random.Generator) -> None:
     p = nn.Parameter(rng.normal(size=3))
     loss = (p * p).sum()
@@ -324,36 +226,3 @@ def test_a_shallow_copy_shares_parameters_alone() -> None:
     twin.param_groups[0]["lr"] = 7.0
     twin.state[p]["step"] = 9
     assert (adam.lr, adam.state[p]["step"]) == (0.001, 1)
-
-
-# ---- wrong arguments
-
-
-@pytest.mark.parametrize(
-    ("make_one", "error", "words"),
-    [
-        (lambda p: optim.SGD([p], -0.1), ValueError, "SGD: lr is -0.1\n  expected 0 or more"),
-        (lambda p: optim.SGD([p], float("nan")), ValueError, "SGD: lr is nan"),
-        (lambda p: optim.SGD([p], "fast"), TypeError, "SGD: lr is 'fast'"),
-        (lambda p: optim.SGD([p], 0.1, momentum=-1), ValueError, "SGD: momentum is -1"),
-        (lambda p: optim.SGD([p], 0.1, nesterov=True), ValueError, "nesterov without momentum"),
-        (lambda p: optim.SGD([p], 0.1, 0.9, 0.1, nesterov=True), ValueError, "nesterov with dampening"),
-        (lambda p: optim.SGD([p], foreach=True), ValueError, "foreach is True\n  expected None or False"),
-        (lambda p: optim.Adam([p], betas=(0.9, 1.0)), ValueError, "betas are 0.9 and 1.0"),
-        (lambda p: optim.Adam([p], betas=0.9), TypeError, "betas is 0.9"),
-        (lambda p: optim.Adam([p], eps=-1), ValueError, "eps is -1"),
-        (lambda p: optim.Adam([p], weight_decay=-1), ValueError, "weight_decay is -1"),
-        (lambda p: optim.Adam([]), ValueError, "Adam: no parameters"),
-        (lambda p: optim.Adam(p), TypeError, "parameters is one Tensor"),
-        (lambda p: optim.Adam([p, p]), ValueError, "comes twice"),
-        (lambda p: optim.Adam([p * 2]), ValueError, "parameter 0 was made by Multiply"),
-        (lambda p: optim.Adam([np.ones(3)]), TypeError, "parameter 0 is a ndarray"),
-        (lambda p: optim.Adam([("p", p), nn.Parameter([1.0])]), ValueError, "1 of 2 parameters have a name"),
-        (lambda p: optim.Adam([{"params": [p]}, p]), TypeError, "group 1 is a Parameter"),
-        (lambda p: optim.AdamW([{"params": [p], "decoupled_weight_decay": False}]), ValueError, "it is Adam"),
-        (lambda p: optim.Adadelta([p], rho=1.5), ValueError, "rho is 1.5\n  expected 0 .. 1"),
-    ],
-)
-def test_wrong_arguments_are_named(make_one: Callable[[Any], Any], error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
-        make_one(nn.Parameter([1.0, 2.0]))

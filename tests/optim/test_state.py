@@ -141,19 +141,6 @@ def test_a_state_that_does_not_fit_is_named_and_changes_nothing(
         np.testing.assert_array_equal(after[key], entry, err_msg=key)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [({"betas": (2.0, 0.5)}, "Adam.load_state_dict: betas are 2.0"), ({"lr": float("nan")}, "lr is nan")],
-)
-def test_a_setting_out_of_range_is_named(change: dict[str, Any], words: str, rng: np.random.Generator) -> None:
-    adam = optim.Adam(parameters(rng))
-    state = adam.state_dict()
-    state["param_groups"][0] |= change
-    with pytest.raises(ValueError, match=words):
-        adam.load_state_dict(state)
-    assert adam.betas == (0.9, 0.999)
-
-
 def test_a_state_of_another_optimizer_of_torch_is_refused() -> None:
     p = nn.Parameter([1.0])
     memory = {0: {"step": 3, "exp_avg": np.ones(1), "exp_avg_sq": np.ones(1)}}

@@ -65,41 +65,6 @@ def test_third_derivatives_are_differences_of_second_ones(case: Case, rng: np.ra
         assert_close(g, e, *DIFFERENCES, what=f"input {k}")
 
 
-@pytest.mark.slow_elsewhere
-@pytest.mark.parametrize("case", [*CELLS, SEQUENCES[1], NETWORKS[3]], ids=str)
-def test_third_derivatives_are_torchs(case: Case, rng: np.random.Generator, device: str) -> None:
-    values, weights, directions = draws(case, rng)
-    found = derivatives(case.ours, device, values, weights, directions, 3)
-    for k, (g, e) in enumerate(zip(found, torch_derivatives(case, values, weights, directions, 3), strict=True)):
-        assert_close(g, e, *TORCH, what=f"input {k}")
-
-
-@pytest.mark.parametrize("case", CELLS, ids=str)
-def test_a_fourth_derivative_of_a_cell_is_torchs(case: Case, rng: np.random.Generator) -> None:
-    values, weights, directions = draws(case, rng)
-    found = derivatives(case.ours, "cpu", values, weights, directions, 4)
-    for k, (g, e) in enumerate(zip(found, torch_derivatives(case, values, weights, directions, 4), strict=True)):
-        assert_close(g, e, *TORCH, what=f"input {k}")
-
-
-@pytest.mark.slow_elsewhere
-@pytest.mark.parametrize("case", [*CELLS, SEQUENCES[1], NETWORKS[3], NETWORKS[7]], ids=str)
-@pytest.mark.parametrize("dtype", ["f2", "f4"])
-def test_low_precision_follows_float64_in_second_derivatives(
-    case: Case, dtype: str, rng: np.random.Generator, device: str
-) -> None:
-    values, weights, directions = draws(case, rng)
-    low = [[a.astype(dtype) for a in arrays] for arrays in (values, weights, directions[0])]
-    exact = [[a.astype("f8") for a in arrays] for arrays in low]
-    found = derivatives(case.ours, device, low[0], low[1], [low[2]], 2)
-    expected = derivatives(case.ours, device, exact[0], exact[1], [exact[2]], 2)
-    # float16: 2^-11 for each rounding of a gradient that is itself made of rounded values, through two passes
-    tolerance = 3e-2 if dtype == "f2" else 1e-5
-    for g, e in zip(found, expected, strict=True):
-        assert g.dtype == dtype
-        np.testing.assert_allclose(g.astype("f8"), e, rtol=0, atol=tolerance * max(1, np.abs(e).max()))
-
-
 def test_backward_with_create_graph_leaves_gradients_that_can_be_differentiated(
     rng: np.random.Generator, device: str
 ) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import toolchain
 from minirnn.devices import DeviceUnavailable
 from minirnn.devices.counting import Counting
 from minirnn.devices.cuda.driver import CompileError, LaunchError, Matrix
@@ -37,13 +36,6 @@ def test_an_array_on_a_device_says_what_it_is_and_iterates(simulated: Any) -> No
     np.testing.assert_array_equal(simulated.to_numpy(a[1]), [3, 4, 5])
     with pytest.raises(TypeError, match="without axes"):
         len(simulated.asarray(np.float32(1)))
-
-
-def test_simulated_memory_is_no_memory_of_a_gpu(simulated: Any) -> None:
-    assert not hasattr(simulated.asarray(np.ones(2)), "__cuda_array_interface__")
-    foreign = SimpleNamespace(__cuda_array_interface__={"shape": (2,), "typestr": "<f4", "data": (1, False)})
-    with pytest.raises(TypeError, match="which the simulator cannot read"):
-        simulated.asarray(foreign)
 
 
 def test_memory_of_another_gpu_library_is_copied(simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,83 +170,6 @@ def test_an_instruction_of_no_library_has_no_line() -> None:
 
 
 # ---- the tools around
-
-
-def test_nvcc_beside_the_path_is_found_and_the_command_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "nvcc").touch()
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(toolchain, "CUDA_HOMES", (str(tmp_path),))
-    monkeypatch.setattr(toolchain, "_output", lambda command: "")
-    assert toolchain.find_nvcc().fix == f"export PATH={tmp_path}:$PATH"
-    monkeypatch.setattr(toolchain, "_output", lambda command: "Cuda compilation tools, release 13.0, V13.0.1")
-    assert (toolchain.find_nvcc().found or "").startswith("13.0")
-
-
-@pytest.mark.parametrize(
-    ("program", "command"),
-    [
-        ("ubuntu-drivers", "sudo ubuntu-drivers install"),
-        ("apt-get", "sudo apt-get install nvidia-driver"),
-        ("", "install NVIDIA's driver with the system's package manager"),
-    ],
-)
-def test_a_card_without_a_driver_gets_the_command_that_installs_one(
-    program: str, command: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(name: str) -> Any:
-        raise OSError(name)
-
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(toolchain.ctypes, "CDLL", missing)
-    monkeypatch.setattr(toolchain, "_has_nvidia_card", lambda: True)
-    monkeypatch.setattr(toolchain.shutil, "which", lambda name: name if name == program else None)
-    assert toolchain.nvidia_driver().fix == command
-
-
-def test_on_a_mac_nvidias_tools_are_not_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> Any:
-        raise OSError(name)
-
-    monkeypatch.setattr(sys, "platform", "darwin")
-    monkeypatch.setattr(toolchain.ctypes, "CDLL", missing)
-    tools = [toolchain.find_nvcc(), toolchain.nvidia_driver(), toolchain.package("PyCUDA", "pycuda", "cuda")]
-    assert all(tool.found is None and tool.why_not == toolchain.NO_MACOS for tool in tools)
-    monkeypatch.setattr(toolchain, "_output", lambda command: "")
-    monkeypatch.delenv("CXX", raising=False)
-    assert toolchain.host_compiler().fix == "xcode-select --install"
-
-
-class Cuda:
-    """The few functions of the driver library that are asked."""
-
-    def __init__(self, status: int, count: int) -> None:
-        self.status, self.count = status, count
-
-    def cuInit(self, flags: int) -> int:
-        return self.status
-
-    def cuDriverGetVersion(self, version: Any) -> None:
-        version._obj.value = 13000
-
-    def cuDeviceGetCount(self, count: Any) -> None:
-        count._obj.value = self.count
-
-    def cuDeviceGetName(self, text: Any, size: int, index: int) -> None:
-        text.value = b"GPU %d" % index
-
-
-def test_the_driver_says_what_it_sees(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = {}
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    for status, count in ((0, 2), (0, 0), (100, 0), (999, 0)):
-        monkeypatch.setattr(toolchain.ctypes, "CDLL", lambda name, s=status, c=count: Cuda(s, c))
-        answers[status, count] = toolchain.nvidia_driver()
-    assert answers[0, 2].found == "for CUDA 13.0, GPU 0, GPU 1"
-    assert answers[0, 0].why_not == answers[100, 0].why_not == "it sees no NVIDIA GPU; cuda-sim needs none"
-    assert "error 999" in (answers[999, 0].fix or "")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    monkeypatch.setattr(toolchain.ctypes, "CDLL", lambda name: Cuda(0, 0))
-    assert toolchain.nvidia_driver().fix == "unset CUDA_VISIBLE_DEVICES"
 
 
 # ---- the counting device

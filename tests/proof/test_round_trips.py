@@ -109,27 +109,3 @@ def test_every_gate_order_turned_into_any_other_and_back_is_the_same(letters: st
             np.testing.assert_array_equal(reorder(there, target, source), stacked)
             for k, gate in enumerate(target):
                 np.testing.assert_array_equal(there[3 * k : 3 * k + 3], stacked[3 * source.index(gate) :][:3])
-
-
-@examples(20)
-@hypothesis.given(
-    kind=st.sampled_from(["LSTM", "GRU", "RNN"]),
-    layers=st.integers(1, 2),
-    both=st.booleans(),
-    seed=SEEDS,
-    T=st.integers(1, 4),
-)
-def test_a_module_takes_torchs_state_dict_and_gives_torchs_outputs(
-    kind: str, layers: int, both: bool, seed: int, T: int, device: str
-) -> None:
-    torch = pytest.importorskip("torch")
-    torch.manual_seed(seed)
-    theirs = getattr(torch.nn, kind)(3, 4, layers, bidirectional=both)
-    with mr.devices.use_device(device):
-        ours = getattr(mr.nn, kind)(3, 4, layers, bidirectional=both)
-        ours.load_state_dict({name: t.detach().numpy() for name, t in theirs.state_dict().items()})
-        x = np.random.default_rng(seed).standard_normal((T, 2, 3)).astype("f4")
-        y = ours(mr.tensor(x))[0].numpy()
-    np.testing.assert_allclose(y, theirs(torch.tensor(x))[0].detach().numpy(), rtol=0, atol=2e-6)  # float32, few steps
-    for name, t in ours.state_dict().items():
-        np.testing.assert_array_equal(np.asarray(t), theirs.state_dict()[name].detach().numpy(), err_msg=name)

@@ -74,11 +74,7 @@ class Queues:
         self.streams.remove(stream)
 
     def push(
-        self,
-        stream: Stream,
-        do: Callable[[], None],
-        memory: frozenset[int] = frozenset(),
-        after: Iterable[Work] = (),
+        self, stream: Stream, do: Callable[[], None], memory: frozenset[int] = frozenset(), after: Iterable[Work] = ()
     ) -> Work:
         """Put work at the end of a stream."""
         others = []

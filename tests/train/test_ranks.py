@@ -124,8 +124,8 @@ def test_mistakes_are_said_once_and_end_all(tmp_path: Path) -> None:
     assert not (tmp_path / "a").exists() and not (tmp_path / "b").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_killed_rank_and_ctrl_c_leave_a_run_that_goes_on_with_the_same_bits(tmp_path: Path, number: int) -> None:
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
+def test_a_killed_rank_and_ctrl_c_leave_a_run_that_goes_on_with_the_same_bits(tmp_path: Path, name: str) -> None:
     """SIGKILL strikes one rank, and all end; SIGINT reaches all, and they stop after the same step, saved."""
     folder = tmp_path / "run"
     command = [mpiexec(), "-n", "2", sys.executable, "-m", "minirnn", "train", "--out", str(folder), *OPTIONS]
@@ -137,7 +137,7 @@ def test_a_killed_rank_and_ctrl_c_leave_a_run_that_goes_on_with_the_same_bits(tm
         while not (metrics.exists() and len(metrics.read_text().splitlines()) > 3):
             assert process.poll() is None and time.monotonic() < until
             time.sleep(0.05)
-        if number == signal.SIGINT:
+        if name == "SIGINT":
             process.send_signal(signal.SIGINT)  # mpiexec hands it on
         else:
             os.kill(ranks_of(process.pid)[-1], signal.SIGKILL)

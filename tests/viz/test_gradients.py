@@ -110,27 +110,6 @@ def test_it_draws_into_given_axes():
 
 
 @pytest.mark.parametrize(
-    ("norms", "message"),
-    [
-        ([1.0, 2.0], r"norms has shape \(2,\)\n  expected \(L, T\)"),
-        (np.ones((2, 3, 4)), r"norms has shape \(2, 3, 4\)\n  expected \(L, T\)"),
-        (np.ones((0, 3)), r"norms has shape \(0, 3\)"),
-        ([[1.0, -0.5]], "norms has -0.5 in it\n  expected norms, 0 or above"),
-    ],
-)
-def test_what_is_no_table_of_norms_is_refused(norms, message):
-    with pytest.raises(ValueError, match=f"gradient_flow: {message}"):
-        gradient_flow(norms)
-
-
-def test_as_many_names_as_layers():
-    with pytest.raises(ValueError, match=r"3 names in layers\n  expected 2"):
-        gradient_flow(NORMS, layers=["a", "b", "c"])
-    with pytest.raises(ValueError, match="max_columns is 0"):
-        gradient_flow(NORMS, max_columns=0)
-
-
-@pytest.mark.parametrize(
     ("norms", "ends"),
     [
         ([1e-5, 10.0], (1e-5, 10)),  # powers of ten are ends themselves

@@ -22,7 +22,7 @@ SUMS = {
 }
 
 
-@pytest.mark.parametrize("which", ["forward", "backward"])
+@pytest.mark.parametrize("which", slow_unless(2, ["forward", "backward"]))
 def test_each_point_is_a_row_of_the_report(which):
     picture = ladder_counts(REPORT, which=which)
     rows = json.loads(REPORT.read_text())["rows"]

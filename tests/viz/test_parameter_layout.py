@@ -39,11 +39,6 @@ def test_rectangles_lie_where_the_blocks_are_and_rows_are_layers():
     assert "biases from" in picture.ax.get_xlabel()
 
 
-def test_a_network_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match="rnn_mode"):
-        parameter_buffer(1, 2, 3, rnn_mode="lstm2")
-
-
 def test_gates_whose_blocks_are_too_narrow_for_a_letter_are_explained_beside():
     narrow = parameter_buffer(4, 64, 32, direction="bidirectional", num_proj=16).ax.get_legend()
     assert [text.get_text() for text in narrow.get_texts()] == ["i", "f", "n", "o", "P"]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from minirnn.viz import precision_over_time
 
@@ -19,10 +18,3 @@ def test_what_is_exact_stays_on_the_picture(rng):
     picture = precision_over_time({"float32": exact.astype(np.float32), "same": exact}, exact)
     assert (picture.artists["same"].get_ydata() > 0).all() and (picture.data["same"] == 0).all()
     assert (picture.data["float32"] < 1e-7).all()
-
-
-def test_other_shapes_are_refused():
-    with pytest.raises(ValueError, match=r"expected \(2, 3\), that of exact"):
-        precision_over_time({"float32": np.zeros((2, 2))}, np.zeros((2, 3)))
-    with pytest.raises(ValueError, match=r"expected \(T, \.\.\.\)"):
-        precision_over_time({}, 1.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from minirnn import parallel, viz
 from minirnn.parallel import DistributedDataParallel, Event, World
@@ -46,12 +45,3 @@ def test_costs_are_the_models() -> None:
     assert picture.data["ring"][-1] == ring(64, 4e6, NETWORKS["100 Gb/s fabric"])
     np.testing.assert_allclose(picture.artists["ring"].get_ydata(), 1e3 * picture.data["ring"])
     assert "not measured" in picture.ax.get_title()
-
-
-def test_wrong_calls() -> None:
-    with pytest.raises(ValueError, match="expected those of a backward pass"):
-        viz.backward_timeline({"none": []})
-    with pytest.raises(ValueError, match="network is 'tin cans'"):
-        viz.all_reduce_costs(1e6, network="tin cans")
-    with pytest.raises(ValueError, match="nbytes is 0"):
-        viz.all_reduce_costs(0)

@@ -33,15 +33,6 @@ def test_a_weight_of_zeros_has_no_ratio_and_a_frozen_one_no_point():
     assert np.isnan(update_ratios({"p": [0.0, 0.1]}).artists["p"].get_ydata()[0])
 
 
-def test_wrong_ratios_are_refused():
-    with pytest.raises(ValueError, match="no parameters"):
-        UpdateRatios(None, [])
-    with pytest.raises(ValueError, match="expected one number a step"):
-        update_ratios({"a": [1.0], "b": [1.0, 2.0]})
-    with pytest.raises(ValueError, match="expected one number a step"):
-        update_ratios({})
-
-
 def test_parameters_are_pairs_of_a_name_and_a_tensor():
     p = mr.nn.Parameter(np.zeros(2, np.float32))
     for wrong in (["p", p], ("p", p, 1), ("p", 3.0), p):

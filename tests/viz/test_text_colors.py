@@ -36,7 +36,7 @@ def test_colors_follow_the_sign_and_size_of_the_states() -> None:
 
 def test_every_character_can_be_read_on_its_color() -> None:
     """WCAG 2 asks for a contrast of 4.5 at least, whatever the page around it looks like."""
-    T = 400
+    T = 100
     for back, ink, _, _ in cells(colored_text(np.linspace(-1, 1, T), "x" * T)):
         light, dark = sorted((luminance(back), luminance(ink)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5

@@ -104,26 +104,3 @@ def test_one_loss_is_a_point():
 def test_it_draws_into_given_axes():
     ax = Figure().add_subplot()
     assert loss_curve([1, 2], [3, 2], ax=ax).ax is ax
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([1, 2, 3], [1, 2]), r"steps has shape \(3,\), train_loss \(2,\)\n  expected \(N,\), \(N,\)"),
-        (([[1, 2]], [[1, 2]]), r"steps has shape \(1, 2\)\n  expected \(N,\)"),
-        (([], []), r"steps has shape \(0,\)"),
-        (([1], ["a"]), "train_loss has dtype <U1\n  expected real numbers"),
-        (([1, 2], [[1], [2, 3]]), "train_loss is no array"),
-        (([1], [1j]), "train_loss has dtype complex128"),
-    ],
-)
-def test_wrong_shapes_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=f"loss_curve: {message}"):
-        loss_curve(*arguments)
-
-
-def test_validation_is_a_pair_of_one_length():
-    with pytest.raises(ValueError, match=r"validation steps has shape \(2,\), validation losses \(1,\)"):
-        loss_curve([1, 2], [2, 1], validation=([1, 2], [3]))
-    with pytest.raises(ValueError, match=r"validation is no pair\n  expected \(steps, losses\)"):
-        loss_curve([1, 2], [2, 1], validation=[1, 2, 3])

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-DECEIVED = ("minirnn", "_sandbox", "__main__")
+DECEIVED = ("minirnn", "_sandbox", "__main__", "tests")
 """Packages that see Windows."""
 GONE = "_posixsubprocess fcntl grp posix pty pwd readline resource syslog termios tty"
 WITHOUT = {

@@ -22,9 +22,23 @@
 // Gates come in the order OF_BOTH, OF_X, OF_H. d_before of h is what goes past R. `grad` of a cell that may be projected
 // sets `after` of h, too: that is what was projected.
 //
-// A cell with products inside its step has a stage before and one after them: step(Stage<0>, ..) sets `multiplied`,
-// step(Stage<1>, ..) reads `products`; grad(Stage<0>, ..) sets `d_products`, grad(Stage<1>, ..) reads `d_multiplied`.
-// PRODUCTS says how many there are.
+// A cell that may have
+//
+//   PRODUCTS              how many products with a matrix (H, H) of its own are inside the step, or means over its units
+//   MATRICES              how many of them have a matrix
+//   MASKS                 how many numbers per step and unit it is handed: `masks`, read by both functions
+//   CARRIED               how many gradients one stage computes and a later one reads
+//   STAGES, D_STAGES      into how many stages the products cut the step and the gradient
+//
+// states these, too, and derives from nothing; all other cells derive from `OneStage`, which has none of it. A cell with
+// several stages has step(Stage<0>, Step &), step(Stage<1>, Step &), .. and grad(Stage<0>, Gradient &), ... A stage of the
+// step sets `multiplied`, the next one reads `products`; a stage of the gradient sets `d_products`, later ones read
+// `d_multiplied`. A stage finds what the ones before it set in `saved` and `after`, and in `carried`.
+//
+// Functions tell where: saved_stage(k), after_stage(k), multiplied_stage(k), d_gates_stage(k), d_before_stage(k),
+// d_vectors_stage(k), d_products_stage(k) and carried_stage(k) are the stages which set the k-th of them; gate_stage(k),
+// d_after_stage(k) and d_multiplied_stage(k) are the last ones that read it; matrix_of(k) is the number of the matrix of a
+// product, and -1 for a mean.
 //
 // CELL_FN is how a function of a cell is declared. sigmoid, tanh, relu and clip are those of the language; `? :` chooses.
 #pragma once
@@ -42,27 +56,54 @@ CELL_FN constexpr int column_of(int gate) {
     return gate < ROWS_OF_W<Cell> ? gate + Cell::OF_H : gate - ROWS_OF_W<Cell>;
 }
 
+struct OneStage {
+    static constexpr int PRODUCTS = 0, MATRICES = 0, MASKS = 0, CARRIED = 0, STAGES = 1, D_STAGES = 1;
+    static CELL_FN constexpr int gate_stage(int) { return 0; }
+    static CELL_FN constexpr int saved_stage(int) { return 0; }
+    static CELL_FN constexpr int after_stage(int) { return 0; }
+    static CELL_FN constexpr int multiplied_stage(int) { return 0; }
+    static CELL_FN constexpr int d_after_stage(int) { return 0; }
+    static CELL_FN constexpr int d_multiplied_stage(int) { return 0; }
+    static CELL_FN constexpr int d_gates_stage(int) { return 0; }
+    static CELL_FN constexpr int d_before_stage(int) { return 0; }
+    static CELL_FN constexpr int d_vectors_stage(int) { return 0; }
+    static CELL_FN constexpr int d_products_stage(int) { return 0; }
+    static CELL_FN constexpr int carried_stage(int) { return 0; }
+    static CELL_FN constexpr int matrix_of(int) { return 0; }
+};
+
+// Every array has an element at least.
 template <class V, class Cell>
 struct Step {
-    V gates[GATES<Cell>], before[Cell::STATES], after[Cell::STATES];
-    V vectors[Cell::VECTORS + 1], saved[Cell::SAVED + 1];  // an array has an element at least
+    V gates[GATES<Cell>], before[Cell::STATES], after[Cell::STATES], vectors[Cell::VECTORS + 1];
+    V saved[Cell::SAVED + 1], masks[Cell::MASKS + 1], multiplied[Cell::PRODUCTS + 1], products[Cell::PRODUCTS + 1];
 };
 
 template <class V, class Cell>
 struct Gradient {
     V saved[Cell::SAVED + 1], before[Cell::STATES], after[Cell::STATES], vectors[Cell::VECTORS + 1];
     V d_after[Cell::STATES], d_before[Cell::STATES], d_gates[GATES<Cell>], d_vectors[Cell::VECTORS + 1];
+    V masks[Cell::MASKS + 1], carried[Cell::CARRIED + 1];
+    V d_products[Cell::PRODUCTS + 1], d_multiplied[Cell::PRODUCTS + 1];
 };
 
 template <int>
 struct Stage {};
 
-template <class V, class Cell>
-struct StepInStages : Step<V, Cell> {
-    V multiplied[Cell::PRODUCTS], products[Cell::PRODUCTS];
-};
+template <int stage, class Cell, class V>
+CELL_FN void step_of(const Cell &cell, Step<V, Cell> &s) {
+    if constexpr (Cell::STAGES == 1) {
+        cell.step(s);
+    } else {
+        cell.step(Stage<stage>(), s);
+    }
+}
 
-template <class V, class Cell>
-struct GradientInStages : Gradient<V, Cell> {
-    V d_multiplied[Cell::PRODUCTS], d_products[Cell::PRODUCTS];
-};
+template <int stage, class Cell, class V>
+CELL_FN void grad_of(const Cell &cell, Gradient<V, Cell> &s) {
+    if constexpr (Cell::D_STAGES == 1) {
+        cell.grad(s);
+    } else {
+        cell.grad(Stage<stage>(), s);
+    }
+}

@@ -5,7 +5,7 @@
 #pragma once
 
 template <class V, class real>
-struct Gru {
+struct Gru : OneStage {
     static constexpr int OF_BOTH = 2, OF_X = 1, OF_H = 1, STATES = 1, SAVED = 4, VECTORS = 0;
     static constexpr int READS_BEFORE = 0b1, READS_AFTER = 0;
     static constexpr bool CARRIES = true;

@@ -3,11 +3,14 @@
 //
 //   gates: r u, and c without the part of h_prev        states: h        saved: r u c
 //   multiplied: r * h_prev                              products: its part of c
+//
+// Its kernels compute a single step, so they hand gates and d_after to the second stage, too.
 #pragma once
 
 template <class V, class real>
 struct GruBlock {
     static constexpr int OF_BOTH = 2, OF_X = 1, OF_H = 0, STATES = 1, SAVED = 3, VECTORS = 0, PRODUCTS = 1;
+    static constexpr int MATRICES = 1, MASKS = 0, CARRIED = 0, STAGES = 2, D_STAGES = 2;
     static constexpr int READS_BEFORE = 0b1, READS_AFTER = 0;
     static constexpr bool CARRIES = true;
 

@@ -4,7 +4,7 @@
 #pragma once
 
 template <class V, class real>
-struct Lstm {
+struct Lstm : OneStage {
     static constexpr int OF_BOTH = 4, OF_X = 0, OF_H = 0, STATES = 2, SAVED = 4, VECTORS = 0;
     static constexpr int READS_BEFORE = 0b01, READS_AFTER = 0;
     static constexpr bool CARRIES = false;

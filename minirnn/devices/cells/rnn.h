@@ -4,7 +4,7 @@
 #pragma once
 
 template <class V, class real>
-struct RnnTanh {
+struct RnnTanh : OneStage {
     static constexpr int OF_BOTH = 1, OF_X = 0, OF_H = 0, STATES = 1, SAVED = 0, VECTORS = 0;
     static constexpr int READS_BEFORE = 0, READS_AFTER = 0b1;
     static constexpr bool CARRIES = false;
@@ -28,7 +28,7 @@ struct RnnTanh {
 };
 
 template <class V, class real>
-struct RnnRelu {
+struct RnnRelu : OneStage {
     static constexpr int OF_BOTH = 1, OF_X = 0, OF_H = 0, STATES = 1, SAVED = 0, VECTORS = 0;
     static constexpr int READS_BEFORE = 0, READS_AFTER = 0b1;
     static constexpr bool CARRIES = false;

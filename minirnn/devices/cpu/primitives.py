@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices import host_math
-from minirnn.devices.cpu import workspace
+from minirnn.devices.cpu import elementwise, workspace
 from minirnn.devices.cpu.arithmetic import FALSE_ALARM, without_false_alarms
 
 LARGE = workspace.MIN_BLOCK // 4
@@ -45,7 +46,11 @@ class Primitives:
     tanh = staticmethod(np.tanh)
     maximum = staticmethod(np.maximum)
     minimum = staticmethod(np.minimum)
-    where = staticmethod(np.where)
+    where = staticmethod(elementwise.where)
+    sigmoid = staticmethod(elementwise.sigmoid)
+    relu = staticmethod(elementwise.relu)
+    normal_cdf = staticmethod(elementwise.normal_cdf)
+    erf = staticmethod(host_math.erf)
     clip = staticmethod(np.clip)
     transpose = staticmethod(np.transpose)
     broadcast_to = staticmethod(np.broadcast_to)
@@ -54,7 +59,6 @@ class Primitives:
     sin = staticmethod(host_math.sin)
     cos = staticmethod(host_math.cos)
     tan = staticmethod(host_math.tan)
-    erf = staticmethod(host_math.erf)
     log1p = staticmethod(host_math.log1p)
     expm1 = staticmethod(host_math.expm1)
     floor = staticmethod(host_math.floor)
@@ -67,6 +71,7 @@ class Primitives:
     cumprod = staticmethod(host_math.cumprod)
     recurrence = staticmethod(host_math.recurrence)
     argsort = staticmethod(host_math.argsort)
+    put = staticmethod(host_math.put)
 
     @staticmethod
     def asarray(host: Any) -> Any:
@@ -105,15 +110,6 @@ class Primitives:
         return np.matmul(a, b)
 
     @staticmethod
-    def sigmoid(a: Any) -> Any:
-        e = np.exp(-np.absolute(a))  # never overflows, and keeps small results exact
-        return np.where(a >= 0, 1 / (1 + e), e / (1 + e))
-
-    @staticmethod
-    def relu(a: Any) -> Any:
-        return np.maximum(a, a.dtype.type(0))
-
-    @staticmethod
     def sum(a: Any, axis: tuple[int, ...] | None, keepdims: bool) -> Any:
         return np.sum(a, axis=axis, keepdims=keepdims)
 
@@ -146,25 +142,30 @@ class Primitives:
     @staticmethod
     def scatter_add(shape: Sequence[int], index: tuple[Any, ...], values: Any) -> Any:
         out = np.zeros(tuple(shape), values.dtype)
-        if len(index) == 1 and isinstance(index[0], np.ndarray) and index[0].dtype.kind in "iu" and out.ndim > 1:
-            _add_rows(out, index[0].reshape(-1), np.broadcast_to(values, index[0].shape + out.shape[1:]))
-        elif any(isinstance(k, np.ndarray) for k in index):
+        if index and all(isinstance(k, np.ndarray) and k.dtype.kind in "iu" for k in index):
+            return _added_at(out, index, values)
+        if any(isinstance(k, np.ndarray) for k in index):
             np.add.at(out, index, values)  # the same place may occur more than once
         else:
             out[index] = values
         return out
 
 
-def _add_rows(out: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
-    """Add rows of values to rows of `out`, which is 0: sorted by place, three times as fast as ``np.add.at``."""
-    rows = values.reshape(len(places), *out.shape[1:])
-    if not rows.size:
-        return
-    if places.min() < -len(out) or places.max() >= len(out):
-        np.add.at(out, places, rows)  # raises what is wrong with it
-    order = np.argsort(places % len(out), kind="stable")
-    places = (places % len(out))[order]
-    starts = np.flatnonzero(np.diff(places, prepend=-1))
+def _added_at(out: np.ndarray, index: tuple[np.ndarray, ...], values: Any) -> np.ndarray:
+    """``np.add.at(out, index, values)`` into zeros, by the numbers of elements: with one index it is much faster."""
+    sizes = out.shape[: len(index)]
+    if any(k.size and (k.min() < -n or k.max() >= n) for k, n in zip(index, sizes, strict=False)) or not out.size:
+        np.add.at(out, index, values)  # raises what is wrong with it
+        return out
+    places: Any = 0
+    for k, n in zip(index, sizes, strict=False):
+        places = places * n + (k % n if k.size and k.min() < 0 else k)
+    row = out.shape[len(index) :]
+    width = math.prod(row)
+    values = np.broadcast_to(values, places.shape + row).reshape(-1)
     # float16 is summed in float32 and rounded once; then a sum of a thousand rows is still one
-    dtype = np.float32 if out.dtype == np.float16 else None
-    out[places[starts]] = np.add.reduceat(rows[order], starts, dtype=dtype)
+    total = np.zeros(out.size, np.float32 if out.dtype == np.float16 else out.dtype)
+    if width > 1:
+        places = places[..., None] * width + np.arange(width)
+    np.add.at(total, places.reshape(-1), values)
+    return total.reshape(out.shape).astype(out.dtype, copy=False)

@@ -22,6 +22,7 @@ from minirnn.devices.cuda.launch.cudnn_rnn import sequence as cudnn_rnn_sequence
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import rung_from_environment
 from minirnn.devices.cuda.launch.lstm_block import cell
 from minirnn.devices.cuda.launch.lstm_block import sequence as lstm_sequence
+from minirnn.devices.cuda.launch.own_cell import sequence as own_cell_sequence
 from minirnn.devices.cuda.launch.primitives import along, products
 from minirnn.devices.cuda.launch.primitives import index as indexing
 from minirnn.devices.cuda.launch.primitives.elementwise import broadcast_strides, elementwise
@@ -34,7 +35,7 @@ from minirnn.devices.cuda.recordings import Recordings
 _CONSTANTS_KEPT = 256
 
 
-class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequence, losses, adam)):
+class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequence, own_cell_sequence, losses, adam)):
     """A CUDA device. Its arrays are `CudaArray`, its kernels the files of `kernels/`.
 
     Parameters
@@ -194,6 +195,11 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         for a in operands:
             if not isinstance(a, (CudaArray, bool, int, float, np.generic)):
                 self._own(a)
+        wide = [a.dtype for a in operands if isinstance(a, CudaArray) and a.shape]
+        if wide and all(
+            getattr(a, "dtype", wide[0]).kind == "f" for a in operands
+        ):  # an array without axes widens none
+            return np.result_type(*wide)
         return np.result_type(*[a.dtype if isinstance(a, (CudaArray, np.generic)) else a for a in operands])
 
     # ---- elementwise, one operand
@@ -236,9 +242,9 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
     # ---- reductions
 
     def _summand(self, a: CudaArray) -> CudaArray:
-        """`a`, or integers as large ones: NumPy sums and multiplies small ones in them."""
+        """`a`, or integers as large ones, in which small ones are summed and multiplied."""
         self._own(a)
-        return self.cast(a, np.uint64 if a.dtype.kind == "u" else np.int64) if a.dtype.kind in "biu" else a
+        return self.cast(a, np.int64) if a.dtype.kind in "biu" else a
 
     def sum(self, a: CudaArray, axis: tuple[int, ...] | None, keepdims: bool) -> CudaArray:
         a = self._summand(a)

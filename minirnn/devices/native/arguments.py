@@ -40,15 +40,27 @@ class Struct:
         return self.layout.pack(*values, *self.absent[len(values) :])
 
 
-Layer = Struct(
-    "Layer",
-    "T B I H P reverse lengths* W[] R[] Wp[] bW* bR* vectors* clip! x% h0% c0%"
-    " value0% value1% value2% value3% value4% value5% value6% value7% y% h_n% c_n% zh% zc%",
-)
-Gradients = Struct(
-    "Gradients",
-    "dy% dc_each% dh_n% dc_n% da% dh0% dc0% dx% add_dx transposed dW* dR* dWp* dbW* dbR* dvectors*",
-)
+
+
+def structs(values: int, products: int = 0, masks: int = 0) -> tuple[Struct, Struct]:
+    """`Layer` and `Gradients` of a library that was compiled for so many values, products and masks."""
+
+    def several(name: str, count: int, kind: str) -> str:
+        return " ".join(f"{name}{k}{kind}" for k in range(count))
+
+    return Struct(
+        "Layer",
+        "T B I H P reverse lengths* W[] R[] Wp[] bW* bR* vectors* clip! x% h0% c0%"
+        f" {several('value', values, '%')} y% h_n% c_n% zh% zc%"
+        f" {several('U', products + 1, '[]')} {several('mask', masks + 1, '%')}",
+    ), Struct(
+        "Gradients",
+        "dy% dc_each% dh_n% dc_n% da% dh0% dc0% dx% add_dx transposed dW* dR* dWp* dbW* dbR* dvectors*"
+        f" {several('dU', products + 1, '*')}",
+    )
+
+
+Layer, Gradients = structs(MOST_VALUES)
 GruBlockArrays = Struct(
     "GruBlockArrays", "B I H x% h_prev% w_ru* w_c* b_ru* b_c* r% u% c% h% d_h% d_x% d_h_prev% d_c_bar% d_r_bar_u_bar%"
 )

@@ -206,8 +206,8 @@ class Ragged:
         return a
 
     def states(self, a: Any) -> Any:
-        """States (D, B, width) in this order."""
-        return a if a is None else np.ascontiguousarray(a if self.order is None else np.take(a, self.order, axis=1))
+        """States (.., B, width) in this order."""
+        return a if a is None else np.ascontiguousarray(a if self.order is None else np.take(a, self.order, axis=-2))
 
     def unsorted(self, a: Any) -> Any:
         """An array (T, B, width) in the order of the samples."""
@@ -218,9 +218,9 @@ class Ragged:
         return found
 
     def unsorted_states(self, a: Any) -> Any:
-        """States (D, B, width) in the order of the samples."""
+        """States (.., B, width) in the order of the samples."""
         if self.order is None or a is None:
             return a
         found = np.empty_like(a)
-        found[:, self.order] = a
+        found[..., self.order, :] = a
         return found

@@ -10,6 +10,7 @@ import ctypes
 import os
 import platform
 import shlex
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,25 @@ def library(used: Compiler) -> Path:
 
     def make(path: Path) -> None:
         used.library([*flags(), *INCLUDE], sources, path, [*flags(), *SHARED])
+
+    return cache.kept(cache.folder("native"), key, make, cache.checksum)
+
+
+def of_one_cell(used: Compiler, text: str, announce: Callable[[], None]) -> Path:
+    """The file of a library with the drivers of one cell alone, which takes the rest from `library`.
+
+    `text` is C++ with an ``#if`` for each of the two passes, so that they are compiled side by side. `announce` is
+    called before.
+    """
+    whole = library(used)
+    key = f"cell-{cache.fingerprint(whole.name, text)}"
+
+    def make(path: Path) -> None:
+        announce()
+        sources = [path.with_name(f"{name}.cpp") for name in ("forward", "backward")]
+        for source in sources:
+            source.write_text(f"#define {source.stem.upper()}\n{text}", encoding="utf-8")
+        used.library([*flags(), *INCLUDE], sources, path, [str(whole), *flags(), *SHARED])
 
     return cache.kept(cache.folder("native"), key, make, cache.checksum)
 

@@ -5,13 +5,58 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from minirnn import check
 from minirnn.cells.expr import Expr, apply
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.functional.arguments import not_in_place, widened
 from minirnn.ops import primitives
-from minirnn.ops.primitives import erf, expm1, where
+from minirnn.ops.primitives import clip, exp, where
+from minirnn.ops.primitives.declare import Primitive
 from minirnn.ops.softplus import log_one_plus_exp
+
+
+class NormalCdf(Primitive, uses="erf", reads="x"):
+    """y = Phi(x) = (1 + erf(x / sqrt(2))) / 2        dx = dy * exp(-x * x / 2) / sqrt(2 pi)"""
+
+    def forward(self, device: Any, x: Any) -> Any:
+        return device.normal_cdf(x)
+
+    def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+        return (dy * (exp(x * x * -0.5) * math.sqrt(0.5 / math.pi)),)
+
+
+NORMAL_CDF = NormalCdf()
+
+
+class LeakyRelu(Primitive, uses="where", reads="x"):
+    """y = x where x > 0, else a * x        dx = dy where x > 0, else a * dy"""
+
+    def __init__(self, slope: float) -> None:
+        self.slope = slope
+
+    def forward(self, device: Any, x: Any) -> Any:
+        below = device.multiply(x, self.slope)
+        # Between 0 and 1 it is the larger one, which is quicker to find.
+        return device.maximum(x, below) if 0 < self.slope <= 1 else device.where(device.greater(x, 0), x, below)
+
+    def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+        return (where(x > 0, dy, dy * self.slope),)
+
+
+class Elu(Primitive, uses="where", reads="x"):
+    """y = x where x > 0, else a * (exp(x) - 1)     dx = dy where x > 0, else dy * a * exp(x)"""
+
+    def __init__(self, alpha: float) -> None:
+        self.alpha = alpha
+
+    def forward(self, device: Any, x: Any) -> Any:
+        below = device.clip(x, None, 0.0)  # so that exp does not overflow where its result is not used
+        return device.where(device.greater(x, 0), x, device.multiply(device.expm1(below), self.alpha))
+
+    def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+        return (where(x > 0, dy, dy * (exp(clip(x, None, 0.0)) * self.alpha)),)
 
 
 def relu(input: Any, inplace: bool = False) -> Tensor:
@@ -60,7 +105,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
     not_in_place("leaky_relu", "inplace", inplace)
     slope = check.number("leaky_relu", "negative_slope", negative_slope)
     x, dtype = widened("leaky_relu", input)
-    return where(x > 0, x, x * slope).astype(dtype)
+    return LeakyRelu(slope)(x).astype(dtype)
 
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -71,8 +116,7 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     not_in_place("elu", "inplace", inplace)
     alpha = check.number("elu", "alpha", alpha)
     x, dtype = widened("elu", input)
-    below = where(x > 0, 0.0, x)  # so that exp does not overflow where its result is not used
-    return where(x > 0, x, alpha * expm1(below)).astype(dtype)
+    return Elu(alpha)(x).astype(dtype)
 
 
 def sigmoid(input: Any) -> Tensor:
@@ -104,7 +148,7 @@ def gelu(input: Any, approximate: str = "none") -> Tensor:
     check.choice("gelu", "approximate", approximate, ("none", "tanh"))
     x, dtype = widened("gelu", input)
     if approximate == "none":
-        phi = (erf(x * math.sqrt(0.5)) + 1) * 0.5
+        phi = NORMAL_CDF(x)
     else:
         phi = (primitives.tanh((x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)) + 1) * 0.5
     return (x * phi).astype(dtype)
@@ -122,8 +166,11 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
         return apply("softplus", input * beta) / beta
     beta, threshold = divisor("softplus", "beta", beta), check.number("softplus", "threshold", threshold)
     x, dtype = widened("softplus", input)
-    scaled = x * beta
-    return where(scaled > threshold, x, log_one_plus_exp(scaled) / beta).astype(dtype)
+    scaled = x if beta == 1 else x * beta
+    y = log_one_plus_exp(scaled)
+    if beta == 1 and threshold >= 20 and x.dtype == np.float32:  # y is x there, and its derivative 1, to the last bit
+        return y.astype(dtype)
+    return where(scaled > threshold, x, y if beta == 1 else y / beta).astype(dtype)
 
 
 def divisor(op: str, name: str, value: Any) -> float:

@@ -12,7 +12,7 @@ from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.functional.arguments import broadcasts, constant_like, no_legacy, two_alike
 from minirnn.nn.functional.reductions import reduced
-from minirnn.ops.primitives import clip, log, where
+from minirnn.ops.primitives import absolute, clip, exp, log, log1p, relu, sigmoid, where
 from minirnn.ops.softplus import log_one_plus_exp
 
 _SMALLEST = float(np.float32(1e-12))  # which torch rounds to float32 in every dtype
@@ -35,6 +35,16 @@ class BinaryCrossEntropy(Op):
 
 
 BINARY_CROSS_ENTROPY = BinaryCrossEntropy()
+
+
+class OfScores(Op):
+    """l = max(x, 0) - x * y + log(1 + exp(-|x|))      dx = dl * (sigmoid(x) - y),  dy = -dl * x"""
+
+    def backward(self, dl: Tensor, loss: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor | None]:
+        return dl * (sigmoid(x) - y), -dl * x if y.requires_grad else None
+
+
+OF_SCORES = OfScores()
 
 
 def binary_cross_entropy(
@@ -92,7 +102,7 @@ def binary_cross_entropy_with_logits(
     """``-(p * y * log(s) + (1 - y) * log(1 - s))`` with ``s = sigmoid(x)``, computed from x without overflow.
 
     It is ``torch.nn.functional.binary_cross_entropy_with_logits``, in the stable form
-    ``p * y * log(1 + exp(-x)) + (1 - y) * log(1 + exp(x))``.
+    ``p * y * log(1 + exp(-x)) + (1 - y) * log(1 + exp(x))``, without p ``max(x, 0) - x * y + log(1 + exp(-|x|))``.
 
     Parameters
     ----------
@@ -120,7 +130,12 @@ def binary_cross_entropy_with_logits(
     check.reduction(op, reduction)
     x, y, dtype = two_alike(op, input, target)
     w, p = _factor(op, "weight", weight, x), _factor(op, "pos_weight", pos_weight, x)
-    losses = y * log_one_plus_exp(-x) * (1 if p is None else p) + (1 - y) * log_one_plus_exp(x)
+    if p is None:
+        scores, answers = x.detach(), y.detach()
+        value = relu(scores) - scores * answers + log1p(exp(-absolute(scores)))
+        losses = record(OF_SCORES, x.device, value.array, (x, y))
+    else:
+        losses = y * log_one_plus_exp(-x) * p + (1 - y) * log_one_plus_exp(x)
     return reduced(losses if w is None else losses * w, reduction).astype(dtype)
 
 

@@ -13,6 +13,7 @@ from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import integers
 from minirnn.nn.functional.arguments import ANY_INTEGER, constant_like, no_legacy, widened
 from minirnn.nn.functional.reductions import mean_of, reduced
+from minirnn.ops.losses import CrossEntropy
 from minirnn.ops.primitives import log_softmax, where
 
 
@@ -77,6 +78,9 @@ def cross_entropy(
         rows = x.size // x.shape[axis] if x.size else 0
         return (mean_of(losses.sum(), rows) if reduction == "mean" else reduced(losses, reduction)).astype(dtype)
     y = _indices(op, x, axis, target, ignore_index)
+    if axis == x.ndim - 1 and w is None and not smoothing and y.size and not (y == ignore_index).any():
+        (losses,) = CrossEntropy(target=y)(x)  # one node
+        return (mean_of(losses.sum(), y.size) if reduction == "mean" else reduced(losses, reduction)).astype(dtype)
     logp = log_softmax(x, axis)
     losses, counts = _picked(logp, axis, y, w, ignore_index)
     divisor = float(counts.sum())

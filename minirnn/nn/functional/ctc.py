@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import integers
 from minirnn.nn.functional.arguments import widened
 from minirnn.nn.functional.reductions import mean_of, reduced
-from minirnn.ops.primitives import clip, concat, exp, log, maximum, split, where
+from minirnn.ops.primitives import add, clip, concat, exp, unbind, where
+from minirnn.ops.primitives.declare import Primitive
 
 _NEVER = -1e30
 """The logarithm of a probability 0: finite, so that differences of two such are no NaN, and far below all others."""
@@ -28,6 +30,24 @@ class NeverHappens(Op):
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
         return (where(self.impossible, float("nan"), dy),)
+
+
+class LogSumExp(Primitive, uses="exp log maximum", reads="x"):
+    """y = log(exp(a) + exp(b) + ...), without overflow        da = dy * exp(a) / (exp(a) + exp(b) + ...)"""
+
+    def forward(self, device: Any, *terms: Any) -> Any:
+        shift = reduce(device.maximum, terms)
+        total = reduce(device.add, [device.exp(device.subtract(t, shift)) for t in terms])
+        return device.add(device.log(total), shift)
+
+    def backward(self, dy: Tensor, y: Tensor, *terms: Tensor) -> tuple[Tensor, ...]:
+        shift = y.detach()  # a constant: in the quotients it cancels
+        shares = [exp(t - shift) for t in terms]
+        part = dy / reduce(add, shares)
+        return tuple(share * part for share in shares)
+
+
+LOG_SUM_EXP = LogSumExp()
 
 
 def ctc_loss(
@@ -122,30 +142,20 @@ def _paths(x: Tensor, z: np.ndarray, steps: np.ndarray, sizes: np.ndarray) -> Te
     if not steps.any():
         return where(sizes > 0, -_NEVER, x.sum((0, 2)))  # zeros: nothing of x is read
     scores = clip(x[:, rows[:, None], z], _NEVER, None)  # (T, B, 2S+1)
-    skips = np.zeros(z.shape, np.bool_)
-    skips[:, 3::2] = z[:, 3::2] != z[:, 1:-2:2]  # from label to label over the blank between them
-    first, *others = split(scores, [1] * T, 0)
-    a = where(np.arange(S2) < 2, first.reshape(B, S2), _NEVER)
+    skips = np.full(z.shape, _NEVER)
+    skips[:, 3::2][z[:, 3::2] != z[:, 1:-2:2]] = 0.0  # from label to label over the blank between them
+    may_skip = as_tensor(skips, device=x.device, dtype=x.dtype)
+    first, *others = unbind(scores)
+    a = where(np.arange(S2) < 2, first, _NEVER)
     for t, score in enumerate(others[: steps.max() - 1], 1):
         before = concat([never, a], 1)
-        new = _log_sum_exp(a, before[:, 1:-1], where(skips, before[:, :-2], _NEVER)) + score.reshape(B, S2)
+        new = LOG_SUM_EXP(a, before[:, 1:-1], before[:, :-2] + may_skip) + score
         a = new if (steps > t).all() else where((steps > t)[:, None], new, a)
     at_blank = a[rows, 2 * sizes]
     at_label = where(sizes > 0, a[rows, np.maximum(2 * sizes - 1, 0)], _NEVER)
-    losses = -_log_sum_exp(at_blank, at_label)
+    losses = -LOG_SUM_EXP(at_blank, at_label)
     unheard = (steps == 0) & (sizes > 0)  # without a step nothing can be said; to say nothing costs nothing
     return where(unheard, -_NEVER, losses) if unheard.any() else losses
-
-
-def _log_sum_exp(*terms: Tensor) -> Tensor:
-    """``log(exp(a) + exp(b) + ...)`` without overflow. The shift is a constant: in the derivatives it cancels."""
-    shift = terms[0].detach()
-    for term in terms[1:]:
-        shift = maximum(shift, term.detach())
-    total = exp(terms[0] - shift)
-    for term in terms[1:]:
-        total = total + exp(term - shift)
-    return log(total) + shift
 
 
 def _lengths(op: str, name: str, value: Any, B: int) -> np.ndarray:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from minirnn import check
 from minirnn.engine.operands import device_of, same_device
+from minirnn.engine.outputs import record_many
+from minirnn.engine.tape import Op
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
-from minirnn.nn.functional.arguments import above_0, of_one_dtype, widened
+from minirnn.nn.functional.arguments import of_one_dtype, widened
 from minirnn.ops.primitives import clip, norm, sqrt
+from minirnn.ops.primitives.reductions import summed
 
 
 def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
@@ -37,9 +42,36 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
     """
     x, axes, dtype = _last_axes("layer_norm", input, normalized_shape, weight, bias)
     eps = check.number("layer_norm", "eps", eps)
-    centered = x - x.mean(axes, True)
-    y = centered / sqrt((centered * centered).mean(axes, True) + eps)
-    return _scaled("layer_norm", y, x, dtype, axes, weight, bias).astype(dtype)
+    return _scaled("layer_norm", Normalized(axes, eps)(x), x, dtype, axes, weight, bias).astype(dtype)
+
+
+class Normalized(Op):
+    """y = (x - mean) * r,  r = 1 / sqrt(var + eps)     dx = r * (dy - mean(dy) - y * (mean(dy * y) + r * dr / n))
+
+    Means over n elements. r is a result as well, so that the derivative can be differentiated again.
+    """
+
+    reads_inputs = False
+
+    def __init__(self, axes: tuple[int, ...], eps: float) -> None:
+        self.axes, self.eps = axes, eps
+
+    def __call__(self, x: Tensor) -> Tensor:
+        device, a = x.device, x.array
+        n = prod([x.shape[k] for k in self.axes])
+        centered = device.subtract(a, device.divide(device.sum(a, self.axes, True), n))
+        squares = device.divide(device.sum(device.multiply(centered, centered), self.axes, True), n)
+        r = device.divide(1, device.sqrt(device.add(squares, self.eps)))
+        return record_many(self, device, [device.multiply(centered, r), r], (x,))[0]
+
+    def backward(self, gradients: Sequence[Tensor | None], results: Sequence[Tensor], x: Tensor) -> tuple[Tensor]:
+        (y, r), (dy, dr) = results, gradients
+        n = prod([x.shape[k] for k in self.axes])
+        along: Any = 0.0 if dr is None else r * dr
+        if dy is None:
+            return (-r * y * (along / n),)
+        along = along + summed(dy * y, *self.axes)
+        return (r * (dy - summed(dy, *self.axes) / n - y * (along / n)),)
 
 
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Tensor:
@@ -93,7 +125,7 @@ def normalize(
     Parameters
     ----------
     p : float
-        Above 0; infinity takes the largest absolute value.
+        0 or more; 0 counts the elements that are not 0, infinity takes the largest absolute value.
     dim : int
         The axis along which norms are taken, torch's default being 1; `axis` is our word for it.
     eps : float
@@ -104,13 +136,13 @@ def normalize(
     Raises
     ------
     TypeError, ValueError
-        If `input` is not floating, there is no such axis, `p` is not above 0, or `out` is given.
+        If `input` is not floating, there is no such axis, `p` is negative, or `out` is given.
     """
     x, dtype = widened("normalize", input)
     if out is not None:
         raise ValueError("normalize: out is given\n  expected None: the result is a new Tensor")
     along = check.axis("normalize", dim if axis is None else axis, x.ndim)
-    p = above_0("normalize", "p", p, finite=False)
+    p = check.number("normalize", "p", p, 0, finite=False)
     eps = check.number("normalize", "eps", eps)
     return (x / clip(norm(x, p, along, True), eps, None)).astype(dtype)
 

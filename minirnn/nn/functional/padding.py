@@ -45,8 +45,11 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     elif value is not None:
         raise ValueError(f"pad: value is {shown(value)} and mode {mode!r}\n  expected a value for 'constant' only")
     for axis, (before, after) in pairs.items():
-        n = x.shape[axis] + min(before, 0) + min(after, 0)  # what negative numbers leave
-        limit = {"constant": None, "reflect": n - 1, "replicate": None if n else 0, "circular": n}[mode]
+        size = x.shape[axis]
+        n = size + min(before, 0) + min(after, 0)  # what negative numbers leave
+        limit = {"constant": None, "reflect": size - 1, "replicate": None if size else 0, "circular": n}[mode]
+        if mode in ("reflect", "replicate"):  # what is taken away may be what comes back from the other side
+            n += max(before, 0) + max(after, 0)
         if n < 0:
             raise ValueError(f"pad: {(before, after)} along axis {axis} of shape {x.shape}\n  expected at most all")
         if limit is not None and max(before, after) > limit:
@@ -55,8 +58,9 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
                 f"  expected at most {limit} on each side"
             )
     for axis, (before, after) in pairs.items():
-        x = _cut(x, axis, min(before, 0), min(after, 0))
-        before, after = max(before, 0), max(after, 0)
+        if mode in ("constant", "circular"):
+            x = _cut(x, axis, min(before, 0), min(after, 0))
+            before, after = max(before, 0), max(after, 0)
         if before or after:
             if mode == "constant":
                 x = _with_constant(x, axis, before, after, number)

@@ -9,7 +9,8 @@ from minirnn.engine.tensor import Tensor
 from minirnn.messages import shown
 from minirnn.nn.functional.arguments import above_0, constant_like, no_legacy, two_alike
 from minirnn.nn.functional.reductions import mean_of, reduced
-from minirnn.ops.primitives import absolute, exp, log, where
+from minirnn.ops.primitives import absolute, clip, exp, log, where
+from minirnn.ops.primitives.declare import Primitive
 
 
 def mse_loss(
@@ -60,6 +61,23 @@ def l1_loss(
     return _weighted("l1_loss", absolute(x - y), weight, reduction).astype(dtype)
 
 
+class Huber(Primitive, uses="clip", reads="x"):
+    """l = c * (e - c / 2), where c is e held between -delta and delta        de = dl * c
+
+    Inside that is e**2 / 2, outside delta * (|e| - delta / 2).
+    """
+
+    def __init__(self, delta: float) -> None:
+        self.delta = delta
+
+    def forward(self, device: Any, e: Any) -> Any:
+        c = device.clip(e, -self.delta, self.delta)
+        return device.multiply(c, device.subtract(e, device.multiply(c, 0.5)))
+
+    def backward(self, dl: Tensor, l: Tensor, e: Tensor) -> tuple[Tensor]:  # noqa: E741
+        return (dl * clip(e, -self.delta, self.delta),)
+
+
 def smooth_l1_loss(
     input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
 ) -> Tensor:
@@ -76,10 +94,8 @@ def smooth_l1_loss(
     check.reduction("smooth_l1_loss", reduction)
     beta = check.number("smooth_l1_loss", "beta", beta, 0)
     x, y, dtype = two_alike("smooth_l1_loss", input, target)
-    d = absolute(x - y)
-    if beta > 0:
-        d = where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta)
-    return reduced(d, reduction).astype(dtype)
+    losses = Huber(beta)(x - y) / beta if beta > 0 else absolute(x - y)
+    return reduced(losses, reduction).astype(dtype)
 
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Tensor:
@@ -98,8 +114,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     check.reduction("huber_loss", reduction)
     delta = above_0("huber_loss", "delta", delta)
     x, y, dtype = two_alike("huber_loss", input, target)
-    d = absolute(x - y)
-    losses = where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta)
+    losses = Huber(delta)(x - y)
     if weight is not None:
         losses = losses * _like_losses("huber_loss", weight, losses)
     return reduced(losses, reduction).astype(dtype)
@@ -115,7 +130,8 @@ def kl_div(
 ) -> Tensor:
     """Kullback-Leibler divergence ``p * (log(p) - x)`` of log-probabilities x from probabilities p.
 
-    It is ``torch.nn.functional.kl_div``. Where p is 0 the loss is ``-p * x = 0``. What is not named here is as for
+    It is ``torch.nn.functional.kl_div``. Where p is 0 the loss is ``-p * x = 0``, and its
+    gradient with respect to p is -x: that of the first term, infinite, is left out, as in torch. What is not named here is as for
     `mse_loss`. Kullback & Leibler 1951.
 
     Parameters

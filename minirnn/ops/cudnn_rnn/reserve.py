@@ -73,8 +73,8 @@ class ReserveSpace(Tensor):
         t = object.__new__(cls)
         t._origin, t._made = origin, None
         t.device, t.seq = device, next_seq()
-        t.grad = t.hooks = t.op = None
-        t.parents, t.requires_grad = (), False
+        t._grad = t.hooks = t.op = None
+        t.parents, t._requires_grad = (), False
         return t
 
     def __init__(self, device: Device, origin: Origin) -> None:

@@ -13,6 +13,7 @@ from minirnn.ops.primitives.einstein import *
 from minirnn.ops.primitives.elementwise import *
 from minirnn.ops.primitives.extremes import *
 from minirnn.ops.primitives.gathering import *
+from minirnn.ops.primitives.in_place import KINDS as _KINDS  # noqa: F401  (likewise)
 from minirnn.ops.primitives.indexing import *
 from minirnn.ops.primitives.logic import *
 from minirnn.ops.primitives.methods import CASTS as _CASTS  # noqa: F401  (the methods of Tensor that are no ops)

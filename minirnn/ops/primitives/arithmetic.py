@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minirnn.engine.operands import is_number, numeric, pair, python_number, same_device, shape_error
+from minirnn.engine.operands import is_number, narrowed, numeric, pair, python_number, same_device, shape_error
 from minirnn.engine.tape import record
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.ops.primitives.declare import OTHERS, Arithmetic, Primitive, binary, named, op, unary
@@ -28,12 +28,18 @@ class Subtract(Arithmetic, uses="subtract", reads="", broadcasts=True):
     def backward(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
         return dy, -dy
 
+    def of_first(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, None]:
+        return dy, None
 
-class Multiply(Arithmetic, uses="multiply", reads="x", broadcasts=True):
+
+class Multiply(Arithmetic, uses="multiply", reads="others", broadcasts=True):
     """y = a * b        da = dy * b,  db = dy * a"""
 
     def backward(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
         return dy * b, dy * a
+
+    def of_first(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, None]:
+        return dy * b, None
 
 
 class Divide(Arithmetic, uses="divide", reads="xy", broadcasts=True):
@@ -42,6 +48,9 @@ class Divide(Arithmetic, uses="divide", reads="xy", broadcasts=True):
     def backward(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
         da = dy / b
         return da, -da * y
+
+    def of_first(self, dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, None]:
+        return dy / b, None
 
 
 class Negative(Arithmetic, uses="negative", reads=""):
@@ -102,7 +111,7 @@ def power(a: Any, b: Any) -> Tensor:
         if least < 0:
             raise ValueError(f"power: dtype {a.dtype} to the power {least}\n  expected floats; use x.astype('float32')")
     try:
-        y = device.power(a.array, b.array)
+        y = device.power(*narrowed(a.array, b.array))
     except (ValueError, TypeError) as error:
         raise shape_error("power", a, b, error) from None
     return record(PowerConstant(p), device, y, (a,)) if constant_exponent else record(POWER, device, y, (a, b))
@@ -126,8 +135,14 @@ def _comparison(name: str, operator: str) -> Callable[[Any, Any], Tensor]:
         except (ValueError, TypeError) as error:
             raise shape_error(name, a, b, error) from None
 
+    def unless_none(a: Any, b: Any) -> Any:
+        return NotImplemented if b is None else function(a, b)
+
     doc = f"``a {operator} b`` elementwise, bool; no gradient."
-    return op(name, operator=operator, method=OTHERS[operator])(named(function, name, doc, name, __name__))
+    made = op(name, operator=operator, method=OTHERS[operator])(named(function, name, doc, name, __name__))
+    if operator in ("==", "!="):  # x == None is False
+        setattr(Tensor, f"__{OTHERS[operator]}__", unless_none)
+    return made
 
 
 equal, not_equal = _comparison("equal", "=="), _comparison("not_equal", "!=")

@@ -92,11 +92,10 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Tensor:
     if low is None and high is None:
         raise ValueError("clamp: got no bound\n  expected min, max or both")
     if isinstance(low, Tensor) or isinstance(high, Tensor):
-        if high is not None and low is not None:  # max wins where the bounds are exchanged
-            low = where(as_tensor(low, device=x.device) > high, high, low)
-        if low is not None:
-            x = where(x < low, low, x)
-        return x if high is None else where(x > high, high, x)
+        if low is not None and high is not None:  # max wins where the bounds are exchanged, and takes the gradient
+            exchanged = as_tensor(low, device=x.device) > high
+            return where((x > high) | exchanged, high, where(x < low, low, x))
+        return where(x < low, low, x) if high is None else where(x > high, high, x)
     if x.dtype.kind != "f" and (isinstance(low, float) or isinstance(high, float)):
         x = x.astype(np.float32)
     device = x.device

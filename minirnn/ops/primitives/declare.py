@@ -13,7 +13,8 @@
     softsign = unary(Softsign, "``x / (1 + |x|)``: between -1 and 1.")
 
 `uses` names the primitives of the device that compute it. If there is one, `forward` may be left out: the value is what
-this primitive makes of the arrays. `reads` says which values the derivative needs: "x" the inputs, "y" the output.
+this primitive makes of the arrays. `reads` says which values the derivative needs: "x" the inputs, "y" the output,
+"others" for each input the other ones.
 
 `unary` and `binary` write the function that users call. An op with more arguments has its own function: it reads
 the arguments, then calls the node, ``Softmax(axis)(x)``. `@op(Softmax)` says so, and makes it a method of Tensor.
@@ -28,9 +29,11 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+from numpy import ndarray
+
 from minirnn.cells.expr import Expr, apply
 from minirnn.devices.base import Array
-from minirnn.engine.operands import float_tensor, mixed_devices, pair, shape_error
+from minirnn.engine.operands import float_tensor, narrowed, pair, shape_error, together
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
 
@@ -48,7 +51,8 @@ class Primitive(Op):
         if uses is not None:
             cls.uses = tuple(uses.split())
         if reads is not None:
-            cls.reads_inputs = "x" in reads
+            cls.reads_inputs, cls.saves = "x" in reads or reads == "others", bool(reads)
+            cls.only_others = reads == "others"
         if broadcasts is not None:
             cls.broadcasts = broadcasts
 
@@ -83,6 +87,23 @@ class Along(Primitive):
 
     def forward(self, device: Any, *arrays: Any) -> Array:
         return getattr(device, self.uses[0])(*arrays, self.axis)
+
+
+class View(Primitive, reads=""):
+    """A node whose output is its input in another shape, or a part of it: who writes into it writes into the input."""
+
+    view = True
+
+    def __call__(self, *xs: Tensor) -> Tensor:
+        (x,) = xs
+        device = x.device
+        y = record(self, device, self.forward(device, x.array), xs)
+        if not y.requires_grad:  # of a recorded one the tape knows it
+            y.viewed = x, self, x.seq
+        return y
+
+    def whole(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.backward(y, y, x)[0]  # where nothing is lost the derivative undoes the view
 
 
 class Declaration(NamedTuple):
@@ -179,8 +200,14 @@ def unary(
 def binary(
     kind: type[Primitive], doc: str, method: str | None = None, operator: str | None = None
 ) -> Callable[[Any, Any], Tensor]:
-    """The function of an op of two operands, which broadcast; named after its node."""
+    """The function of an op of two operands, which broadcast; named after its node.
+
+    A node may have a second derivative, `of_first`: the same without that of the second operand. Arrays take it where
+    the second operand is a constant.
+    """
     name, node = kind.__name__.lower(), kind()
+    alone = kind()
+    alone.backward = getattr(alone, "of_first", alone.backward)
 
     def function(a: Any, b: Any) -> Tensor:
         if a.__class__ is not Tensor or b.__class__ is not Tensor:
@@ -189,11 +216,17 @@ def binary(
             a, b = pair(a, b)
         device = a.device
         if b.device is not device:
-            raise mixed_devices(name, a, b)
+            a, b = together(name, a, b)
+            device = a.device
+        x, z = a.array, b.array
+        if x.__class__ is not z.__class__:  # a NumPy scalar and an array
+            x, z = narrowed(x, z)
         try:
-            y = device.primitive(a.array, b.array)
+            y = device.primitive(x, z)
         except (ValueError, TypeError) as error:
             raise shape_error(name, a, b, error) from None
+        if y.__class__ is ndarray and not b.requires_grad:
+            return record(alone, device, y, (a, b))
         return record(node, device, y, (a, b))
 
     return op(kind, method=method, operator=operator)(named(function, name, doc, kind.uses[0], kind.__module__))

@@ -17,6 +17,14 @@ from minirnn.ops.primitives.declare import Primitive, op
 __all__ = ["floor_divide", "remainder"]
 
 
+class FloorDivide(Primitive, reads="", broadcasts=True):
+    """y = floor(a / b)     da = 0,  db = 0"""
+
+    def backward(self, dy: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        zero = leaf(y.device, y.device.full(y.shape, 0, y.dtype))
+        return zero, zero
+
+
 class Remainder(Primitive, reads="x", broadcasts=True):
     """y = a - q * b, q = floor(a / b)      da = dy,  db = -dy * q"""
 
@@ -38,9 +46,9 @@ def _on_host(op: str, a: Tensor, b: Tensor, function: Any) -> Any:
         raise shape_error(op, a, b, error) from None
 
 
-@op("to_numpy", "asarray", operator="//")
+@op(FloorDivide, "to_numpy", "asarray", operator="//")
 def floor_divide(a: Any, b: Any) -> Tensor:
-    """``a // b``: the quotient rounded down, broadcasting. It is constant between its jumps, so no gradient flows.
+    """``a // b``: the quotient rounded down, broadcasting. It is constant between its jumps, so the gradient is 0.
 
     Raises
     ------
@@ -50,7 +58,7 @@ def floor_divide(a: Any, b: Any) -> Tensor:
         For two bools.
     """
     a, b = pair(a, b)
-    return leaf(a.device, _on_host("floor_divide", a, b, np.floor_divide))
+    return record(FloorDivide(), a.device, _on_host("floor_divide", a, b, np.floor_divide), (a, b))
 
 
 @op(Remainder, "to_numpy", "asarray", operator="%")

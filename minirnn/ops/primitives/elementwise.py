@@ -10,7 +10,7 @@ import numpy as np
 
 from minirnn import devices
 from minirnn.cells.expr import Expr, apply
-from minirnn.engine.operands import any_tensor, made_float, numeric, pair, same_device, shape_error
+from minirnn.engine.operands import any_tensor, made_float, narrowed, numeric, pair, same_device, shape_error
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.host_array import dtype_of
 from minirnn.ops.primitives.declare import Arithmetic, Primitive, binary, op, unary
@@ -179,11 +179,14 @@ class Rsqrt(Arithmetic, uses="divide sqrt", reads="y"):
 rsqrt = unary(Rsqrt, "``1 / sqrt(x)``.", takes=made_float)
 
 
-@op("sign")
-def sign(x: Any) -> Tensor:
-    """-1, 0 or 1; no gradient."""
-    x = numeric("sign", x)
-    return leaf(x.device, x.device.sign(x.array))
+class Sign(Primitive, uses="sign", reads=""):
+    """y = -1, 0 or 1       dx = 0"""
+
+    def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+        return (leaf(x.device, x.device.full(x.shape, 0, x.dtype)),)
+
+
+sign = unary(Sign, "-1, 0 or 1; the gradient is 0.", takes=numeric)
 
 
 # ---- of two Tensors
@@ -216,7 +219,7 @@ class Where(Primitive, uses="where", reads="", broadcasts=True):
         self.condition = condition
 
     def forward(self, device: Any, a: Any, b: Any) -> Any:
-        return device.where(self.condition.array, a, b)
+        return device.where(self.condition.array, *narrowed(a, b))
 
     def backward(self, dy: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         return choose(self.condition, dy, 0.0), choose(self.condition, 0.0, dy)

@@ -46,7 +46,7 @@ class Min(Max, uses="min"):
 def _values(op: str, kind: type[Max], x: Any, axis: Any, dim: Any, kept: bool) -> Tensor:
     """The extreme elements along axes."""
     x = as_tensor(x)
-    axes = check.axes(op, axis, x.ndim, dim)
+    axes = check.axes(op, axis, x.ndim, dim, scalar=True)
     _not_empty(op, x, range(x.ndim) if axes is None else axes)
     return kind(axes, x.shape, kept)(x)
 

@@ -87,9 +87,24 @@ def take_along_axis(x: Any, indices: Any, axis: int) -> Tensor:
 
 
 @op(gather)
-def take_along_dim(x: Any, indices: Any, dim: int) -> Tensor:
-    """`gather` with the arguments of torch's ``take_along_dim``."""
-    return gather(x, dim, indices)
+def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Tensor:
+    """`gather`, whose `indices` and `x` broadcast along the axes other than `dim`; without `dim` both are flat."""
+    x = as_tensor(x)
+    host = integers("take_along_dim: indices", indices)
+    if dim is None:
+        return gather(x.reshape(-1), 0, host.reshape(-1))
+    dim = check.axis("take_along_dim", dim, x.ndim, scalar=True)
+    if host.ndim == x.ndim:
+        rest = [(n, m) for k, (n, m) in enumerate(zip(x.shape, host.shape, strict=True)) if k != dim]
+        if any(n != m and 1 not in (n, m) for n, m in rest):
+            raise ValueError(
+                f"take_along_dim: indices have shape {host.shape}, the Tensor {x.shape}\n"
+                f"  expected shapes that broadcast along all axes but {dim}"
+            )
+        shape = [max(n, m) if 0 not in (n, m) else 0 for n, m in zip(x.shape, host.shape, strict=True)]
+        x = x.broadcast_to([*shape[:dim], x.shape[dim], *shape[dim + 1 :]]) if x.ndim else x
+        host = np.broadcast_to(host, [*shape[:dim], host.shape[dim], *shape[dim + 1 :]]) if x.ndim else host
+    return gather(x, dim, host)
 
 
 def _source(op: str, x: Tensor, index: np.ndarray, src: Any) -> Tensor:

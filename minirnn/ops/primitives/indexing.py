@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from minirnn import check
-from minirnn.engine.tensor import Tensor, as_tensor
+from minirnn.engine.operands import same_device
+from minirnn.engine.tensor import Tensor, as_tensor, leaf
+from minirnn.engine.writing import version, write
 from minirnn.host_array import integers
 from minirnn.messages import shown
-from minirnn.ops.primitives.declare import Primitive, op
+from minirnn.ops.primitives.declare import Primitive, View, method, op
 
 Index = tuple[Any, ...]
 
@@ -18,7 +20,7 @@ Index = tuple[Any, ...]
 __all__ = ["getitem", "put_add", "embedding"]
 
 
-class GetItem(Primitive, uses="getitem", reads=""):
+class GetItem(View, uses="getitem", reads=""):
     """y = x[index]     dx = 0 everywhere, plus dy at index (what is read twice gets both)"""
 
     def __init__(self, index: Index) -> None:
@@ -29,6 +31,14 @@ class GetItem(Primitive, uses="getitem", reads=""):
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
         return (PutAdd(x.shape, self.index)(dy),)
+
+    @property
+    def view(self) -> bool:  # type: ignore[override]
+        """Whether it copies nothing in torch: what arrays choose, or comes in reverse order, is a copy."""
+        return not any(isinstance(k, np.ndarray) or (isinstance(k, slice) and (k.step or 1) < 0) for k in self.index)
+
+    def whole(self, x: Tensor, y: Tensor) -> Tensor:
+        return put(x, self.index, y)
 
 
 class PutAdd(Primitive, uses="scatter_add", reads="", broadcasts=True):  # v is broadcast to the shape of y[index]
@@ -43,6 +53,28 @@ class PutAdd(Primitive, uses="scatter_add", reads="", broadcasts=True):  # v is 
 
     def backward(self, dy: Tensor, y: Tensor, v: Tensor) -> tuple[Tensor]:
         return (GetItem(self.index)(dy),)
+
+
+class Put(Primitive, uses="put", reads="", broadcasts=True):
+    """y = x; y[index] = v      dx = dy, and 0 at index,  dv = dy[index]"""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+
+    def forward(self, device: Any, x: Any, v: Any) -> Any:
+        return device.put(x, self.index, v)
+
+    def backward(self, dy: Tensor, y: Tensor, x: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        blank = leaf(dy.device, dy.device.full((), 0, dy.dtype))
+        return Put(self.index)(dy, blank), GetItem(self.index)(dy)
+
+
+def put(x: Tensor, index: Index, v: Tensor) -> Tensor:
+    """`x`, a version that nobody else has, with `v` written at `index`. T writes keep one array alive, not T."""
+    y = Put(index)(x, v)
+    if y.op is not None and (x.op is None or not x.op.saves):
+        x.array = x.device.broadcast_to(x.device.full((), 0, x.dtype), x.shape)
+    return y
 
 
 def _normal(index: Any) -> Index:
@@ -80,9 +112,31 @@ def _check_slice(part: slice) -> None:
             )
 
 
+def _integers_first(index: Index) -> tuple[Index, Index] | None:
+    """The index in two steps where NumPy's rule differs from torch's, which takes integers first: ``x[0, :, [1, 2]]``.
+
+    NumPy broadcasts integers with index arrays, and puts the axes of the result in front if others are in between.
+    """
+    advanced = [k for k, part in enumerate(index) if isinstance(part, (int, np.ndarray))]
+    if len(advanced) < 2 or advanced[-1] - advanced[0] < len(advanced):
+        return None
+    if len({isinstance(index[k], int) for k in advanced}) < 2:
+        return None
+    first: list[Any] = []
+    for part in index:
+        if isinstance(part, int) or part is Ellipsis:
+            first.append(part)
+        elif part is not None:
+            masked = isinstance(part, np.ndarray) and part.dtype.kind == "b"
+            first.extend([slice(None)] * (part.ndim if masked else 1))
+    return tuple(first), tuple(part for part in index if not isinstance(part, int))
+
+
 @op(GetItem, method="", operator="[]")
 def getitem(x: Any, index: Any) -> Tensor:
-    """``x[index]`` with NumPy's basic and integer- or bool-array indexing.
+    """``x[index]`` with integers, slices, None, ``...`` and arrays of integers or bools.
+
+    As in torch integers are taken first: ``x[0, :, [1, 2]]`` is ``x[0][:, [1, 2]]``.
 
     Raises
     ------
@@ -94,12 +148,47 @@ def getitem(x: Any, index: Any) -> Tensor:
     x = as_tensor(x)
     index = _normal(index)
     try:
+        if (steps := _integers_first(index)) is not None:
+            return GetItem(steps[1])(GetItem(steps[0])(x))
         return GetItem(index)(x)
     except IndexError as error:
-        raise IndexError(
-            f"indexing a Tensor of shape {x.shape}: {error}\n"
-            f"  expected at most {x.ndim} indices, each inside its axis, masks of the sizes they choose from"
+        raise _no_place("indexing", x, error) from None
+
+
+def _no_place(op: str, x: Tensor, error: IndexError) -> IndexError:
+    return IndexError(
+        f"{op} a Tensor of shape {x.shape}: {error}\n"
+        f"  expected at most {x.ndim} indices, each inside its axis, masks of the sizes they choose from"
+    )
+
+
+@method
+def __setitem__(x: Tensor, index: Any, value: Any) -> None:
+    """``x[index] = value``: a number, or values that broadcast, in the dtype of `x`. It is recorded.
+
+    Raises
+    ------
+    RuntimeError
+        If `x` is a leaf that requires gradients and something is recorded.
+    IndexError, ValueError
+        If the index or the values do not fit.
+    """
+    index = _normal(index)
+    if (steps := _integers_first(index)) is not None:
+        __setitem__(getitem(x, steps[0]), steps[1], value)
+        return
+    v = (value if isinstance(value, Tensor) else as_tensor(value, device=x.device)).astype(x.dtype)
+    same_device("t[i] = v", x, v, names="tv")
+    old = version(x)
+    try:
+        new = put(old, index, v)
+    except IndexError as error:
+        raise _no_place("writing into", x, error) from None
+    except ValueError as error:
+        raise ValueError(
+            f"t[i] = v: v has shape {v.shape}\n  expected one that broadcasts to what the index chooses ({error})"
         ) from None
+    write("t[i] = v", x, old, new)
 
 
 @op(PutAdd, method="")
@@ -109,6 +198,9 @@ def put_add(shape: tuple[int, ...], index: Any, values: Any) -> Tensor:
     index = _normal(index)
     shape = check.sizes("put_add", shape)
     try:
+        if (steps := _integers_first(index)) is not None:
+            inner = np.broadcast_to(np.empty(()), shape)[steps[0]].shape
+            return PutAdd(shape, steps[0])(PutAdd(inner, steps[1])(values))
         return PutAdd(shape, index)(values)
     except (IndexError, ValueError) as error:
         raise type(error)(

@@ -105,8 +105,9 @@ def __contains__(x: Tensor, value: Any) -> bool:
 
 @method
 def contiguous(x: Tensor) -> Tensor:
-    """Itself, for torch's sake."""
-    return x
+    """Itself, or a copy if it is a view whose elements lie apart."""
+    together = not hasattr(x, "viewed") if not isinstance(x.array, np.ndarray) else x.array.flags.c_contiguous
+    return x if together else elementwise.clone(x)
 
 
 @method

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from minirnn.devices.precision import PRECISIONS, chosen
-from minirnn.engine.operands import pair, same_device, shape_error
+from minirnn.engine.operands import pair, shape_error, together
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives.arithmetic import multiply
 from minirnn.ops.primitives.declare import Primitive, op
@@ -15,7 +15,7 @@ from minirnn.ops.primitives.shapes import Reshape, reshape, swap_last
 __all__ = ["matmul", "dot", "mv", "mm", "bmm", "outer"]
 
 
-class Matmul(Primitive, uses="matmul", reads="x", broadcasts=True):  # the batch axes are broadcast
+class Matmul(Primitive, uses="matmul", reads="others", broadcasts=True):  # the batch axes are broadcast
     """y = a @ b        da = dy @ b^T,  db = a^T @ dy        (^T exchanges the last two axes)"""
 
     def __init__(self, precision: str) -> None:
@@ -49,7 +49,8 @@ def matmul(a: Any, b: Any) -> Tensor:
         If the inner sizes differ, the batch axes do not broadcast, or an operand has shape ().
     """
     a, b = pair(a, b)
-    same_device("matmul", a, b)
+    if a.device is not b.device:
+        a, b = together("matmul", a, b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(f"matmul: operands have shapes {a.shape} and {b.shape}\n  expected at least one axis each")
     if a.shape[-1] != b.shape[max(b.ndim - 2, 0)]:

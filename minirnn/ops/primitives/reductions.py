@@ -61,10 +61,13 @@ def sum(
 ) -> Tensor:
     """Sum over `axis` (an int, a tuple, or None for all); with `keepdims` it stays, with size 1.
 
-    `dim` and `keepdim` are torch's names of `axis` and `keepdims`. The sum is made in `dtype`, if one is given.
+    `dim` and `keepdim` are torch's names of `axis` and `keepdims`; ``dim=()`` means all axes, as there. The sum is made
+    in `dtype`, if one is given; bools and small integers become int64.
     """
     x = as_tensor(x) if dtype is None else as_tensor(x).astype(dtype)
-    axes = check.axes("sum", axis, x.ndim, dim)
+    if x.dtype.kind == "u":
+        x = x.astype(np.int64)
+    axes = check.axes("sum", axis, x.ndim, dim, scalar=True)
     return Sum(axes, x.shape, check.kept("sum", keepdims, keepdim))(x)
 
 
@@ -82,21 +85,15 @@ def mean(
 
     The other arguments are those of `sum`. float16 is summed and divided in float32.
 
-    Raises
-    ------
-    ValueError
-        If there is nothing to average.
+    The mean of nothing is NaN.
     """
     x = as_tensor(x) if dtype is None else as_tensor(x).astype(dtype)
     if x.dtype.kind != "f":
         x = x.astype(np.float32)
-    axes, kept = check.axes("mean", axis, x.ndim, dim), check.kept("mean", keepdims, keepdim)
+    axes, kept = check.axes("mean", axis, x.ndim, dim, scalar=True), check.kept("mean", keepdims, keepdim)
     n = prod(x.shape if axes is None else (x.shape[k] for k in axes))
     if n == 0:
-        along = check.axis_or_dim("mean", axis, dim)
-        raise ValueError(
-            f"mean: nothing to average over axis {along} of shape {x.shape}\n  expected at least one element"
-        )
+        return Sum(axes, x.shape, kept)(x) * float("nan")
     if x.dtype == np.float16:  # the sum could overflow, and n have no float16 of its own
         return (Sum(axes, x.shape, kept)(x.astype(np.float32)) / n).astype(np.float16)
     return Sum(axes, x.shape, kept)(x) / n

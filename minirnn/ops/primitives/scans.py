@@ -84,7 +84,7 @@ def _scanned(op: str, kind: type[Scan], x: Any, axis: Any, dim: Any, dtype: Any)
     if not x.ndim:
         return x.sum()
     if not x.size:
-        return x.astype(np.int64) if x.dtype.kind == "b" else x * 1
+        return x * 1 if x.dtype.kind == "f" else x.astype(np.int64)
     return kind(k)(x)
 
 

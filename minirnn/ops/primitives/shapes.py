@@ -13,14 +13,14 @@ from minirnn.engine.operands import as_tensors, same_device
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.messages import shown
-from minirnn.ops.primitives.declare import Primitive, op
+from minirnn.ops.primitives.declare import Primitive, View, op
 from minirnn.ops.primitives.indexing import GetItem
 
 __all__ = ["reshape", "transpose", "broadcast_to", "concat", "stack", "split", "expand_dims", "squeeze", "flip"]
 __all__ += ["cat", "concatenate"]
 
 
-class Reshape(Primitive, uses="reshape", reads=""):
+class Reshape(View, uses="reshape", reads=""):
     """y = x in another shape       dx = dy in the shape of x"""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -33,7 +33,7 @@ class Reshape(Primitive, uses="reshape", reads=""):
         return (Reshape(x.shape)(dy),)
 
 
-class Transpose(Primitive, uses="transpose", reads=""):
+class Transpose(View, uses="transpose", reads=""):
     """y = x with axes permuted     dx = dy with axes permuted back"""
 
     def __init__(self, axes: tuple[int, ...]) -> None:
@@ -46,7 +46,7 @@ class Transpose(Primitive, uses="transpose", reads=""):
         return (Transpose(tuple(self.axes.index(k) for k in range(len(self.axes))))(dy),)
 
 
-class BroadcastTo(Primitive, uses="broadcast_to", reads="", broadcasts=True):
+class BroadcastTo(View, uses="broadcast_to", reads="", broadcasts=True):
     """y = x repeated to a larger shape     dx = dy summed over the repeats"""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -57,6 +57,14 @@ class BroadcastTo(Primitive, uses="broadcast_to", reads="", broadcasts=True):
 
     def backward(self, dy: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
         return (dy,)
+
+    def whole(self, x: Tensor, y: Tensor) -> Tensor:
+        if y.size == x.size:
+            return Reshape(x.shape)(y)
+        raise RuntimeError(
+            f"writing: the Tensor of shape {y.shape} repeats one of shape {x.shape}\n"
+            "  expected elements that are there once; write into a copy, t.clone()"
+        )
 
 
 class Concat(Primitive, uses="concatenate", reads="", broadcasts=True):  # what is broadcast are the dtypes
@@ -182,7 +190,11 @@ def concat(xs: Sequence[Any], axis: int = check.FIRST, *, dim: int | None = None
         If there are none, their other sizes differ, or they live on different devices.
     """
     ts = _tensors("concat", xs)
-    axis = check.axis("concat", axis, ts[0].ndim, dim)
+    whole = next((t for t in ts if t.shape != (0,)), ts[0])
+    axis = check.axis("concat", axis, whole.ndim, dim)
+    if whole.ndim > 1:  # as in torch nothing, tensor([]), fits everywhere
+        nothing = (*whole.shape[:axis], 0, *whole.shape[axis + 1 :])
+        ts = [Reshape(nothing)(t) if t.shape == (0,) else t for t in ts]
     rest = {t.shape[:axis] + t.shape[axis + 1 :] for t in ts}
     if len(rest) > 1 or len({t.ndim for t in ts}) > 1:
         raise ValueError(f"concat: got shapes {[t.shape for t in ts]}\n  expected equal sizes except along axis {axis}")
@@ -258,7 +270,7 @@ def squeeze(x: Any, axis: int | tuple[int, ...] | None = None, *, dim: int | tup
     Axes of another size stay, as in torch; NumPy would raise.
     """
     x = as_tensor(x)
-    axes = check.axes("squeeze", axis, x.ndim, dim)
+    axes = check.axes("squeeze", axis, x.ndim, dim, scalar=True)
     shape = tuple(n for k, n in enumerate(x.shape) if n != 1 or (axes is not None and k not in axes))
     return Reshape(shape)(x)
 

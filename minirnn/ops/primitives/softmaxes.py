@@ -10,6 +10,7 @@ from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives.declare import Along, op
 from minirnn.ops.primitives.elementwise import exp
 from minirnn.ops.primitives.reductions import summed
+from minirnn.ops.primitives.shapes import Reshape
 
 __all__ = ["softmax", "log_softmax"]
 
@@ -31,12 +32,16 @@ class LogSoftmax(Along, uses="log_softmax", reads="y"):
 @op(Softmax)
 def softmax(x: Any, axis: int = check.LAST, *, dim: int | None = None) -> Tensor:
     """``exp(x) / sum(exp(x))`` along `axis` (in torch: `dim`), without overflow."""
-    x = float_tensor("softmax", x)
-    return Softmax(check.axis("softmax", axis, x.ndim, dim))(x)
+    return _along("softmax", Softmax, x, axis, dim)
 
 
 @op(LogSoftmax)
 def log_softmax(x: Any, axis: int = check.LAST, *, dim: int | None = None) -> Tensor:
     """``log(softmax(x))`` along `axis` (in torch: `dim`), without overflow or underflow."""
-    x = float_tensor("log_softmax", x)
-    return LogSoftmax(check.axis("log_softmax", axis, x.ndim, dim))(x)
+    return _along("log_softmax", LogSoftmax, x, axis, dim)
+
+
+def _along(op: str, kind: type[Along], x: Any, axis: int, dim: int | None) -> Tensor:
+    x = float_tensor(op, x)
+    k = check.axis(op, axis, x.ndim, dim, scalar=True)
+    return kind(k)(x) if x.ndim else Reshape(())(kind(0)(Reshape((1,))(x)))

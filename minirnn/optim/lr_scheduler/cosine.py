@@ -41,7 +41,9 @@ class CosineAnnealingLR(LRScheduler):
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [lr + (base - low) * rise for base, lr in zip(self.base_lrs, self._current(), strict=True)]
         now, before = (1 + math.cos(math.pi * e / self.T_max) for e in (epoch, epoch - 1))
-        return [now / before * (lr - low) + low for lr in self._current()]
+        factor = now / before
+        found = [factor * (lr - low) + low for lr in self._current()]
+        return [0.0 if -1e-15 * abs(low) < lr < 0 else lr for lr in found]  # a rounding makes none negative
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):

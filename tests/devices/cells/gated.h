@@ -4,7 +4,7 @@
 #pragma once
 
 template <class V, class real>
-struct Gated {
+struct Gated : OneStage {
     static constexpr int OF_BOTH = 1, OF_X = 1, OF_H = 1, STATES = 2, SAVED = 3, VECTORS = 1;
     static constexpr int READS_BEFORE = 0b11, READS_AFTER = 0b01;
     static constexpr bool CARRIES = true;

@@ -15,6 +15,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices import cells
+from minirnn.devices.cuda.launch.own_cell.steps import INSIDE
 from minirnn.devices.cuda.launch.sources import options
 from minirnn.devices.cuda.launch.threads import cells as threads_of
 from minirnn.devices.host_cpp import compiler
@@ -102,17 +103,17 @@ def test_the_driver_of_cpp_runs_a_new_cell(
 def test_the_kernels_of_a_step_run_a_new_cell(rng: np.random.Generator) -> None:
     device: Any = mr.devices.get("cuda-sim")
     header = (HERE / "gated.h").read_text().replace("#pragma once", "")
-    text = f'#include "activation.cuh"\n{header}\n#define CELL Gated\n#include "cudnn_rnn/steps.cu"\n'
+    text = f'#include "activation.cuh"\n#include "cells/form.h"\n{header}\n#define CELL Gated\n#include "cudnn_rnn/steps.cu"\nSTEP_STAGE(0)\nSTEP_GRAD_STAGE(0)\n'
     module = device.driver.module(text, "gated.cu", options(np.dtype("f8")))
-    step, grad = module.function("cell_step"), module.function("cell_step_grad")
+    step, grad = module.function("cell_step_0"), module.function("cell_step_grad_0")
     n, to = Case(rng), device.asarray
     lengths, bW, bR, w = (to(a) for a in (LENGTHS.astype(np.int32), n.bW, n.bR, n.w))
     kept, y = device.empty((T, 6, B, H), np.float64), device.empty((T, B, H), np.float64)
     h, m = to(n.h0), to(n.m0)
-    sizes, threads = tuple(map(np.int32, (B, H, H))), threads_of(B, H)
+    sizes, threads, nothing = tuple(map(np.int32, (B, H, H))), threads_of(B, H), np.zeros(1, INSIDE)[0]
     for t in range(T):
         A, A2 = to(n.x[t] @ n.W.T), to(device.to_numpy(h) @ n.R.T)
-        step(np.int32(t), *sizes, lengths, A, A2, bW, bR, w, kept[t], m, None, h, y[t], None, None, **threads)
+        step(np.int32(t), *sizes, lengths, A, A2, bW, bR, w, kept[t], m, None, h, y[t], None, None, nothing, **threads)
     expected = n.expected(LENGTHS)
     assert_close({"y": device.to_numpy(y), "h_n": device.to_numpy(h), "m_n": device.to_numpy(m)}, expected)
 
@@ -121,6 +122,7 @@ def test_the_kernels_of_a_step_run_a_new_cell(rng: np.random.Generator) -> None:
     for t in reversed(range(T)):
         grad(
             np.int32(t), *sizes, lengths, w, kept[t], y[t], dy[t], None, dh, dm, da[t], None, dw[t], None, None,
+            nothing,
             **threads,
         )  # fmt: skip
         da2 = device.to_numpy(da[t])[:, : 2 * H]  # columns hn zf xn
@@ -133,9 +135,13 @@ def test_the_kernels_of_a_step_run_a_new_cell(rng: np.random.Generator) -> None:
 
 
 def test_every_cell_states_the_whole_form() -> None:
-    numbers = re.findall(r"^//   ([A-Z][A-Z_, ]+?)  ", (cells.FOLDER / "form.h").read_text(), re.MULTILINE)
+    form = (cells.FOLDER / "form.h").read_text()
+    numbers = re.findall(r"^//   ([A-Z][A-Z_, ]+?)  ", form, re.MULTILINE)
     stated = {name for line in numbers for name in line.split(", ")}
-    assert {"OF_BOTH", "STATES", "CARRIES"} <= stated
-    for header in cells.headers():
-        for struct in re.findall(r"struct \w+ \{\n(    static constexpr.*?)\n\n", header.read_text(), re.DOTALL):
-            assert stated <= set(re.findall(r"\b[A-Z_]{4,}\b", struct)), header.name
+    (one_stage,) = re.findall(r"struct OneStage \{\n.*?\n\};", form, re.DOTALL)
+    assert {"OF_BOTH", "STATES", "CARRIES", "PRODUCTS"} <= stated
+    pattern = r"template <class V, class real>\nstruct (\w+)( : OneStage)? \{\n(.*?)\n\n"
+    found = [cell for header in cells.headers() for cell in re.findall(pattern, header.read_text(), re.DOTALL)]
+    assert {"Lstm", "Gru", "GruBlock"} <= {name for name, _, _ in found}
+    for name, base, struct in found:
+        assert stated <= set(re.findall(r"\b[A-Z_]{4,}\b", struct + (one_stage if base else ""))), name

@@ -204,21 +204,6 @@ def test_a_peephole_lstm_fits_nothing(rng: np.random.Generator) -> None:
     assert find_layout(arrays, x, y).status == "none"
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "match"),
-    [
-        (np.zeros((T, B, I)), np.zeros((T, B + 1, H)), r"input has shape \(6, 2, 3\), output \(6, 3, 5\)"),
-        (np.zeros((T, B, I)), np.zeros(H), "expected"),
-        (np.zeros(I), np.zeros(H), "expected"),
-        (np.zeros((T, B, I)), np.zeros((4, H)), "expected"),
-        (np.zeros((0, B, I)), np.zeros((0, B, H)), "expected"),
-    ],
-)
-def test_an_input_and_output_that_do_not_fit_are_refused(x: np.ndarray, y: np.ndarray, match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        find_layout([np.zeros((4 * H, I)), np.zeros((4 * H, H))], x, y)
-
-
 def test_what_is_no_number_or_no_state_is_refused() -> None:
     x, y, w = np.zeros((T, B, I)), np.zeros((T, B, H)), [np.zeros((4 * H, I)), np.zeros((4 * H, H))]
     with pytest.raises(TypeError, match="array 1 is no array of numbers"):

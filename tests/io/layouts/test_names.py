@@ -275,12 +275,3 @@ def test_layers_that_do_not_follow_each_other_are_an_error(rng: np.random.Genera
     for name in ("kernel", "recurrent_kernel", "bias"):
         del one_sided[f"layer_1/backward/{name}"]
     refused(one_sided, "torch.nn", "forward and backward don't pair up")
-
-
-def test_dtypes_must_be_one_and_floating(rng: np.random.Generator) -> None:
-    _, arrays, _ = start(rng, LSTM)
-    for dtype in (np.float64, np.int64):
-        with pytest.raises(TypeError, match="dtypes are"):
-            convert(arrays | {"bias_ih_l0": arrays["bias_ih_l0"].astype(dtype)}, "keras")
-    with pytest.raises(TypeError, match="dtypes are int64"):
-        convert({key: a.astype(np.int64) for key, a in arrays.items()}, "keras")

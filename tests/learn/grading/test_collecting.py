@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import resource
 import stat
 import struct
 import threading
@@ -254,7 +253,7 @@ def test_a_large_file_is_said_to_be_too_large(course, tmp_path):
     assert handed[0].reasons["ex05"] == f"{EX05} has 3221.2 MB: more than 1 MB is left out"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+@pytest.mark.skipif(getattr(os, "geteuid", lambda: 0)() == 0, reason="root reads everything")
 def test_a_file_that_cannot_be_read_is_told(course, tmp_path):
     hand_in(tmp_path / "a", course)
     (tmp_path / "a" / EX05).chmod(0)
@@ -279,7 +278,6 @@ def test_reading_leaves_no_descriptor_open(course, tmp_path):
     for _ in range(5):
         collect(tmp_path / "a", course)
     assert not before or len(os.listdir("/proc/self/fd")) <= before
-    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 0
 
 
 def test_all_files_together_have_a_limit(course, monkeypatch):

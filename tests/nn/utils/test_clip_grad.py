@@ -77,20 +77,6 @@ def test_optim_has_the_same_functions(name: str) -> None:
     assert getattr(optim, name) is getattr(utils, name)
 
 
-@pytest.mark.parametrize("norm_type", [2.0, 1, 1.5, math.inf])
-@pytest.mark.parametrize(
-    ("numbers", "max_norm"), [((3.0, -4.0), 2), ((3.0, -4.0), 0), ((3.0, -4.0), 9), ((3e-7, 0.0), 1e-7), ((0.0,), 1)]
-)
-def test_norms_and_gradients_are_torchs(numbers: tuple[float, ...], max_norm: float, norm_type: float) -> None:
-    torch = pytest.importorskip("torch")
-    p, theirs = with_gradient(*numbers), torch.zeros(len(numbers), dtype=torch.float64, requires_grad=True)
-    theirs.grad = torch.tensor(numbers, dtype=torch.float64)
-    norm = utils.clip_grad_norm_(p, max_norm, norm_type, foreach=True)
-    expected = torch.nn.utils.clip_grad_norm_(theirs, max_norm, norm_type, foreach=True)
-    assert norm.item() == pytest.approx(expected.item(), rel=1e-14)
-    np.testing.assert_allclose(p.grad, theirs.grad.numpy(), rtol=1e-14)
-
-
 @pytest.mark.parametrize("norm_type", [2, 1.5, math.inf])
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_norm_that_is_not_finite_is_raised_or_does_to_the_gradients_what_it_does_in_torch(

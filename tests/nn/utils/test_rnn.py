@@ -73,18 +73,6 @@ def test_a_layer_takes_what_was_padded_and_its_lengths(rng: np.random.Generator)
         np.testing.assert_allclose(h_n.numpy()[:, b], h.numpy(), rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("side", ["right", "left"])
-@pytest.mark.parametrize("batch_first", [False, True])
-def test_padding_equals_torch(side: str, batch_first: bool, rng: np.random.Generator) -> None:
-    torch = pytest.importorskip("torch")
-    values = [rng.normal(size=(n, 2)) for n in (3, 1, 4)]
-    theirs = torch.nn.utils.rnn.pad_sequence([torch.tensor(a) for a in values], batch_first, 2.5, side)
-    np.testing.assert_array_equal(rnn.pad_sequence(values, batch_first, 2.5, side).numpy(), theirs.numpy())
-    ours = rnn.unpad_sequence(theirs.numpy(), [1, 0, 4], batch_first)
-    for a, b in zip(ours, torch.nn.utils.rnn.unpad_sequence(theirs, torch.tensor([1, 0, 4]), batch_first), strict=True):
-        np.testing.assert_array_equal(a.numpy(), b.numpy())
-
-
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -102,30 +90,3 @@ def test_what_packs_says_what_to_write(call: Any, words: str) -> None:
     with pytest.raises(NotImplementedError, match=f"minirnn has no packed sequences.*\n  expected .*{words}"):
         call()
     assert not isinstance(mr.tensor([1.0]), rnn.PackedSequence)
-
-
-WRONG: list[tuple[Any, type[Exception], str]] = [
-    (lambda: rnn.pad_sequence([]), ValueError, "pad_sequence: sequences is an empty list\n  expected at least one"),
-    (lambda: rnn.pad_sequence(5), TypeError, "sequences is 5\n  expected a list"),
-    (lambda: rnn.pad_sequence([[1.0], [[1.0]]]), ValueError, r"sequences\[1\] has shape \(1, 1\)\n  expected \(T_b,\)"),
-    (lambda: rnn.pad_sequence([1.0]), ValueError, r"sequences\[0\] has shape \(\)"),
-    (lambda: rnn.pad_sequence([[1.0], [1]]), TypeError, r"sequences\[1\] has dtype int64\n  expected float32"),
-    (lambda: rnn.pad_sequence([[1.0]], padding_side="up"), ValueError, "padding_side is 'up'\n  expected one of"),
-    (lambda: rnn.pad_sequence([[1.0]], batch_first=1), TypeError, "batch_first is 1"),
-    (lambda: rnn.pad_sequence([[1.0]], padding_value="0"), TypeError, "padding_value is '0'"),
-    (
-        lambda: rnn.unpad_sequence(np.ones((3, 2)), [1]),
-        ValueError,
-        r"lengths has shape \(1,\)\n  expected \(B,\) = \(2",
-    ),
-    (lambda: rnn.unpad_sequence(np.ones((3, 2)), [1, 1, 1]), ValueError, "likely batch_first is wrong"),
-    (lambda: rnn.unpad_sequence(np.ones((3, 2)), [1, 4]), ValueError, r"lengths\[1\] is 4\n  expected 0 .. 3"),
-    (lambda: rnn.unpad_sequence(np.ones((3, 2)), [-1, 1]), ValueError, r"lengths\[0\] is -1"),
-    (lambda: rnn.unpad_sequence(np.ones(3), [1]), ValueError, r"has shape \(3,\)\n  expected \(T, B, ..\)"),
-]
-
-
-@pytest.mark.parametrize(("call", "error", "words"), WRONG)
-def test_wrong_arguments_are_explained(call: Any, error: Any, words: str) -> None:
-    with pytest.raises(error, match=words):
-        call()

@@ -1,6 +1,7 @@
-"""The CudnnRNN ops beyond stored values: the claims about every fused op, lengths, dropout, memory, threads.
+"""The CudnnRNN ops beyond stored values: lengths, dropout, memory, threads.
 
-torch's values are in `tests/ops/test_verified.py`, wrong calls in `tests/hostile/calls_cudnn.py`.
+The claims about every fused op are in `tests/ops/test_fused.py`, torch's values in `tests/ops/test_verified.py`, wrong
+calls in `tests/hostile/calls_cudnn.py`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,8 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
-from tests.ops import claims
 from tests.ops.cudnn_rnn.cudnn_cases import attributes_of, name_of, random_call, random_masks, used
 from tests.ops.cudnn_rnn.cudnn_cases import run as run_padded
-from tests.ops.fused_cases import NETWORKS as CASES
-from tests.ops.fused_cases import ZONED, Case
 
 T, B, I, H = 5, 3, 4, 6
 LENGTHS = np.array([2, 5, 3])
@@ -34,21 +32,6 @@ networks = pytest.mark.parametrize("net", NETWORKS, ids=name_of)
 
 def run(net: Network, inputs: list[mr.Tensor], lengths: Any = LENGTHS, **more: Any) -> list[mr.Tensor]:
     return run_padded(net, inputs, lengths, **more)
-
-
-# ---- what holds for every fused op, with and without zoneout
-
-
-@pytest.mark.parametrize("case", CASES + ZONED, ids=str)
-@pytest.mark.parametrize("claim", claims.OF_EVERY_OP, ids=claims.name_of)
-def test_it_is_a_fused_op(claim: Any, case: Case, rng: np.random.Generator, device: str) -> None:
-    claim(case, rng, device)
-
-
-@pytest.mark.slow_elsewhere
-@pytest.mark.parametrize("case", [c for c in CASES + ZONED if "relu" not in c.name], ids=str)  # relu has kinks
-def test_first_and_second_derivatives_are_differences(case: Case, rng: np.random.Generator, device: str) -> None:
-    claims.derivatives_are_differences(case, rng, device)
 
 
 # ---- lengths, evaluation, batch-major arrays, dropout
@@ -125,29 +108,6 @@ def test_batch_major_is_time_major_with_axes_exchanged(net: Network, rng: np.ran
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-13)
 
 
-def test_full_lengths_are_no_lengths(rng: np.random.Generator, device: str) -> None:
-    net = Network("gru", 2, H, I, "bidirectional")
-    inputs = random_call(rng, net, T, B, device)
-    with_lengths = ops.cudnn_rnn_v3(*inputs, [T] * B, **attributes_of(net))
-    without = ops.cudnn_rnn(*inputs, rnn_mode="gru", direction="bidirectional")
-    for a, b in zip(with_lengths[:3], without[:3], strict=True):
-        np.testing.assert_array_equal(a.numpy(), b.numpy())
-
-
-def test_the_order_of_the_sequences_does_not_matter(rng: np.random.Generator, device: str) -> None:
-    net = Network("lstm", 2, H, I, "bidirectional")
-    x, h, c, params = (t.numpy() for t in random_call(rng, net, T, B, "cpu"))
-    order = np.array([2, 0, 1])
-    y = run(net, [mr.tensor(v, device=device) for v in (x, h, c, params)])
-    z = run(
-        net,
-        [mr.tensor(v, device=device) for v in (x[:, order], h[:, order], c[:, order], params)],
-        LENGTHS[order],
-    )
-    for a, b in zip(y, z, strict=True):
-        np.testing.assert_allclose(a.numpy()[:, order], b.numpy(), rtol=0, atol=1e-13)
-
-
 def test_splitting_a_sequence_and_carrying_the_state_changes_nothing(rng: np.random.Generator, device: str) -> None:
     net = Network("lstm", 2, H, I, num_proj=3)
     x, h, c, params = random_call(rng, net, T, B, device)
@@ -169,13 +129,6 @@ def test_given_masks_act_between_layers_alone(rng: np.random.Generator, device: 
     assert np.abs(y.output_h.numpy()[0] - z.output_h.numpy()[0]).max() > 1e-3  # but the first state is untouched
     all_dropped = ops.cudnn_rnn(*inputs, rnn_mode="gru", dropout=1.0)
     np.testing.assert_array_equal(all_dropped.output.numpy(), y.output.numpy())
-
-
-def test_dropout_with_one_layer_does_nothing(rng: np.random.Generator, device: str) -> None:
-    inputs = random_call(rng, Network("lstm", 1, H, I), T, B, device)
-    np.testing.assert_array_equal(
-        ops.cudnn_rnn(*inputs, dropout=0.7).output.numpy(), ops.cudnn_rnn(*inputs).output.numpy()
-    )
 
 
 @networks

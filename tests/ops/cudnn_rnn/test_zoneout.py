@@ -1,13 +1,12 @@
-"""Zoneout in the CudnnRNN ops: stored values, forms of the masks, reserve space, devices that do not know it, draws.
+"""Zoneout in the CudnnRNN ops: forms of the masks, reserve space, devices that do not know it, draws.
 
-The claims about every fused op are tried with zoneout, too, in `tests/ops/cudnn_rnn/test_layers.py`.
+The claims about every fused op are tried with zoneout in `tests/ops/test_fused.py`, stored values of
+torch in `tests/nn/test_regularization.py`.
 Tests `minirnn/ops/cudnn_rnn/zoneout.py` and, on the simulator, `minirnn/devices/cuda/launch/cudnn_rnn/zoneout.py`.
 """
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,10 @@ from minirnn.devices.counting import Counting
 from minirnn.devices.cpu.device import CPU
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.cudnn_rnn.zoneout import drawn_zoneout, expected_zoneout
-from tests.ops.cudnn_rnn.cudnn_cases import attributes_of, name_of, packed, random_call, used
+from tests.ops.cudnn_rnn.cudnn_cases import attributes_of, name_of, random_call, used
 from tests.ops.cudnn_rnn.cudnn_cases import random_masks as random_masks_of
 from tests.ops.cudnn_rnn.cudnn_cases import run as run_padded
 
-GOLDEN = sorted((Path(__file__).parents[2] / "golden" / "regularization").glob("*.npz"))
 T, B, I, H = 5, 3, 4, 6
 LENGTHS = np.array([2, 5, 3])
 NETWORKS = [
@@ -41,41 +39,6 @@ def random_masks(net: Network, kind: str, rng: np.random.Generator) -> Any:
 
 def run(net: Network, inputs: list[mr.Tensor], masks: Any, lengths: Any = LENGTHS, **more: Any) -> list[mr.Tensor]:
     return run_padded(net, inputs, lengths, zoneout_masks=masks, **more)
-
-
-# ---- values
-
-
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.stem)
-def test_given_masks_give_the_stored_values(path: Path, device: str) -> None:
-    with np.load(path, allow_pickle=False) as z:
-        case = dict(z)
-    call = json.loads(str(case.pop("call")))
-    kind, options = call["kind"], call["options"]
-    mode = {"LSTM": "lstm", "GRU": "gru"}.get(kind, f"rnn_{options.get('nonlinearity', 'tanh')}")
-    direction = "bidirectional" if options.get("bidirectional") else "unidirectional"
-    net = Network(mode, options.get("num_layers", 1), H, I, direction, num_proj=options.get("proj_size", 0))
-    pieces = []
-    for p in range(net.L * net.D):
-        end = f"_l{p // net.D}" + "_reverse" * (p % net.D)
-        for part in ("weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh"):
-            if part + end in case:
-                pieces.append(mr.tensor(case[part + end] * case.get(f"mask.{part}{end}", 1), device=device))
-    x = mr.tensor(case["input"], True, device)
-    states = [mr.tensor(case[n], True, device) for n in ("h_0", "c_0") if n in case]
-    inputs = [x * mr.tensor(case.get("mask.input", np.ones(1)), device=device), *states, packed(net, pieces)]
-    if mode != "lstm":
-        inputs.insert(2, mr.tensor(np.zeros(1), device=device))
-    masks = case.get("mask.zh")
-    if mode == "lstm" and masks is not None:
-        masks = masks, case["mask.zc"]
-    found = run(net, inputs, masks, call["lengths"], dropout_masks=case.get("mask.dropout"))
-    names = ("output", "h_n", "c_n")[: len(found)]
-    cotangents = [mr.tensor(case[f"{n}.cotangent"], device=device) for n in names]
-    for name, y in zip(names, found, strict=True):
-        np.testing.assert_allclose(y.numpy(), case[name], rtol=1e-11, atol=1e-11, err_msg=name)
-    for name, g in zip(("input", "h_0", "c_0"), mr.grad(found, [x, *states], cotangents), strict=False):
-        np.testing.assert_allclose(g.numpy(), case[f"{name}.gradient"], rtol=1e-10, atol=1e-10, err_msg=name)
 
 
 # ---- forms of the masks
@@ -118,65 +81,6 @@ def test_masks_may_be_bools_and_integers(rng: np.random.Generator, device: str) 
             np.testing.assert_array_equal(a.numpy(), b.numpy())
     for masks in ((1, 0), [True, False], (np.float32(1), 0)):
         np.testing.assert_array_equal(run(net, inputs, masks)[1].numpy(), inputs[1].numpy())
-
-
-def test_half_precision_follows_single(rng: np.random.Generator, device: str, composed_device: str) -> None:
-    net = NETWORKS[2]
-    masks = random_masks(net, "masks", rng)
-    values = [t.numpy().astype("f2") for t in random_call(rng, net, T, B, "cpu")]
-    results = []
-    for place, dtype in ((device, "f2"), (composed_device, "f2"), (device, "f4")):
-        inputs = [mr.tensor(v.astype(dtype), True, place) for v in values]
-        y = run(net, inputs, masks)
-        gradients = mr.grad(y, inputs, [mr.tensor(np.ones(t.shape, dtype), device=place) for t in y])
-        assert {t.dtype for t in (*y, *gradients)} == {np.dtype(dtype)}
-        results.append([t.numpy() for t in (*y, *gradients)])
-    for half, composed, single in zip(*results, strict=True):
-        np.testing.assert_allclose(half, single, rtol=3e-3, atol=3e-3)
-        np.testing.assert_allclose(half, composed, rtol=3e-3, atol=3e-3)
-
-
-def test_a_batch_of_none(device: str) -> None:
-    net = NETWORKS[1]
-    inputs = [mr.tensor(np.zeros(s), True, device) for s in ((T, 0, I), (4, 0, H), (4, 0, H), (net.size,))]
-    y = ops.cudnn_rnn_v3(*inputs, np.zeros(0, int), zoneout_masks=(0.5, 0.5), **attributes_of(net))
-    assert [t.shape for t in y[:3]] == [(T, 0, 2 * H), (4, 0, H), (4, 0, H)]
-    assert (
-        mr.grad(list(y[:3]), inputs[3], [mr.tensor(np.zeros(t.shape), device=device) for t in y[:3]]).numpy().any() == 0
-    )
-
-
-WRONG = [
-    ({"zoneout_masks": 0.5}, TypeError, r"zoneout_masks is a float\n  expected a pair \(zh, zc\)"),
-    ({"zoneout_masks": (0.5, 0.5, 0.5)}, TypeError, r"zoneout_masks is a tuple\n  expected a pair"),
-    ({"zoneout_masks": (1.5, None)}, ValueError, r"zoneout_masks\[0\] has values outside 0 .. 1"),
-    ({"zoneout_masks": (None, np.nan)}, ValueError, r"zoneout_masks\[1\] has values outside 0 .. 1"),
-    (
-        {"zoneout_masks": (np.zeros((T, B, H)), None)},
-        ValueError,
-        r"zoneout_masks\[0\] has shape \(5, 3, 6\)\n  expected a number or \(L\*D, T, B, P\) = \(1, 5, 3, 6\)",
-    ),
-    ({"zoneout_masks": (np.zeros((1, T, 2, H)), None)}, ValueError, r"zoneout_masks\[0\] has shape \(1, 5, 2, 6\)"),
-    ({"zoneout_masks": ("1", None)}, TypeError, r"zoneout_masks\[0\] has dtype <U1\n  expected numbers"),
-    ({"zoneout_masks": ([[1.0], [1.0, 0.0]], None)}, ValueError, r"zoneout_masks\[0\] is a ragged list"),
-    ({"zoneout_masks": np.zeros((1, T, B, H)), "rnn_mode": "gru"}, None, ""),
-    (
-        {"zoneout_masks": (0.5, 0.5), "rnn_mode": "gru"},
-        ValueError,
-        r"zoneout_masks has shape \(2,\)\n  expected a number",
-    ),
-]
-
-
-@pytest.mark.parametrize(("change", "error", "text"), WRONG)
-def test_wrong_masks_are_refused(change: dict[str, Any], error: Any, text: str, rng: np.random.Generator) -> None:
-    net = Network(change.get("rnn_mode", "lstm"), 1, H, I)
-    inputs = random_call(rng, net, T, B, "cpu")
-    if error is None:
-        ops.cudnn_rnn_v3(*inputs, LENGTHS, **change)
-        return
-    with pytest.raises(error, match=text):
-        ops.cudnn_rnn_v3(*inputs, LENGTHS, **change)
 
 
 # ---- the reserve space, devices, draws
@@ -239,23 +143,6 @@ def test_counting_knows_what_zoneout_costs(net: Network, rng: np.random.Generato
     states = net.P + (net.H if net.rnn_mode == "lstm" else 0)
     # each element of each state: two products, a difference and a sum, in both passes
     assert np.subtract(counts[1], counts[0]).tolist() == [4 * LENGTHS.sum() * net.D * net.L * states] * 2
-
-
-def test_zoneout_takes_the_rung_of_steps(rng: np.random.Generator) -> None:
-    reason = mr.devices.available()["cuda-sim"]
-    if reason is not None:
-        pytest.skip(reason)
-    net, device = Network("gru", 1, 32, 8), mr.devices.get("cuda-sim")
-    inputs = random_call(rng, net, T, B, "cuda-sim")
-    before, wanted = dict(device.rungs), device.cudnn_rnn_rung
-    try:
-        device.cudnn_rnn_rung = "persistent"
-        y = run(net, inputs, 0.5)
-        mr.grad(y, used(net, inputs), [mr.tensor(np.ones(t.shape), device=device) for t in y])
-    finally:
-        device.cudnn_rnn_rung = wanted
-    taken = {rung: n - before.get(rung, 0) for rung, n in device.rungs.items() if n != before.get(rung, 0)}
-    assert taken == {"steps forward": 1, "steps backward": 1}
 
 
 def test_masks_are_drawn_by_their_own_bits_and_share_no_stream() -> None:

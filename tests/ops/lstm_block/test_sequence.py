@@ -1,40 +1,15 @@
-"""BlockLSTM and BlockLSTMV2: the claims about every fused op, a loop over the cell, clipping, lengths, float16.
-
-TensorFlow's values are in `tests/ops/test_verified.py`, wrong calls in `tests/hostile/calls_block.py`.
-"""
+"""BlockLSTM and BlockLSTMV2: a loop over the cell, clipping, lengths, float16; `tests/ops/test_fused.py` has more."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pytest
 
 import minirnn as mr
 from minirnn import ops
-from tests.ops import claims
 from tests.ops.block_cases import lstm_inputs
-from tests.ops.fused_cases import SEQUENCES, Case
 
 B, I, H, T = 2, 3, 5, 4
-sequences = pytest.mark.parametrize("case", SEQUENCES, ids=str)
-
-
-@sequences
-@pytest.mark.parametrize("claim", claims.OF_EVERY_OP, ids=claims.name_of)
-def test_it_is_a_fused_op(claim: Any, case: Case, rng: np.random.Generator, device: str) -> None:
-    claim(case, rng, device)
-
-
-@pytest.mark.slow_elsewhere
-@sequences
-def test_first_and_second_derivatives_are_differences(case: Case, rng: np.random.Generator, device: str) -> None:
-    claims.derivatives_are_differences(case, rng, device)
-
-
-@sequences
-def test_float16_is_computed_in_float32_and_rounded_once(case: Case, rng: np.random.Generator, device: str) -> None:
-    claims.float16_is_computed_in_float32_and_rounded_once(case, rng, device)
 
 
 @pytest.mark.parametrize("use_peephole", [False, True])

@@ -61,14 +61,3 @@ def test_what_fits_already_stays_itself(device: str) -> None:
 def test_methods_have_torchs_names_of_dtypes(device: str, name: str, dtype: str) -> None:
     a = np.array([0.0, 1.5, 100.0], np.float32)
     assert_same(getattr(mr.tensor(a, device=device), name)().numpy(), a.astype(dtype))
-
-
-def test_two_of_a_kind_are_an_error() -> None:
-    t = mr.zeros(2)
-    for f in (
-        lambda: t.to("cpu", device="cpu"),
-        lambda: t.to(np.float32, dtype=np.float64),
-        lambda: t.to("cpu", "cpu"),
-    ):
-        with pytest.raises(TypeError, match="expected one"):
-            f()

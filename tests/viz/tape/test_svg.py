@@ -77,11 +77,7 @@ def test_two_values_of_a_column_stand_one_above_the_other():
     x, y = (mr.tensor(1.0, requires_grad=True) for _ in "xy")
     drawing = ET.fromstring(tape_svg(x * y).svg)
     assert drawing.get("viewBox") == "0 0 308 144"
-    assert corners(drawing) == [
-        ("20", "20"),
-        ("20", "84"),
-        ("170", "52"),
-    ]
+    assert corners(drawing) == [("20", "20"), ("20", "84"), ("170", "52")]
 
 
 def test_a_box_shows_the_value_and_only_hovering_shows_the_gradient():

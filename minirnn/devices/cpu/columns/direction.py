@@ -11,7 +11,7 @@ side of h'; the two differ only for the GRU.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -57,7 +57,18 @@ class Gradients(NamedTuple):
     accumulate: bool  # add to dx rather than set it
 
 
-def forward_pieces(d: Direction, states: Array, h_n: Array) -> Iterator[tuple[Piece, Array, Array]]:
+class Visited(Protocol):
+    """What a walk over the steps of a direction needs to know of it."""
+
+    @property
+    def h0(self) -> Array: ...
+    @property
+    def visit(self) -> Visit: ...
+    @property
+    def y(self) -> Array: ...
+
+
+def forward_pieces(d: Visited, states: Array, h_n: Array) -> Iterator[tuple[Piece, Array, Array]]:
     """Yield each piece of steps with the columns before and after its steps; between pieces, fill y and h_n.
 
     `states` (n+1, rows, B) has the columns of n steps in visiting order. Its first P rows are h; those of the columns
@@ -74,7 +85,7 @@ def forward_pieces(d: Direction, states: Array, h_n: Array) -> Iterator[tuple[Pi
         states[0, :P] = h[-1]
 
 
-def backward_pieces(d: Direction, dh_n: Array, dh: Array, dh0: Array, step_da: Array, da: Array) -> Iterator[Piece]:
+def backward_pieces(d: Visited, dh_n: Array, dh: Array, dh0: Array, step_da: Array, da: Array) -> Iterator[Piece]:
     """Yield each piece from the last step to the first; between pieces, let samples join and leave dh, and fill da.
 
     `step_da` (n, rows, B) has the gradients that the caller computed for a piece; `da` is what `all_steps` made for it.
@@ -155,7 +166,7 @@ def product(a: Array, b: Array, out: Array) -> None:
         np.matmul(a, b, out=out)
 
 
-def recurrent_gradient(d: Direction, da2: Array, dR: Array) -> None:
+def recurrent_gradient(d: Visited, da2: Array, dR: Array) -> None:
     """dR = da2 @ h'        da2 (rows, T*B), dR (rows, P)
 
     h' of a step is y of the step visited before, and h0 where a sample starts. Padding in da2 and y is 0.

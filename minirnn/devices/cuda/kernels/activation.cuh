@@ -10,3 +10,10 @@ CELL_FN acc sigmoid(acc z) { return acc(0.5) * tanh(acc(0.5) * z) + acc(0.5); }
 CELL_FN acc relu(acc x) { return x < 0 ? acc(0) : x; }  // NaN stays NaN
 
 CELL_FN acc clip(acc x, acc low, acc high) { return x < low ? low : x > high ? high : x; }  // NaN stays NaN
+
+// Those below are called by cells of the user's own.
+CELL_FN acc softplus(acc x) { return relu(x) + log1p(exp(-abs(x))); }  // log(1 + e^x), without an e^x that is infinite
+
+CELL_FN acc maximum(acc a, acc b) { return larger(a, b); }
+
+CELL_FN acc minimum(acc a, acc b) { return smaller(a, b); }

@@ -27,7 +27,7 @@ extern "C" __global__ void gru_block_cell_gates(int B, int H, const real *z_ru, 
 
 #pragma unroll
     for (int n = 0; n < PER_THREAD; n++) {
-        StepInStages<real, Cell> s;
+        Step<real, Cell> s;
         s.gates[0] = z_r[n] + b_r[n], s.gates[1] = z_u[n] + b_u[n];
         s.before[0] = h_prev[n];
         Cell().step(Stage<0>(), s);
@@ -47,7 +47,7 @@ extern "C" __global__ void gru_block_cell(int B, int H, const real *z_c, const r
 
 #pragma unroll
     for (int n = 0; n < PER_THREAD; n++) {
-        StepInStages<real, Cell> s;
+        Step<real, Cell> s;
         s.gates[2] = b[n], s.products[0] = z[n];  // of x, too
         s.before[0] = h_prev_[n], s.saved[1] = u_[n];
         Cell().step(Stage<1>(), s);
@@ -68,7 +68,7 @@ extern "C" __global__ void gru_block_cell_grad_candidate(int B, int H, const rea
 
 #pragma unroll
     for (int n = 0; n < PER_THREAD; n++) {
-        GradientInStages<real, Cell> s;
+        Gradient<real, Cell> s;
         s.before[0] = h_prev_[n], s.saved[1] = u_[n], s.saved[2] = c_[n], s.d_after[0] = d_h_[n];
         Cell().grad(Stage<0>(), s);
         d_c_bar[n] = s.d_gates[2], d_u_bar[n] = s.d_gates[1];
@@ -90,7 +90,7 @@ extern "C" __global__ void gru_block_cell_grad(int B, int I, int H, const real *
 
 #pragma unroll
     for (int n = 0; n < PER_THREAD; n++) {
-        GradientInStages<real, Cell> s;
+        Gradient<real, Cell> s;
         s.before[0] = h_prev_[n], s.saved[0] = r_[n], s.saved[1] = u_[n], s.d_after[0] = d_h[n];
         s.d_multiplied[0] = d_h_prevr_[n];
         Cell().grad(Stage<1>(), s);

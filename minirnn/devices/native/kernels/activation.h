@@ -11,6 +11,7 @@
 // where e^2x - 1 = 2^n q + (2^n - 1) is exact for small x, too. Far out they are exactly 0, 1 and -1. NaN stays NaN:
 // a comparison with it is false, so the limits let it pass.
 #pragma once
+#include <cmath>
 #include <type_traits>
 
 #include "vector.h"
@@ -88,6 +89,70 @@ INLINE V tanh(V x) {
     exponential<Number<V>>(clip(x + x, -E::SATURATED, E::SATURATED), scale, q);
     const V e = scale * q + (scale - 1);
     return e / (e + 2);
+}
+
+// e^x as the square of e^(x/2): infinite, or 0, where it is beyond the numbers there are.
+template <class V>
+INLINE V exp(V x) {
+    using E = Exponential<Number<V>>;
+    V scale, q;
+    exponential<Number<V>>(clip(x / 2, E::LOWEST, E::HIGHEST), scale, q);
+    const V root = scale * q + scale;
+    return root * root;
+}
+
+template <class V>
+INLINE V abs(V x) {
+    return x < 0 ? -x : x;
+}
+
+// Of two operands one may be a number. NaN wins.
+template <class V>
+INLINE V maximum(V a, V b) {
+    return a != a || a > b ? a : b;
+}
+template <class V>
+INLINE V maximum(V a, Number<V> b) {
+    return maximum(a, V{} + b);
+}
+template <class V>
+INLINE V maximum(Number<V> a, V b) {
+    return maximum(V{} + a, b);
+}
+template <class V>
+INLINE V minimum(V a, V b) {
+    return -maximum(-a, -b);
+}
+template <class V>
+INLINE V minimum(V a, Number<V> b) {
+    return minimum(a, V{} + b);
+}
+template <class V>
+INLINE V minimum(Number<V> a, V b) {
+    return minimum(V{} + a, b);
+}
+
+// Functions that the language has for a single number.
+template <class V, class F>
+INLINE V each(V x, F f) {
+    for (int k = 0; k < LANES<Number<V>>; k++) x[k] = f(x[k]);
+    return x;
+}
+#define OF_EACH(name, function)                                                 \
+    template <class V>                                                          \
+    INLINE V name(V x) {                                                        \
+        return each(x, [](Number<V> number) { return std::function(number); }); \
+    }
+OF_EACH(log, log)
+OF_EACH(log_of_1_plus, log1p)
+OF_EACH(sqrt, sqrt)
+OF_EACH(sin, sin)
+OF_EACH(cos, cos)
+
+// log(1 + e^x), without an e^x that is infinite
+template <class V>
+INLINE V softplus(V x) {
+    return relu(x) + log_of_1_plus(exp(-abs(x)));
 }
 
 #define CELL_FN INLINE  // what the functions of a cell are declared with

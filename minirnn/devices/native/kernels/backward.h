@@ -2,7 +2,8 @@
 //
 // The steps go from the last one visited to the first. A tile is dh of some samples and units: what comes back through R
 // from the step after, and dy; the cell turns it into da, the gradients of its pre-activations, at once. What is summed
-// over the steps (dW, dR, dx) are products over all of da at the end.
+// over the steps (dW, dR, dx) are products over all of da at the end. A cell with products inside has one more pass a step
+// for each further stage; the gradients of these products stand in da, behind those of the gates.
 #pragma once
 #include "cell.h"
 #include "gemm.h"
@@ -11,7 +12,9 @@
 template <class real, class Cell>
 class Backward {
     using V = Vector<real>;
-    static constexpr int lanes = LANES<real>;
+    static constexpr int lanes = LANES<real>, STAGES = Cell::D_STAGES, PRODUCTS = Cell::PRODUCTS;
+    static constexpr int WAITING =
+        Cell::STATES + PRODUCTS + Cell::CARRIED;  // gradients that one stage leaves for another
 
   public:
     Backward(const Layer<real> &d, const Gradients<real> &g, const Cell &cell, int threads)
@@ -21,11 +24,15 @@ class Backward {
           visit(d),
           K(ROWS_OF_R<Cell> * d.H),
           S(GATES<Cell> * d.H),
+          ld((GATES<Cell> + PRODUCTS) * d.H),
+          width(packed_width<real>(d.H)),
           gathers(d.lengths && d.reverse),
           R(K * packed_width<real>(d.P)),
-          Wp(d.Wp.p ? d.P * packed_width<real>(d.H) : 0),
+          Wp(d.Wp.p ? d.P * width : 0),
+          U(Cell::MATRICES * d.H * width),
           dh_all(d.Wp.p ? d.T * d.B * d.P : 0),
           m(d.Wp.p ? d.T * d.B * d.H : 0),
+          waiting(STAGES > 1 ? d.B * WAITING * d.H : 0),
           da_first(gathers ? d.B * S : 0),
           da_sums(d.B * S),
           vector_sums(d.B * Cell::VECTORS * d.H),
@@ -34,22 +41,27 @@ class Backward {
     // The steps.
     void run(Member me) {
         // da begins with the gates of h' alone, whose rows are the last ones of R.
-        pack_columns<real>(d.R, K, d.P, R, me.begin(K), me.end(K), Cell::OF_H ? Cell::OF_BOTH * d.H : 0);
+        if (K) pack_columns<real>(d.R, K, d.P, R, me.begin(K), me.end(K), Cell::OF_H ? Cell::OF_BOTH * d.H : 0);
         if (d.Wp.p) pack_columns<real>(d.Wp, d.P, d.H, Wp, me.begin(d.P), me.end(d.P));
+        for (int p = 0; p < Cell::MATRICES; p++) {
+            pack_columns<real>(d.U[p], d.H, d.H, U + p * width * d.H, me.begin(d.H), me.end(d.H));
+        }
         for (Index b = me.begin(d.B); b < me.end(d.B); b++) {
             std::memcpy(g.dh0.at(b), g.dh_n.at(b), d.P * sizeof(real));
             std::memset(da_sums + b * S, 0, S * sizeof(real));
             begin_inner(b);
         }
         me.wait();
-        const Shares shares(me, d, ROWS, K * d.P * Index(sizeof(real)));
+        const Shares shares(me, d, ROWS, (K * d.P + PRODUCTS * d.H * d.H) * Index(sizeof(real)));
         for (Index k = d.T - 1; k >= -1; k--) {
-            if (!me.stopped()) zones ? step<true>(k, shares) : step<false>(k, shares);
+            if (!me.stopped()) zones ? step<ZONEOUT>(k, shares) : step<false>(k, shares);
             shares.wait();
             if (d.Wp.p) {
-                if (!me.stopped()) zones ? through_projection<true>(k, shares) : through_projection<false>(k, shares);
+                if (!me.stopped())
+                    zones ? through_projection<ZONEOUT>(k, shares) : through_projection<false>(k, shares);
                 shares.wait();
             }
+            stages_from<1>(k, shares);
         }
     }
 
@@ -57,7 +69,10 @@ class Backward {
     void cell_alone(Member me) {
         for (Index b = me.begin(d.B); b < me.end(d.B); b++) {
             begin_inner(b);
-            for (Index u = 0; u < d.H; u += lanes) cell_grad<false>(place(0, b, u), load(g.dy.at(b) + u, d.H - u));
+            for (Index u = 0; u < d.H; u += lanes) {
+                Gradient<V, Cell> s;
+                cell_grad<0, false>(place(0, b, u), load(g.dy.at(b) + u, d.H - u), s);
+            }
         }
         me.wait();
         each_column(me, Cell::VECTORS * d.H, vector_sums, [&](Index at, real sum) { g.dvectors[at] = sum; });
@@ -77,18 +92,24 @@ class Backward {
 
         const Index H = d.H, of_h = Cell::OF_H * H, both = Cell::OF_BOTH * H, of_W = ROWS_OF_W<Cell> * H;
         const real *da_x = da + of_h;  // the columns of W's rows
-        if (g.dW) weights({of_W, d.I, steps, {da_x, 1, S}, {d.x.p, d.x.ld, 1}, g.dW, d.I, false}, me);
+        if (g.dW) weights({of_W, d.I, steps, {da_x, 1, ld}, {d.x.p, d.x.ld, 1}, g.dW, d.I, false}, me);
         if (both) recurrent(da + of_h, both, g.dR, me);
         if (of_h) recurrent(da, of_h, g.dR + both * d.P, me);
         if (d.Wp.p) gemm<real>({d.P, d.H, steps, {dh_all, 1, d.P}, {m, d.H, 1}, g.dWp, d.H, false}, own, me);
+        for (int p = 0; p < PRODUCTS; p++) {
+            if (Cell::matrix_of(p) < 0) continue;
+            const Rows<real> multiplied = d.values[MULTIPLIED<Cell> + p];
+            const Matrix<const real> d_products{da + S + p * H, 1, ld}, by{multiplied.p, multiplied.ld, 1};
+            gemm<real>({H, H, steps, d_products, by, g.dU[Cell::matrix_of(p)], H, false}, own, me);
+        }
         if (g.dx.p && d.W.p) {
-            gemm<real>({steps, d.I, of_W, {da_x, S, 1}, d.W, g.dx.p, g.dx.ld, g.add_dx}, own, me);
+            gemm<real>({steps, d.I, of_W, {da_x, ld, 1}, d.W, g.dx.p, g.dx.ld, g.add_dx}, own, me);
         }
         if (g.dx.p && !d.W.p) {
             each(me, d.H, [&](const Place &at) {
                 V sum = g.add_dx ? load(g.dx, at.row, at) : V{};
                 for (int gate = 0; gate < ROWS_OF_W<Cell>; gate++) {
-                    sum += load(da_x + at.row * S + gate * d.H + at.u, at.count);
+                    sum += load(da_x + at.row * ld + gate * d.H + at.u, at.count);
                 }
                 store(g.dx, at.row, at, sum);
             });
@@ -109,7 +130,7 @@ class Backward {
         if (now || k >= 0) {  // nothing flows where there is no sample
             for (Index b = now + me.begin(d.B - now); b < now + me.end(d.B - now); b++) {
                 const Index row = visit.step(k) * d.B + b;
-                std::memset(g.da.at(row), 0, S * sizeof(real));
+                std::memset(g.da.at(row), 0, ld * sizeof(real));
                 if (d.Wp.p) {
                     std::memset(dh_all + row * d.P, 0, d.P * sizeof(real));
                     std::memset(m + row * d.H, 0, d.H * sizeof(real));
@@ -120,9 +141,9 @@ class Backward {
 
     template <bool ZONED>
     void dh_tile(Index k, Index b, Index j, Index M, Index later, Index now) {
-        const Index N = (std::min<Index>(PANEL<real>, d.P - j) + lanes - 1) / lanes;
+        const Index N = vectors(j, d.P);
         Sums<real> sums = {};
-        if (later) {
+        if (later && K) {
             const real *da = g.da.at(visit.step(k + 1) * d.B + b);
             multiply<real>(M, N, K, da, g.da.ld, R + K * j, sums.at);
         }
@@ -142,11 +163,12 @@ class Backward {
                     if (ZONED) dh = past_zoneout(place(k, b + i, u, d.P), dh);
                     store(dh_all + row * d.P + u, dh, d.P - u);
                 } else {
-                    cell_grad<ZONED>(place(k, b + i, u), dh);
+                    Gradient<V, Cell> s;
+                    cell_grad<0, ZONED>(place(k, b + i, u), dh, s);
                 }
             }
         }
-        if (!d.Wp.p) add_da(k, b, j, std::min(M, now - b), N);
+        if (!d.Wp.p && STAGES == 1) add_da(k, b, j, std::min(M, now - b), N);
     }
 
     // dm = Wp' dh, and the cell
@@ -155,17 +177,59 @@ class Backward {
         const Index strips = (d.H + PANEL<real> - 1) / PANEL<real>;
         shares.each_tile(Blocks(visit.samples(k), ROWS), strips, [&](Index b, Index M, Index strip) {
             const Index j = strip * PANEL<real>;
-            const Index N = (std::min<Index>(PANEL<real>, d.H - j) + lanes - 1) / lanes;
+            const Index N = vectors(j, d.H);
             Sums<real> sums = {};
             multiply<real>(M, N, d.P, dh_all + (visit.step(k) * d.B + b) * d.P, d.P, Wp + d.P * j, sums.at);
             for (Index i = 0; i < M; i++) {
                 for (Index n = 0; n < N; n++) {
-                    cell_grad<ZONED>(place(k, b + i, j + n * lanes), load<real>(sums.at + (i * N + n) * lanes));
+                    Gradient<V, Cell> s;
+                    cell_grad<0, ZONED>(place(k, b + i, j + n * lanes), load<real>(sums.at + (i * N + n) * lanes), s);
                 }
             }
-            add_da(k, b, j, M, N);
+            if (STAGES == 1) add_da(k, b, j, M, N);
         });
     }
+
+    // The other stages of a step. Each begins with products of what the one before it has left.
+    template <int stage>
+    void stages_from(Index k, const Shares &shares) {
+        if constexpr (stage < STAGES) {
+            const Index strips = (d.H + PANEL<real> - 1) / PANEL<real>;
+            if (!shares.me.stopped()) {
+                shares.each_tile(Blocks(visit.samples(k), ROWS), strips, [&](Index b, Index M, Index strip) {
+                    const Index j = strip * PANEL<real>, N = vectors(j, d.H);
+                    const real *d_products = g.da.at(visit.step(k) * d.B + b) + S;
+                    Sums<real> sums[PRODUCTS] = {};
+                    for (int p = 0; p < PRODUCTS; p++) {
+                        if (Cell::d_products_stage(p) != stage - 1) continue;
+                        const int matrix = Cell::matrix_of(p);
+                        if (matrix < 0) {
+                            means(M, N, d.H, d_products + p * d.H, ld, sums[p].at);
+                        } else {
+                            const real *weights = U + (matrix * width + j) * d.H;
+                            multiply<real>(M, N, d.H, d_products + p * d.H, ld, weights, sums[p].at);
+                        }
+                    }
+                    for (Index i = 0; i < M; i++) {
+                        for (Index n = 0; n < N; n++) {
+                            Gradient<V, Cell> s;
+#pragma GCC unroll 16
+                            for (int p = 0; p < PRODUCTS; p++) {
+                                s.d_multiplied[p] = load<real>(sums[p].at + (i * N + n) * lanes);
+                            }
+                            cell_grad<stage, false>(place(k, b + i, j + n * lanes), V{}, s);
+                        }
+                    }
+                    if (stage == STAGES - 1) add_da(k, b, j, M, N);
+                });
+            }
+            shares.wait();
+            stages_from<stage + 1>(k, shares);
+        }
+    }
+
+    // The vectors of units, up to those of a panel, from unit u of `width` on.
+    static Index vectors(Index u, Index width) { return (std::min<Index>(PANEL<real>, width - u) + lanes - 1) / lanes; }
 
     Place place(Index k, Index b, Index u) const { return place(k, b, u, d.H); }
     Place place(Index k, Index b, Index u, Index width) const {
@@ -181,26 +245,29 @@ class Backward {
         std::memset(vector_sums + b * Cell::VECTORS * d.H, 0, Cell::VECTORS * d.H * sizeof(real));
     }
 
-    // From dh to the gradients of the pre-activations. What of dh goes past the product with R stays in g.dh0.
-    template <bool ZONED>
-    INLINE void cell_grad(const Place &at, V dh) {
+    // A stage of the cell's gradient, from dh to the gradients of the pre-activations. What of dh goes past the product
+    // with R stays in g.dh0.
+    template <int stage, bool ZONED>
+    INLINE void cell_grad(const Place &at, V dh, Gradient<V, Cell> &s) {
         constexpr int S = Cell::SAVED, h = LAST<Cell>;
-        Gradient<V, Cell> s;
-#pragma GCC unroll 8
+        real *wait = waiting + at.b * WAITING * d.H + at.u;
+#pragma GCC unroll 16
         for (int j = 0; j < S; j++) s.saved[j] = load(d.values[j], at.row, at);
 #pragma GCC unroll 8
         for (int j = 0; j < INNER<Cell>; j++) {
             if (Cell::READS_BEFORE >> j & 1 || (ZONED && d.zc.p)) s.before[j] = inner_before(j, at);
             if (Cell::READS_AFTER >> j & 1) s.after[j] = load(d.values[S + j], at.row, at);
-            s.d_after[j] = load(g.dc0, j * d.B + at.b, at);
-            if (g.dc_each.p) s.d_after[j] += load(g.dc_each, at.row, at);
+            if (stage == 0) s.d_after[j] = load(g.dc0, j * d.B + at.b, at);
+            if (stage == 0 && g.dc_each.p) s.d_after[j] += load(g.dc_each, at.row, at);
         }
         if (Cell::READS_BEFORE >> h & 1) s.before[h] = at.before < 0 ? load(d.h0, at.b, at) : load(d.y, at.before, at);
-        if (reads_h<Cell>) s.after[h] = load(ZONED && d.zh.p ? d.values[S + INNER<Cell>] : d.y, at.row, at);
+        if (reads_h<Cell>) s.after[h] = load(ZONED && d.zh.p ? d.values[KEPT_H<Cell>] : d.y, at.row, at);
         if (d.vectors) {
 #pragma GCC unroll 8
             for (int j = 0; j < Cell::VECTORS; j++) s.vectors[j] = load(d.vectors + j * d.H + at.u, at.count);
         }
+#pragma GCC unroll 8
+        for (int j = 0; j < Cell::MASKS; j++) s.masks[j] = load(d.masks[j], at.row, at);
         V zc = {}, past_c = {}, past_h = {};
         if (ZONED && d.zc.p) {
             zc = load(d.zc, at.row, at), past_c = zc * s.d_after[0];
@@ -210,20 +277,53 @@ class Backward {
             const V zh = load(d.zh, at.row, at);
             past_h = zh * dh, dh = (1 - zh) * dh;
         }
-        s.d_after[h] = dh;
-        cell.grad(s);
+        if (stage == 0) s.d_after[h] = dh;
+        // What comes in one stage and is read in a later one waits.
+#pragma GCC unroll 8
+        for (int j = 0; j < Cell::STATES; j++) {
+            if (Cell::d_after_stage(j) > 0 && stage == 0) store(wait + j * d.H, s.d_after[j], at.count);
+            if (Cell::d_after_stage(j) >= stage && stage > 0)
+                s.d_after[j] = load((const real *)wait + j * d.H, at.count);
+        }
+        wait += Cell::STATES * d.H;
+#pragma GCC unroll 16
+        for (int p = 0; p < PRODUCTS; p++, wait += d.H) {
+            const int first = Cell::d_products_stage(p) + 1, last = Cell::d_multiplied_stage(p);
+            if (first == stage && last > stage) store(wait, s.d_multiplied[p], at.count);
+            if (first < stage && last >= stage) s.d_multiplied[p] = load((const real *)wait, at.count);
+        }
+#pragma GCC unroll 16
+        for (int j = 0; j < Cell::CARRIED; j++) {
+            if (Cell::carried_stage(j) < stage) s.carried[j] = load((const real *)wait + j * d.H, at.count);
+        }
+        grad_of<stage>(cell, s);
 
-        if (d.Wp.p) store(m + at.row * d.H + at.u, s.after[h], at.count);
+        if (stage == 0 && d.Wp.p) store(m + at.row * d.H + at.u, s.after[h], at.count);
         if (ZONED && d.zc.p) s.d_before[0] += past_c;
-        if (Cell::CARRIES) past_h += s.d_before[h];
-        if ((Cell::CARRIES || ZONED) && !d.Wp.p) store(g.dh0, at.b, at, past_h);
+        if (Cell::d_before_stage(h) == stage) {
+            if (Cell::CARRIES) past_h += s.d_before[h];
+            if ((Cell::CARRIES || ZONED) && !d.Wp.p) store(g.dh0, at.b, at, past_h);
+        }
 #pragma GCC unroll 8
-        for (int j = 0; j < INNER<Cell>; j++) store(g.dc0, j * d.B + at.b, at, s.d_before[j]);
+        for (int j = 0; j < INNER<Cell>; j++) {
+            if (Cell::d_before_stage(j) == stage) store(g.dc0, j * d.B + at.b, at, s.d_before[j]);
+        }
         real *to = g.da.at(at.row) + at.u;
-#pragma GCC unroll 8
-        for (int gate = 0; gate < GATES<Cell>; gate++)
+#pragma GCC unroll 16
+        for (int gate = 0; gate < GATES<Cell>; gate++) {
+            if (Cell::d_gates_stage(gate) != stage) continue;
             store(to + column_of<Cell>(gate) * d.H, s.d_gates[gate], at.count);
+        }
+#pragma GCC unroll 16
+        for (int p = 0; p < PRODUCTS; p++) {
+            if (Cell::d_products_stage(p) == stage) store(to + this->S + p * d.H, s.d_products[p], at.count);
+        }
+#pragma GCC unroll 16
+        for (int j = 0; j < Cell::CARRIED; j++) {
+            if (Cell::carried_stage(j) == stage) store(wait + j * d.H, s.carried[j], at.count);
+        }
         for (int j = 0; j < Cell::VECTORS; j++) {
+            if (Cell::d_vectors_stage(j) != stage) continue;
             real *sum = vector_sums + (at.b * Cell::VECTORS + j) * d.H + at.u;
             if (d.vectors) store(sum, load(sum, at.count) + s.d_vectors[j], at.count);
         }
@@ -242,11 +342,11 @@ class Backward {
 
     // dR = da h'. h' of a step is y of the step visited before, and h0 where a sample starts.
     void recurrent(const real *da, Index rows, real *dR, Member me) {
-        const Index later = d.reverse ? 0 : d.B * S, before = d.reverse ? d.B * d.y.ld : 0;
+        const Index later = d.reverse ? 0 : d.B * ld, before = d.reverse ? d.B * d.y.ld : 0;
         const Matrix<const real> h{d.y.p + before, d.y.ld, 1};
-        weights({rows, d.P, (d.T - 1) * d.B, {da + later, 1, S}, h, dR, d.P, false}, me);
-        const real *first = gathers ? da_first + (da - g.da.p) : da + (d.reverse ? (d.T - 1) * d.B * S : 0);
-        weights({rows, d.P, d.B, {first, 1, S}, {d.h0.p, d.h0.ld, 1}, dR, d.P, d.T > 1}, me);
+        weights({rows, d.P, (d.T - 1) * d.B, {da + later, 1, ld}, h, dR, d.P, false}, me);
+        const real *first = gathers ? da_first + (da - g.da.p) : da + (d.reverse ? (d.T - 1) * d.B * ld : 0);
+        weights({rows, d.P, d.B, {first, 1, gathers ? S : ld}, {d.h0.p, d.h0.ld, 1}, dR, d.P, d.T > 1}, me);
     }
 
     // A product that is the gradient of a weight; BlockLSTM's are transposed.
@@ -281,6 +381,7 @@ class Backward {
         const Index of_h = Cell::OF_H * d.H, both = Cell::OF_BOTH * d.H;
         each_column(me, S, da_sums, [&](Index at, real sum) {
             if (at >= of_h) g.dbW[at - of_h] = sum;
+            if (at < of_h && !g.dbR) g.dbW[at + ROWS_OF_W<Cell> * d.H] = sum;  // one bias for each gate
             if (at < of_h + both && g.dbR) g.dbR[at < of_h ? at + both : at - of_h] = sum;
         });
         each_column(me, Cell::VECTORS * d.H, vector_sums, [&](Index at, real sum) { g.dvectors[at] = sum; });
@@ -309,11 +410,12 @@ class Backward {
     const Layer<real> &d;
     const Gradients<real> &g;
     const Cell cell;
-    const bool zones = d.zh.p || d.zc.p;
+    const bool zones = ZONEOUT && (d.zh.p || d.zc.p);
     const Visit visit;
-    const Index K, S;
+    const Index K, S, ld;  // the columns of da: those of R's rows, of all gates, and all
+    const Index width;
     const bool gathers;
-    Scratch<real> R, Wp, dh_all, m, da_first, da_sums, vector_sums, blocks;
+    Scratch<real> R, Wp, U, dh_all, m, waiting, da_first, da_sums, vector_sums, blocks;
 };
 
 // The gradient of one direction of a layer with this cell. Returns a `Status`.
@@ -321,7 +423,8 @@ template <class real, class Cell>
 int backward(const Cell &cell, const Layer<real> &d, const Gradients<real> &g, int threads, bool watch) {
     try {
         Backward pass(d, g, cell, threads);
-        const double a_step = double(d.B) * ROWS_OF_R<Cell> * d.H * d.P;
+        const Index terms = ROWS_OF_R<Cell> * d.P + Cell::PRODUCTS * d.H;
+        const double a_step = double(d.B) * d.H * (terms ? terms : ROWS_OF_W<Cell> * d.I);
         const int for_steps = threads_for(a_step, threads), for_sums = threads_for(a_step * d.T, threads);
         if (for_steps == for_sums) {
             return together(for_sums, watch, [&](Member me) {

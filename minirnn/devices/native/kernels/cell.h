@@ -4,12 +4,57 @@
 #include "cells/form.h"
 #include "layer.h"
 
+// A constant of a compilation: whether a layer may have zoneout. A cell with masks of its own needs no other.
+#ifndef ZONEOUT
+#define ZONEOUT 1
+#endif
+
 template <class Cell>
 constexpr int INNER = Cell::STATES - 1;  // states other than h
 template <class Cell>
 constexpr int LAST = Cell::STATES - 1;  // the number of h
 template <class Cell>
 constexpr bool reads_h = Cell::READS_AFTER >> LAST<Cell> & 1;  // the gradient reads h
+
+// In the values that stay of a step, behind what the cell saves and the inner states.
+template <class Cell>
+constexpr int KEPT_H = Cell::SAVED + INNER<Cell>;
+template <class Cell>
+constexpr int MULTIPLIED = KEPT_H<Cell> + 1;
+
+// The first gate of a chunk: of many gates, a product computes four at a time.
+constexpr int AT_ONCE = 4;
+constexpr int chunk_of(int gate) { return gate / AT_ONCE * AT_ONCE; }
+
+// How many gates a chunk has.
+template <int G>
+constexpr int gates_from(int first) {
+    return G - first < AT_ONCE ? G - first : AT_ONCE;
+}
+
+// The sums of a tile that has the G gates of one vector of units.
+template <class real, int G>
+struct GateSums {
+    Sums<real> chunks[G ? (G + AT_ONCE - 1) / AT_ONCE : 1];
+
+    real *chunk(int first) { return chunks[first / AT_ONCE].at; }
+    INLINE real *at(Index row, int gate) {
+        const int first = chunk_of(gate);
+        return chunk(first) + (row * gates_from<G>(first) + gate - first) * LANES<real>;
+    }
+};
+
+// In place of a product: the mean over the units of each row, the same for N vectors of units.
+template <class real>
+void means(Index M, Index N, Index H, const real *a, Index a_row, real *sums) {
+    for (Index i = 0; i < M; i++) {
+        Vector<real> all = {};
+        for (Index u = 0; u < H; u += LANES<real>) all += load(a + i * a_row + u, H - u);
+        real sum = 0;
+        for (int lane = 0; lane < LANES<real>; lane++) sum += all[lane];
+        for (Index n = 0; n < N; n++) store(sums + (i * N + n) * LANES<real>, Vector<real>{} + sum / real(H));
+    }
+}
 
 // Zoneout: how much of the state before stays.
 template <class V>

@@ -41,7 +41,7 @@ template <class real>
 void forward(const GruBlockArrays<real> &d, real *ru, real *r_h, real *blocks, Member me) {
     const Index B = d.B, I = d.I, H = d.H;
     const Matrix<const real> x{d.x.p, d.x.ld, 1};
-    StepInStages<Vector<real>, Cell<real>> s;
+    Step<Vector<real>, Cell<real>> s;
     gemm<real>({B, 2 * H, I, x, {d.w_ru, 2 * H, 1}, ru, 2 * H, false}, blocks, me);
     gemm<real>({B, 2 * H, H, {d.h_prev.p, d.h_prev.ld, 1}, {d.w_ru + I * 2 * H, 2 * H, 1}, ru, 2 * H, true}, blocks,
                me);
@@ -74,7 +74,7 @@ void forward(const GruBlockArrays<real> &d, real *ru, real *r_h, real *blocks, M
 template <class real>
 void backward(const GruBlockArrays<real> &d, real *d_h_prevr_, real *blocks, Member me) {
     const Index B = d.B, I = d.I, H = d.H;
-    GradientInStages<Vector<real>, Cell<real>> s;
+    Gradient<Vector<real>, Cell<real>> s;
     const auto load_cell = [&](Index b, Index j, Index count) {
         s.saved[0] = at(d.r, b, j, count);
         s.saved[1] = at(d.u, b, j, count);

@@ -7,6 +7,14 @@
 
 #include "tile.h"
 
+// Constants of a compilation: how many rows a `Layer` has for what stays of a step, matrices for products inside the step,
+// and masks. A library with one cell alone has the numbers of that cell.
+#ifndef LAYER_VALUES
+#define LAYER_VALUES 8
+#define LAYER_PRODUCTS 0
+#define LAYER_MASKS 0
+#endif
+
 // The cells, by the numbers that Python has for them.
 enum Mode { RNN_RELU, RNN_TANH, LSTM, GRU, LSTM_BLOCK };
 
@@ -25,25 +33,28 @@ struct Layer {
     Matrix<const real> W;        // (ROWS_OF_W*H, I), or null: x enters every gate as it is
     Matrix<const real> R;        // (ROWS_OF_R*H, P)
     Matrix<const real> Wp;       // (P, H), or null
-    const real *bW, *bR;         // (ROWS_OF_W*H,) and (ROWS_OF_R*H,) or null
+    const real *bW, *bR;         // (ROWS_OF_W*H,) and (ROWS_OF_R*H,); or (GATES*H,) and null
     const real *vectors;         // of the cell, (VECTORS, H), or null
     double clip;                 // of cs, BlockLSTM's
     Rows<const real> x, h0, c0;  // c: the states but h, (STATES - 1, B, H)
-    // What stays for the gradient: what the cell saves; the states after the step, less h, which is y; and with zoneout, if
-    // the gradient reads it, the h that was zoned.
-    Rows<real> values[8];
+    // What stays for the gradient, or null: what the cell saves; the states after the step, less h, which is y; the h that
+    // was zoned or projected, if the gradient reads it; and what is multiplied inside the step.
+    Rows<real> values[LAYER_VALUES];
     Rows<real> y, h_n, c_n;
     Rows<const real> zh, zc;  // zoneout: how much of the old state stays, (T, B, P) and (T, B, H), or null
+    Matrix<const real> U[LAYER_PRODUCTS + 1];  // (H, H)
+    Rows<const real> masks[LAYER_MASKS + 1];   // (T, B, H)
 };
 
 // What a backward pass reads besides, and what it sets.
 template <class real>
 struct Gradients {
     Rows<const real> dy, dc_each, dh_n, dc_n;
-    Rows<real> da;             // scratch: the gradients of the pre-activations, (T, B, GATES*H)
+    Rows<real> da;             // scratch: the gradients of pre-activations and products, (T, B, (GATES + PRODUCTS)*H)
     Rows<real> dh0, dc0, dx;   // dx may be null
     Index add_dx, transposed;  // dW and dR are (I, G*H) and (P, G*H)
     real *dW, *dR, *dWp, *dbW, *dbR, *dvectors;
+    real *dU[LAYER_PRODUCTS + 1];
 };
 
 // The k-th step that is visited, and who is there.

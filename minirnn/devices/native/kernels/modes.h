@@ -8,7 +8,7 @@
 
 template <class real>
 LstmBlock<Vector<real>, real> lstm_block(const Layer<real> &d) {
-    return {d.vectors != nullptr, real(d.clip)};
+    return {{}, d.vectors != nullptr, real(d.clip)};
 }
 
 // What f(cell) returns.

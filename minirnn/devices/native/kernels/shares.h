@@ -15,14 +15,14 @@ class Shares {
   public:
     const Member me;
 
-    // `bytes`: of the weights that a step reads.
+    // `bytes`: of the weights that a step reads. `mixed`: some tiles of a step hold other samples than others.
     template <class real>
-    Shares(Member me, const Layer<real> &d, int most_rows, Index bytes) : me(me) {
+    Shares(Member me, const Layer<real> &d, int most_rows, Index bytes, bool mixed = false) : me(me) {
         const Index blocks = Blocks(d.B, most_rows).count, largest = (blocks + me.count - 1) / me.count;
         const bool even = 8 * blocks >= 7 * largest * me.count;  // the largest share is at most 1/7 above the mean
         // With lengths the first samples have the most steps. The tiles of a projection may hold other samples than those
         // of the cell, whose results they read.
-        by_samples = me.count > 1 && even && bytes <= NEAR_BYTES && !d.lengths && !d.Wp.p;
+        by_samples = me.count > 1 && even && bytes <= NEAR_BYTES && !d.lengths && !d.Wp.p && !mixed;
     }
 
     // After a step.

@@ -14,7 +14,7 @@ enum Status { DONE, INTERRUPTED, NO_MEMORY };
 // Everyone waits here until all have come, or until `stop`: then nobody needs what the others compute.
 class Barrier {
   public:
-    void wait(int members, const std::atomic<bool> &stop);
+    SHARED void wait(int members, const std::atomic<bool> &stop);
 
   private:
     std::atomic<int> arrived{0};
@@ -37,7 +37,7 @@ struct Member {
 
 // Run `work` as a team of `threads`, the caller among them; alone if another call has the threads. With `watch`, which
 // is for the main thread alone, Ctrl-C ends the call early.
-Status together(int threads, bool watch, const std::function<void(Member)> &work);
+SHARED Status together(int threads, bool watch, const std::function<void(Member)> &work);
 
 // How many of `most` threads have enough to do, between two barriers, to be worth waking.
 inline int threads_for(double multiply_adds, int most) {

@@ -40,11 +40,11 @@ struct Matrix {
 // sums (M, N, lanes) += a (M, K) @ w, with w packed: (K, N, lanes). A row of a is `a_row` numbers after the one before;
 // if that is 0, a is packed, too: (K, ROWS). M is at most ROWS, and N at most COLUMNS; or GATE_ROWS and 4.
 template <class real>
-void multiply(Index M, Index N, Index K, const real *a, Index a_row, const real *w, real *sums);
+SHARED void multiply(Index M, Index N, Index K, const real *a, Index a_row, const real *w, real *sums);
 
 // The same, each sum in the order of k whatever the size of the tile: where that depends on the number of threads.
 template <class real>
-void multiply_in_order(Index M, Index N, Index K, const real *a, Index a_row, const real *w, real *sums);
+SHARED void multiply_in_order(Index M, Index N, Index K, const real *a, Index a_row, const real *w, real *sums);
 
 // The sums of a tile.
 template <class real>

@@ -11,6 +11,8 @@
 #endif
 
 #define INLINE inline __attribute__((always_inline))
+#define SHARED \
+    __attribute__((visibility("default")))  // for the libraries of single cells, too, which are linked to this one
 
 using Index = std::int64_t;
 

@@ -65,21 +65,21 @@ class Compiled:
         return found
 
 
-def compiled(name: str, options: Sequence[str], arch: str, text: str | None = None) -> Compiled:
+def compiled(name: str, options: Sequence[str], arch: str, text: str | None = None, to: str = "cubin") -> Compiled:
     """What nvcc makes of ``kernels/<name>``, exactly as the driver of a GPU of this architecture hands it over.
 
-    A text need not be a file of ``kernels/``; `variants.VARIANTS` has the options of each file. Raises `CompileError`
-    with all that nvcc said.
+    A text need not be a file of ``kernels/``; `variants.VARIANTS` has the options of each file. `to` is ``"cubin"``, machine
+    code, or ``"ptx"``, the text that it is made of, in its place. Raises `CompileError` with all that nvcc said.
     """
     source = (KERNELS / name).read_text(encoding="utf-8") if text is None else text
     text, flags = for_nvcc(source, name, options)
     ours = [flag for flag in flags if not flag.startswith("-DMINIRNN_HEADERS")]  # that of all headers
-    parts = nvcc_version(), text, sorted(_headers(source).items()), ours, arch
+    parts = nvcc_version(), text, sorted(_headers(source).items()), ours, arch, *([to] if to != "cubin" else [])
     key = hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
     folder = cache_folder("machine-code")
     found = _kept(folder, key)
     if found is None:
-        found = _compile(text, name, flags, arch)
+        found = _compile(text, name, flags, arch, to)
         _keep(folder, key, found)
     return found
 
@@ -108,19 +108,20 @@ def _headers(source: str) -> dict[str, str]:
     return found
 
 
-def _compile(text: str, name: str, flags: Sequence[str], arch: str) -> Compiled:
+def _compile(text: str, name: str, flags: Sequence[str], arch: str, to: str) -> Compiled:
     with tempfile.TemporaryDirectory(prefix="minirnn-") as work:
-        source, cubin = Path(work, "kernel.cu"), Path(work, "kernel.cubin")
+        source, made = Path(work, "kernel.cu"), Path(work, f"kernel.{to}")
         source.write_text(text, encoding="utf-8")
         include = [f"-I{folder}" for folder in INCLUDE]
-        command = ["nvcc", "-cubin", "-Xptxas", "-v", "-arch", arch, *flags, *include, "-o", cubin.name]
+        more = ["-Xptxas", "-v"] if to == "cubin" else []
+        command = ["nvcc", f"-{to}", *more, "-arch", arch, *flags, *include, "-o", made.name]
         try:
             done = subprocess.run([*command, source.name], cwd=work, capture_output=True, text=True, errors="replace")
         except OSError as error:
             raise CompileError(f"{name}: nvcc cannot be run: {error}\n  try: minirnn doctor") from error
         if done.returncode:
             raise CompileError(f"{name} does not compile for {arch}\n{done.stdout}{done.stderr}")
-        return Compiled(cubin.read_bytes(), done.stdout + done.stderr)
+        return Compiled(made.read_bytes(), done.stdout + done.stderr)
 
 
 def _kept(folder: Path, key: str) -> Compiled | None:

@@ -202,6 +202,7 @@ KERNEL last_block(const float *x, volatile float *unused, float *partial, float 
         partial[blockIdx.x] = s[0];
         __threadfence();  // BUG: __threadfence_block();
         is_last = atomicInc(&finished, gridDim.x - 1) == gridDim.x - 1;  // BUG: is_last = finished++ == gridDim.x - 1;
+        __threadfence();  // BUG:
     }
     __syncthreads();  // BUG:
     if (!is_last) return;
@@ -219,7 +220,7 @@ __device__ void everybody(unsigned *count, unsigned round) {
         __threadfence();  // BUG:
         atomicAdd(count, 1u);
         while (*(volatile unsigned *)count < round * gridDim.x) __nanosleep(20);
-        __threadfence();
+        __threadfence();  // BUG:
     }
     __syncthreads();  // BUG:
 }
@@ -238,6 +239,7 @@ KERNEL grid_barrier(float *x, unsigned *count, int steps) {
 KERNEL lock(int *mutex, float *sums, int n) {
     if (threadIdx.x > 0) return;
     while (atomicCAS(mutex, 0, 1) != 0) __nanosleep(20);  // BUG:
+    __threadfence();                                      // BUG:
     for (int k = 0; k < n; k++) sums[k] += k + blockIdx.x;
     __threadfence();  // BUG:
     atomicExch(mutex, 0);
@@ -271,6 +273,7 @@ KERNEL look_back(const int *x, int *y, volatile int *ready, int *sums) {  // run
         before = 0;
         if (b > 0) {
             while (ready[b - 1] == 0) __nanosleep(10);  // BUG: while (ready[b] != 0) __nanosleep(10);
+            __threadfence();                            // BUG:
             before = sums[b - 1];
         }
         sums[b] = before + s[31];
@@ -297,6 +300,7 @@ __device__ void meet(int *own) {
         } else {
             while (sense != *own) __nanosleep(5);
         }
+        __threadfence();  // BUG:
     }
     __syncthreads();
 }
@@ -320,6 +324,7 @@ KERNEL fence_of_a_warp(int *data, unsigned *count, int *total) {
     if (threadIdx.x == 0) {
         __threadfence();  // BUG:
         n = atomicAdd(count, 1u);
+        __threadfence();  // BUG:
     }
     n = __shfl_sync(~0u, n, 0);
     if (n < gridDim.x - 1) return;

@@ -6,7 +6,6 @@ Tests `minirnn/devices/cuda/sim/compiler.py`, `minirnn/devices/cuda/sim/memory.p
 
 from __future__ import annotations
 
-import resource
 import sys
 from pathlib import Path
 
@@ -16,6 +15,8 @@ from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.memory import POOL_BLOCKS
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cuda.sim.process import say
+
+resource = pytest.importorskip("resource", reason="limits of memory are set the POSIX way")
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS does not limit the address space")

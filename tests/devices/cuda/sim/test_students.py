@@ -141,7 +141,10 @@ CASES = {
 
 def run(options: SimOptions, name: str, text: str) -> np.ndarray:
     """The result of the kernel `name` of `text`."""
-    driver, case = SimDriver(options), CASES[name]
+    return result_of(SimDriver(options), CASES[name], name, text)
+
+
+def result_of(driver: SimDriver, case: Case, name: str, text: str) -> np.ndarray:
     given = case.arguments(data())
     arguments = [put(driver, a) if isinstance(a, np.ndarray) else a for a in given]
     module = driver.module(text, f"{name}.cu")

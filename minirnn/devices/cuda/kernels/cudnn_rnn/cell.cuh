@@ -10,7 +10,7 @@
 #include "activation.cuh"
 #include "cells/form.h"
 
-// A kernel file that is compiled for a new cell defines CELL, and includes its header first.
+// A kernel file that is compiled for a new cell defines CELL, and includes form.h and the cell's header first.
 #ifndef CELL
 #include "cells/gru.h"
 #include "cells/lstm.h"
@@ -72,6 +72,12 @@ __device__ void keep(const Step<real, Cell> &s, real *kept) {
         if (Cell::READS_AFTER >> j & 1) kept[n++] = s.after[j];
 }
 
+// The stage that sets what is kept.
+template <class Cell>
+CELL_FN constexpr int kept_stage(int n) {
+    return n < Cell::SAVED ? Cell::saved_stage(n) : n < KEPT_AFTER<Cell> ? 0 : Cell::STAGES - 1;
+}
+
 template <class Cell>
 __device__ void take(const real *kept, Gradient<real, Cell> &s) {
     int n = 0;
@@ -92,13 +98,16 @@ __device__ void to_columns(const Gradient<real, Cell> &s, real *da) {
     for (int g = 0; g < GATES<Cell>; g++) da[column_of<Cell>(g)] = s.d_gates[g];
 }
 
-// The kernels lstm_NAME, gru_NAME, rnn_tanh_NAME and rnn_relu_NAME: `function` for each cell; or, for a new cell,
-// cell_NAME. PARAMETERS: with their types, a macro that `function` is declared with; ARGUMENTS: their names, in
-// parentheses.
-#ifdef CELL
-#define KERNELS(ATTRIBUTES, NAME, function, PARAMETERS, ARGUMENTS) \
-    extern "C" __global__ void ATTRIBUTES cell_##NAME(PARAMETERS) { function<CELL<real, real>> ARGUMENTS; }
-#else
+// The gate whose gradient stands in a column.
+template <class Cell>
+CELL_FN constexpr int gate_of(int column) {
+    return column < Cell::OF_H ? column + ROWS_OF_W<Cell> : column - Cell::OF_H;
+}
+
+// The kernels lstm_NAME, gru_NAME, rnn_tanh_NAME and rnn_relu_NAME: `function` for each cell. PARAMETERS: with their
+// types, a macro that `function` is declared with; ARGUMENTS: their names, in parentheses. For a new cell each file has
+// kernels with one more parameter.
+#ifndef CELL
 #define KERNELS(ATTRIBUTES, NAME, function, PARAMETERS, ARGUMENTS)                                                 \
     extern "C" __global__ void ATTRIBUTES lstm_##NAME(PARAMETERS) { function<Lstm<real, real>> ARGUMENTS; }        \
     extern "C" __global__ void ATTRIBUTES gru_##NAME(PARAMETERS) { function<Gru<real, real>> ARGUMENTS; }          \

@@ -15,3 +15,31 @@ struct Direction {
     // The place of a unit in y and dy, (T, B, D*H).
     __device__ i64 at(int t, int row, int unit) const { return ((i64)t * B + row) * D * H + d * H + unit; }
 };
+
+// What a kernel of a cell of the user's own is handed besides; null where the cell has none of it.
+//   vectors: (D, VECTORS, H)      masks: (D, T, MASKS, B, H)      d_vectors: (D, T, VECTORS, B, H), of each row
+struct Own {
+    const real *vectors, *masks;
+    real *d_vectors;
+
+    template <class Cell, class Struct>
+    __device__ void read(Struct &s, const Direction &in, int t, int row, int unit) const {
+#pragma unroll
+        for (int j = 0; j < Cell::VECTORS; j++) s.vectors[j] = vectors[(in.d * Cell::VECTORS + j) * in.H + unit];
+#pragma unroll
+        for (int j = 0; j < Cell::MASKS; j++) s.masks[j] = masks[at<Cell::MASKS>(in, t, j, row, unit)];
+    }
+
+    template <class Cell, class Struct>
+    __device__ void leave(const Struct &s, const Direction &in, int t, int row, int unit, bool valid) const {
+#pragma unroll
+        for (int j = 0; j < Cell::VECTORS; j++)
+            d_vectors[at<Cell::VECTORS>(in, t, j, row, unit)] = valid ? s.d_vectors[j] : real(0);
+    }
+
+    // The place in an array (D, T, n, B, H).
+    template <int n>
+    static __device__ i64 at(const Direction &in, int t, int j, int row, int unit) {
+        return ((((i64)in.d * in.T + t) * n + j) * in.B + row) * in.H + unit;
+    }
+};

@@ -26,8 +26,8 @@ constexpr int PASS = ROWS < WIDTH ? ROWS : WIDTH;
     int T, int B, int H, int chunks, int parts, const int *lengths, const real *A, const real *R, const real *biases, \
         const real *h0, real *h, real *c_, real *values, real *y, real *states, u32 polls, u32 *error
 template <class Cell>
-__device__ void forward(PARAMETERS) {
-    static_assert(Cell::VECTORS == 0, "a cell with vectors runs step by step");
+__device__ void forward(PARAMETERS, Own own_arrays = {}) {
+    static_assert(Cell::STAGES == 1 && Cell::OF_BOTH + Cell::OF_H <= 4, "other cells run step by step");
     constexpr int GW = ROWS_OF_W<Cell>, G = ROWS_OF_R<Cell>, I = INNER<Cell>, N = UNITS * G,
                   PADDED = G == 3 ? 4 * UNITS : N;
     constexpr int EACH = 32 / (PASS * PADDED);  // lanes that hold the same total
@@ -116,6 +116,7 @@ __device__ void forward(PARAMETERS) {
                     for (int g = 0; g < G; g++) a2[g] += shares[(p * ROWS + tile_row) * stride + own * G + g];
                 const bool valid = counts(lengths, t, row);
                 join_gates<Cell>(a, a2, s.gates);
+                own_arrays.read<Cell>(s, direction, t, row, unit);
                 Cell().step(s);
                 // What the others wait for comes first.
                 const real h_new = valid ? s.after[I] : s.before[I];
@@ -138,5 +139,12 @@ __device__ void forward(PARAMETERS) {
     }
 }
 
+#ifdef CELL
+extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_persistent(PARAMETERS, Own own_arrays) {
+    forward<CELL<real, real>>(T, B, H, chunks, parts, lengths, A, R, biases, h0, h, c_, values, y, states, polls, error,
+                              own_arrays);
+}
+#else
 KERNELS(__launch_bounds__(THREADS, 1), persistent, forward, PARAMETERS,
         (T, B, H, chunks, parts, lengths, A, R, biases, h0, h, c_, values, y, states, polls, error))
+#endif

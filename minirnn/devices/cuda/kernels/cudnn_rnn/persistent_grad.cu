@@ -38,8 +38,8 @@ constexpr int PASS = ROWS < 4 * WIDTH / OUTPUTS ? ROWS : 4 * WIDTH / OUTPUTS;
     int T, int B, int H, int chunks, int slices, int slice, const int *lengths, const real *R, const real *values, \
         const real *y, const real *dy, real *dh, real *dc_, real *da, Phased *shares, u32 polls, u32 *error
 template <class Cell>
-__device__ void backward(PARAMETERS) {
-    static_assert(Cell::VECTORS == 0, "a cell with vectors runs step by step");
+__device__ void backward(PARAMETERS, Own own_arrays = {}) {
+    static_assert(Cell::D_STAGES == 1, "other cells run step by step");
     constexpr int G = ROWS_OF_R<Cell>, COLUMNS = GATES<Cell>, I = INNER<Cell>;
     constexpr int EACH = 32 / (PASS * OUTPUTS);  // lanes that hold the same total
     extern __shared__ Vector memory[];           // two tiles of ROWS slices; then the weights that registers don't hold
@@ -136,7 +136,9 @@ __device__ void backward(PARAMETERS) {
 #pragma unroll
             for (int j = 0; j < I; j++) g.d_after[j] = dc[j];
             g.d_after[I] = dy_ + total;
+            own_arrays.read<Cell>(g, direction, t, row, u);
             Cell().grad(g);
+            own_arrays.leave<Cell>(g, direction, t, row, u, valid);
             to_columns<Cell>(g, gradient);
             real *results = da + ((i64)(d * T + t) * B + row) * COLUMNS * H + u;
 #pragma unroll
@@ -151,5 +153,12 @@ __device__ void backward(PARAMETERS) {
     }
 }
 
+#ifdef CELL
+extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_persistent_grad(PARAMETERS, Own own_arrays) {
+    backward<CELL<real, real>>(T, B, H, chunks, slices, slice, lengths, R, values, y, dy, dh, dc_, da, shares, polls,
+                               error, own_arrays);
+}
+#else
 KERNELS(__launch_bounds__(THREADS, 1), persistent_grad, backward, PARAMETERS,
         (T, B, H, chunks, slices, slice, lengths, R, values, y, dy, dh, dc_, da, shares, polls, error))
+#endif

@@ -8,6 +8,16 @@
 #include "cudnn_rnn/cell.cuh"
 #include "units.cuh"
 
+// What cells of the user's own are handed besides, of one step; null where there is none of it.
+//   masks: (MASKS, B, H)                waiting: (.., B, H), what one stage leaves for another
+//   products: (PRODUCTS, B, H)          multiplied: PRODUCTS arrays (B, H), `apart` elements from one to the next
+// A gradient reads d_multiplied there, and sets d_products.
+struct Inside {
+    const real *masks, *products;
+    real *multiplied, *waiting;
+    i64 apart;
+};
+
 // A constant of a compilation: without it masks are not looked at, and a kernel needs fewer registers.
 #ifndef ZONEOUT
 #define ZONEOUT 0
@@ -26,14 +36,15 @@ __device__ inline real zoned(real z, real before, real after) { return z * befor
 #define FORWARD                                                                                                       \
     STEP, const real *A, const real *A2, const real *bW, const real *bR, const real *vectors, real *values, real *c_, \
         real *m, real *h_, real *y, const real *zh_, const real *zc_
-template <class Cell>
-__device__ void step(FORWARD) {
+template <class Cell, int stage = 0>
+__device__ void step(FORWARD, Inside in = {}) {
     constexpr int GW = ROWS_OF_W<Cell>, GR = ROWS_OF_R<Cell>, S = Cell::STATES, N = KEPT<Cell>;
+    constexpr bool LAST = stage == Cell::STAGES - 1;
     const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= H) return;
     if (!ZONEOUT) zh_ = zc_ = nullptr;
     const i64 k = (i64)row * H + unit, block = (i64)B * H;
-    Units<real> A_[GW], A2_[GR], bW_[GW], bR_[GR];
+    Units<real> A_[GW + 1], A2_[GR + 1], bW_[GW + 1], bR_[GR + 1];
 #pragma unroll
     for (int g = 0; g < GW; g++) A_[g] = load(A + ((i64)row * GW + g) * H + unit), bW_[g] = load(bW + g * H + unit);
 #pragma unroll
@@ -49,13 +60,37 @@ __device__ void step(FORWARD) {
     Units<real> vectors_[Cell::VECTORS + 1];
 #pragma unroll
     for (int j = 0; j < Cell::VECTORS; j++) vectors_[j] = load(vectors + j * H + unit);
+    Units<real> masks_[Cell::MASKS + 1], products_[Cell::PRODUCTS + 1], multiplied_[Cell::PRODUCTS + 1];
+#pragma unroll
+    for (int j = 0; j < Cell::MASKS; j++) masks_[j] = load(in.masks + j * block + k);
+#pragma unroll
+    for (int j = 0; j < Cell::PRODUCTS; j++)
+        if (Cell::multiplied_stage(j) == stage - 1) products_[j] = load(in.products + j * block + k);
+    // What earlier stages have set. New states wait, because those before the step are still read.
+#pragma unroll
+    for (int j = 0; j < Cell::SAVED; j++)
+        if (Cell::saved_stage(j) < stage) kept[j] = load(values + j * block + k);
+#pragma unroll
+    for (int j = 0; j < S; j++)
+        if (Cell::after_stage(j) < stage) after[j] = load(in.waiting + j * block + k);
 
 #pragma unroll
     for (int n = 0; n < PER_THREAD; n++) {
         Step<real, Cell> s;
 #pragma unroll
+        for (int j = 0; j < Cell::MASKS; j++) s.masks[j] = masks_[j][n];
+#pragma unroll
+        for (int j = 0; j < Cell::PRODUCTS; j++)
+            if (Cell::multiplied_stage(j) == stage - 1) s.products[j] = products_[j][n];
+#pragma unroll
+        for (int j = 0; j < Cell::SAVED; j++)
+            if (Cell::saved_stage(j) < stage) s.saved[j] = kept[j][n];
+#pragma unroll
+        for (int j = 0; j < S; j++)
+            if (Cell::after_stage(j) < stage) s.after[j] = after[j][n];
+#pragma unroll
         for (int j = 0; j < Cell::VECTORS; j++) s.vectors[j] = vectors_[j][n];
-        real a[GW], a2[GR], keeps[N + 1];
+        real a[GW + 1], a2[GR + 1], keeps[N + 1];
 #pragma unroll
         for (int g = 0; g < GW; g++) a[g] = A_[g][n] + bW_[g][n];
 #pragma unroll
@@ -66,11 +101,14 @@ __device__ void step(FORWARD) {
         join_gates<Cell>(a, a2, s.gates);
 #pragma unroll
         for (int j = 0; j < S; j++) s.before[j] = before[j][n];
-        Cell().step(s);
+        step_of<stage>(Cell(), s);
         keep<Cell>(s, keeps);
         keeps[N] = s.after[INNER<Cell>];
 #pragma unroll
         for (int j = 0; j <= N; j++) kept[j][n] = keeps[j];
+#pragma unroll
+        for (int j = 0; j < Cell::PRODUCTS; j++)
+            if (Cell::multiplied_stage(j) == stage) multiplied_[j][n] = s.multiplied[j];
 
         if (zc_) s.after[0] = zoned(zc[n], s.before[0], s.after[0]);
         if (zh_ && !m) s.after[INNER<Cell>] = zoned(zh[n], s.before[INNER<Cell>], s.after[INNER<Cell>]);
@@ -80,7 +118,14 @@ __device__ void step(FORWARD) {
     }
 #pragma unroll
     for (int j = 0; j < N + READS_H<Cell>; j++)
-        if (values && (j < N || zh_)) store(values + j * block + k, kept[j]);
+        if (values && (j < N || zh_) && kept_stage<Cell>(j) == stage) store(values + j * block + k, kept[j]);
+#pragma unroll
+    for (int j = 0; j < Cell::PRODUCTS; j++)
+        if (Cell::multiplied_stage(j) == stage) store(in.multiplied + j * in.apart + k, multiplied_[j]);
+#pragma unroll
+    for (int j = 0; j < S; j++)
+        if (!LAST && Cell::after_stage(j) == stage) store(in.waiting + j * block + k, after[j]);
+    if (!LAST) return;
 #pragma unroll
     for (int j = 0; j < INNER<Cell>; j++)
         if (valid) store(c_ + j * block + k, after[j]);
@@ -91,7 +136,30 @@ __device__ void step(FORWARD) {
     if (valid) store(h_ + k, after[INNER<Cell>]);
     store(y + (i64)row * y_stride + unit, output);
 }
+#ifdef CELL
+#define STEP_STAGE(k)                                                                                                 \
+    extern "C" __global__ void cell_step_##k(FORWARD, Inside in) {                                                    \
+        step<CELL<real, real>, k>(t, B, H, y_stride, lengths, A, A2, bW, bR, vectors, values, c_, m, h_, y, zh_, zc_, \
+                                  in);                                                                                \
+    }
+#else
 KERNELS(, step, step, FORWARD, (t, B, H, y_stride, lengths, A, A2, bW, bR, vectors, values, c_, m, h_, y, zh_, zc_))
+#endif
+
+// What comes in one stage of a gradient and is read in a later one: d_after, d_multiplied, carried. From which stage on
+// does it wait, and until which?
+template <class Cell>
+constexpr int WAITING = Cell::STATES + Cell::PRODUCTS + Cell::CARRIED;
+template <class Cell>
+CELL_FN constexpr int waits_from(int j) {
+    const int p = j - Cell::STATES, c = p - Cell::PRODUCTS;
+    return p < 0 ? 0 : c < 0 ? Cell::d_products_stage(p) + 1 : Cell::carried_stage(c);
+}
+template <class Cell>
+CELL_FN constexpr int waits_until(int j) {
+    const int p = j - Cell::STATES, c = p - Cell::PRODUCTS;
+    return p < 0 ? Cell::d_after_stage(j) : c < 0 ? Cell::d_multiplied_stage(p) : Cell::D_STAGES - 1;
+}
 
 // dh: (B, H), dc: (INNER, B, H) or null, go from the gradients of the states after to what passes by the products
 // da: (B, GATES*H)      vectors: (VECTORS, H), d_vectors: (VECTORS, B, H), of each row, or null
@@ -100,8 +168,8 @@ KERNELS(, step, step, FORWARD, (t, B, H, y_stride, lengths, A, A2, bW, bR, vecto
 #define BACKWARD                                                                                             \
     STEP, const real *vectors, const real *values, const real *y, const real *dy, const real *dm, real *dh_, \
         real *dc_, real *da, real *m, real *d_vectors, const real *zh_, const real *zc_
-template <class Cell>
-__device__ void step_grad(BACKWARD) {
+template <class Cell, int stage = 0>
+__device__ void step_grad(BACKWARD, Inside in = {}) {
     constexpr int G = GATES<Cell>, I = INNER<Cell>, N = KEPT<Cell>;
     const int row = cell_row(), unit = first_unit();
     if (row >= B || unit >= H) return;
@@ -120,12 +188,30 @@ __device__ void step_grad(BACKWARD) {
     Units<real> vectors_[Cell::VECTORS + 1], d_vectors_[Cell::VECTORS + 1];
 #pragma unroll
     for (int j = 0; j < Cell::VECTORS; j++) vectors_[j] = load(vectors + j * H + unit);
+    constexpr int P = Cell::PRODUCTS;
+    Units<real> masks_[Cell::MASKS + 1], d_multiplied_[P + 1], d_products_[P + 1], waiting_[WAITING<Cell>];
+#pragma unroll
+    for (int j = 0; j < Cell::MASKS; j++) masks_[j] = load(in.masks + j * block + k);
+#pragma unroll
+    for (int j = 0; j < P; j++)
+        if (Cell::d_products_stage(j) == stage - 1) d_multiplied_[j] = load(in.products + j * block + k);
+#pragma unroll
+    for (int j = 0; j < WAITING<Cell>; j++)
+        if (waits_from<Cell>(j) < stage && stage <= waits_until<Cell>(j))
+            waiting_[j] = load(in.waiting + j * block + k);
 
 #pragma unroll
     for (int n = 0; n < PER_THREAD; n++) {
         Gradient<real, Cell> s;
 #pragma unroll
         for (int j = 0; j < Cell::VECTORS; j++) s.vectors[j] = vectors_[j][n];
+#pragma unroll
+        for (int j = 0; j < Cell::MASKS; j++) s.masks[j] = masks_[j][n];
+#pragma unroll
+        for (int j = 0; j < P; j++)
+            s.d_multiplied[j] = Cell::d_products_stage(j) == stage - 1 ? d_multiplied_[j][n] : waiting_[I + 1 + j][n];
+#pragma unroll
+        for (int j = 0; j < Cell::CARRIED; j++) s.carried[j] = waiting_[I + 1 + P + j][n];
         real keeps[N + 1], columns[G];
 #pragma unroll
         for (int j = 0; j <= N; j++) keeps[j] = kept[j][n];
@@ -138,7 +224,12 @@ __device__ void step_grad(BACKWARD) {
         //   dh_new = (1 - zh) * dh      gradient of h' += zh * dh        and so for c
         if (zh_ && !dm) s.d_after[I] = (1 - zh[n]) * dh_sum;
         if (zc_) s.d_after[0] = (1 - zc[n]) * dc[0][n];
-        Cell().grad(s);
+#pragma unroll
+        for (int j = 0; j <= I; j++)
+            if (stage > 0) s.d_after[j] = waiting_[j][n];
+#pragma unroll
+        for (int j = 0; j <= I; j++) waiting_[j][n] = s.d_after[j];
+        grad_of<stage>(Cell(), s);
         if (zh_ && !dm) s.d_before[I] += zh[n] * dh_sum;
         if (zc_) s.d_before[0] += zc[n] * dc[0][n];
 
@@ -149,20 +240,43 @@ __device__ void step_grad(BACKWARD) {
         for (int j = 0; j < I; j++) dc[j][n] = s.d_before[j];
 #pragma unroll
         for (int j = 0; j < Cell::VECTORS; j++) d_vectors_[j][n] = valid ? s.d_vectors[j] : real(0);
+#pragma unroll
+        for (int j = 0; j < P; j++) d_products_[j][n] = valid ? s.d_products[j] : real(0);
+#pragma unroll
+        for (int j = 0; j < P; j++) waiting_[I + 1 + j][n] = s.d_multiplied[j];
+#pragma unroll
+        for (int j = 0; j < Cell::CARRIED; j++) waiting_[I + 1 + P + j][n] = s.carried[j];
         dh[n] = s.d_before[I], output[n] = valid ? s.after[I] : real(0);
     }
 #pragma unroll
-    for (int j = 0; j < G; j++) store(da + ((i64)row * G + j) * H + unit, da_[j]);
+    for (int j = 0; j < G; j++)
+        if (Cell::d_gates_stage(gate_of<Cell>(j)) == stage) store(da + ((i64)row * G + j) * H + unit, da_[j]);
 #pragma unroll
-    for (int j = 0; j < Cell::VECTORS; j++) store(d_vectors + j * block + k, d_vectors_[j]);
-    if (m) store(m + k, output);
-    if (valid && !dm) store(dh_ + k, dh);
+    for (int j = 0; j < Cell::VECTORS; j++)
+        if (Cell::d_vectors_stage(j) == stage) store(d_vectors + j * block + k, d_vectors_[j]);
+#pragma unroll
+    for (int j = 0; j < P; j++)
+        if (Cell::d_products_stage(j) == stage) store(in.multiplied + j * in.apart + k, d_products_[j]);
+#pragma unroll
+    for (int j = 0; j < WAITING<Cell>; j++)
+        if (waits_from<Cell>(j) == stage && stage < waits_until<Cell>(j))
+            store(in.waiting + j * block + k, waiting_[j]);
+    if (m && stage == 0) store(m + k, output);
+    if (valid && !dm && Cell::d_before_stage(I) == stage) store(dh_ + k, dh);
 #pragma unroll
     for (int j = 0; j < I; j++)
-        if (valid) store(dc_ + j * block + k, dc[j]);
+        if (valid && Cell::d_before_stage(j) == stage) store(dc_ + j * block + k, dc[j]);
 }
+#ifdef CELL
+#define STEP_GRAD_STAGE(k)                                                                                      \
+    extern "C" __global__ void cell_step_grad_##k(BACKWARD, Inside in) {                                        \
+        step_grad<CELL<real, real>, k>(t, B, H, y_stride, lengths, vectors, values, y, dy, dm, dh_, dc_, da, m, \
+                                       d_vectors, zh_, zc_, in);                                                \
+    }
+#else
 KERNELS(, step_grad, step_grad, BACKWARD,
         (t, B, H, y_stride, lengths, vectors, values, y, dy, dm, dh_, dc_, da, m, d_vectors, zh_, zc_))
+#endif
 
 // After a projection: h = m Wp' where the row counts        projected: (B, P)
 extern "C" __global__ void projected_step(int t, int B, int P, int y_stride, const int *lengths, const real *projected,

@@ -25,7 +25,7 @@ extern "C" __global__ void lstm_block_cell(int B, int H, int use_peephole, acc f
     const Units<real> b_i = load(b), b_ci = load(b + H), b_f = load(b + 2 * H), b_o = load(b + 3 * H);
     const Units<real> w_ci = load_if(use_peephole, wci + unit), w_cf = load_if(use_peephole, wcf + unit);
     const Units<real> w_co = load_if(use_peephole, wco + unit), cs_prev_ = load(to_cs_prev + k);
-    const Cell cell = {bool(use_peephole), cell_clip};
+    const Cell cell = {{}, bool(use_peephole), cell_clip};
     Units<real> i_, cs_, f_, o_, ci_, co_, h_;
 
 #pragma unroll
@@ -63,7 +63,7 @@ extern "C" __global__ void lstm_block_cell_grad(int B, int H, int use_peephole, 
     const Units<real> cs_grad_ = load(to_cs_grad + k), h_grad_ = load(to_h_grad + k);
     const Units<real> cs_next_grad_ = load_if(cs_next_grad, cs_next_grad + k);
     const Units<real> h_next_grad_ = load_if(h_next_grad, h_next_grad + k);
-    const Cell cell = {bool(use_peephole), 0};  // the clip is passed straight through
+    const Cell cell = {{}, bool(use_peephole), 0};  // the clip is passed straight through
     Units<real> dzi_, dzc_, dzf_, dzo_, cs_prev_grad_;
 
 #pragma unroll

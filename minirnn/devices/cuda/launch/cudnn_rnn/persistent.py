@@ -9,6 +9,7 @@ each other. The products over all steps are those of the lowest rung.
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -91,8 +92,9 @@ def launch(
     plan: Plan,
     arrays: tuple[CudaArray | None, ...],
     messages: tuple[CudaArray, ...],
+    more: tuple[Any, ...] = (),
 ) -> None:
-    """Run the kernel on these arrays, and on memory for messages, which is cleared before.
+    """Run the kernel on these arrays, on memory for messages, which is cleared before, and on what comes behind all.
 
     Whether a block gave up waiting for a message shows later: `minirnn/devices/cuda/missed.py`.
     """
@@ -107,9 +109,10 @@ def launch(
     def fill_and_run() -> None:
         for array in messages:
             device.driver.memset(array.ptr, EMPTY, array.nbytes)
-        run(*messages, np.uint32(polls), missed)
+        run(*messages, np.uint32(polls), missed, *more)
 
-    direction.run(kernel.name, (plan, polls), (*arrays, *messages), fill_and_run)
+    numbers_of_more = [bytes(one) for one in more]
+    direction.run(kernel.name, (plan, polls, *numbers_of_more), (*arrays, *messages), fill_and_run)
     device.missed.launched()
 
 

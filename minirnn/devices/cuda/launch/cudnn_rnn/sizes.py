@@ -4,8 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-GATES = {"rnn_relu": 1, "rnn_tanh": 1, "gru": 3, "lstm": 4}
-"""Number G of gates. Row order: lstm i, f, n, o; gru r, z, n."""
+
+@dataclass(frozen=True)
+class Gates:
+    """How many gates of each kind a cell has, in the order in which `minirnn/devices/cells/form.h` has them."""
+
+    of_both: int
+    of_x: int = 0
+    of_h: int = 0
+
+    @property
+    def rows_of_W(self) -> int:
+        return self.of_both + self.of_x
+
+    @property
+    def rows_of_R(self) -> int:
+        return self.of_both + self.of_h
+
+    @property
+    def columns(self) -> int:
+        return self.of_both + self.of_x + self.of_h
+
+    @property
+    def apart(self) -> bool:
+        """Whether a gate has a part of x alone, or of h alone, so that the two products do not just add up."""
+        return self.of_x + self.of_h > 0
+
+
+KINDS = {"rnn_relu": Gates(1), "rnn_tanh": Gates(1), "gru": Gates(2, 1, 1), "lstm": Gates(4)}
+GATES = {mode: gates.rows_of_W for mode, gates in KINDS.items()}
+"""Number of gates. Row order: lstm i, f, n, o; gru r, z, n."""
 
 
 @dataclass(frozen=True)
@@ -19,13 +47,19 @@ class Sizes:
     P: int
     D: int
     itemsize: int
+    own: Gates | None = None
+    """The gates of a cell of the user's own."""
+
+    @property
+    def gates(self) -> Gates:
+        return self.own or KINDS[self.mode]
 
     @property
     def G(self) -> int:
-        """The number of gates."""
-        return GATES[self.mode]
+        """The number of gates that have rows of R."""
+        return self.gates.rows_of_R
 
     @property
     def columns(self) -> int:
         """The gradients of the pre-activations of a unit: for gru those of q, r, z and n, else one per gate."""
-        return 4 if self.mode == "gru" else self.G
+        return self.gates.columns

@@ -48,10 +48,10 @@ def forward(
     """Fill this direction's columns of y; h (B, P) and c (B, H) go from the first state to the last."""
     device, B, H, P = direction.device, direction.sizes.B, direction.sizes.H, direction.sizes.P
     _, R, Wp, bW, bR = direction.weights
-    A = device.empty((direction.sizes.T, B, direction.sizes.G * H), x.dtype)
+    A = device.empty((direction.sizes.T, B, direction.sizes.gates.rows_of_W * H), x.dtype)
     input_part(direction, x, A)
     R_T = device.transpose(R, (1, 0))
-    A2 = device.empty((B, 3 * H), x.dtype) if direction.sizes.mode == "gru" else None
+    A2 = device.empty((B, direction.sizes.G * H), x.dtype) if direction.sizes.gates.apart else None
     m, projected = (device.empty((B, n), x.dtype) for n in (H, P)) if Wp is not None else (None, None)
 
     outputs = h, direction.own_columns(y, 0), masks.zh  # with a projection the step does not touch them
@@ -87,9 +87,8 @@ def backward(
     """The gradients of all pre-activations; dh (B, P) and dc (B, H) go from those of the last state to the first's."""
     device, T, B, H, P = direction.device, direction.sizes.T, direction.sizes.B, direction.sizes.H, direction.sizes.P
     _, R, Wp, _, _ = direction.weights
-    da = da2 = device.empty((T, B, direction.sizes.columns * H), dh.dtype)
-    if direction.sizes.mode == "gru":  # columns q r z n, of which the first three are da2
-        da2, R = da[:, :, : 3 * H], device.concatenate([R[2 * H :], R[: 2 * H]], 0)
+    da, R = device.empty((T, B, direction.sizes.columns * H), dh.dtype), in_columns(direction, R)
+    da2 = da[:, :, : direction.sizes.G * H]
     ds, ms = (device.empty((T, B, n), dh.dtype) for n in (P, H)) if Wp is not None else (None, None)
     dm = device.empty((B, H), dh.dtype) if Wp is not None else None
 
@@ -114,3 +113,10 @@ def backward(
     arrays = R, Wp, kept, y, dy, dh, dc, da, ds, ms, dm, masks.zh, masks.zc
     direction.run("cudnn_rnn backward", (direction.d,), arrays, steps)
     return GateGradients(da, ds, ms)
+
+
+def in_columns(direction: Direction, R: CudaArray) -> CudaArray:
+    """R with its rows in the order of the columns of da: those of h alone first."""
+    gates, H = direction.sizes.gates, direction.sizes.H
+    both = gates.of_both * H
+    return direction.device.concatenate([R[both:], R[:both]], 0) if gates.of_h and both else R

@@ -37,8 +37,8 @@ struct CusimAccess {         // one traced access
 
 enum { CUSIM_OK = 0, CUSIM_FAILED = 1, CUSIM_INTERRUPTED = 2 };
 
-// Device memory. These functions are thread-safe and wait for a launch that is running. New memory is filled with 0xFF
-// bytes (NaN). Null: no address space or memory is left. 0 bytes have an address of their own, too.
+// Device memory. These functions are thread-safe and wait for a launch that is running. New memory is filled with
+// NaN of every type, 0x7FFB in each two bytes. Null: no address space or memory is left. 0 bytes have an address of their own, too.
 CUSIM_API void *cusim_alloc(size_t bytes);
 // Returns 0: done; 1: no allocation; 2: freed before; 3: done, but a kernel wrote just outside it.
 CUSIM_API int cusim_free(void *p);
@@ -47,6 +47,7 @@ CUSIM_API size_t cusim_live_bytes(void);
 CUSIM_API int64_t cusim_damaged(size_t *bytes);
 // Number of the allocation that holds p; -1: none.
 CUSIM_API int64_t cusim_allocation(const void *p);
+CUSIM_API int cusim_range(const void *p, const char **begin, size_t *bytes);
 
 // A `__device__` or `__constant__` variable of a module: check mode tells its name.
 CUSIM_API void cusim_name_variable(const void *p, size_t bytes, const char *name);

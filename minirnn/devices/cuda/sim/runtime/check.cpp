@@ -11,6 +11,7 @@
 using namespace sim;
 
 static const int CACHE = 256;
+static const uint32_t LOOKS_IN_VAIN = 250;
 
 static Allocation *allocation_of_page[CACHE];
 
@@ -128,11 +129,21 @@ static void check_volatile_read(const void *p, uint32_t bytes, void *pc) {
     if (thread->polled != p) {
         thread->polled = p;
         thread->spin = 0;
+        past().looks = 0;
+    } else if (++past().looks == LOOKS_IN_VAIN) {
+        looked_in_vain();
     } else if (++thread->spin > 4) {
         settle_write();
         give_way();
     }
     check_access(p, bytes, READ | ATOMIC, pc);
+    look_at_volatile(p, bytes, pc);
+}
+
+static void check_volatile_write(const void *p, uint32_t bytes, void *pc) {
+    if (!in_kernel()) return;
+    check_access(p, bytes, WRITE | ATOMIC | VOLATILE_WRITE, pc);
+    note_strong_write(p, bytes, pc);
 }
 
 // ------------------------------------------------------------ what -fsanitize=thread makes the compiler call
@@ -152,9 +163,9 @@ static void check_volatile_read(const void *p, uint32_t bytes, void *pc) {
         check_access(p, N, WRITE, CALLER);                                                           \
     }                                                                                                \
     CUSIM_API void __tsan_volatile_read##N(void *p) { check_volatile_read(p, N, CALLER); }           \
-    CUSIM_API void __tsan_volatile_write##N(void *p) { check_access(p, N, WRITE | ATOMIC, CALLER); } \
+    CUSIM_API void __tsan_volatile_write##N(void *p) { check_volatile_write(p, N, CALLER); }         \
     CUSIM_API void __tsan_unaligned_volatile_read##N(void *p) { check_volatile_read(p, N, CALLER); } \
-    CUSIM_API void __tsan_unaligned_volatile_write##N(void *p) { check_access(p, N, WRITE | ATOMIC, CALLER); }
+    CUSIM_API void __tsan_unaligned_volatile_write##N(void *p) { check_volatile_write(p, N, CALLER); }
 
 HOOKS(1)
 HOOKS(2)

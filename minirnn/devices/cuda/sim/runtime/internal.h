@@ -8,7 +8,7 @@
 //   memory.cpp        device memory                    check.cpp     check mode: every access
 //   memcpy_async.cpp  copies while a kernel runs           races.cpp     check mode: races
 //   variables.cpp     check mode: __device__ variables copies.cpp    check mode: memcpy and structs
-//                                                      order.cpp     check mode: fences, blocks that tell others
+//   stale.cpp         check mode: volatile messages   order.cpp     check mode: fences, blocks that tell others
 //
 // One operating system thread runs all simulated threads of a launch, and gives way only inside calls into this
 // library: that is why nothing here needs an atomic, and why an atomicAdd is a plain addition.
@@ -58,11 +58,12 @@ struct Thread {
 // More of a thread, apart from it: what is seldom needed must not make the rest slow.
 struct Past {
     uint32_t heard_of, heard_until;  // a thread of its block that told it something, and up to which time
+    uint32_t looks;                  // at the same volatile word, one after the other
 };
 
 // An access of a thread, remembered until another thread touches the same memory.
 struct Access {
-    uint32_t who;   // 1 + number of the thread in the grid, 0: none; the top bit: an atomic or volatile access
+    uint32_t who;   // 1 + number of the thread in the grid, 0: none; the two top bits: marks (races.cpp)
     uint32_t when;  // value of `now`
     int32_t pc;     // distance from the entry of the kernel; 0: unknown
 };
@@ -209,6 +210,7 @@ struct Allocation {
     Cell *cells;
 };
 extern char *heap_begin, *heap_end;
+void fill_fresh(char *p, size_t bytes);      // with NaN
 Allocation *find_allocation(const char *p);  // a live one whose pages hold p, or null
 void forget_times();                         // `now` starts anew: no access has been seen yet
 void forget_block_times();
@@ -218,8 +220,8 @@ size_t page_bytes();
 double processor_seconds();  // of this operating system thread
 extern bool launched;        // whether something was, since the red zones were last looked at
 
-// Kinds of access. ATOMIC: or volatile.
-enum { READ = 1, WRITE = 2, ATOMIC = 4 };
+// Kinds of access. ATOMIC: or volatile; then a read alone is a volatile one, and a write has its own mark.
+enum { READ = 1, WRITE = 2, ATOMIC = 4, VOLATILE_WRITE = 8 };
 void check_access(const void *p, uint32_t bytes, int kind, void *pc);
 void prepare_check();
 
@@ -239,12 +241,21 @@ Cell *cells_of_variables(uintptr_t page);  // of a page of a module's constants 
 Text describe_variable(const char *p);
 void forget_variables();
 
+// Volatile messages (stale.cpp): before a write, before a read, at a fence, and at the end of a thread.
+void note_strong_write(const void *p, uint32_t bytes, void *pc);
+void look_at_volatile(const void *p, uint32_t bytes, void *pc);
+void note_fence();
+void end_of_thread();
+void looked_in_vain();  // a thread, so often that it may give up
+void give_back_lent();  // before any other access
+void forget_words();    // the whole grid has met
+void forget_stale();
+
 void prepare_order();
-void tell(const void *word);                  // the running thread changes a word that others may wait for
-void hear(const void *word);                  // it has looked at one
-void hear_from(uint32_t who, uint32_t when);  // at one that a plain write changed
-// Whether an access of another block is known to have come before.
-bool is_behind(uint32_t who, uint32_t when, bool atomic);
+void tell(const void *word);  // the running thread changes a word that others may wait for
+void hear(const void *word);  // it has looked at one
+// Whether an access of another block is known to have come before. told: or would be, after a fence of this block.
+bool is_behind(uint32_t who, uint32_t when, bool atomic, bool told);
 void flush_prints();
 
 // ----------------------------------------------------------------------------------------------- hot inlines

@@ -17,6 +17,7 @@ CUSIM_API void cusim_yield() { give_way(); }
 __attribute__((noinline)) static void checked_atomic(const void *p, unsigned bytes, int reads, void *pc) {
     if (++thread->spin > ATOMICS_IN_A_ROW) give_way();  // first: after the check nobody else may run before the atomic
     check_access(p, bytes, WRITE | ATOMIC | (reads ? READ : 0), pc);
+    note_strong_write(p, 0, pc);
 }
 
 // Called before every atomic. One operating system thread runs all simulated ones, so the operation itself is plain.

@@ -49,6 +49,7 @@ static int run_until_the_end() {
     }
     running = 0;
     if (end) {
+        give_back_lent();
         forget_write();
         forget_copies(nullptr);
         reclaim_fibers();

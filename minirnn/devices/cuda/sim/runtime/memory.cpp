@@ -113,6 +113,14 @@ static void remember_freed(const Allocation &a) {
 
 // ------------------------------------------------------------------------------------------------- red zones
 
+// What memory holds that nobody has written: a quiet NaN as half, float and double, and not the one whose bits are all set, which
+// kernels take for "not sent yet".
+void sim::fill_fresh(char *p, size_t bytes) {
+    const uint16_t fresh = 0x7ffb;
+    for (size_t k = 0; k + 1 < bytes; k += 2) memcpy(p + k, &fresh, 2);
+    if (bytes % 2) p[bytes - 1] = (char)0xfb;
+}
+
 static void fill_red_zones(const Allocation &a) {
     memset(a.region, RED, a.data - a.region);
     char *end = a.data + a.bytes;
@@ -168,7 +176,7 @@ CUSIM_API void *cusim_alloc(size_t bytes) {
     a.guarded = guarded;
     a.number = next_number++;
     fill_red_zones(a);
-    memset(a.data, 0xFF, bytes);  // NaN: reading memory never written shows
+    fill_fresh(a.data, bytes);
     live[region] = a;
     live_bytes += bytes;
     guards += guarded;
@@ -228,6 +236,16 @@ CUSIM_API int64_t cusim_allocation(const void *p) {
     const Allocation *a = find_allocation((const char *)p);
     const bool inside = a && p >= a->data && (p < a->data + a->bytes || p == a->data);
     return inside ? a->number : -1;
+}
+
+// The array that holds p.
+CUSIM_API int cusim_range(const void *p, const char **begin, size_t *bytes) {
+    std::lock_guard<std::mutex> hold(the_lock);
+    const Allocation *a = find_allocation((const char *)p);
+    if (!a) return 0;
+    *begin = a->data;
+    *bytes = a->bytes;
+    return 1;
 }
 
 void sim::forget_times() {

@@ -1,10 +1,11 @@
 // Check mode: which accesses of other blocks come before. Blocks run in any order, unless one tells another:
 //
 //   it writes, makes a fence, and then writes a word (by an atomic, or volatile);
-//   the other one finds the word changed (by an atomic, or volatile), and reads
+//   the other one finds the word changed (by an atomic, or volatile), makes a fence, and reads
 //
 // An access of another block is in order if its thread made a fence since, by itself or after a barrier that it shared
-// with who did, and if the running block has heard of that fence. What a block has heard it passes on with its own
+// with who did, and if the running block has heard of that fence: a thread of it has found the word changed, and then
+// itself made a fence, or another one after a barrier. What a block has heard it passes on with its own
 // words. Blocks, not threads, are said to have heard: a missing barrier after the word is not found here.
 #include "internal.h"
 
@@ -38,10 +39,16 @@ struct Word {
     uint32_t teller = 0, fence = 0;  // `who` told last, and when it had made a fence
 };
 
+struct Told {  // by a word that a thread found changed, and has made no fence since
+    uint32_t thread, when;
+    Clock clock;
+};
+
 struct Heard {  // by a block
     Clock clock;
-    const void *word = nullptr;  // the last one, and its version then
-    uint32_t version = 0;
+    std::vector<Told> told;
+    const void *word = nullptr;  // the last one, its version then, and who looked
+    uint32_t version = 0, thread = 0;
 };
 
 std::unordered_map<uint32_t, Fences> fences;
@@ -84,6 +91,16 @@ uint32_t fence_before(const Fences &f) {
     return f.last < block->phase && f.last > own ? f.last : own;
 }
 
+// What this thread was told, or another one before the block's last barrier, counts from its fence on.
+void acquire(Heard &own) {
+    size_t kept = 0;
+    for (Told &told : own.told) {
+        if (told.thread == thread->number || told.when < block->phase) join(own.clock, told.clock);
+        else if (&own.told[kept++] != &told) own.told[kept - 1] = std::move(told);
+    }
+    own.told.resize(kept);
+}
+
 }  // namespace
 
 void sim::prepare_order() {
@@ -95,6 +112,7 @@ void sim::prepare_order() {
 CUSIM_API void cusim_fence() {
     if (!in_kernel() || !launch.options.check) return;
     Busy while_it_grows;
+    note_fence();
     Fences &f = fences[block->number];
     const uint32_t number = thread->number;
     if (block->phase > f.phase) f.phase = block->phase;
@@ -102,6 +120,8 @@ CUSIM_API void cusim_fence() {
     Fences::raise(f.old, number, Fences::at(f.made, number));
     Fences::raise(f.made, number, now);
     f.last = now;
+    const auto own = heard.find(block->number);
+    if (own != heard.end()) acquire(own->second);
     tick();
 }
 
@@ -131,26 +151,30 @@ void sim::hear(const void *word) {
         past().heard_until = w.fence;
     }
     Heard &own = heard[block->number];
-    if (own.word == word && own.version == w.version) return;
-    join(own.clock, w.clock);
+    if (own.word == word && own.version == w.version && own.thread == thread->number) return;
     own.word = word;
     own.version = w.version;
+    own.thread = thread->number;
+    for (Told &told : own.told) {
+        if (told.thread != thread->number) continue;
+        if (told.when >= block->phase) {
+            join(told.clock, w.clock);
+            return;
+        }
+    }
+    own.told.push_back({thread->number, now, w.clock});
 }
 
-// The word was written plainly, by `who`: that works if a fence came before.
-void sim::hear_from(uint32_t who, uint32_t when) {
-    const auto other = fences.find(block_of(who));
-    if (other == fences.end()) return;
-    const uint32_t fence = Fences::at(other->second.made, thread_of(who));
-    if (!fence) return;
-    Busy while_it_grows;
-    join(heard[block->number].clock, {{block_of(who), fence < when ? fence : when}});
-}
-
-bool sim::is_behind(uint32_t who, uint32_t when, bool atomic) {
+bool sim::is_behind(uint32_t who, uint32_t when, bool atomic, bool told) {
     if (heard.empty()) return false;
     const auto own = heard.find(block->number);
-    const uint32_t known = own == heard.end() ? 0 : time_of(own->second.clock, block_of(who));
+    uint32_t known = own == heard.end() ? 0 : time_of(own->second.clock, block_of(who));
+    if (told && own != heard.end()) {
+        for (const Told &one : own->second.told) {
+            const uint32_t time = time_of(one.clock, block_of(who));
+            if (time > known) known = time;
+        }
+    }
     const auto other = fences.find(block_of(who));
     if (!known || other == fences.end()) return false;
     const Fences &f = other->second;

@@ -10,7 +10,9 @@
 
 using namespace sim;
 
-static const uint32_t WHO = 0x7fffffff, MARK = 0x80000000;  // of Access::who: the thread, and the mark
+// Of Access::who: the thread, and two marks. MARK: it was atomic or volatile; with VOLATILE: volatile. VOLATILE alone, of
+// a read: a volatile one.
+static const uint32_t WHO = 0x3fffffff, MARK = 0x80000000, VOLATILE = 0x40000000;
 
 // A plain write that met another one. Whether both write the same is known once it is done: at the next access of any
 // thread, since nothing else changes memory.
@@ -68,14 +70,23 @@ static LongText describe_race(const Place &place, uint32_t who) {
     fail_at({pc, pc_at(other_pc)}, "race: %s, %s", kind, describe_race(place, other & WHO).text);
 }
 
+// The other block has told of its write, but this one has made no fence since it was told.
+[[noreturn]] static void fail_unread(const char *kind, uint32_t other, int32_t other_pc, const Place &place, void *pc) {
+    fail_at({pc, pc_at(other_pc)},
+            "race: %s, %s: %s after %s, and what this one found changed counts only after a __threadfence() of its own",
+            kind, describe(place).text, name_of(thread, block).text, name_of(other & WHO).text);
+}
+
 void sim::forget_write() { met.p = nullptr; }
 
 void sim::forget_races() {
     single_bytes.clear();
+    forget_stale();
     prepare_order();
 }
 
 void sim::settle_write() {
+    give_back_lent();
     if (!met.p) return;
     const bool same = met.bytes <= sizeof met.before && !memcmp(met.p, met.before, met.bytes);
     met.p = nullptr;
@@ -101,17 +112,28 @@ struct Me {
     uint32_t warp_of(uint32_t who) const { return ((who & WHO) - first) / 32; }
 
     // Whether the access that `who` made at the time `when` may run at the same time as what this thread does now.
-    bool meets(uint32_t who, uint32_t when) const {
+    // told: that the other block has told of it is enough, without a fence of this block since.
+    bool meets(uint32_t who, uint32_t when, bool told = true) const {
         const uint32_t other = (who & WHO) - first;
-        if (other >= size) return who && when >= launch.met && !shared && !is_behind(who & WHO, when, who & MARK);
+        if (other >= size) return who && when >= launch.met && !shared && !is_behind(who & WHO, when, who & MARK, told);
         if (other == number || when < phase) return false;
         if (other / 32 == number / 32 && when < warp_phase) return false;
         return when > past().heard_until || (who & WHO) != past().heard_of;
     }
 };
 
-// Two readers are remembered, so that a thread that reads and then writes still meets the other one. mark: an atomic
+// "read after volatile write", and so on.
+static Text kind_of(const char *access, uint32_t other, const char *what) {
+    Text t;
+    const char *how = other & VOLATILE ? "volatile " : "";
+    snprintf(t.text, sizeof t.text, "%s after %s%s", access, how, other & MARK && !*how ? "atomic" : what);
+    return t;
+}
+
+// Two readers are remembered, so that a thread that reads and then writes still meets the other one. mark: an atomic, or
+// a volatile read, which takes no plain one's place
 static inline void remember_read(Cell *c, const Me &me, int32_t pc, uint32_t mark = 0) {
+    if (mark == VOLATILE && (c->read.who & WHO) && !(c->read.who & VOLATILE) && c->read.when >= launch.met) return;
     if (!me.meets(c->read.who, c->read.when)) {
         if (!me.meets(c->second_who & WHO, c->second_when)) c->second_who = 0;
         else if (pc != c->read.pc) c->second_who &= WHO;
@@ -126,11 +148,19 @@ static inline void remember_read(Cell *c, const Me &me, int32_t pc, uint32_t mar
 
 static inline void check_read(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
     const Access &w = c->written;
-    if (me.meets(w.who, w.when)) {
-        if (!(w.who & MARK)) fail_race("read after write", w.who, w.pc, place, pc);
-        if (me.shared) fail_race("read after atomic", w.who, w.pc, place, pc);
+    if (me.meets(w.who, w.when, false) && (!(w.who & MARK) || w.who & VOLATILE || me.shared)) {
+        const Text kind = kind_of("read", w.who, "write");
+        if (!me.meets(w.who, w.when)) fail_unread(kind.text, w.who, w.pc, place, pc);
+        fail_race(kind.text, w.who, w.pc, place, pc);
     }
     remember_read(c, me, here);
+}
+
+// Of global memory.
+static inline void check_volatile_read(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
+    const Access &w = c->written;
+    if (!(w.who & MARK) && me.meets(w.who, w.when)) fail_race("volatile read after write", w.who, w.pc, place, pc);
+    remember_read(c, me, here, VOLATILE);
 }
 
 static void met_write(const Access &w, const Place &place, const char *p, uint32_t bytes, void *pc) {
@@ -144,29 +174,32 @@ static void met_write(const Access &w, const Place &place, const char *p, uint32
 static inline void check_write(Cell *c, const Me &me, int32_t here, const Place &place, const char *p, uint32_t bytes,
                                void *pc) {
     const Access &w = c->written, &r = c->read;
-    if (me.meets(r.who, r.when))
-        fail_race(r.who & MARK ? "write after atomic" : "write after read", r.who, r.pc, place, pc);
+    if (me.meets(r.who, r.when)) fail_race(kind_of("write", r.who, "read").text, r.who, r.pc, place, pc);
     if (me.meets(c->second_who & WHO, c->second_when)) {
         fail_race("write after read", c->second_who, c->second_who & MARK ? r.pc : 0, place, pc);
     }
     if (me.meets(w.who, w.when)) {
-        if (w.who & MARK) fail_race("write after atomic", w.who, w.pc, place, pc);
+        if (w.who & MARK) fail_race(kind_of("write", w.who, "write").text, w.who, w.pc, place, pc);
         if (!met.p) met_write(w, place, p, bytes, pc);
     }
     c->written = {me.who(), now, here};
 }
 
-// Atomic and volatile accesses of global memory race only with plain writes: who waits for another block, or asks
-// whether an atomic is worth while, reads what it changes.
-static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc) {
+// Atomics of global memory race only with plain writes: who asks whether an atomic is worth while reads what it changes.
+// Volatile writes race with plain reads, too. mark: of the write
+static inline void check_atomic_write(Cell *c, const Me &me, int32_t here, const Place &place, void *pc,
+                                      uint32_t mark) {
     const Access &w = c->written, &r = c->read;
     const bool plain = w.who && !(w.who & MARK);
-    if (plain && me.meets(w.who, w.when)) fail_race("atomic after write", w.who, w.pc, place, pc);
-    if (me.shared && !(r.who & MARK) && me.meets(r.who, r.when)) fail_race("atomic after read", r.who, r.pc, place, pc);
+    const char *access = mark & VOLATILE ? "volatile write" : "atomic";
+    if (plain && me.meets(w.who, w.when)) fail_race(kind_of(access, w.who, "write").text, w.who, w.pc, place, pc);
+    const bool plain_read = !(r.who & (MARK | VOLATILE));
+    if ((me.shared || mark & VOLATILE) && plain_read && me.meets(r.who, r.when))
+        fail_race(kind_of(access, r.who, "read").text, r.who, r.pc, place, pc);
     // A plain write that others must not meet, either, is not forgotten.
     const bool own = w.who == me.who() && w.when >= me.phase;
     if (plain && (own || (!me.shared && w.when >= launch.met))) remember_read(c, me, here, MARK);
-    else c->written = {me.who() | MARK, now, here};
+    else c->written = {me.who() | mark, now, here};
 }
 
 // Nobody was here in this launch, or since the grid has met.
@@ -191,11 +224,9 @@ void sim::check_cells(Cell *c, const char *p, uint32_t bytes, int kind, const Pl
         c = &single_bytes[p];
         end = c + 1;
     }
-    if (kind & ATOMIC && kind & READ) {
-        const Access &w = c->written;
-        if (w.who && !(w.who & MARK) && w.when >= launch.met && w.who - me.first >= me.size) hear_from(w.who, w.when);
-        hear(p);
-    }
+    if (kind & ATOMIC && kind & READ) hear(p);
+    const bool is_volatile = kind == (READ | ATOMIC) || kind == (WRITE | ATOMIC | VOLATILE_WRITE);
+    const uint32_t mark = is_volatile ? MARK | VOLATILE : MARK;
     for (; c < end; c++) {
         if (kind & READ && !c->written.who && me.shared && bytes > 1) {
             fail_at({pc}, "read of shared memory that was never written, %s, %s", describe(place).text,
@@ -203,7 +234,8 @@ void sim::check_cells(Cell *c, const char *p, uint32_t bytes, int kind, const Pl
         }
         if (kind == READ) check_read(c, me, here, place, pc);
         else if (kind == WRITE) check_write(c, me, here, place, p, bytes, pc);
-        else if (kind & WRITE) check_atomic_write(c, me, here, place, pc);
+        else if (kind & WRITE) check_atomic_write(c, me, here, place, pc, mark);
+        else if (!me.shared) check_volatile_read(c, me, here, place, pc);
     }
     if (kind & ATOMIC && kind & WRITE) tell(p);
 }

@@ -24,6 +24,7 @@ void fiber_main() {
     for (;;) {
         thread->state = READY;
         launch.call(launch.args);
+        if (launch.options.check) end_of_thread();
 
         Fiber *me = thread->fiber;
         thread->state = DONE;
@@ -190,6 +191,7 @@ static void release_grid(const std::vector<Block *> &resident) {
     }
     tick();
     launch.met = now;
+    forget_words();
     for (Block *b : resident) b->phase = now;
     progress++;
 }

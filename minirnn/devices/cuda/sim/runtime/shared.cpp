@@ -28,7 +28,7 @@ void sim::reset_shared() {
 
 void sim::prepare_shared(Block *b, uint32_t bytes) {
     if (bytes <= b->prepared) return;
-    memset(b->arena + b->prepared, 0xFF, bytes - b->prepared);
+    fill_fresh(b->arena + b->prepared, bytes - b->prepared);
     if (b->cells) memset(b->cells + b->prepared / 2, 0, ((bytes + 1) / 2 - b->prepared / 2) * sizeof(Cell));
     b->prepared = (bytes + 1) & ~1u;
 }

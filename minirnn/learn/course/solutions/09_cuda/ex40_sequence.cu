@@ -1,10 +1,11 @@
 // Returns when all blocks have come here `round` times.
 __device__ void barrier(unsigned *arrived, unsigned round) {
-    __threadfence();  // what this thread has written, the others see
     __syncthreads();
     if (threadIdx.x == 0) {
+        __threadfence();  // what this block has written, the others see
         atomicAdd(arrived, 1u);
         while (atomicAdd(arrived, 0u) < round * gridDim.x) __nanosleep(20);
+        __threadfence();  // what the others have written, this block reads
     }
     __syncthreads();
 }

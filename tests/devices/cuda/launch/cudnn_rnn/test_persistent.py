@@ -202,8 +202,13 @@ def test_control_without_waiting_the_results_are_wrong(
     tiny_layouts(monkeypatch)
     with_fault(monkeypatch, (WAIT, "false"))
     case = random_case(rng, "lstm", T=4, B=3, I=3, H=8)
-    found, expected = run_both(case, options)
-    assert planted() == []
+    try:
+        found, expected = run_both(case, options)
+    except LaunchError as error:  # an old word, which the simulator hands out once, was taken for a new one
+        assert "message without a fence" in str(error)
+        return
+    finally:
+        assert planted() == []
     for name in ("y", "dx"):
         with pytest.raises(AssertionError):
             np.testing.assert_allclose(found[name], expected[name], rtol=1e-3, atol=1e-3)
@@ -229,7 +234,11 @@ def test_control_of_one_phase_only_old_shares_are_taken_for_new_ones(
     tiny_layouts(monkeypatch, slices=4)
     with_fault(monkeypatch, ("const u32 phase = (step - 1) / SLOTS & 1;", "const u32 phase = 0;"))
     case = random_case(rng, "lstm", T=9, B=2, I=3, H=16, D=1, dtype="f4", ragged=False)
-    found, expected = (case.run(device)["dx"] for device in (device_on("persistent"), mr.devices.get("cpu")))
+    with pytest.raises(LaunchError, match="message without a fence"):
+        case.run(device_on("persistent"))
+    found, expected = (
+        case.run(device)["dx"] for device in (device_on("persistent", SimOptions()), mr.devices.get("cpu"))
+    )
     assert planted() == []
     assert not np.allclose(found, expected, rtol=1e-3, atol=1e-3)
 

@@ -1,0 +1,139 @@
+"""The header of a plan: a cell of the user's own in the form of `form.h`, for C++ and CUDA.
+
+It is a walk over the stages of the plan: what a stage loads, computes and stores, in the plan's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from minirnn.cells.expr import COMPARISONS, NUMBERS, Expr
+from minirnn.cells.plan import Plan, Stage
+from minirnn.cells.text import write
+
+NAME = "OwnCell"
+"""What the struct is called."""
+LINE = 120
+
+KEYWORDS = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const constexpr
+    const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false float for
+    friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected
+    public register reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch
+    template this throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor
+    xor_eq half
+"""
+OURS = "V real s Stage Step Gradient OwnCell CELL CELL_FN REAL ACC acc abs clip cos exp log maximum minimum relu sigmoid"
+TAKEN = {*KEYWORDS.split(), *OURS.split(), "sin", "softplus", "sqrt", "tanh"}
+"""What a variable of the user's must not be called in the header; it gets an underscore."""
+
+
+def header(plan: Plan) -> str:
+    """The text of the header."""
+    body = [*counts(plan), "", *where(plan)]
+    for name, struct, stages in (("step", "Step", plan.forward), ("grad", "Gradient", plan.backward)):
+        for k, stage in enumerate(stages):
+            first = f"Stage<{k}>, " if len(stages) > 1 else ""
+            body += ["", f"template <class {struct}>", f"CELL_FN void {name}({first}{struct} &s) const {{"]
+            body += [f"    {line}" for line in statements(stage)] + ["}"]
+    comment = [f"//     {line}".rstrip() for line in plan.formulas.splitlines()]
+    inside = [f"    {line}".rstrip() for line in body]
+    made = f"// {cpp_name(plan.name)}: one step and its gradient, made by minirnn from the Python function of this name."
+    struct = ["#pragma once", "", "template <class V, class real>", f"struct {NAME} {{", *inside, "};", ""]
+    return "\n".join([made, "//", *comment, *struct])
+
+
+def counts(plan: Plan) -> Iterator[str]:
+    """How many there are of what."""
+    numbers = {
+        "OF_BOTH": plan.of_both, "OF_X": plan.of_x, "OF_H": plan.of_h, "STATES": plan.states, "SAVED": plan.saved,
+        "VECTORS": plan.vectors, "PRODUCTS": len(plan.cuts), "MATRICES": plan.products, "MASKS": plan.masks,
+        "CARRIED": plan.carried, "STAGES": len(plan.forward), "D_STAGES": len(plan.backward),
+        "READS_BEFORE": plan.reads_before, "READS_AFTER": plan.reads_after,
+    }  # fmt: skip
+    yield from wrapped("static constexpr int ", [f"{name} = {n}" for name, n in numbers.items()])
+    yield f"static constexpr bool CARRIES = {'true' if plan.carries else 'false'};"
+
+
+def where(plan: Plan) -> Iterator[str]:
+    """The functions that tell which stage sets what, and which is the last one that reads what."""
+    read = [("gate", plan.forward, "gates"), *[(name, plan.backward, name) for name in ("d_after", "d_multiplied")]]
+    found = {name: last_loads(stages, array) for name, stages, array in read}
+    found |= {name: stores(plan.forward, name) for name in ("saved", "after", "multiplied")}
+    found |= {name: stores(plan.backward, name) for name in ("d_gates", "d_before", "d_vectors", "d_products", "carried")}
+    functions = {f"{name}_stage": at for name, at in found.items()}
+    functions["matrix_of"] = {k: cut.matrix for k, cut in enumerate(plan.cuts)}
+    for name, at in functions.items():
+        cases = "".join(f"k == {k} ? {n} : " for k, n in at.items() if n)
+        yield f"static CELL_FN constexpr int {name}(int{' k' if cases else ''}) {{ return {cases}0; }}"
+
+
+def last_loads(stages: Iterable[Stage], array: str) -> dict[int, int]:
+    """Index -> the last stage that reads this element."""
+    return {load.place.index: k for k, stage in enumerate(stages) for load in stage.loads if load.place.array == array}
+
+
+def stores(stages: Iterable[Stage], array: str) -> dict[int, int]:
+    """Index -> the stage that sets this element."""
+    return {one.place.index: k for k, stage in enumerate(stages) for one in stage.stores if one.place.array == array}
+
+
+def statements(stage: Stage) -> Iterator[str]:
+    """The lines of one function."""
+    names: dict[Expr, str] = {}
+    for load in stage.loads:
+        names[load.value] = name = cpp_name(load.name, names)
+        yield f"const V {name} = s.{load.place};"
+    if stage.loads:
+        yield ""
+    for line in stage.statements:
+        name, kind = cpp_name(line.name, names), "auto" if line.value.op in COMPARISONS else "V"
+        yield f"const {kind} {name} = {value(line.value, names, top=True)};"
+        names[line.value] = name
+    if stage.statements:
+        yield ""
+    for store in stage.stores:
+        yield f"s.{store.place} = {value(store.value, names)};"
+
+
+def value(e: Expr, names: dict[Expr, str], top: bool = False) -> str:
+    """An expression that is a V."""
+    text = write(e, names, "cpp", literal, top=top)
+    if not is_constant(e):
+        return text
+    return "V{}" if e.op in NUMBERS and number(e) == 0 else f"V{{}} + ({text})"
+
+
+def is_constant(e: Expr) -> bool:
+    """Whether an expression has numbers only."""
+    return e.op in NUMBERS or bool(e.args) and all(map(is_constant, e.args))
+
+
+def number(e: Expr) -> float:
+    return float(e.value[1] if e.op == "constant" else e.value)
+
+
+def literal(e: Expr) -> str:
+    """A number or constant, exactly."""
+    n = number(e)
+    return f"real({int(n) if n.is_integer() and abs(n) < 1e6 else repr(n)})"
+
+
+def cpp_name(name: str, others: Mapping[Expr, str] | None = None) -> str:
+    """A Python name as one of C++: ASCII, none that means something there, and none of the others."""
+    found = "".join(c if c.isascii() else f"u{ord(c):x}_" for c in name)
+    while found in TAKEN or (others and found in others.values()):
+        found += "_"
+    return found
+
+
+def wrapped(start: str, words: list[str]) -> Iterator[str]:
+    """A statement, in as many as fit the lines."""
+    line = start + words[0]
+    for word in words[1:]:
+        if len(line) + len(word) + 8 > LINE:
+            yield f"{line};"
+            line = start + word
+        else:
+            line = f"{line}, {word}"
+    yield f"{line};"

@@ -1,0 +1,146 @@
+"""Expressions as calls of NumPy's functions with `out`: text, which is compiled once for each plan."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from minirnn.cells.expr import COMPARISONS, NUMBERS, Expr, needed
+from minirnn.cells.rules import RULES
+
+NAMES: tuple[str, ...] = (
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "negative",
+    "tanh",
+    "exp",
+    "log",
+    "sqrt",
+    "sin",
+    "cos",
+    "absolute",
+)
+NAMES += ("maximum", "minimum", "logaddexp", "greater", "less", "greater_equal", "less_equal", "copyto")
+SCOPE: dict[str, Any] = {name: getattr(np, name) for name in NAMES}
+
+
+def sigmoid(x: Any, out: Any) -> None:
+    """1 / (1 + exp(-x)) = tanh(x/2)/2 + 1/2, without overflow"""
+    half = HALVES[out.dtype]
+    np.multiply(x, half, out)
+    np.tanh(out, out)
+    np.multiply(out, half, out)
+    np.add(out, half, out)
+
+
+HALVES = {np.dtype(t): np.array(0.5, t) for t in ("f4", "f8")}  # a 0-d array costs less in a call than a Python number
+
+
+def mean(v: Any, out: Any) -> None:
+    """out (1, B) = the mean over the units of v (H, B)"""
+    np.add.reduce(v, 0, None, out, keepdims=True)
+    np.divide(out, len(v), out)
+
+
+SCOPE |= {"sigmoid": sigmoid, "mean": mean}
+
+
+class Calls:
+    """Writes calls that compute expressions; each is computed once, and stays while somebody needs it.
+
+    Attributes
+    ----------
+    lines : list of str
+    at : dict of Expr to str
+        Where a value is: the name of an array.
+    temporaries, masks : int
+        How many arrays of floats ``t0, t1, ..`` and of bools ``m0, ..`` the calls need.
+    numbers : dict of float to str
+        The names ``k0, ..`` of numbers, as 0-d arrays.
+    """
+
+    def __init__(self, ends: Iterable[Expr], at: Mapping[Expr, str]) -> None:
+        self.lines: list[str] = []
+        self.at = dict(at)
+        self.uses = Counter(a for e in needed(list(ends)) for a in e.args) + Counter(ends)
+        self.free: dict[str, list[str]] = {"t": [], "m": []}
+        self.count = {"t": 0, "m": 0}
+        self.numbers: dict[float, str] = {}
+
+    def say(self, *lines: str) -> None:
+        self.lines += lines
+
+    def new(self, kind: str) -> str:
+        if self.free[kind]:
+            return self.free[kind].pop()
+        self.count[kind] += 1
+        return f"{kind}{self.count[kind] - 1}"
+
+    def number(self, v: float) -> str:
+        return self.numbers.setdefault(v, f"k{len(self.numbers)}")
+
+    def get(self, e: Expr) -> str:
+        """Where `e` is; it is computed into a temporary array if it is nowhere yet."""
+        if e.op in NUMBERS:
+            return self.number(e.value if e.op == "number" else e.value[1])
+        return self.at[e] if e in self.at else self.into(e)
+
+    def done(self, e: Expr) -> None:
+        """Somebody has read `e`; if nobody else will, its temporary array is free."""
+        self.uses[e] -= 1
+        place = self.at.get(e, "")
+        if self.uses[e] == 0 and place[:1] in self.free and place[1:].isdigit():
+            self.free[place[0]].append(place)
+
+    def into(self, e: Expr, out: str | None = None) -> str:
+        """Compute `e` in `out`, or in a temporary array; where it is then."""
+        if e in self.at or e.op in NUMBERS:
+            place = self.get(e)
+            if out is not None and out != place:
+                self.say(f"copyto({out}, {place})")
+            return out or place
+        places = [self.get(a) for a in e.args]
+        for a in e.args:
+            self.done(a)
+        kind = "m" if e.op in COMPARISONS else "t"
+        target = out
+        if target is None:  # in place of an operand that nobody needs any more, if the call may do that
+            allowed = e.args[2:] if e.op == "where" else e.args
+            mine = [self.at[a] for a in allowed if self.at.get(a) in self.free[kind]]
+            if mine:
+                self.free[kind].remove(mine[0])
+            taken = {p for p in places if p in self.free[kind]} - set(mine[:1])
+            target = mine[0] if mine else self.other_than(taken, kind)
+        elif e.op == "where" and target == places[1]:
+            held = self.new("t")
+            self.say(f"copyto({held}, {places[1]})")
+            places[1] = held
+            self.free["t"].append(held)
+        self.say(RULES[e.op].numpy.format(*places, out=target))
+        self.at[e] = target
+        return target
+
+    def other_than(self, taken: set[str], kind: str) -> str:
+        """A free array that is no operand: a call of several statements would write into it before it reads all."""
+        left = [p for p in self.free[kind] if p not in taken]
+        if left:
+            self.free[kind].remove(left[-1])
+            return left[-1]
+        self.count[kind] += 1
+        return f"{kind}{self.count[kind] - 1}"
+
+
+def compiled(name: str, parameters: Iterable[str], body: Iterable[str]) -> Callable[..., Any]:
+    """The function with this body."""
+    lines = "\n".join(f"    {line}" for line in body) or "    pass"
+    text = f"def {name}({', '.join(parameters)}):\n{lines}\n"
+    room = dict(SCOPE)
+    exec(compile(text, f"<{name} in NumPy>", "exec"), room)
+    found: Callable[..., Any] = room[name]
+    found.__doc__ = text
+    return found

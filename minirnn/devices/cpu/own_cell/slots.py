@@ -1,0 +1,109 @@
+"""Where the values of a step lie: gates in the rows of the product with R, what becomes of them in the same place.
+
+Rows of a step (H each) are slots: first those of R's product, gates of h alone and gates of both, then other values
+that are saved. A gate of both that only one sigmoid or tanh reads gives that its slot. Slots that are computed at the
+same time are neighbors, so that one call of tanh serves all of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from minirnn.cells.expr import CUTS, Expr
+from minirnn.cells.plan import Plan
+from minirnn.cells.rules import is_cheap
+
+SMOOTH = ("sigmoid", "tanh")
+
+
+class Run(NamedTuple):
+    """Neighboring slots that are activated together: sigmoids at lo..mid-1, tanhs at mid..hi-1.
+
+    The first `direct` sigmoids are those of gates as they are: rows of R and W are halved for them beforehand.
+    """
+
+    lo: int
+    mid: int
+    hi: int
+    direct: int
+    values: tuple[Expr, ...]
+
+
+class Slots:
+    """The slots of a plan.
+
+    Attributes
+    ----------
+    of : dict of Expr to int
+        Value -> slot.
+    both : list of int
+        The gates of both in the order of their slots, as indices in the order of the plan.
+    halved : list of bool
+        Which of these are halved.
+    runs : list of Run
+    count : int
+    rows_of_R : int
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        step = plan.derivation.step
+        gates = list(step.gates.values())
+        self.levels: dict[Expr, int] = {}
+        for e in step.nodes:
+            deeper = e.op in SMOOTH or e.op in CUTS
+            self.levels[e] = max([self.levels[a] for a in e.args], default=0) + deeper
+        parents: dict[Expr, list[Expr]] = {}
+        for e in step.nodes:
+            for a in e.args:
+                parents.setdefault(a, []).append(e)
+        saved = set(plan.saved_values)
+        guests = {z: self.guest(z, parents, saved) for z in gates[: plan.of_both]}
+        order = sorted(range(plan.of_both), key=lambda k: self.key(gates[k], guests[gates[k]]))
+        self.both = order
+        self.of: dict[Expr, int] = {}
+        of_h = gates[plan.of_both + plan.of_x :]
+        for slot, z in enumerate([*of_h, *[gates[k] for k in order]]):
+            self.of[z] = slot
+        self.rows_of_R = len(self.of)
+        self.count = self.rows_of_R
+        self.halved = []
+        for k in order:
+            guest = guests[gates[k]]
+            self.halved.append(guest is not None and guest.op == "sigmoid" and guest.args == (gates[k],))
+            if guest is not None:
+                self.of[guest] = self.of[gates[k]]
+        for e in plan.saved_values:
+            if e not in self.of:
+                self.of[e] = self.count
+                self.count += 1
+        self.runs = self.find_runs([guests[gates[k]] for k in order])
+
+    def guest(self, z: Expr, parents: dict[Expr, list[Expr]], saved: set[Expr]) -> Expr | None:
+        """The sigmoid or tanh that alone reads the gate, through operations that nobody else reads."""
+        e = z
+        while e not in saved and len(parents.get(e, [])) == 1:
+            (e,) = parents[e]
+            if e.op in SMOOTH:
+                return None if e in self.plan.derivation.step.after else e
+            if not is_cheap(e):
+                return None
+        return None
+
+    def key(self, z: Expr, guest: Expr | None) -> tuple[int, int, int]:
+        if guest is None:
+            return len(self.levels), 0, z.index
+        kind = 2 if guest.op == "tanh" else 0 if guest.args == (z,) else 1
+        return self.levels[guest], kind, z.index
+
+    def find_runs(self, guests: list[Expr | None]) -> list[Run]:
+        runs: list[Run] = []
+        first = self.rows_of_R - len(guests)
+        for level in sorted({self.levels[e] for e in guests if e is not None}):
+            own = [k for k, e in enumerate(guests) if e is not None and self.levels[e] == level]
+            values = [e for k in own if (e := guests[k]) is not None]
+            sigmoids = sum(e.op == "sigmoid" for e in values)
+            lo = first + own[0]
+            direct = sum(self.halved[k] for k in own)
+            runs.append(Run(lo, lo + sigmoids, lo + len(own), direct, tuple(values)))
+        return runs

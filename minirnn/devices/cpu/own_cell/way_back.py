@@ -1,0 +1,278 @@
+"""The way back of a plan, written as two functions: the factors of many steps, and the loop over the steps.
+
+Each term ``factor * atom`` of a gradient has a row in the memory of a step: the factor first, the product later. Rows
+with one atom are neighbors, so that one call multiplies them; those of the gates lie as R's and W's products need them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from minirnn.cells.expr import Expr, is_number
+from minirnn.cells.linear import Linear, Target
+from minirnn.cells.plan import Plan
+from minirnn.devices.cpu.own_cell.calls import Calls, compiled
+from minirnn.devices.cpu.own_cell.slots import Slots
+
+
+class Row(NamedTuple):
+    """A term ``factor * atom`` of a gradient."""
+
+    target: Expr
+    atom: Expr | None
+    factor: Expr | None
+
+
+class Back(NamedTuple):
+    """The two functions of a plan, and where everything lies."""
+
+    factors: Callable[..., None]
+    sources: list[tuple[str, tuple[Any, ...]]]
+    factor_room: tuple[int, int]
+    factor_numbers: list[float]
+    run: Callable[..., Any]
+    views: list[tuple[str, int, int]]
+    rows: int
+    gates: list[int]
+    """The gates in the order of their rows, which begin at `first`."""
+    first: int
+    vectors: dict[int, int]
+    multiplied: dict[int, int]
+    """Vector, or cut, -> row of its gradient."""
+
+
+def back_of(plan: Plan) -> Back:
+    if "numpy backward" not in plan.made:
+        plan.made["numpy backward"] = Writer(plan).back()
+    found: Back = plan.made["numpy backward"]
+    return found
+
+
+class Writer:
+    """Lays out the rows of a step, and writes its functions."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.d = plan, plan.derivation
+        linear = Linear(self.d)
+        self.targets: dict[Expr, Target] = {t.value: t for t in linear.targets}
+        self.incoming = {e: k for k, e in enumerate(self.d.incoming)}
+        self.arriving = {dv: k for k, (_, dv) in enumerate(self.d.cuts) if dv.varies}
+        self.atoms = [*self.d.incoming, *[e for e in self.targets if e in linear.atoms]]
+        self.rank = {e: k for k, e in enumerate(self.atoms)}
+        self.rank |= {e: len(self.rank) + k for k, e in enumerate(self.arriving)}
+        self.gates = self.order_of_gates()
+        self.rows = self.order_of_rows()
+        self.first = next(k for k, row in enumerate(self.rows) if row.target is self.gate_row(self.gates[0]).target)
+
+    # ---- rows
+
+    def terms(self, e: Expr) -> list[Row]:
+        """The rows of a gradient: terms whose factor is not 1, or one row for the sum of the others."""
+        if e not in self.targets:  # a gradient that came in, as it is
+            return [Row(e, None, None)]
+        rows = [Row(e, atom, f) for atom, f in self.targets[e].form.items() if not is_number(f, 1)]
+        return rows or [Row(e, None, None)]
+
+    def gate_row(self, k: int) -> Row:
+        """The first row of a gate, where its gradient will be. Gates with equal gradients have rows of their own."""
+        return self.gate_rows[k]
+
+    def order_of_gates(self) -> list[int]:
+        """The gates in the order of rows: of h alone, of both, of x alone; within these by their gradients."""
+        plan, taken = self.plan, set()
+        self.gate_rows: dict[int, Row] = {}
+        for k, e in enumerate(self.d.gates):
+            if e in taken or not e.varies:
+                self.gate_rows[k] = Row(self.d.step.graph.node("gradient", (), ("row", k)), None, None)
+            else:
+                taken.add(e)
+                self.gate_rows[k] = self.terms(e)[0]
+        n, m = plan.of_both, plan.of_both + plan.of_x
+        kinds = [range(m, m + plan.of_h), range(n), range(n, m)]
+        return [k for kind in kinds for k in sorted(kind, key=lambda k: (-self.atom_rank(self.gate_rows[k]), k))]
+
+    def atom_rank(self, row: Row) -> int:
+        return -1 if row.atom is None else self.rank[row.atom]
+
+    def order_of_rows(self) -> list[Row]:
+        gates = [self.gate_rows[k] for k in self.gates]
+        known = set(gates)
+        others: dict[Row, None] = {}
+        vectors = [e for e in self.d.vectors if e.varies]
+        products = [dm for dm, _ in self.d.cuts if dm.varies]
+        for e in [*self.targets, *[e for e in [*self.d.before, *vectors, *products] if e.varies]]:
+            for row in self.terms(e):
+                if row not in known:
+                    others[row] = None
+        before = [row for row in others if row.atom is gates[0].atom and row.atom is not gates[-1].atom]
+        after = [row for row in others if row not in before]
+        after.sort(key=lambda row: (row.atom is not gates[-1].atom, self.atom_rank(row)))
+        return [*before, *gates, *after]
+
+    def place(self, e: Expr) -> str:
+        """The row where a gradient is in the end."""
+        return self.view(self.index(self.terms(e)[0]))
+
+    def index(self, row: Row) -> int:
+        return self.rows.index(row)
+
+    def view(self, lo: int, hi: int | None = None) -> str:
+        hi = lo + 1 if hi is None else hi
+        name = f"r{lo}" if hi == lo + 1 else f"r{lo}_{hi}"
+        self.views[name] = (lo, hi)
+        return name
+
+    # ---- the functions
+
+    def back(self) -> Back:
+        self.views: dict[str, tuple[int, int]] = {}
+        function, sources, room, numbers = self.factors()
+        run = self.loop()
+        d = self.d
+        vectors = {k: self.index(self.terms(e)[0]) for k, e in enumerate(d.vectors) if e.varies}
+        products = {k: self.index(self.terms(dm)[0]) for k, (dm, _) in enumerate(d.cuts) if dm.varies}
+        views = [(name, lo, hi) for name, (lo, hi) in self.views.items()]
+        return Back(
+            function, sources, room, numbers, run, views, len(self.rows), self.gates, self.first, vectors, products
+        )
+
+    def factors(self) -> tuple[Callable[..., None], list[tuple[str, tuple[Any, ...]]], tuple[int, int], list[float]]:
+        """The function that computes all factors of a piece, and the values that are multiplied."""
+        plan, step = self.plan, self.d.step
+        slots = Slots(plan)
+        at: dict[Expr, str] = {e: f"v{k}" for k, e in enumerate(step.vectors.values())}
+        sources: dict[str, tuple[Any, ...]] = {}
+        for array, found in (("z", step.masks.values()), ("b", step.states.values()), ("a", step.after)):
+            for k, e in enumerate(found):
+                if array != "a" or not (plan.projected and k == plan.states - 1):
+                    at[e] = f"{array}{k}"
+        at |= {e: f"s{slots.of[e]}" for e in plan.saved_values}
+        kinds = {"z": "masks", "b": "before", "a": "after", "s": "saved"}
+        ends = [row.factor for row in self.rows if row.factor is not None]
+        multiplied = {k: m.args[0] for k, m in enumerate(step.cuts) if m.op == "product"}
+        more = {f"u{k}": v for k, v in multiplied.items()}
+        if plan.projected:
+            more["o"] = step.after[-1]
+        calls = Calls([*ends, *more.values()], at)
+        for row in sorted(self.rows, key=lambda r: -1 if r.factor is None else r.factor.index):
+            if row.factor is not None:
+                calls.into(row.factor, f"D{self.index(row)}")
+        for name, v in more.items():
+            calls.into(v, name)
+        text = "\n".join(calls.lines)
+        for name in at.values():
+            if name[0] in kinds:
+                sources[name] = kinds[name[0]], int(name[1:])
+        read = set(re.findall(r"\w+", text))
+        used = {n: s for n, s in sources.items() if n in read}
+        body = [
+            f"({', '.join(names)},) = {source}"
+            for names, source in (
+                ([f"t{k}" for k in range(calls.count["t"])], "T"), ([f"m{k}" for k in range(calls.count["m"])], "M"),
+                (list(calls.numbers.values()), "K"), (list(used), "S"), (list(more), "O"),
+                ([f"v{k}" for k in range(plan.vectors)], "vectors"), ([f"D{k}" for k in range(len(self.rows))], "D"),
+            )
+            if names
+        ]  # fmt: skip
+        function = compiled(f"{plan.name}_factors", ["D", "S", "O", "vectors", "T", "M", "K"], [*body, *calls.lines])
+        return function, list(used.items()), (calls.count["t"], calls.count["m"]), list(calls.numbers)
+
+    def loop(self) -> Callable[..., Any]:
+        """The function that goes back over the steps of a piece."""
+        d, plan = self.d, self.plan
+        at: dict[Expr, str] = {e: f"g{k}" for e, k in self.incoming.items()}
+        lines: list[str] = []
+        done: set[Expr] = set()
+        pending = dict(self.targets)
+
+        def atom_is_there(e: Expr) -> None:
+            """Multiply all its rows."""
+            own = [k for k, row in enumerate(self.rows) if row.atom is e]
+            while own:
+                lo = hi = own.pop(0)
+                while own and own[0] == hi + 1:
+                    hi = own.pop(0)
+                name = self.view(lo, hi + 1)
+                lines.append(f"multiply({name}, {at[e]}, {name})")
+            done.add(e)
+
+        def settle() -> None:
+            """Finish the sums whose terms are all there; what comes through products follows."""
+            again = True
+            while again:
+                again = False
+                for e, target in list(pending.items()):
+                    if all(atom in done for atom in target.form):
+                        del pending[e]
+                        again = True
+                        add_up(e, target)
+                        if e in self.rank:
+                            atom_is_there(e)
+                for k, (dm, dv) in enumerate(d.cuts):
+                    if dv.varies and dv not in done and (dm in at) and (dm not in pending):
+                        source = at[dm]
+                        matrix = f"U{plan.cuts[k].matrix}"
+                        is_product = plan.cuts[k].kind == "product"
+                        lines.append(f"dot({matrix}, {source}, p{k})" if is_product else f"mean({source}, p{k})")
+                        at[dv] = f"p{k}"
+                        atom_is_there(dv)
+                        again = True
+
+        def add_up(e: Expr, target: Target) -> None:
+            terms = [self.view(self.index(row)) for row in self.terms(e)]
+            plain = [at[atom] for atom, f in target.form.items() if is_number(f, 1)]
+            where, *rest = terms
+            if all(is_number(f, 1) for f in target.form.values()):  # the row is only a place
+                first, *plain = plain
+                lines.append(f"add({first}, {plain.pop(0)}, {where})" if plain else f"copyto({where}, {first})")
+            for one in (*rest, *plain):
+                lines.append(f"add({where}, {one}, {where})")
+            at[e] = where
+
+        for e in self.incoming:
+            atom_is_there(e)
+        settle()
+        assert not pending, pending
+        for e in [*d.gates, *d.before, *d.vectors, *[dm for dm, _ in d.cuts]]:  # what came in as it is
+            if e.varies and e not in self.targets and self.terms(e)[0] in self.rows:
+                target = self.view(self.index(self.terms(e)[0]))
+                if f"copyto({target}, {at[e]})" not in lines:
+                    lines.append(f"copyto({target}, {at[e]})")
+        for k in self.gates:
+            row, e = self.gate_rows[k], d.gates[k]
+            if isinstance(row.target.value, tuple):  # a gradient that another gate has, too, or none
+                target = self.view(self.index(row))
+                lines.append(f"copyto({target}, {at[e]})" if e.varies else f"{target}.fill(0)")
+        last = plan.states - 1
+        for k, e in enumerate(d.before[:-1]):
+            lines.append(f"g{k} = {self.place(e) if e.varies else 'nothing'}")
+        h = d.before[-1]
+        carried = self.place(h) if h.varies else None
+        if plan.reads_h:
+            into = "dh" if carried is None or plan.projected else "through_R"
+            self.views["da"] = self.first, self.first + plan.of_h + plan.of_both
+            lines.append(f"dot(R_T, da, {into})")
+            if into == "through_R":
+                lines.append(f"add(through_R, {carried}, dh)")
+        else:
+            lines.append(f"copyto(dh, {carried})" if carried else "dh.fill(0)")
+        start = ["add(dh, dy_t, dh)"]
+        if plan.projected:
+            start = ["add(dh, dy_t, dh_t)", f"dot(Wp_T, dh_t, g{last})"]
+        products = [f"p{k}" for k in range(len(plan.cuts))]
+        inner = [f"g{k}" for k in range(last)]
+        body = [
+            f"({', '.join(names)},) = {source}"
+            for names, source in (
+                (products, "P"), ([f"U{k}" for k in range(plan.products)], "U_T"), (inner, "G"),
+            )
+            if names
+        ]  # fmt: skip
+        body.append(f"g{last} = dm" if plan.projected else f"g{last} = dh")
+        names = ["dy_t", "dh_t", *self.views]
+        body += [f"for {', '.join(names)}, in steps:", *[f"    {line}" for line in (*start, *lines)]]
+        body.append(f"return ({', '.join([*inner, ''])})" if inner else "return ()")
+        parameters = ["steps", "dot", "R_T", "Wp_T", "U_T", "dh", "dm", "G", "P", "through_R", "nothing"]
+        return compiled(f"{plan.name}_backward", parameters, body)

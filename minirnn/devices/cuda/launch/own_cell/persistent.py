@@ -1,0 +1,88 @@
+"""A layer of own cells with one stage, all steps in one launch: the rung `persistent` of `launch/cudnn_rnn/persistent.py`.
+
+The kernels are the same ones, compiled with the header of the cell's plan; they are handed its vectors and masks, too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minirnn.devices.cuda.array import CudaArray
+from minirnn.devices.cuda.driver import Kernel
+from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
+from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import all_input_parts
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import choose
+from minirnn.devices.cuda.launch.cudnn_rnn.direction import GateGradients
+from minirnn.devices.cuda.launch.cudnn_rnn.persistent import SLOTS, fits, launch, recurrent_weights, stacked
+from minirnn.devices.cuda.launch.own_cell.layer import Found, Layer, kernel_of
+
+OWN = np.dtype([("vectors", "u8"), ("masks", "u8"), ("d_vectors", "u8")])
+"""`struct Own` of kernels/cudnn_rnn/direction.cuh."""
+MOST_GATES = 4
+"""The gates that read h of a cell whose sums fit the lanes of a warp."""
+
+
+def plan_of(layer: Layer, backward: bool) -> plans.Plan | None:
+    """How the kernels of one launch compute this layer; None: it goes step by step."""
+    plan, device, gates = layer.plan, layer.device, layer.sizes.gates
+    stages = plan.backward if backward else plan.forward
+    if len(stages) > 1 or plan.cuts or not gates.rows_of_W or not 0 < gates.rows_of_R <= MOST_GATES:
+        return None
+    return choose(layer.sizes, device.driver.limits, backward, device.cudnn_rnn_rung).plan
+
+
+def forward(
+    layer: Layer, x: CudaArray, h0: CudaArray, c: CudaArray | None, values: CudaArray | None, y: CudaArray
+) -> CudaArray | None:
+    """Fill y; c (D, INNER, B, H) goes from the first state to the last. Returns h_n (D, B, H); None: it does not fit."""
+    device, sizes, chosen = layer.device, layer.sizes, plan_of(layer, backward=False)
+    kernel = None if chosen is None else compiled(layer, "persistent", x.dtype, chosen)
+    if chosen is None or kernel is None:
+        return None
+    A, R = all_input_parts(layer.directions, x), recurrent_weights(layer.directions)
+    biases = device.concatenate([b for direction in layer.directions for b in direction.weights[3:5]], 0)
+    h_n = device.empty(h0.shape, x.dtype)
+    states = device.empty((sizes.D, max(sizes.T - 1, 1), sizes.B, sizes.H), x.dtype)  # between steps
+    vectors, masks = own_arrays(layer)
+    arrays = A, R, biases, device.contiguous(h0), h_n, c, values, y
+    launch(layer.directions, kernel, chosen, arrays, (states,), (struct(vectors, masks, None),))
+    return h_n
+
+
+def backward(
+    layer: Layer, values: CudaArray | None, y: CudaArray, dy: CudaArray, dh: CudaArray, dc: CudaArray | None
+) -> list[Found] | None:
+    """What `steps.backward` leaves, of all directions; dh and dc go from last state to first. None: it does not fit."""
+    device, sizes, chosen = layer.device, layer.sizes, plan_of(layer, backward=True)
+    kernel = None if chosen is None else compiled(layer, "persistent_grad", dh.dtype, chosen)
+    if not isinstance(chosen, plans.BackwardPlan) or kernel is None:
+        return None
+    T, B, H, D, count = sizes.T, sizes.B, sizes.H, sizes.D, layer.plan.vectors
+    da = device.empty((D, T, B, sizes.columns * H), dh.dtype)
+    shares = device.empty((D, SLOTS, chosen.slices, B, H), dh.dtype)
+    d_vectors = device.empty((D, T, count, B, H), dh.dtype) if count else None
+    vectors, masks = own_arrays(layer)
+    arrays = recurrent_weights(layer.directions), values, y, dy, dh, dc
+    launch(layer.directions, kernel, chosen, arrays, (da, shares), (struct(vectors, masks, d_vectors),))
+    return [Found(GateGradients(da[d]), None, None if d_vectors is None else d_vectors[d]) for d in range(D)]
+
+
+def compiled(layer: Layer, name: str, dtype: np.dtype, chosen: plans.Plan) -> Kernel | None:
+    """The kernel for a plan of the ladder, or None if its blocks cannot all be on the device."""
+    constants = tuple(f"-D{key}={n}" for key, n in chosen.constants.items())
+    kernel = kernel_of(layer.device, layer.plan, f"{name}.cu", f"cell_{name}", dtype, constants)
+    return kernel if fits(kernel, chosen, layer.sizes.D) else None
+
+
+def own_arrays(layer: Layer) -> tuple[CudaArray | None, CudaArray | None]:
+    """Vectors (D, VECTORS*H) and masks (D, T, MASKS, B, H) of all directions."""
+    vectors = [a for direction in layer.directions if (a := direction.weights[5]) is not None]
+    masks = [a for a in layer.masks if a is not None]
+    return *(stacked(layer.device, found) if found else None for found in (vectors, masks)),  # type: ignore[return-value]
+
+
+def struct(*arrays: CudaArray | None) -> np.void:
+    found: np.void = np.zeros(1, OWN)[0]
+    for name, a in zip(("vectors", "masks", "d_vectors"), arrays, strict=True):
+        found[name] = 0 if a is None else a.ptr
+    return found

@@ -1,0 +1,183 @@
+"""Writing into a Tensor: it becomes a newer version of itself, and so does what it is a view of.
+
+No array is ever written into, and no node of the tape changes. Who writes ``t += u`` computes a new value out of
+`version(t)`, which is what `t` was until then; `write` lets `t` take the value and its place on the tape. Nodes that
+read `t` before find its older version by their number (`settled`), so their gradients go where they belong.
+
+A view (``t[0]``, ``t.view(-1)``, ``t.detach()``, ``t.data``) knows what it is a view of. Writing into it writes into
+that, too. Other views that were made before keep the values that they have: this is the one difference to torch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from minirnn.engine.op import Op
+from minirnn.engine.tape import mode
+from minirnn.engine.tensor import Tensor, leaf, next_seq
+
+
+class _Latest:
+    seq = 0
+
+
+latest = _Latest()
+"""When a recorded Tensor was last written into: only nodes that are older may have to look for older versions."""
+
+
+class Passed(Op):
+    """y = x with other values, written where nothing is recorded       dx = dy"""
+
+    arithmetic = True
+    reads_inputs = saves = False
+
+    def backward(self, dy: Any, y: Any, x: Any) -> tuple[Any]:
+        return (dy,)
+
+
+def version(t: Tensor) -> Tensor:
+    """`t` as it is now, as a Tensor of its own: the value that is written into `t` is computed out of it."""
+    twin = leaf(t.device, t.array)
+    twin.op, twin.parents, twin._requires_grad, twin.seq = t.op, t.parents, t._requires_grad, t.seq
+    return twin
+
+
+def write(name: str, t: Tensor, old: Tensor, new: Tensor) -> Tensor:
+    """Let `t` be `new`, a Tensor of its shape and dtype that nobody else has; returns `t`.
+
+    Parameters
+    ----------
+    name : str
+        The operation that writes, for messages.
+    old : Tensor
+        ``version(t)``.
+
+    Raises
+    ------
+    RuntimeError
+        If `t`, or what it is a view of, is a leaf that requires gradients, and something is recorded; or if what it is
+        a view of was changed since the view was made.
+    """
+    written, chain = t, _viewed(name, t)
+    _check_leaf(name, t, t)
+    for viewed, op in chain:
+        if op is None:
+            break
+        _check_leaf(name, viewed, t)
+    _become(name, t, old, new)
+    outer = mode.enabled
+    try:
+        for viewed, op in chain:
+            before = version(viewed)
+            if op is None:  # detach() and data: gradients do not pass
+                mode.enabled = False
+                new = leaf(viewed.device, t.array)
+            else:
+                new = op.whole(before, t)
+            _become(name, viewed, before, new)
+            t.viewed = (ref(viewed) if op is None else viewed, op, viewed.seq)
+            t = viewed
+    finally:
+        mode.enabled = outer
+    return written
+
+
+def _become(name: str, t: Tensor, old: Tensor, new: Tensor) -> None:
+    t.array = new.array
+    t.seq = next_seq()  # this is how the tape notices
+    if old.op is None and new.op is None:  # all that `assign` does
+        return
+    if mode.enabled:
+        t.op, t.parents, t._requires_grad = new.op, new.parents, new._requires_grad
+    else:
+        t.op, t.parents = Passed(), (old,)
+    if not hasattr(t, "viewed"):
+        t.viewed = None  # whatever op the new value has: of that it is no view
+    latest.seq = t.seq
+    previous = getattr(t, "older", None)
+    if previous is not None:
+        old.older = previous
+    t.older = old, name
+    if t.hooks is not None:  # those of `retain_grad` want the gradient of the name, the others that of the value
+        old.hooks = [h for h in t.hooks if not getattr(h, "retains", False)] or None
+        t.hooks = [h for h in t.hooks if getattr(h, "retains", False)] or None
+
+
+def _check_leaf(name: str, t: Tensor, written: Tensor) -> None:
+    if t.op is None and t._requires_grad and mode.enabled:
+        what = "a leaf that requires gradients" if t is written else "a view of a leaf that requires gradients"
+        raise RuntimeError(
+            f"{name}: the Tensor of shape {written.shape} is {what}\n"
+            f"  expected a result, or data; inside `with mr.no_grad():` the same line changes its values\n"
+            f"  likely a new Tensor is meant: a = a + b, not a += b"
+        )
+
+
+# ---- views
+
+
+def _viewed(name: str, t: Tensor) -> list[tuple[Tensor, Any]]:
+    """What `t` is a view of, what that is a view of, and so on, each with the op that makes the view."""
+    chain: list[tuple[Tensor, Any]] = []
+    while (found := _link(t)) is not None:
+        viewed, op, seq = found
+        if viewed is None or (op is not None and not (op.view and _shared(viewed, t))):
+            break  # nobody has it any more, or it is a copy
+        if viewed.seq > seq:
+            raise RuntimeError(
+                f"{name}: what the Tensor of shape {t.shape} is a view of was changed after the view was made\n"
+                "  expected a view of its present value; make it again before you write into it"
+            )
+        chain.append((viewed, op))
+        t = viewed
+    return chain
+
+
+def _shared(viewed: Tensor, t: Tensor) -> bool:
+    """Whether a reshaped Tensor is a view: in host memory that depends on how the elements lie there."""
+    a, b = viewed.array, t.array
+    if t.seq < viewed.seq or not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
+        return True
+    return np.may_share_memory(a, b) or not t.size
+
+
+def _link(t: Tensor) -> tuple[Tensor | None, Any, int] | None:
+    if not hasattr(t, "viewed"):
+        return (t.parents[0], t.op, t.seq) if t.op is not None and t.op.view else None
+    if t.viewed is None:
+        return None
+    viewed, op, seq = t.viewed
+    return viewed() if isinstance(viewed, ref) else viewed, op, seq
+
+
+# ---- older versions
+
+
+def settled(n: Tensor) -> tuple[Tensor, str] | None:
+    """Let a node that is older than a write into one of its inputs have the version of the input that it read.
+
+    Returns an input that has another value by now, and what changed it, if the backward formula needs the old one.
+    """
+    change = None
+    op: Any = n.op
+    parents = list(n.parents)
+    for k, p in enumerate(parents):
+        name = ""
+        while p.seq > n.seq and (before := getattr(p, "older", None)) is not None:
+            p, name = before
+        if name and reads(op, n.parents, n.parents[k]):
+            change = p, name
+        parents[k] = p
+    n.parents = tuple(parents)
+    return change
+
+
+def reads(op: Any, parents: tuple[Tensor, ...], changed: Tensor) -> bool:
+    """Whether the backward formula needs the value of the input `changed`."""
+    if not (op.reads_inputs and op.only_others):
+        return bool(op.reads_inputs)
+    others = [p for p in parents if p is not changed]
+    return len(others) < len(parents) - 1 or any(p._requires_grad for p in others)

@@ -1,0 +1,148 @@
+"""Operations that write into a Tensor: ``t += u`` and torch's methods whose names end in ``_``.
+
+Each computes the value that its op gives without the ``_`` and lets the Tensor become that (`minirnn.engine.writing`
+says how). Shape and dtype stay. They are recorded like any op; a leaf that requires gradients can be written into where
+nothing is recorded, inside ``with mr.no_grad():``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minirnn import random
+from minirnn.engine.creation import number_of
+from minirnn.engine.operands import constant
+from minirnn.engine.tensor import Tensor, as_tensor, leaf
+from minirnn.engine.writing import version, write
+from minirnn.messages import shown
+from minirnn.ops.primitives import bounds, division, gathering, logic, rounding, scans, triangles  # noqa: F401
+from minirnn.ops.primitives.declare import OPERATORS, method
+from minirnn.ops.primitives.elementwise import identity
+from minirnn.ops.primitives.shapes import broadcast_to
+
+KINDS = "biuf"
+"""Kinds of dtypes: a value is written into a Tensor of its own kind or of a later one."""
+
+
+def written(name: str, t: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
+    """Let `t` be what `compute` makes of it.
+
+    Raises
+    ------
+    ValueError
+        If the result has another shape.
+    TypeError
+        If it has a dtype that does not fit into that of `t`.
+    RuntimeError
+        If `t` may not be written into here.
+    """
+    old = version(t)
+    new = compute(old)
+    if new is old:
+        return t
+    if new.shape != t.shape:
+        raise ValueError(f"{name}: the result has shape {new.shape}, the Tensor {t.shape}\n  expected the same shape")
+    if new.dtype != t.dtype:
+        a, b = (KINDS.index(x.dtype.kind.replace("u", "i")) for x in (new, t))
+        if a > b:
+            raise TypeError(f"{name}: the result has dtype {new.dtype}, the Tensor {t.dtype}\n  expected one that fits")
+        new = new.astype(t.dtype)
+    return write(name, t, old, new)
+
+
+NAMES = (
+    "abs absolute add bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip cos cumprod"
+)
+NAMES += " cumsum div eq erf exp expm1 floor floor_divide ge gt le log log1p logical_and logical_not logical_or"
+NAMES += " logical_xor lt masked_fill mul ne neg pow reciprocal relu remainder round rsqrt scatter scatter_add"
+NAMES += " sigmoid sign sin sqrt square sub tan tanh tril triu trunc"
+
+
+def _of_method(op: str, name: str, doc: str, label: str = "") -> None:
+    def in_place(t: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return written(label or f"{name}()", t, lambda old: getattr(old, op)(*args, **kwargs))
+
+    in_place.__name__ = in_place.__qualname__ = name
+    in_place.__doc__ = doc
+    method(in_place)
+
+
+for _name in NAMES.split():
+    if hasattr(Tensor, _name):
+        _of_method(_name, f"{_name}_", f"`{_name}`, written into this Tensor, which is returned.")
+for _sign, _name in OPERATORS.items():
+    _of_method(f"__{_name}__", f"__i{_name}__", f"``t {_sign}= u``: written into the Tensor.", f"t {_sign}= u")
+
+
+@method
+def zero_(t: Tensor) -> Tensor:
+    """Zeros, written into this Tensor, which is returned."""
+    return written("zero_()", t, lambda old: _filled(old, 0))
+
+
+@method
+def fill_(t: Tensor, value: Any) -> Tensor:
+    """A number, or a Tensor of one element, written into all of this Tensor, which is returned."""
+    if isinstance(value, Tensor) and value.size == 1:
+        return copy_(t, value.reshape(()))
+    return written("fill_()", t, lambda old: _filled(old, number_of("fill_", "value", value)))
+
+
+def _filled(t: Tensor, value: Any) -> Tensor:
+    return leaf(t.device, t.device.full(t.shape, value, t.dtype))
+
+
+@method
+def copy_(t: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """The values of `src`, which broadcasts, written into this Tensor in its dtype; `non_blocking` is ignored."""
+    source = src if isinstance(src, Tensor) else constant(src, t)
+    source = source.to(t.device).astype(t.dtype)
+    return written("copy_()", t, lambda old: identity(broadcast_to(source, old.shape)))
+
+
+# ---- random numbers, from the stream of `manual_seed`
+
+
+def _drawn(name: str, t: Tensor, generator: Any, draw: Callable[[np.random.Generator], Any]) -> Tensor:
+    if generator is not None and not isinstance(generator, np.random.Generator):
+        raise TypeError(f"{name}: generator is {shown(generator)}\n  expected a generator of mr.Generator(), or None")
+    values = np.asarray(draw(random.generator() if generator is None else generator)).astype(t.dtype)
+    return written(name, t, lambda old: as_tensor(values, device=old.device))
+
+
+@method
+def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Random numbers from `low` to `high`, equally likely everywhere, written into this Tensor."""
+    return _drawn("uniform_", t, generator, lambda stream: stream.uniform(low, high, t.shape))
+
+
+@method
+def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Random numbers of the normal distribution, written into this Tensor."""
+    return _drawn("normal_", t, generator, lambda stream: stream.normal(mean, std, t.shape))
+
+
+@method
+def bernoulli_(t: Tensor, p: float = 0.5, *, generator: Any = None) -> Tensor:
+    """1 with probability `p`, else 0, written into this Tensor."""
+    return _drawn("bernoulli_", t, generator, lambda stream: stream.random(t.shape) < p)
+
+
+@method
+def random_(t: Tensor, low: int, high: int | None = None, *, generator: Any = None) -> Tensor:
+    """Random integers below `low`, or from `low` to ``high - 1``, written into this Tensor."""
+    first, end = (0, low) if high is None else (low, high)
+    return _drawn("random_", t, generator, lambda stream: stream.integers(first, end, t.shape))
+
+
+# ---- itself in another place of the tape
+
+
+@method
+def detach_(t: Tensor) -> Tensor:
+    """Make a leaf of this Tensor: what it was computed from gets no gradient through it any more."""
+    t.op, t.parents, t._requires_grad = None, (), False
+    return t

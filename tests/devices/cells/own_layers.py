@@ -1,0 +1,156 @@
+"""Layers of own cells with random weights, and what torch computes of them: what the tests of devices share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from minirnn import cell, product, relu, sigmoid, sqrt, tanh, unit_mean
+from minirnn.cells.plan import Plan
+from tests.cells.with_torch import CELLS, gallery, shapes_of, torch_direction
+
+T, B, I = 7, 4, 3
+LENGTHS = np.array([6, 3, 5, 1])
+
+
+@cell(states=("h",))
+def many_gates(z_a, z_b, z_c, z_d, z_e, x_f, x_g, h_i, h_j, h, *, w):
+    r = sigmoid(z_a + w * h) * tanh(z_b) + 0.1 * sigmoid(z_c) * tanh(z_d)
+    return 0.5 * r * tanh(x_f * h_i + z_e) + 0.2 * relu(x_g) * tanh(h_j)
+
+
+@cell(states=("s", "h"))
+def three_stages(z_a, x_b, s, h, mask_s, mask_h):
+    u = sigmoid(z_a)
+    p = tanh(product(u * h) + x_b)
+    q = tanh(product(p * s))
+    new_s = u * s + (1 - u) * p * q
+    new_h = tanh(product(new_s) + u) + unit_mean(q) * p
+    return mask_s * s + (1 - mask_s) * new_s, mask_h * h + (1 - mask_h) * new_h
+
+
+@cell(states=("h",))
+def layer_norm(z_a, x_b, h, *, g, eps=1e-5):
+    centered = z_a - unit_mean(z_a)
+    return tanh(g * centered / sqrt(unit_mean(centered * centered) + eps)) * sigmoid(x_b)
+
+
+@cell(states=("h",))
+def gates_of_h(h_a, h_b, x_c, h):
+    return tanh(h_a) * sigmoid(h_b) + 0.3 * x_c
+
+
+MADE_UP = {"many_gates": many_gates, "three_stages": three_stages, "layer_norm": layer_norm, "gates_of_h": gates_of_h}
+ALL = [*CELLS, *MADE_UP]
+
+
+def cell_of(name: str) -> Any:
+    return MADE_UP.get(name) or gallery(name)
+
+
+class OwnLayer:
+    """A layer of a cell with random arrays, in float64. Recurrent sums are of size 1 for any H."""
+
+    def __init__(self, rng: np.random.Generator, name: str, H: int, D: int = 1, P: int = 0, ragged: bool = False) -> None:
+        self.cell, self.H, self.D, self.P = cell_of(name), H, D, P or H
+        self.plan: Plan = self.cell.plan(bool(P))
+        self.lengths = LENGTHS if ragged else None
+        inner, step = self.plan.states - 1, self.cell.step
+        draw = lambda *shape: 0.5 * rng.normal(size=shape)  # noqa: E731
+        shapes = shapes_of(self.cell, I, H, self.P)
+        self.named = [{n: draw(*s) / max(1, s[-1] ** 0.5 / 3) for n, s in shapes.items()} for _ in range(D)]
+        self.x, self.h0, self.c0 = draw(T, B, I), draw(D, B, self.P), draw(D, inner, B, H) if inner else None
+        self.dy, self.dc = draw(T, B, D * self.P), draw(D, inner, B, H) if inner else None
+        self.dh = draw(D, B, self.P) * step.read  # else nothing says what the last state is
+        self.masks = [rng.uniform(size=(D, T, B, H)) for _ in range(self.plan.masks)]
+        if ragged:
+            padding = np.arange(T)[:, None] >= LENGTHS
+            self.x[padding], self.dy[padding] = np.nan, 0
+
+    def weights(self, named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """W, R, Wp, b, U, vectors as devices take them: gates in the order of the plan."""
+        order, H = list(self.cell.step.gate_order), self.H
+
+        def rows(name: str, kinds: str) -> Any:
+            if name not in named:
+                return None
+            there = [n for n in order if n[0] in kinds]
+            at = [there.index(n) for n in self.plan.gate_names if n[0] in kinds]
+            return np.concatenate([named[name][k * H : (k + 1) * H] for k in at])
+
+        U = tuple(named[f"product_{k + 1}"] for k in range(self.plan.products))
+        vectors = tuple(named[n] for n in self.plan.vector_names)
+        W, R, b = rows("weight_ih", "zx"), rows("weight_hh", "zh"), rows("bias", "zxh")
+        return W, R, named.get("weight_hr"), b, U, vectors
+
+    def run(self, device: Any, dtype: str = "float64", training: bool = True) -> dict[str, np.ndarray]:
+        """All results and gradients of a device, by name; without `training` the results alone."""
+
+        def on(a: Any) -> Any:
+            if isinstance(a, (tuple, list)):
+                return type(a)(map(on, a))
+            return None if a is None else device.asarray(a.astype(dtype))
+
+        weights = [on(self.weights(named)) for named in self.named]
+        x, h0, c0 = on(self.x), on(self.h0), on(self.c0)
+        options: dict[str, Any] = {"plan": self.plan, "lengths": self.lengths, "masks": on(tuple(self.masks))}
+        y, h_n, c_n, saved = device.cell_sequence(x, h0, c0, weights, training=training, **options)
+        found = {"y": y, "h_n": h_n, "c_n": c_n}
+        if training:
+            given = x, h0, c0, weights, saved, y, on(self.dy), on(self.dh), on(self.dc)
+            dx, dh0, dc0, dweights = device.cell_sequence_grad(*given, need_dx=True, **options)
+            found |= {"dx": dx, "dh0": dh0, "dc0": dc0, **self.by_name(dweights)}
+        device.synchronize()
+        return {n: device.to_numpy(a).copy() for n, a in found.items() if a is not None}
+
+    def by_name(self, dweights: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for k, (dW, dR, dWp, db, dU, dvectors) in enumerate(dweights):
+            found |= {f"dW{k}": dW, f"dR{k}": dR, f"dWp{k}": dWp, f"db{k}": db}
+            found |= {f"dU{k}.{j}": a for j, a in enumerate(dU)} | {f"dv{k}.{j}": a for j, a in enumerate(dvectors)}
+        return found
+
+    def expected(self) -> dict[str, np.ndarray]:
+        """What torch computes in float64."""
+        import torch
+
+        leaf = lambda a: torch.tensor(a, requires_grad=True)  # noqa: E731
+        step, P = self.cell.step, self.P
+        x = leaf(np.nan_to_num(self.x))
+        named = [{n: leaf(a) for n, a in own.items()} for own in self.named]
+        first = [{n: leaf(self.c0[k, j]) for j, n in enumerate(step.order[:-1])} for k in range(self.D)]  # type: ignore[index]
+        loss, ys, lasts = torch.zeros(()), [], []
+        for k in range(self.D):
+            if step.read:
+                first[k][step.output] = leaf(self.h0[k])
+            masks = {n: torch.tensor(self.masks[j][k]) for j, n in enumerate(step.masks)}
+            y, last = torch_direction(self.cell, named[k], x, dict(first[k]), self.lengths, k == 1, masks)
+            loss = loss + (y * torch.tensor(self.dy[:, :, k * P : (k + 1) * P])).sum()
+            for n, a in last.items():
+                j = step.order.index(n)
+                d = self.dh[k] if n == step.output else self.dc[k, j]  # type: ignore[index]
+                loss = loss + (a * torch.tensor(d)).sum()
+            ys.append(y)
+            lasts.append(last)
+        loss.backward()
+        grad = lambda t: np.zeros(t.shape) if t.grad is None else t.grad.numpy()  # noqa: E731
+        found = {"y": torch.cat(ys, 2).detach().numpy(), "dx": grad(x)}
+        inner = step.order[:-1]
+        if inner:
+            found["c_n"] = np.array([[last[n].detach().numpy() for n in inner] for last in lasts])
+            found["dc0"] = np.array([[grad(own[n]) for n in inner] for own in first])
+        if step.read:
+            found["h_n"] = np.array([last[step.output].detach().numpy() for last in lasts])
+            found["dh0"] = np.array([grad(own[step.output]) for own in first])
+        grads = [self.weights({n: grad(t) for n, t in own.items()}) for own in named]
+        return found | {n: a for n, a in self.by_name(grads).items() if a is not None}
+
+
+def assert_close(found: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray], of_largest: float) -> None:
+    """Every array that torch computes is there, and no element is off by more than this part of the largest."""
+    for name, right in expected.items():
+        np.testing.assert_allclose(
+            found[name], right, rtol=0, atol=of_largest * max(np.abs(right).max(), 1e-30), err_msg=name
+        )

@@ -1,0 +1,118 @@
+"""Check mode and messages between blocks: what has no order is reported, and nothing else.
+
+Tests `minirnn/devices/cuda/sim/runtime/stale.cpp`, `order.cpp` and `races.cpp` beside it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.cuda.sim.driver import SimDriver
+from minirnn.devices.cuda.sim.options import SimOptions
+from minirnn.devices.cuda.sim.report import SimError
+from tests.devices.cuda.sim.run import put, take
+
+pytestmark = pytest.mark.skipif(
+    mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
+)
+
+# Block 1 sends `data` and then `flag`; block 0 waits for the flag and reads. Volatile is what the names say.
+SEND = """
+extern "C" __global__ void send(int *memory, int *result) {
+    int *data = memory, *flag = memory + 64;
+    volatile int *vdata = data, *vflag = flag;
+    if (threadIdx.x) return;
+    if (blockIdx.x == 1) { WRITER } else { READER }
+}
+"""
+ORDERS = (SimOptions(check=True), SimOptions(check=True, seed=1), SimOptions(check=True, seed=2, preempt=3))
+WAIT = "while (!*vflag) __nanosleep(1);"
+FENCE = "__threadfence();"
+
+RIGHT = {
+    "plain data, two fences": (f"*data = 7; {FENCE} *vflag = 1;", f"{WAIT} {FENCE} *result = *data;"),
+    "volatile data, two fences": (f"*vdata = 7; {FENCE} *vflag = 1;", f"{WAIT} {FENCE} *result = *vdata;"),
+    "volatile data, the writer's fence": (f"*vdata = 7; {FENCE} *vflag = 1;", f"{WAIT} *result = *vdata;"),
+    "plain data, the writer's fence, volatile read": (f"*data = 7; {FENCE} *vflag = 1;", f"{WAIT} *result = *vdata;"),
+    "a flag by atomics": (
+        f"*data = 7; {FENCE} atomicExch(flag, 1);",
+        f"while (!atomicAdd(flag, 0)) __nanosleep(1); {FENCE} *result = *data;",
+    ),
+    "the data is the flag": (
+        "*vdata = 7; *vflag = 1;",
+        "while (!*vflag) __nanosleep(1); while (!*vdata) __nanosleep(1); *result = *vdata;",
+    ),
+    "whether an atomic is worth while": ("atomicMax(data, 3);", "*result = 7; if (*data < 7) atomicMax(data, 7);"),
+}
+WRONG = {
+    "plain data, no fence": ("*data = 7; *vflag = 1;", f"{WAIT} *result = *data;", "race: read after write"),
+    "the reader's fence alone": (
+        "*data = 7; *vflag = 1;", f"{WAIT} {FENCE} *result = *data;", "race: read after write",
+    ),
+    "the writer's fence alone": (
+        f"*data = 7; {FENCE} *vflag = 1;", f"{WAIT} *result = *data;",
+        "what this one found changed counts only after a __threadfence",
+    ),
+    "the reader's fence before it looks": (
+        f"*data = 7; {FENCE} *vflag = 1;", f"{FENCE} {WAIT} *result = *data;",
+        "what this one found changed counts only after a __threadfence",
+    ),
+    "volatile data, no fence": ("*vdata = 7; *vflag = 1;", f"{WAIT} *result = *vdata;", "message without a fence"),
+    "volatile data, the reader's fence": (
+        "*vdata = 7; *vflag = 1;", f"{WAIT} {FENCE} *result = *vdata;", "message without a fence",
+    ),
+    "volatile data, a flag by an atomic": (
+        "*vdata = 7; atomicExch(flag, 1);", f"{WAIT} *result = *vdata;", "message without a fence",
+    ),
+    "the fence comes too late": (
+        f"*vdata = 7; *vflag = 1; {FENCE}", f"{WAIT} *result = *vdata;", "message without a fence",
+    ),
+    "a fence of the block": (
+        "*vdata = 7; __threadfence_block(); *vflag = 1;", f"{WAIT} *result = *vdata;", "message without a fence",
+    ),
+    "a plain flag": (f"*data = 7; {FENCE} *flag = 1;", f"{WAIT} {FENCE} *result = *data;", "volatile"),
+    "a plain look at a volatile flag": ("*vflag = 1;", "if (*flag) *result = 7;", "volatile write|plain"),
+    "a plain write of what is read volatile": ("*data = 7;", "*result = *vdata;", "volatile"),
+}  # fmt: skip
+
+
+def sent(writer: str, reader: str, options: SimOptions) -> int:
+    """What block 0 has read."""
+    driver = SimDriver(options)
+    memory, result = put(driver, np.zeros(128, "i4")), put(driver, np.full(1, 7, "i4"))
+    text = SEND.replace("WRITER", writer).replace("READER", reader)
+    driver.module(text, "send.cu").function("send")(memory, result, grid=(2,), block=(32,))
+    return int(take(driver, result, 1, "i4")[0])
+
+
+@pytest.mark.parametrize("options", ORDERS, ids=lambda o: f"seed{o.seed}")
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_message_with_its_fences_arrives_without_an_alarm(name: str, options: SimOptions) -> None:
+    assert sent(*RIGHT[name], options) == 7
+
+
+@pytest.mark.parametrize("options", ORDERS, ids=lambda o: f"seed{o.seed}")
+@pytest.mark.parametrize("name", WRONG)
+def test_a_message_that_nothing_orders_is_reported(name: str, options: SimOptions) -> None:
+    writer, reader, says = WRONG[name]
+    with pytest.raises(SimError, match=says):
+        sent(writer, reader, options)
+
+
+def test_the_report_names_the_read_and_the_write() -> None:
+    with pytest.raises(SimError) as caught:
+        sent("*vdata = 7;\n*vflag = 1;", f"{WAIT}\n*result = *vdata;", ORDERS[0])
+    assert [place.line for place in caught.value.places] == [8, 6]
+    assert "thread (0,0,0) of block (0,0,0)" in str(caught.value) and "thread 0 of block 1" in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_fresh_memory_is_a_nan_that_is_no_sign(dtype: str) -> None:
+    driver = SimDriver(SimOptions())
+    fresh = take(driver, driver.alloc(8 * 7), 8 * 7 // np.dtype(dtype).itemsize, dtype)
+    assert np.isnan(fresh).all()
+    assert not (fresh.view("u1") == 0xFF).all()
+    with np.errstate(invalid="raise"):
+        assert np.isnan(fresh + fresh.dtype.type(1)).all()  # a quiet one

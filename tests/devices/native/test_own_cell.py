@@ -1,0 +1,101 @@
+"""Own cells on the device `native` compute what torch computes in float64, with the same bits for any number of threads.
+
+Tests `minirnn/devices/native/own_cell.py` and `minirnn/devices/cells/header.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.cells.header import header
+from minirnn.devices.host_cpp.compiler import CompileError
+from minirnn.devices.native import library, own_cell
+from tests.devices.cells.own_layers import ALL, OwnLayer, assert_close
+
+pytest.importorskip("torch")
+QUICK = ("lem", "many_gates")
+"""The cells of a plain run: one with two stages, and one with more gates than a tile has."""
+cells = pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ALL])
+
+
+def layers(rng: np.random.Generator, name: str) -> list[OwnLayer]:
+    """Sizes that leave vectors half empty; both directions, lengths, and a projection where the cell permits one."""
+    found = [OwnLayer(rng, name, H=5), OwnLayer(rng, name, H=19, D=2, ragged=True), OwnLayer(rng, name, H=33, D=2)]
+    if not found[0].plan.carries:
+        found.append(OwnLayer(rng, name, H=7, D=2, P=3, ragged=True))
+    return found
+
+
+@cells
+def test_a_layer_is_that_of_torch(rng: np.random.Generator, name: str) -> None:
+    native = mr.devices.get("native")
+    for layer in layers(rng, name):
+        found = layer.run(native)
+        assert_close(found, layer.expected(), 1e-13)
+        for n, a in layer.run(native, training=False).items():
+            assert np.array_equal(a, found[n]), n
+
+
+@cells
+@pytest.mark.slow
+def test_a_layer_in_float32_is_near_that_of_torch(rng: np.random.Generator, name: str) -> None:
+    for layer in layers(rng, name):
+        assert_close(layer.run(mr.devices.get("native"), "float32"), layer.expected(), 3e-6)
+
+
+@cells
+def test_threads_do_not_change_bits(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr("minirnn.devices.native.threads.usable_cores", lambda: 1)
+    native = mr.devices.get("native")
+    for layer in (OwnLayer(rng, name, H=150), OwnLayer(rng, name, H=133, D=2, ragged=True)):
+        monkeypatch.setenv("MINIRNN_NUM_THREADS", "1")
+        alone = layer.run(native)
+        monkeypatch.setenv("MINIRNN_NUM_THREADS", "3")
+        for n, a in layer.run(native).items():
+            assert np.array_equal(a, alone[n]), n
+
+
+def test_the_first_compilation_is_announced_and_then_kept(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
+) -> None:
+    layer, native = OwnLayer(rng, "indrnn", H=5), mr.devices.get("native")
+    monkeypatch.setattr(library, "library", lambda used: tmp_path / "whole.so")
+    compiled: list[str] = []
+
+    def kept(folder: Any, key: str, make: Any, stamp: Any) -> Any:
+        compiled.append(key)
+        make(tmp_path / "cell.so")
+        raise CompileError("it is not compiled here")
+
+    monkeypatch.setattr("minirnn.devices.host_cpp.cache.kept", kept)
+    monkeypatch.setattr("minirnn.devices.host_cpp.compiler.Compiler.library", lambda *args: None)
+    own_cell.kernels_of.cache_clear()
+    found = [layer.run(native), layer.run(native)]
+    said = capsys.readouterr().err.splitlines()
+    own_cell.kernels_of.cache_clear()
+    assert said == [
+        "minirnn: compiling the cell indrnn for the device native, once",
+        "minirnn: the cell indrnn runs as on the device cpu: it is not compiled here",
+    ]
+    assert len(compiled) == 1
+    for other in found:
+        assert_close(other, layer.expected(), 1e-13)
+
+
+def test_a_header_is_named_after_nothing_that_means_something_in_cpp() -> None:
+    @mr.cell(states=("double", "h"))
+    def new(z_new, double, h, *, s, real=0.5):
+        V = mr.sigmoid(z_new) * s
+        exp = mr.exp(-V * V)
+        return real * double + exp, mr.tanh(double) * V
+
+    text = header(new.plan())
+    assert "const V sigmoid_z_new = sigmoid(z_new);" in text
+    assert "const V V_ = sigmoid_z_new * s_;" in text
+    assert "const V exp_ = exp(" in text
+    assert "real(0.5) * double_prev" in text
+    assert not any(line.lstrip().startswith(("const V V =", "const V s =", "const V double =")) for line in text.split("\n"))

@@ -1,0 +1,36 @@
+"""What the machine is told: the architecture that nvcc compiles for, the seed, how weak memory is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PtxOptions:
+    """Options of the machine.
+
+    Attributes
+    ----------
+    arch : str
+        What nvcc compiles for.
+    seed : int
+        Decides the order of threads, how late stores and loads are, and which blocks are starved.
+    weak : bool
+        Whether memory is as weak as PTX allows. Without, each access is done at once.
+    delay : int
+        For how many rounds a store may go unseen.
+    resident : int
+        How many blocks the device holds at once.
+    shared_limit : int
+        Bytes of shared memory that a block may use.
+    edits : tuple of (str, str)
+        Changes of the PTX text, each a regular expression and its replacement: planted mistakes.
+    """
+
+    arch: str = "sm_90"
+    seed: int = 1
+    weak: bool = True
+    delay: int = 40
+    resident: int = 132
+    shared_limit: int = 227 << 10
+    edits: tuple[tuple[str, str], ...] = ()

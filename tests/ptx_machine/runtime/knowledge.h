@@ -1,0 +1,43 @@
+// What a thread knows to have happened: which accesses come before what it does now, in causality order.
+//
+// Time is a counter of the machine. "All that thread 7 did until 40" and "all that block 2 did until 55" are enough,
+// because what comes before something in a thread is known with it.
+#pragma once
+#include <unordered_map>
+
+#include "values.h"
+
+namespace ptx {
+
+struct Knowledge {
+    std::unordered_map<u32, u64> threads, blocks;  // until when
+    std::unordered_map<u64, u64> seen;             // place -> order of a message that was read there by a strong read
+    u64 made = 0;                                  // when it was written down
+
+    static void raise(std::unordered_map<u32, u64> &map, u32 key, u64 value) {
+        u64 &known = map[key];
+        if (value > known) known = value;
+    }
+    void saw(u64 place, u64 order) {
+        u64 &known = seen[place];
+        if (order > known) known = order;
+    }
+    void join(const Knowledge &other) {
+        for (const auto &entry : other.threads) raise(threads, entry.first, entry.second);
+        for (const auto &entry : other.blocks) raise(blocks, entry.first, entry.second);
+        for (const auto &entry : other.seen) saw(entry.first, entry.second);
+    }
+    template <class Map>
+    static u64 of(const Map &map, typename Map::key_type key) {
+        if (map.empty()) return 0;
+        const auto found = map.find(key);
+        return found == map.end() ? 0 : found->second;
+    }
+    void clear() {
+        threads.clear();
+        blocks.clear();
+        seen.clear();
+    }
+};
+
+}  // namespace ptx

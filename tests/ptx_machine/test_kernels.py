@@ -1,0 +1,99 @@
+"""minirnn's kernels as nvcc's PTX, under weak memory: the results of the cpu device, for each architecture.
+
+Tests `minirnn/devices/cuda/kernels/` and `tests/ptx_machine/translate.py`, `driver.py`, `runtime/`. Many more tests run on
+the machine with ``--devices ptx``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.cuda.gpu.compiler import KERNELS
+from tests.devices.cuda.checked import BLOCK_OPS, block_op
+from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import MODES, assert_close, random_case, tiny_layouts
+from tests.devices.cuda.machine_code.variants import VARIANTS
+from tests.ptx_machine import build
+from tests.ptx_machine.driver import device_of
+from tests.ptx_machine.options import PtxOptions
+
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_120")
+pytestmark = pytest.mark.skipif(build.reason_against() is not None, reason=f"ptx: {build.reason_against()}")
+
+
+def in_turn(cases: Sequence[tuple[object, ...]]) -> list[object]:
+    """Each case for each architecture; a plain run takes one of them, another one from case to case."""
+    return [
+        pytest.param(
+            *case, arch, id="-".join(map(str, (*case, arch))), marks=[pytest.mark.slow] * (n != k % len(ARCHITECTURES))
+        )
+        for k, case in enumerate(cases)
+        for n, arch in enumerate(ARCHITECTURES)
+    ]
+
+
+FILES = [(name,) for name in sorted(VARIANTS)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name, arch", in_turn(FILES))
+def test_every_variant_of_every_file_is_understood(name: str, arch: str) -> None:
+    source = (KERNELS / name).read_text(encoding="utf-8")
+    for options in VARIANTS[name]:
+        ptx = build.ptx_of(source, name, options, arch)
+        kernels = [f.name for f in build.program_of(ptx).functions.values() if f.is_kernel]
+        assert kernels
+        for kernel in kernels:
+            translation = build.translated(ptx, kernel)
+            assert "ptx_kernel" in translation.code
+            assert any(name.rpartition("/")[2] in file for file, _ in translation.places)
+
+
+@pytest.mark.parametrize("case, dtype, arch", in_turn([(c, t) for t in ("f4", "f8", "f2") for c in BLOCK_OPS]))
+def test_block_ops_and_their_gradients(case: str, dtype: str, arch: str, rng: np.random.Generator) -> None:
+    work = block_op(*BLOCK_OPS[case], dtype, rng, H=12, I=8)
+    tolerance = {"f2": 0.03, "f4": 1e-4, "f8": 1e-12}[dtype]
+    for got, expected in zip(work(device_of(PtxOptions(arch=arch))), work(mr.devices.get("cpu")), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("mode, rung, arch", in_turn([(m, r) for r in ("persistent", "steps") for m in MODES]))
+@pytest.mark.parametrize("layout", ["of a GPU", "tiny"])
+def test_sequences_of_every_rung(
+    mode: str, rung: str, layout: str, arch: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if layout == "tiny":
+        tiny_layouts(monkeypatch)
+    case = random_case(rng, mode, T=5, B=3, I=2, H=13, dtype="f4")
+    expected = case.run(mr.devices.get("cpu"))
+    for seed in range(1, 4):
+        device = device_of(PtxOptions(arch=arch, seed=seed), rung)
+        assert_close(case.run(device), expected, 1e-4)
+        assert device.rungs == {f"{rung} forward": 1, f"{rung} backward": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+def test_persistent_kernels_with_a_hundred_seeds(
+    mode: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slots that are used again, blocks that are starved, stores that are late by up to 400 rounds."""
+    tiny_layouts(monkeypatch, slices=4)
+    case = random_case(rng, mode, T=9, B=3, I=2, H=16, dtype="f4")
+    expected = case.run(mr.devices.get("cpu"))
+    for seed in range(100):
+        device = device_of(PtxOptions(seed=seed, delay=(3, 30, 400)[seed % 3]), "persistent")
+        assert_close(case.run(device), expected, 1e-4)
+
+
+def test_memory_was_weak_in_these_tests(rng: np.random.Generator) -> None:
+    device = device_of(PtxOptions(), "persistent")
+    case = random_case(rng, "lstm", T=5, B=3, I=2, H=13, dtype="f4")
+    case.run(device)
+    counts = [k.counts for m in device.driver.modules() for k in m.kernels() if "persistent" in k.name]
+    assert len(counts) == 2
+    for kernel in counts:
+        assert kernel["older"] > 100 and kernel["late"] > 100 and kernel["inserted"] > 10, kernel
