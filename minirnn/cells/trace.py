@@ -88,6 +88,10 @@ class Step:
         gates = [n for n in positional if n[:2] in ("z_", "x_", "h_")]
         self.positional = list(positional)
         self.gate_order = gates
+        if "self" in positional:
+            self.fail(
+                "got a parameter 'self'", "expected a function, a static method, or cell(..)(self.method) of an object"
+            )
         for n, p in positional.items():
             if n not in gates and n not in self.given_states and not n.startswith("mask_"):
                 self.fail(

@@ -8,6 +8,7 @@ from typing import Any
 from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import CellError
 from minirnn.nn.own_layer import CellLayer
+from minirnn.nn.own_proof import Proof, prove
 
 
 class Cell(Formulas):
@@ -16,6 +17,29 @@ class Cell(Formulas):
     def layer(self, input_size: int, hidden_size: int, *args: Any, **kwargs: Any) -> CellLayer:
         """A layer of this cell, as `minirnn.nn.own_layer.CellLayer` describes it: ``y, states = layer(x)``."""
         return CellLayer(self, input_size, hidden_size, *args, **kwargs)
+
+    def verify(self, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
+        """Prove the cell as minirnn proves its own ops.
+
+        Parameters
+        ----------
+        devices : names, optional
+            Default: all that are at hand.
+        seed : int
+            Of the random numbers.
+
+        Returns
+        -------
+        Proof
+            True if nothing failed; printed, it is a table as that of ``minirnn verify``: finite differences, the
+            composition on the tape, float32, second order, the simulator's check mode.
+
+        Raises
+        ------
+        ValueError
+            If there is no such device.
+        """
+        return prove(self, devices, seed)
 
 
 def cell(*, states: Sequence[str], output: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
@@ -43,4 +67,4 @@ def cell(*, states: Sequence[str], output: str | None = None) -> Callable[[Calla
     if callable(states):
         raise CellError("cell: got a function\n  expected @cell(states=('h',)) above it: the names of its states")
     names = (states,) if isinstance(states, str) else tuple(states)
-    return lambda function: Cell(getattr(function, "__func__", function), names, output)
+    return lambda function: Cell(function.__func__ if isinstance(function, staticmethod) else function, names, output)
