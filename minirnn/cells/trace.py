@@ -113,7 +113,7 @@ class Step:
         unknown = sorted(constants.keys() - (keywords.keys() - self.vectors.keys()))
         if unknown:
             known = ", ".join(keywords.keys() - self.vectors.keys()) or "none"
-            self.fail(f"it has no constant {unknown[0]!r}", f"known constants: {known}")
+            self.fail(f"it has no constant {unknown[0]!r}", f"expected one of its constants: {known}")
         self.constants = {}
         for n, p in keywords.items():
             if n not in self.vectors:

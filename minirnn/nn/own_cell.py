@@ -7,6 +7,7 @@ from typing import Any
 
 from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import CellError
+from minirnn.messages import shown
 from minirnn.nn.own_layer import CellLayer
 from minirnn.nn.own_proof import Proof, prove
 
@@ -66,5 +67,9 @@ def cell(*, states: Sequence[str], output: str | None = None) -> Callable[[Calla
     """
     if callable(states):
         raise CellError("cell: got a function\n  expected @cell(states=('h',)) above it: the names of its states")
-    names = (states,) if isinstance(states, str) else tuple(states)
+    names = (states,) if isinstance(states, str) else states
+    if not isinstance(names, (tuple, list)) or not names or not all(isinstance(n, str) for n in names):
+        raise CellError(f"cell: states is {shown(states)}\n  expected names of parameters, such as ('c', 'h')")
+    if output is not None and not isinstance(output, str):
+        raise CellError(f"cell: output is {shown(output)}\n  expected the name of what a layer hands on, or None")
     return lambda function: Cell(function.__func__ if isinstance(function, staticmethod) else function, names, output)

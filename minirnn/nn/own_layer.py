@@ -321,7 +321,7 @@ class CellLayer(Module):
         for n, rate in given.items():
             if n not in rates:
                 known = ", ".join(rates) or "none"
-                raise ValueError(f"{self.name}: it has no mask {n!r}\n  known masks: {known}")
+                raise ValueError(f"{self.name}: it has no mask {n!r}\n  expected one of its masks: {known}")
             rates[n] = probability(self.name, n, rate, "how often the mask is 1")
         return rates
 
@@ -331,7 +331,7 @@ class CellLayer(Module):
         unknown = sorted(set(given) - set(self.rates))
         if unknown:
             raise ValueError(
-                f"{self.name}: it has no mask {unknown[0]!r}\n  known masks: {', '.join(self.rates) or 'none'}"
+                f"{self.name}: it has no mask {unknown[0]!r}\n  expected one of its masks: {', '.join(self.rates) or 'none'}"
             )
         found = []
         for j, (n, rate) in enumerate(self.rates.items()):

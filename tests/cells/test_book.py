@@ -1,7 +1,8 @@
 """What is derived is what minirnn's own docstrings and headers say: the hand-written book judges the derivation.
 
-Both are lines ``name = formula``. The book's names are changed into those of the cell here; nothing else is. Tests
-`minirnn/cells/formulas.py`, `minirnn/cells/terms.py` and `minirnn/cells/text.py`.
+Both are lines ``name = formula``. The book's names are changed into those of the cell here; nothing else is.
+
+Tests `minirnn/cells/formulas.py`, `minirnn/cells/terms.py` and `minirnn/cells/text.py`.
 """
 
 from __future__ import annotations
