@@ -33,10 +33,10 @@ mr.cell(states=("h",))(3)                -> got int & Python function
 mr.cell(states=("h",))(len)              -> expected a Python function
 mr.product(X)                            -> product & Tensor & a cell's step
 mr.product(3)                            -> product & int
-mr.unit_mean("one")                      -> unit_mean & <U3
+mr.unit_mean("one")                      -> <U3
 mr.unit_mean([1, 2])                     -> unit_mean & int64
 mr.straight_through(X, mr.ones(2))       -> straight_through & (2, 3) & (2,) & one shape
-mr.straight_through("one", X)            -> straight_through & <U3
+mr.straight_through("one", X)            -> <U3
 mr.straight_through(X > 0, X)            -> straight_through & bool
 simple.layer(0, 4)                       -> simple: input_size is 0 & 1 or more
 simple.layer(3, "4")                     -> simple: hidden_size is '4' & integer
