@@ -12,6 +12,7 @@ os.environ["MPLBACKEND"] = "Agg"
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the tutorials' products are small, and a builder may be busy
 
 import api_pages  # noqa: E402
+import cell_gallery  # noqa: E402
 import cpu_figures  # noqa: E402
 import playground_weights  # noqa: E402
 import ranks_measured  # noqa: E402
@@ -132,3 +133,4 @@ def setup(app: object) -> None:
     ranks_measured.write(HERE / "api" / "ranks.txt")
     verification_table.write(HERE / "api" / "verification.txt")
     cpu_figures.write(HERE / "api")
+    cell_gallery.write(HERE / "api")

@@ -118,6 +118,15 @@ def test_the_page_on_own_ops_is_one_program_that_prints_what_it_says(tmp_path: P
     assert done.stdout.splitlines() == promised
 
 
+def test_the_page_on_own_cells_is_one_program_that_prints_what_it_says() -> None:
+    text = (ROOT / "docs" / "own_cell.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE))
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    promised = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
+    assert done.stdout.splitlines() == promised
+
+
 def test_the_options_of_the_simulator_are_those_of_the_page() -> None:
     text = (ROOT / "docs" / "cuda.md").read_text(encoding="utf-8")
     for field in dataclasses.fields(SimOptions):

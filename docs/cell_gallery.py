@@ -1,0 +1,87 @@
+"""The page "Thirteen cells": what each file of `docs/examples/cells/` says, its formulas, and its gradients over time."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import minirnn as mr
+from minirnn.nn.own_cell import Cell
+from minirnn.viz.colors import BLUE, GRAY
+
+FOLDER = Path(__file__).parent / "examples" / "cells"
+T, B, I, H = 100, 4, 8, 32
+ORDER = "lstm peephole_lstm coupled_lstm gru gru_block mgu ugrnn ligru indrnn sru slstm cornn lem".split()
+
+
+def cells() -> dict[str, tuple[str, str, Cell]]:
+    """Name -> what the file says of the cell, the file's code, the cell."""
+    found = {}
+    for name in ORDER:
+        path = FOLDER / f"{name}.py"
+        text = path.read_text(encoding="utf-8")
+        made = runpy.run_path(str(path))
+        found[name] = made["__doc__"].strip(), text.split('"""', 2)[2].strip(), made[name]
+    return found
+
+
+def reach(cell: Cell, seed: int = 0) -> np.ndarray:
+    """(T,): the length of the gradient of a loss on the last output with respect to x_t, at the initial weights."""
+    rng = np.random.default_rng(seed)
+    mr.manual_seed(seed)
+    layer = cell.layer(I, H, dtype=np.float64)
+    x = mr.tensor(rng.normal(size=(T, B, I)), requires_grad=True)
+    y, _ = layer(x)
+    (y[-1] * rng.normal(size=(B, H))).sum().backward()
+    norms: np.ndarray = np.linalg.norm(x.grad.numpy(), axis=(1, 2))
+    return norms
+
+
+def picture(found: dict[str, tuple[str, str, Cell]]) -> Figure:
+    """What reaches each earlier step, of every cell, relative to the last step; the others in gray."""
+    lines = {name: reach(cell) for name, (_, _, cell) in found.items()}
+    figure = Figure(figsize=(8, 9), layout="constrained")
+    axes = figure.subplots(5, 3, sharex=True, sharey=True).ravel()
+    for ax, name in zip(axes, lines, strict=False):
+        for other, norms in lines.items():
+            one = other == name
+            ax.semilogy(norms / norms[-1], color=BLUE if one else GRAY, lw=2 if one else 0.6, zorder=2 + one)
+        ax.set_title(name, fontsize=10)
+        ax.set_ylim(1e-16, 1e2)
+        ax.grid(alpha=0.25)
+    for ax in axes[len(lines) :]:
+        ax.set_axis_off()
+    figure.supxlabel("time step t of 100; the loss is at the last one")
+    figure.supylabel("length of dL/dx_t, as a share of that at the last step")
+    return figure
+
+
+def formulas(cell: Cell) -> tuple[str, str]:
+    """Forward and backward, each in the mathematics of a page."""
+    forward, backward = cell.latex().split("\n\n")
+    return f"$$\n{forward}\n$$", f"$$\n{backward}\n$$"
+
+
+def page(found: dict[str, tuple[str, str, Cell]]) -> str:
+    """The part of the page that has the cells, in Markdown."""
+    parts = []
+    for name, (says, code, cell) in found.items():
+        forward, backward = formulas(cell)
+        parts.append(
+            f"## {name}\n\n{says}\n\n```python\n{code}\n```\n\n"
+            "::::{grid} 1 1 2 2\n\n"
+            f":::{{grid-item}}\n**Forward**\n\n{forward}\n:::\n\n"
+            f":::{{grid-item}}\n**Backward**\n\n{backward}\n:::\n::::\n\n"
+            f"A step keeps {', '.join(f'`{n}`' for n in cell.saved()) or 'nothing'} for its way back, next to its states.\n"
+        )
+    return "\n".join(parts)
+
+
+def write(folder: Path) -> None:
+    """Write ``cells.txt`` and ``cells.png`` into the folder."""
+    found = cells()
+    (folder / "cells.txt").write_text(page(found), encoding="utf-8")
+    picture(found).savefig(folder / "cells.png", dpi=150)
