@@ -1,4 +1,4 @@
-"""The page "Thirteen cells": what each file of `docs/examples/cells/` says, its formulas, and its gradients over time."""
+"""The page "Thirteen cells": the files of `docs/examples/cells/`, their formulas, and their gradients over time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,22 @@ from minirnn.viz.colors import BLUE, GRAY
 
 FOLDER = Path(__file__).parent / "examples" / "cells"
 T, B, I, H = 100, 4, 8, 32
-ORDER = "lstm peephole_lstm coupled_lstm gru gru_block mgu ugrnn ligru indrnn sru slstm cornn lem".split()
+ORDER = ["lstm", "peephole_lstm", "coupled_lstm", "gru", "gru_block", "mgu", "ugrnn"]
+ORDER += ["ligru", "indrnn", "sru", "slstm", "cornn", "lem"]
+    "lstm",
+    "peephole_lstm",
+    "coupled_lstm",
+    "gru",
+    "gru_block",
+    "mgu",
+    "ugrnn",
+    "ligru",
+    "indrnn",
+    "sru",
+    "slstm",
+    "cornn",
+    "lem",
+]
 
 
 def cells() -> dict[str, tuple[str, str, Cell]]:
@@ -70,12 +85,13 @@ def page(found: dict[str, tuple[str, str, Cell]]) -> str:
     parts = []
     for name, (says, code, cell) in found.items():
         forward, backward = formulas(cell)
+        kept = ", ".join(f"`{n}`" for n in cell.saved()) or "nothing"
         parts.append(
             f"## {name}\n\n{says}\n\n```python\n{code}\n```\n\n"
             "::::{grid} 1 1 2 2\n\n"
             f":::{{grid-item}}\n**Forward**\n\n{forward}\n:::\n\n"
             f":::{{grid-item}}\n**Backward**\n\n{backward}\n:::\n::::\n\n"
-            f"A step keeps {', '.join(f'`{n}`' for n in cell.saved()) or 'nothing'} for its way back, next to its states.\n"
+            f"A step keeps {kept} for its way back, next to its states.\n"
         )
     return "\n".join(parts)
 

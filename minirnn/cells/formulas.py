@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from minirnn.cells.derive import Derivation
 from minirnn.cells.expr import Expr, is_number, needed
+from minirnn.cells.rules import RULES
 from minirnn.cells.text import Style, shown, write
 
 GREEK = {
@@ -158,8 +159,8 @@ class Writer:
         if gradient:
             return rf"\delta {self.name(n[1:], False)}" if n[1:] and not n[1:].isdigit() else rf"\delta_{{{n[1:]}}}"
         function, _, operand = n.partition("_")
-        if function == "tanh" and operand:
-            return rf"\tanh({self.name(operand, False)})"
+        if function in ("sigmoid", "tanh") and operand[:1].isalpha():  # a value that has no other name, such as tanh_c
+            return RULES[function].latex.format(self.name(operand, False))
         stem, _, index = n.partition("_")
         if found := re.fullmatch(r"([A-Za-z]+)(\d+)", stem):
             stem, index = found[1], ",".join(filter(None, (found[2], index)))
@@ -177,5 +178,5 @@ def as_text(found: list[Formula]) -> str:
 
 
 def as_latex(found: list[Formula]) -> str:
-    lines = " \\\\\n".join(f"{name} &= {value}" for name, value in found)
+    lines = " \\\\\n".join(f"{name} &= {value}" for name, value in found if name != value)
     return f"\\begin{{aligned}}\n{lines}\n\\end{{aligned}}"
