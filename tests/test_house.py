@@ -34,6 +34,7 @@ FLOORS = {
     "minirnn.machine": 0,
     "minirnn.terminal": 0,
     "minirnn.later": 0,
+    "minirnn.pointers": 0,
     "minirnn.startup": 0,
     "minirnn.toolchain": 0,
     "minirnn.user_error": 0,
@@ -50,6 +51,8 @@ FLOORS = {
     "minirnn.parallel": 5,
     "minirnn.tf_contrib": 4,
     "minirnn.cudnn_rnn": 4,
+    "minirnn.cuda": 4,
+    "minirnn.torch_names": 5,
     "minirnn.viz": 5,
     "minirnn": 6,  # hands names on from all floors below; commands may use it like any user
     "minirnn.train": 7,

@@ -53,7 +53,6 @@ class Op:
     are None where nothing arrived.
     """
 
-
     whole: Callable[..., Any]
     """Of a view: ``whole(x, y)`` is the input `x`, a version that nobody else has, with `y` written into its place."""
 

@@ -10,6 +10,7 @@ that compute (``t + u``, ``t.sum()``, ...) are attached by the ops themselves wh
 from __future__ import annotations
 
 from itertools import count
+from math import prod
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -20,6 +21,7 @@ from minirnn import devices, html
 from minirnn.devices.base import FLOATS, Array, Device
 from minirnn.engine.hooks import RemovableHandle, Retain
 from minirnn.host_array import host_array
+from minirnn.pointers import of_method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +33,18 @@ else:
 
 next_seq: Callable[[], int] = count(1).__next__
 """The next number of the clock that orders everything on all tapes (one call, so threads cannot share a number)."""
+
+
+class Size(int):
+    """A number of elements that can be called, for torch's sake."""
+
+    shape: tuple[int, ...]
+
+    def __call__(self, dim: int | None = None) -> Any:
+        """The shape, or the size along the axis `dim`. Raises IndexError if there is no such axis."""
+        if dim is not None and not -len(self.shape) <= dim < len(self.shape):
+            raise IndexError(f"size: axis {dim} of a Tensor of shape {self.shape}\n  expected one of its axes")
+        return self.shape if dim is None else self.shape[dim]
 
 
 class Tensor(Methods):
@@ -86,8 +100,18 @@ class Tensor(Methods):
         grad = property(attrgetter("_grad"), lambda self, value: _set_grad(self, value))
 
     @property
-    def size(self) -> int:
-        return int(np.prod(self.array.shape, dtype=np.int64))
+    def size(self) -> Size:
+        """The number of elements, as in NumPy; ``size()`` and ``size(0)`` are torch's shape and one of its numbers."""
+        shape = self.array.shape
+        found = Size(prod(shape))
+        found.shape = shape
+        return found
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            hint = "" if name.startswith("_") else of_method(name)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
     @property
     def is_leaf(self) -> bool:

@@ -79,9 +79,18 @@ def test_any_index_with_integers_and_arrays_reads_and_writes_what_torchs_does(
         t[index] = w[k] * v[k]
     np.testing.assert_array_equal(y[1].numpy(), y[0].numpy(), str(index))
     np.testing.assert_array_equal(
-        mr.ops.put_add(SHAPE, index, ours.detach()).numpy(), both.torch.zeros(SHAPE, dtype=both.torch.float64).index_put_(
-            (both.torch.arange(60).reshape(SHAPE)[index] // 20, both.torch.arange(60).reshape(SHAPE)[index] // 5 % 4,
-             both.torch.arange(60).reshape(SHAPE)[index] % 5), theirs.detach(), accumulate=True).numpy()
+        mr.ops.put_add(SHAPE, index, ours.detach()).numpy(),
+        both.torch.zeros(SHAPE, dtype=both.torch.float64)
+        .index_put_(
+            (
+                both.torch.arange(60).reshape(SHAPE)[index] // 20,
+                both.torch.arange(60).reshape(SHAPE)[index] // 5 % 4,
+                both.torch.arange(60).reshape(SHAPE)[index] % 5,
+            ),
+            theirs.detach(),
+            accumulate=True,
+        )
+        .numpy(),
     )
 
 
@@ -189,7 +198,9 @@ def test_random_programs_that_write_have_torchs_values_and_gradients(rng: np.ran
     for t in pool:
         np.testing.assert_allclose(t[1].numpy(), t[0].detach().numpy(), rtol=1e-12, atol=1e-300, err_msg=str(said))
     weights = [both.pair(SHAPE) for _ in pool]
-    loss = do(lambda *ts: sum((a * b).sum() for a, b in zip(ts[: len(pool)], ts[len(pool) :], strict=True)), *pool, *weights)
+    loss = do(
+        lambda *ts: sum((a * b).sum() for a, b in zip(ts[: len(pool)], ts[len(pool) :], strict=True)), *pool, *weights
+    )
     try:
         loss[0].backward()
     except RuntimeError as error:

@@ -195,7 +195,9 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
             if not isinstance(a, (CudaArray, bool, int, float, np.generic)):
                 self._own(a)
         wide = [a.dtype for a in operands if isinstance(a, CudaArray) and a.shape]
-        if wide and all(getattr(a, "dtype", wide[0]).kind == "f" for a in operands):  # an array without axes widens none
+        if wide and all(
+            getattr(a, "dtype", wide[0]).kind == "f" for a in operands
+        ):  # an array without axes widens none
             return np.result_type(*wide)
         return np.result_type(*[a.dtype if isinstance(a, (CudaArray, np.generic)) else a for a in operands])
 

@@ -53,7 +53,9 @@ def written(name: str, t: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor
     return write(name, t, old, new)
 
 
-NAMES = "abs absolute add bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip cos cumprod"
+NAMES = (
+    "abs absolute add bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip cos cumprod"
+)
 NAMES += " cumsum div eq erf exp expm1 floor floor_divide ge gt le log log1p logical_and logical_not logical_or"
 NAMES += " logical_xor lt masked_fill mul ne neg pow reciprocal relu remainder round rsqrt scatter scatter_add"
 NAMES += " sigmoid sign sin sqrt square sub tan tanh tril triu trunc"

@@ -79,6 +79,12 @@ method(dim, "ndimension")
 
 
 @method
+def type(x: Tensor, dtype: Any = None) -> Any:
+    """Itself in another dtype; without one the name of its dtype."""
+    return x.dtype.name if dtype is None else astype(x, dtype)
+
+
+@method
 def is_floating_point(x: Tensor) -> bool:
     """Whether the dtype is float16, float32 or float64."""
     return x.dtype.kind == "f"
