@@ -135,9 +135,7 @@ def repeat_interleave(x: Any, repeats: Any, dim: int | None = None) -> Tensor:
 
 
 @method
-def multinomial(
-    probs: Any, num_samples: int, replacement: bool = False, *, generator: np.random.Generator | None = None
-) -> Tensor:
+def multinomial(probs: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn with probabilities in proportion to `probs`, (K,) or (B, K): int64, (num_samples,) or (B, ..).
 
     Raises

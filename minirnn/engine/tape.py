@@ -23,6 +23,7 @@ class _set_grad:
     """Context manager and decorator that switches recording on or off: also ``@mr.no_grad`` without parentheses."""
 
     value: bool
+    _before: list[bool]
 
     def __new__(cls, function: Any = None) -> Any:
         self = object.__new__(cls)

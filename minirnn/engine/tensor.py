@@ -20,6 +20,7 @@ import numpy as np
 from minirnn import devices, html
 from minirnn.devices.base import FLOATS, Array, Device
 from minirnn.engine.hooks import RemovableHandle, Retain
+from minirnn.engine.size import Size
 from minirnn.host_array import host_array
 from minirnn.pointers import of_method
 
@@ -33,18 +34,6 @@ else:
 
 next_seq: Callable[[], int] = count(1).__next__
 """The next number of the clock that orders everything on all tapes (one call, so threads cannot share a number)."""
-
-
-class Size(int):
-    """A number of elements that can be called, for torch's sake."""
-
-    shape: tuple[int, ...]
-
-    def __call__(self, dim: int | None = None) -> Any:
-        """The shape, or the size along the axis `dim`. Raises IndexError if there is no such axis."""
-        if dim is not None and not -len(self.shape) <= dim < len(self.shape):
-            raise IndexError(f"size: axis {dim} of a Tensor of shape {self.shape}\n  expected one of its axes")
-        return self.shape if dim is None else self.shape[dim]
 
 
 class Tensor(Methods):
@@ -64,8 +53,19 @@ class Tensor(Methods):
         What made this Tensor, and out of which; None and () for a leaf.
     """
 
-    __slots__ = ("__weakref__", "_grad", "_requires_grad", "array", "device", "hooks", "op", "parents", "seq")
-    __slots__ += ("older", "viewed")  # unset in most Tensors: see `writing`
+    __slots__ = (
+        "__weakref__",
+        "_grad",
+        "_requires_grad",
+        "array",
+        "device",
+        "hooks",
+        "op",
+        "parents",
+        "seq",
+        "older",
+        "viewed",
+    )
 
     # NumPy then leaves `ndarray * tensor` to our __rmul__.
     __array_ufunc__ = None
@@ -76,10 +76,12 @@ class Tensor(Methods):
     ndim: int
     device: Device
     grad: Tensor | None
+    _grad: Tensor | None
     hooks: list[Callable[[Tensor], Tensor | None]] | None
     op: Op | None
     parents: tuple[Tensor, ...]
     requires_grad: bool
+    _requires_grad: bool
     seq: int
     older: tuple[Tensor, str]
     viewed: tuple[Any, Op | None, int] | None
@@ -202,21 +204,6 @@ class Tensor(Methods):
                 raise ValueError(f"a Tensor of dtype {self.dtype} cannot become {np.dtype(dtype)} without a copy")
             return view.astype(dtype)
         return view.copy() if copy else view
-
-    def __dlpack__(self, *, max_version: tuple[int, int] | None = None, **kwargs: Any) -> Any:
-        # The receiver shares the memory and must not write into it.
-        self._needs_host("DLPack")
-        if max_version is None:  # before version 1 the protocol cannot say "read-only", and NumPy would refuse
-            return np.asarray(self.array).__dlpack__(**kwargs)
-        return self.numpy().__dlpack__(max_version=max_version, **kwargs)
-
-    def __dlpack_device__(self) -> Any:
-        self._needs_host("DLPack")
-        return np.asarray(self.array).__dlpack_device__()
-
-    def _needs_host(self, what: str) -> None:
-        if not isinstance(self.array, (np.ndarray, np.generic)):
-            raise BufferError(f"{what} is offered on the cpu device\n  got a Tensor on {self.device}; use t.to('cpu')")
 
     # ---- tape
 

@@ -78,10 +78,12 @@ def dim(x: Tensor) -> int:
 method(dim, "ndimension")
 
 
-@method
-def type(x: Tensor, dtype: Any = None) -> Any:
+def as_type(x: Tensor, dtype: Any = None) -> Any:
     """Itself in another dtype; without one the name of its dtype."""
     return x.dtype.name if dtype is None else astype(x, dtype)
+
+
+method(as_type, "type")
 
 
 @method

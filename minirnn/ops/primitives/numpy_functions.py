@@ -35,6 +35,13 @@ def _values(given: Any) -> Any:
     return given.numpy() if isinstance(given, Tensor) else given
 
 
+def _floats(found: Any) -> bool:
+    """Whether a result has floats in it."""
+    if isinstance(found, (list, tuple)):
+        return any(map(_floats, found))
+    return isinstance(found, (np.ndarray, np.generic, float)) and np.asarray(found).dtype.kind == "f"
+
+
 def _recorded(given: Any) -> bool:
     if isinstance(given, (list, tuple)):
         return any(map(_recorded, given))
@@ -48,13 +55,16 @@ def __array_function__(x: Tensor, function: Any, types: Any, args: Any, kwargs: 
     Raises
     ------
     TypeError
-        If a Tensor requires gradients and the function is none of `SAME`: they would be lost.
+        If a Tensor requires gradients, the function is none of `SAME` and gives floats: they would lose the gradients.
     """
     if not _recorded(args) and not _recorded(list(kwargs.values())):
         return function(*_values(args), **_values(kwargs))
     if function is np.max or function is np.min:
         function = np.amax if function is np.max else np.amin
     if function not in SAME:
+        found = function(*_values(args), **_values(kwargs))
+        if not _floats(found):  # what has no gradient
+            return found
         raise TypeError(
             f"np.{function.__name__}: got a Tensor that requires gradients, which NumPy would lose\n"
             "  expected an op of minirnn, or t.detach() for the values alone"
