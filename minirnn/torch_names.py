@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn import devices, random
+from minirnn import check, devices, random
 from minirnn.engine.operands import pair
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
 from minirnn.host_array import integers
@@ -62,7 +62,7 @@ class Generator(np.random.Generator):
 
     def manual_seed(self, seed: int) -> Generator:
         """Start anew from `seed`; returns itself."""
-        self.bit_generator.state = np.random.Philox(seed).state
+        self.bit_generator.state = np.random.Philox(check.integer("manual_seed", "seed", seed, 0)).state
         return self
 
 

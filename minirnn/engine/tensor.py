@@ -104,9 +104,8 @@ class Tensor(Methods):
     @property
     def size(self) -> Size:
         """The number of elements, as in NumPy; ``size()`` and ``size(0)`` are torch's shape and one of its numbers."""
-        shape = self.array.shape
-        found = Size(prod(shape))
-        found.shape = shape
+        found = Size(prod(self.array.shape))
+        found.shape = self.array.shape
         return found
 
     if not TYPE_CHECKING:
@@ -395,8 +394,5 @@ def _holds_gradients(data: Any) -> bool:
     kinds = set(map(type, data))  # quick for a long list of numbers
     if not any(issubclass(kind, (list, tuple, Tensor)) for kind in kinds):
         return False
-    return any(v._requires_grad if isinstance(v, Tensor) else _holds_gradients(v) for v in data if _may_hold(v))
-
-
-def _may_hold(v: Any) -> bool:
-    return isinstance(v, (list, tuple, Tensor))
+    held = [v for v in data if isinstance(v, (list, tuple, Tensor))]
+    return any(v._requires_grad if isinstance(v, Tensor) else _holds_gradients(v) for v in held)

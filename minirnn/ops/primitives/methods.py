@@ -83,7 +83,8 @@ def as_type(x: Tensor, dtype: Any = None) -> Any:
     return x.dtype.name if dtype is None else astype(x, dtype)
 
 
-method(as_type, "type")
+as_type.__name__ = as_type.__qualname__ = "type"  # in this module `type` is Python's
+method(as_type)
 
 
 @method
