@@ -1,6 +1,6 @@
 """What torch's names are called here, or why they are not here: one table for messages and for the documentation.
 
-`POINTERS` has one sentence for each name that minirnn lacks, `of_method` what to write instead of a method in place.
+`HERE` says what to write instead, `ABSENT` why there is nothing.
 """
 
 from __future__ import annotations
@@ -112,12 +112,3 @@ def pointer(name: str) -> str:
     if name in HERE:
         return f"\n  torch's {name} is written here: {HERE[name]}"
     return f"\n  torch's {name} is not here: {ABSENT[name]}" if name in ABSENT else ""
-
-
-def of_method(name: str) -> str:
-    """The same about a method of Tensor."""
-    if name.endswith("_") and not name.startswith("_"):
-        return (
-            f"\n  without a method in place, write x.copy_(...) with the value, or x = {name[:-1]}(x) if there is one"
-        )
-    return pointer(name)

@@ -22,7 +22,6 @@ from minirnn.devices.base import FLOATS, Array, Device
 from minirnn.engine.hooks import RemovableHandle, Retain
 from minirnn.engine.size import Size
 from minirnn.host_array import host_array
-from minirnn.pointers import of_method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,12 +106,6 @@ class Tensor(Methods):
         found = Size(prod(self.array.shape))
         found.shape = self.array.shape
         return found
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            hint = "" if name.startswith("_") else of_method(name)
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
     @property
     def is_leaf(self) -> bool:
