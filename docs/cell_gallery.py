@@ -16,20 +16,6 @@ FOLDER = Path(__file__).parent / "examples" / "cells"
 T, B, I, H = 100, 4, 8, 32
 ORDER = ["lstm", "peephole_lstm", "coupled_lstm", "gru", "gru_block", "mgu", "ugrnn"]
 ORDER += ["ligru", "indrnn", "sru", "slstm", "cornn", "lem"]
-    "lstm",
-    "peephole_lstm",
-    "coupled_lstm",
-    "gru",
-    "gru_block",
-    "mgu",
-    "ugrnn",
-    "ligru",
-    "indrnn",
-    "sru",
-    "slstm",
-    "cornn",
-    "lem",
-]
 
 
 def cells() -> dict[str, tuple[str, str, Cell]]:

@@ -7,6 +7,7 @@ from minirnn import startup  # noqa: F401  before all others, since Ctrl-C may c
 from typing import TYPE_CHECKING
 
 from minirnn import devices, nn, ops, optim
+from minirnn import torch_names as _torch_names
 from minirnn._version import __version__
 from minirnn.devices import use_device, use_precision
 from minirnn.engine import creation as _creation
@@ -16,15 +17,16 @@ from minirnn.engine.backward import grad
 from minirnn.engine.creation import *
 from minirnn.engine.dtypes import *
 from minirnn.engine.random_creation import *
-from minirnn.engine.tape import enable_grad, no_grad
+from minirnn.engine.tape import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.later import imported_later
 from minirnn.ops import at_the_top as _ops
 from minirnn.ops.at_the_top import *
 from minirnn.random import manual_seed
+from minirnn.torch_names import *
 
 if TYPE_CHECKING:
-    from minirnn import autograd, cudnn_rnn, data, io, viz
+    from minirnn import autograd, cuda, cudnn_rnn, data, io, viz
     from minirnn.functions import checkpoint, checkpoint_sequential, hessian, hvp, jacobian, jvp, vhp, vjp, vmap
     from minirnn.gradcheck import gradcheck
     from minirnn.nn.functional import softplus
@@ -36,8 +38,9 @@ else:
         {
             **{
                 room: f"minirnn.{room}"
-                for room in ("autograd", "cudnn_rnn", "data", "functions", "gradcheck", "io", "viz")
+                for room in ("autograd", "cuda", "cudnn_rnn", "data", "functions", "gradcheck", "io", "viz")
             },
+            **dict.fromkeys(("float", "int"), "minirnn.engine.dtypes"),
             **dict.fromkeys(("checkpoint", "checkpoint_sequential", "vmap"), "minirnn.functions"),
             **dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"), "minirnn.functions"),
             **dict.fromkeys(("product", "straight_through", "unit_mean"), "minirnn.ops.own_cell.functions"),
@@ -47,7 +50,7 @@ else:
     )
 
 __all__ = ["Tensor", "__version__", "autograd", "cell", "checkpoint", "checkpoint_sequential", "cudnn_rnn", "data"]
-__all__ += ["devices"]
+__all__ += ["devices", "cuda", "inference_mode", "is_grad_enabled", "set_grad_enabled"]
 __all__ += ["enable_grad", "grad", "gradcheck", "hessian", "hvp", "io", "jacobian", "jvp", "manual_seed", "nn"]
 __all__ += [
     "no_grad",
@@ -67,4 +70,4 @@ __all__ += [
 ]
 
 if not TYPE_CHECKING:  # a type checker reads the lists where they are
-    __all__ += [*_creation.__all__, *_dtypes.__all__, *_random_creation.__all__, *_ops.__all__]
+    __all__ += [*_creation.__all__, *_dtypes.__all__, *_random_creation.__all__, *_ops.__all__, *_torch_names.__all__]

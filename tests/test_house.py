@@ -24,12 +24,12 @@ ROOT = Path(minirnn.__file__).parent
 # The longest prefix counts. A module that matches none must be given its floor here.
 ROOMS = {
     0: "_version random html check host_array messages callable_module machine terminal later startup toolchain"
-    " user_error executors cells",
+    " user_error executors cells pointers",
     1: "devices",
     2: "engine gradcheck",
     3: "ops",
-    4: "nn optim data io functions autograd tf_contrib cudnn_rnn",
-    5: "parallel viz",
+    4: "nn optim data io functions autograd tf_contrib cudnn_rnn cuda",
+    5: "parallel viz torch_names",
     6: "",  # minirnn itself hands names on from all floors below; commands may use it like any user
     7: "train verify bench doctor explain learn",
     8: "commands",

@@ -78,5 +78,5 @@ def _wide(a: Any) -> Any:
 
 
 def _dtype_of_sums(a: Any) -> Any:
-    """torch's dtype of sums and products: bools and small integers become large ones."""
-    return a.dtype if a.dtype.kind == "f" else np.int64
+    """NumPy's dtype of sums and products: small integers become large ones."""
+    return {"b": np.int64, "i": np.int64, "u": np.uint64}.get(a.dtype.kind, a.dtype)

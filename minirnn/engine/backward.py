@@ -24,7 +24,13 @@ _FLOAT32, _SCALARS = np.float32, (np.float16, np.float64)
 
 
 def backward(
-    self: Tensor, grad: Any = None, retain_graph: bool = False, create_graph: bool = False, *, gradient: Any = None
+    self: Tensor,
+    grad: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+    *,
+    gradient: Any = None,
 ) -> None:
     """Add the gradient of this Tensor to `grad` of every leaf it was computed from.
 
@@ -36,6 +42,8 @@ def backward(
         Keep the tape for another backward pass. By default it is freed.
     create_graph : bool
         Record the backward pass itself, so that gradients can be differentiated again (keeps the tape, too).
+    inputs : Tensor or sequence of Tensor, optional
+        Only to `grad` of these; by default of all leaves.
     gradient : array_like, optional
         torch's name of `grad`.
 
@@ -50,7 +58,8 @@ def backward(
     outer = running.callbacks, mode.enabled
     running.callbacks = []
     try:
-        _add_to_grads(run_backward((self,), seeds, None, create_graph, retain_graph), create_graph)
+        targets = None if inputs is None else tensors_of("input", inputs)
+        _add_to_grads(run_backward((self,), seeds, targets, create_graph, bool(retain_graph)), create_graph)
     finally:
         running.callbacks, mode.enabled = outer
 

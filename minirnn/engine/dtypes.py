@@ -2,7 +2,8 @@
 
 import numpy as np
 
-__all__ = ["bool", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8"]
+__all__ = ["bool", "double", "float16", "float32", "float64", "half", "int8", "int16", "int32", "int64", "long"]
+__all__ += ["short", "uint8"]  # without float and int, which `from minirnn import *` shall leave what they are
 
 float16 = np.dtype("float16")
 float32 = np.dtype("float32")
@@ -13,3 +14,5 @@ int32 = np.dtype("int32")
 int64 = np.dtype("int64")
 uint8 = np.dtype("uint8")
 bool = np.dtype("bool")
+half, float, double = float16, float32, float64
+short, int, long = int16, int32, int64

@@ -6,6 +6,7 @@ import threading
 from types import TracebackType
 from typing import Any
 
+from minirnn.check import flag
 from minirnn.devices.base import Array, Device
 from minirnn.engine.op import Op as Op  # for whoever writes an op and records it
 from minirnn.engine.tensor import Tensor, next_seq
@@ -23,10 +24,13 @@ class _set_grad:
     """Context manager and decorator that switches recording on or off: also ``@mr.no_grad`` without parentheses."""
 
     value: bool
+    _before: list[bool]
 
     def __new__(cls, function: Any = None) -> Any:
         self = object.__new__(cls)
         self._before = []
+        if function is not None and not callable(function):
+            raise TypeError(f"{cls.__name__}: got a {type(function).__name__}\n  expected nothing, or a function")
         return self if function is None else self(function)
 
     def __enter__(self) -> None:
@@ -87,10 +91,14 @@ class enable_grad(_set_grad):
 class inference_mode(_set_grad):
     """``with mr.inference_mode():``: another name of `no_grad`. Its results may be used anywhere afterwards."""
 
+    value = False
+
     def __new__(cls, mode: Any = True) -> Any:
+        if not isinstance(mode, bool):
+            return super().__new__(cls, mode)
         self = super().__new__(cls)
-        self.value = not mode if isinstance(mode, bool) else False
-        return self if isinstance(mode, bool) else self(mode)
+        self.value = not mode
+        return self
 
 
 class set_grad_enabled(_set_grad):
@@ -98,7 +106,7 @@ class set_grad_enabled(_set_grad):
 
     def __new__(cls, mode: bool) -> Any:
         self = super().__new__(cls)
-        self.value = bool(mode)
+        self.value = flag("set_grad_enabled", "mode", mode)
         return self
 
     def __init__(self, mode: bool) -> None:

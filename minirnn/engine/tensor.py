@@ -10,6 +10,7 @@ that compute (``t + u``, ``t.sum()``, ...) are attached by the ops themselves wh
 from __future__ import annotations
 
 from itertools import count
+from math import prod
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -19,6 +20,7 @@ import numpy as np
 from minirnn import devices, html
 from minirnn.devices.base import FLOATS, Array, Device
 from minirnn.engine.hooks import RemovableHandle, Retain
+from minirnn.engine.size import Size
 from minirnn.host_array import host_array
 
 if TYPE_CHECKING:
@@ -50,8 +52,19 @@ class Tensor(Methods):
         What made this Tensor, and out of which; None and () for a leaf.
     """
 
-    __slots__ = ("__weakref__", "_grad", "_requires_grad", "array", "device", "hooks", "op", "parents", "seq")
-    __slots__ += ("older", "viewed")  # unset in most Tensors: see `writing`
+    __slots__ = (
+        "__weakref__",
+        "_grad",
+        "_requires_grad",
+        "array",
+        "device",
+        "hooks",
+        "op",
+        "parents",
+        "seq",
+        "older",
+        "viewed",
+    )
 
     # NumPy then leaves `ndarray * tensor` to our __rmul__.
     __array_ufunc__ = None
@@ -62,10 +75,12 @@ class Tensor(Methods):
     ndim: int
     device: Device
     grad: Tensor | None
+    _grad: Tensor | None
     hooks: list[Callable[[Tensor], Tensor | None]] | None
     op: Op | None
     parents: tuple[Tensor, ...]
     requires_grad: bool
+    _requires_grad: bool
     seq: int
     older: tuple[Tensor, str]
     viewed: tuple[Any, Op | None, int] | None
@@ -86,8 +101,11 @@ class Tensor(Methods):
         grad = property(attrgetter("_grad"), lambda self, value: _set_grad(self, value))
 
     @property
-    def size(self) -> int:
-        return int(np.prod(self.array.shape, dtype=np.int64))
+    def size(self) -> Size:
+        """The number of elements, as in NumPy; ``size()`` and ``size(0)`` are torch's shape and one of its numbers."""
+        found = Size(prod(self.array.shape))
+        found.shape = self.array.shape
+        return found
 
     @property
     def is_leaf(self) -> bool:
@@ -178,21 +196,6 @@ class Tensor(Methods):
                 raise ValueError(f"a Tensor of dtype {self.dtype} cannot become {np.dtype(dtype)} without a copy")
             return view.astype(dtype)
         return view.copy() if copy else view
-
-    def __dlpack__(self, *, max_version: tuple[int, int] | None = None, **kwargs: Any) -> Any:
-        # The receiver shares the memory and must not write into it.
-        self._needs_host("DLPack")
-        if max_version is None:  # before version 1 the protocol cannot say "read-only", and NumPy would refuse
-            return np.asarray(self.array).__dlpack__(**kwargs)
-        return self.numpy().__dlpack__(max_version=max_version, **kwargs)
-
-    def __dlpack_device__(self) -> Any:
-        self._needs_host("DLPack")
-        return np.asarray(self.array).__dlpack_device__()
-
-    def _needs_host(self, what: str) -> None:
-        if not isinstance(self.array, (np.ndarray, np.generic)):
-            raise BufferError(f"{what} is offered on the cpu device\n  got a Tensor on {self.device}; use t.to('cpu')")
 
     # ---- tape
 
@@ -384,8 +387,5 @@ def _holds_gradients(data: Any) -> bool:
     kinds = set(map(type, data))  # quick for a long list of numbers
     if not any(issubclass(kind, (list, tuple, Tensor)) for kind in kinds):
         return False
-    return any(v._requires_grad if isinstance(v, Tensor) else _holds_gradients(v) for v in data if _may_hold(v))
-
-
-def _may_hold(v: Any) -> bool:
-    return isinstance(v, (list, tuple, Tensor))
+    held = [v for v in data if isinstance(v, (list, tuple, Tensor))]
+    return any(v._requires_grad if isinstance(v, Tensor) else _holds_gradients(v) for v in held)

@@ -1,5 +1,6 @@
 """Modules: parameters with a formula. Layers, recurrent cells and losses."""
 
+from minirnn.later import imported_later
 from minirnn.nn import functional, init, utils
 from minirnn.nn.activations import (
     ELU,
@@ -44,6 +45,8 @@ from minirnn.nn.parameter_containers import ParameterDict, ParameterList
 from minirnn.nn.recurrent import GRU, LSTM, RNN
 from minirnn.nn.shape import Flatten, Identity, Unflatten
 from minirnn.nn.states import LSTMHidden, LSTMState
+
+__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
 
 __all__ = [
     "ELU",

@@ -141,7 +141,7 @@ nn.LayerNorm(0) -> LayerNorm & 0 & 1 or more
 nn.LayerNorm(3, bias=1) -> LayerNorm & bias is 1
 nn.LayerNorm(4)(X) -> layer_norm & (2, 3)
 nn.RMSNorm(2.0) -> RMSNorm & 2.0 & integer
-F.normalize(X, 0) -> normalize & p is 0.0 & above 0
+F.normalize(X, -1) -> normalize & p is -1 & 0 or more
 F.normalize(array(3)) -> axis 1 & -1 .. 0
 F.normalize(X, out=X) -> out is given & None
 F.cosine_similarity(X, tensor(2, 2)) -> (2, 3) & (2, 2) & broadcast

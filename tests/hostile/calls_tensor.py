@@ -65,8 +65,62 @@ int(X) -> (2, 3) & one element
 len(Y) -> ()
 list(Y) -> ()
 (lambda t: [1, 2][t])(tensor()) -> float32 & integer
-write(X, 0, 1.0) -> assign
-Y.requires_grad_() -> Sum & leaf & detach
+write(X, 0, 1.0) -> raises RuntimeError: leaf & no_grad
+write(X, (0, 1), X) -> (2, 3) & broadcasts
+write(INTS, 5, 1) -> raises IndexError: writing into & (2, 3) & 5
+Y.requires_grad_(False) -> Sum & leaf & detach
+mr.Generator().manual_seed("x") -> manual_seed & 'x' & integer
+mr.LongTensor("a") -> int64
+mr.LongTensor([[1], [2, 3]]) -> ragged
+mr.allclose(X, "a") -> <U1
+X.allclose("a") -> <U1
+X.equal("a") -> <U1
+mr.equal(X, "a") -> <U1
+mr.add(X, "a") -> <U1
+mr.sub(X, "a") -> <U1
+mr.mul(X, "a") -> <U1
+mr.div(X, X, rounding_mode="up") -> 'up' & 'floor'
+mr.device("nowhere") -> 'nowhere' & known
+mr.from_numpy([1.0]) -> list & NumPy array
+mr.masked_select(X, X) -> float32 & bool
+X.masked_select(X) -> float32 & bool
+mr.multinomial(X - 100, 1) -> multinomial & (2, 3) & 0 or more
+X.multinomial(9) -> multinomial & 9
+mr.repeat_interleave(X, -1) -> repeat_interleave & 0 or more
+X.repeat_interleave(0.5) -> repeat_interleave & float64
+mr.save(X, "a") -> Tensor & state_dict
+mr.inference_mode("a") -> inference_mode & str
+mr.set_grad_enabled("a") -> set_grad_enabled & 'a' & True or False
+X.size(2) -> raises IndexError: size & axis 2 & (2, 3)
+X.type("x") -> astype & x
+X.copy_("a") -> <U1
+X.copy_(Y.new_zeros(4, 5)) -> (2, 3) & (4, 5)
+X.fill_("a") -> fill_ & 'a'
+X.uniform_(generator=3) -> uniform_ & 3
+X.normal_(generator=3) -> normal_ & 3
+X.bernoulli_(generator=3) -> bernoulli_ & 3
+X.random_(3, generator=3) -> random_ & 3
+X.clamp_() -> clamp & bound
+X.clamp_max_("a") -> clamp & 'a'
+X.clamp_min_("a") -> clamp & 'a'
+X.clip_("a") -> clip & 'a'
+X.masked_fill_(X, 0) -> masked_fill & bool
+X.cumsum_(5) -> cumsum & axis 5
+X.cumprod_(5) -> cumprod & axis 5
+X.scatter_(0, [[9]], 1.0) -> raises IndexError: scatter & 9
+X.scatter_add_(0, [[9]], X) -> raises IndexError: scatter_add & 9
+for NAME in add sub mul div pow eq ne lt le gt ge remainder floor_divide logical_and logical_or logical_xor:
+    X.NAME_("a") -> <U1
+for NAME in and or xor:
+    X.bitwise_NAME_(X) -> bitwise_NAME & float
+X.bitwise_not_() -> bitwise_not & float
+X.logical_not_() -> raises RuntimeError: logical_not_ & leaf & no_grad
+for NAME in abs ceil cos erf exp expm1 floor log1p neg reciprocal relu round sigmoid sign sin square tan:
+    X.NAME_() -> raises RuntimeError: NAME_ & leaf & no_grad
+for NAME in log rsqrt sqrt:
+    mr.ones(2, 3, requires_grad=True).NAME_() -> raises RuntimeError: NAME_ & leaf & no_grad
+for NAME in tanh tril triu trunc zero:
+    X.NAME_() -> raises RuntimeError: NAME_ & leaf & no_grad
 INTS.requires_grad_() -> int64 & float16
 tensor(2, requires_grad=False).register_hook(print) -> requires_grad=True
 X.register_hook(3) -> int & callable
@@ -83,14 +137,13 @@ X.reshape("6") -> '6'
 X.reshape(None) -> reshape
 X.broadcast_to((3,)) -> (2, 3) & (3,)
 X.mean(-3) -> axis -3
-tensor(0, 3).mean() -> (0, 3)
 tensor(0, 3).max() -> (0, 3)
 X.max(5) -> axis 5
 tensor(3, 0).argmax() -> (3, 0)
 X.argmax((0, 1)) -> (0, 1)
 X.softmax(2) -> axis 2
 INTS.softmax() -> int64 & astype
-Y.log_softmax() -> 0 axes
+Y.log_softmax(1) -> axis 1
 INTS.exp() -> int64 & astype
 INTS.log() -> int64 & astype
 INTS.sqrt() -> int64 & astype

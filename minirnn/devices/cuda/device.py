@@ -242,9 +242,9 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
     # ---- reductions
 
     def _summand(self, a: CudaArray) -> CudaArray:
-        """`a`, or integers as large ones, in which small ones are summed and multiplied."""
+        """`a`, or integers as large ones: NumPy sums and multiplies small ones in them."""
         self._own(a)
-        return self.cast(a, np.int64) if a.dtype.kind in "biu" else a
+        return self.cast(a, np.uint64 if a.dtype.kind == "u" else np.int64) if a.dtype.kind in "biu" else a
 
     def sum(self, a: CudaArray, axis: tuple[int, ...] | None, keepdims: bool) -> CudaArray:
         a = self._summand(a)

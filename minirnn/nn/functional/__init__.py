@@ -1,5 +1,6 @@
 """Layers, activations and losses as functions, with torch's names and arguments: what the modules of `nn` call."""
 
+from minirnn.later import imported_later
 from minirnn.nn.functional.activations import (
     elu,
     gelu,
@@ -23,6 +24,8 @@ from minirnn.nn.functional.normalization import cosine_similarity, layer_norm, n
 from minirnn.nn.functional.padding import pad
 from minirnn.nn.functional.regression import huber_loss, kl_div, l1_loss, mse_loss, smooth_l1_loss
 from minirnn.nn.functional.softmaxes import log_softmax, softmax, softmin
+
+__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
 
 __all__ = [
     "binary_cross_entropy",

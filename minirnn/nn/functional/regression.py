@@ -130,8 +130,8 @@ def kl_div(
 ) -> Tensor:
     """Kullback-Leibler divergence ``p * (log(p) - x)`` of log-probabilities x from probabilities p.
 
-    It is ``torch.nn.functional.kl_div``. Where p is 0 the loss is ``-p * x = 0``, and its
-    gradient with respect to p is -x: that of the first term, infinite, is left out, as in torch. What is not named here is as for
+    It is ``torch.nn.functional.kl_div``. Where p is 0 the loss is ``-p * x = 0``, and its gradient with respect to p is
+    -x: the infinite one of the first term is left out, as in torch. What is not named here is as for
     `mse_loss`. Kullback & Leibler 1951.
 
     Parameters

@@ -135,7 +135,7 @@ def _comparison(name: str, operator: str) -> Callable[[Any, Any], Tensor]:
         except (ValueError, TypeError) as error:
             raise shape_error(name, a, b, error) from None
 
-    def unless_none(a: Any, b: Any) -> Any:
+    def unless_none(a: Any, b: Any) -> Tensor:
         return NotImplemented if b is None else function(a, b)
 
     doc = f"``a {operator} b`` elementwise, bool; no gradient."

@@ -78,6 +78,15 @@ def dim(x: Tensor) -> int:
 method(dim, "ndimension")
 
 
+def as_type(x: Tensor, dtype: Any = None) -> Any:
+    """Itself in another dtype; without one the name of its dtype."""
+    return x.dtype.name if dtype is None else astype(x, dtype)
+
+
+as_type.__name__ = as_type.__qualname__ = "type"  # in this module `type` is Python's
+method(as_type)
+
+
 @method
 def is_floating_point(x: Tensor) -> bool:
     """Whether the dtype is float16, float32 or float64."""

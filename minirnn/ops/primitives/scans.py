@@ -78,8 +78,8 @@ def _scanned(op: str, kind: type[Scan], x: Any, axis: Any, dim: Any, dtype: Any)
     x = as_tensor(x)
     if axis is None and dim is None:
         raise TypeError(f"{op}: got no axis\n  expected the axis to walk along: {op}(x, dim=0)")
-    if dtype is not None:
-        x = x.astype(dtype)
+    if dtype is not None or x.dtype.kind == "u":
+        x = x.astype(np.int64 if dtype is None else dtype)
     k = check.axis(op, axis, x.ndim, dim, scalar=True)
     if not x.ndim:
         return x.sum()

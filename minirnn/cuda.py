@@ -1,0 +1,33 @@
+"""torch's names of what programs ask about GPUs: `is_available`, `manual_seed_all` and relatives."""
+
+from __future__ import annotations
+
+from minirnn import devices
+from minirnn.random import manual_seed
+
+__all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "manual_seed_all", "synchronize"]
+
+
+def is_available() -> bool:
+    """Whether the device `cuda` works here. ``mr.devices.available()`` says why not."""
+    return devices.available()["cuda"] is None
+
+
+def device_count() -> int:
+    """1 where the device `cuda` works, else 0: one GPU is used."""
+    return int(is_available())
+
+
+def manual_seed_all(seed: int) -> None:
+    """``mr.manual_seed(seed)``: one stream serves all devices."""
+    manual_seed(seed)
+
+
+def synchronize() -> None:
+    """Wait until the device `cuda` has done all its work; nothing where there is none."""
+    if is_available():
+        devices.get("cuda").synchronize()
+
+
+def empty_cache() -> None:
+    """Nothing: for torch's sake."""

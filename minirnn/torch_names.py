@@ -1,0 +1,187 @@
+"""torch's other names at the top of minirnn: dtypes, `device`, `from_numpy`, `save`, `load`, `Generator`, `add`, ..."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from minirnn import check, devices, random
+from minirnn.engine.operands import pair
+from minirnn.engine.tensor import Tensor, as_tensor, tensor
+from minirnn.host_array import integers
+from minirnn.messages import shown
+from minirnn.ops.primitives.arithmetic import add as plus
+from minirnn.ops.primitives.arithmetic import divide, multiply, subtract
+from minirnn.ops.primitives.declare import method
+from minirnn.ops.primitives.gathering import index_select
+from minirnn.ops.primitives.indexing import getitem
+from minirnn.ops.primitives.rounding import trunc
+
+__all__ = [
+    "Generator",
+    "LongTensor",
+    "add",
+    "allclose",
+    "device",
+    "div",
+    "equal",
+    "from_numpy",
+    "load",
+    "masked_select",
+]
+__all__ += ["mul", "multinomial", "repeat_interleave", "save", "sub"]
+
+mul = multiply
+
+
+def device(name: Any = "cpu", index: int | None = None) -> devices.Device:
+    """The device of that name, such as "cpu" or "cuda"; "cuda:0" is "cuda". Raises what `use_device` raises."""
+    return devices.get(name.partition(":")[0] if isinstance(name, str) else name)
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A Tensor with a copy of the array, in its dtype: the two share no memory. Raises TypeError for no array."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"from_numpy: got a {type(array).__name__}\n  expected a NumPy array; mr.tensor takes others")
+    return tensor(array)
+
+
+def LongTensor(data: Any) -> Tensor:
+    """``mr.tensor(data, dtype=mr.int64)``."""
+    return tensor(data, dtype=np.int64)
+
+
+class Generator(np.random.Generator):
+    """A stream of random numbers for ``generator=``: one of NumPy that can be seeded anew."""
+
+    def __init__(self, device: Any = "cpu") -> None:
+        super().__init__(np.random.Philox(0))
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start anew from `seed`; returns itself."""
+        self.bit_generator.state = np.random.Philox(check.integer("manual_seed", "seed", seed, 0)).state
+        return self
+
+
+# ---- arithmetic with torch's options
+
+
+def add(a: Any, b: Any, *, alpha: float = 1) -> Tensor:
+    """``a + alpha * b``, broadcasting."""
+    return plus(a, b if alpha == 1 else multiply(b, alpha))
+
+
+def sub(a: Any, b: Any, *, alpha: float = 1) -> Tensor:
+    """``a - alpha * b``, broadcasting."""
+    return subtract(a, b if alpha == 1 else multiply(b, alpha))
+
+
+def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """``a / b``, broadcasting; with `rounding_mode` "floor" or "trunc" rounded down, or towards 0."""
+    if rounding_mode not in (None, "floor", "trunc"):
+        raise ValueError(f"div: rounding_mode is {shown(rounding_mode)}\n  expected None, 'floor' or 'trunc'")
+    if rounding_mode == "floor":
+        a, b = pair(a, b)
+        return a // b
+    return divide(a, b) if rounding_mode is None else trunc(divide(a, b))
+
+
+# ---- comparisons of whole Tensors
+
+
+@method
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether ``|a - b| <= atol + rtol * |b|`` holds everywhere; the shapes broadcast."""
+    a, b = as_tensor(a), as_tensor(b)
+    return bool(np.allclose(a.numpy(), b.numpy(), rtol, atol, equal_nan))
+
+
+@method
+def equal(a: Any, b: Any) -> bool:
+    """Whether two Tensors have the same shape and the same elements: one bool. `eq` compares elements."""
+    a, b = as_tensor(a), as_tensor(b)
+    return bool(np.array_equal(a.numpy(), b.numpy()))
+
+
+# ---- choosing elements
+
+
+@method
+def masked_select(x: Any, mask: Any) -> Tensor:
+    """The elements of `x` where `mask` is true, in one axis; both broadcast. Gradients go back to their places."""
+    x = as_tensor(x)
+    mask = np.asarray(mask.numpy() if isinstance(mask, Tensor) else mask)
+    if mask.dtype != np.bool_:
+        raise TypeError(f"masked_select: mask has dtype {mask.dtype}\n  expected bool, such as x > 0")
+    shape = np.broadcast_shapes(x.shape, mask.shape)
+    return getitem(x.broadcast_to(shape), (np.broadcast_to(mask, shape),))
+
+
+@method
+def repeat_interleave(x: Any, repeats: Any, dim: int | None = None) -> Tensor:
+    """Each element of `x` along `dim` so many times, one after the other; without `dim` of the flat Tensor."""
+    x = as_tensor(x)
+    x, dim = (x.reshape(-1), 0) if dim is None else (x, dim)
+    times = integers("repeat_interleave: repeats", repeats)
+    n = x.shape[dim]
+    if times.size not in (1, n) or times.ndim > 1 or (times < 0).any():
+        raise ValueError(
+            f"repeat_interleave: repeats is {shown(times.tolist())}\n  expected one number of 0 or more, or {n}"
+        )
+    return index_select(x, dim, np.repeat(np.arange(n), times))
+
+
+@method
+def multinomial(probs: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+    """Indices drawn with probabilities in proportion to `probs`, (K,) or (B, K): int64, (num_samples,) or (B, ..).
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, all are 0, or too few are above 0 to draw without `replacement`.
+    """
+    t = as_tensor(probs)
+    p = np.atleast_2d(t.numpy().astype(np.float64))
+    if t.ndim not in (1, 2) or not np.isfinite(p).all() or (p < 0).any() or not (p.sum(-1) > 0).all():
+        raise ValueError(
+            f"multinomial: probs has shape {t.shape}, values {shown(p.tolist())}\n"
+            "  expected weights (K,) or (B, K) of 0 or more, not all 0"
+        )
+    if not replacement and ((p > 0).sum(-1) < num_samples).any():
+        raise ValueError(
+            f"multinomial: num_samples is {num_samples}\n  expected no more than there are weights above 0"
+        )
+    stream = generator or random.generator()
+    rows = [stream.choice(p.shape[1], num_samples, replacement, row / row.sum()) for row in p]
+    return tensor(np.array(rows, np.int64).reshape(*t.shape[:-1], num_samples), device=t.device)
+
+
+# ---- files
+
+
+def save(obj: Mapping[str, Any], f: str | os.PathLike[str]) -> None:
+    """Write a state dict, names and arrays or Tensors, as a safetensors file: ``mr.save(net.state_dict(), path)``.
+
+    Raises
+    ------
+    TypeError
+        If `obj` is no dict of arrays: a module is saved by its state dict.
+    """
+    if not isinstance(obj, Mapping) or not all(hasattr(v, "dtype") for v in obj.values()):
+        raise TypeError(
+            f"save: got a {type(obj).__name__}\n  expected a dict of arrays, such as module.state_dict()\n"
+            "  mr.io.save also takes metadata; nothing is pickled"
+        )
+    from minirnn.io import checkpoint
+
+    checkpoint.save(f, {k: np.asarray(v) for k, v in obj.items()}, {})
+
+
+def load(f: str | os.PathLike[str], map_location: Any = None, weights_only: bool = True) -> dict[str, np.ndarray]:
+    """What `save` wrote: a dict of arrays, for ``net.load_state_dict``. The other arguments are for torch's sake."""
+    from minirnn.io import checkpoint
+
+    return checkpoint.load(f)[0]

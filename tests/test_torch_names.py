@@ -1,0 +1,148 @@
+"""torch's names at the top of minirnn, and traps in which programs written for torch fell.
+
+Tests `minirnn/torch_names.py`, `minirnn/cuda.py`, `minirnn/pointers.py` and
+`minirnn/ops/primitives/numpy_functions.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.nn import functional as F
+from minirnn.pointers import ABSENT, HERE
+
+
+def test_the_size_is_a_number_and_torchs_function() -> None:
+    t = mr.zeros(2, 3)
+    assert t.size == 6 and t.size() == (2, 3) and t.size(-1) == 3
+
+
+def test_names_that_are_not_here_say_what_to_write() -> None:
+    for name, says in (HERE | ABSENT).items():
+        if hasattr(mr, name):
+            continue
+        with pytest.raises(AttributeError) as error:
+            getattr(mr, name)
+        assert says in str(error.value)
+    with pytest.raises(AttributeError, match=r"Conv1d is not here"):
+        _ = mr.nn.Conv1d
+
+
+def test_draws_follow_their_weights(rng: np.random.Generator) -> None:
+    p = np.array([[0.0, 1, 3], [1, 0, 0]])
+    drawn = mr.multinomial(mr.tensor(p), 4000, replacement=True).numpy()
+    assert drawn.shape == (2, 4000) and not drawn[1].any() and abs((drawn[0] == 2).mean() - 0.75) < 0.04
+    once = mr.multinomial(mr.tensor(p[0]), 2, generator=mr.Generator().manual_seed(1))
+    assert sorted(once.tolist()) == [1, 2]
+
+
+def test_elements_are_chosen_and_repeated_as_in_torch(rng: np.random.Generator) -> None:
+    torch = pytest.importorskip("torch")
+    a, mask = rng.normal(size=(3, 4)), rng.random(4) < 0.6
+    for function in (
+        lambda lib, x: lib.masked_select(x, lib.tensor(mask)),
+        lambda lib, x: lib.repeat_interleave(x, 2),
+        lambda lib, x: lib.repeat_interleave(x, lib.tensor([1, 0, 2]), dim=0),
+        lambda lib, x: lib.add(x, x * x, alpha=3) - lib.sub(x, 2 * x, alpha=0.5),
+        lambda lib, x: lib.clamp(x, lib.tensor(0.5, dtype=lib.float64), lib.tensor(-0.5, dtype=lib.float64)) + x,
+        lambda lib, x: x.take_along_dim(lib.tensor([[0, 2]]), 1),
+    ):
+        x, y = torch.tensor(a, requires_grad=True), mr.tensor(a, requires_grad=True)
+        theirs, ours = function(torch, x), function(mr, y)
+        g = rng.normal(size=tuple(theirs.shape))
+        theirs.backward(torch.tensor(g))
+        ours.backward(g)
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy())
+        np.testing.assert_allclose(y.grad.numpy(), x.grad.numpy())
+
+
+def test_a_state_dict_is_saved_and_loaded(tmp_path: Path) -> None:
+    net = mr.nn.Linear(2, 3)
+    mr.save(net.state_dict(), tmp_path / "net.safetensors")
+    other = mr.nn.Linear(2, 3)
+    other.load_state_dict(mr.load(tmp_path / "net.safetensors"))
+    assert mr.equal(net.weight, other.weight) and not mr.equal(net.weight, other.weight + 1)
+
+
+def test_numpys_functions_record_or_refuse(rng: np.random.Generator) -> None:
+    p = mr.tensor(rng.normal(size=3), requires_grad=True)
+    loss = np.dot(p, p) + np.stack([p, p]).sum() + np.linalg.norm(p)
+    (g,) = mr.grad(loss, [p])
+    v = p.numpy()
+    np.testing.assert_allclose(g.numpy(), 2 * v + 2 + v / np.sqrt((v * v).sum()))
+    with pytest.raises(TypeError, match="median: got a Tensor that requires gradients"):
+        np.median(p)
+    assert isinstance(np.sum(p.detach()), np.floating) and np.array_equal(p, p)
+
+
+def test_lists_of_tensors_with_gradients_are_refused() -> None:
+    a = mr.tensor(2.0, requires_grad=True)
+    calls: list[Any] = [lambda: mr.sum([a, a * 2]), lambda: mr.tensor([1.0]) + [a], lambda: F.mse_loss([a], [0.0])]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"mr.stack\(list\)"):
+            call()
+
+
+def test_a_generator_records_nothing_inside_and_what_its_caller_does() -> None:
+    @mr.no_grad()
+    def numbers() -> Any:
+        yield mr.is_grad_enabled()
+        yield mr.is_grad_enabled()
+
+    assert [(inside, mr.is_grad_enabled()) for inside in numbers()] == [(False, True)] * 2
+
+    @mr.no_grad
+    def plain() -> bool:
+        return mr.is_grad_enabled()
+
+    assert not plain() and mr.is_grad_enabled()
+    with mr.set_grad_enabled(False):
+        assert not mr.is_grad_enabled()
+    assert mr.is_grad_enabled()
+
+
+@pytest.mark.parametrize("loss", [F.huber_loss, F.smooth_l1_loss])
+def test_the_curvature_of_a_perfect_fit_is_one(loss: Any) -> None:
+    y = np.array([1.0, -2.0])
+    found = mr.hessian(lambda x: loss(x, mr.tensor(y), reduction="sum"), mr.tensor(y))
+    np.testing.assert_array_equal(found.numpy(), np.eye(2))
+
+
+def test_what_saves_nothing_is_walked_again_and_one_element_needs_no_gradient() -> None:
+    x = mr.tensor([1.5], requires_grad=True)
+    y = x + 1
+    (y * y).backward()
+    (y * 3).backward()
+    assert x.grad.tolist() == [8.0]
+    x.grad.zero_()
+    z = x * 2
+    (z + 1).backward(inputs=[x])
+    assert x.grad.tolist() == [2.0]
+
+
+def test_numbers_have_an_axis_and_nothing_has_no_mean() -> None:
+    t = mr.tensor(2.0)
+    for axis in (0, -1):
+        assert t.sum(dim=axis).item() == t.mean(dim=axis).item() == t.squeeze(axis).item() == 2
+        assert t.softmax(axis).item() == 1
+    assert np.isnan(mr.zeros(0, 3).mean().item())
+    assert mr.cat([mr.tensor([]), mr.ones(2, 3)], 1).shape == (2, 3)
+    assert mr.ones(2, 3).amax(dim=()).shape == ()
+    assert mr.zeros(0, dtype=mr.int8).cumsum(0).dtype == np.int64
+    assert (mr.ones(2) * mr.tensor(1.0, dtype=mr.float64)).dtype == np.float32
+    assert (t != None) and None in [t, None]  # noqa: E711
+
+
+def test_what_cannot_have_a_gradient_is_refused_where_it_is_set() -> None:
+    t = mr.tensor([1, 2])
+    with pytest.raises(TypeError, match="int64 cannot require gradients"):
+        t.requires_grad = True
+    with pytest.raises(TypeError, match="grad: got a str"):
+        t.grad = "no"
+    y = mr.ones(2, requires_grad=True) * 2
+    assert y.requires_grad_() is y
