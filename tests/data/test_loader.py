@@ -198,3 +198,18 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
 def test_wrong_arguments_are_explained(call: Any, error: Any, words: str) -> None:
     with pytest.raises(error, match=words):
         call()
+
+
+def test_a_batch_read_at_once_is_that_of_examples_read_one_by_one(rng: np.random.Generator) -> None:
+    class OneByOne(TensorDataset):
+        """Another type, whose examples are collated."""
+
+    x = mr.tensor(rng.standard_normal((7, 3, 2)).astype("f4"), requires_grad=True)
+    arrays = (x, rng.integers(0, 5, 7), rng.random((7, 4)), rng.random(7) < 0.5)
+    pairs = [DataLoader(kind(*arrays), 3, shuffle=True, seed=1) for kind in (TensorDataset, OneByOne)]
+    for ours, theirs in zip(*pairs, strict=True):
+        assert [(t.dtype, t.shape, t.requires_grad) for t in ours] == [
+            (t.dtype, t.shape, t.requires_grad) for t in theirs
+        ]
+        for a, b in zip(ours, theirs, strict=True):
+            np.testing.assert_array_equal(a.numpy(), b.numpy())
