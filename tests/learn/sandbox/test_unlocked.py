@@ -48,7 +48,7 @@ def test_an_answer_is_judged_as_below_locks(name: str, tmp_path: Path, monkeypat
 
 
 def test_time_by_the_clock_ends_an_answer_and_the_line_is_told(tmp_path: Path, without_locks: None) -> None:
-    text = body("ex05", "while True:\n    pass")
+    text = body("ex05", "while True: pass")
     result = checked(tmp_path, "ex05", text, seconds=0.3)
     assert "stopped after 0.3 s in rnn_cell_backward, line 5: does a loop never end?" in result.message
 
