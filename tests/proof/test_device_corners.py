@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from minirnn import toolchain
 from minirnn.devices import DeviceUnavailable
 from minirnn.devices.counting import Counting
 from minirnn.devices.cuda.driver import CompileError, LaunchError, Matrix
@@ -170,6 +171,43 @@ def test_an_instruction_of_no_library_has_no_line() -> None:
 
 
 # ---- the tools around
+
+
+# ---- the tools
+
+
+@pytest.mark.parametrize(
+    ("program", "command"),
+    [
+        ("ubuntu-drivers", "sudo ubuntu-drivers install"),
+        ("apt-get", "sudo apt-get install nvidia-driver"),
+        ("", "install NVIDIA's driver with the system's package manager"),
+    ],
+)
+def test_a_card_without_a_driver_gets_the_command_that_installs_one(
+    program: str, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> Any:
+        raise OSError(name)
+
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(toolchain.ctypes, "CDLL", missing)
+    monkeypatch.setattr(toolchain, "_has_nvidia_card", lambda: True)
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: name if name == program else None)
+    assert toolchain.nvidia_driver().fix == command
+
+
+def test_on_a_mac_nvidias_tools_are_not_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise OSError(name)
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(toolchain.ctypes, "CDLL", missing)
+    tools = [toolchain.find_nvcc(), toolchain.nvidia_driver(), toolchain.package("PyCUDA", "pycuda", "cuda")]
+    assert all(tool.found is None and tool.why_not == toolchain.NO_MACOS for tool in tools)
+    monkeypatch.setattr(toolchain, "_output", lambda command: "")
+    monkeypatch.delenv("CXX", raising=False)
+    assert toolchain.host_compiler().fix == "xcode-select --install"
 
 
 # ---- the counting device

@@ -42,6 +42,19 @@ def test_positive_answers_weigh_more() -> None:
     assert_close(loss, [3 * np.log(2), np.log(2)])
 
 
+@pytest.mark.parametrize("name", ["binary_cross_entropy", "binary_cross_entropy_with_logits"])
+def test_a_weight_that_does_not_fit_is_refused_in_the_name_of_the_function(name: str, composed_device: str) -> None:
+    x = np.full((3, 4), 0.5)
+    function = getattr(F, name)
+    for shape in ((5,), (3,), (2, 3, 4), (4, 3)):
+        with pytest.raises(
+            ValueError, match=rf"^{name}: weight has shape .*\n  expected one that broadcasts to \(3, 4\)"
+        ):
+            function(x, x, weight=np.ones(shape))
+    with pytest.raises(ValueError, match=f"^{name}: "):
+        function(mr.tensor(x), mr.tensor(x), weight=mr.tensor(x, device=composed_device))
+
+
 def test_probabilities_run_from_0_to_1_and_no_further() -> None:
     for wrong in ([-1e-6, 0.5], [0.5, 1.000001], [np.nan]):
         with pytest.raises(ValueError, match="expected probabilities, 0 .. 1"):

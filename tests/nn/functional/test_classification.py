@@ -99,3 +99,22 @@ def test_smoothing_may_be_all_or_nothing_and_no_more() -> None:
     for value in (-0.01, 1.01):
         with pytest.raises(ValueError, match="label_smoothing is"):
             F.cross_entropy(x, [0], label_smoothing=value)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "cause"),
+    [
+        ((2, 3), (2, 3), "likely one-hot"),
+        ((2, 3, 4), (2, 3, 4), "likely one-hot"),
+        ((2, 3, 4), (2, 3), "likely classes on the last axis"),
+        ((2, 3), (3,), ""),
+        ((2, 3, 4), (2, 5), ""),
+        ((3,), (3,), "likely one-hot"),
+        ((3,), (2,), ""),
+    ],
+)
+def test_targets_of_another_shape_are_told_why(x: tuple[int, ...], y: tuple[int, ...], cause: str) -> None:
+    with pytest.raises(ValueError, match="target has shape") as caught:
+        F.nll_loss(np.zeros(x), np.zeros(y, int))
+    assert caught.value.args[0].count("likely") == bool(cause)
+    assert cause in str(caught.value)

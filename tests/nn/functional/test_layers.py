@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -76,6 +78,16 @@ def test_dropout_scales_what_it_keeps_and_may_drop_all(device: str) -> None:
     F.dropout(x)  # a half, while training, by default
     mr.manual_seed(3)
     assert_close(F.dropout(x), 6.0 * (mr.manual_seed(3).random(40) >= 0.5))
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "transposed"),
+    [((2, 5), (5, 4), True), ((2, 3), (5, 4), False), ((5,), (4,), False), ((), (5, 4), False)],
+)
+def test_a_transposed_weight_is_named_and_nothing_else_is(x: Any, w: Any, transposed: bool) -> None:
+    with pytest.raises(ValueError, match=r"expected \(..., I\) with I = 4") as caught:
+        F.linear(np.ones(x), np.ones(w))
+    assert ("transposed" in str(caught.value)) == transposed
 
 
 def test_without_inputs_linear_has_its_bias_alone() -> None:

@@ -74,6 +74,12 @@ def test_the_smallest_divisors_are_torchs() -> None:
     assert F.layer_norm(np.array([[-1e-5, 1e-5]]), 2).tolist()[0][1] == pytest.approx(1e-5 / np.sqrt(1e-10 + 1e-5))
 
 
+@pytest.mark.parametrize("name", ["weight", "bias"])
+def test_parameters_elsewhere_are_refused_in_the_name_of_the_function(name: str, composed_device: str) -> None:
+    with pytest.raises(ValueError, match="^layer_norm: "):
+        F.layer_norm(mr.tensor(np.ones((2, 3))), 3, **{name: mr.tensor(np.ones(3), device=composed_device)})
+
+
 def test_a_single_row_needs_no_other_axes(rng: np.random.Generator) -> None:
     x = rng.normal(size=(3, 4))
     for function in (F.layer_norm, F.rms_norm):
@@ -83,6 +89,12 @@ def test_a_single_row_needs_no_other_axes(rng: np.random.Generator) -> None:
                 function(x, shape)
 
 
-def test_a_norm_of_small_order_is_taken() -> None:
+def test_sizes_and_norms_that_make_no_sense_are_refused() -> None:
+    assert not F.layer_norm(np.ones((2, 1)), 1).numpy().any()
+    for shape in (0, (3, 0), (0, 3), ()):
+        with pytest.raises(ValueError, match="expected sizes of 1 or more"):
+            F.layer_norm(np.ones((2, 3)), shape)
+    with pytest.raises(ValueError, match="expected 0.* or more"):
+        F.normalize(np.ones((2, 3)), -1.0)
     assert_close(F.normalize(np.array([[4.0, 0.0, 9.0]]), 0), np.array([[2, 0, 4.5]]))
     assert_close(F.normalize(np.array([[4.0, 9.0]]), 0.5), np.array([[4.0, 9.0]]) / 25)

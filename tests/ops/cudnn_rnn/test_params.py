@@ -155,6 +155,108 @@ def test_sizes_may_be_numpy_integers_or_scalar_arrays() -> None:
         assert ops.cudnn_rnn_params_size(kind(2), kind(3), kind(5)) == expected
 
 
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        (
+            {"rnn_mode": "LSTM"},
+            ValueError,
+            r"rnn_mode is 'LSTM'[\s\S]*'rnn_relu', 'rnn_tanh', 'lstm', 'gru'[\s\S]*'lstm'",
+        ),
+        ({"rnn_mode": "peephole"}, ValueError, "rnn_mode is 'peephole'"),
+        ({"rnn_mode": 4}, TypeError, "rnn_mode is 4"),
+        ({"direction": "bidirection"}, ValueError, "direction is 'bidirection'"),
+        ({"input_mode": "skip"}, ValueError, "input_mode is 'skip'"),
+        ({"input_mode": "skip_input"}, ValueError, "input_size is 3, num_units is 5"),
+        ({"num_layers": 0}, ValueError, "num_layers is 0"),
+        ({"num_units": -5}, ValueError, "num_units is -5"),
+        ({"input_size": 0}, ValueError, "input_size is 0"),
+        ({"num_layers": True}, TypeError, "num_layers is True"),
+        ({"num_units": 5.0}, TypeError, "num_units is 5.0"),
+        ({"input_size": "3"}, TypeError, "input_size is '3'"),
+        ({"num_units": [5]}, TypeError, "num_units is"),
+        ({"num_units": np.array([5])}, ValueError, r"num_units has shape \(1,\)"),
+        ({"num_units": np.array(5.0)}, TypeError, "num_units has shape"),
+        ({"num_proj": 5}, ValueError, r"num_proj is 5, num_units is 5"),
+        ({"num_proj": 6}, ValueError, r"num_proj is 6, num_units is 5"),
+        ({"num_proj": -1}, ValueError, "num_proj is -1"),
+        ({"num_proj": True}, TypeError, "num_proj is True"),
+        ({"num_proj": 2, "rnn_mode": "gru"}, ValueError, "only 'lstm' has a projection"),
+        ({"dropout": 1.5}, ValueError, "dropout is 1.5"),
+        ({"dropout": float("nan")}, ValueError, "dropout is nan"),
+        ({"seed": 0.5}, TypeError, "seed is 0.5"),
+    ],
+)
+def test_a_wrong_description_is_refused(change: dict[str, Any], error: type[Exception], match: str) -> None:
+    arguments: dict[str, Any] = {"num_layers": 2, "num_units": 5, "input_size": 3} | change
+    with pytest.raises(error, match=rf"cudnn_rnn_params_size: [\s\S]*{match}"):
+        ops.cudnn_rnn_params_size(**arguments)
+
+
+def _good(version: str = "") -> tuple[int, list[Any], list[Any]]:
+    n = ops.cudnn_rnn_params_size(2, 5, 3)
+    out = ops.cudnn_rnn_params_to_canonical(2, 5, 3, np.arange(n, dtype=np.float64))
+    return n, list(out.weights), list(out.biases)
+
+
+def test_a_buffer_of_wrong_size_rank_or_dtype_is_refused() -> None:
+    n, _, _ = _good()
+    cut = lambda params: ops.cudnn_rnn_params_to_canonical(2, 5, 3, params)  # noqa: E731
+    with pytest.raises(ValueError, match=rf"params has shape \({n - 1},\)\n  expected \(n,\) = \({n},\)"):
+        cut(np.zeros(n - 1))
+    with pytest.raises(ValueError, match="params has shape"):
+        cut(np.zeros((n, 1)))
+    with pytest.raises(TypeError, match="params has dtype int64"):
+        cut(np.zeros(n, np.int64))
+    with pytest.raises(TypeError, match="params is None"):
+        cut(None)
+
+
+def test_wrong_pieces_are_refused_and_named() -> None:
+    _, weights, biases = _good()
+    join = lambda w, b, **more: ops.cudnn_rnn_canonical_to_params(2, 5, 3, w, b, **more)  # noqa: E731
+    with pytest.raises(ValueError, match="weights has 15 pieces\n  expected 16"):
+        join(weights[:-1], biases)
+    with pytest.raises(ValueError, match="biases has 17 pieces\n  expected 16"):
+        join(weights, [*biases, biases[0]])
+    with pytest.raises(
+        ValueError, match=r"weights\[5\] has shape \(5, 3\), 15 elements\n  expected 25: R_f of layer 0"
+    ):
+        join([*weights[:5], weights[0], *weights[6:]], biases)
+    with pytest.raises(ValueError, match=r"biases\[15\] has shape \(\), 1 elements\n  expected 5: bR_o of layer 1"):
+        join(weights, [*biases[:-1], mr.tensor(1.0, dtype=np.float64)])
+    with pytest.raises(TypeError, match=r"biases\[3\] has dtype float32, weights\[0\] has float64"):
+        join(weights, [*biases[:3], biases[3].astype(np.float32), *biases[4:]])
+    with pytest.raises(TypeError, match="weights is a ndarray"):
+        join(np.zeros((16, 5, 5)), biases)
+    with pytest.raises(ValueError, match=r"skip_input: layer 0 has no input matrices"):
+        square = [np.zeros((5, 5))] * 16
+        ops.cudnn_rnn_canonical_to_params(2, 5, 5, square, [np.zeros(5)] * 16, input_mode="skip_input")
+
+
+def test_counts_are_checked_when_given() -> None:
+    n, weights, biases = _good()
+    params = np.zeros(n)
+    with pytest.raises(ValueError, match=r"num_params is 8\n  expected 2\*G\*L\*D = 16"):
+        ops.cudnn_rnn_params_to_canonical(2, 5, 3, params, num_params=8)
+    with pytest.raises(ValueError, match="num_params is 17"):
+        ops.cudnn_rnn_canonical_to_params(2, 5, 3, weights, biases, num_params=17)
+    with pytest.raises(TypeError, match="num_params is 16.0"):
+        ops.cudnn_rnn_params_to_canonical(2, 5, 3, params, num_params=16.0)  # type: ignore[arg-type]
+    n = ops.cudnn_rnn_params_size(2, 5, 3, num_proj=2)
+    cut = lambda **more: ops.cudnn_rnn_params_to_canonical_v2(2, 5, 3, np.zeros(n), num_proj=2, **more)  # noqa: E731
+    with pytest.raises(ValueError, match=r"num_params_weights is 16\n  expected .* = 18"):
+        cut(num_params_weights=16)
+    with pytest.raises(ValueError, match=r"num_params_biases is 18\n  expected .* = 16"):
+        cut(num_params_weights=18, num_params_biases=18)
+    assert len(cut(num_params_weights=18, num_params_biases=16).weights) == 18
+
+
+def test_v1_knows_no_projection() -> None:
+    with pytest.raises(TypeError, match="num_proj"):
+        ops.cudnn_rnn_params_to_canonical(2, 5, 3, np.zeros(4), num_proj=2)  # type: ignore[call-arg]
+
+
 def test_equal_descriptions_are_equal_and_can_be_keys() -> None:
     assert Network("gru", np.int64(2), 5, 3, op="a") == Network("gru", 2, 5, 3, op="b")
     assert len({Network("gru", 2, 5, 3), Network("gru", 2, 5, 3), Network("lstm", 2, 5, 3)}) == 2
