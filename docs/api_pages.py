@@ -54,6 +54,16 @@ PAGES = {
             ("Sequences of different lengths", "minirnn.nn.utils.rnn", None),
         ],
     ),
+    "cells": (
+        "Your own cell",
+        "One step as a Python function: its backward formulas, its proof, and layers of it.",
+        [
+            ("", "minirnn", ["cell", "product", "unit_mean", "straight_through", "softplus"]),
+            ("What it makes", "minirnn.nn.own_cell", ["Cell"]),
+            ("Layers", "minirnn.nn.own_layer", ["CellLayer"]),
+            ("Proofs", "minirnn.nn.own_proof", ["Proof"]),
+        ],
+    ),
     "functional": (
         "Functions of nn",
         "Layers, activations and losses as functions: `import minirnn.nn.functional as F`.",

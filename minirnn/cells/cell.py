@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+from minirnn.cells.compare import Written, compare
 from minirnn.cells.derive import Derivation
 from minirnn.cells.formulas import Writer, as_latex, as_text
 from minirnn.cells.plan import Plan
@@ -34,6 +36,7 @@ class Formulas:
         self.__module__ = getattr(function, "__module__", __name__)
         self.__qualname__ = getattr(function, "__qualname__", self.__name__)
         self.plans: dict[bool, Plan] = {}
+        self.by_hand: Written | None = None
 
     def plan(self, projected: bool = False) -> Plan:
         """What devices compute; `projected`: of a layer that projects its output."""
@@ -64,9 +67,29 @@ class Formulas:
         return as_text(Writer(self.derivation).forward())
 
     def backward_formulas(self, products: bool = False) -> str:
-        """The way back, derived, as text. `products` adds the lines that every cell has: dx, dW, dR, db."""
+        """The way back as text: derived, or as it was written by hand and found to be right (`backward`).
+
+        `products` adds the lines that every cell has: dx, dW, dR, db.
+        """
         w = Writer(self.derivation)
-        return as_text([*w.backward(), *(w.products() if products else [])])
+        lines = w.backward() if self.by_hand is None else self.by_hand.lines
+        return as_text([*lines, *(w.products() if products else [])])
+
+    def backward(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorate a backward pass of the cell that you wrote by hand: it is compared with the derived one.
+
+        Its parameters are names of the step: gradients that come in (``dc``, ``dh``), states before the step
+        (``c_prev``), values (``i``, ``tanh_c``) and vectors. It sets the gradients of gates, states and vectors
+        (``dz_i``, ``dc_prev``, ``dwci``; sums over steps are left out), as local variables or in a dict that it
+        returns. If it is right, `backward_formulas` prints it.
+
+        Raises
+        ------
+        CellError
+            With the sign, factor, variable or term that is wrong, for each line.
+        """
+        self.by_hand = compare(self.derivation, function)
+        return function
 
     def latex(self, products: bool = False) -> str:
         """The step and its way back as two aligned blocks of LaTeX."""
@@ -74,6 +97,11 @@ class Formulas:
         return "\n\n".join(
             as_latex(part) for part in (w.forward(), [*w.backward(), *(w.products() if products else [])])
         )
+
+    def _repr_html_(self) -> str:
+        w = Writer(self.derivation, "latex")
+        parts = "".join(f"<p>$${as_latex(part)}$$</p>" for part in (w.forward(), w.backward()))
+        return f"<div><p><b>{html.escape(repr(self))}</b></p>{parts}</div>"
 
     def saved(self) -> list[str]:
         """The names of what a step keeps for its way back, next to its states."""

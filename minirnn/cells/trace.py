@@ -88,6 +88,10 @@ class Step:
         gates = [n for n in positional if n[:2] in ("z_", "x_", "h_")]
         self.positional = list(positional)
         self.gate_order = gates
+        if "self" in positional:
+            self.fail(
+                "got a parameter 'self'", "expected a function, a static method, or cell(..)(self.method) of an object"
+            )
         for n, p in positional.items():
             if n not in gates and n not in self.given_states and not n.startswith("mask_"):
                 self.fail(
@@ -109,7 +113,7 @@ class Step:
         unknown = sorted(constants.keys() - (keywords.keys() - self.vectors.keys()))
         if unknown:
             known = ", ".join(keywords.keys() - self.vectors.keys()) or "none"
-            self.fail(f"it has no constant {unknown[0]!r}", f"known constants: {known}")
+            self.fail(f"it has no constant {unknown[0]!r}", f"expected one of its constants: {known}")
         self.constants = {}
         for n, p in keywords.items():
             if n not in self.vectors:

@@ -7,7 +7,9 @@ from typing import Any
 
 from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import CellError
+from minirnn.messages import shown
 from minirnn.nn.own_layer import CellLayer
+from minirnn.nn.own_proof import Proof, prove
 
 
 class Cell(Formulas):
@@ -16,6 +18,29 @@ class Cell(Formulas):
     def layer(self, input_size: int, hidden_size: int, *args: Any, **kwargs: Any) -> CellLayer:
         """A layer of this cell, as `minirnn.nn.own_layer.CellLayer` describes it: ``y, states = layer(x)``."""
         return CellLayer(self, input_size, hidden_size, *args, **kwargs)
+
+    def verify(self, devices: Sequence[str] | None = None, seed: int = 0) -> Proof:
+        """Prove the cell as minirnn proves its own ops.
+
+        Parameters
+        ----------
+        devices : names, optional
+            Default: all that are at hand.
+        seed : int
+            Of the random numbers.
+
+        Returns
+        -------
+        Proof
+            True if nothing failed; printed, it is a table as that of ``minirnn verify``: finite differences, the
+            composition on the tape, float32, second order, the simulator's check mode.
+
+        Raises
+        ------
+        ValueError
+            If there is no such device.
+        """
+        return prove(self, devices, seed)
 
 
 def cell(*, states: Sequence[str], output: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
@@ -42,5 +67,9 @@ def cell(*, states: Sequence[str], output: str | None = None) -> Callable[[Calla
     """
     if callable(states):
         raise CellError("cell: got a function\n  expected @cell(states=('h',)) above it: the names of its states")
-    names = (states,) if isinstance(states, str) else tuple(states)
-    return lambda function: Cell(getattr(function, "__func__", function), names, output)
+    names = (states,) if isinstance(states, str) else states
+    if not isinstance(names, (tuple, list)) or not names or not all(isinstance(n, str) for n in names):
+        raise CellError(f"cell: states is {shown(states)}\n  expected names of parameters, such as ('c', 'h')")
+    if output is not None and not isinstance(output, str):
+        raise CellError(f"cell: output is {shown(output)}\n  expected the name of what a layer hands on, or None")
+    return lambda function: Cell(function.__func__ if isinstance(function, staticmethod) else function, names, output)

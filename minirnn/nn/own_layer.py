@@ -123,8 +123,10 @@ class CellLayer(Module):
         self.states_given = list(step.given_states)
         """Names of the states that a call takes and returns."""
         self.D, self.P = 2 if self.bidirectional else 1, self.proj_size or H
-        self._make(Factory(device, dtype))
-        self._set_initial(initial or {})
+        make = Factory(device, dtype)
+        self.initial = self._checked(initial or {})
+        self._make(make)
+        self._set_initial()
 
     @property
     def plan(self) -> Plan:
@@ -155,22 +157,27 @@ class CellLayer(Module):
                 setattr(self, n + suffix, make.uniform(shape, 1 / math.sqrt(H)))
             self._names.append({n: n + suffix for n in shapes})
 
-    def _set_initial(self, initial: Mapping[str, Any]) -> None:
-        step, H = self.cell.step, self.hidden_size
-        self.initial = dict(initial)
-        for n, value in self.initial.items():
+    def _checked(self, initial: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Initial values of gates and vectors, (H,) each."""
+        step, H, found = self.cell.step, self.hidden_size, {}
+        for n, value in initial.items():
             if n not in step.gates and n not in step.vectors:
                 known = ", ".join([*step.gate_order, *step.vectors])
                 raise ValueError(f"{self.name}: initial has {n!r}\n  expected a gate or a vector: {known}")
             try:
-                values = np.broadcast_to(np.asarray(value, np.float64), (H,))
+                found[n] = np.broadcast_to(np.asarray(value, np.float64), (H,)).copy()
             except (TypeError, ValueError):
                 raise ValueError(
                     f"{self.name}: the initial value of {n} is {shown(value)}\n  expected a number or (H,) = ({H},)"
                 ) from None
+        return found
+
+    def _set_initial(self) -> None:
+        order, H = self.cell.step.gate_order, self.hidden_size
+        for n, values in self.initial.items():
             for names in self._names:
-                p: Parameter = getattr(self, names["bias" if n in step.gates else n])
-                start = step.gate_order.index(n) * H if n in step.gates else 0
+                p: Parameter = getattr(self, names["bias" if n in order else n])
+                start = order.index(n) * H if n in order else 0
                 new = p.numpy().copy()
                 new[start : start + H] = values
                 p.assign(new)
@@ -178,7 +185,7 @@ class CellLayer(Module):
     def reset_parameters(self) -> None:
         """Draw initial values anew, as the constructor does."""
         redraw_uniform(self.parameters(), 1 / math.sqrt(self.hidden_size))
-        self._set_initial(self.initial)
+        self._set_initial()
 
     def weights(self, k: int) -> Weights:
         """W, R, Wp, b, U, vectors of pseudo-layer k = l*D + d, gates in the order of the plan."""
@@ -321,7 +328,7 @@ class CellLayer(Module):
         for n, rate in given.items():
             if n not in rates:
                 known = ", ".join(rates) or "none"
-                raise ValueError(f"{self.name}: it has no mask {n!r}\n  known masks: {known}")
+                raise ValueError(f"{self.name}: it has no mask {n!r}\n  expected one of its masks: {known}")
             rates[n] = probability(self.name, n, rate, "how often the mask is 1")
         return rates
 
@@ -330,9 +337,8 @@ class CellLayer(Module):
         count, H = self.num_layers * self.D, self.hidden_size
         unknown = sorted(set(given) - set(self.rates))
         if unknown:
-            raise ValueError(
-                f"{self.name}: it has no mask {unknown[0]!r}\n  known masks: {', '.join(self.rates) or 'none'}"
-            )
+            known = ", ".join(self.rates) or "none"
+            raise ValueError(f"{self.name}: it has no mask {unknown[0]!r}\n  expected one of its masks: {known}")
         found = []
         for j, (n, rate) in enumerate(self.rates.items()):
             if n in given:

@@ -16,6 +16,7 @@ from minirnn.engine.tape import mode
 from minirnn.ops.primitives.methods import CASTS
 from tests.hostile import (
     calls_block,
+    calls_cells,
     calls_creation,
     calls_cudnn,
     calls_data,
@@ -41,6 +42,7 @@ TABLES = (
     calls_primitives,
     calls_maths,
     calls_block,
+    calls_cells,
     calls_cudnn,
     calls_nn,
     calls_modules,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minirnn.cells.expr import CellError, Expr, apply
-from minirnn.engine.operands import float_tensor, pair
+from minirnn.engine.operands import float_tensor, pair, same_device
 from minirnn.engine.tensor import Tensor
 from minirnn.ops.primitives import mean
 from minirnn.ops.primitives.declare import Primitive
@@ -37,11 +37,11 @@ def unit_mean(v: Any) -> Any:
     return apply("unit_mean", v) if isinstance(v, Expr) else mean(float_tensor("unit_mean", v), -1, True)
 
 
-class StraightThrough(Primitive, uses="broadcast_to", reads=""):
+class StraightThrough(Primitive, uses="", reads=""):
     """y = value        dx = dy"""
 
     def forward(self, device: Any, value: Any, x: Any) -> Any:
-        return device.broadcast_to(value, x.shape)
+        return value
 
     def backward(self, dy: Tensor, y: Tensor, value: Tensor, x: Tensor) -> tuple[None, Tensor]:
         return None, dy
@@ -51,9 +51,19 @@ def straight_through(value: Any, x: Any) -> Any:
     """`value` forward, and the gradient passed straight on to `x` as if it were `x` (Bengio et al. 2013).
 
     ``straight_through(where(x > 0, 1, 0), x)`` is a step that learns. ``clip(x, low, high, straight_through=True)`` is
-    ``straight_through(clip(x, low, high), x)``, TensorFlow's cell clip. Of the value's shape, or that of `x` if it is
-    larger.
+    ``straight_through(clip(x, low, high), x)``, TensorFlow's cell clip.
+
+    Raises
+    ------
+    TypeError
+        If one is not of a float dtype.
+    ValueError
+        If shapes or devices differ.
     """
     if isinstance(value, Expr) or isinstance(x, Expr):
         return apply("straight_through", value, x)
-    return StraightThrough()(*pair(value, x))
+    value, x = (float_tensor("straight_through", t) for t in pair(value, x))
+    same_device("straight_through", value, x, names=("value", "x"))
+    if value.shape != x.shape:
+        raise ValueError(f"straight_through: value has shape {value.shape}, x has {x.shape}\n  expected one shape")
+    return StraightThrough()(value, x)

@@ -129,7 +129,7 @@ def cell_sequence_grad(
     """
     (T, _, _), (D, _, P) = x.shape, h0.shape
     valid, lengths, last = padding(lengths, T)
-    empty = lambda a: None if a is None else workspace.empty(a.shape, a.dtype)  # noqa: E731
+    empty: Any = lambda a: None if a is None else workspace.empty(a.shape, a.dtype)  # noqa: E731
     dx = empty(x) if need_dx else None
     if valid is not None:
         zero = x.dtype.type(0)

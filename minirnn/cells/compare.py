@@ -1,0 +1,202 @@
+"""A backward pass that somebody wrote by hand, judged by the derived one: which term, factor or sign differs.
+
+The function is run on the symbols of the step, so both are formulas of the same values. They are compared at random
+points, since there are many ways to write one formula; the words come from their terms.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from math import isclose, isnan, nan
+from types import FrameType
+from typing import Any, NamedTuple
+
+from minirnn.cells.derive import Derivation
+from minirnn.cells.expr import CellError, Expr
+from minirnn.cells.formulas import Formula
+from minirnn.cells.rules import RULES
+from minirnn.cells.terms import Term, times
+from minirnn.cells.text import write
+
+POINTS = 12
+Values = list[float]
+
+
+class Numbers:
+    """Values of expressions at random points; inputs and gradients are drawn, all else is computed from them."""
+
+    def __init__(self) -> None:
+        self.draw = random.Random(0)
+        self.known: dict[Expr, Values] = {}
+
+    def of(self, e: Expr) -> Values:
+        if e not in self.known:
+            self.known[e] = self.computed(e)
+        return self.known[e]
+
+    def computed(self, e: Expr) -> Values:
+        if e.op in ("number", "constant"):
+            return [e.value if e.op == "number" else e.value[1]] * POINTS
+        if e.op in ("input", "gradient", "product", "unit_mean"):
+            return [self.draw.choice((-1, 1)) * self.draw.uniform(0.3, 1.7) for _ in range(POINTS)]
+        return [evaluated(e.op, args) for args in zip(*map(self.of, e.args), strict=True)]
+
+
+def evaluated(op: str, args: Sequence[float]) -> float:
+    try:
+        return float(RULES[op].value(*args))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return nan
+
+
+def close(a: Values, b: Values) -> bool:
+    """Whether two formulas are equal at all points where both have a value."""
+    pairs = [(x, y) for x, y in zip(a, b, strict=True) if not (isnan(x) or isnan(y))]
+    return bool(pairs) and all(isclose(x, y, rel_tol=1e-9, abs_tol=1e-11) for x, y in pairs)
+
+
+def over(a: Values, b: Values) -> Values:
+    return [x / y if y else nan for x, y in zip(a, b, strict=True)]
+
+
+class Written(NamedTuple):
+    """A backward pass by hand: its lines, as they are printed."""
+
+    lines: list[Formula]
+
+
+def compare(d: Derivation, function: Callable[..., Any]) -> Written:
+    """The lines of a backward pass that is right. Raises CellError with what is wrong, line by line."""
+    name = d.step.name
+    known = {n: e for e, n in d.names.items() if not e.varies or e.op == "gradient"}
+    asked = list(inspect.signature(function).parameters)
+    unknown = [n for n in asked if n not in known]
+    if unknown:
+        raise CellError(
+            f"{name}: the backward pass asks for {unknown[0]!r}\n  expected names of the step: {', '.join(known)}"
+        )
+    result, mine = run(function, [known[n] for n in asked])
+    if isinstance(result, Mapping):
+        mine |= {n: d.step.graph.lift(v) for n, v in result.items()}
+    elif result is not None:
+        raise CellError(f"{name}: the backward pass returns a {type(result).__name__}\n  expected a dict, or nothing")
+    numbers = Numbers()
+    right = {line.name: line.value for line in d.lines}
+    ends = {f"d{d.names[owner]}": e for owner, e in d.ends.items() if owner.op == "input" and e.varies}
+    names = {**d.names, **{e: n for n, e in mine.items() if e.varies and e.op != "gradient"}}
+    problems: list[str] = []
+    for n, e in {
+        **right,
+        **ends,
+    }.items():  # in their order: a mistake is told once, and is taken as right from there on
+        if n not in mine:
+            if n in ends and not (e.op == "gradient" and d.names[e] == n):
+                problems.append(f"{n} is missing: {write(e, d.names, top=True)}")
+            continue
+        if not close(numbers.of(mine[n]), numbers.of(e)):
+            problems += [f"{n}: {line}" for line in Difference(mine[n], e, numbers, d, names).words()]
+            if mine[n].op != "gradient":
+                numbers.known[mine[n]] = numbers.of(e)
+    if isinstance(result, Mapping):
+        problems += [f"{n}: the step has no such gradient" for n in result if n not in right and n not in ends]
+    if problems:
+        raise CellError("\n  ".join([f"{name}: the backward pass is not its derivative", *problems]))
+    vectors = {f"d{n}" for n in d.step.vectors}
+    lines = [Formula(n, "sum of " * (n in vectors) + write(e, names, top=True)) for n, e in mine.items() if e.varies]
+    return Written(lines)
+
+
+def run(function: Callable[..., Any], arguments: list[Expr]) -> tuple[Any, dict[str, Expr]]:
+    """What the function returns, and its local variables that are formulas, in the order of their last line."""
+    found: dict[str, Expr] = {}
+    code = function.__code__
+
+    def watch(frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_code is not code:
+            return None
+        for n, e in frame.f_locals.items():
+            if isinstance(e, Expr) and e not in arguments and found.get(n) is not e:
+                found.pop(n, None)
+                found[n] = e
+        return watch
+
+    before = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        return function(*arguments), found
+    finally:
+        sys.settrace(before)
+
+
+class Difference:
+    """What tells a formula from the right one, in words."""
+
+    def __init__(self, mine: Expr, right: Expr, numbers: Numbers, d: Derivation, names: Mapping[Expr, str]) -> None:
+        self.mine, self.right, self.numbers, self.names = mine, right, numbers, names
+        self.atoms = {e for e in names if e not in (mine, right)}
+        self.values = [e for e in d.names if not e.varies]
+        self.graph = d.step.graph
+
+    def words(self) -> list[str]:
+        pool, missing = self.terms(self.mine), []
+        for term in self.terms(self.right):
+            same = next((t for t in pool if close(self.number(t), self.number(term))), None)
+            if same is None:
+                missing.append(term)
+            else:
+                pool.remove(same)
+        lines = []
+        many = len(pool) > 1 or len(missing) > 1
+        for term in missing:
+            for other in pool:
+                ratio = over(self.number(term), self.number(other))
+                if words := self.factor(ratio):
+                    lines.append(f"in {self.text(other)}: {words}" if many else words)
+                    pool.remove(other)
+                    break
+            else:
+                lines.append(f"the term {self.text(term)} is missing")
+        return lines + [f"the term {self.text(t)} does not belong there" for t in pool]
+
+    def terms(self, e: Expr, sign: float = 1) -> list[Term]:
+        """Its terms, multiplied out over sums of gradients."""
+        if not e.varies or e in self.atoms:
+            return [Term(sign, [e])] if e.op != "number" else [Term(sign * e.value, [])]
+        if e.op in ("add", "sub"):
+            return self.terms(e.args[0], sign) + self.terms(e.args[1], sign if e.op == "add" else -sign)
+        if e.op == "neg":
+            return self.terms(e.args[0], -sign)
+        if e.op == "mul":
+            pairs = [(a, b) for a in self.terms(e.args[0]) for b in self.terms(e.args[1])]
+            return [Term(sign * a.number * b.number, a.factors + b.factors) for a, b in pairs]
+        return [Term(sign, [e])]
+
+    def number(self, term: Term) -> Values:
+        return self.numbers.of(self.product(term))
+
+    def product(self, term: Term) -> Expr:
+        found = times(self.graph, abs(term.number), term.factors)
+        return found if term.number > 0 else -found
+
+    def text(self, term: Term) -> str:
+        return write(self.product(term), self.names)
+
+    def factor(self, ratio: Values) -> str:
+        """The one factor that makes the difference."""
+        if close(ratio, [-1.0] * POINTS):
+            return "the sign is wrong"
+        found = [f for e in self.values for f in (e, 1 - e, 1 - e * e, e * (1 - e))]
+        named = [(write(f, self.names), self.numbers.of(f)) for f in found]
+        for text, v in named:
+            if close(ratio, v):
+                return f"the factor {text} is missing"
+            if close(over([1.0] * POINTS, ratio), v):
+                return f"the factor {text} is too many"
+        for text, v in named:
+            for right, w in named:
+                if text != right and close([r * x for r, x in zip(ratio, v, strict=True)], w):
+                    return f"{text} is in the place of {right}"
+        return ""

@@ -1,0 +1,152 @@
+"""What is derived is what minirnn's own docstrings and headers say: the hand-written book judges the derivation.
+
+Both are lines ``name = formula``. The book's names are changed into those of the cell here; nothing else is.
+
+Tests `minirnn/cells/formulas.py`, `minirnn/cells/terms.py` and `minirnn/cells/text.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import minirnn
+from minirnn.cells.formulas import Writer, as_latex
+from tests.cells.with_torch import CELLS, gallery
+
+ROOT = Path(minirnn.__file__).parent
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """A formula with other names; all at once, so that two may be exchanged."""
+    text = text.replace("tanh(c)^2", "tanh_c * tanh_c").replace("n^2", "n * n").replace("tanh(c)", "tanh_c")
+    text = text.replace("c'", "c_prev").replace("h'", "h_prev")
+    text = text.replace("d_x_h_prevr[:, I:]", "drh").replace("s.d_after[0]", "dc_in").replace("w_c^T", "U1")
+    return re.sub(r"[A-Za-z_]\w*", lambda m: names.get(m[0], m[0]), text).strip()
+
+
+def lines_of(text: str, names: Mapping[str, str]) -> dict[str, str]:
+    """The lines ``name = formula`` of a text; a second line for a name goes on from the first."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        line = (
+            re.sub(r"\s*(//|#).*|;$", "", line.strip())
+            .removeprefix("const V ")
+            .removeprefix("lstm ")
+            .removeprefix("gru ")
+        )
+        line = re.sub(r"^if \(?use_peephole\)?:? ?", "", line.strip()).removeprefix("V ").rstrip(";").strip()
+        m = re.fullmatch(r"(\w[\w ']*?) = (.+?);?", line)
+        if m and "= s." not in m[2]:  # else several values are read
+            name, right = renamed(m[1].removeprefix("gradient of "), names), renamed(m[2], names)
+            name = f"d{name}" if name.endswith("_prev") and not name.startswith("d") else name
+            if right.startswith(f"{name} + ") and name in found:
+                right = found[name] + right[len(name) :]
+            found[name] = right
+    return found
+
+
+def derived(name: str) -> dict[str, str]:
+    return {line.name: line.value for line in Writer(gallery(name).derivation).backward()}
+
+
+def docstring(file: str, after: str) -> str:
+    return (ROOT / file).read_text().split('"""')[1].split(after, 1)[1]
+
+
+def grad_of(header: str) -> str:
+    text = (ROOT / "devices/cells" / header).read_text()
+    return "\n".join(part.split("CELL_FN", 1)[0] for part in text.split("CELL_FN void grad")[1:])
+
+
+LSTM = {"da_i": "dz_i", "da_f": "dz_f", "da_n": "dz_n", "da_o": "dz_o", "dm": "dh", "dc_in": "dc"}
+GRU = {"da_r": "dz_r", "da_z": "dz_z", "da_n": "dx_n", "dq": "dh_n", "q": "h_n"}
+BLOCK = {
+    "dzi": "dz_i", "dzc": "dz_n", "dzf": "dz_f", "dzo": "dz_o", "dcs": "dc", "cs_grad": "dc", "h_grad": "dh",
+    "ci": "n", "co": "tanh_c", "cs": "c", "cs_prev": "c_prev", "cs_prev_grad": "dc_prev",
+}  # fmt: skip
+GRU_BLOCK = {
+    "d_c_bar": "dx_c", "d_u_bar": "dz_u", "d_r_bar": "dz_r", "d_h": "dh", "d_h_prev": "dh_prev", "d_h_prevr": "drh",
+}  # fmt: skip
+
+BOOK = {
+    "lstm, docstring": (
+        "lstm", "ops/cudnn_rnn/__init__.py", "Backward through one step", LSTM, "dc dz_i dz_f dz_n dz_o dc_prev",
+    ),
+    "lstm, header": ("lstm", "lstm.h", "", LSTM, "dc dz_i dz_f dz_n dz_o dc_prev"),
+    "gru, docstring": ("gru", "ops/cudnn_rnn/__init__.py", "gru                  da_n", GRU, "dx_n dz_z dz_r"),
+    "gru, header": ("gru", "gru.h", "", GRU, "dx_n dz_z dz_r dh_n dh_prev"),
+    "gru_block, docstring": ("gru_block", "ops/gru_block.py", "Backward, for", GRU_BLOCK, "dx_c dz_u dz_r"),
+    "gru_block, header": ("gru_block", "gru_block.h", "", GRU_BLOCK, "dx_c dz_u dz_r dh_prev"),
+    "peephole, docstring": (
+        "peephole_lstm", "ops/lstm_block/cell.py", "Backward, for", BLOCK, "dz_o dc dz_n dz_i dz_f dc_prev",
+    ),
+    "peephole, header": ("peephole_lstm", "lstm_block.h", "", BLOCK, "dz_o dc dz_n dz_i dz_f dc_prev"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", BOOK)
+def test_the_derivation_is_the_book_line_by_line(which: str) -> None:
+    name, file, after, names, expected = BOOK[which]
+    if file.endswith(".h"):
+        text = grad_of(file)
+    else:
+        text = docstring(file, after).split("\n    gru ")[0]
+        text = "da_n" + text if after.endswith("da_n") else text
+    book, ours = lines_of(text, names), derived(name)
+    assert {n: book[n] for n in expected.split()} == {n: ours[n] for n in expected.split()}
+
+
+def test_the_book_has_every_line_of_the_derivation() -> None:
+    for which, (name, _, _, _, expected) in BOOK.items():
+        if which.endswith("header"):
+            vectors = {f"d{n}" for n in gallery(name).step.vectors}
+            assert derived(name).keys() - vectors - {"drh"} == set(expected.split())
+
+
+def test_gradients_of_peepholes_are_those_of_the_book() -> None:
+    text = docstring("ops/lstm_block/cell.py", "Backward, for")
+    for vector, line in (("wci", "dz_i * c_prev"), ("wcf", "dz_f * c_prev"), ("wco", "dz_o * c")):
+        book = re.search(rf"{vector}_grad = (sum of \w+ \* \w+)", text)
+        assert book is not None
+        assert renamed(book[1], BLOCK) == f"sum of {line}" == derived("peephole_lstm")[f"d{vector}"]
+
+
+def test_the_product_inside_a_step_goes_back_through_its_matrix() -> None:
+    text = docstring("ops/gru_block.py", "Backward, for")
+    assert "d_x_h_prevr = d_c_bar @ w_c^T" in text
+    assert derived("gru_block")["drh"] == renamed("d_c_bar @ w_c^T", GRU_BLOCK)
+
+
+def test_lines_that_every_cell_has() -> None:
+    w = Writer(gallery("gru").derivation)
+    assert {line.name: line.value for line in w.products()} == {
+        "dx": "[dz_r | dz_z | dx_n] @ W",
+        "dW": "[dz_r | dz_z | dx_n]^T @ x",
+        "dh_prev": "dh_prev + [dz_r | dz_z | dh_n] @ R",
+        "dR": "[dz_r | dz_z | dh_n]^T @ h_prev",
+        "db": "sum of [dz_r | dz_z | dx_n | dh_n]",
+    }
+
+
+def test_common_subexpressions_have_names_that_a_reader_knows() -> None:
+    lines = derived("slstm")
+    assert lines["da_i"] == "(dc * z + dn) * i"  # of what exp is applied to
+    assert lines["dz_z"] == "dc * i * (1 - z * z)"
+    assert lines["dm"] == "dm - da_i - da_f"
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_latex_is_balanced_and_has_a_line_for_every_formula(name: str) -> None:
+    w: Any = Writer(gallery(name).derivation, "latex")
+    for part in (w.forward(), w.backward(), w.products()):
+        text = as_latex(part)
+        assert text.count("{") == text.count("}")
+        assert text.count(r"\left(") == text.count(r"\right)")
+        assert text.count("&=") == len(part)
+        assert "_prev" not in text
+    assert (r"\begin{cases}" in as_latex(w.backward())) == (name in ("indrnn", "ligru", "slstm"))

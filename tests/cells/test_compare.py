@@ -1,0 +1,105 @@
+"""A backward pass by hand is compared with the derived one, and what is wrong is named.
+
+Tests `minirnn/cells/compare.py` and `minirnn/cells/cell.py`.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import pytest
+
+from minirnn.cells.expr import CellError
+from tests.cells.with_torch import gallery
+
+RIGHT = {
+    "dz_o": "dh * tanh_c * o * (1 - o)",
+    "dc": "dc + dh * o * (1 - tanh_c * tanh_c) + dz_o * wco",
+    "dz_i": "dc * n * i * (1 - i)",
+    "dz_f": "dc * c_prev * f * (1 - f)",
+    "dz_n": "dc * i * (1 - n * n)",
+    "dc_prev": "dc * f + dz_i * wci + dz_f * wcf",
+    "dwci": "dz_i * c_prev",
+    "dwcf": "dz_f * c_prev",
+    "dwco": "dz_o * c",
+}
+
+
+def by_hand(changes: dict[str, str] | None = None, returns: str = "") -> Any:
+    """A backward pass of the peephole LSTM, with some lines changed, or left out if they are empty."""
+    lines = {**RIGHT, **(changes or {})}
+    body = "\n".join(f"    {n} = {e}" for n, e in lines.items() if e)
+    scope: dict[str, Any] = {}
+    exec(f"def f(dc, dh, i, f, n, o, tanh_c, c_prev, c, wci, wcf, wco):\n{body}\n{returns}", scope)
+    found = scope["f"]
+    assert isinstance(found, types.FunctionType)
+    return found
+
+
+def test_a_right_backward_pass_is_printed_from_then_on() -> None:
+    own = gallery("peephole_lstm")
+    derived = own.backward_formulas()
+    own.backward(by_hand({"dz_n": "i * dc * (1 - n) * (1 + n)"}))
+    assert "dz_n = i * dc * (1 - n) * (1 + n)" in own.backward_formulas()
+    assert "dwci = sum of dz_i * c_prev" in own.backward_formulas()
+    assert len(own.backward_formulas().splitlines()) == len(derived.splitlines())
+
+
+def test_gradients_may_be_returned_in_a_dict() -> None:
+    own = gallery("ugrnn")
+    own.backward(lambda dh, g, c, h_prev: {
+        "dz_g": dh * (h_prev - c) * g * (1 - g), "dz_c": (1 - g) * dh * (1 - c**2), "dh_prev": g * dh,
+    })  # fmt: skip
+    assert own.by_hand is not None
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"dz_i": "dc * n * i"}, "dz_i: the factor 1 - i is missing"),
+        ({"dz_f": "dc * c * f * (1 - f)"}, "dz_f: c is in the place of c_prev"),
+        ({"dz_n": "-dc * i * (1 - n * n)"}, "dz_n: the sign is wrong"),
+        ({"dc_prev": "dc * f + dz_i * wci"}, "dc_prev: the term dz_f * wcf is missing"),
+        ({"dc": "dc + dh * o * (1 - tanh_c * tanh_c)"}, "dc: the term dz_o * wco is missing"),
+        ({"dc": "dc + dh * o * tanh_c + dz_o * wco"}, "dc: tanh_c is in the place of 1 - tanh_c * tanh_c"),
+        ({"dz_o": "dh * tanh_c * o * (1 - o) * i"}, "dz_o: the factor i is too many"),
+        ({"dwcf": "dz_f * c_prev + dz_i"}, "dwcf: the term dz_i does not belong there"),
+        ({"dwco": ""}, "dwco is missing: dz_o * c"),
+    ],
+)
+def test_what_is_wrong_is_named(changes: dict[str, str], words: str) -> None:
+    with pytest.raises(CellError) as caught:
+        gallery("peephole_lstm").backward(by_hand(changes))
+    lines = str(caught.value).split("\n  ")
+    assert lines == ["peephole_lstm: the backward pass is not its derivative", words]
+
+
+def test_each_mistake_is_told_once() -> None:
+    changes = {"dz_o": "dh * o * (1 - o)", "dz_i": "dc * n * i", "dc_prev": "dc * f + dz_i * wci - dz_f * wcf"}
+    with pytest.raises(CellError) as caught:
+        gallery("peephole_lstm").backward(by_hand(changes))
+    assert str(caught.value).split("\n  ")[1:] == [
+        "dz_o: the factor tanh_c is missing",
+        "dz_i: the factor 1 - i is missing",
+        "dc_prev: the sign is wrong",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda dh, q: {}, "asks for 'q'"),
+        (lambda dh: 3, "returns a int"),
+        (lambda dh, g: {"dz_q": dh * g}, "dz_q: the step has no such gradient"),
+    ],
+)
+def test_other_mistakes(function: Any, words: str) -> None:
+    with pytest.raises(CellError, match=words):
+        gallery("ugrnn").backward(function)
+
+
+def test_a_cell_shows_its_formulas_in_a_notebook() -> None:
+    shown = gallery("ligru")._repr_html_()
+    assert r"\begin{cases}" in shown
+    assert "ligru(z_z, z_a, h)" in shown

@@ -1,0 +1,253 @@
+"""What a cell's function may be, and what is said of one that may not.
+
+Tests `minirnn/cells/trace.py`, `minirnn/cells/expr.py` and `minirnn/cells/rules.py`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import cell, product, sigmoid, tanh, where
+from minirnn.cells.expr import COMPARISONS, CUTS, FUNCTIONS, CellError, Graph, apply
+from minirnn.cells.rules import RULES
+
+
+def branches(z_a, h):
+    if z_a > 0:
+        h = h + 1
+    return tanh(z_a) + h
+
+
+def unknown_name(z_a, h):
+    return tanh(z_a) + hh  # noqa: F821
+
+
+def unused_product(z_a, h):
+    product(h)
+    return tanh(z_a)
+
+
+def combined(z_a, h):
+    return where(h, z_a, h)
+
+
+def vararg(z_a, h, *more):
+    return tanh(z_a) + h
+
+
+WRONG = {
+    "branches": (("h",), branches, "asked whether it is true"),
+    "unknown name": (("h",), unknown_name, "name 'hh' is not defined"),
+    "NumPy": (("h",), lambda z_a, h: np.tanh(z_a), r"given to np\.tanh"),
+    "NumPy's functions": (("h",), lambda z_a, h: np.concatenate([z_a, h]), r"given to np\.concatenate"),
+    "math": (("h",), lambda z_a, h: math.tanh(z_a), "turned into a number"),
+    "max": (("h",), lambda z_a, h: max(z_a, h), "asked whether it is true"),
+    "an array": (("h",), lambda z_a, h: tanh(z_a) * np.ones(3), "given to np.multiply|got ndarray"),
+    "a Tensor": (("h",), lambda z_a, h: tanh(z_a) + mr.ones(3), "got Tensor|Tensor"),
+    "a method": (("h",), lambda z_a, h: tanh(z_a).mean(), r"asked for \.mean"),
+    "a shape": (("h",), lambda z_a, h: tanh(z_a) * h.shape[0], r"asked for \.shape"),
+    "a length": (("h",), lambda z_a, h: tanh(z_a) * len(h), "asked for its length"),
+    "an index": (("h",), lambda z_a, h: tanh(z_a) + h[0], "was indexed"),
+    "a matrix": (("h",), lambda z_a, h: tanh(z_a) @ h, "multiplied by a matrix"),
+    "a loop": (("h",), lambda z_a, h: sum(z_a) + h, "iterated over"),
+    "a power": (("h",), lambda z_a, h: tanh(z_a) ** 0.3 + h, "a power that no device knows"),
+    "a condition": (("h",), combined, "the condition is a value of the step"),
+    "another function": (("h",), lambda z_a, h: mr.erf(z_a) + h, "given to erf"),
+    "a bound": (("h",), lambda z_a, h: mr.clip(z_a, -1, h), "a bound is a value"),
+    "zero": (("h",), lambda z_a, h: tanh(z_a) / 0, "divided by 0"),
+    "an unused gate": (("h",), lambda z_a, z_b, h: tanh(z_a), "the gate 'z_b' is never used"),
+    "an unused state": (("c", "h"), lambda z_a, c, h: (tanh(z_a), sigmoid(z_a)), "the state 'c' is never used"),
+    "an unused product": (("h",), unused_product, "a product or mean is never used"),
+    "too few results": (("c", "h"), lambda z_a, c, h: tanh(z_a) * c, "returns 1 values\n  expected 2: the new c, h"),
+    "a result that is no value": (("h",), lambda z_a, h: 1, "the new h is a int"),
+    "a state that stays": (("c", "h"), lambda z_a, c, h: (c, tanh(z_a) + c), "the new c is the c before the step"),
+    "another parameter": (("h",), lambda a, h: tanh(a), "got a parameter 'a'"),
+    "no gate": (("h",), lambda h: tanh(h), "it has no gate"),
+    "no such state": (("c", "h"), lambda z_a, h: (h, tanh(z_a)), "the state 'c' is no parameter"),
+    "a state twice": (("h", "h"), lambda z_a, h: h, "expected every state once"),
+    "a state called like a gate": (("z_h",), lambda z_a, z_h: z_a, "got a state 'z_h'"),
+    "many parameters": (("h",), vararg, "without \\*args"),
+    "a default": (("h",), lambda z_a, h=3: tanh(z_a) + h, "'h' has a default"),
+    "a default that is no number": (("h",), lambda z_a, h, *, u="x": tanh(z_a) + h, "the default of u is 'x'"),
+    "a rate": (("h",), lambda z_a, h, mask_a=2: tanh(z_a) * mask_a + h, "the default of mask_a is 2"),
+    "an unused constant": (("h",), lambda z_a, h, *, u=1.0: tanh(z_a) + h, "the constant 'u' is never used"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_is_one_error_with_its_line(case: str) -> None:
+    states, function, words = WRONG[case]
+    with pytest.raises(CellError, match=words) as caught:
+        cell(states=states)(function)
+    text = str(caught.value)
+    line = re.match(r"[\w<>]+ \((.+), line (\d+)\)", text)
+    assert line is not None, text
+    first = function.__code__.co_firstlineno
+    assert line[1] == __file__
+    assert first <= int(line[2]) <= first + 3
+    assert 2 <= len(text.splitlines()) <= 4
+
+
+def test_a_forgotten_call_is_named() -> None:
+    with pytest.raises(CellError, match="expected @cell"):
+        cell(states=branches)  # type: ignore[arg-type]
+
+
+def step(x_a: Any, h: Any, *, u: Any, dt: float = 0.5) -> Any:
+    a = x_a + u * h
+    a = tanh(a)
+    h = h + dt * a
+    return h
+
+
+def test_names_are_those_of_the_function() -> None:
+    own = cell(states="h")(step)
+    assert own.forward_formulas() == "a = x_a + u * h_prev\na2 = tanh(a)\nh = h_prev + dt * a2"
+    assert own.step.constants == {"dt": 0.5}
+    assert "dt" in own.with_constants(dt=2).backward_formulas()
+    with pytest.raises(CellError, match="no constant 'dx'"):
+        own.with_constants(dx=2)
+
+
+def test_a_function_needs_no_source_text() -> None:
+    scope: dict[str, Any] = {"tanh": tanh}
+    exec("def made(z_a, h):\n    n = tanh(z_a)\n    return n * h", scope)
+    assert cell(states=("h",))(scope["made"]).forward_formulas() == "n = tanh(z_a)\nh = n * h_prev"
+    assert cell(states=("h",))(lambda z_a, h: tanh(z_a)).forward_formulas() == "h = tanh(z_a)"
+
+
+class Holder:
+    @staticmethod
+    @cell(states=("h",))
+    def outside(z_a: Any, h: Any) -> Any:
+        t = tanh(z_a)
+        return t * h
+
+    @cell(states=("h",))
+    @staticmethod
+    def inside(z_a: Any, h: Any) -> Any:
+        t = tanh(z_a)
+        return t * h
+
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
+        self.cell = cell(states=("h",))(self.method)
+
+    def method(self, z_a: Any, h: Any) -> Any:
+        n = self.scale * tanh(z_a)
+        return n * h
+
+
+def test_a_cell_may_be_in_a_class() -> None:
+    assert Holder.outside.forward_formulas() == Holder.inside.forward_formulas() == "t = tanh(z_a)\nh = t * h_prev"
+    assert Holder(3).cell.forward_formulas().endswith("h = n * h_prev")
+    assert "3 * " in Holder(3).cell.forward_formulas()
+
+
+def test_tracing_leaves_the_tracer_of_a_debugger() -> None:
+    import sys
+
+    def mine(*_: Any) -> Any:
+        return None
+
+    before = sys.gettrace()
+    try:
+        sys.settrace(mine)
+        cell(states=("h",))(lambda z_a, h: tanh(z_a) * h)
+        assert sys.gettrace() is mine
+    finally:
+        sys.settrace(before)
+
+
+def test_numbers_are_folded_and_terms_that_vanish_are_left_out() -> None:
+    graph = Graph()
+    a = graph.node("input", (), "a")
+    assert a + 0 is a
+    assert 1 * a is a
+    assert a - 0 is a
+    assert (a * 0).value == 0
+    minus = -a
+    assert -minus is a
+    assert a * -a is -(a * a)
+    assert 2 * np.float32(3) * a is 6 * a
+    assert np.float64(2) * a is 2 * a
+    assert a**3 is a * a * a
+    assert (a > 0) * a is where(a > 0, 1, 0) * a
+
+
+ONE = ["sigmoid", "tanh", "relu", "softplus", "exp", "log", "sqrt", "abs", "sin", "cos"]
+
+
+@pytest.mark.parametrize("name", [n for n in RULES if n not in (*COMPARISONS, *CUTS, "straight_through", "copy")])
+def test_the_table_of_derivatives_is_right(rng: np.random.Generator, name: str) -> None:
+    """Against finite differences of the table's own values."""
+    rule = RULES[name]
+    counts = {"neg": 1, "clip": 3, "where": 3, **dict.fromkeys(ONE, 1)}
+    n = counts.get(name, 2)
+    graph = Graph()
+    symbols = [graph.node("input", (), f"a{k}") for k in range(n)]
+    d = graph.node("gradient", (), "d")
+    if name == "where":
+        symbols[0] = symbols[1] > symbols[2]
+    if name == "clip":
+        symbols[1:] = [graph.number(-0.5), graph.number(0.5)]
+    y = graph.node(name, tuple(symbols))
+    assert rule.derivative is not None
+    gradients = rule.derivative(d, y, *symbols)
+
+    def value(e: Any, given: dict[Any, float]) -> float:
+        if e in given:
+            return given[e]
+        return e.value if e.op == "number" else RULES[e.op].value(*[value(a, given) for a in e.args])
+
+    for _ in range(5):
+        at = {e: float(rng.uniform(0.1, 2)) for e in symbols if e.op == "input"} | {d: 1.7}
+        if name == "where":
+            at = {symbols[1]: 0.4, symbols[2]: 0.9, d: 1.7}
+        for e, g in zip(symbols, gradients, strict=True):
+            if e not in at:
+                continue
+            up, down = ({**at, e: at[e] + s * 1e-6} for s in (1, -1))
+            slope = 1.7 * (value(y, up) - value(y, down)) / 2e-6
+            found = 0.0 if g is None else value(graph.lift(g), at)
+            assert found == pytest.approx(slope, rel=1e-6, abs=1e-7)
+
+
+def test_every_function_has_a_rule() -> None:
+    assert set(FUNCTIONS) <= RULES.keys()
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_functions_take_symbols_tensors_and_arrays(name: str) -> None:
+    function = getattr(mr, name)
+    graph = Graph()
+    e = graph.node("input", (), "a")
+    assert function(e) is apply(name, e)
+    values = np.array([0.3, 1.2])
+    expected = [RULES[name].value(v) for v in values]
+    for given in (values, mr.tensor(values)):
+        np.testing.assert_allclose(function(given).numpy(), expected, rtol=1e-12)
+
+
+def test_other_functions_take_symbols_and_tensors() -> None:
+    graph = Graph()
+    e = graph.node("input", (), "a")
+    t = mr.tensor([[1.0, 5.0], [2.0, 4.0]], requires_grad=True)
+    assert mr.maximum(e, 1).op == "maximum"
+    assert mr.minimum(2, e).op == "minimum"
+    assert mr.clip(e, -1, 1).op == "clip"
+    assert mr.clip(e, -1, 1, straight_through=True).op == "straight_through"
+    assert mr.unit_mean(e).op == "unit_mean"
+    assert np.array_equal(mr.unit_mean(t).numpy(), [[3], [3]])
+    y = mr.straight_through(mr.where(t > 3, 1.0, 0.0), t)
+    y.sum().backward()
+    assert np.array_equal(y.numpy(), [[0, 1], [0, 1]])
+    assert np.array_equal(t.grad.numpy(), np.ones((2, 2)))
+    with pytest.raises(CellError, match="expected a value of a cell's step"):
+        product(t)

@@ -1,0 +1,64 @@
+"""Wrong calls of `cell`, of its functions, and of its layers. Wrong steps are in `tests/cells/test_trace.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import minirnn as mr
+from minirnn import cell, tanh
+from tests.hostile.table import rows
+
+X = mr.tensor([[0.5, -1.0, 2.0], [1.0, 0.0, 3.0]])
+
+
+@cell(states=("c", "h"))
+def simple(z_a: Any, c: Any, h: Any, *, u: Any, k: float = 0.5) -> Any:
+    c = k * c + z_a
+    h = tanh(u * c) + h
+    return c, h
+
+
+LAYER = simple.layer(3, 4)
+SEQUENCE = mr.ones(5, 2, 3)
+
+CALLS = rows(
+    globals(),
+    r"""
+mr.cell(states=tanh)                     -> cell & got a function & @cell(states=('h',))
+mr.cell(states=())                       -> cell & states is () & names of parameters
+mr.cell(states=3)                        -> cell & states is 3
+mr.cell(states=("h", 3))                 -> cell & names of parameters
+mr.cell(states=("h",), output=3)         -> cell & output is 3
+mr.cell(states=("h",))(3)                -> got int & Python function
+mr.cell(states=("h",))(len)              -> expected a Python function
+mr.product(X)                            -> product & Tensor & a cell's step
+mr.product(3)                            -> product & int
+mr.unit_mean("one")                      -> <U3
+mr.unit_mean([1, 2])                     -> unit_mean & int64
+mr.straight_through(X, mr.ones(2))       -> straight_through & (2, 3) & (2,) & one shape
+mr.straight_through("one", X)            -> <U3
+mr.straight_through(X > 0, X)            -> straight_through & bool
+simple.layer(0, 4)                       -> simple: input_size is 0 & 1 or more
+simple.layer(3, "4")                     -> simple: hidden_size is '4' & integer
+simple.layer(3, 4, num_layers=0)         -> num_layers is 0
+simple.layer(3, 4, dropout=2)            -> dropout is 2 & 0 .. 1
+simple.layer(3, 4, bidirectional=1)      -> bidirectional is 1
+simple.layer(3, 4, proj_size=2)          -> proj_size is 2 & reads h itself
+simple.layer(3, 4, initial={"z_b": 1})   -> initial has 'z_b' & z_a, u
+simple.layer(3, 4, initial={"u": [1, 2]}) -> the initial value of u & (H,)
+simple.layer(3, 4, masks={"m": 1})       -> no mask 'm' & none
+LAYER(X[0])                              -> input has shape (3,) & (T, B, I)
+LAYER(mr.ones(5, 2, 4))                  -> input has shape (5, 2, 4) & 3 (I = input_size)
+LAYER(SEQUENCE, mr.ones(2, 4))           -> got 1 states & 2: c, h
+LAYER(SEQUENCE, (mr.ones(2, 4), mr.ones(2, 5))) -> h & (2, 5) & B, H
+LAYER(SEQUENCE, lengths=[5])             -> lengths
+LAYER(SEQUENCE, lengths=[5, 6])          -> lengths & 6
+LAYER(SEQUENCE, masks={"m": 1})          -> no mask 'm'
+LAYER.step(SEQUENCE)                     -> step & (5, 2, 3) & (B, I)
+simple.with_constants(q=1)               -> no constant 'q' & k
+simple.with_constants(k="1")             -> the default of k is '1' & number
+simple.verify(["gpu"])                   -> gpu
+""",
+)
+
+ROWS = CALLS
