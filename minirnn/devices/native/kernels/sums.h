@@ -7,7 +7,7 @@
 template <class real, class Cell>
 class SumsOverSteps {
     using V = Vector<real>;
-    static constexpr int lanes = LANES<real>;
+    static constexpr int lanes = LANES<real>, PRODUCTS = Cell::PRODUCTS;
 
   public:
     const Index S, ld;          // the columns of da: those of gates, and all
