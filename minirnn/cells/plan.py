@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import keyword
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -124,7 +125,8 @@ class Plan:
 
     def __init__(self, d: Derivation) -> None:
         step = d.step
-        self.derivation, self.name, self.projected = d, step.name, d.projected
+        self.derivation, self.projected = d, d.projected
+        self.name = re.sub(r"\W", "_", step.name)  # a lambda's is <lambda>
         self.names = identifiers(d)
         self.made: dict[str, Any] = {}
         kinds = [n[0] for n in step.gates]
@@ -181,7 +183,7 @@ class Plan:
         places |= {e: Place("after", k) for k, e in enumerate(step.after) if not (d.projected and k == last)}
         places |= {e: Place("saved", k) for k, e in enumerate(self.saved_values)}
         places |= {e: Place("d_after", k) for k, e in enumerate(d.incoming)}
-        places |= {dv: Place("d_multiplied", k) for k, (_, dv) in enumerate(d.cuts) if d.stage(dv) <= stage}
+        places |= {dv: Place("d_multiplied", k) for k, (_, dv) in enumerate(d.cuts) if dv.varies and d.stage(dv) <= stage}
         places |= {e: Place("carried", k) for k, e in enumerate(self.carry) if d.stage(e) < stage}
         ends = {"d_gates": d.gates, "d_before": d.before, "d_vectors": d.vectors}
         ends |= {"d_products": [dm for dm, _ in d.cuts], "carried": list(self.carry)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
@@ -370,4 +371,4 @@ class CellLayer(Module):
 @cache
 def states_type(name: str, states: tuple[str, ...]) -> Any:
     """A named tuple for the states of a cell."""
-    return html.shows_outputs(namedtuple(f"{name}_states", states, rename=True))
+    return html.shows_outputs(namedtuple(re.sub(r"\W", "_", f"{name}_states"), states, rename=True))

@@ -88,7 +88,7 @@ def written(plan: Plan) -> Loop:
     for k, e in enumerate(step.masks.values()):
         at[e] = view(f"z{k}", "masks", k)
 
-    calls = Calls([*step.after, *plan.saved_values], at)
+    calls = Calls([*step.after, *slots.kept], at)
     if plan.reads_h:
         block = view("R_rows", "slots", 0, slots.rows_of_R)
         calls.say(f"dot(Rb, {view('h1', 'h1')}, {block})")
@@ -131,9 +131,9 @@ def written(plan: Plan) -> Loop:
                 activate(guests[e])
         elif e.op in CUTS:
             between(plan, calls, e)
-        elif e not in calls.at and (e.op in SMOOTH or e in step.after or e in plan.saved_values):
+        elif e not in calls.at and (e.op in SMOOTH or e in step.after or e in slots.kept):
             calls.into(e, place(e))
-    for e in plan.saved_values:
+    for e in slots.kept:
         target = place(e)
         if target is not None and calls.at[e] != target:
             calls.say(f"copyto({target}, {calls.at[e]})")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from minirnn.cells.expr import CUTS, Expr
+from minirnn.cells.expr import CUTS, NUMBERS, Expr
 from minirnn.cells.plan import Plan
 from minirnn.cells.rules import is_cheap
 
@@ -41,6 +41,8 @@ class Slots:
     halved : list of bool
         Which of these are halved.
     runs : list of Run
+    kept : list of Expr
+        What stays for the way back.
     count : int
     rows_of_R : int
     """
@@ -57,7 +59,8 @@ class Slots:
         for e in step.nodes:
             for a in e.args:
                 parents.setdefault(a, []).append(e)
-        saved = set(plan.saved_values)
+        self.kept = self.find_kept()
+        saved = set(self.kept)
         guests = {z: self.guest(z, parents, saved) for z in gates[: plan.of_both]}
         order = sorted(range(plan.of_both), key=lambda k: self.key(gates[k], guests[gates[k]]))
         self.both = order
@@ -73,11 +76,23 @@ class Slots:
             self.halved.append(guest is not None and guest.op == "sigmoid" and guest.args == (gates[k],))
             if guest is not None:
                 self.of[guest] = self.of[gates[k]]
-        for e in plan.saved_values:
+        for e in self.kept:
             if e not in self.of:
                 self.of[e] = self.count
                 self.count += 1
         self.runs = self.find_runs([guests[gates[k]] for k in order])
+
+    def find_kept(self) -> list[Expr]:
+        """What a plan saves, and operands of products that the way back cannot compute again for their matrices."""
+        plan, step = self.plan, self.plan.derivation.step
+        there = {*step.states.values(), *step.vectors.values(), *step.masks.values(), *plan.saved_values}
+        there |= {*step.after[:-1]} if plan.projected else {*step.after}
+
+        def can(e: Expr) -> bool:
+            return e in there or e.op in NUMBERS or (is_cheap(e) and all(map(can, e.args)))
+
+        operands = [m.args[0] for m in step.cuts if m.op == "product"]
+        return [*plan.saved_values, *dict.fromkeys(v for v in operands if not can(v))]
 
     def guest(self, z: Expr, parents: dict[Expr, list[Expr]], saved: set[Expr]) -> Expr | None:
         """The sigmoid or tanh that alone reads the gate, through operations that nobody else reads."""

@@ -1,0 +1,125 @@
+"""Cells that nobody thought of: what cpu computes of random formulas is what the tape makes of them.
+
+Tests `minirnn/cells/linear.py`, `minirnn/cells/derive.py` and `minirnn/devices/cpu/own_cell/`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import cell
+from minirnn.ops.own_cell.layer import CellSequence
+from tests.cells import by_plan
+
+T, B, I, H, D = 4, 3, 2, 5, 2
+
+ONE = [
+    "mr.sigmoid({})",
+    "mr.tanh({})",
+    "mr.relu({})",
+    "mr.softplus({})",
+    "mr.abs({})",
+    "mr.sin({})",
+    "mr.cos({})",
+    "-{}",
+]
+ONE += [
+    "mr.exp(mr.tanh({}))",
+    "mr.sqrt(1 + {0} * {0})",
+    "mr.log(2 + mr.sin({}))",
+    "0.5 * {}",
+    "{} - 2",
+    "k * {}",
+    "1 - {}",
+]
+ONE += ["mr.product({})", "mr.unit_mean({})", "mr.clip({}, -0.5, 0.7)", "{} ** 2", "w * {}"]
+TWO = ["{} + {}", "{} - {}", "{} * {}", "{} / (1.5 + mr.sin({}))", "mr.maximum({}, {})", "mr.minimum({}, {})"]
+TWO += ["mr.where({0} > {1}, {0}, 0.3)", "mr.where({} > 0, {}, 1)"]
+
+
+def random_cell(rng: np.random.Generator) -> Any:
+    """A cell of random lines: every line reads inputs and lines before it; the states add up what is left over."""
+    states = ["c", "e", "h"][-int(rng.integers(1, 4)) :]
+    gates = [f"{rng.choice(['z', 'x', 'h'])}_{k}" for k in range(rng.integers(1, 5))]
+    mask = ["mask_a"] * int(rng.integers(2))
+    unread = [*gates, *states, *mask, "w", "k"]
+    known = [*gates, *states, *mask]
+    lines, products = [], 0
+    for n in range(rng.integers(3, 12)):
+        forms, count = (ONE, 1) if rng.random() < 0.6 else (TWO, 2)
+        form = str(rng.choice(forms))
+        if "product" in form or "unit_mean" in form:
+            products += 1
+            if products > 3:
+                continue
+        pick = [str(rng.choice(unread if unread and rng.random() < 0.7 else known)) for _ in range(count)]
+        pick = [p if p in known else known[0] for p in pick]
+        lines.append(f"v{n} = mr.tanh({form.format(*pick)})" if rng.random() < 0.3 else f"v{n} = {form.format(*pick)}")
+        unread = [u for u in unread if u not in pick]
+        known.append(f"v{n}")
+        unread.append(f"v{n}")
+    new = [[] for _ in states]  # type: list[list[str]]
+    for k, name in enumerate(unread):
+        new[k % len(states)].append(f"0.3 * {name}" if name not in ("w", "k") else f"0.1 * {name}")
+    after = [[f"0.2 * mr.tanh({s} * {gates[0]}) + 0.1 * w * k", *terms] for terms, s in zip(new, states, strict=True)]
+    text = f"def made({', '.join([*gates, *states, *mask])}, *, w, k=0.7):\n"
+    text += "".join(f"    {line}\n" for line in lines) + f"    return {', '.join(map(' + '.join, after))}\n"
+    scope: dict[str, Any] = {"mr": mr}
+    exec(text, scope)
+    made = cell(states=tuple(states))(scope["made"])
+    made.text = text
+    return made
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_a_random_cell_is_what_the_tape_makes_of_it(rng: np.random.Generator, seed: int) -> None:
+    rng = np.random.default_rng([seed, int(rng.integers(2**32))])
+    own = random_cell(rng)
+    plan = own.plan()
+    shapes: list[tuple[int, ...]] = [(T, B, I), (D, B, H)]
+    shapes += [(D, plan.states - 1, B, H)] if plan.states > 1 else []
+    for _ in range(D):
+        shapes += [((plan.of_both + plan.of_x) * H, I)] if plan.reads_x else []
+        shapes += [((plan.of_both + plan.of_h) * H, H)] if plan.reads_h else []
+        shapes += [(len(plan.gate_names) * H,), *[(H, H)] * plan.products, *[(H,)] * plan.vectors]
+    inputs = [mr.tensor(rng.normal(size=s) * 0.5, requires_grad=True) for s in shapes]
+    masks = [mr.tensor(rng.uniform(size=(D, T, B, H))) for _ in plan.mask_names]
+    cotangents = [mr.tensor(rng.normal(size=s)) for s in ((T, B, D * H), (D, B, H), (D, plan.states - 1, B, H))]
+    found = []
+    for composed in (False, True):
+        node = CellSequence(plan, np.array([3, 4, 1]), masks, True, D)
+        outputs = list((node.compose if composed else node)(*inputs))
+        found.append([t.numpy() for t in (*outputs, *mr.grad(outputs, inputs, cotangents[: len(outputs)]))])
+    for k, (a, b) in enumerate(zip(*found, strict=True)):
+        assert np.abs(a - b).max() <= 1e-11 * max(np.abs(b).max(), 1), f"{k}\n{own.text}\n{own.backward_formulas()}"
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_plan_of_a_random_cell_can_be_carried_out(rng: np.random.Generator, seed: int) -> None:
+    """Its lines, one by one, give the derivative along a random direction."""
+    rng = np.random.default_rng([seed, int(rng.integers(2**32))])
+    own = random_cell(rng)
+    plan, step = own.plan(), own.step
+    U = rng.normal(size=(plan.products, H, H)) * 0.5
+    d_after = rng.normal(size=(plan.states, B, H))
+    values = [rng.normal(size=(len(n), B, H)) for n in (plan.gate_names, plan.state_names)]
+    vectors, masks = rng.normal(size=(plan.vectors, H)), rng.uniform(size=(plan.masks, B, H))
+    directions = [rng.normal(size=v.shape) for v in (*values, vectors)]
+
+    def loss(s: float) -> float:
+        gates, before, w = (v + s * u for v, u in zip((*values, vectors), directions, strict=True))
+        made = by_plan.step(plan, gates, before, w, masks, U)["after"]
+        return sum(float((np.broadcast_to(made[k], (B, H)) * d_after[k]).sum()) for k in range(plan.states))
+
+    back = by_plan.gradient(plan, by_plan.step(plan, *values, vectors, masks, U), d_after, U)
+    slope = sum(
+        float((np.broadcast_to(back[name][k], (B, H)) * u[k]).sum())
+        for name, u in zip(("d_gates", "d_before", "d_vectors"), directions, strict=True)
+        for k in range(len(u))
+    )
+    assert (loss(1e-6) - loss(-1e-6)) / 2e-6 == pytest.approx(slope, rel=2e-6, abs=1e-6), own.text
+    assert step.after
