@@ -183,7 +183,9 @@ class Plan:
         places |= {e: Place("after", k) for k, e in enumerate(step.after) if not (d.projected and k == last)}
         places |= {e: Place("saved", k) for k, e in enumerate(self.saved_values)}
         places |= {e: Place("d_after", k) for k, e in enumerate(d.incoming)}
-        places |= {dv: Place("d_multiplied", k) for k, (_, dv) in enumerate(d.cuts) if dv.varies and d.stage(dv) <= stage}
+        places |= {
+            dv: Place("d_multiplied", k) for k, (_, dv) in enumerate(d.cuts) if dv.varies and d.stage(dv) <= stage
+        }
         places |= {e: Place("carried", k) for k, e in enumerate(self.carry) if d.stage(e) < stage}
         ends = {"d_gates": d.gates, "d_before": d.before, "d_vectors": d.vectors}
         ends |= {"d_products": [dm for dm, _ in d.cuts], "carried": list(self.carry)}

@@ -41,6 +41,8 @@ def between(cuts: Any, stage: int, way: str, arrays: dict[str, dict[int, Any]], 
     for k, cut in enumerate(cuts):
         if getattr(cut, way) == stage and k in arrays.get(source, {}):
             v = arrays[source][k]
+            if np.ndim(v) == 0:  # a gradient that vanishes is the number 0
+                v = np.broadcast_to(v, arrays["d_after"][0].shape)
             matrix = U[cut.matrix] if cut.kind == "product" else None
             if matrix is None:
                 found = np.broadcast_to(np.mean(v, axis=-1, keepdims=True), v.shape)

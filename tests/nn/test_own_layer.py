@@ -273,3 +273,10 @@ def test_initial_values_of_biases_and_vectors() -> None:
 def test_wrong_calls_are_named(call: Any, words: str) -> None:
     with pytest.raises((TypeError, ValueError), match=words):
         call()
+
+
+def test_a_lambda_makes_layers() -> None:
+    layer = cell(states=("a", "h"))(lambda z_n, z_m, a, h: (z_m + 0.5 * a, tanh(z_n) + 0.1 * h)).layer(I, H)
+    y, after = layer(mr.randn(T, B, I))
+    mr.grad(y.sum(), list(layer.parameters()))
+    assert type(after)._fields == ("a", "h")

@@ -71,7 +71,8 @@ def evaluate(step: Step, values: Mapping[Expr, Any], U: Sequence[Tensor]) -> lis
         elif e.op == "constant":
             found[e] = e.value[1]
         elif e.op == "product":
-            found[e] = args[0] @ U[products.index(e)].T
+            (v,), matrix = args, U[products.index(e)]
+            found[e] = broadcast_to(v, (*v.shape[:-1], matrix.shape[1])) @ matrix.T  # a mean is (B, 1)
         elif not any(isinstance(a, Tensor) for a in args):
             found[e] = RULES[e.op].value(*args)
         else:
