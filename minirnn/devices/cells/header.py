@@ -23,7 +23,9 @@ KEYWORDS = """
     template this throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor
     xor_eq half
 """
-OURS = "V real s Stage Step Gradient OwnCell CELL CELL_FN REAL ACC acc abs clip cos exp log maximum minimum relu sigmoid"
+OURS = (
+    "V real s Stage Step Gradient OwnCell CELL CELL_FN REAL ACC acc abs clip cos exp log maximum minimum relu sigmoid"
+)
 TAKEN = {*KEYWORDS.split(), *OURS.split(), "sin", "softplus", "sqrt", "tanh"}
 """What a variable of the user's must not be called in the header; it gets an underscore."""
 
@@ -38,9 +40,11 @@ def header(plan: Plan) -> str:
             body += [f"    {line}" for line in statements(stage)] + ["}"]
     comment = [f"//     {line}".rstrip() for line in plan.formulas.splitlines()]
     inside = [f"    {line}".rstrip() for line in body]
-    made = f"// {cpp_name(plan.name)}: one step and its gradient, made by minirnn from the Python function of this name."
-    struct = ["#pragma once", "", "template <class V, class real>", f"struct {NAME} {{", *inside, "};", ""]
-    return "\n".join([made, "//", *comment, *struct])
+    made = (
+        f"// {cpp_name(plan.name)}: one step and its gradient, made by minirnn from the Python function of this name."
+    )
+    lines = ["#pragma once", "", "template <class V, class real>", f"struct {NAME} {{", *inside, "};", ""]
+    return "\n".join([made, "//", *comment, *lines])
 
 
 def counts(plan: Plan) -> Iterator[str]:
@@ -60,7 +64,9 @@ def where(plan: Plan) -> Iterator[str]:
     read = [("gate", plan.forward, "gates"), *[(name, plan.backward, name) for name in ("d_after", "d_multiplied")]]
     found = {name: last_loads(stages, array) for name, stages, array in read}
     found |= {name: stores(plan.forward, name) for name in ("saved", "after", "multiplied")}
-    found |= {name: stores(plan.backward, name) for name in ("d_gates", "d_before", "d_vectors", "d_products", "carried")}
+    found |= {
+        name: stores(plan.backward, name) for name in ("d_gates", "d_before", "d_vectors", "d_products", "carried")
+    }
     functions = {f"{name}_stage": at for name, at in found.items()}
     functions["matrix_of"] = {k: cut.matrix for k, cut in enumerate(plan.cuts)}
     for name, at in functions.items():

@@ -40,8 +40,6 @@ class Struct:
         return self.layout.pack(*values, *self.absent[len(values) :])
 
 
-
-
 def structs(values: int, products: int = 0, masks: int = 0) -> tuple[Struct, Struct]:
     """`Layer` and `Gradients` of a library that was compiled for so many values, products and masks."""
 

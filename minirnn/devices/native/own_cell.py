@@ -62,7 +62,8 @@ class Kernels:
         self.plan = plan
         self.rows_of_W, self.rows_of_R = plan.of_both + plan.of_x, plan.of_both + plan.of_h
         self.gates = plan.of_both + plan.of_x + plan.of_h
-        # The values of `Layer`: what the cell saves, inner states that its gradient reads, no zoned h, what is multiplied.
+        # The values of `Layer`: what the cell saves, inner states that its gradient reads, no zoned h, what is
+        # multiplied.
         reads = plan.reads_before | plan.reads_after
         there = [True] * plan.saved + [bool(reads >> k & 1) for k in range(plan.states - 1)] + [False]
         there += [True] * len(plan.cuts)
@@ -175,7 +176,8 @@ def cell_sequence_grad(
     of = kernels(plan, x.dtype)
     if of is None:
         options: Any = {"plan": plan, "lengths": lengths, "need_dx": need_dx, "masks": masks}
-        return plain.cell_sequence_grad(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, **options)
+        dx, dh0, dc0, found = plain.cell_sequence_grad(x, h0, c0, weights, saved, y, dy, dh_n, dc_n, **options)
+        return dx, dh0, dc0, [*found]
     (T, B, _), (D, _, P) = x.shape, h0.shape
     layer = OneLayer(of, lengths, x, h0, c0, weights, masks)
     ragged, H, dtype = layer.ragged, layer.H, x.dtype
@@ -237,7 +239,8 @@ class OneLayer:
             address(self.vectors[k]), np.inf, *rows(self.x), *rows(self.h0[k]), *inner(self.c0, k),
             *self.of.values(None if saved is None else saved[k]), *rows(y, k * self.sizes[4]),
             *(NOTHING if h_n is None else rows(h_n[k])), *inner(c_n, k), *NOTHING, *NOTHING,
-            *(number for u in U for number in matrix(u)), *(0, 0, 0), *(number for z in self.masks for number in rows(z[k])),
+            *(number for u in U for number in matrix(u)), *(0, 0, 0),
+            *(number for z in self.masks for number in rows(z[k])),
         )  # fmt: skip
 
 

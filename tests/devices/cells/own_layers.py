@@ -53,7 +53,9 @@ def cell_of(name: str) -> Any:
 class OwnLayer:
     """A layer of a cell with random arrays, in float64. Recurrent sums are of size 1 for any H."""
 
-    def __init__(self, rng: np.random.Generator, name: str, H: int, D: int = 1, P: int = 0, ragged: bool = False) -> None:
+    def __init__(
+        self, rng: np.random.Generator, name: str, H: int, D: int = 1, P: int = 0, ragged: bool = False
+    ) -> None:
         self.cell, self.H, self.D, self.P = cell_of(name), H, D, P or H
         self.plan: Plan = self.cell.plan(bool(P))
         self.lengths = LENGTHS if ragged else None

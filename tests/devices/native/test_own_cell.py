@@ -1,4 +1,4 @@
-"""Own cells on the device `native` compute what torch computes in float64, with the same bits for any number of threads.
+"""Own cells on the device `native` compute what torch computes in float64, with the same bits for any team of threads.
 
 Tests `minirnn/devices/native/own_cell.py` and `minirnn/devices/cells/header.py`.
 """
@@ -98,4 +98,6 @@ def test_a_header_is_named_after_nothing_that_means_something_in_cpp() -> None:
     assert "const V V_ = sigmoid_z_new * s_;" in text
     assert "const V exp_ = exp(" in text
     assert "real(0.5) * double_prev" in text
-    assert not any(line.lstrip().startswith(("const V V =", "const V s =", "const V double =")) for line in text.split("\n"))
+    assert not any(
+        line.lstrip().startswith(("const V V =", "const V s =", "const V double =")) for line in text.split("\n")
+    )

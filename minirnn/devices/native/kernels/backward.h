@@ -6,15 +6,15 @@
 // for each further stage; the gradients of these products stand in da, behind those of the gates.
 #pragma once
 #include "cell.h"
-#include "gemm.h"
 #include "shares.h"
+#include "sums.h"
 
 template <class real, class Cell>
 class Backward {
     using V = Vector<real>;
     static constexpr int lanes = LANES<real>, STAGES = Cell::D_STAGES, PRODUCTS = Cell::PRODUCTS;
-    static constexpr int WAITING =
-        Cell::STATES + PRODUCTS + Cell::CARRIED;  // gradients that one stage leaves for another
+    // Gradients that one stage leaves for another.
+    static constexpr int WAITING = Cell::STATES + PRODUCTS + Cell::CARRIED;
 
   public:
     Backward(const Layer<real> &d, const Gradients<real> &g, const Cell &cell, int threads)
@@ -23,20 +23,12 @@ class Backward {
           cell(cell),
           visit(d),
           K(ROWS_OF_R<Cell> * d.H),
-          S(GATES<Cell> * d.H),
-          ld((GATES<Cell> + PRODUCTS) * d.H),
           width(packed_width<real>(d.H)),
-          gathers(d.lengths && d.reverse),
           R(K * packed_width<real>(d.P)),
           Wp(d.Wp.p ? d.P * width : 0),
           U(Cell::MATRICES * d.H * width),
-          dh_all(d.Wp.p ? d.T * d.B * d.P : 0),
-          m(d.Wp.p ? d.T * d.B * d.H : 0),
           waiting(STAGES > 1 ? d.B * WAITING * d.H : 0),
-          da_first(gathers ? d.B * S : 0),
-          da_sums(d.B * S),
-          vector_sums(d.B * Cell::VECTORS * d.H),
-          blocks(threads * GEMM_SCRATCH) {}
+          all(d, g, threads) {}
 
     // The steps.
     void run(Member me) {
@@ -48,8 +40,7 @@ class Backward {
         }
         for (Index b = me.begin(d.B); b < me.end(d.B); b++) {
             std::memcpy(g.dh0.at(b), g.dh_n.at(b), d.P * sizeof(real));
-            std::memset(da_sums + b * S, 0, S * sizeof(real));
-            begin_inner(b);
+            begin(b);
         }
         me.wait();
         const Shares shares(me, d, ROWS, (K * d.P + PRODUCTS * d.H * d.H) * Index(sizeof(real)));
@@ -68,54 +59,18 @@ class Backward {
     // One step alone, and nothing that comes out of a product.
     void cell_alone(Member me) {
         for (Index b = me.begin(d.B); b < me.end(d.B); b++) {
-            begin_inner(b);
+            begin(b);
             for (Index u = 0; u < d.H; u += lanes) {
                 Gradient<V, Cell> s;
                 cell_grad<0, false>(place(0, b, u), load(g.dy.at(b) + u, d.H - u), s);
             }
         }
         me.wait();
-        each_column(me, Cell::VECTORS * d.H, vector_sums, [&](Index at, real sum) { g.dvectors[at] = sum; });
+        all.vectors(me);
     }
 
     // What is summed over the steps.
-    void sums(Member me) {
-        const Index steps = d.T * d.B;
-        const real *da = g.da.p;
-        real *own = blocks;
-        if (gathers) {
-            for (Index b = me.begin(d.B); b < me.end(d.B); b++) {
-                std::memcpy(da_first + b * S, g.da.at((d.lengths[b] - 1) * d.B + b), S * sizeof(real));
-            }
-        }
-        me.wait();
-
-        const Index H = d.H, of_h = Cell::OF_H * H, both = Cell::OF_BOTH * H, of_W = ROWS_OF_W<Cell> * H;
-        const real *da_x = da + of_h;  // the columns of W's rows
-        if (g.dW) weights({of_W, d.I, steps, {da_x, 1, ld}, {d.x.p, d.x.ld, 1}, g.dW, d.I, false}, me);
-        if (both) recurrent(da + of_h, both, g.dR, me);
-        if (of_h) recurrent(da, of_h, g.dR + both * d.P, me);
-        if (d.Wp.p) gemm<real>({d.P, d.H, steps, {dh_all, 1, d.P}, {m, d.H, 1}, g.dWp, d.H, false}, own, me);
-        for (int p = 0; p < PRODUCTS; p++) {
-            if (Cell::matrix_of(p) < 0) continue;
-            const Rows<real> multiplied = d.values[MULTIPLIED<Cell> + p];
-            const Matrix<const real> d_products{da + S + p * H, 1, ld}, by{multiplied.p, multiplied.ld, 1};
-            gemm<real>({H, H, steps, d_products, by, g.dU[Cell::matrix_of(p)], H, false}, own, me);
-        }
-        if (g.dx.p && d.W.p) {
-            gemm<real>({steps, d.I, of_W, {da_x, ld, 1}, d.W, g.dx.p, g.dx.ld, g.add_dx}, own, me);
-        }
-        if (g.dx.p && !d.W.p) {
-            each(me, d.H, [&](const Place &at) {
-                V sum = g.add_dx ? load(g.dx, at.row, at) : V{};
-                for (int gate = 0; gate < ROWS_OF_W<Cell>; gate++) {
-                    sum += load(da_x + at.row * ld + gate * d.H + at.u, at.count);
-                }
-                store(g.dx, at.row, at, sum);
-            });
-        }
-        biases(me);
-    }
+    void sums(Member me) { all.compute(me); }
 
   private:
     template <bool ZONED>
@@ -130,10 +85,10 @@ class Backward {
         if (now || k >= 0) {  // nothing flows where there is no sample
             for (Index b = now + me.begin(d.B - now); b < now + me.end(d.B - now); b++) {
                 const Index row = visit.step(k) * d.B + b;
-                std::memset(g.da.at(row), 0, ld * sizeof(real));
+                std::memset(g.da.at(row), 0, all.ld * sizeof(real));
                 if (d.Wp.p) {
-                    std::memset(dh_all + row * d.P, 0, d.P * sizeof(real));
-                    std::memset(m + row * d.H, 0, d.H * sizeof(real));
+                    std::memset(all.dh_all + row * d.P, 0, d.P * sizeof(real));
+                    std::memset(all.m + row * d.H, 0, d.H * sizeof(real));
                 }
             }
         }
@@ -161,14 +116,14 @@ class Backward {
                 dh += load(g.dy.at(row) + u, d.P - u);
                 if (d.Wp.p) {
                     if (ZONED) dh = past_zoneout(place(k, b + i, u, d.P), dh);
-                    store(dh_all + row * d.P + u, dh, d.P - u);
+                    store(all.dh_all + row * d.P + u, dh, d.P - u);
                 } else {
                     Gradient<V, Cell> s;
                     cell_grad<0, ZONED>(place(k, b + i, u), dh, s);
                 }
             }
         }
-        if (!d.Wp.p && STAGES == 1) add_da(k, b, j, std::min(M, now - b), N);
+        if (!d.Wp.p && STAGES == 1) all.add_da(visit.step(k) * d.B + b, b, j, std::min(M, now - b), N);
     }
 
     // dm = Wp' dh, and the cell
@@ -179,14 +134,14 @@ class Backward {
             const Index j = strip * PANEL<real>;
             const Index N = vectors(j, d.H);
             Sums<real> sums = {};
-            multiply<real>(M, N, d.P, dh_all + (visit.step(k) * d.B + b) * d.P, d.P, Wp + d.P * j, sums.at);
+            multiply<real>(M, N, d.P, all.dh_all + (visit.step(k) * d.B + b) * d.P, d.P, Wp + d.P * j, sums.at);
             for (Index i = 0; i < M; i++) {
                 for (Index n = 0; n < N; n++) {
                     Gradient<V, Cell> s;
                     cell_grad<0, ZONED>(place(k, b + i, j + n * lanes), load<real>(sums.at + (i * N + n) * lanes), s);
                 }
             }
-            if (STAGES == 1) add_da(k, b, j, M, N);
+            if (STAGES == 1) all.add_da(visit.step(k) * d.B + b, b, j, M, N);
         });
     }
 
@@ -198,16 +153,16 @@ class Backward {
             if (!shares.me.stopped()) {
                 shares.each_tile(Blocks(visit.samples(k), ROWS), strips, [&](Index b, Index M, Index strip) {
                     const Index j = strip * PANEL<real>, N = vectors(j, d.H);
-                    const real *d_products = g.da.at(visit.step(k) * d.B + b) + S;
+                    const real *d_products = g.da.at(visit.step(k) * d.B + b) + all.S;
                     Sums<real> sums[PRODUCTS] = {};
                     for (int p = 0; p < PRODUCTS; p++) {
                         if (Cell::d_products_stage(p) != stage - 1) continue;
                         const int matrix = Cell::matrix_of(p);
                         if (matrix < 0) {
-                            means(M, N, d.H, d_products + p * d.H, ld, sums[p].at);
+                            means(M, N, d.H, d_products + p * d.H, all.ld, sums[p].at);
                         } else {
                             const real *weights = U + (matrix * width + j) * d.H;
-                            multiply<real>(M, N, d.H, d_products + p * d.H, ld, weights, sums[p].at);
+                            multiply<real>(M, N, d.H, d_products + p * d.H, all.ld, weights, sums[p].at);
                         }
                     }
                     for (Index i = 0; i < M; i++) {
@@ -220,7 +175,7 @@ class Backward {
                             cell_grad<stage, false>(place(k, b + i, j + n * lanes), V{}, s);
                         }
                     }
-                    if (stage == STAGES - 1) add_da(k, b, j, M, N);
+                    if (stage == STAGES - 1) all.add_da(visit.step(k) * d.B + b, b, j, M, N);
                 });
             }
             shares.wait();
@@ -238,11 +193,11 @@ class Backward {
     }
 
     // The gradients of the inner states of a sample are in g.dc0 while the steps run.
-    void begin_inner(Index b) {
+    void begin(Index b) {
         for (Index row = b; row < INNER<Cell> * d.B; row += d.B) {
             std::memcpy(g.dc0.at(row), g.dc_n.at(row), d.H * sizeof(real));
         }
-        std::memset(vector_sums + b * Cell::VECTORS * d.H, 0, Cell::VECTORS * d.H * sizeof(real));
+        all.begin(b);
     }
 
     // A stage of the cell's gradient, from dh to the gradients of the pre-activations. What of dh goes past the product
@@ -298,7 +253,7 @@ class Backward {
         }
         grad_of<stage>(cell, s);
 
-        if (stage == 0 && d.Wp.p) store(m + at.row * d.H + at.u, s.after[h], at.count);
+        if (stage == 0 && d.Wp.p) store(all.m + at.row * d.H + at.u, s.after[h], at.count);
         if (ZONED && d.zc.p) s.d_before[0] += past_c;
         if (Cell::d_before_stage(h) == stage) {
             if (Cell::CARRIES) past_h += s.d_before[h];
@@ -316,7 +271,7 @@ class Backward {
         }
 #pragma GCC unroll 16
         for (int p = 0; p < PRODUCTS; p++) {
-            if (Cell::d_products_stage(p) == stage) store(to + this->S + p * d.H, s.d_products[p], at.count);
+            if (Cell::d_products_stage(p) == stage) store(to + all.S + p * d.H, s.d_products[p], at.count);
         }
 #pragma GCC unroll 16
         for (int j = 0; j < Cell::CARRIED; j++) {
@@ -324,7 +279,7 @@ class Backward {
         }
         for (int j = 0; j < Cell::VECTORS; j++) {
             if (Cell::d_vectors_stage(j) != stage) continue;
-            real *sum = vector_sums + (at.b * Cell::VECTORS + j) * d.H + at.u;
+            real *sum = all.vector_sums + (at.b * Cell::VECTORS + j) * d.H + at.u;
             if (d.vectors) store(sum, load(sum, at.count) + s.d_vectors[j], at.count);
         }
     }
@@ -340,82 +295,14 @@ class Backward {
         return (1 - zh) * dh;
     }
 
-    // dR = da h'. h' of a step is y of the step visited before, and h0 where a sample starts.
-    void recurrent(const real *da, Index rows, real *dR, Member me) {
-        const Index later = d.reverse ? 0 : d.B * ld, before = d.reverse ? d.B * d.y.ld : 0;
-        const Matrix<const real> h{d.y.p + before, d.y.ld, 1};
-        weights({rows, d.P, (d.T - 1) * d.B, {da + later, 1, ld}, h, dR, d.P, false}, me);
-        const real *first = gathers ? da_first + (da - g.da.p) : da + (d.reverse ? (d.T - 1) * d.B * ld : 0);
-        weights({rows, d.P, d.B, {first, 1, gathers ? S : ld}, {d.h0.p, d.h0.ld, 1}, dR, d.P, d.T > 1}, me);
-    }
-
-    // A product that is the gradient of a weight; BlockLSTM's are transposed.
-    void weights(Product<real> p, Member me) {
-        if (g.transposed) {
-            const Matrix<const real> A = p.A;
-            p.A = {p.B.p, p.B.column, p.B.row};
-            p.B = {A.p, A.column, A.row};
-            std::swap(p.M, p.N);
-            p.C_row = p.N;
-        }
-        gemm(p, (real *)blocks, me);
-    }
-
-    // The gradients of the biases are sums of da over all steps and samples. Those of a tile are added while they are
-    // near, into the row of its first sample.
-    void add_da(Index k, Index b, Index j, Index M, Index N) {
-        if (M <= 0) return;
-        for (Index u = j; u < j + N * lanes; u += lanes) {
-            for (Index at = u; at < S; at += d.H) {
-                const Index count = d.H - u;
-                const real *da = g.da.at(visit.step(k) * d.B + b) + at;
-                V sum = load(da_sums + b * S + at, count);
-                for (Index i = 0; i < M; i++) sum += load(da + i * g.da.ld, count);
-                store(da_sums + b * S + at, sum, count);
-            }
-        }
-    }
-
-    // Those of all tiles.
-    void biases(Member me) {
-        const Index of_h = Cell::OF_H * d.H, both = Cell::OF_BOTH * d.H;
-        each_column(me, S, da_sums, [&](Index at, real sum) {
-            if (at >= of_h) g.dbW[at - of_h] = sum;
-            if (at < of_h && !g.dbR) g.dbW[at + ROWS_OF_W<Cell> * d.H] = sum;  // one bias for each gate
-            if (at < of_h + both && g.dbR) g.dbR[at < of_h ? at + both : at - of_h] = sum;
-        });
-        each_column(me, Cell::VECTORS * d.H, vector_sums, [&](Index at, real sum) { g.dvectors[at] = sum; });
-    }
-
-    // f(column, its sum over the samples), of `all` (B, width): everyone has a stretch of the columns.
-    template <class F>
-    void each_column(Member me, Index width, const real *all, F f) const {
-        const Index vectors = (width + lanes - 1) / lanes;
-        for (Index v = me.begin(vectors); v < me.end(vectors); v++) {
-            const Index u = v * lanes;
-            V sum = {};
-            for (Index b = 0; b < d.B; b++) sum += load(all + b * width + u, width - u);
-            for (Index i = 0; i < lanes && u + i < width; i++) f(u + i, sum[i]);
-        }
-    }
-
-    // f at every vector of units of every row, in shares.
-    template <class F>
-    void each(Member me, Index width, F f) const {
-        for (Index row = me.begin(d.T * d.B); row < me.end(d.T * d.B) && !me.stopped(); row++) {
-            for (Index u = 0; u < width; u += lanes) f(Place{row, -1, row % d.B, u, width - u});
-        }
-    }
-
     const Layer<real> &d;
     const Gradients<real> &g;
     const Cell cell;
     const bool zones = ZONEOUT && (d.zh.p || d.zc.p);
     const Visit visit;
-    const Index K, S, ld;  // the columns of da: those of R's rows, of all gates, and all
-    const Index width;
-    const bool gathers;
-    Scratch<real> R, Wp, U, dh_all, m, waiting, da_first, da_sums, vector_sums, blocks;
+    const Index K, width;  // columns of da for R's rows; units, up to a whole vector
+    Scratch<real> R, Wp, U, waiting;
+    SumsOverSteps<real, Cell> all;
 };
 
 // The gradient of one direction of a layer with this cell. Returns a `Status`.

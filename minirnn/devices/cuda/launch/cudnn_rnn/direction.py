@@ -98,7 +98,7 @@ def settled(device: Launcher, weights: Weights) -> list[tuple[Any, ...]]:
 
     An optimizer makes new weights at each step, at new places, but a recording reads where it was recorded.
     """
-    buffer = device.empty((sum(w.size for parts in weights for w in parts[1:] if w is not None),), weights[0][1].dtype)
+    buffer = device.empty((sum(w.size for parts in weights for w in parts[1:] if w is not None),), weights[0][3].dtype)
     copies, offset = [], 0
     for W, *rest in weights:
         own = [W]

@@ -1,6 +1,7 @@
-"""A layer of own cells with one stage, all steps in one launch: the rung `persistent` of `launch/cudnn_rnn/persistent.py`.
+"""A layer of own cells with one stage, all steps in one launch: the rung `persistent` of the ladder.
 
-The kernels are the same ones, compiled with the header of the cell's plan; they are handed its vectors and masks, too.
+The kernels are those of `launch/cudnn_rnn/persistent.py`, compiled with the header of the
+cell's plan; they are handed its vectors and masks, too.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def plan_of(layer: Layer, backward: bool) -> plans.Plan | None:
 def forward(
     layer: Layer, x: CudaArray, h0: CudaArray, c: CudaArray | None, values: CudaArray | None, y: CudaArray
 ) -> CudaArray | None:
-    """Fill y; c (D, INNER, B, H) goes from the first state to the last. Returns h_n (D, B, H); None: it does not fit."""
+    """Fill y; c (D, INNER, B, H) goes from first state to last. Returns h_n (D, B, H), or None if it does not fit."""
     device, sizes, chosen = layer.device, layer.sizes, plan_of(layer, backward=False)
     kernel = None if chosen is None else compiled(layer, "persistent", x.dtype, chosen)
     if chosen is None or kernel is None:
@@ -78,7 +79,7 @@ def own_arrays(layer: Layer) -> tuple[CudaArray | None, CudaArray | None]:
     """Vectors (D, VECTORS*H) and masks (D, T, MASKS, B, H) of all directions."""
     vectors = [a for direction in layer.directions if (a := direction.weights[5]) is not None]
     masks = [a for a in layer.masks if a is not None]
-    return *(stacked(layer.device, found) if found else None for found in (vectors, masks)),  # type: ignore[return-value]
+    return (*(stacked(layer.device, found) if found else None for found in (vectors, masks)),)  # type: ignore[return-value]
 
 
 def struct(*arrays: CudaArray | None) -> np.void:

@@ -45,8 +45,8 @@ def cell_sequence(
     if h_n is None:
         h_n = device.contiguous(h0, always=True)
         for d, direction in enumerate(layer.directions):
-            of_d = [None if a is None else a[d] for a in (c_n, values, multiplied)]
-            steps.forward(layer, direction, x, h_n[d], *of_d, y)
+            c_d, values_d, multiplied_d = (None if a is None else a[d] for a in (c_n, values, multiplied))
+            steps.forward(layer, direction, x, h_n[d], c_d, values_d, multiplied_d, y)
     return y, h_n, c_n, saved
 
 

@@ -94,9 +94,11 @@ class Stages:
         for k, cut in enumerate(self.layer.plan.cuts):
             if (cut.backward if self.backward else cut.forward) != stage:
                 continue
-            U = self.mean if cut.kind == "unit_mean" else matrices[cut.matrix]
+            U: CudaArray = self.mean if self.mean is not None and cut.kind == "unit_mean" else matrices[cut.matrix]
             at = t if self.multiplied.shape[1] > 1 else 0
-            product(device, self.multiplied[k, at], U if self.backward else device.transpose(U, (1, 0)), self.products[k])
+            product(
+                device, self.multiplied[k, at], U if self.backward else device.transpose(U, (1, 0)), self.products[k]
+            )
 
 
 def forward(
@@ -157,7 +159,7 @@ def backward(
     dh: CudaArray,
     dc: CudaArray | None,
 ) -> Found:
-    """The gradients of all pre-activations; dh (B, P) and dc (INNER, B, H) go from those of the last state to the first's."""
+    """The gradients of all pre-activations; dh (B, P) and dc (INNER, B, H) go from last state to first."""
     device, plan, sizes = layer.device, layer.plan, layer.sizes
     T, B, H, P, dtype = sizes.T, sizes.B, sizes.H, sizes.P, dh.dtype
     _, R, Wp, _, _, vectors, *_ = direction.weights

@@ -24,8 +24,8 @@ from tests.devices.cuda.machine_code.variants import of_units
 __all__ = ["checked"]  # a fixture
 
 pytest.importorskip("torch")
-QUICK = ("lem", "peephole_lstm")
-"""The cells of a plain run: one with two stages, and one with vectors that may be projected."""
+QUICK = ("indrnn", "lem", "peephole_lstm")
+"""The cells of a plain run: one without R, one with two stages, and one with vectors that may be projected."""
 cells = pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ALL])
 
 
