@@ -49,7 +49,6 @@ KERNEL exclusive(int *wants, int *unused, int *entered) {
     asm volatile("fence.sc.gpu;" ::: "memory");
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(other) : "l"(others) : "memory");
     if (!other) atomicAdd(entered, 1);
-    if (blockIdx.x == 0) atomicMax(entered, 0);
 }
 
 // ---- counted
