@@ -90,7 +90,7 @@ KERNEL folded(int *x, int *unused, int *total) {
         asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(other) : "r"(sum), "r"(d));
         sum += other;
     }
-    if (threadIdx.x == 31) *total = sum;
+    if (threadIdx.x == 0) *total = sum;
 }
 
 // ---- vectors
