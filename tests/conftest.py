@@ -100,7 +100,7 @@ def device(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def cuda_device(request: pytest.FixtureRequest) -> Any:
-    """As `device`, but the device itself, and only those that run the CUDA kernels: the simulator, the GPU, the PTX machine."""
+    """As `device`, but the device itself, and only those that run the CUDA kernels: simulator, GPU, PTX machine."""
     if (reason := reason_against(request.param)) is not None:
         pytest.skip(f"{request.param}: {reason}")
     return mr.devices.get(request.param)

@@ -49,7 +49,6 @@ KERNEL exclusive(int *wants, int *unused, int *entered) {
     asm volatile("fence.sc.gpu;" ::: "memory");
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(other) : "l"(others) : "memory");
     if (!other) atomicAdd(entered, 1);
-    if (blockIdx.x == 0) atomicMax(entered, 0);
 }
 
 // ---- counted
@@ -91,7 +90,7 @@ KERNEL folded(int *x, int *unused, int *total) {
         asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(other) : "r"(sum), "r"(d));
         sum += other;
     }
-    if (threadIdx.x == 31) *total = sum;
+    if (threadIdx.x == 0) *total = sum;
 }
 
 // ---- vectors

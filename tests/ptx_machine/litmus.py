@@ -47,7 +47,7 @@ class Litmus:
 
 
 def ptx_of(tests: Sequence[Litmus]) -> str:
-    """A kernel ``litmus(memory, found, number)``, for the test of that number; a thread of a test is one of the grid."""
+    """A kernel ``litmus(memory, found, number)``, for the test of that number. Its threads are the grid's."""
     bodies = []
     for number, test in enumerate(tests):
         for k, text in enumerate(test.threads):
@@ -126,8 +126,8 @@ def _passing() -> list[Litmus]:
 
     release, acquire = "st.release.gpu.global.u32", "ld.acquire.gpu.global.u32"
     scoped = [
-        case(f"fences of scope {scope}, {where}", (ST, f"fence.acq_rel.{scope}", RST, RLD, f"fence.acq_rel.{scope}", LD),
-             allowed, blocks, why)
+        case(f"fences of scope {scope}, {where}",
+             (ST, f"fence.acq_rel.{scope}", RST, RLD, f"fence.acq_rel.{scope}", LD), allowed, blocks, why)
         for scope, where, allowed, blocks, why in (
             ("cta", "two blocks", True, APART, "fences of scope cta of two blocks are not morally strong"),
             ("cta", "one block", False, TOGETHER, SYNC), ("gpu", "two blocks", False, APART, SYNC),
@@ -178,7 +178,8 @@ def _passing() -> list[Litmus]:
         Litmus("message passing, a chain of atomics",
                (f"{ST} [x], 1; {ACQ_REL}; {RST} [y], 1", "atom.global.add.u32 %r0, [y], 1",
                 f"{RLD} %r0, [y]; {ACQ_REL}; {LD} %r1, [x]"),
-               "r[1][0] == 1 and r[2][0] == 2 and r[2][1] == 0", False, (0, 1, 2), "observation order goes on by atomics"),
+               "r[1][0] == 1 and r[2][0] == 2 and r[2][1] == 0", False, (0, 1, 2),
+               "observation order goes on by atomics"),
         Litmus("message passing, on by a third thread (ISA2)",
                (f"{ST} [x], 1; {ACQ_REL}; {RST} [y], 1", f"{RLD} %r0, [y]; {ACQ_REL}; {RST} [z], 1",
                 f"{RLD} %r0, [z]; {ACQ_REL}; {LD} %r1, [x]"),
@@ -188,10 +189,12 @@ def _passing() -> list[Litmus]:
                 f"{RLD} %r0, [z]; {ACQ_REL}; {LD} %r1, [x]"),
                "r[1][0] == 1 and r[2][0] == 1 and r[2][1] == 0", True, (0, 1, 2), "the thread between has no pattern"),
         Litmus("message passing, the barrier before the fence of another thread",
-               (f"{ST} [x], 1; bar.sync 0", f"bar.sync 0; {ACQ_REL}; {RST} [y], 1", f"{RLD} %r0, [y]; {ACQ_REL}; {LD} %r1, [x]"),
+               (f"{ST} [x], 1; bar.sync 0", f"bar.sync 0; {ACQ_REL}; {RST} [y], 1",
+                f"{RLD} %r0, [y]; {ACQ_REL}; {LD} %r1, [x]"),
                "r[2][0] == 1 and r[2][1] == 0", False, (0, 0, 1), "barrier, fence and flag: causality order"),
         Litmus("write to read causality (WRC)",
-               (f"{RST} [x], 1", f"{RLD} %r0, [x]; {ACQ_REL}; {RST} [y], 1", f"{RLD} %r0, [y]; {ACQ_REL}; {RLD} %r1, [x]"),
+               (f"{RST} [x], 1", f"{RLD} %r0, [x]; {ACQ_REL}; {RST} [y], 1",
+                f"{RLD} %r0, [y]; {ACQ_REL}; {RLD} %r1, [x]"),
                "r[1][0] == 1 and r[2][0] == 1 and r[2][1] == 0", False, (0, 1, 2), "observation, then base causality"),
         Litmus("write to read causality without fences",
                (f"{RST} [x], 1", f"{RLD} %r0, [x]; {RST} [y], 1", f"{RLD} %r0, [y]; {RLD} %r1, [x]"),
@@ -200,15 +203,15 @@ def _passing() -> list[Litmus]:
 
 
 def _buffering() -> list[Litmus]:
-    def stores(name: str, fence: str, allowed: bool, blocks: tuple[int, ...], why: str, st: str = RST, ld: str = RLD) -> Litmus:
+    def stores(
+        name: str, fence: str, allowed: bool, blocks: tuple[int, ...], why: str, st: str = RST, ld: str = RLD
+    ) -> Litmus:
         threads = (f"{st} [x], 1; {fence}; {ld} %r0, [y]", f"{st} [y], 1; {fence}; {ld} %r0, [x]")
         return Litmus(f"store buffering, {name}", threads, "r[0][0] == 0 and r[1][0] == 0", allowed, blocks, why)
 
     def loads(name: str, ld: str, between: str, value: str, allowed: bool, why: str) -> Litmus:
         first, second = (f"{ld} %r0, [{a}]; {between}; {RST} [{b}], {value}" for a, b in ("xy", "yx"))
-        return Litmus(
-            f"load buffering, {name}", (first, second), "r[0][0] == 1 and r[1][0] == 1", allowed, APART, why
-        )
+        return Litmus(f"load buffering, {name}", (first, second), "r[0][0] == 1 and r[1][0] == 1", allowed, APART, why)
 
     sc = "fence-sc order: one of the fences comes first"
     return [
@@ -224,7 +227,8 @@ def _buffering() -> list[Litmus]:
         loads("the value that was read", RLD, "", "%r0", False, "no thin air"),
         loads("fence.acq_rel", RLD, ACQ_REL, "1", False, SYNC),
         Litmus("load buffering, release and acquire",
-               tuple(f"ld.acquire.gpu.global.u32 %r0, [{a}]; st.release.gpu.global.u32 [{b}], 1" for a, b in ("xy", "yx")),
+               tuple(f"ld.acquire.gpu.global.u32 %r0, [{a}]; st.release.gpu.global.u32 [{b}], 1"
+                     for a, b in ("xy", "yx")),
                "r[0][0] == 1 and r[1][0] == 1", False, APART, SYNC),
     ]  # fmt: skip
 
@@ -258,28 +262,31 @@ def _coherence() -> list[Litmus]:
                "r[0][0] == 0", False, APART, "a write precedes a read of its thread in causality order"),
         Litmus("coherence, a thread does not read its next write", (f"{RLD} %r0, [x]; {RST} [x], 1", f"{RST} [x], 2"),
                "r[0][0] == 1", False, APART, "a read precedes a write of its thread in causality order"),
-        Litmus("coherence, two writes of a thread", (f"{ST} [x], 1; {ST} [x], 2", f"{RLD} %r0, [y]"), "x == 1", False, APART,
-               "causality order is coherence order"),
+        Litmus("coherence, two writes of a thread", (f"{ST} [x], 1; {ST} [x], 2", f"{RLD} %r0, [y]"), "x == 1", False,
+               APART, "causality order is coherence order"),
         Litmus("coherence, a read then a write by two threads",
                (f"{RLD} %r0, [x]; {RST} [x], 1", f"{RST} [x], 2"), "r[0][0] == 2 and x == 2", False, APART, location),
         writes("relaxed", "", True, NO_SYNC), writes("fence.acq_rel", ACQ_REL, True, "no read observes a write"),
         writes("fence.sc", SC, False, "fence-sc order, then coherence"),
-        Litmus("a write after a read (S), fences", (f"{ST} [x], 2; {ACQ_REL}; {RST} [y], 1", f"{RLD} %r0, [y]; {ACQ_REL}; {ST} [x], 1"),
+        Litmus("a write after a read (S), fences",
+               (f"{ST} [x], 2; {ACQ_REL}; {RST} [y], 1", f"{RLD} %r0, [y]; {ACQ_REL}; {ST} [x], 1"),
                "r[1][0] == 1 and x == 2", False, APART, "causality order is coherence order"),
         Litmus("a write after a read (S)", (f"{RST} [x], 2; {RST} [y], 1", f"{RLD} %r0, [y]; {RST} [x], 1"),
                "r[1][0] == 1 and x == 2", True, APART, NO_SYNC),
         four("relaxed", "", True, NO_SYNC), four("fence.acq_rel", ACQ_REL, True, "neither reader tells the other"),
         four("fence.sc", SC, False, "fence-sc order: the later reader knows what the first one saw"),
-        Litmus("atomic additions", ("atom.global.add.u32 %r0, [x], 1", "atom.global.add.u32 %r0, [x], 1"), "x != 2", False,
-               APART, "atomicity of morally strong operations"),
+        Litmus("atomic additions", ("atom.global.add.u32 %r0, [x], 1", "atom.global.add.u32 %r0, [x], 1"), "x != 2",
+               False, APART, "atomicity of morally strong operations"),
         Litmus("atomic additions of scope cta, two blocks",
                ("atom.global.cta.add.u32 %r0, [x], 1", "atom.global.cta.add.u32 %r0, [x], 1"), "x != 2", True, APART,
                "atomics that are not morally strong"),
         Litmus("atomic additions of scope cta, one block",
-               ("atom.global.cta.add.u32 %r0, [x], 1", "atom.global.cta.add.u32 %r0, [x], 1"), "x != 2", False, TOGETHER,
+               ("atom.global.cta.add.u32 %r0, [x], 1", "atom.global.cta.add.u32 %r0, [x], 1"), "x != 2", False,
+               TOGETHER,
                "atomicity of morally strong operations"),
         Litmus("additions without an atomic",
-               tuple(f"{LD} %r0, [x]; add.u32 %r0, %r0, 1; {ST} [x], %r0" for _ in "ab"), "x != 2", True, APART, "a race"),
+               tuple(f"{LD} %r0, [x]; add.u32 %r0, %r0, 1; {ST} [x], %r0" for _ in "ab"), "x != 2", True, APART,
+               "a race"),
     ]  # fmt: skip
 
 

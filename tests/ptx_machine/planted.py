@@ -1,13 +1,13 @@
 """Planted mistakes, and who notices them: the simulator, its check mode, the PTX machine.
 
-``python -m tests.ptx_machine.planted`` tries them all and writes the table `PLANTED.md`; with ``--check`` it compares.
+``python -m tests.ptx_machine.planted`` tries them all (or those that are named, by their names or places) and compares
+with what is noted here; ``--write`` writes the table `PLANTED.md` from that.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,13 +62,15 @@ LOOK = "    load_words<COUNT>(from->word, found.word);"
 PLAIN_LOOK = "    for (int k = 0; k < COUNT; k++) found.word[k] = from->word[k];"
 SEND = "{ store_word(to, word == NOT_SENT ? NOT_SENT >> 1 : word); }"
 TILE_BARRIER = "if (__syncthreads_or(watch.lost)) return;"
+FENCE = "        __threadfence();  // BUG:\n"
 PHASE = "const u32 phase = (step - 1) / SLOTS & 1;"
 FIRST = 'asm volatile("fence.sc.gpu;" ::: "memory");'
 
 MISTAKES = (
     # ---- C++, in minirnn's kernels
     Mistake("a look is not volatile", "ladder", LOOK, PLAIN_LOOK, "nyy"),
-    Mistake("a number is sent by a plain store", "ladder", SEND, "{ *to = word == NOT_SENT ? NOT_SENT >> 1 : word; }", "nyn"),
+    Mistake("a number is sent by a plain store", "ladder", SEND,
+            "{ *to = word == NOT_SENT ? NOT_SENT >> 1 : word; }", "nyn"),
     Mistake("nobody waits", "ladder", "!found.has(sign) && !watch.lost", "false", "yyy"),
     Mistake("only the last word of a piece is looked at", "ladder",
             "complete = complete && (k >= count || word[k] != NOT_SENT);",
@@ -76,29 +78,37 @@ MISTAKES = (
     Mistake("no barrier between gathering and multiplying", "ladder",
             TILE_BARRIER + "\n            s.before", "\n            s.before", "yyy"),
     Mistake("no barrier on the way back", "ladder",
-            TILE_BARRIER + "\n            if (first + ROWS < B) begin(", "\n            if (first + ROWS < B) begin(", "yyy"),
+            TILE_BARRIER + "\n            if (first + ROWS", "\n            if (first + ROWS", "yyy"),
     Mistake("one phase for all times", "ladder", PHASE, "const u32 phase = 0;", "yyy"),
     Mistake("a phase is two epochs long", "ladder", PHASE, "const u32 phase = (step - 1) / (2 * SLOTS) & 1;", "yyy"),
     Mistake("one slot instead of two", "ladder", "#define SLOTS 2", "#define SLOTS 1", "yyy"),
     Mistake("the memory for messages holds zeros", "ladder", "EMPTY", "0", "yyy"),
     Mistake("the memory for messages is not filled", "ladder", "EMPTY", "fresh", "yyy"),
     # ---- C++, in kernels as students write them
-    Mistake("the last block: no fence of the writer", "last_block", "        __threadfence();  // BUG: __threadfence_block();\n", "", "nyy"),
-    Mistake("the last block: no fence of the reader", "last_block", "        __threadfence();  // BUG:\n    }\n", "    }\n", "nyy"),
-    Mistake("a barrier of the grid: no fence before it", "grid_barrier", "        __threadfence();  // BUG:\n        atomicAdd", "        atomicAdd", "nyy"),
-    Mistake("a barrier of the grid: no fence after it", "grid_barrier", "__nanosleep(20);\n        __threadfence();  // BUG:\n", "__nanosleep(20);\n", "nyy"),
-    Mistake("a lock without an acquire", "lock", "    __threadfence();                                      // BUG:\n", "", "nyy"),
-    Mistake("a lock without a release", "lock", "    __threadfence();  // BUG:\n    atomicExch", "    atomicExch", "nyy"),
-    Mistake("a flag that is no volatile", "look_back", "volatile int *ready", "int *ready", "yyy"),
-    Mistake("look back: no fence of the writer", "look_back", "        __threadfence();  // BUG:\n        ready", "        ready", "nyy"),
-    Mistake("look back: no fence of the reader", "look_back", "            __threadfence();                            // BUG:\n", "", "nyy"),
+    Mistake("the last block: no fence of the writer", "last_block",
+            "        __threadfence();  // BUG: __threadfence_block();\n", "", "nyy"),
+    Mistake("the last block: no fence of the reader", "last_block", f"{FENCE}    }}\n", "    }\n", "nyy"),
+    Mistake("a barrier of the grid: no fence before it", "grid_barrier",
+            f"{FENCE}        atomicAdd", "        atomicAdd", "nyy"),
+    Mistake("a barrier of the grid: no fence after it", "grid_barrier",
+            f"__nanosleep(20);\n{FENCE}", "__nanosleep(20);\n", "nyy"),
+    Mistake("a lock without an acquire", "lock",
+            "    __threadfence();                                      // BUG:\n", "", "nyy"),
+    Mistake("a lock without a release", "lock", "    __threadfence();  // BUG:\n    atomicExch", "    atomicExch",
+            "nyy"),
+    Mistake("a flag that is no volatile", "look_back", "volatile int *ready", "int *ready", "nyy"),
+    Mistake("look back: no fence of the writer", "look_back", f"{FENCE}        ready", "        ready", "nyy"),
+    Mistake("look back: no fence of the reader", "look_back",
+            "            __threadfence();                            // BUG:\n", "", "nyy"),
     Mistake("look back: volatile sums, no fence at all", "look_back", "VOLATILE", "", "nyy"),
-    Mistake("a reduction without a barrier", "reduction", "    __syncthreads();  // BUG:\n    if (warp == 0)", "    if (warp == 0)", "yyy"),
-    Mistake("a histogram without atomics", "global_histogram", "atomicAdd(&counts[x[i]], 1);", "counts[x[i]]++;", "nyy"),
+    Mistake("a reduction without a barrier", "reduction",
+            "    __syncthreads();  // BUG:\n    if (warp == 0)", "    if (warp == 0)", "yyy"),
+    Mistake("a histogram without atomics", "global_histogram",
+            "atomicAdd(&counts[x[i]], 1);", "counts[x[i]]++;", "nyy"),
     # ---- assembly: what nvcc made of minirnn's kernels
     Mistake("a weak load looks", "ladder's PTX", r"ld\.relaxed\.gpu\.global", "ld.global", "--y"),
     Mistake("a load of scope cta looks", "ladder's PTX", r"ld\.relaxed\.gpu\.global", "ld.relaxed.cta.global", "--y"),
-    Mistake("a weak store sends", "ladder's PTX", r"st\.relaxed\.gpu\.global", "st.global", "--n"),
+    Mistake("a weak store sends", "ladder's PTX", r"st\.relaxed\.gpu\.global", "st.global", "--y"),
     Mistake("two words of a vector are exchanged", "ladder's PTX",
             r"(ld\.relaxed\.gpu\.global\.v4\.u32) \{(%r\d+),(%r\d+),", r"\1 {\3,\2,", "--y"),
     Mistake("a store goes four bytes too far", "ladder's PTX",
@@ -116,7 +126,8 @@ MISTAKES = (
     Mistake("an addition of scope cta", "counted", "red.relaxed.gpu.global", "red.relaxed.cta.global", "--y"),
     Mistake("the arrival at a barrier is relaxed", "turns", "atom.add.release.gpu", "atom.add.relaxed.gpu", "--y"),
     Mistake("the look at a barrier is relaxed", "turns", "ld.acquire.gpu", "ld.relaxed.gpu", "--y"),
-    Mistake("no bar.sync behind a barrier of the grid", "turns", '    asm volatile("bar.sync 0;" ::: "memory");\n', "", "--y"),
+    Mistake("no bar.sync behind a barrier of the grid", "turns",
+            '    asm volatile("bar.sync 0;" ::: "memory");\n', "", "--y"),
     Mistake("a shuffle within half a warp", "folded", "0x1f, 0xffffffff", "0x100f, 0xffffffff", "--y"),
     Mistake("a vector's operands are exchanged", "vectors", "{%0, %1, %2, %3}, [%4]", "{%1, %0, %2, %3}, [%4]", "--y"),
 )  # fmt: skip
@@ -129,7 +140,8 @@ def judges(where: str) -> list[list[Callable[[Any], Any]]]:
     """For each of `JUDGES` functions that make a device for the ladder, or a driver for other kernels."""
     fast = [SimOptions(seed=seed, watchdog_ms=500) for seed in range(4)]
     check = [
-        SimOptions(check=True, seed=seed, preempt=preempt, watchdog_ms=500) for seed, preempt in ((0, 0), (1, 0), (2, 9))
+        SimOptions(check=True, seed=seed, preempt=preempt, watchdog_ms=500)
+        for seed, preempt in ((0, 0), (1, 0), (2, 9))
     ]
 
     def simulated(options: SimOptions) -> Callable[[Any], Any]:
@@ -202,6 +214,8 @@ def _kernel_is_right(mistake: Mistake | None, where: str, make: Callable[[Any], 
         text = text.replace(mistake.old, mistake.new)
     case = students.CASES.get(where) or _assembly_case(where)
     found = students.result_of(make(()), case, where, text)
+    if where == "exclusive":  # both may find that the other one wants to enter
+        return bool(found[0] <= 1)
     return np.allclose(found, case.expected(students.data()), rtol=1e-4, atol=1e-4)
 
 
@@ -217,15 +231,8 @@ def _assembly_case(where: str) -> students.Case:
         "released": n.sum(), "fenced": n.sum(), "counted": grid * block, "turns": (around * (k % 7)).sum(),
         "folded": (n * n + 1).sum(), "vectors": (n + 20 * n + 300 * n + 1000).sum(),
     }.get(where)  # fmt: skip
-    if where == "exclusive":
-        return _OneAtMost(lambda d: [np.zeros(256, "i4"), np.zeros(1, "i4"), np.zeros(1, "i4")], lambda d: np.ones(1), 2,
-                          (grid,), (block,))  # fmt: skip
     zeros = [np.zeros(512, "i4"), np.zeros(1, "i4"), np.zeros(1, "i4")]
     return students.Case(lambda d: zeros, lambda d: np.array([expected]), 2, (grid,), (block,))
-
-
-class _OneAtMost(students.Case):
-    """Of the test of exclusion: nobody, or one, may enter."""
 
 
 # ---- the table
@@ -240,20 +247,27 @@ def table(rows: list[tuple[Mistake, str]]) -> str:
     return "\n".join(lines)
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    with np.errstate(all="ignore"):
-        yield
+TEXT = """# Who notices a planted mistake
 
+Each mistake is planted alone. "Noticed" means that a launch fails or that a result is wrong, in one of four orders
+of the threads (simulator), three (its check mode) or twenty seeds (PTX machine). The simulator cannot see assembly.
+`test_planted.py` tries them; `python -m tests.ptx_machine.planted --write` writes this table.
+
+"""
 
 if __name__ == "__main__":
+    if "--write" in sys.argv:
+        TABLE.write_text(TEXT + table([(one, one.noticed) for one in MISTAKES]) + "\n", encoding="utf-8")
+        sys.exit(0)
     wanted = [word for word in sys.argv[1:] if not word.startswith("--")]
     wrong = 0
     for one in MISTAKES:
         if wanted and not any(word in (one.name, one.where) for word in wanted):
             continue
-        with _quiet():
-            letters = outcome(one, one.where)
+        letters = outcome(one, one.where)
         wrong += letters != one.noticed
-        print(f"{letters} {'' if letters == one.noticed else f'expected {one.noticed} '}{one.name} ({one.where})", flush=True)
+        print(
+            f"{letters} {'' if letters == one.noticed else f'expected {one.noticed} '}{one.name} ({one.where})",
+            flush=True,
+        )
     sys.exit(wrong > 0)

@@ -1,6 +1,7 @@
 """What the machine says of kernels that go wrong, and what it promises of those that don't.
 
-Tests `tests/ptx_machine/driver.py`, `build.py`, `parse.py`, `runtime/launch.cpp` and `runtime/bounds.cpp`.
+Tests `tests/ptx_machine/driver.py`, `tests/ptx_machine/build.py`, `tests/ptx_machine/parse.py` and
+`tests/ptx_machine/runtime/`.
 """
 
 from __future__ import annotations
@@ -157,7 +158,9 @@ def test_operations_of_a_warp() -> None:
     np.testing.assert_array_equal(got[6], np.array(ones) + 100 * np.array(zeros) + 10000 * np.array(first))
 
 
-@pytest.mark.parametrize("line", ["tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd0, {%r0}]", "add.f32 %f9, %f0", "wgmma.fence"])
+@pytest.mark.parametrize(
+    "line", ["tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd0, {%r0}]", "add.f32 %f9, %f0", "wgmma.fence"]
+)
 def test_what_the_machine_does_not_know_is_refused_with_the_line(line: str) -> None:
     text = f".visible .entry k()\n{{\n.reg .f32 %f<4>;\n{line};\nret;\n}}\n"
     with pytest.raises(NotUnderstood) as caught:

@@ -1,7 +1,7 @@
 """minirnn's kernels as nvcc's PTX, under weak memory: the results of the cpu device, for each architecture.
 
-Tests `minirnn/devices/cuda/kernels/` and `tests/ptx_machine/translate.py`, `driver.py`, `runtime/`. Many more tests run on
-the machine with ``--devices ptx``.
+Tests `minirnn/devices/cuda/kernels/` and `tests/ptx_machine/translate.py`. Many more tests run on the machine with
+``--devices ptx``.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_120")
 pytestmark = pytest.mark.skipif(build.reason_against() is not None, reason=f"ptx: {build.reason_against()}")
 
 
-def in_turn(cases: Sequence[tuple[object, ...]]) -> list[object]:
-    """Each case for each architecture; a plain run takes one of them, another one from case to case."""
+def in_turn(cases: Sequence[tuple[object, ...]], sample: bool = True) -> list[object]:
+    """Each case for each architecture; a plain run takes one of them (or none), another one from case to case."""
     return [
         pytest.param(
-            *case, arch, id="-".join(map(str, (*case, arch))), marks=[pytest.mark.slow] * (n != k % len(ARCHITECTURES))
+            *case,
+            arch,
+            id="-".join(map(str, (*case, arch))),
+            marks=[pytest.mark.slow] * (not sample or n != k % len(ARCHITECTURES)),
         )
         for k, case in enumerate(cases)
         for n, arch in enumerate(ARCHITECTURES)
@@ -52,7 +55,11 @@ def test_every_variant_of_every_file_is_understood(name: str, arch: str) -> None
             assert any(name.rpartition("/")[2] in file for file, _ in translation.places)
 
 
-@pytest.mark.parametrize("case, dtype, arch", in_turn([(c, t) for t in ("f4", "f8", "f2") for c in BLOCK_OPS]))
+ONE_EACH = [(case, ("f4", "f8", "f2")[k % 3]) for k, case in enumerate(BLOCK_OPS)]
+OTHERS = [(case, dtype) for case in BLOCK_OPS for dtype in ("f4", "f8", "f2") if (case, dtype) not in ONE_EACH]
+
+
+@pytest.mark.parametrize("case, dtype, arch", [*in_turn(ONE_EACH), *in_turn(OTHERS, sample=False)])
 def test_block_ops_and_their_gradients(case: str, dtype: str, arch: str, rng: np.random.Generator) -> None:
     work = block_op(*BLOCK_OPS[case], dtype, rng, H=12, I=8)
     tolerance = {"f2": 0.03, "f4": 1e-4, "f8": 1e-12}[dtype]

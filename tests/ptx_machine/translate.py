@@ -1,4 +1,4 @@
-"""A kernel of a PTX program as a C++ file over `runtime/ptx.h`: registers become local variables, labels remain labels."""
+"""A kernel of a PTX program as a C++ file over `runtime/ptx.h`: registers become variables, labels remain labels."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _layout(program: Program, kernel: str) -> tuple[dict[str, str], int]:
         addresses[array.name] = f"{at}ull"
         at += array.size
     at += -at % 16
-    return addresses | {name: f"{at}ull" for name in program.dynamic_shared}, at
+    return addresses | dict.fromkeys(program.dynamic_shared, f"{at}ull"), at
 
 
 def _called(program: Program, kernel: str) -> list[str]:

@@ -154,10 +154,7 @@ static void run_grid(u32 count, u32 shared_bytes, u64 workspace) {
         for (Block *b : blocks) {
             if (machine.options.weak && blocks.size() > 1) {
                 if (one_in(300)) b->starved_until = machine.round + random_number() % (20 * machine.options.delay);
-                if (b->starved_until > machine.round || one_in(4)) {
-                    machine.moved |= b->starved_until > machine.round;
-                    continue;
-                }
+                if (b->starved_until > machine.round || one_in(4)) continue;
             }
             take_turn(b);
         }

@@ -75,8 +75,8 @@ struct Machine {
     void (*kernel)(Thread &, const u8 *);
     const u8 *parameters;
     u64 now, round;
-    bool moved;   // something happened in this round, other than looks at memory
-    bool evicts;  // in this launch lines of an L1 are replaced now and then
+    bool moved;      // something happened in this round, other than looks at memory
+    bool evicts;     // in this launch lines of an L1 are replaced now and then
     u32 interrupts;  // in this launch one of so many weak accesses lets others run first
     Runner *running;
     u64 tired;             // turns that a thread ended tired, since something happened

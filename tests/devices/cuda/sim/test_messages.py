@@ -1,6 +1,7 @@
 """Check mode and messages between blocks: what has no order is reported, and nothing else.
 
-Tests `minirnn/devices/cuda/sim/runtime/stale.cpp`, `order.cpp` and `races.cpp` beside it.
+Tests `minirnn/devices/cuda/sim/runtime/stale.cpp`, `minirnn/devices/cuda/sim/runtime/order.cpp` and
+`minirnn/devices/cuda/sim/runtime/races.cpp`.
 """
 
 from __future__ import annotations
