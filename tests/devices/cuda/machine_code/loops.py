@@ -21,7 +21,7 @@ JUMPS = ("BRA", "JMP")
 class Loop:
     """Instructions that a thread may execute at each turn, those of loops within it included.
 
-    `jump` is the last jump back to the head, `own` what is in no inner loop, `inner` the loops directly within this one.
+    `jump` is the last jump back to the head, `own` what is in no inner loop, `inner` the loops directly within it.
     """
 
     jump: Instruction
