@@ -19,7 +19,8 @@ static std::vector<Block *> blocks;
 static const u64 PATIENCE = 40000;  // rounds in which nothing happens
 static const u32 TIRED = 1 << 16;   // jumps back without a turn for the others
 static const u64 MOST_TIRED = 4000;
-static const size_t AT_FIRST = 8;  // blocks that begin at once; others come one by one
+static const u32 LONGEST_HUNGER = 800;  // rounds: kernels give up after some thousand looks
+static const size_t AT_FIRST = 8;       // blocks that begin at once; others come one by one
 
 void fail(const char *format, ...) {
     va_list arguments;
@@ -142,6 +143,7 @@ static void take_turn(Block *b) {
 static void run_grid(u32 count, u32 shared_bytes, u64 workspace) {
     u32 next = 0;
     u64 idle = 0;
+    const u32 longest = std::min(20 * machine.options.delay, LONGEST_HUNGER);
     while (next < count || !blocks.empty()) {
         machine.round++;
         while (next < count && blocks.size() < machine.options.resident) {
@@ -153,7 +155,7 @@ static void run_grid(u32 count, u32 shared_bytes, u64 workspace) {
         for (size_t i = blocks.size() - 1; i > 0; i--) std::swap(blocks[i], blocks[random_number() % (i + 1)]);
         for (Block *b : blocks) {
             if (machine.options.weak && blocks.size() > 1) {
-                if (one_in(300)) b->starved_until = machine.round + random_number() % (20 * machine.options.delay);
+                if (one_in(300)) b->starved_until = machine.round + random_number() % longest;
                 if (b->starved_until > machine.round || one_in(4)) continue;
             }
             take_turn(b);

@@ -69,7 +69,7 @@ def compiled(name: str, options: Sequence[str], arch: str, text: str | None = No
     """What nvcc makes of ``kernels/<name>``, exactly as the driver of a GPU of this architecture hands it over.
 
     A text need not be a file of ``kernels/``; `variants.VARIANTS` has the options of each file. `to` is ``"cubin"``,
-    machine code, or ``"ptx"``, the text that it is made of. Raises `CompileError` with all that nvcc said.
+    machine code, or ``"ptx"``, the text that it is made of, in its place. Raises `CompileError` with what nvcc said.
     """
     source = (KERNELS / name).read_text(encoding="utf-8") if text is None else text
     text, flags = for_nvcc(source, name, options)
