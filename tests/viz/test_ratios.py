@@ -13,7 +13,7 @@ def test_the_ratio_of_plain_descent_is_rate_times_gradient_over_weight(rng):
     for _ in range(3):
         steps.zero_grad()
         (layer(mr.tensor(np.float32(rng.normal(size=(4, 3))))) ** 2).sum().backward()
-        expected = {n: 0.1 * np.linalg.norm(p.grad) / np.linalg.norm(p) for n, p in layer.named_parameters()}
+        expected = {n: 0.1 * np.linalg.norm(p.grad) / np.linalg.norm(p.numpy()) for n, p in layer.named_parameters()}
         steps.step()
         for name, ratio in expected.items():
             assert steps.ratios[name][-1] == pytest.approx(ratio, rel=1e-5)

@@ -26,7 +26,7 @@ FUNCTIONS = ("exp", "log", "sqrt", "tanh", "power", "sin", "cos", "tan", "erf", 
 """One transcendental function an element of the result."""
 REDUCTIONS = ("sum", "max", "argmax", "min", "argmin", "prod")
 """One operation an element of the operand."""
-MOVES = ("asarray", "to_numpy", "cast", "full", "concatenate")
+MOVES = ("asarray", "to_numpy", "cast", "full", "concatenate", "put")
 """No operation, but bytes."""
 VIEWS = ("reshape", "transpose", "broadcast_to")
 """Nothing at all: another look at the same memory."""

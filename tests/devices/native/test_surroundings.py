@@ -122,9 +122,14 @@ def test_narrower_vectors_compute_the_same_within_rounding(flags: str) -> None:
 def test_the_structs_are_those_of_the_headers() -> None:
     """Every field of a C++ struct, in its order: a missing one would move all that follow."""
     kernels = library.KERNELS
-    for struct, file in ((arguments.Layer, "layer.h"), (arguments.Gradients, "layer.h"),
-                         (arguments.GruBlockArrays, "gru_block.cpp"), (arguments.Product, "gemm.h")):  # fmt: skip
+    own = arguments.structs(9, 2, 1)  # of a library for an own cell
+    structs = [(struct, "layer.h", counts) for two, counts in (((arguments.Layer, arguments.Gradients), (8, 0, 0)),
+                                                               (own, (9, 2, 1))) for struct in two]  # fmt: skip
+    others = [(arguments.GruBlockArrays, "gru_block.cpp", (0, 0, 0)), (arguments.Product, "gemm.h", (0, 0, 0))]
+    for struct, file, counts in structs + others:
         text = re.sub(r"//[^\n]*", "", (kernels / file).read_text())
+        for macro, count in zip(("VALUES", "PRODUCTS", "MASKS"), counts, strict=True):
+            text = text.replace(f"[LAYER_{macro}]", f"[{count}]").replace(f"[LAYER_{macro} + 1]", f"[{count + 1}]")
         body = re.search(rf"struct {struct.name} {{(.*?)}};", text, re.DOTALL)
         assert body is not None
         names: list[str] = []
