@@ -70,7 +70,7 @@ def prove(
         If there is nothing to check: no float array among the arguments, or no float Tensor among the results.
     """
     found = mr.devices.available() if devices is None else dict.fromkeys(devices)
-    at_hand: dict[str, str | None] = {mr.devices.get(name).name: None for name, absent in found.items() if not absent}
+    at_hand: dict[str, str | None] = {name: None for name, absent in found.items() if not absent}
     cases = _cases(op, args)
     listed = [*ways.comparisons(cases, at_hand), *_more(cases[0], at_hand)]
     told = {name: describe(name, None) for name in at_hand}

@@ -120,6 +120,9 @@ class Counting(_Forwarded, Device):
     def __reduce__(self) -> tuple[Any, ...]:
         return Counting, (self.inner,)
 
+    def runs_plan(self, plan: Any) -> bool:
+        return self.inner.runs_plan(plan)
+
     def synchronize(self) -> None:
         self.inner.synchronize()
 
@@ -194,8 +197,13 @@ class Counting(_Forwarded, Device):
 
     def _wrapped(self, result: Any) -> Any:
         if isinstance(result, (tuple, list)):
-            return tuple(self._wrapped(r) for r in result)
+            return together(type(result), [self._wrapped(r) for r in result])
         return None if result is None else CountedArray(self, result)
+
+
+def together(kind: type, values: list[Any]) -> Any:
+    """A list, tuple or named tuple of these values."""
+    return kind(*values) if hasattr(kind, "_fields") else kind(values)
 
 
 def unwrapped(value: Any) -> Any:
@@ -203,7 +211,7 @@ def unwrapped(value: Any) -> Any:
     if isinstance(value, CountedArray):
         return value.array
     if isinstance(value, (list, tuple)):
-        return type(value)(unwrapped(v) for v in value)
+        return together(type(value), [unwrapped(v) for v in value])
     if isinstance(value, dict):
         return {k: unwrapped(v) for k, v in value.items()}
     return value

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from math import inf, prod
 from typing import Any
 
+from minirnn.devices.counting import own_cell
+
 Cost = tuple[int, int]
 Shape = tuple[int, ...]
 
@@ -197,6 +199,8 @@ KERNEL_COSTS: dict[str, Callable[..., Cost]] = {
     "gru_block_cell_grad": gru_block_cell_grad,
     "rnn_sequence": rnn_sequence,
     "rnn_sequence_grad": rnn_sequence_grad,
+    "cell_sequence": own_cell.cell_sequence,
+    "cell_sequence_grad": own_cell.cell_sequence_grad,
     "cross_entropy": cross_entropy,
     "cross_entropy_grad": cross_entropy_grad,
     "adam": adam,

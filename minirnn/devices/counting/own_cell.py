@@ -1,0 +1,77 @@
+"""How many operations a layer of an own cell takes: the products by their shapes, the rest by the lines of its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from minirnn.cells.expr import CUTS, Expr
+from minirnn.cells.plan import Plan, Stage
+
+Cost = tuple[int, int]
+Shape = tuple[int, ...]
+
+NOTHING = ("number", "constant", "input", "gradient", "copy", "straight_through", *CUTS)
+COSTS: dict[str, Cost] = {
+    **dict.fromkeys(NOTHING, (0, 0)),
+    **dict.fromkeys(("tanh", "exp", "log", "sqrt", "sin", "cos"), (0, 1)),
+    "sigmoid": (3, 1),  # -z, 1 + e, 1 / .
+    "softplus": (3, 2),  # max(x, 0) + log1p(exp(-|x|))
+    "clip": (2, 0),
+}
+"""Operations and functions of an expression; what is not named is one operation."""
+
+
+def of_stages(stages: Sequence[Stage]) -> Cost:
+    """Of one unit in one step: each expression of a stage once."""
+    flops = functions = 0
+    for stage in stages:
+        known = {load.value for load in stage.loads}
+        for e in [*[line.value for line in stage.statements], *[store.value for store in stage.stores]]:
+            more = of_expression(e, known)
+            flops, functions = flops + more[0], functions + more[1]
+    return flops, functions
+
+
+def of_expression(e: Expr, known: set[Expr]) -> Cost:
+    """Of an expression; what is in `known` is there already. It is added to."""
+    if e in known:
+        return 0, 0
+    known.add(e)
+    flops, functions = COSTS.get(e.op, (1, 0))
+    for a in e.args if e.op not in CUTS else ():
+        more = of_expression(a, known)
+        flops, functions = flops + more[0], functions + more[1]
+    return flops, functions
+
+
+def rows_of(x: Shape, lengths: Any) -> int:
+    """Samples in all steps that count."""
+    return x[0] * x[1] if lengths is None else int(sum(lengths))
+
+
+def cell_sequence(x: Shape, h0: Shape, c0: Any, weights: Any, *, plan: Plan, lengths: Any, **_: Any) -> Cost:
+    rows, (flops, functions) = rows_of(x, lengths), of_stages(plan.forward)
+    gates = 2 * plan.of_both + plan.of_x + plan.of_h  # the two parts of a gate and its bias are added
+    total = units = 0
+    for W, R, Wp, b, U, _ in weights:
+        H = b[0] // (plan.of_both + plan.of_x + plan.of_h)
+        products = sum(prod(w) for w in (W, R, Wp, *U) if w)
+        total += rows * (2 * products + H * (gates + flops + plan.means))
+        units += H
+    return total, rows * units * functions
+
+
+def cell_sequence_grad(
+    x: Shape, h0: Shape, c0: Any, weights: Any, *_: Any, plan: Plan, lengths: Any, need_dx: bool = True, **__: Any
+) -> Cost:
+    rows, (flops, functions) = rows_of(x, lengths), of_stages(plan.backward)
+    gates, total, units = plan.of_both + plan.of_x + plan.of_h, 0, 0
+    for W, R, Wp, b, U, vectors in weights:
+        H = b[0] // gates
+        products = 2 * sum(prod(w) for w in (R, Wp, *U) if w) + (prod(W) * (1 + need_dx) if W else 0)
+        # dh of the output and of the next step, and the sums over all steps: of biases and of vectors
+        total += rows * (2 * products + H * (1 + flops + plan.means + gates + len(vectors)))
+        units += H
+    return total, rows * units * functions
