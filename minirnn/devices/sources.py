@@ -89,13 +89,13 @@ class CudaSource(_Source):
     thread. Arrays are handed over as pointers, Python ints as `i64`, Python floats as `acc`. The device is that of the
     arrays: ``cuda``, or ``cuda-sim``, which runs the same text on the CPU.
 
-    Parameters of a call
-    --------------------
-    threads : int, optional
+    Other Parameters
+    ----------------
+    threads : int, optional, of a call
         Launch at least so many threads, in blocks of 256; none if it is 0.
-    grid, block : tuple of int, optional
+    grid, block : tuple of int, optional, of a call
         The launch itself, in the place of `threads`.
-    shared : int
+    shared : int, of a call
         Bytes of dynamic shared memory of each block.
     """
 
