@@ -327,6 +327,7 @@ KERNEL fence_of_a_warp(int *data, unsigned *count, int *total) {
         __threadfence();  // BUG:
     }
     n = __shfl_sync(~0u, n, 0);
+    __syncwarp();  // a shuffle orders no memory
     if (n < gridDim.x - 1) return;
     int sum = 0;
     for (int k = threadIdx.x; k < gridDim.x * 32; k += 32) sum += data[k];
