@@ -157,7 +157,8 @@ def _recorded(function: type[Function], ctx: FunctionCtx, args: Sequence[Any], o
     node = _Node(function, ctx, args, outputs, carried)
     if len(outputs) == 1:
         return [record(node, device, outputs[0].array, parents)]
-    made = dict(zip(numbers, outputs_of(record(node, device, tuple(outputs[k].array for k in numbers), parents))))  # noqa: B905
+    recorded = record(node, device, tuple(outputs[k].array for k in numbers), parents)
+    made = dict(zip(numbers, outputs_of(recorded), strict=False))
     for k in carried:
         found[k] = made[k]
     return found
