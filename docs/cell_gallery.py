@@ -77,7 +77,7 @@ def page(found: dict[str, tuple[str, str, Cell]]) -> str:
             "::::{grid} 1 1 2 2\n\n"
             f":::{{grid-item}}\n**Forward**\n\n{forward}\n:::\n\n"
             f":::{{grid-item}}\n**Backward**\n\n{backward}\n:::\n::::\n\n"
-            f"A step keeps {kept} for its way back, next to its states.\n"
+            f"A step keeps {kept} for its gradient, in addition to its states.\n"
         )
     return "\n".join(parts)
 

@@ -13,7 +13,7 @@ gradient, proves it, and trains it against the LSTM and the GRU.
 # A step in Python
 # ----------------
 # The LSTM has two gates for its memory: f says how much to keep, and i how much to write. What if one gate decides
-# both? A unit that keeps 90 % then writes 10 %. Each unit also gets a number of its own, ``slow``, that is added to
+# both? A unit that keeps 90 % then writes 10 %. Each unit also gets its own number, ``slow``, which is added to
 # this gate, so that some units can be patient by nature.
 #
 # The names of the parameters say what they are: ``z_NAME`` is a gate that reads x and h, c and h are the states, and
@@ -106,11 +106,11 @@ norms = {name: reach(layer) for name, layer in layers(0).items()}
 mr.viz.show(gradient_flow(list(norms.values()), layers=list(norms), quantity="length of dL/dx_t"))
 share = {name: norm[0] / norm[-1] for name, norm in norms.items()}
 print({name: f"{s:.0e}" for name, s in share.items()})
-assert share["slow 0 .. 4"] > 1e6 * max(share["slow = 0"], share["GRU"])
+assert 4e-3 < share["slow 0 .. 4"] < 6e-3 and max(share["slow = 0"], share["GRU"]) < 1e-10
 
 # %%
-# With the gates spread out, five thousandths of the gradient arrive from 59 steps away. Of the GRU's and of the cell
-# without patience less than a ten-billionth does.
+# With the gates spread out, some five thousandths of the gradient reach the first step. Of the GRU's gradient, and of
+# that of the cell without patience, less than a ten-billionth does.
 #
 # Does it learn?
 # --------------
@@ -149,12 +149,15 @@ mr.viz.show(ax.figure)
 end = {name: losses[-50:].mean() for name, losses in curves.items()}
 print("error over the last 50 updates:", {name: round(float(e), 3) for name, e in end.items()})
 assert end["LSTM"] > 0.15 and all(e < 0.05 for name, e in end.items() if name != "LSTM")
+first = {name: int(np.argmax(np.convolve(losses, np.ones(20) / 20, "valid") < 0.05)) for name, losses in curves.items()}
+print("updates until the mean of 20 errors is below 0.05:", {name: k for name, k in first.items() if k})
+assert share["LSTM"] > 1e4 * share["GRU"] and 0 < first["GRU"] < first["slow = 0"] < first["slow 0 .. 4"]
 
 # %%
-# Both versions of our cell learn the task, and the LSTM does not begin within these 400 updates. But look at the
-# order: the GRU is the first, although the least of its gradient reached the first step; and patience did not make
-# our cell learn sooner. The reach at the start says whether there is any signal to learn from, not how quickly a
-# network uses it: on its way, training changes the gates, and with them the reach. At 60 steps, all three find a way.
+# The GRU and both versions of our cell learn the task. The LSTM does not begin within these 400 updates. Compare this
+# with the reach at the start: the LSTM's is more than ten thousand times the GRU's, and yet the GRU learns first; and
+# in this run patience does not make our cell learn sooner. So the reach of the initial weights does not tell which
+# network learns first at 60 steps: training changes the gates, and with them the reach.
 #
 # Fast on other devices
 # ---------------------
@@ -163,7 +166,7 @@ assert end["LSTM"] > 0.15 and all(e < 0.05 for name, e in end.items() if name !=
 #
 # Try it
 # ------
-# Give the cell an input gate of its own (``z_i``), and look at how ``dz_k`` changes. Or take away the output gate:
+# Give the cell a separate input gate (``z_i``), and look at how ``dz_k`` changes. Or take away the output gate:
 # what does the cell save then for its way back? ``patient.saved()`` tells.
 #
 # :doc:`/own_cell` has the whole language, and :doc:`/cells` thirteen cells from the literature.
