@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import minirnn as mr
-from minirnn.commands.arguments import EXECUTOR, chosen_executor, try_file
+from minirnn.commands.arguments import try_file
 from minirnn.messages import meant
 from minirnn.terminal import styled
 from minirnn.train.progress import Doing
@@ -25,7 +25,6 @@ from minirnn.verify.against import compare
 from minirnn.verify.comparisons import all_comparisons, compute, head, labels_of, relabelled
 from minirnn.verify.report import text
 from minirnn.verify.table import FAILED, OPS
-from minirnn.verify.tasks import by_workers
 
 DEVICES = ("cpu", "native", "cuda-sim", "cuda")
 
@@ -39,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--quick", action="store_true", help="a few cases of every row")
     add("--out", metavar="FILE.json", help="write the table to a file")
     add("--against", metavar="FILE.json", help="fail if a cell of this table is gone or ten times worse")
-    add("--executor", metavar="WHERE", help=f"{EXECUTOR}; default: this process; the same table")
     add("--golden", metavar="DIR", help="stored values of other libraries (default: a clone's tests/golden)")
 
 
@@ -56,12 +54,7 @@ def run(args: argparse.Namespace) -> int:
     listed = [one for one in relabelled(all_comparisons(devices, golden), labels) if one.cell.op in ops]
     chosen = [one for one in listed if one.quick or not args.quick]
     with Doing(f"making {len(chosen):,} comparisons", sys.stderr.isatty(), stream=sys.stderr):
-        if args.executor is None:
-            results = compute(chosen)
-        else:
-            with chosen_executor(args.executor) as executor:
-                found = by_workers(executor, chosen, devices, labels, golden)
-            results = compute(chosen, found, quiet=True)
+        results = compute(chosen)
     said = head(devices, args.quick)
     print(re.sub(rf"(?<!\b0 ){FAILED}", styled(FAILED, "red"), text(results, said["devices"])))
     if args.out:

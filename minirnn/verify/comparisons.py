@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from minirnn._version import __version__
 from minirnn.machine import blas, installed_version
 from minirnn.user_error import one_line
 from minirnn.verify import block, canonical, cudnn, functional, primitives, rungs, stored, ways
-from minirnn.verify.table import FAILED, Comparison, Finding, Result, compare_all, made, row_of, without_folders
+from minirnn.verify.table import FAILED, Comparison, Result, compare_all, row_of, without_folders
 
 STAND_IN = "stand-in GPU"
 """What the GPU of ``scripts/with_stand_in_gpu.sh`` calls itself."""
@@ -57,17 +57,11 @@ def gpu_name(name: str) -> str | None:
     return None if driver is None else driver.limits.name
 
 
-def compute(
-    comparisons: Sequence[Comparison], make: Callable[[Comparison], Finding | str] = made, quiet: bool = False
-) -> list[Result]:
-    """Make the comparisons, with a progress bar unless `quiet`; the results in the order of the table's rows.
-
-    `make` may look up what others have made already (`minirnn.verify.tasks`).
-    """
+def compute(comparisons: Sequence[Comparison]) -> list[Result]:
+    """Make the comparisons, with a progress bar; the results in the order of the table's rows."""
     results: list[Result] = []
-    hidden = quiet or not sys.stderr.isatty()
-    with tqdm(total=len(comparisons), unit=" checks", disable=hidden, leave=False) as bar:
-        for result in compare_all(comparisons, make):
+    with tqdm(total=len(comparisons), unit=" checks", disable=not sys.stderr.isatty(), leave=False) as bar:
+        for result in compare_all(comparisons):
             bar.update(result.cases)
             results.append(result)
             if result.status == FAILED:

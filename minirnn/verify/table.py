@@ -141,16 +141,14 @@ def made(comparison: Comparison) -> Finding | str:
         return f"{type(error).__name__}: {error}"
 
 
-def compare_all(
-    comparisons: Iterable[Comparison], make: Callable[[Comparison], Finding | str] = made
-) -> Iterator[Result]:
+def compare_all(comparisons: Iterable[Comparison]) -> Iterator[Result]:
     """Make all comparisons; each cell comes when its last one is done. Those of a cell need not be neighbors."""
     listed = list(comparisons)
     last = {one.cell: k for k, one in enumerate(listed)}
     open_cells: dict[Cell, Result] = {}
     for k, one in enumerate(listed):
         result = open_cells.setdefault(one.cell, Result(one.cell))
-        result.add(one, make(one))
+        result.add(one, made(one))
         if last[one.cell] == k:
             yield open_cells.pop(one.cell)
 

@@ -12,6 +12,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.data import default_collate, default_convert, pad_collate
+from tests.each import each
 
 Pair = namedtuple("Pair", "a b")
 f4 = np.float32
@@ -54,12 +55,12 @@ def same(found: Any, expected: Any) -> None:
     assert type(found) is type(expected)
 
 
-@pytest.mark.parametrize(("first", "second", "expected"), [k[1:] for k in KINDS], ids=[k[0] for k in KINDS])
+@each(("first", "second", "expected"), [k[1:] for k in KINDS], ids=[k[0] for k in KINDS])
 def test_a_batch_is_of_torchs_kind(first: Any, second: Any, expected: Any) -> None:
     same(seen(default_collate([first, second])), expected)
 
 
-@pytest.mark.parametrize(("first", "second"), [k[1:3] for k in KINDS], ids=[k[0] for k in KINDS])
+@each(("first", "second"), [k[1:3] for k in KINDS], ids=[k[0] for k in KINDS])
 def test_the_table_is_what_torch_gives(first: Any, second: Any) -> None:
     torch = pytest.importorskip("torch")
 
@@ -191,7 +192,7 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "error", "words"), WRONG)
+@each(("call", "error", "words"), WRONG)
 def test_wrong_examples_are_named(call: Any, error: Any, words: str) -> None:
     with pytest.raises(error, match=words):
         call()

@@ -9,6 +9,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.data import BatchSampler, RandomSampler
+from tests.each import each
 
 
 @pytest.mark.parametrize("N", [1, 2, 7])
@@ -70,9 +71,9 @@ def test_num_samples_repeats_orders_or_draws_with_replacement() -> None:
     assert len(list(RandomSampler(range(4), num_samples=1, seed=0))) == 1
 
 
-@pytest.mark.parametrize("N", [0, 1, 5, 6])
-@pytest.mark.parametrize("size", [1, 2, 3, 9])
-@pytest.mark.parametrize("drop_last", [False, True])
+@each("N", [0, 1, 5, 6])
+@each("size", [1, 2, 3, 9])
+@each("drop_last", [False, True])
 def test_lists_of_numbers_are_full_but_the_last(N: int, size: int, drop_last: bool) -> None:
     sampler = BatchSampler(range(N), size, drop_last)
     lists = list(sampler)

@@ -16,6 +16,7 @@ import pytest
 from minirnn import devices
 from minirnn.devices.base import OPTIONAL, PRIMITIVES, Device, sum_to_shape
 from tests.compare import assert_close, assert_same
+from tests.each import each
 
 FLOATS = [np.float16, np.float32, np.float64]
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
@@ -62,8 +63,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], float, float]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", FUNCTIONS)
+@each("dtype", FLOATS)
+@each("name", FUNCTIONS)
 def test_functions_of_one_operand(on: Device, rng: np.random.Generator, name: str, dtype: Any) -> None:
     formula, low, high = FUNCTIONS[name]
     for shape in ((3, 4), (2, 3, 5), (7,), (0, 2), ()):
@@ -90,8 +91,8 @@ BINARY: dict[str, Callable[..., Any]] = {
 SHAPES = [((3, 4), (3, 4)), ((2, 1, 4), (3, 1)), ((), (2, 3)), ((2, 3), ()), ((), ()), ((0, 3), (3,)), ((4, 1), (1, 5))]
 
 
-@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, bool])
-@pytest.mark.parametrize("name", BINARY)
+@each("dtype", [*FLOATS, *INTEGERS, bool])
+@each("name", BINARY)
 def test_functions_of_two_operands_broadcast(on: Device, rng: np.random.Generator, name: str, dtype: Any) -> None:
     if name == "subtract" and dtype is bool:
         with pytest.raises(TypeError):
@@ -110,7 +111,7 @@ def test_functions_of_two_operands_broadcast(on: Device, rng: np.random.Generato
         assert_close(got, expected, what=f"{name} {left} {right}")
 
 
-@pytest.mark.parametrize("name", BINARY)
+@each("name", BINARY)
 def test_operands_may_be_views_numbers_and_of_two_dtypes(on: Device, rng: np.random.Generator, name: str) -> None:
     a, b = numbers(rng, (4, 3), np.float32), numbers(rng, (3, 4), np.float32, 0.5, 2)
     operation, expected = getattr(on, name), BINARY[name]
@@ -198,7 +199,7 @@ def test_clip_takes_numbers_or_none(on: Device, rng: np.random.Generator, dtype:
         assert_same(on.to_numpy(on.clip(on.asarray(a), low, high)), np.clip(a, low, high))
 
 
-@pytest.mark.parametrize("source", [*FLOATS, *INTEGERS, bool])
+@each("source", [*FLOATS, *INTEGERS, bool])
 def test_casts_are_numpys(on: Device, rng: np.random.Generator, source: Any) -> None:
     a = numbers(rng, (3, 4), source, 0.25, 9)
     a = np.abs(a) if a.dtype.kind != "b" else a  # negative numbers have no unsigned value
@@ -219,9 +220,9 @@ def test_full_and_asarray_make_arrays_of_their_own(on: Device) -> None:
     assert_same(on.to_numpy(there), np.arange(6.0).reshape(2, 3).T)
 
 
-@pytest.mark.parametrize("dtype", [*FLOATS, np.int8, np.uint16, np.int64, bool])
-@pytest.mark.parametrize("axis", [None, (0,), (1, 2), (0, 2), (0, 1, 2), ()], ids=str)
-@pytest.mark.parametrize("keepdims", [False, True])
+@each("dtype", [*FLOATS, np.int8, np.uint16, np.int64, bool])
+@each("axis", [None, (0,), (1, 2), (0, 2), (0, 1, 2), ()], ids=str)
+@each("keepdims", [False, True])
 def test_reductions_take_tuples_of_axes(
     on: Device, rng: np.random.Generator, dtype: Any, axis: Any, keepdims: bool
 ) -> None:
@@ -252,8 +253,8 @@ def test_an_empty_axis_sums_to_zero_and_has_no_maximum(on: Device) -> None:
         on.max(a, (1,), False)
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
-@pytest.mark.parametrize("dtype", FLOATS)
+@each("axis", [0, 1, 2])
+@each("dtype", FLOATS)
 def test_softmax_and_its_logarithm(on: Device, rng: np.random.Generator, dtype: Any, axis: int) -> None:
     for shape in ((2, 3, 4), (3, 99, 2), (5, 2, 300)):
         a = (5 * rng.standard_normal(shape)).astype(dtype)
@@ -266,7 +267,7 @@ def test_softmax_and_its_logarithm(on: Device, rng: np.random.Generator, dtype: 
     assert np.isfinite(on.to_numpy(on.log_softmax(on.asarray(np.array([[1e4, -1e4]], dtype)), 1))).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("left", "right"),
     [
         ((3, 4), (4, 5)),
@@ -284,7 +285,7 @@ def test_softmax_and_its_logarithm(on: Device, rng: np.random.Generator, dtype: 
     ],
     ids=str,
 )
-@pytest.mark.parametrize("dtype", [*FLOATS, np.int32, np.int64])
+@each("dtype", [*FLOATS, np.int32, np.int64])
 def test_matmul_is_numpys(on: Device, rng: np.random.Generator, left: Any, right: Any, dtype: Any) -> None:
     a, b = numbers(rng, left, dtype), numbers(rng, right, dtype)
     expected = np.matmul(a.astype(np.float64), b.astype(np.float64))
@@ -354,8 +355,8 @@ INDICES = [
 ]
 
 
-@pytest.mark.parametrize("index", INDICES, ids=str)
-@pytest.mark.parametrize("dtype", [np.float64, np.float16, np.int32, bool])
+@each("index", INDICES, ids=str)
+@each("dtype", [np.float64, np.float16, np.int32, bool])
 def test_getitem_is_numpys(on: Device, rng: np.random.Generator, index: Any, dtype: Any) -> None:
     for a in (numbers(rng, (2, 4), dtype), numbers(rng, (2, 4, 3), dtype)):
         if any(isinstance(k, np.ndarray) and k.dtype == bool and k.ndim > 1 for k in index) and a.ndim > 2:
@@ -363,7 +364,7 @@ def test_getitem_is_numpys(on: Device, rng: np.random.Generator, index: Any, dty
         assert_same(on.to_numpy(on.getitem(on.asarray(a), index)), np.asarray(a[index]))
 
 
-@pytest.mark.parametrize("index", INDICES, ids=str)
+@each("index", INDICES, ids=str)
 def test_scatter_add_is_the_adjoint_of_getitem(on: Device, rng: np.random.Generator, index: Any) -> None:
     a = rng.standard_normal((2, 4))
     y = a[index]
@@ -387,7 +388,7 @@ def test_an_index_out_of_bounds_is_an_index_error(on: Device, index: Any) -> Non
         on.getitem(on.asarray(np.zeros((2, 4))), index)
 
 
-@pytest.mark.parametrize(
+@each(
     ("a", "shape"),
     [((2, 3), (3,)), ((2, 3), (1, 3)), ((2, 3), ()), ((4, 2, 3), (2, 1)), ((2, 3), (2, 3)), ((1, 3), (3,)), ((), ())],
     ids=str,
@@ -414,8 +415,8 @@ MORE_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", MORE_FUNCTIONS)
-@pytest.mark.parametrize("dtype", FLOATS)
+@each("name", MORE_FUNCTIONS)
+@each("dtype", FLOATS)
 def test_optional_functions_are_numpys(on: Device, rng: np.random.Generator, name: str, dtype: Any) -> None:
     for shape in ((3, 37), (), (0, 2)):
         for how, (a, host) in views(on, numbers(rng, shape, dtype, -0.9, 1.4)).items():
@@ -431,8 +432,8 @@ def test_whole_numbers_of_special_ones(on: Device) -> None:
         assert_same(on.to_numpy(getattr(on, name)(on.asarray(np.array([3, -2])))), np.array([3, -2]))
 
 
-@pytest.mark.parametrize("dtype", [*FLOATS, np.int64, bool])
-@pytest.mark.parametrize("axis", [None, (0,), (1, 2)], ids=str)
+@each("dtype", [*FLOATS, np.int64, bool])
+@each("axis", [None, (0,), (1, 2)], ids=str)
 def test_min_and_prod_take_tuples_of_axes(on: Device, rng: np.random.Generator, dtype: Any, axis: Any) -> None:
     for shape in ((2, 3, 5), (2, 3, 130)):
         for how, (a, host) in views(on, numbers(rng, shape, dtype)).items():
@@ -453,8 +454,8 @@ def test_argmin_takes_the_first_of_equal_ones_and_nan_before_all(on: Device, rng
         assert_same(on.to_numpy(on.argmin(on.asarray(a), axis)), np.argmin(a, axis))
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
-@pytest.mark.parametrize("dtype", FLOATS)
+@each("axis", [0, 1, 2])
+@each("dtype", FLOATS)
 def test_scans_walk_along_any_axis(on: Device, rng: np.random.Generator, dtype: Any, axis: int) -> None:
     for shape in ((3, 37, 5), (1, 1, 1), (2, 0, 3)):
         host, other = rng.uniform(-1.1, 1.1, shape).astype(dtype), rng.standard_normal(shape).astype(dtype)
@@ -480,8 +481,8 @@ def test_scans_of_small_integers_are_wide(on: Device) -> None:
     assert_same(on.to_numpy(on.cumsum(on.asarray(a > 1), 1)), np.cumsum(a > 1, 1))
 
 
-@pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("dtype", [*FLOATS, np.int64, bool])
+@each("descending", [False, True])
+@each("dtype", [*FLOATS, np.int64, bool])
 def test_argsort_is_stable_and_nan_is_largest(
     on: Device, rng: np.random.Generator, dtype: Any, descending: bool
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 import minirnn as mr
 from minirnn import nn
 from minirnn.devices.cpu.device import CPU
+from tests.each import each
 
 WAYS: dict[str, Callable[[Any], Any]] = {
     "copy": copy.copy,
@@ -26,9 +27,9 @@ class Named(nn.Parameter):
     """A class derived without ``__slots__``: its objects have attributes of their own."""
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "bool"])
-@pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)])
+@each("way", WAYS)
+@each("dtype", ["float16", "float32", "float64", "int64", "bool"])
+@each("shape", [(), (0, 3), (2, 3)])
 def test_a_copy_has_all_but_the_history(way: str, dtype: str, shape: tuple[int, ...], device: str) -> None:
     needs = dtype.startswith("f")
     t = mr.tensor(np.arange(int(np.prod(shape))).reshape(shape), needs, device, dtype)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import minirnn as mr
 from minirnn.engine.creation import number_of, shape_of
 from tests.compare import assert_close, assert_same
+from tests.each import each
 from tests.examples import examples
 
 STORED = Path(__file__).parents[1] / "golden" / "tensor" / "creation.npz"
@@ -71,7 +72,7 @@ CALLS: dict[str, Any] = {
 """Each call, on `minirnn` and on torch alike. What torch gives is in tests/golden/tensor."""
 
 
-@pytest.mark.parametrize("name", CALLS)
+@each("name", CALLS)
 def test_values_dtypes_and_shapes_are_those_that_torch_gave(device: str, name: str) -> None:
     with np.load(STORED) as stored:
         expected = stored[name]

@@ -16,6 +16,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import ops
+from tests.each import each
 from tests.engine.small_ops import NEEDS_INPUT, NEEDS_NONE, both, leaves
 
 
@@ -121,8 +122,8 @@ def hooked(t: mr.Tensor) -> mr.Tensor:
     return t
 
 
-@pytest.mark.parametrize("create_graph", [False, True])
-@pytest.mark.parametrize("name", OPS)
+@each("create_graph", [False, True])
+@each("name", OPS)
 def test_no_op_leaves_a_cycle_behind(no_gc: None, name: str, create_graph: bool) -> None:
     """Neither before backward nor after it: everything dies as soon as its last name is gone."""
     if name == "retain_grad" and create_graph:

@@ -10,6 +10,7 @@ import pytest
 import minirnn as mr
 from minirnn.devices.cpu.device import CPU
 from tests.compare import assert_same
+from tests.each import each
 
 DRAWS: dict[str, Any] = {
     "rand": lambda **k: mr.rand(3, 4, **k),
@@ -23,7 +24,7 @@ DRAWS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", DRAWS)
+@each("name", DRAWS)
 def test_a_seed_gives_the_same_numbers_everywhere_and_each_time(device: str, name: str) -> None:
     mr.manual_seed(20)
     first, second = DRAWS[name](), DRAWS[name]()

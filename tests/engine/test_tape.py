@@ -12,6 +12,7 @@ import minirnn as mr
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import leaf
 from tests.compare import assert_close
+from tests.each import each
 from tests.engine.small_ops import NEEDS_INPUT, NEEDS_NONE, leaves
 
 
@@ -157,7 +158,7 @@ def test_a_needed_value_that_changed_is_an_error_and_not_a_wrong_gradient(name: 
     mr.grad(NEEDS_INPUT[name](a, w).sum(), w)
 
 
-@pytest.mark.parametrize("name", NEEDS_NONE)
+@each("name", NEEDS_NONE)
 def test_a_value_that_backward_does_not_need_may_change(name: str) -> None:
     a, w = leaves([[0.5, -0.2], [0.3, 0.7]], [[0.4, 0.3], [0.2, 0.9]])
     y = NEEDS_NONE[name](a, w)

@@ -10,6 +10,7 @@ import pytest
 import minirnn as mr
 from minirnn.engine.tensor import as_tensor
 from tests.compare import assert_same
+from tests.each import each
 
 NUMBERS = ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 
@@ -17,8 +18,8 @@ NUMBERS = ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "
 # ---- making
 
 
-@pytest.mark.parametrize("dtype", [*NUMBERS, "bool"])
-@pytest.mark.parametrize("shape", [(), (0,), (1,), (2, 3), (2, 0, 3)], ids=str)
+@each("dtype", [*NUMBERS, "bool"])
+@each("shape", [(), (0,), (1,), (2, 3), (2, 0, 3)], ids=str)
 def test_arrays_keep_values_dtype_and_shape(device: str, dtype: str, shape: Any) -> None:
     a = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
     t = mr.tensor(a, device=device)

@@ -7,6 +7,7 @@ import pytest
 from minirnn import ops
 from minirnn.explain.names import LAYERS, explained, op_named, primitives, tensorflow_name
 from minirnn.user_error import UserError
+from tests.each import each
 
 # As in tf.raw_ops.
 TENSORFLOW = {
@@ -36,7 +37,7 @@ def test_every_fused_op_has_its_name_of_tensorflow() -> None:
     assert {tensorflow_name(op): op for op in explained()} == TENSORFLOW
 
 
-@pytest.mark.parametrize("name", [*TENSORFLOW, *LAYERS])
+@each("name", [*TENSORFLOW, *LAYERS])
 def test_an_op_is_found_by_its_names(name: str) -> None:
     op = {**TENSORFLOW, **LAYERS}[name]
     for spelling in (name, name.lower(), f"tf.raw_ops.{name}", op, f"mr.ops.{op}"):

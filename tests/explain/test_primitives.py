@@ -10,9 +10,10 @@ from minirnn.devices.base import PRIMITIVES
 from minirnn.explain.names import primitives
 from minirnn.explain.primitives import cuda_places, primitive_lines
 from minirnn.ops.primitives.declare import DECLARED
+from tests.each import each
 
 
-@pytest.mark.parametrize("op", primitives())
+@each("op", primitives())
 def test_every_primitive_is_explained(op: str) -> None:
     lines = "\n".join(primitive_lines(op))
     assert f"== {op}: formulas (minirnn/ops/" in lines

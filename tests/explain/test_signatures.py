@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import Any, NamedTuple
 
-import pytest
-
 from minirnn import ops
 from minirnn.explain.signatures import documented_types, signature_lines
+from tests.each import each
 
 
-@pytest.mark.parametrize("op", ops.__all__)
+@each("op", ops.__all__)
 def test_no_op_takes_anything_and_every_argument_has_a_line(op: str) -> None:
     function = getattr(ops, op)
     function = function.__call__ if inspect.ismodule(function) else function

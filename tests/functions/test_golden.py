@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from tests.each import each
 from tests.functions.cases import CASES, GOLDEN, MAPPINGS, named, results
 
 PAIRS = [
@@ -48,7 +49,7 @@ def on(device: str, value: Any, requires_grad: bool = False) -> Any:
     return mr.tensor(value, requires_grad, device)
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_values_and_nesting_are_those_of_torch(name: str, device: str) -> None:
     w, xs, vs = on(device, list(CASES[name].arrays(name)))
     found = results(mr, CASES[name], w, xs, vs, weigh)
@@ -57,7 +58,7 @@ def test_values_and_nesting_are_those_of_torch(name: str, device: str) -> None:
     assert not any(t.requires_grad for t in found.values())
 
 
-@pytest.mark.parametrize(("name", "function"), PAIRS)
+@each(("name", "function"), PAIRS)
 def test_results_can_be_differentiated_once_more(name: str, function: str, device: str) -> None:
     case = CASES[name]
     expected = {key: value for key, value in stored(name).items() if key.startswith(f"{function}.gradient")}
@@ -75,7 +76,7 @@ def test_results_can_be_differentiated_once_more(name: str, function: str, devic
     assert all(t.grad is None for t in leaves)
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if name != "nothing"])
+@each("name", [name for name, case in CASES.items() if name != "nothing"])
 def test_columns_are_rows(name: str, device: str) -> None:
     """strategy="forward-mode" and "reverse-mode" find the same numbers in two ways."""
     case = CASES[name]
@@ -93,7 +94,7 @@ def test_columns_are_rows(name: str, device: str) -> None:
         compare(found, {key: value for key, value in expected.items() if key.startswith("hessian")})
 
 
-@pytest.mark.parametrize("name", MAPPINGS)
+@each("name", MAPPINGS)
 def test_vmap_gives_what_torch_gives(name: str, device: str) -> None:
     mapping = MAPPINGS[name]
     args = on(device, mapping.arrays(name), True)

@@ -13,6 +13,7 @@ import pytest
 
 import minirnn as mr
 import minirnn.nn.functional as F
+from tests.each import each
 
 Pair = namedtuple("Pair", "first second")
 
@@ -63,8 +64,8 @@ def test_each_result_may_have_an_axis_of_its_own() -> None:
     assert (second.shape, third.shape) == ((3, 4), (3,))
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int64, np.uint8, np.bool_])
-@pytest.mark.parametrize("samples", [1, 3])
+@each("dtype", [np.float16, np.float32, np.int64, np.uint8, np.bool_])
+@each("samples", [1, 3])
 def test_dtypes_and_numbers_of_samples(dtype: Any, samples: int, device: str) -> None:
     x = mr.tensor(np.ones((2, samples), dtype), device=device)
     found = mr.vmap(lambda column: (column, column[0]), in_dims=1)(x)

@@ -9,6 +9,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.engine.tape import Op, record
+from tests.each import each
 
 PRODUCTS = {"vjp": mr.vjp, "jvp": mr.jvp, "vhp": mr.vhp, "hvp": mr.hvp}
 
@@ -78,9 +79,9 @@ def test_the_vector_may_be_left_out_for_one_number(name: str) -> None:
 # ---- what they leave alone, and what they hand back
 
 
-@pytest.mark.parametrize("name", PRODUCTS)
-@pytest.mark.parametrize("create_graph", [False, True])
-@pytest.mark.parametrize("requires_grad", [False, True])
+@each("name", PRODUCTS)
+@each("create_graph", [False, True])
+@each("requires_grad", [False, True])
 def test_results_have_a_history_only_if_it_was_asked_for(name: str, create_graph: bool, requires_grad: bool) -> None:
     w = mr.nn.Parameter(np.array([1.0, 2.0]))
     x = vector(2, 3, requires_grad=requires_grad)
@@ -112,8 +113,8 @@ def test_a_tape_that_the_function_holds_on_to_stays_as_it_is(name: str) -> None:
     assert w.grad.item() == 2  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize("name", PRODUCTS)
+@each("dtype", [np.float16, np.float32, np.float64])
+@each("name", PRODUCTS)
 def test_results_have_the_dtype_of_the_inputs(name: str, dtype: Any, device: str) -> None:
     x = mr.tensor(np.array([2.0, 3.0], dtype), device=device)
     v = mr.tensor(np.ones(2), device=device)  # in float64: it is cast

@@ -13,6 +13,7 @@ import minirnn as mr
 from minirnn import ops
 from minirnn.engine.tape import Op, record
 from minirnn.gradcheck import GradcheckError
+from tests.each import each
 
 
 class Cubic(Op):
@@ -67,8 +68,8 @@ def test_a_right_gradient_passes_at_both_orders() -> None:
     assert list(report.errors) == ["x", "x, order 2", "cotangent 0, order 2"]
 
 
-@pytest.mark.parametrize("sampled", [False, True], ids=["entries", "directions"])
-@pytest.mark.parametrize("name", WRONG)
+@each("sampled", [False, True], ids=["entries", "directions"])
+@each("name", WRONG)
 def test_a_wrong_gradient_is_found(name: str, sampled: bool) -> None:
     with pytest.raises(GradcheckError, match=r"gradcheck of fn, seed 0:\ngradient of x, shape \(2, 3\)"):
         mr.gradcheck(cubic(WRONG[name]), [X], max_entries=5 if sampled else 500)

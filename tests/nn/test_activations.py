@@ -9,6 +9,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
+from tests.each import each
 from tests.nn.functional.stored import assert_is_stored, case, cases, inputs_of
 
 MODULES: dict[str, Any] = {
@@ -31,7 +32,7 @@ MODULES: dict[str, Any] = {
 STORED = cases(*MODULES)
 
 
-@pytest.mark.parametrize(("function", "name"), STORED, ids=["-".join(c) for c in STORED])
+@each(("function", "name"), STORED, ids=["-".join(c) for c in STORED])
 def test_a_module_hands_all_its_options_on(function: str, name: str) -> None:
     stored = case(function, name)
     inputs = inputs_of(stored, "cpu")

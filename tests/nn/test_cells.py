@@ -11,6 +11,7 @@ import pytest
 import minirnn as mr
 from minirnn import nn
 from tests.compare import assert_close
+from tests.each import each
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cells"
 B, I, H = 3, 4, 5
@@ -55,8 +56,8 @@ class Stored:
         return {key.removeprefix(f"{kind} "): a for key, a in self.values.items() if key.startswith(f"{kind} ")}
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@each("name", CASES)
+@each("dtype", ["float64", "float32", "float16"])
 def test_values_and_gradients_are_those_that_torch_gave(name: str, dtype: str, device: str) -> None:
     stored = Stored(name, dtype, device)
     outputs = parts(stored.cell(stored.x, hx(stored.kind, stored.states)))
@@ -72,7 +73,7 @@ def test_values_and_gradients_are_those_that_torch_gave(name: str, dtype: str, d
         assert got.dtype == dtype
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_states_are_zeros_by_default_and_a_row_needs_no_batch_axis(name: str, device: str) -> None:
     stored = Stored(name, "float64", device)
     for got, expected in zip(parts(stored.cell(stored.x)), stored.part("from zeros").values(), strict=True):
@@ -112,7 +113,7 @@ def test_parameters_have_torchs_names_layout_order_of_draws_and_bound(name: str)
         np.testing.assert_array_equal(value, before[key])
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_a_cell_is_a_step_of_its_layer(name: str, device: str, rng: np.random.Generator) -> None:
     kind, options, layer = CASES[name]
     cell = kind(I, H, dtype="float64", device=device, **options)

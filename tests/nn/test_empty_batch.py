@@ -12,6 +12,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
+from tests.each import each
 
 T, I, H = 4, 3, 5
 
@@ -25,9 +26,9 @@ def check(outputs: list[mr.Tensor], inputs: list[mr.Tensor]) -> None:
         assert not g.numpy().any()
 
 
-@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
-@pytest.mark.parametrize("batch_first", [False, True])
-@pytest.mark.parametrize("lengths", [None, [], np.zeros(0, np.int64)])
+@each("kind", ["RNN", "GRU", "LSTM"])
+@each("batch_first", [False, True])
+@each("lengths", [None, [], np.zeros(0, np.int64)])
 def test_layers_take_no_rows(kind: str, batch_first: bool, lengths: Any, device: str) -> None:
     module = getattr(nn, kind)(I, H, 2, bidirectional=True, batch_first=batch_first, dropout=0.5, device=device)
     x = mr.tensor(np.zeros((0, T, I) if batch_first else (T, 0, I), "f4"), True, device)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from tests.each import each
 
 T, B, I, H, L = 3, 2, 3, 4, 2
 KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -37,8 +38,8 @@ def passes(layer: Any, x: np.ndarray, states: Any, dy: list[np.ndarray], lengths
     return [t.numpy() for t in outputs] + [t.grad.numpy() for t in (*inputs, *layer.parameters())]
 
 
-@pytest.mark.parametrize("lengths", [None, [2, 3]], ids=["whole", "lengths"])
-@pytest.mark.parametrize("kind", KINDS)
+@each("lengths", [None, [2, 3]], ids=["whole", "lengths"])
+@each("kind", KINDS)
 def test_hooks_change_no_bit(device: str, rng: np.random.Generator, kind: str, lengths: Any) -> None:
     make, options = KINDS[kind]
     layer = make(I, H, L, device=device, **options)

@@ -17,6 +17,7 @@ import pytest
 import minirnn as mr
 from minirnn import nn
 from minirnn.nn import init
+from tests.each import each
 from tests.nn.twin_programs import rough
 
 SHAPES = ((3, 5), (4, 6, 2), (7, 2, 3, 2))
@@ -68,8 +69,8 @@ def test_gains_are_those_of_torch(stored: Any) -> None:
     np.testing.assert_allclose(found, stored["gains"], rtol=1e-15)
 
 
-@pytest.mark.parametrize("k", range(len(SHAPES)))
-@pytest.mark.parametrize(
+@each("k", range(len(SHAPES)))
+@each(
     ("name", "arguments"),
     [
         ("xavier_uniform", {"gain": 1.5}),
@@ -192,7 +193,7 @@ DRAWING: Any = (
 )
 
 
-@pytest.mark.parametrize("function", DRAWING)
+@each("function", DRAWING)
 def test_one_seed_gives_the_same_values_everywhere_and_a_generator_leaves_the_stream_alone(
     function: Any, device: str
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
+from tests.each import each
 
 LAYERS = {
     "Linear": lambda **kw: nn.Linear(3, 5, **kw),
@@ -21,7 +22,7 @@ LAYERS = {
 }
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@each("name", LAYERS)
 def test_one_seed_gives_the_same_initial_values_in_every_dtype(name: str, device: str) -> None:
     states = []
     for dtype in (np.float32, np.float64):
@@ -67,7 +68,7 @@ RESET = {
 }
 
 
-@pytest.mark.parametrize("name", RESET)
+@each("name", RESET)
 def test_reset_parameters_draws_what_the_constructor_draws(name: str, device: str) -> None:
     mr.manual_seed(21)
     module = RESET[name](device=device, dtype=np.float32)

@@ -9,6 +9,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
+from tests.each import each
 from tests.nn.functional.stored import assert_is_stored, case, cases, inputs_of
 
 LOSSES: dict[str, Any] = {
@@ -29,7 +30,7 @@ STORED = [
 ]
 
 
-@pytest.mark.parametrize(("function", "name"), STORED, ids=["-".join(c) for c in STORED])
+@each(("function", "name"), STORED, ids=["-".join(c) for c in STORED])
 def test_a_module_hands_all_its_options_on(function: str, name: str) -> None:
     stored = case(function, name)
     inputs = inputs_of(stored, "cpu")
@@ -41,7 +42,7 @@ def test_a_module_hands_all_its_options_on(function: str, name: str) -> None:
 MEANS = [(function, name) for function, name in STORED if case(function, name)["said"].get("reduction") == "mean"]
 
 
-@pytest.mark.parametrize(("function", "name"), MEANS, ids=["-".join(c) for c in MEANS])
+@each(("function", "name"), MEANS, ids=["-".join(c) for c in MEANS])
 def test_without_a_word_the_mean_is_taken(function: str, name: str) -> None:
     stored = case(function, name)
     said = {key: value for key, value in stored["said"].items() if key != "reduction"}

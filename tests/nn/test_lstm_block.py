@@ -9,6 +9,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
+from tests.each import each
 
 T, B, I, H = 6, 4, 3, 5
 
@@ -34,8 +35,8 @@ def loop(module: nn.LSTMBlockFusedCell, x: Any, state: Any, lengths: Any) -> tup
 SETTINGS: list[dict[str, Any]] = [{}, {"use_peephole": True, "forget_bias": -0.5, "cell_clip": 0.3}]
 
 
-@pytest.mark.parametrize("settings", SETTINGS)
-@pytest.mark.parametrize("lengths", [(6, 6, 6, 6), (3, 0, 6, 1), (2, 4, 1, 3), (0, 0, 0, 0), None])
+@each("settings", SETTINGS)
+@each("lengths", [(6, 6, 6, 6), (3, 0, 6, 1), (2, 4, 1, 3), (0, 0, 0, 0), None])
 def test_a_fused_sequence_equals_each_row_run_by_itself(
     settings: dict[str, Any], lengths: Any, device: str, rng: np.random.Generator
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
+from tests.each import each
 
 
 class Inner(nn.Module):
@@ -290,8 +291,8 @@ EVERY = {
 }
 
 
-@pytest.mark.parametrize("name", EVERY)
-@pytest.mark.parametrize("way", ["deepcopy", "pickle", "copy"])
+@each("name", EVERY)
+@each("way", ["deepcopy", "pickle", "copy"])
 def test_every_module_can_be_copied_and_pickled(name: str, way: str, device: str) -> None:
     module = EVERY[name]().to(device).eval()
     twin = {"deepcopy": copy.deepcopy, "pickle": lambda m: pickle.loads(pickle.dumps(m)), "copy": copy.copy}[way](

@@ -15,6 +15,7 @@ import pytest
 import minirnn as mr
 from minirnn import cell, clip, sigmoid, softplus, sqrt, tanh, unit_mean, where
 from tests.cells.with_torch import CELLS, gallery, torch_direction
+from tests.each import each
 
 torch = pytest.importorskip("torch")
 T, B, I, H = 6, 4, 3, 5
@@ -121,7 +122,7 @@ CASES = [(name, D, given) for name in (*CELLS, *OWN) for D, given in ((1, False)
 
 
 @pytest.mark.slow_elsewhere
-@pytest.mark.parametrize(("name", "D", "given"), CASES, ids=[f"{n}-{D}" for n, D, _ in CASES])
+@each(("name", "D", "given"), CASES, ids=[f"{n}-{D}" for n, D, _ in CASES])
 def test_a_layer_computes_what_torch_computes(
     rng: np.random.Generator, device: Any, name: str, D: int, given: bool
 ) -> None:

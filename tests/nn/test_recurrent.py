@@ -12,6 +12,7 @@ import minirnn as mr
 from minirnn import nn
 from minirnn.ops.cudnn_rnn.layers import RecurrentLayer
 from tests.compare import assert_close
+from tests.each import each
 from tests.ops.cudnn_rnn.cudnn_cases import packed
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "recurrent"
@@ -43,9 +44,9 @@ STORED: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", STORED)
-@pytest.mark.parametrize("way", ["full", "ragged", "zeros"])
-@pytest.mark.parametrize("batch_first", [False, True])
+@each("name", STORED)
+@each("way", ["full", "ragged", "zeros"])
+@each("batch_first", [False, True])
 def test_values_and_gradients_are_those_that_torch_gave(name: str, way: str, batch_first: bool, device: str) -> None:
     kind, options = STORED[name]
     with np.load(GOLDEN / f"{name}.npz", allow_pickle=False) as file:

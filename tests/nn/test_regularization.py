@@ -11,6 +11,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
+from tests.each import each
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "regularization").glob("*.npz"))
 T, B, I, H = 5, 3, 4, 6
@@ -39,8 +40,8 @@ def outputs_of(result: Any) -> list[mr.Tensor]:
     return [y, *(last if isinstance(last, tuple) else [last])]
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.stem)
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@each("path", GOLDEN, ids=lambda p: p.stem)
+@each("dtype", ["f8", "f4"])
 def test_modules_draw_the_stored_masks_and_equal_loops_of_torch(path: Path, dtype: str, device: str) -> None:
     with np.load(path, allow_pickle=False) as z:
         case = dict(z)
@@ -104,7 +105,7 @@ def test_weight_dropout_is_a_mask_on_the_recurrent_weights(
 
 
 @kinds
-@pytest.mark.parametrize("variational", [False, True])
+@each("variational", [False, True])
 def test_input_and_layer_dropout_draw_one_mask_for_all_steps_or_one_for_each(
     kind: str, more: dict[str, Any], variational: bool, rng: np.random.Generator, device: str
 ) -> None:

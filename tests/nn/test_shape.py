@@ -9,11 +9,12 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
+from tests.each import each
 
 SHAPE = (2, 3, 4, 5)
 
 
-@pytest.mark.parametrize(
+@each(
     ("module", "expected"),
     [
         (nn.Flatten(), (2, 60)),

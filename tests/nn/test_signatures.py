@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from minirnn import nn
+from tests.each import each
 
 STORED = json.loads((Path(__file__).parents[1] / "golden" / "signatures" / "nn.json").read_text(encoding="utf-8"))
 LAYER = dict(bias=True, batch_first=False, dropout=0.0, bidirectional=False)
@@ -43,7 +44,7 @@ def parameters(name: str) -> list[inspect.Parameter]:
     return list(inspect.signature(reduce(getattr, name.split("."), nn)).parameters.values())
 
 
-@pytest.mark.parametrize("name", [name for name in STORED if NOT_HERE.get(name, ()) is not None])
+@each("name", [name for name in STORED if NOT_HERE.get(name, ()) is not None])
 def test_parameters_and_defaults_are_torchs(name: str) -> None:
     theirs = [(n, default) for n, default in STORED[name] if n not in NOT_HERE.get(name, ())]
     found = parameters(name)

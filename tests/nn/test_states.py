@@ -10,6 +10,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
+from tests.each import each
 
 T, B, I, H = 4, 2, 3, 5
 
@@ -30,7 +31,7 @@ def test_lstm_returns_a_named_state_that_unpacks_as_torchs_pair(rng: np.random.G
     assert state[0] is state.h and state[1] is state.c
 
 
-@pytest.mark.parametrize("fields", ["c h", "h c", "h_0 c_0", "c_n h_n", "cs h", "hx cx"])
+@each("fields", ["c h", "h c", "h_0 c_0", "c_n h_n", "cs h", "hx cx"])
 def test_a_named_state_is_read_by_its_names_whatever_their_order(
     fields: str, rng: np.random.Generator, device: str
 ) -> None:

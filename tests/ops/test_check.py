@@ -13,6 +13,7 @@ import pytest
 import minirnn as mr
 from minirnn import check, ops
 from minirnn.engine import operands
+from tests.each import each
 from tests.ops.block_cases import GRU_INPUTS, LSTM_INPUTS, gru_inputs, lstm_inputs
 
 T, B, I, H = 4, 2, 3, 5
@@ -122,7 +123,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("op", "change", "kind", "text"), WRONG)
+@each(("op", "change", "kind", "text"), WRONG)
 def test_wrong_arguments_are_refused(
     op: str, change: dict[str, Any], kind: type[Exception], text: str, rng: np.random.Generator
 ) -> None:

@@ -14,6 +14,7 @@ from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.verify import block, cudnn
 from minirnn.verify.case import COMPOSED, Case
+from tests.each import each
 from tests.ops.cudnn_rnn.cudnn_cases import random_call
 
 QUICK = [case for module in (block, cudnn) for case in module.cases() if case.quick and case.variant != "no step"]
@@ -41,7 +42,7 @@ def test_each_output_alone_carries_gradient(case: Case, device: str) -> None:
             np.testing.assert_allclose(fused, plain, rtol=1e-11, atol=1e-12, err_msg=name)
 
 
-@pytest.mark.parametrize("case", HALF, ids=name_of)
+@each("case", HALF, ids=name_of)
 def test_float16_is_computed_in_float32_and_rounded_once(case: Case, device: str) -> None:
     """To the last bit; only LSTMBlockCell has its own kernels for float16, on a GPU."""
     half = [mr.tensor(a, device=device) for a in case.rounded("float16").values()]
@@ -50,7 +51,7 @@ def test_float16_is_computed_in_float32_and_rounded_once(case: Case, device: str
         np.testing.assert_array_equal(got.numpy(), exact.numpy().astype("f2"))
 
 
-@pytest.mark.parametrize("case", RAW, ids=name_of)
+@each("case", RAW, ids=name_of)
 def test_a_raw_gradient_without_gradients_to_keep_records_nothing(
     case: Case, device: str, composed_device: str
 ) -> None:

@@ -10,10 +10,11 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from tests.compare import assert_agrees_with_torch, assert_close
+from tests.each import each
 
 
-@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-@pytest.mark.parametrize("shape", [(5,), (3, 5), (2, 3, 5)], ids=str)
+@each("reduction", ["mean", "sum", "none"])
+@each("shape", [(5,), (3, 5), (2, 3, 5)], ids=str)
 def test_cross_entropy_is_torchs(device: str, rng: np.random.Generator, shape: Any, reduction: str) -> None:
     torch = pytest.importorskip("torch")
     target = rng.integers(0, 5, shape[:-1])

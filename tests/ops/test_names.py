@@ -14,6 +14,7 @@ import pytest
 import minirnn as mr
 from minirnn import nn, ops
 from minirnn.ops.primitives import __all__ as primitives
+from tests.each import each
 
 TENSORFLOWS = sorted(set(ops.__all__) - set(primitives) - {"cross_entropy"})
 B, I, H, T = 2, 3, 4, 5
@@ -62,7 +63,7 @@ def test_there_are_nineteen_ops_of_tensorflow() -> None:
     assert len(TENSORFLOWS) == 19
 
 
-@pytest.mark.parametrize("name", TENSORFLOWS)
+@each("name", TENSORFLOWS)
 def test_an_op_takes_a_name_and_ignores_it(name: str) -> None:
     parameter = inspect.signature(getattr(ops, name)).parameters["name"]
     assert (parameter.kind, parameter.default) == (inspect.Parameter.KEYWORD_ONLY, None)

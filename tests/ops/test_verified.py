@@ -67,7 +67,10 @@ def test_derivatives_of_an_op_are_right(op: str, way: str, device: str, every: b
 
 @needs_simulator
 @all_or_a_few
-@pytest.mark.parametrize(("op", "way"), rows("check mode"))
+@pytest.mark.parametrize(
+    ("op", "way"),  # a plain run has one op; the tests of each kernel have check mode, too
+    [pytest.param(*row, marks=[pytest.mark.slow] * (row[0] != "gru_block_cell")) for row in rows("check mode")],
+)
 def test_a_cuda_kernel_reads_and_writes_only_what_is_its_own(op: str, way: str, every: bool) -> None:
     assert_right(op, way, "cuda-sim", every)
 

@@ -16,6 +16,7 @@ import pytest
 import minirnn as mr
 from minirnn import nn, optim
 from minirnn.optim import lr_scheduler
+from tests.each import each
 from tests.optim import cases
 from tests.optim.cases import EPOCHS, SCHEDULES
 
@@ -37,7 +38,7 @@ def go(optimizer: optim.Optimizer, schedule: Any, epochs: range) -> list[list[fl
     return rows
 
 
-@pytest.mark.parametrize(("case", "kind"), EACH)
+@each(("case", "kind"), EACH)
 def test_step_sizes_and_momentum_are_those_that_torch_has_written(case: str, kind: str) -> None:
     with np.load(GOLDEN) as stored:
         expected = stored[f"{case}, {kind}"]
@@ -54,7 +55,7 @@ def test_signatures_are_torchs() -> None:
         assert ours == theirs, name
 
 
-@pytest.mark.parametrize(("case", "kind"), EACH)
+@each(("case", "kind"), EACH)
 def test_going_on_from_saved_states_gives_the_same_numbers(case: str, kind: str) -> None:
     unbroken = go(*started(case, kind), range(EPOCHS))
     for stop in (1, 4, 13):
@@ -71,7 +72,7 @@ def test_going_on_from_saved_states_gives_the_same_numbers(case: str, kind: str)
 WITHOUT_FUNCTIONS = [case for case in SCHEDULES if not case.startswith(("Lambda", "Multiplicative", "CyclicLR own"))]
 
 
-@pytest.mark.parametrize("case", WITHOUT_FUNCTIONS)
+@each("case", WITHOUT_FUNCTIONS)
 def test_states_are_json_copies_share_nothing_and_torchs_go_on_here(case: str) -> None:
     optimizer, schedule = started(case)
     go(optimizer, schedule, range(9))
@@ -101,7 +102,7 @@ def test_states_are_json_copies_share_nothing_and_torchs_go_on_here(case: str) -
     np.testing.assert_allclose(go(back, returned, range(20, 30)), go(optimizer, schedule, range(20, 30)), rtol=1e-12)
 
 
-@pytest.mark.parametrize("case", WITHOUT_FUNCTIONS)
+@each("case", WITHOUT_FUNCTIONS)
 def test_a_pickle_goes_on_alone(case: str) -> None:
     optimizer, schedule = started(case)
     go(optimizer, schedule, range(5))
@@ -121,7 +122,7 @@ def test_last_epoch_without_a_loaded_optimizer_is_refused() -> None:
         lr_scheduler.StepLR(optim.SGD([nn.Parameter([1.0])]), 3, last_epoch=4)
 
 
-@pytest.mark.parametrize("case", [case for case in SCHEDULES if not case.startswith(("Sequ", "Chain", "LambdaLR in"))])
+@each("case", [case for case in SCHEDULES if not case.startswith(("Sequ", "Chain", "LambdaLR in"))])
 def test_an_epoch_as_argument_is_refused_and_the_message_says_what_to_do_instead(case: str) -> None:
     optimizer, schedule = started(case)
     go(optimizer, schedule, range(2))
@@ -133,7 +134,7 @@ def test_an_epoch_as_argument_is_refused_and_the_message_says_what_to_do_instead
     assert (schedule.state_dict(), cases.rates(optimizer)) == before
 
 
-@pytest.mark.parametrize("case", cases.LOOKED_AT)
+@each("case", cases.LOOKED_AT)
 def test_a_schedule_whose_turn_comes_second_begins_as_in_torch(case: str) -> None:
     torch = pytest.importorskip("torch")
     found = []
@@ -146,7 +147,7 @@ def test_a_schedule_whose_turn_comes_second_begins_as_in_torch(case: str) -> Non
     np.testing.assert_allclose(*found, rtol=1e-12)
 
 
-@pytest.mark.parametrize("case", cases.LOOKED_AT)
+@each("case", cases.LOOKED_AT)
 def test_get_lr_outside_of_a_step_warns_and_gives_what_torch_has_given(case: str) -> None:
     with np.load(GOLDEN) as stored:
         expected = stored[f"{case}, looked at"]

@@ -13,6 +13,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn, optim
+from tests.each import each
 from tests.optim import cases
 from tests.optim.cases import GROUPS, OPTIMIZERS, SHAPES
 
@@ -40,7 +41,7 @@ def run(optimizer: optim.Optimizer, ps: list[nn.Parameter], centers: list[np.nda
 # ---- steps
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_steps_are_those_that_torch_has_made(case: str, device: str) -> None:
     with np.load(GOLDEN) as stored:
         expected = stored[case]
@@ -175,8 +176,8 @@ def test_a_step_during_an_unfinished_backward_pass_is_noticed(rng: np.random.Gen
         loss.backward()
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize("case", CASES)
+@each("dtype", [np.float16, np.float32, np.float64])
+@each("case", CASES)
 def test_a_step_keeps_dtype_device_and_leaf(case: str, dtype: Any, device: str) -> None:
     ps = [nn.Parameter(a.astype(dtype), device=device) for a in cases.start()[0]]
     optimizer = cases.made(mr, case, ps)
@@ -196,8 +197,8 @@ def test_a_step_keeps_dtype_device_and_leaf(case: str, dtype: Any, device: str) 
 # ---- copies
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("how", ["deepcopy", "pickle"])
+@each("case", CASES)
+@each("how", ["deepcopy", "pickle"])
 def test_a_copy_goes_on_alone_with_the_same_bits(case: str, how: str) -> None:
     begin, centers = cases.start()
     ps = [nn.Parameter(a) for a in begin]

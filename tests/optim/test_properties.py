@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import minirnn as mr
 from minirnn import nn, optim
 from minirnn.optim import lr_scheduler as s
+from tests.each import each
 from tests.examples import examples
 
 NAMES = ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "NAdam")
@@ -53,8 +54,8 @@ def test_steps_are_counted_and_a_step_size_of_0_moves_nothing(name: str) -> None
     assert ("step" in optimizer.state[p]) == (name != "SGD")
 
 
-@pytest.mark.parametrize("shape", [(0,), (1,), (2, 0, 3), ()])
-@pytest.mark.parametrize("name", NAMES)
+@each("shape", [(0,), (1,), (2, 0, 3), ()])
+@each("name", NAMES)
 def test_empty_and_single_parameters_are_stepped_and_saved(name: str, shape: Any, device: str) -> None:
     p = nn.Parameter(np.ones(shape), device=device)
     optimizer = getattr(optim, name)([p], lr=0.1)

@@ -10,6 +10,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn, optim
+from tests.each import each
 from tests.optim import cases
 from tests.optim.cases import SHAPES, STEPS
 from tests.optim.test_optim import CASES, parameters, run, value, wide_torch
@@ -25,7 +26,7 @@ def fresh(case: str, ps: list[nn.Parameter]) -> optim.Optimizer:
     return kind(ps, lr=123.0)
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_going_on_from_a_saved_state_gives_the_same_bits(case: str, device: str) -> None:
     begin, centers = cases.start()
     ps = [nn.Parameter(a, device=device) for a in begin]
@@ -45,7 +46,7 @@ def test_going_on_from_a_saved_state_gives_the_same_bits(case: str, device: str)
         np.testing.assert_array_equal(ours, expected)
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_a_state_of_torch_goes_on_here_and_ours_in_torch(case: str, wide_torch: Any) -> None:
     torch = wide_torch
     begin, centers = cases.start()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from minirnn.parallel.sums import finish, nodes_of, partial, tree_sum
+from tests.each import each
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ def test_neighbors_are_added_in_pairs_and_the_last_one_waits(shards: int, order:
     assert tree_sum([Term(k) for k in range(shards)]) == order
 
 
-@pytest.mark.parametrize("shards", range(1, 25))
+@each("shards", range(1, 25))
 def test_every_split_among_ranks_gives_the_same_bits(rng: np.random.Generator, shards: int) -> None:
     parts = rng.standard_normal((shards, 50)).astype(np.float32) * np.exp2(rng.integers(-20, 20, (shards, 1)))
     whole = tree_sum(list(parts))

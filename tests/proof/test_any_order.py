@@ -13,6 +13,7 @@ import pytest
 import minirnn as mr
 from minirnn.devices.counting import Counting
 from tests.compare import assert_close
+from tests.each import each
 from tests.ops.derivatives import DIFFERENCES, along, derivatives, dot, loss
 from tests.ops.fused_cases import ALL, CELLS, NETWORKS, SEQUENCES, ZONED, Case
 
@@ -45,7 +46,7 @@ def torch_derivatives(
 
 
 @pytest.mark.slow_elsewhere
-@pytest.mark.parametrize("case", ALL, ids=str)
+@each("case", ALL, ids=str)
 def test_products_with_the_hessian_are_torchs(case: Case, rng: np.random.Generator, device: str) -> None:
     values, weights, directions = draws(case, rng)
     for order in (1, 2):

@@ -10,6 +10,7 @@ import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.fused import FusedOp
+from tests.each import each
 from tests.ops.block_cases import gru_inputs, lstm_inputs
 from tests.ops.cudnn_rnn.cudnn_cases import random_call
 
@@ -63,7 +64,7 @@ def test_inputs_that_a_gradient_op_does_not_read_have_gradient_zero(rng: np.rand
     assert (mr.grad(result.dicfo.sum(), inputs[0]).numpy() == 0).all()
 
 
-@pytest.mark.parametrize("only", range(8))
+@each("only", range(8))
 def test_each_input_alone_has_the_gradient_it_has_among_all(only: int, rng: np.random.Generator, device: str) -> None:
     arrays = list(lstm_inputs(rng, (2,), 3, 4).values())
     every = [mr.tensor(a, True, device) for a in arrays]

@@ -68,7 +68,7 @@ def test_block_ops_and_their_gradients(case: str, dtype: str, arch: str, rng: np
 
 
 @pytest.mark.parametrize("mode, rung, arch", in_turn([(m, r) for r in ("persistent", "steps") for m in MODES]))
-@pytest.mark.parametrize("layout", ["of a GPU", "tiny"])
+@pytest.mark.parametrize("layout", [pytest.param("of a GPU", marks=pytest.mark.slow), "tiny"])
 def test_sequences_of_every_rung(
     mode: str, rung: str, layout: str, arch: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

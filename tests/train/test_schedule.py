@@ -12,6 +12,7 @@ from minirnn import nn, optim
 from minirnn.io import checkpoint
 from minirnn.train.folder import CHECKPOINT
 from minirnn.train.schedule import OPTIMIZERS, SCHEDULES, Schedule, optimizer_of
+from tests.each import each
 from tests.slow import slow_unless
 from tests.train.runs import Train, complaint, outcome
 
@@ -39,8 +40,8 @@ def test_the_step_sizes_are_those_that_the_names_promise() -> None:
     assert one[19:] == [pytest.approx(2e-6)] * 6
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each("name", OPTIMIZERS)
+@each("schedule", SCHEDULES)
 def test_every_optimizer_has_every_schedule(name: str, schedule: str) -> None:
     p = nn.Parameter([1.0])
     optimizer = optimizer_of(name, [p], 0.1)

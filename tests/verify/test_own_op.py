@@ -56,6 +56,9 @@ def with_kernel(guard: str = GUARD, wrong: float = 0.0) -> Any:
     return op
 
 
+all_devices_slowly = pytest.mark.parametrize("devices", [["cpu"], pytest.param(None, marks=pytest.mark.slow)])
+
+
 def needs(device: str) -> None:
     reason = mr.devices.available()[device]
     if reason is not None:
@@ -96,7 +99,8 @@ def test_a_kernel_that_writes_too_far_is_found_by_check_mode(rng: np.random.Gene
     assert "own.cu" in str(proof)
 
 
-def test_an_op_through_numpy_has_no_composition(rng: np.random.Generator) -> None:
+@all_devices_slowly
+def test_an_op_through_numpy_has_no_composition(devices: list[str] | None, rng: np.random.Generator) -> None:
     def halved(ctx: Any, dy: Any) -> Any:
         return dy * ctx.saved_tensors[0].cos() / 2
 
@@ -110,17 +114,21 @@ def test_an_op_through_numpy_has_no_composition(rng: np.random.Generator) -> Non
         def backward(ctx: Any, dy: Any) -> Any:
             return dy * ctx.saved_tensors[0].cos()
 
-    proof = prove(Sine, rng.standard_normal(4))
+    proof = prove(Sine, rng.standard_normal(4), devices=devices)
     assert proof and "second order" not in {r.cell.way for r in proof.results}
     Sine.backward = staticmethod(halved)  # type: ignore[method-assign]
     with pytest.raises(AssertionError, match="differences"):
         prove(Sine, rng.standard_normal(4), devices=["cpu"])
 
 
-def test_callables_several_inputs_and_arguments_that_are_no_floats(rng: np.random.Generator) -> None:
+@all_devices_slowly
+def test_callables_several_inputs_and_arguments_that_are_no_floats(
+    devices: list[str] | None, rng: np.random.Generator
+) -> None:
     def picked(x: mr.Tensor, places: mr.Tensor, w: mr.Tensor) -> Any:
         return (cube().apply(x)[0] * w).gather(1, places), x.argmax()
 
-    assert prove(picked, rng.standard_normal((2, 3)), mr.tensor([[0, 2], [1, 1]]), rng.standard_normal(3))
+    places = mr.tensor([[0, 2], [1, 1]])
+    assert prove(picked, rng.standard_normal((2, 3)), places, rng.standard_normal(3), devices=devices)
     with pytest.raises(ValueError, match="no input requires gradients"):
         prove(cube(), [1, 2])

@@ -12,6 +12,7 @@ import pytest
 
 from minirnn.devices.cpu import workspace
 from minirnn.devices.cpu.workspace import Pool, block_size
+from tests.each import each
 
 SHAPE = (7, 300, 101)
 
@@ -20,8 +21,8 @@ def address(a: np.ndarray) -> int:
     return a.__array_interface__["data"][0]
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "bool"])
-@pytest.mark.parametrize("shape", [SHAPE, (400_000,), (2, 0, 5), (), (3,)])
+@each("dtype", ["float16", "float32", "float64", "int64", "bool"])
+@each("shape", [SHAPE, (400_000,), (2, 0, 5), (), (3,)])
 def test_an_array_is_like_one_of_numpy(shape: tuple[int, ...], dtype: str) -> None:
     a = Pool().empty(shape, dtype)
     assert type(a) is np.ndarray

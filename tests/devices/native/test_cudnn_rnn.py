@@ -16,6 +16,7 @@ from minirnn.devices.native import cudnn_rnn, threads
 from tests.devices.cpu.cudnn_rnn import layer_cases
 from tests.devices.cpu.cudnn_rnn.layer_cases import GATES, MODES, Layer, plain, random_layer
 from tests.devices.native.layers import native_layer
+from tests.each import each
 
 TOLERANCE = {"float32": 2e-6, "float64": 1e-14}  # of the largest value, as in the verification table
 SIZES = [  # T, B, I, H
@@ -145,8 +146,8 @@ def test_arrays_that_are_views_give_what_their_copies_give(rnn_mode: str) -> Non
         np.testing.assert_array_equal(value, expected[name], err_msg=name)
 
 
-@pytest.mark.parametrize("size", [(2, 1, 1, 1), (1, 2, 1, 1), (3, 1, 2, 1), (2, 3, 1, 1)])
-@pytest.mark.parametrize("rnn_mode", MODES)
+@each("size", [(2, 1, 1, 1), (1, 2, 1, 1), (3, 1, 2, 1), (2, 3, 1, 1)])
+@each("rnn_mode", MODES)
 def test_axes_of_one_element_may_have_any_stride(rnn_mode: str, size: tuple[int, ...]) -> None:
     T, B, I, H = size
 

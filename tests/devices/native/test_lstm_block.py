@@ -10,6 +10,7 @@ import pytest
 import minirnn as mr
 from tests.devices.cpu.lstm_block import lstm_cases as cases
 from tests.devices.cpu.lstm_block.lstm_cases import CELL_GRADIENTS, GRADIENTS, OUTPUTS, draw, inputs
+from tests.each import each
 
 TOLERANCE = {"float32": 2e-6, "float64": 1e-14}
 SIZES = [(1, 1, 1, 1), (4, 1, 3, 7), (3, 7, 20, 15), (5, 2, 5, 17), (3, 13, 9, 33), (2, 9, 70, 66)]
@@ -37,9 +38,9 @@ def assert_near(names: Any, values: Any, expected: Any, dtype: str) -> None:
         assert error <= TOLERANCE[dtype], f"{name}: {error:.1e}"
 
 
-@pytest.mark.parametrize("size", SIZES, ids=[",".join(map(str, size)) for size in SIZES])
-@pytest.mark.parametrize("attributes", ATTRIBUTES, ids=["peepholes, clip", "plain"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@each("size", SIZES, ids=[",".join(map(str, size)) for size in SIZES])
+@each("attributes", ATTRIBUTES, ids=["peepholes, clip", "plain"])
+@each("dtype", ["float32", "float64"])
 def test_a_sequence_equals_the_loop_over_cells(
     rng: Any, dtype: str, attributes: dict[str, Any], size: tuple[int, ...]
 ) -> None:
@@ -61,9 +62,9 @@ def test_a_sequence_equals_the_loop_over_cells(
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("H", [1, 7, 15, 17, 33])
-@pytest.mark.parametrize("attributes", ATTRIBUTES, ids=["peepholes, clip", "plain"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@each("H", [1, 7, 15, 17, 33])
+@each("attributes", ATTRIBUTES, ids=["peepholes, clip", "plain"])
+@each("dtype", ["float32", "float64"])
 def test_a_cell_equals_numpys(rng: Any, dtype: str, attributes: dict[str, Any], H: int) -> None:
     given = inputs(rng, (3,), 4, H, dtype)
     values = kernel("lstm_block_cell")(*given, **attributes)

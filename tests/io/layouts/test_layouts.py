@@ -12,6 +12,7 @@ import pytest
 import minirnn as mr
 from minirnn.io import convert
 from minirnn.io.layouts.gates import reorder
+from tests.each import each
 from tests.io.layouts.cases import KINDS, MODES, H, I, Kind, in_layout, layouts_of, start
 from tests.io.layouts.forwards import forward, run, tf_lstm
 from tests.slow import slow_unless
@@ -41,9 +42,7 @@ def kind_of(case: str) -> Kind:
 RUNNABLE = ("torch.nn", "keras", "tf.lstm_block_cell", "tf.block_lstm_v2", "tf.basic_rnn_cell", "onnx")
 
 
-@pytest.mark.parametrize(
-    ("case", "layout"), [(c, name) for c in CUDNN for name in layouts_of(kind_of(c)) if name in RUNNABLE]
-)
+@each(("case", "layout"), [(c, name) for c in CUDNN for name in layouts_of(kind_of(c)) if name in RUNNABLE])
 def test_a_cudnn_buffer_converted_gives_the_outputs_of_torch(case: str, layout: str) -> None:
     attributes, a = load(f"cudnn_rnn/{case}")
     L, D, gru = attributes["num_layers"], kind_of(case).D, kind_of(case).gru

@@ -10,6 +10,7 @@ import pytest
 import minirnn as mr
 from minirnn.nn import functional as F
 from tests.compare import assert_close
+from tests.each import each
 
 SMOOTH: dict[str, Any] = {
     "silu": F.silu,
@@ -66,8 +67,8 @@ def test_derivatives_at_kinks_are_torchs(function: Any, at: float, derivative: f
     assert mr.grad(function(x), x).item() == derivative
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32])
-@pytest.mark.parametrize("name", ["silu", "gelu", "softplus", "logsigmoid", "elu", "softmax", "log_softmax", "softmin"])
+@each("dtype", [np.float16, np.float32])
+@each("name", ["silu", "gelu", "softplus", "logsigmoid", "elu", "softmax", "log_softmax", "softmin"])
 def test_results_are_rounded_once(name: str, dtype: Any, device: str, rng: np.random.Generator) -> None:
     x = (rng.normal(size=(3, 500)) * 2).astype(dtype)
     said = dict(dim=1) if "soft" in name and name != "softplus" else {}

@@ -8,12 +8,13 @@ from __future__ import annotations
 import pytest
 
 from minirnn.nn import functional
+from tests.each import each
 from tests.nn.functional.stored import FOLDER, cases, replay
 
 STORED = cases(*sorted(path.stem for path in FOLDER.glob("*.npz")))
 
 
-@pytest.mark.parametrize(("function", "case"), STORED, ids=["-".join(c) for c in STORED])
+@each(("function", "case"), STORED, ids=["-".join(c) for c in STORED])
 def test_values_and_gradients_are_those_that_torch_gave(function: str, case: str) -> None:
     replay(function, case, "cpu")
 

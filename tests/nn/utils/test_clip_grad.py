@@ -13,6 +13,7 @@ import pytest
 import minirnn as mr
 from minirnn import nn, optim
 from minirnn.nn import utils
+from tests.each import each
 from tests.nn.twin_programs import wave
 
 
@@ -35,8 +36,8 @@ def owners(device: str = "cpu") -> list[nn.Parameter]:
     return ps
 
 
-@pytest.mark.parametrize("norm_type", [2.0, 1.0, 3.0, math.inf, 0.5])
-@pytest.mark.parametrize("max_norm", [0.7, 1000.0])
+@each("norm_type", [2.0, 1.0, 3.0, math.inf, 0.5])
+@each("max_norm", [0.7, 1000.0])
 def test_gradients_are_clipped_by_their_norm_as_in_torch(
     norm_type: float, max_norm: float, stored: Any, device: str
 ) -> None:

@@ -10,13 +10,14 @@ import pytest
 import minirnn as mr
 from minirnn import nn
 from minirnn.nn.utils import rnn
+from tests.each import each
 
 SHAPES: list[list[tuple[int, ...]]] = [[(2,), (4,), (1,)], [(3, 2), (0, 2), (5, 2)], [(2, 3, 4), (2, 3, 4)], [(0,)]]
 
 
-@pytest.mark.parametrize("shapes", SHAPES)
-@pytest.mark.parametrize("batch_first", [False, True])
-@pytest.mark.parametrize("side", ["right", "left"])
+@each("shapes", SHAPES)
+@each("batch_first", [False, True])
+@each("side", ["right", "left"])
 def test_sequences_stand_side_by_side_at_their_places(
     shapes: list[tuple[int, ...]], batch_first: bool, side: str, device: str, rng: np.random.Generator
 ) -> None:

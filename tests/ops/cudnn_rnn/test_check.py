@@ -10,6 +10,7 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
+from tests.each import each
 
 T, B, I, H, L = 5, 3, 4, 6, 2
 D = 2
@@ -118,7 +119,7 @@ def test_the_good_call_is_good() -> None:
     ops.cudnn_rnn_v3(**good())
 
 
-@pytest.mark.parametrize(("change", "kind", "text"), FORWARD)
+@each(("change", "kind", "text"), FORWARD)
 def test_bad_arguments_raise_and_say_what_was_expected(
     change: dict[str, Any], kind: type[Exception], text: str
 ) -> None:
@@ -188,8 +189,8 @@ def test_a_stale_reserve_space_is_noticed(change: dict[str, Any]) -> None:
         ops.cudnn_rnn_backprop_v3(**backprop_arguments(reserve_space=stale))
 
 
-@pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_relu"])
-@pytest.mark.parametrize("layers", [1, 2])
+@each("mode", ["lstm", "gru", "rnn_relu"])
+@each("layers", [1, 2])
 def test_a_reserve_space_with_too_little_or_too_much_saved_is_refused(device: str, mode: str, layers: int) -> None:
     def t(*shape: int) -> mr.Tensor:
         return mr.tensor(np.ones(shape, "f4"), device=device)
@@ -200,9 +201,9 @@ def test_a_reserve_space_with_too_little_or_too_much_saved_is_refused(device: st
     wrong = [np.concatenate([np.zeros(4 * layers, "f4"), space])]
     if mode != "rnn_relu":  # which saves nothing
         wrong += [space[-16:], space[4 * layers :]]
-    for each in wrong:
+    for one in wrong:
         with pytest.raises(ValueError, match="^cudnn_rnn_backprop: reserve_space has shape .*\n.*\n  likely that of"):
-            ops.cudnn_rnn_backprop(*inputs, *outputs[:3], *outputs[:3], mr.tensor(each, device=device), rnn_mode=mode)
+            ops.cudnn_rnn_backprop(*inputs, *outputs[:3], *outputs[:3], mr.tensor(one, device=device), rnn_mode=mode)
 
 
 def test_an_error_leaves_the_tape_usable() -> None:

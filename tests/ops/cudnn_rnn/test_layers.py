@@ -15,6 +15,7 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
+from tests.each import each
 from tests.ops.cudnn_rnn.cudnn_cases import attributes_of, name_of, random_call, random_masks, used
 from tests.ops.cudnn_rnn.cudnn_cases import run as run_padded
 
@@ -38,7 +39,7 @@ def run(net: Network, inputs: list[mr.Tensor], lengths: Any = LENGTHS, **more: A
 
 
 @networks
-@pytest.mark.parametrize("zoned", [False, True])
+@each("zoned", [False, True])
 def test_nan_in_padding_changes_no_bit(net: Network, zoned: bool, rng: np.random.Generator, device: str) -> None:
     masks = random_masks(net, "masks", rng, T, B) if zoned else None
     values = [t.numpy().copy() for t in random_call(rng, net, T, B, "cpu")]

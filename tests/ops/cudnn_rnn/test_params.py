@@ -13,6 +13,7 @@ import minirnn as mr
 from minirnn import ops
 from minirnn.gradcheck import gradcheck
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, LayerParams, Network
+from tests.each import each
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "cudnn_rnn"
 FILES = sorted(GOLDEN.glob("canonical_*.npz"))
@@ -155,7 +156,7 @@ def test_sizes_may_be_numpy_integers_or_scalar_arrays() -> None:
         assert ops.cudnn_rnn_params_size(kind(2), kind(3), kind(5)) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "error", "match"),
     [
         (

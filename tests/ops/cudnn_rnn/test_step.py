@@ -13,6 +13,7 @@ import pytest
 import minirnn as mr
 from minirnn.ops.cudnn_rnn.layers import run_step
 from tests.compare import assert_close
+from tests.each import each
 
 B, I, H = 2, 3, 4
 MODES = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
@@ -28,8 +29,8 @@ def run(mode: str, inputs: list[mr.Tensor]) -> list[mr.Tensor]:
     return run_step(mode, inputs[0], inputs[1:-4], (*inputs[-4:-2], None, *inputs[-2:]))
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@each("mode", MODES)
+@each("dtype", ["float16", "float32", "float64"])
 def test_kernels_equal_the_composition_in_first_and_second_gradients(
     mode: str, dtype: str, device: str, composed_device: str, rng: np.random.Generator
 ) -> None:

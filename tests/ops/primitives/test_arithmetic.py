@@ -12,6 +12,7 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from tests.compare import assert_agrees_with_torch, assert_close, assert_same
+from tests.each import each
 
 BINARY = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv}
 COMPARISONS = {
@@ -43,8 +44,8 @@ def away_from_zero(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
     return np.where(x < 0, x - 0.5, x + 0.5)
 
 
-@pytest.mark.parametrize("shapes", SHAPES, ids=str)
-@pytest.mark.parametrize("name", BINARY)
+@each("shapes", SHAPES, ids=str)
+@each("name", BINARY)
 def test_values_and_gradients_are_torchs_for_every_broadcast(
     device: str, rng: np.random.Generator, name: str, shapes: Any
 ) -> None:
@@ -53,15 +54,15 @@ def test_values_and_gradients_are_torchs_for_every_broadcast(
         assert_agrees_with_torch(BINARY[name], BINARY[name], inputs, rng, device)
 
 
-@pytest.mark.parametrize("shapes", SHAPES[:6], ids=str)
-@pytest.mark.parametrize("name", BINARY)
+@each("shapes", SHAPES[:6], ids=str)
+@each("name", BINARY)
 def test_first_and_second_derivatives_are_those_of_differences(
     rng: np.random.Generator, name: str, shapes: Any
 ) -> None:
     assert mr.gradcheck(BINARY[name], [away_from_zero(rng, s) for s in shapes], order=2)
 
 
-@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+@each("shapes", SHAPES, ids=str)
 def test_a_power_has_torchs_values_and_gradients_for_every_broadcast(
     device: str, rng: np.random.Generator, shapes: Any
 ) -> None:
@@ -131,8 +132,8 @@ def test_a_numpy_exponent_keeps_the_dtype_of_the_base() -> None:
     assert_same(mr.grad(y.sum(), a), np.float32([4, 6]))
 
 
-@pytest.mark.parametrize("shapes", SHAPES[:8], ids=str)
-@pytest.mark.parametrize("name", COMPARISONS)
+@each("shapes", SHAPES[:8], ids=str)
+@each("name", COMPARISONS)
 def test_comparisons_are_numpys_and_carry_no_gradient(
     device: str, rng: np.random.Generator, name: str, shapes: Any
 ) -> None:

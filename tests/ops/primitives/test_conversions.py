@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minirnn as mr
 from minirnn import ops
 from tests.compare import assert_same
+from tests.each import each
 
 FORMS: dict[str, Any] = {
     "dtype": lambda t, d: t.to(np.float64),
@@ -25,7 +25,7 @@ FORMS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", FORMS)
+@each("name", FORMS)
 def test_values_arrive_and_gradients_come_back(device: str, name: str) -> None:
     x = mr.tensor([1.0, 2.0], requires_grad=True)
     y = FORMS[name](x, device)
@@ -45,7 +45,7 @@ def test_what_fits_already_stays_itself(device: str) -> None:
     assert mr.zeros(2).cpu() is not t and t.cpu().device == "cpu"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "dtype"),
     {
         "half": "float16",

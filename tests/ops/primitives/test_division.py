@@ -6,16 +6,14 @@ import operator
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minirnn as mr
 from tests.compare import assert_agrees_with_torch, assert_same
+from tests.each import each
 
 
-@pytest.mark.parametrize("f", [operator.floordiv, operator.mod], ids=["floordiv", "mod"])
-@pytest.mark.parametrize(
-    "dtypes", [("float32", "float32"), ("int64", "int64"), ("float64", "int64"), ("uint8", "uint8")]
-)
+@each("f", [operator.floordiv, operator.mod], ids=["floordiv", "mod"])
+@each("dtypes", [("float32", "float32"), ("int64", "int64"), ("float64", "int64"), ("uint8", "uint8")])
 def test_values_are_numpys(device: str, rng: np.random.Generator, f: Any, dtypes: Any) -> None:
     for shapes in (((2, 3), (3,)), ((), (2,)), ((0, 3), (3,)), ((2, 1), (1, 0))):
         a, b = (rng.integers(1, 9, s).astype(d) for s, d in zip(shapes, dtypes, strict=True))

@@ -10,6 +10,7 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from tests.compare import assert_agrees_with_torch, assert_close, assert_same
+from tests.each import each
 
 UNARY = ["exp", "log", "sqrt", "tanh", "sigmoid", "relu", "absolute"]
 SHAPES = [(2, 3), (), (0,), (1, 4, 1)]
@@ -22,9 +23,9 @@ def inputs(name: str, rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
     return np.abs(x) if name in ("log", "sqrt") else x
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("name", UNARY)
+@each("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@each("shape", SHAPES, ids=str)
+@each("name", UNARY)
 def test_values_and_gradients_are_torchs(
     device: str, rng: np.random.Generator, name: str, shape: Any, dtype: Any
 ) -> None:
@@ -95,8 +96,8 @@ def test_sign_is_numpys_and_its_gradient_is_zero() -> None:
 # ---- maximum, minimum
 
 
-@pytest.mark.parametrize("name", ["maximum", "minimum"])
-@pytest.mark.parametrize("shapes", [((2, 3), (2, 3)), ((2, 3, 4), (3, 1)), ((), (2, 3)), ((2, 3), ()), ((0,), (1,))])
+@each("name", ["maximum", "minimum"])
+@each("shapes", [((2, 3), (2, 3)), ((2, 3, 4), (3, 1)), ((), (2, 3)), ((2, 3), ()), ((0,), (1,))])
 def test_maximum_and_minimum_are_torchs_for_every_broadcast(
     device: str, rng: np.random.Generator, name: str, shapes: Any
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from tests.compare import assert_agrees_with_torch, assert_close, assert_same
+from tests.each import each
 
 INDICES: dict[str, Any] = {
     "int": 1,
@@ -39,7 +40,7 @@ INDICES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", INDICES)
+@each("name", INDICES)
 def test_values_and_gradients_are_those_of_numpy_indexing(device: str, rng: np.random.Generator, name: str) -> None:
     index = INDICES[name]
     x = rng.standard_normal((2, 3, 4))
@@ -57,7 +58,7 @@ def test_values_and_gradients_are_those_of_numpy_indexing(device: str, rng: np.r
         assert mr.gradcheck(lambda a: a[index] * a[index], [x], order=2)
 
 
-@pytest.mark.parametrize("name", ["int", "integer array", "two arrays", "bool matrix", "steps", "repeats"])
+@each("name", ["int", "integer array", "two arrays", "bool matrix", "steps", "repeats"])
 def test_values_and_gradients_are_torchs(device: str, rng: np.random.Generator, name: str) -> None:
     torch = pytest.importorskip("torch")
     index = INDICES[name]
@@ -94,7 +95,7 @@ def test_scalars_have_only_empty_indices() -> None:
 # ---- put_add
 
 
-@pytest.mark.parametrize("name", INDICES)
+@each("name", INDICES)
 def test_put_add_is_the_adjoint_of_indexing(rng: np.random.Generator, name: str) -> None:
     x = rng.standard_normal((2, 3, 4))
     y = mr.tensor(x)[INDICES[name]]

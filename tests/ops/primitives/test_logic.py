@@ -11,6 +11,7 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from tests.compare import assert_agrees_with_torch, assert_same
+from tests.each import each
 
 OPERATORS = {
     "bitwise_and": operator.and_,
@@ -24,10 +25,8 @@ def values(rng: np.random.Generator, shape: Any, dtype: str) -> np.ndarray:
     return rng.integers(0, 2 if dtype == "bool" else 120, shape).astype(dtype)
 
 
-@pytest.mark.parametrize("name", OPERATORS)
-@pytest.mark.parametrize(
-    "dtypes", [("bool", "bool"), ("int64", "int64"), ("uint8", "bool"), ("int32", "int64")], ids=str
-)
+@each("name", OPERATORS)
+@each("dtypes", [("bool", "bool"), ("int64", "int64"), ("uint8", "bool"), ("int32", "int64")], ids=str)
 def test_bits_are_numpys(device: str, rng: np.random.Generator, name: str, dtypes: Any) -> None:
     for shapes in SHAPES:
         a, b = (values(rng, s, d) for s, d in zip(shapes, dtypes, strict=True))

@@ -16,6 +16,7 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from tests.compare import assert_close, assert_same, listed
+from tests.each import each
 from tests.ops.primitives.maths_cases import CASES, Case
 
 SMOOTH = {
@@ -24,7 +25,7 @@ SMOOTH = {
 
 
 @pytest.mark.slow_elsewhere
-@pytest.mark.parametrize(("name", "case"), SMOOTH.items(), ids=list(SMOOTH))
+@each(("name", "case"), SMOOTH.items(), ids=list(SMOOTH))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_derivatives_of_any_order_are_torchs(device: str, rng: np.random.Generator, name: str, case: Case) -> None:
     torch = pytest.importorskip("torch")
@@ -73,9 +74,9 @@ def test_axis_is_numpys_word_and_dim_is_torchs() -> None:
     assert_same(mr.grad(t.max(axis=1).sum(), t), np.array([[0.0, 0.5, 0.5], [1, 0, 0]]))
 
 
-@pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 64, 129])
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i8"])
+@each("descending", [False, True])
+@each("n", [1, 2, 3, 7, 64, 129])
+@each("dtype", ["f2", "f4", "f8", "i8"])
 def test_sorted_rows_of_any_length_are_stable(
     device: str, rng: np.random.Generator, dtype: str, n: int, descending: bool
 ) -> None:

@@ -15,6 +15,7 @@ import minirnn as mr
 from minirnn import ops
 from minirnn.engine.tensor import leaf
 from tests.compare import assert_close, assert_same
+from tests.each import each
 
 OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.eq, operator.lt]
 DTYPES = ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "bool"]
@@ -48,8 +49,8 @@ def test_a_float_next_to_bools_gives_torchs_float32() -> None:
     assert_same((mr.tensor([True, False]) * 0.5).numpy(), np.float32([0.5, 0]))
 
 
-@pytest.mark.parametrize("f", OPERATORS, ids=NAMES)
-@pytest.mark.parametrize("left", DTYPES)
+@each("f", OPERATORS, ids=NAMES)
+@each("left", DTYPES)
 def test_two_tensors_give_the_dtype_and_values_that_numpy_gives(left: str, f: Any) -> None:
     for right in DTYPES:
         for shape in ((2, 3), ()):
@@ -62,8 +63,8 @@ def test_two_tensors_give_the_dtype_and_values_that_numpy_gives(left: str, f: An
 SCALARS = [2, -1, 0, 1, 3, 2.0, 0.5, -1.0, -0.0, 1.0, 3.0, 0.1, True, False, 300, float("inf")]
 
 
-@pytest.mark.parametrize("f", OPERATORS, ids=NAMES)
-@pytest.mark.parametrize("scalar", SCALARS, ids=repr)
+@each("f", OPERATORS, ids=NAMES)
+@each("scalar", SCALARS, ids=repr)
 def test_a_python_number_takes_the_dtype_that_numpy_gives_it(scalar: Any, f: Any) -> None:
     for dtype in DTYPES:
         limits = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else None
@@ -102,8 +103,8 @@ def test_a_numpy_array_may_stand_on_either_side(f: Any, rng: np.random.Generator
             assert_same(got, f(x, y))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int64"])
-@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int8, np.int64, np.bool_])
+@each("dtype", ["float16", "float32", "float64", "int8", "int64"])
+@each("kind", [np.float16, np.float32, np.float64, np.int8, np.int64, np.bool_])
 def test_a_numpy_scalar_on_either_side_counts_like_a_python_number(device: str, kind: Any, dtype: str) -> None:
     a, s = np.array([1.0, 2.0]).astype(dtype), kind(1)
     t = mr.tensor(a, device=device)

@@ -19,6 +19,7 @@ from minirnn.devices.cpu.device import CPU
 from minirnn.engine.tensor import leaf
 from minirnn.ops.primitives.declare import DECLARED, Primitive, unary
 from tests.compare import assert_same
+from tests.each import each
 
 METHODS: dict[str, tuple[Any, ...]] = {
     "exp": (),
@@ -42,7 +43,7 @@ METHODS: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each("name", METHODS)
 def test_a_method_is_the_op_of_its_name(rng: np.random.Generator, name: str) -> None:
     t = mr.tensor(rng.uniform(0.1, 1.0, (2, 3)))
     assert_same(getattr(t, name)(*METHODS[name]), getattr(ops, name)(t, *METHODS[name]).numpy())
@@ -125,7 +126,7 @@ DECLARATIONS: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.parametrize("name", DECLARATIONS)
+@each("name", DECLARATIONS)
 def test_a_declaration_is_true(rng: np.random.Generator, name: str) -> None:
     nodes, uses, _ = DECLARED[getattr(ops, name)]
     device = Watched()

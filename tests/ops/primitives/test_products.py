@@ -11,6 +11,7 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from tests.compare import assert_agrees_with_torch
+from tests.each import each
 
 SHAPES = [
     ((2, 3), (3, 4)),
@@ -31,8 +32,8 @@ SHAPES = [
 EMPTY = [((2, 0), (0, 4)), ((0, 3), (3, 4)), ((5, 2, 0), (0, 4)), ((0, 2, 3), (3, 4)), ((0,), (0,)), ((2, 3), (3, 0))]
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
-@pytest.mark.parametrize("shapes", SHAPES + EMPTY, ids=str)
+@each("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@each("shapes", SHAPES + EMPTY, ids=str)
 def test_values_and_gradients_are_torchs(device: str, rng: np.random.Generator, shapes: Any, dtype: Any) -> None:
     pair = [rng.standard_normal(s).astype(dtype) for s in shapes]
     assert_agrees_with_torch(operator.matmul, operator.matmul, pair, rng, device)

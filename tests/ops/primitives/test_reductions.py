@@ -10,13 +10,14 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from tests.compare import assert_agrees_with_torch, assert_close, assert_same
+from tests.each import each
 
 AXES = [None, 0, 1, -1, (0, 2), (-1, 0), (1,), (0, 1, 2), ()]
 
 
-@pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize("axis", AXES, ids=str)
-@pytest.mark.parametrize("name", ["sum", "mean", "max"])
+@each("keepdims", [False, True])
+@each("axis", AXES, ids=str)
+@each("name", ["sum", "mean", "max"])
 def test_values_and_gradients_are_torchs(
     device: str, rng: np.random.Generator, name: str, axis: Any, keepdims: bool
 ) -> None:

@@ -8,10 +8,11 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from tests.compare import assert_agrees_with_torch
+from tests.each import each
 
 
-@pytest.mark.parametrize("axis", [0, 1, -1, -3])
-@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@each("axis", [0, 1, -1, -3])
+@each("name", ["softmax", "log_softmax"])
 def test_values_and_gradients_are_torchs(device: str, rng: np.random.Generator, name: str, axis: int) -> None:
     torch = pytest.importorskip("torch")
     for dtype in (np.float64, np.float32):

@@ -15,6 +15,7 @@ import pytest
 
 import minirnn as mr
 from tests.compare import assert_close, listed
+from tests.each import each
 from tests.ops.primitives.maths_cases import CASES, Case
 
 FILE = Path(__file__).parents[2] / "golden" / "maths" / "maths.npz"
@@ -31,7 +32,7 @@ def stored() -> dict[str, np.ndarray]:
         return dict(arrays)
 
 
-@pytest.mark.parametrize(("name", "case"), CASES.items(), ids=list(CASES))
+@each(("name", "case"), CASES.items(), ids=list(CASES))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy: inf - inf and relatives are wanted here
 def test_values_and_gradients_are_those_that_torch_gave(
     device: str, name: str, case: Case, stored: dict[str, np.ndarray]

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minirnn as mr
 from tests.compare import assert_close, listed
+from tests.each import each
 from tests.ops.primitives import test_pieces, test_shapes, test_views
 
 FOLDER = Path(__file__).parents[2] / "golden" / "tensor"
@@ -52,7 +52,7 @@ def cotangent(k: int, shape: tuple[int, ...]) -> np.ndarray:
     return np.cos(1.3 * np.arange(int(np.prod(shape))) + k).reshape(shape)
 
 
-@pytest.mark.parametrize(("group", "name"), CASES, ids=[f"{g}: {n}" for g, n in CASES])
+@each(("group", "name"), CASES, ids=[f"{g}: {n}" for g, n in CASES])
 def test_values_and_gradients_are_those_that_torch_gave(device: str, group: str, name: str) -> None:
     with np.load(FOLDER / f"{group}.npz") as stored:
         for dtype in (np.float64, np.float32):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import minirnn as mr
 from tests.compare import assert_agrees_with_torch, assert_same
+from tests.each import each
 
 
-@pytest.mark.parametrize("name", ["tril", "triu"])
-@pytest.mark.parametrize("diagonal", [-9, -2, -1, 0, 1, 3, 9])
+@each("name", ["tril", "triu"])
+@each("diagonal", [-9, -2, -1, 0, 1, 3, 9])
 def test_values_and_gradients_are_torchs(device: str, rng: np.random.Generator, name: str, diagonal: int) -> None:
     for shape in ((3, 3), (2, 3, 5), (4, 2), (0, 3), (2, 3, 0)):
         a = rng.standard_normal(shape)

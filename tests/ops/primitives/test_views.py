@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import minirnn as mr
 from minirnn import ops
 from tests.compare import assert_agrees_with_torch, assert_same
+from tests.each import each
 from tests.examples import examples
 
 CASES: dict[str, tuple[Any, Any]] = {
@@ -80,8 +81,8 @@ EMPTY: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("empty", [0, 1, 2])
-@pytest.mark.parametrize("name", EMPTY)
+@each("empty", [0, 1, 2])
+@each("name", EMPTY)
 def test_axes_of_size_0(device: str, rng: np.random.Generator, name: str, empty: int) -> None:
     shape = [2, 3, 4]
     shape[empty] = 0

@@ -26,6 +26,7 @@ from tests.devices.cpu.cudnn_rnn.layer_cases import (
     zoned_layer,
 )
 from tests.devices.cpu.kernel_checks import assert_within
+from tests.each import each
 
 SIZES = [
     (7, 3, 4, 5),
@@ -39,10 +40,10 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize("rnn_mode", MODES)
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@each("rnn_mode", MODES)
+@each("sizes", SIZES, ids=str)
 @both_directions
-@pytest.mark.parametrize("ragged", [False, True], ids=["full", "ragged"])
+@each("ragged", [False, True], ids=["full", "ragged"])
 def test_fast_equals_plain_for_all_shapes(rnn_mode, sizes, D, ragged):
     T, B, I, H = sizes
     lengths = np.random.default_rng(T).integers(1, T + 1, B) if ragged else None

@@ -6,7 +6,6 @@ Tests `minirnn/devices/cpu/cudnn_rnn/layer.py` and `minirnn/devices/cpu/columns/
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from minirnn.devices.cpu.cudnn_rnn.layer import rnn_sequence
 from tests.devices.cpu.cudnn_rnn.layer_cases import (
@@ -23,12 +22,13 @@ from tests.devices.cpu.cudnn_rnn.layer_cases import (
     with_and_without_lengths,
 )
 from tests.devices.cpu.kernel_checks import assert_within
+from tests.each import each
 
 
 @variants
 @both_directions
-@pytest.mark.parametrize("lengths", [LENGTHS, (7, 2, 7)], ids=["short", "mixed"])
-@pytest.mark.parametrize("poison", [np.nan, np.inf])
+@each("lengths", [LENGTHS, (7, 2, 7)], ids=["short", "mixed"])
+@each("poison", [np.nan, np.inf])
 def test_values_in_the_padding_change_no_bit(rnn_mode, options, D, lengths, poison):
     n = random_layer(rnn_mode, D=D, lengths=lengths, seed=9, **options)
     want = fast(n)

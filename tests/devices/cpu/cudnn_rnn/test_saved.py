@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from minirnn.devices.cpu.cudnn_rnn.layer import VALUES, rnn_sequence
 from tests.devices.cpu.cudnn_rnn.layer_cases import MODES, B, H, T, both_directions, random_layer
 from tests.devices.cpu.kernel_checks import assert_within
+from tests.each import each
 
 
-@pytest.mark.parametrize("rnn_mode", MODES)
+@each("rnn_mode", MODES)
 @both_directions
-@pytest.mark.parametrize("zoneout", [False, True])
+@each("zoneout", [False, True])
 def test_saved_is_one_row_of_all_values(rnn_mode, D, zoneout):
     n = random_layer(rnn_mode, D=D)
     z: Any = {"zoneout": (0.5, 0.5 if rnn_mode == "lstm" else None)} if zoneout else {}

@@ -23,11 +23,12 @@ from tests.devices.cpu.cudnn_rnn.layer_cases import (
     with_and_without_lengths,
     zoned_layer,
 )
+from tests.each import each
 
 
 @variants
 @both_directions
-@pytest.mark.parametrize("zoneout", ["masks", "numbers", "fractions"])
+@each("zoneout", ["masks", "numbers", "fractions"])
 def test_gradients_equal_finite_differences(rnn_mode, options, D, zoneout):
     n = zoned_layer(rnn_mode, zoneout, 6, D=D, lengths=LENGTHS, **options)  # this seed has no relu near its corner
 

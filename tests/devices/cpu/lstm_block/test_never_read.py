@@ -24,11 +24,12 @@ from tests.devices.cpu.lstm_block.lstm_cases import (
     lstm_block_cell,
     lstm_block_cell_grad,
 )
+from tests.each import each
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("use_peephole", [False, True])
-@pytest.mark.parametrize("L", [0, 1, 4, T])
+@each("version", VERSIONS)
+@each("use_peephole", [False, True])
+@each("L", [0, 1, 4, T])
 def test_nothing_past_seq_len_max_is_read_and_all_outputs_are_zero_there(
     rng: np.random.Generator, small_chunks: None, version: str, use_peephole: bool, L: int
 ) -> None:

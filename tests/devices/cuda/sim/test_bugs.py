@@ -19,6 +19,7 @@ from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.devices.cuda.sim.report import SimError
 from tests.devices.cuda.sim.process import say
 from tests.devices.cuda.sim.run import put, take
+from tests.each import each
 
 SOURCE = (Path(__file__).parent / "bugs.cu").read_text(encoding="utf-8")
 THREAD = r"thread \((\d+),0,0\) of block \((\d+),0,0\)"
@@ -141,7 +142,7 @@ def run_bug(module: SimModule, bug: Bug) -> SimError:
     return error
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.kernel)
+@each("bug", BUGS, ids=lambda bug: bug.kernel)
 def test_check_mode_names_the_line_the_thread_and_the_block(checked: SimModule, bug: Bug) -> None:
     error = run_bug(checked, bug)
     if bug.both:
@@ -152,7 +153,7 @@ def test_check_mode_names_the_line_the_thread_and_the_block(checked: SimModule, 
         assert found.group(1) != found.group(3)
 
 
-@pytest.mark.parametrize("bug", SEEN_WITHOUT_CHECKS, ids=lambda bug: bug.kernel)
+@each("bug", SEEN_WITHOUT_CHECKS, ids=lambda bug: bug.kernel)
 def test_what_is_seen_without_check_mode_too(fast: SimModule, bug: Bug) -> None:
     run_bug(fast, bug)
 

@@ -13,6 +13,7 @@ from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.launch import SimKernel
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.devices.cuda.sim.run import put, take
+from tests.each import each
 
 SOURCE = r"""#include <cstring>
 #define KERNEL extern "C" __global__ void
@@ -70,8 +71,8 @@ def kernel_of(driver: SimDriver, name: str) -> SimKernel:
 BYTES = np.random.default_rng(0).integers(0, 256, 200).astype("u1")
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 16, 33, 100])
-@pytest.mark.parametrize("to, from_", [(0, 0), (1, 0), (3, 7), (8, 4)])
+@each("n", [0, 1, 2, 3, 7, 16, 33, 100])
+@each("to, from_", [(0, 0), (1, 0), (3, 7), (8, 4)])
 def test_bytes_arrive_from_and_to_any_place(driver: SimDriver, n: int, to: int, from_: int) -> None:
     source, target = put(driver, BYTES), put(driver, BYTES[::-1].copy())
     kernel_of(driver, "copied")(target.ptr + to, source.ptr + from_, np.int32(n), grid=(1,), block=(1,))
@@ -80,8 +81,8 @@ def test_bytes_arrive_from_and_to_any_place(driver: SimDriver, n: int, to: int, 
     np.testing.assert_array_equal(take(driver, target, 200, "u1"), want)
 
 
-@pytest.mark.parametrize("n", [0, 1, 5, 16, 50, 64])
-@pytest.mark.parametrize("to, from_", [(0, 0), (10, 3), (3, 10), (16, 0), (0, 16), (100, 1), (1, 0)])
+@each("n", [0, 1, 5, 16, 50, 64])
+@each("to, from_", [(0, 0), (10, 3), (3, 10), (16, 0), (0, 16), (100, 1), (1, 0)])
 def test_areas_that_overlap_are_moved_whole(driver: SimDriver, n: int, to: int, from_: int) -> None:
     x = put(driver, BYTES)
     kernel_of(driver, "moved")(x, np.int32(to), np.int32(from_), np.int32(n), grid=(1,), block=(1,))

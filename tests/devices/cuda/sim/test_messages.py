@@ -14,6 +14,7 @@ from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.devices.cuda.sim.report import SimError
 from tests.devices.cuda.sim.run import put, take
+from tests.each import each
 
 pytestmark = pytest.mark.skipif(
     mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
@@ -88,14 +89,14 @@ def sent(writer: str, reader: str, options: SimOptions) -> int:
     return int(take(driver, result, 1, "i4")[0])
 
 
-@pytest.mark.parametrize("options", ORDERS, ids=lambda o: f"seed{o.seed}")
-@pytest.mark.parametrize("name", RIGHT)
+@each("options", ORDERS, ids=lambda o: f"seed{o.seed}")
+@each("name", RIGHT)
 def test_a_message_with_its_fences_arrives_without_an_alarm(name: str, options: SimOptions) -> None:
     assert sent(*RIGHT[name], options) == 7
 
 
-@pytest.mark.parametrize("options", ORDERS, ids=lambda o: f"seed{o.seed}")
-@pytest.mark.parametrize("name", WRONG)
+@each("options", ORDERS, ids=lambda o: f"seed{o.seed}")
+@each("name", WRONG)
 def test_a_message_that_nothing_orders_is_reported(name: str, options: SimOptions) -> None:
     writer, reader, says = WRONG[name]
     with pytest.raises(SimError, match=says):

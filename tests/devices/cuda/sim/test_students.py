@@ -19,6 +19,7 @@ from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.devices.cuda.sim.report import SimError
 from tests.devices.cuda.sim.run import put, take
+from tests.each import each
 
 HEAD, *SECTIONS = (Path(__file__).parent / "students.cu").read_text(encoding="utf-8").split("// ---- ")
 TEXTS = {section.partition("\n")[0]: HEAD + "// " + section for section in SECTIONS}
@@ -165,8 +166,8 @@ def with_bug(text: str, number: int) -> tuple[str, int]:
     return changed, text.count("\n", 0, found.start()) + 1
 
 
-@pytest.mark.parametrize("order", {**ORDERS, **FAST})
-@pytest.mark.parametrize("name", CASES)
+@each("order", {**ORDERS, **FAST})
+@each("name", CASES)
 def test_it_is_right_and_no_alarm_is_raised(name: str, order: str) -> None:
     got = run({**ORDERS, **FAST}[order], name, TEXTS[name])
     np.testing.assert_allclose(got, CASES[name].expected(data()), rtol=1e-4, atol=1e-4)

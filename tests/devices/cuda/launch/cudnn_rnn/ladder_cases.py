@@ -28,9 +28,6 @@ MODES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 CHECKS = (SimOptions(check=True), SimOptions(check=True, seed=1), SimOptions(check=True, seed=2, preempt=50))
 """Check mode, with three orders of the threads."""
 
-LONG_CHECKS = (CHECKS[0], pytest.param(CHECKS[1], marks=pytest.mark.slow), CHECKS[2])
-"""The same for tests of many cases: a plain run has each case in two orders and both dtypes."""
-
 
 def device_on(rung: str, options: SimOptions = CHECKS[0]) -> Cuda:
     """A simulated device of its own that takes `rung` where it can be had."""
