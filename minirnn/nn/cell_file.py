@@ -44,6 +44,14 @@ def absolute(text: str) -> str:
     return f"{os.path.abspath(file)}:{name}" if name else os.path.abspath(file)
 
 
+def title(text: str) -> str:
+    """What a cell is called: the name of the function, or of the file where only that was given."""
+    if not names_a_file(text):
+        return text
+    file, name = split(text)
+    return name or Path(file).stem
+
+
 def cell_in(text: str) -> Cell:
     """The cell that ``FILE.py:name`` names; without a name, the only one of the file.
 

@@ -114,7 +114,8 @@ class Opened(ABC):
                 found.append(own)
                 ends.append(before)
             steps += found
-            outputs = [both[0].output if self.D == 1 else concat([v.output for v in both], 1) for both in zip(*found)]
+            both = zip(*found, strict=True)  # the directions, step by step
+            outputs = [v[0].output if self.D == 1 else concat([one.output for one in v], 1) for v in both]
         return Seen(steps, outputs, tuple(stack([end[n] for end in ends]) for n in self.states))
 
 
@@ -168,7 +169,10 @@ class Own(Opened):
     def step(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> Values:
         cell, weights, B = self.cell, self.layer.weights(p), x.shape[0]
         states = [before[n] if n in before else zeros((B, self.P), x) for n in cell.order]
-        masks = [tensor(np.full((B, self.H), rate, x.dtype), device=x.device) for rate in map(self.layer.mean_mask, cell.masks)]
+        masks = [
+            tensor(np.full((B, self.H), rate, x.dtype), device=x.device)
+            for rate in map(self.layer.mean_mask, cell.masks)
+        ]
         found = evaluate(cell, inputs_of_step(cell, x, states, weights, masks), weights[4])
         after = dict(zip(cell.order, states_after(cell, found, weights, B), strict=True))
         return Values(after[self.output], after, {n: found[e] for n, e in self.named.items()})

@@ -81,8 +81,10 @@ def gate_activity(
     return Picture(grid, artists, data)
 
 
-def checked_gates(function: str, gates: Any, candidates: Collection[str], ndim: int) -> dict[str, np.ndarray]:
-    """The gates as float64, or an error: (T, B, H) if `ndim` is 3, (T, H) if it is 2."""
+def checked_gates(
+    function: str, gates: Any, candidates: Collection[str], ndim: int, states: Collection[str] = ()
+) -> dict[str, np.ndarray]:
+    """The gates as float64, or an error: (T, B, H) if `ndim` is 3, (T, H) if it is 2. `states` have no limits."""
     letters = "(T, B, H)" if ndim == 3 else "(T, H)"
     if not isinstance(gates, Mapping):
         raise TypeError(f"{function}: gates is a {type(gates).__name__}\n  expected a dict of {letters} arrays by name")
@@ -93,7 +95,7 @@ def checked_gates(function: str, gates: Any, candidates: Collection[str], ndim: 
     for name, values in gates.items():
         array = as_numbers(function, f"gates[{name!r}]", values, ndim, f"{letters}, {sizes} at least 1")
         low, high = (-1, 1) if name in candidates else (0, 1)
-        outside = np.isfinite(array) & ((array < low) | (array > high))
+        outside = np.isfinite(array) & ((array < low) | (array > high)) & (name not in states)
         if outside.any():
             cause = "a cell state, or values before their tanh?" if low < 0 else "a tanh? name it in candidates"
             raise ValueError(

@@ -44,7 +44,9 @@ LAYERS: dict[str, Callable[..., Any]] = {
     "relu": lambda *sizes, **more: nn.RNN(*sizes, nonlinearity="relu", **more),
     "lstm, projected": lambda *sizes, **more: nn.LSTM(*sizes, proj_size=2, **more),
     "lstm, zoneout": lambda *sizes, **more: nn.LSTM(*sizes, zoneout=(0.3, 0.1), **more),
-    "own lstm, projected": lambda *sizes, **more: cell_in(f"{CELLS / 'lstm.py'}:lstm").layer(*sizes, proj_size=2, **more),
+    "own lstm, projected": lambda *sizes, **more: cell_in(f"{CELLS / 'lstm.py'}:lstm").layer(
+        *sizes, proj_size=2, **more
+    ),
     "masked": masked.layer,
     "reads its output": reads_its_output.layer,
     **{path.stem: cell_in(str(path)).layer for path in sorted(CELLS.glob("*.py"))},
