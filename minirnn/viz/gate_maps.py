@@ -81,7 +81,7 @@ def gate_map(
         artists[name] = ax.imshow(values, cmap=colors, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
         bar = ax.figure.colorbar(artists[name], ax=ax, pad=0.01, ticks=[low, 0, high] if signed else [0, 1])
         if name in states:
-            bar.ax.set_yticklabels([f"{v:.2g}" for v in (low, 0, high)])
+            bar.ax.set_yticklabels([f"{v:.3g}" for v in (low, 0, high)])
         ax.set_title(f"{name}: {known[name]}" if name in known else name)
         ax.set_ylabel("unit")
         ax.set_yticks([])
