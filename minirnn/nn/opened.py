@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minirnn.cells.expr import Expr
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.nn.own_layer import CellLayer
 from minirnn.nn.recurrent import GRU, LSTM, RNN
@@ -166,15 +167,17 @@ class Own(Opened):
         states = (last,) if len(self.states) == 1 else last
         return y, tuple(expand_dims(s, 0) if single else s for s in states)
 
-    def step(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> Values:
+    def inside(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> dict[Expr, Any]:
+        """All values of one step of pseudo-layer p, its inputs among them."""
         cell, weights, B = self.cell, self.layer.weights(p), x.shape[0]
         states = [before[n] if n in before else zeros((B, self.P), x) for n in cell.order]
-        masks = [
-            tensor(np.full((B, self.H), rate, x.dtype), device=x.device)
-            for rate in map(self.layer.mean_mask, cell.masks)
-        ]
-        found = evaluate(cell, inputs_of_step(cell, x, states, weights, masks), weights[4])
-        after = dict(zip(cell.order, states_after(cell, found, weights, B), strict=True))
+        rates = [self.layer.mean_mask(n) for n in cell.masks]
+        masks = [tensor(np.full((B, self.H), rate, x.dtype), device=x.device) for rate in rates]
+        return evaluate(cell, inputs_of_step(cell, x, states, weights, masks), weights[4])
+
+    def step(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> Values:
+        found, cell = self.inside(p, x, before), self.cell
+        after = dict(zip(cell.order, states_after(cell, found, self.layer.weights(p), x.shape[0]), strict=True))
         return Values(after[self.output], after, {n: found[e] for n, e in self.named.items()})
 
 
