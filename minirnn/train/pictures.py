@@ -18,6 +18,7 @@ from minirnn.train.run import Training
 from minirnn.train.sample import BLANK, filled, sample
 from minirnn.train.units import PROPERTIES, entropy, most_telling, name_of, states_of
 from minirnn.user_error import user_mistakes
+from minirnn.viz.gates import MEANING
 
 ROWS = {"x": "embedded character", "h": "hidden state", "c": "cell state"}
 NORM = "norm: 2-norm over the numbers of a step in one sequence; mean over the sequences of a batch"
@@ -163,7 +164,7 @@ def gates(training: Training) -> viz.Picture:
         text=text,
         candidates=[n for n, limits in kinds.items() if limits == CANDIDATE],
         states=[n for n, limits in kinds.items() if limits is None],
-        meaning={} if own else None,
+        meaning={} if own else MEANING,
     )
     layer = " of the last layer" if training.options.layers > 1 else ""
     what = "The hidden state" if not one.gates else "Gates and states" if own else "The gates"

@@ -20,7 +20,7 @@ def gate_map(
     order: str | None = None,
     candidates: Collection[str] = CANDIDATES,
     states: Collection[str] = (),
-    meaning: Mapping[str, str] | None = None,
+    meaning: Mapping[str, str] = MEANING,
     axes: Any | None = None,
 ) -> Picture:
     """Draw the value of each gate, one row per unit and one column per time step.
@@ -41,8 +41,8 @@ def gate_map(
         Which names are values of a tanh, from -1 to 1; all others are gates, from 0 to 1.
     states : collection of str
         Which names are states, without limits: their colors end at the largest magnitude.
-    meaning : mapping of str to str, optional
-        What the names mean, for the titles. Default: the names that TensorFlow's ops, cuDNN and torch give to gates.
+    meaning : mapping of str to str
+        What the names mean, for the titles.
     axes : array of Axes, optional
         (G,) for G gates; None makes a new figure.
 
@@ -58,7 +58,6 @@ def gate_map(
         `order` that is none of the gates, or axes not (G,).
     """
     arrays = checked_gates("gate_map", gates, candidates, ndim=2, states=states)
-    known = MEANING if meaning is None else meaning
     T, H = next(iter(arrays.values())).shape
     shapes = {name: values.shape for name, values in arrays.items()}
     if len(set(shapes.values())) > 1:
@@ -82,7 +81,7 @@ def gate_map(
         bar = ax.figure.colorbar(artists[name], ax=ax, pad=0.01, ticks=[low, 0, high] if signed else [0, 1])
         if name in states:
             bar.ax.set_yticklabels([f"{v:.3g}" for v in (low, 0, high)])
-        ax.set_title(f"{name}: {known[name]}" if name in known else name)
+        ax.set_title(f"{name}: {meaning[name]}" if name in meaning else name)
         ax.set_ylabel("unit")
         ax.set_yticks([])
         ax.grid(False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,11 +102,12 @@ def path_strengths(paths: dict[str, np.ndarray], *, ax: Axes | None = None) -> P
     steps = np.arange(1, shape[0] + 1)
     data: dict[str, np.ndarray] = {"step": steps}
     artists = {}
-    for (name, jacobians), color in zip(paths.items(), (BLUE, ORANGE, GREEN, PURPLE), strict=False):
+    looks = product(("-", "--", ":", "-."), (BLUE, ORANGE, GREEN, PURPLE))
+    for (name, jacobians), (dashes, color) in zip(paths.items(), cycle(looks), strict=False):
         strength = np.sqrt((np.asarray(jacobians) ** 2).sum(axis=(1, 2)) / shape[1])
         data[name] = strength
-        width = 2.4 if name == "forget path f" else 1.4
-        (artists[name],) = ax.plot(steps, strength, color=color, linewidth=width, label=name)
+        width = 2.4 if name in ("forget path f", "directly") else 1.4
+        (artists[name],) = ax.plot(steps, strength, color=color, linestyle=dashes, linewidth=width, label=name)
     ax.axhline(1, color="0.4", linewidth=0.8, linestyle="--")
     ax.set_ylim(bottom=0)
     ax.set_title("Which way does a gradient take from c_t to c_{t-1}?")
