@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import CellError, Expr
 from minirnn.cells.text import write
 from minirnn.cells.trace import Step
@@ -70,7 +71,7 @@ def cell_in(text: str) -> Cell:
     if not name:
         if len(cells) != 1:
             raise UserError(f"{file}: which cell?\n  expected {FORM}; {there}")
-        return found[cells[0]]  # type: ignore[no-any-return]
+        return found[cells[0]]
     value = found.get(name)
     if isinstance(value, Cell):
         return value
@@ -120,7 +121,7 @@ def names_in(file: str, source: str) -> dict[str, Any]:
     return dict(vars(module))
 
 
-def definition(cell: Cell) -> list[str]:
+def definition(cell: Formulas) -> list[str]:
     """What a cell computes: its parameters, and a line for each value that has a name.
 
     Cells with equal lines have the same parameters in the same order, and the same outputs, whatever the file looks

@@ -80,6 +80,11 @@ class Opened(ABC):
     def gates(self) -> list[str]:
         return [n for n in self.limits if n not in self.states]
 
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """What a step reads of the one before: the states, and an output that is none but goes through R."""
+        return self.states
+
     def width(self, state: str) -> int:
         """The last axis of a state."""
         return self.P if state == self.output else self.H
@@ -160,6 +165,11 @@ class Own(Opened):
         after = dict(zip(cell.order, cell.after, strict=True))
         self.named = {cell.names[e]: e for e in cell.nodes if e in cell.names and kinds[e] and e not in cell.after}
         self.limits = {n: kinds[e] for n, e in self.named.items()} | {n: kinds.get(after[n]) for n in self.states}
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        through_R = not self.cell.read and any(n[0] in "zh" for n in self.cell.gates)
+        return (*self.states, self.output) if through_R else self.states
 
     def run(self, x: Tensor, state: Sequence[Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
         single = self.L * self.D == 1  # then the layer's states are (B, width)

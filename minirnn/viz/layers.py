@@ -92,7 +92,8 @@ def layer_jacobians(layer: Any, x: Any) -> np.ndarray:
     Returns
     -------
     ndarray, (T+1, n, n)
-        ``[t, j, k]`` = d states_T[j] / d states_t[k], with the states one after the other, n numbers in all.
+        ``[t, j, k]`` = d states_T[j] / d states_t[k], with the states one after the other, n numbers in all. An
+        output that is no state, but is read by the next step, is the last of them.
 
     Raises
     ------
@@ -101,15 +102,15 @@ def layer_jacobians(layer: Any, x: Any) -> np.ndarray:
     """
     one = single("layer_jacobians", layer)
     xs = steps_of("layer_jacobians", one, x, one_sequence=True)
-    ends = np.cumsum([one.width(n) for n in one.states]).tolist()
-    starts = [0, *ends[:-1]]
+    ends = np.cumsum([one.width(n) for n in one.carried]).tolist()
+    parts = list(zip(one.carried, [0, *ends], ends, strict=False))
 
     def step(t: int, state: Tensor) -> Tensor:
-        before = {n: state[None, a:b] for n, a, b in zip(one.states, starts, ends, strict=True)}
-        after = one.step(0, xs[t], before).states
-        return concat([after[n][0] for n in one.states], 0)
+        after = one.step(0, xs[t], {n: state[None, a:b] for n, a, b in parts}).states
+        return concat([after[n][0] for n in one.carried], 0)
 
-    return state_jacobians(step, concat([s[0, 0] for s in one.zeros(1)], 0), len(xs))
+    zero = np.zeros(ends[-1], xs[0].dtype)
+    return state_jacobians(step, tensor(zero, device=xs[0].device), len(xs))
 
 
 def layer_paths(layer: Any, x: Any) -> dict[str, np.ndarray]:

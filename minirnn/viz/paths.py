@@ -70,7 +70,7 @@ def cell_paths(i: Any, cs: Any, f: Any, o: Any, ci: Any, w: Any, *, gate_order: 
     return found
 
 
-def path_strengths(paths: dict[str, np.ndarray], *, ax: Axes | None = None) -> Picture:
+def path_strengths(paths: dict[str, np.ndarray], *, state: str = "c", ax: Axes | None = None) -> Picture:
     """Draw how strong each path from cell state to cell state is at each step.
 
     The strength is the root mean square over the rows of the path's Jacobian: what a gradient of random direction keeps
@@ -80,7 +80,9 @@ def path_strengths(paths: dict[str, np.ndarray], *, ax: Axes | None = None) -> P
     Parameters
     ----------
     paths : dict
-        What `cell_paths` returned.
+        What `cell_paths` or `layer_paths` returned.
+    state : str
+        What the state is called, for the title.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
@@ -110,7 +112,7 @@ def path_strengths(paths: dict[str, np.ndarray], *, ax: Axes | None = None) -> P
         (artists[name],) = ax.plot(steps, strength, color=color, linestyle=dashes, linewidth=width, label=name)
     ax.axhline(1, color="0.4", linewidth=0.8, linestyle="--")
     ax.set_ylim(bottom=0)
-    ax.set_title("Which way does a gradient take from c_t to c_{t-1}?")
+    ax.set_title(f"Which way does a gradient take from {state}_t to {state}_{{t-1}}?")
     ax.set_xlabel("time step t")
     ax.set_ylabel("what one step keeps of\na gradient, by path")
     ax.margins(x=0.01)

@@ -89,7 +89,9 @@ def test_the_paths_of_an_lstm_are_those_of_its_equations(rng: np.random.Generato
 
 def test_every_path_is_drawn_and_told_apart(rng: np.random.Generator) -> None:
     paths = {f"path {k}": rng.normal(size=(3, 2, 2)) for k in range(9)}
-    lines = viz.path_strengths(paths).artists
+    picture = viz.path_strengths(paths, state="m")
+    assert "from m_t to m_{t-1}?" in picture.ax.get_title()
+    lines = picture.artists
     assert list(lines) == list(paths)
     assert len({(line.get_color(), line.get_linestyle()) for line in lines.values()}) == 9
 
@@ -104,15 +106,16 @@ def test_the_jacobians_are_those_of_the_layer(name: str, rng: np.random.Generato
     found = viz.layer_jacobians(layer, x)
     one = opened(layer)
     n = sum(one.width(s) for s in one.states)
-    assert found.shape == (T + 1, n, n)
+    whole = n + H * (name == "reads its output")  # which is no state, but goes from step to step
+    assert found.shape == (T + 1, whole, whole)
     zero = one.zeros(1)
     state = [mr.tensor(t.numpy(), requires_grad=True) for t in zero]
     _, last = one.run(mr.tensor(x[:, None]), state)
     rows = [mr.grad(last[s].sum() * 0 + last[s][0, 0, j], state, retain_graph=True)
             for s in range(len(state)) for j in range(state[s].shape[-1])]  # fmt: skip
     expected = [np.concatenate([g.numpy()[0, 0] for g in row]) for row in rows]
-    np.testing.assert_allclose(found[0], expected, rtol=0, atol=1e-12)
-    np.testing.assert_array_equal(found[T], np.eye(n))
+    np.testing.assert_allclose(found[0, :n, :n], expected, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(found[T], np.eye(whole))
     viz.jacobian_spectrum(found, label="state")
 
 
