@@ -11,7 +11,7 @@ import numpy as np
 
 from minirnn import data, devices
 from minirnn.io import checkpoint
-from minirnn.nn.cell_file import cell_in, changed, definition, names_a_file
+from minirnn.nn.cell_file import absolute, cell_in, changed, definition, names_a_file
 from minirnn.train.model import CharModel
 from minirnn.train.options import Options
 from minirnn.user_error import UserError, user_mistakes
@@ -70,6 +70,10 @@ def check_cell(path: Path, options: Options, metadata: dict[str, Any]) -> None:
         if names_a_file(options.cell):
             raise UserError(f"checkpoint {str(path)!r} has no own cell: leave --cell {options.cell} out")
         return
+    if options.cell != absolute(options.cell):  # a file is run, so it must not be whichever lies in this folder
+        raise UserError(
+            f"checkpoint {str(path)!r}: {options.cell} is no full path; --cell FILE.py:name says where it is"
+        )
     try:
         difference = changed(trained, definition(cell_in(options.cell)))
     except UserError as error:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from minirnn import cli
+from minirnn.io import checkpoint
 from minirnn.train import pictures
 from minirnn.train.flow import gradient_norms, row_names
 from minirnn.train.folder import CHECKPOINT, FILES
@@ -175,6 +176,22 @@ def test_what_is_around_a_cell_may_change_and_its_file_may_move(
     assert train("--resume", "--steps", "3", "--cell", "moved.py:patient") == 0
     capsys.readouterr()
     assert train("--resume", "--steps", "4") == 0  # from now on it is there
+
+
+def test_a_checkpoint_cannot_name_a_file_of_whatever_folder_this_is(
+    train: Train, no_pictures: None, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train("--cell", "cells.py:patient", "--steps", "1") == 0
+    path = tmp_path / "out" / CHECKPOINT
+    arrays, metadata = checkpoint.load(path)
+    metadata["options"]["cell"] = "evil.py:patient"
+    checkpoint.save(path, arrays, metadata)
+    (tmp_path / "evil.py").write_text("open('it ran', 'w')\n" + SOURCE)
+    capsys.readouterr()
+    assert cli.main(["sample", "--checkpoint", "out"]) == 2
+    assert "evil.py:patient is no full path; --cell FILE.py:name says" in complaint(capsys, "sample")
+    assert train("--resume") == 2
+    assert not (tmp_path / "it ran").exists()
 
 
 def test_a_run_of_a_built_in_cell_takes_no_file(
