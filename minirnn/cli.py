@@ -28,7 +28,10 @@ COMMANDS = {
     "sweep": ("minirnn.commands.sweep", "train many models that differ in some numbers, and compare them"),
     "sample": ("minirnn.commands.sample", "let a trained model write text"),
     "doctor": ("minirnn.commands.doctor", "say what is installed and which devices work"),
-    "explain": ("minirnn.commands.explain", "print an op's formulas, forward and backward, and what it keeps"),
+    "explain": (
+        "minirnn.commands.explain",
+        "print the formulas of an op or an own cell, forward and backward, and what it keeps",
+    ),
     "convert": ("minirnn.commands.convert", "convert weights between the layouts of other libraries"),
     "verify": ("minirnn.commands.verify", "check every op in several independent ways"),
     "bench": ("minirnn.commands.bench", "measure the ops"),

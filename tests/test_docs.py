@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,9 +15,11 @@ from pathlib import Path
 import pytest
 
 import minirnn as mr
+from minirnn import cli
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.explain.names import explained
 from minirnn.learn.course import load
+from minirnn.train import pictures
 from tests.slow import slow_unless
 
 ROOT = Path(__file__).parents[1]
@@ -125,6 +128,44 @@ def test_the_page_on_own_cells_is_one_program_that_prints_what_it_says() -> None
     assert done.returncode == 0, done.stderr
     promised = [line.removeprefix("# ") for line in code.splitlines() if line.startswith("# ")]
     assert done.stdout.splitlines() == promised
+
+
+COMMANDS = re.compile(r"\bminirnn ((?:explain|bench|train|sample|sweep)\b[^`#\n]*)")
+QUICK = {
+    "bench": "--size 3,2,4,5 --samples 1 --threads 1",
+    "train": "--hidden 7 --batch 3 --length 11 --steps 2 --text text.txt --quiet",
+    "sweep": "--batch 3 --length 11 --steps 2 --text text.txt --quiet",
+    "sample": "--length 9",
+}
+"""Options that let a command end soon."""
+
+
+@pytest.mark.parametrize(
+    "page", ["docs/own_cell.md", "docs/train.md", "docs/performance.md", "tutorials/19_your_own_cell.py"]
+)
+def test_the_commands_on_own_cells_run(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    shutil.copy(ROOT / "docs" / "examples" / "cells" / "mgu.py", tmp_path)
+    if found := re.search(r"^@cell.*?^    return .*?$", text, flags=re.DOTALL | re.MULTILINE):
+        (tmp_path / "patient.py").write_text(f"from minirnn import cell, product, sigmoid, tanh\n{found[0]}\n")
+    (tmp_path / "text.txt").write_text("the cat sees the dog.\n" * 100)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pictures, "draw_all", lambda folder, training: "")
+    every = COMMANDS.findall(text)
+    own = every if page == "docs/own_cell.md" else [line for line in every if ".py:" in line]
+    if page == "docs/train.md":  # it lists options, not command lines
+        own = [f"train {option}" for option in re.findall(r"`(--cell [^`]*\.py:[^`]*)`", text)]
+    assert own
+    for line in own:
+        name = line.split()[0]
+        quick = QUICK.get(name, "") if "--resume" not in line else "--quiet"
+        steps = line.replace("--steps 2400", "--steps 4")
+        if "--device native" in line and mr.devices.available()["native"] is not None:
+            continue
+        assert cli.main([*steps.split(), *quick.split()]) == 0, line
+    assert capsys.readouterr().err == ""
 
 
 def test_the_options_of_the_simulator_are_those_of_the_page() -> None:

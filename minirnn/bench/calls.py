@@ -12,6 +12,9 @@ import numpy as np
 import minirnn as mr
 from minirnn import ops
 from minirnn.devices.base import Device
+from minirnn.nn.own_cell import Cell
+from minirnn.ops.own_cell.compose import compose_layer
+from minirnn.ops.own_cell.layer import run_cell
 
 Call = Callable[[], Any]
 Size = tuple[int, int, int, int]
@@ -43,6 +46,45 @@ def our_calls(device: Device, op: str, size: Size, dtype: str) -> dict[str, Call
             return output(False)
 
     return {"forward": forward, "forward+backward": lambda: mr.grad([output(True)], wanted, [dy])}
+
+
+def own_calls(device: Device, cell: Cell, size: Size, dtype: str, composed: bool = False) -> dict[str, Call]:
+    """The same passes of a layer of an own cell, by the device's kernel or `composed` of operations of the tape."""
+    T, B, I, H = size
+    rng, plan = np.random.default_rng(0), cell.plan()
+
+    def draw(*shape: int, scale: float = 1.0) -> mr.Tensor:
+        return mr.tensor((scale * rng.standard_normal(shape)).astype(dtype), True, device)
+
+    x, dy, h0 = draw(T, B, I), draw(T, B, H).detach(), draw(1, B, H)
+    c0 = draw(1, plan.states - 1, B, H) if plan.states > 1 else None
+    of_x, of_h, products = factors(cell)
+    W = draw(of_x * H, I, scale=H**-0.5) if of_x else None
+    R = draw(of_h * H, H, scale=H**-0.5) if of_h else None
+    U = tuple(draw(H, H, scale=H**-0.5) for _ in range(products))
+    vectors, b = tuple(draw(H, scale=0.5) for _ in range(plan.vectors)), draw(len(plan.gate_names) * H)
+    masks = [mr.tensor(rng.integers(0, 2, (1, T, B, H)).astype(dtype), device=device) for _ in plan.mask_names]
+    weights = W, R, None, b, U, vectors
+
+    def output() -> Any:
+        if composed:
+            return compose_layer(cell.step, x, h0, c0, [weights], None, masks)[0]
+        return run_cell(plan, x, h0, c0, [weights], masks=masks)[0]
+
+    def forward() -> Any:
+        with mr.no_grad():
+            return output()
+
+    wanted = [t for t in (x, h0, c0, W, R, b, *U, *vectors) if t is not None]
+    return {"forward": forward, "forward+backward": lambda: mr.grad([output()], wanted, [dy])}
+
+
+def factors(op: str | Cell) -> tuple[int, int, int]:
+    """How many gates read x, how many read h, and how many further products (H, H) there are."""
+    if isinstance(op, str):
+        return GATES.get(op, 4), GATES.get(op, 4), 0
+    plan = op.plan()
+    return plan.of_both + plan.of_x, plan.of_both + plan.of_h, plan.products
 
 
 def torch_calls(name: str, op: str, size: Size, dtype: str) -> dict[str, Call]:
@@ -77,28 +119,35 @@ def torch_calls(name: str, op: str, size: Size, dtype: str) -> dict[str, Call]:
     return {"forward": forward, "forward+backward": both, "wait": wait}
 
 
-def product_calls(op: str, size: Size, dtype: str) -> dict[str, Call]:
+def product_calls(op: str | Cell, size: Size, dtype: str) -> dict[str, Call]:
     """The matrix products of the op alone, arranged as the cpu device does them: the floor."""
     T, B, I, H = size
-    rng, GH = np.random.default_rng(0), GATES.get(op, 4) * H
+    rng = np.random.default_rng(0)
     draw = lambda *shape: np.asarray(rng.standard_normal(shape), dtype)  # noqa: E731
-    W, R, x, h, d = draw(GH, I), draw(GH, H), draw(T * B, I), draw(H, B), draw(GH, B)
-    all_d, all_h = draw(GH, T * B), draw(T * B, H)
-    a, dh, Z = np.empty((GH, B), dtype), np.empty((H, B), dtype), np.empty((GH, T * B), dtype)
+    of_x, of_h, products = factors(op)
+    loops = [of_h * H] * (of_h > 0) + [H] * products  # rows of what is multiplied at each step
+    W, x, h, dh = draw(of_x * H, I), draw(T * B, I), draw(H, B), np.empty((H, B), dtype)
+    R, d = [draw(rows, H) for rows in loops], [draw(rows, B) for rows in loops]
+    a = [np.empty((rows, B), dtype) for rows in loops]
+    all_x, all_d, all_h = draw(of_x * H, T * B), [draw(rows, T * B) for rows in loops], draw(T * B, H)
+    Z = np.empty((of_x * H, T * B), dtype)
 
     def forward() -> None:
         np.dot(W, x.T, Z)
         for _ in range(T):
-            np.dot(R, h, a)
+            for matrix, out in zip(R, a, strict=True):
+                np.dot(matrix, h, out)
 
     def both() -> None:
         forward()
-        RT = R.T
+        turned = [matrix.T for matrix in R]
         for _ in range(T):
-            np.dot(RT, d, dh)
-        np.dot(all_d, x)
-        np.dot(all_d, all_h)
-        np.dot(all_d.T, W)
+            for matrix, rows in zip(turned, d, strict=True):
+                np.dot(matrix, rows, dh)
+        np.dot(all_x, x)
+        for rows in all_d:
+            np.dot(rows, all_h)
+        np.dot(all_x.T, W)
 
     return {"forward": forward, "forward+backward": both}
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from minirnn.bench.calls import Size
+from minirnn.nn.cell_file import title
 
 SIZES = (
     (50, 1, 64, 64),
@@ -35,6 +36,8 @@ DTYPES = ("float32", "float64")
 MODES = ("lstm", "gru")
 OPS = (*MODES, "block_lstm")
 """`cudnn_rnn` in a mode, and `block_lstm`, which torch does not have."""
+OWN = ("minirnn", "composed", "gemm")
+"""The peers of an own cell: its kernel, its composition from operations of the tape, its products. Ops can join."""
 PASSES = ("forward", "forward+backward")
 PEERS = ("minirnn", "torch", "gemm")
 REST = 0.05
@@ -57,7 +60,10 @@ def compare(
     device: str = "cpu",
     dtype: str = "float32",
 ) -> Iterator[dict[str, Any]]:
-    """A row for each mode, size and pass, as soon as it is measured; every peer computes in `threads` threads."""
+    """A row for each mode, size and pass, as soon as it is measured; every peer computes in `threads` threads.
+
+    A mode may be an own cell, ``FILE.py:name``; then the peers are `OWN` and names of `OPS`.
+    """
     with Workers() as workers:
         for peer in peers:
             workers.start(peer, ["-m", "minirnn.bench.worker", peer, dtype], environment(threads, device))
@@ -76,14 +82,26 @@ def row(mode: str, size: Size, what: str, times: dict[str, list[float]]) -> dict
 def header(peers: Sequence[str]) -> str:
     """The first line of the table."""
     names = "".join(f"{peer:>12}" for peer in peers)
-    return f"{'':28}{names}{'/ torch':>10}{'/ gemm':>10}      milliseconds, medians"
+    ratios = "".join(f"{f'/ {peer}':>{wide(peer)}}" for peer in compared(peers))
+    return f"{'':28}{names}{ratios}      milliseconds, medians"
+
+
+def compared(peers: Sequence[str]) -> Sequence[str]:
+    """With whom minirnn is compared. torch is named where it is missing, too."""
+    return PEERS[1:] if set(peers) <= set(PEERS) else [peer for peer in peers if peer != "minirnn"]
+
+
+def wide(peer: str) -> int:
+    return max(10, len(peer) + 4)
 
 
 def line(peers: Sequence[str], result: dict[str, Any]) -> str:
     """One row of the table."""
-    name = f"{result['mode']} {','.join(map(str, result['size']))} {'f+b' if '+' in result['pass'] else 'f'}"
+    name = f"{title(result['mode'])} {','.join(map(str, result['size']))} {'f+b' if '+' in result['pass'] else 'f'}"
     numbers = "".join(f"{result['ms'][p]:12.3f}" if p in result["ms"] else f"{'-':>12}" for p in peers)
-    ratios = "".join(f"{result['ratio'][p]:10.2f}" if p in result["ratio"] else f"{'-':>10}" for p in ("torch", "gemm"))
+    ratios = "".join(
+        f"{result['ratio'][p]:{wide(p)}.2f}" if p in result["ratio"] else f"{'-':>{wide(p)}}" for p in compared(peers)
+    )
     return f"{name:28}{numbers}{ratios}"
 
 

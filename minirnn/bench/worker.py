@@ -1,4 +1,7 @@
-"""One peer of ``minirnn bench``: reads lines ``[mode, [T, B, I, H], pass]``, answers with milliseconds a call."""
+"""One peer of ``minirnn bench``: reads lines ``[mode, [T, B, I, H], pass]``, answers with milliseconds per call.
+
+The mode of an own cell is ``FILE.py:name``. A peer with the name of an op computes that op, whatever the mode.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ from functools import lru_cache
 from math import ceil
 
 import minirnn as mr
-from minirnn.bench.calls import Call, Size, our_calls, product_calls, torch_calls
+from minirnn.bench.calls import Call, Size, our_calls, own_calls, product_calls, torch_calls
+from minirnn.bench.peers import OPS
+from minirnn.nn.cell_file import cell_in, names_a_file
+from minirnn.nn.own_cell import Cell
 
 SAMPLE = 0.12
 """A sample takes at least so many seconds."""
@@ -18,9 +24,14 @@ SAMPLE = 0.12
 @lru_cache(maxsize=1)
 def calls(peer: str, mode: str, size: Size, dtype: str) -> dict[str, Call]:
     """The passes that are timed; random weights of the size that keeps the state alive."""
-    if peer == "minirnn":
-        return our_calls(mr.devices.get(), mode, size, dtype)
-    return torch_calls("cpu", mode, size, dtype) if peer == "torch" else product_calls(mode, size, dtype)
+    if peer in OPS:
+        return our_calls(mr.devices.get(), peer, size, dtype)
+    op = cell_in(mode) if names_a_file(mode) else mode
+    if peer == "gemm":
+        return product_calls(op, size, dtype)
+    if isinstance(op, Cell):
+        return own_calls(mr.devices.get(), op, size, dtype, composed=peer == "composed")
+    return our_calls(mr.devices.get(), op, size, dtype) if peer == "minirnn" else torch_calls("cpu", op, size, dtype)
 
 
 def milliseconds(function: Call, sample: float = SAMPLE) -> float:

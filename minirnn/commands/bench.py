@@ -18,6 +18,7 @@ from minirnn import machine
 from minirnn.bench import ladder, peers, report
 from minirnn.bench.calls import Size
 from minirnn.commands.arguments import try_file
+from minirnn.nn.cell_file import FORM, absolute, cell_in, names_a_file
 from minirnn.user_error import UserError, user_mistakes
 from minirnn.verify import stored
 
@@ -25,6 +26,8 @@ from minirnn.verify import stored
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--mode", choices=peers.OPS, action="append", help="only this op (may be repeated); default: lstm and gru")
+    own = "an own cell instead, against its composition, its products and the ops of --mode, if there are any"
+    add("--cell", metavar=FORM, type=absolute, help=own)
     add("--size", action="append", metavar="T,B,I,H", help="only this size (may be repeated); default: seven sizes")
     add("--samples", type=int, default=7, help="samples of each number (default 7)")
     add("--threads", type=int, default=os.cpu_count(), help="threads of each peer (default: all cores)")
@@ -46,6 +49,13 @@ def run(args: argparse.Namespace) -> int:
     for name in ("samples", "threads"):
         if getattr(args, name) < 1:
             raise UserError(f"--{name} is {getattr(args, name)}\n  expected 1 or more")
+    if args.cell:
+        for option in ("check", "ladder"):
+            if getattr(args, option):
+                raise UserError(f"--{option} measures minirnn's own ops\n  leave --cell out")
+        if not names_a_file(args.cell):
+            raise UserError(f"--cell {args.cell}: an own cell is {FORM}\n  --mode measures minirnn's own ops")
+        cell_in(args.cell)
     if args.json:
         try_file("--json", args.json)
     if args.ladder:
@@ -68,11 +78,12 @@ def run(args: argparse.Namespace) -> int:
     where = args.device or "cpu"
     with user_mistakes():
         mr.devices.get(where)
-    present = peers.present()
-    if "torch" not in present:
+    present = [*peers.OWN, *dict.fromkeys(args.mode or ())] if args.cell else peers.present()
+    if not args.cell and "torch" not in present:
         print("torch is not installed: comparing with the matrix products alone", file=sys.stderr)
     options = args.samples, args.threads, where, args.dtype
-    measured = peers.compare(present, args.mode or peers.MODES, sizes, *options)
+    modes = [args.cell] if args.cell else args.mode or peers.MODES
+    measured = peers.compare(present, modes, sizes, *options)
     rows = shown(peers.header(present), measured, partial(peers.line, present))
     report.write(
         args.json, {"machine": machine.describe(args.threads), "device": where, "dtype": args.dtype, "results": rows}

@@ -1,4 +1,4 @@
-"""``minirnn explain OP``: what an op computes, forward and backward, where it is written, and what it keeps."""
+"""``minirnn explain OP``: what an op, or an own cell, computes, forward and backward, where, and what it keeps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from minirnn import devices
 from minirnn.explain.names import explained, op_named, primitives, tensorflow_name
 from minirnn.explain.network import Call, memory_lines, memory_tables, rung_lines
 from minirnn.explain.ops import CUDNN, PARAMS, family_of, formulas, heading
+from minirnn.explain.own_cell import cell_lines
 from minirnn.explain.primitives import primitive_lines
+from minirnn.nn.cell_file import FORM, cell_in, names_a_file
 from minirnn.ops.cudnn_rnn.params import DIRECTIONS, GATES, INPUT_MODES, Network
 from minirnn.terminal import styled
 from minirnn.user_error import UserError, user_mistakes
@@ -29,7 +31,8 @@ SIZES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    names = "an op by its name here or in TensorFlow, such as block_lstm, LSTMBlockCell or tanh (default: list all)"
+    names = "an op by its name here or in TensorFlow, such as block_lstm, LSTMBlockCell or tanh; an own cell as "
+    names += f"{FORM} (default: list all)"
     parser.add_argument("op", metavar="OP", nargs="?", help=names)
     parser.add_argument("--source", action="store_true", help="print the NumPy, CUDA and C++ source as well")
     parser.add_argument("--json", action="store_true", help="print the memory table of a cudnn_rnn op as JSON")
@@ -46,9 +49,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what is known of an op; of a CudnnRNN op also its memory and the rungs that compute it."""
+    """Print what is known of an op or an own cell; of a CudnnRNN op also its memory and the rungs that compute it."""
     if args.op is None:
         print("\n".join(listed()))
+        return 0
+    if names_a_file(args.op):
+        if args.json:
+            raise UserError(f"--json prints the memory of the cudnn_rnn ops; {args.op} is an own cell")
+        cell = cell_in(args.op)
+        with user_mistakes():
+            device = args.device and devices.get(args.device).name
+        show(cell_lines(cell, args.op, args.source, device))
         return 0
     args.op = op_named(args.op)
     if args.op in primitives():

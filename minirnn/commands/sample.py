@@ -13,6 +13,7 @@ import numpy as np
 from minirnn.commands.arguments import real, whole
 from minirnn.data import CharVocabulary, train_validation_split
 from minirnn.messages import shown
+from minirnn.nn.cell_file import FORM, absolute
 from minirnn.train.folder import CHECKPOINT
 from minirnn.train.messages import DEFAULT_OUT
 from minirnn.train.messages import shown as harmless
@@ -36,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--temperature", type=warm, default=TEMPERATURE, metavar="X", help=wild)
     add("--length", type=whole(1, 10**9), default=LENGTH, metavar="N", help="characters to write (default %(default)s)")
     add("--seed", type=whole(0), default=0, metavar="N", help="seed of the draws (default %(default)s)")
+    moved = "where the own cell of the model is now, if its file moved"
+    add("--cell", type=absolute, metavar=FORM, help=moved)
     add("--device", metavar="NAME", help="where to compute (default: MINIRNN_DEVICE, else cpu)")
 
 
@@ -44,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     path = args.checkpoint / CHECKPOINT if args.checkpoint.is_dir() else args.checkpoint
     if not path.exists():
         raise UserError(f"there is no checkpoint {path}; minirnn train makes one, --checkpoint FILE names another")
-    trained = read_model(path, args.device)
+    trained = read_model(path, args.device, args.cell)
     prompt = encoded(args.prompt, trained)
     write = writer()
     try:

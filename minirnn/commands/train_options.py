@@ -7,8 +7,9 @@ import os
 from functools import partial
 
 from minirnn.commands.arguments import real, whole
-from minirnn.train.model import CELLS
-from minirnn.train.options import LARGEST_LAYER, Options
+from minirnn.messages import meant
+from minirnn.nn.cell_file import FORM, absolute, names_a_file
+from minirnn.train.options import CELLS, LARGEST_LAYER, Options
 from minirnn.train.schedule import OPTIMIZERS, SCHEDULES
 
 
@@ -17,7 +18,8 @@ def add_options(parser: argparse.ArgumentParser, many: bool = False) -> None:
     d = Options()
     add = parser.add_argument
     number = partial(add, nargs="+") if many else add
-    add("--cell", choices=CELLS, help=f"recurrent cell (default {d.cell})")
+    cells = f"recurrent cell: {', '.join(CELLS)}, or an own one, {FORM} (default {d.cell})"
+    add("--cell", type=cell, metavar="CELL", help=cells)
     add("--device", metavar="NAME", help="where to compute (default: MINIRNN_DEVICE, else cpu)")
     text = "UTF-8 text to learn from (default: the source of Python's standard library)"
     add("--text", type=os.path.abspath, metavar="FILE", help=text)  # leads there from another folder, too
@@ -48,3 +50,11 @@ def add_options(parser: argparse.ArgumentParser, many: bool = False) -> None:
     number("--schedule-steps", type=whole(1), metavar="N", help=end)
     shared = "cut batches into N equal shards, for the ranks of `mpiexec -n P minirnn train`; same bits for all P"
     number("--shards", type=whole(1), metavar="N", help=shared)
+
+
+def cell(text: str) -> str:
+    """A reader of ``--cell``: a built-in cell, or where an own one is, from the root."""
+    if text not in CELLS and not names_a_file(text):
+        known = f"invalid choice: {text!r} (choose from {', '.join(CELLS)}, or {FORM} of an own cell)"
+        raise argparse.ArgumentTypeError(known + meant(text, CELLS))
+    return absolute(text)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minirnn.io.arrays import as_array, read_arrays, write_arrays
-from minirnn.io.layouts import Layout, Settings, Weights, find, from_metadata, guess
+from minirnn.io.layouts import LAYOUTS, Layout, Settings, Weights, find, from_metadata, guess
 from minirnn.io.layouts.groups import natural
 from minirnn.io.layouts.settings import facts
 
@@ -80,9 +80,9 @@ def convert(
     Raises
     ------
     ValueError
-        The layout can't be told, the arrays don't fit it, something needed is not known or contradicts itself, or the
-        target has no place for what the network does: the other GRU, a projection, peepholes, a cell clip. The message
-        says why.
+        The weights are those of an own cell, the layout can't be told, the arrays don't fit it, something needed is not
+        known or contradicts itself, or the target has no place for what the network does: the other GRU, a projection,
+        peepholes, a cell clip. The message says why.
     TypeError
         Arrays that are not of one floating dtype; a setting of the wrong type.
 
@@ -102,6 +102,7 @@ def convert(
         raise ValueError(
             f"convert: no array's name begins with {prefix!r}\n  expected one of {', '.join(arrays) or 'no arrays'}"
         )
+    _refuse_own_cell(named)
     reading, writing = _settings(Settings(**settings), from_metadata(metadata or {}))
     layout = _source(named, source, metadata or {})
     weights = layout.read(named, reading)
@@ -169,6 +170,19 @@ def _write(weights: Weights, target: Layout, wanted: Settings, source: str, note
     if beside.forget_bias is not None:
         notes += (f"to be run with forget_bias {beside.forget_bias:g} and cell_clip {beside.cell_clip:g}",)
     return Converted(arrays, metadata, source, full_name, weights, notes)
+
+
+def _refuse_own_cell(arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise ValueError for the state dict of an own cell's layer: one `bias` next to a `weight_ih` or `weight_hh`."""
+    for name in arrays:
+        folder, dot, last = name.rpartition(".")
+        part, suffix = last[:9], last[9:]
+        if part in ("weight_ih", "weight_hh") and (bias := f"{folder}{dot}bias{suffix}") in arrays:
+            raise ValueError(
+                f"convert: {name} with {bias} is of a layer of an own cell (mr.cell)\n"
+                f"  expected weights of one of {', '.join(LAYOUTS)}: other libraries have no place for an own cell\n"
+                "  another layer of the same cell takes them by load_state_dict"
+            )
 
 
 def _notes_of_reading(layout: Layout, arrays: Mapping[str, np.ndarray], known: Settings) -> tuple[str, ...]:

@@ -115,7 +115,7 @@ class CellLayer(Module):
                 f"{name}: proj_size is {proj_size}, hidden_size is {hidden_size}\n"
                 "  expected proj_size < hidden_size, or 0 for no projection"
             )
-        if self.proj_size and (self.plan.carries or not step.read):
+        if self.proj_size and not can_project(cell):
             raise ValueError(
                 f"{name}: proj_size is {proj_size}, and the step reads {step.output} itself\n"
                 f"  expected proj_size=0: only a cell that reads {step.output} through R can be projected"
@@ -333,6 +333,16 @@ class CellLayer(Module):
             rates[n] = probability(self.name, n, rate, "how often the mask is 1")
         return rates
 
+    def mean_mask(self, name: str) -> float:
+        """What a mask is in evaluation. Raises ValueError if it has no rate."""
+        rate = self.rates[name]
+        if rate is None:
+            raise ValueError(
+                f"{self.name}: the mask {name!r} has no rate, and was not given\n"
+                f"  expected masks={{{name!r}: (T, B, H)}} in the call, or a rate: .layer(.., masks={{{name!r}: 0.1}})"
+            )
+        return rate
+
     def _masks(self, given: Mapping[str, Any], T: int, B: int, x: Tensor) -> list[Tensor]:
         """The masks of the cell, (L*D, T, B, H) each."""
         count, H = self.num_layers * self.D, self.hidden_size
@@ -341,7 +351,7 @@ class CellLayer(Module):
             known = ", ".join(self.rates) or "none"
             raise ValueError(f"{self.name}: it has no mask {unknown[0]!r}\n  expected one of its masks: {known}")
         found = []
-        for j, (n, rate) in enumerate(self.rates.items()):
+        for j, n in enumerate(self.rates):
             if n in given:
                 m = given[n] if isinstance(given[n], Tensor) else as_tensor(given[n], device=x.device)
                 letters = "L*D, " * (count > 1) + "T, B, H"
@@ -349,12 +359,9 @@ class CellLayer(Module):
                 check.shape(self.name, n, m.shape, letters, expected, f"input, time-major {x.shape}")
                 m = m.detach().astype(x.dtype)
                 found.append(m if count > 1 else expand_dims(m, 0))
-            elif rate is None:
-                raise ValueError(
-                    f"{self.name}: the mask {n!r} has no rate, and was not given\n"
-                    f"  expected masks={{{n!r}: (T, B, H)}} in the call, or a rate: .layer(.., masks={{{n!r}: 0.1}})"
-                )
-            elif self.training:
+                continue
+            rate = self.mean_mask(n)
+            if self.training:
                 shape = (count, 1 if self.variational else T, B, H)
                 drawn = tensor(dropped(shape, rate, j, *new_seeds()), device=x.device, dtype=x.dtype)
                 found.append(broadcast_to(drawn, (count, T, B, H)) if self.variational else drawn)
@@ -366,6 +373,11 @@ class CellLayer(Module):
         defaults = {"num_layers": 1, "batch_first": False, "dropout": 0.0, "bidirectional": False, "proj_size": 0}
         changed = [f"{k}={getattr(self, k)}" for k, v in defaults.items() if getattr(self, k) != v]
         return ", ".join([self.name, str(self.input_size), str(self.hidden_size), *changed])
+
+
+def can_project(cell: Formulas) -> bool:
+    """Whether the output of a cell can be projected: the step must read it through R, and nowhere else."""
+    return cell.step.read and not cell.plan(True).carries
 
 
 @cache

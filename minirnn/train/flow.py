@@ -13,12 +13,12 @@ from minirnn.train.model import CharModel
 
 
 def row_names(model: CharModel) -> list[str]:
-    """What the rows of `gradient_norms` are: x, then h (and c) of each layer (and direction)."""
-    net, rows = model.recurrent.net, ["x"]
-    for p in range(net.L * net.D):
-        place = f"{p // net.D}" if net.L > 1 else ""
-        arrow = ("\u2192", "\u2190")[p % net.D] if net.D > 1 else ""  # the way it reads
-        rows += [f"{name}{place}{arrow}" for name in (("h", "c") if net.rnn_mode == "lstm" else ("h",))]
+    """What the rows of `gradient_norms` are: x, then each state of each layer (and direction)."""
+    one, rows = model.opened, ["x"]
+    for p in range(one.L * one.D):
+        place = f"{p // one.D}" if one.L > 1 else ""
+        arrow = ("\u2192", "\u2190")[p % one.D] if one.D > 1 else ""  # the way it reads
+        rows += [f"{name}{place}{arrow}" for name in one.states]
     return rows
 
 
@@ -38,14 +38,13 @@ def gradient_norms(model: CharModel, ids: Any, target: Any, at: int = -1) -> np.
     Returns
     -------
     ndarray, (rows, T)
-        The 2-norm of the gradient of one sequence's loss, over the numbers of x, h or c at one step; the mean over
+        The 2-norm of the gradient of one sequence's loss, over the numbers of x or a state at one step; the mean over
         the batch. The rows are `row_names`. The gradient of c includes what comes through h of the same step.
     """
     seen = model.trace(ids, model.zero_state(ids.shape[1]))
     loss = cross_entropy(seen.scores[at], target, "sum")  # a sum: rows do not share anything
     series = [seen.x]
-    for p, hs in enumerate(seen.h):
-        series += [hs, seen.c[p]] if seen.c else [hs]
+    series += [[values.states[name] for values in steps] for steps in seen.steps for name in model.state_names]
     grads = grad(loss, [t for values in series for t in values])
     return _norms(grads, len(series))
 

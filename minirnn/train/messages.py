@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from minirnn.machine import this_program
+from minirnn.nn.cell_file import title
 from minirnn.train.folder import FILES
 from minirnn.train.progress import both_units
 from minirnn.train.run import Training
@@ -22,7 +23,7 @@ def introduction(training: Training) -> str:
     both = ", both directions," if o.bidirectional else ""
     shape = f"{o.layers} layers of {o.hidden} units" if o.layers > 1 else f"{o.hidden} units"
     return (
-        f"{o.cell} with {shape}{both} on {o.device}: {training.model.size():,} parameters, {task} "
+        f"{title(o.cell)} with {shape}{both} on {o.device}: {training.model.size():,} parameters, {task} "
         f"{training.size:,} characters ({len(training.vocabulary)} different ones) of {source}"
     )
 

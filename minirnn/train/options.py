@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from minirnn.user_error import UserError
+from minirnn.nn.cell_file import cell_in, names_a_file
+from minirnn.nn.own_layer import can_project
+from minirnn.user_error import UserError, user_mistakes
 
+CELLS = ("lstm", "gru", "rnn")
+"""The built-in cells."""
+OF_BUILT_IN = ("input_dropout", "weight_dropout", "zoneout")
+"""The options that layers of own cells do not have."""
 LARGEST_LAYER = 4096
 """Units. The weights of such an LSTM and what Adam remembers of them take a gigabyte."""
 
@@ -16,6 +22,7 @@ class Options:
     """What decides the numbers that a run computes; the checkpoint holds it."""
 
     cell: str = "lstm"
+    """One of `CELLS`, or where an own cell is: ``FILE.py:name``."""
     device: str = "cpu"
     text: str | None = None
     """The path of the text; None stands for `minirnn.data.python_source_text`."""
@@ -47,13 +54,16 @@ class Options:
 
 NAMES = tuple(field.name for field in fields(Options))
 MAY_CHANGE = ("steps", "text")
-"""The options that may differ when a run is resumed. The text may have moved: what it says is compared by its hash."""
+"""The options that may differ when a run is resumed. The text may have moved: what it says is compared by its hash. So
+may the file of an own cell: what the cell computes is compared."""
 
 
 def of_new_run(given: dict[str, Any]) -> Options:
     """The options of a run that begins. Raises UserError if they contradict each other."""
     options = Options(**given)
-    if options.projection and options.cell != "lstm":
+    if names_a_file(options.cell):
+        check_own_cell(options)
+    elif options.projection and options.cell != "lstm":
         raise UserError(f"--projection is for --cell lstm; a {options.cell} has none")
     if options.projection >= options.hidden:
         raise UserError(f"--projection {options.projection} must be smaller than the {options.hidden} units")
@@ -69,6 +79,27 @@ def of_new_run(given: dict[str, Any]) -> Options:
     return options
 
 
+def check_own_cell(options: Options) -> None:
+    """Raise UserError unless there is the own cell, and layers of it can have these options."""
+    cell = cell_in(options.cell)
+    name = cell.__name__
+    for option in OF_BUILT_IN:
+        if getattr(options, option):
+            instead = "; a parameter mask_NAME of its function is one" if option == "zoneout" else ""
+            raise UserError(
+                f"--{option.replace('_', '-')} is for {', '.join(CELLS)}; the own cell {name} has none{instead}"
+            )
+    if options.projection and not can_project(cell):
+        raise UserError(f"--projection: the step of {name} reads its output itself, so it cannot be projected")
+    unknown = [n for n, rate in cell.step.masked.items() if rate is None]
+    if unknown:
+        raise UserError(
+            f"--cell: the mask {unknown[0]!r} of {name} has no rate; write {unknown[0]}=0.9 in its function"
+        )
+    with user_mistakes():
+        cell.layer(2, 3)
+
+
 def resumed(saved: dict[str, Any], chosen: dict[str, Any], step: int) -> Options:
     """The options of a run that goes on: those that were saved, except for `MAY_CHANGE`.
 
@@ -78,7 +109,8 @@ def resumed(saved: dict[str, Any], chosen: dict[str, Any], step: int) -> Options
         If an option contradicts the saved run, or asks for fewer steps than it has done.
     """
     for name, value in chosen.items():
-        if name not in MAY_CHANGE and value != saved[name]:
+        moved = name == "cell" and names_a_file(value) and names_a_file(saved[name])
+        if name not in MAY_CHANGE and not moved and value != saved[name]:
             option = f"--{name.replace('_', '-')}"
             raise UserError(
                 f"{option} {value} contradicts the run to resume, which has {saved[name]}\n"

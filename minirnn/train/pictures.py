@@ -12,11 +12,13 @@ import numpy as np
 import minirnn as mr
 from minirnn import viz
 from minirnn.io.atomic import atomic_write
+from minirnn.nn.opened import CANDIDATE, Own
 from minirnn.train.flow import row_names
 from minirnn.train.run import Training
 from minirnn.train.sample import BLANK, filled, sample
 from minirnn.train.units import PROPERTIES, entropy, most_telling, name_of, states_of
 from minirnn.user_error import user_mistakes
+from minirnn.viz.gates import MEANING
 
 ROWS = {"x": "embedded character", "h": "hidden state", "c": "cell state"}
 NORM = "norm: 2-norm over the numbers of a step in one sequence; mean over the sequences of a batch"
@@ -104,8 +106,8 @@ def gradient_flow(training: Training) -> viz.Picture:
         norms = np.concatenate([norms, training.gradient_norms()])
     picture = viz.gradient_flow(norms, layers=layers, quantity="norm of the gradient")
     ax = picture.ax
-    kinds = [name for name in ROWS if any(row.startswith(name) for row in names)]
-    below = [*ax.get_xlabel().split("\n"), "    ".join(f"{name}: {ROWS[name]}" for name in kinds), NORM]
+    kinds = {name: ROWS.get(name, "state") for name in ("x", *training.model.state_names)}
+    below = [*ax.get_xlabel().split("\n"), "    ".join(f"{name}: {kind}" for name, kind in kinds.items()), NORM]
     if training.options.layers > 1:
         below.append("the number is the layer")
     title = "Take the loss at the last time step only:\nhow much of its gradient reaches each earlier step?"
@@ -125,8 +127,9 @@ def units(training: Training) -> viz.ColoredText:
     """A piece of the validation text, colored by the units that tell most about it."""
     length = min(PIECE, len(training.validation_ids))
     model = training.model_on_cpu()
-    net = model.recurrent.net
-    count = max(1, min(PIECES, len(training.validation_ids) // length, LISTENED // (length * net.L * net.D * net.H)))
+    opened = model.opened
+    L, D, H, memory = opened.L, opened.D, opened.H, opened.memory
+    count = max(1, min(PIECES, len(training.validation_ids) // length, LISTENED // (length * L * D * H)))
     ids = training.validation_ids[: count * length].reshape(count, length).T  # (T, B)
     text = [training.vocabulary.decode(piece) for piece in ids.T]
     states = states_of(model, ids)
@@ -136,7 +139,7 @@ def units(training: Training) -> viz.ColoredText:
     labels = []
     for one in found:
         told = f" tells {one.what}: {one.bits:.2f} of {one.of:.2f} bits" if one.what else ""
-        labels.append(f"{'c' if training.options.cell == 'lstm' else 'h'} of {name_of(model, one.unit)}{told}")
+        labels.append(f"{memory} of {name_of(model, one.unit)}{told}")
     shown = states[first:, piece][:, [one.unit for one in found]]
     return viz.colored_text(shown, text[piece][first:], labels=labels)
 
@@ -145,20 +148,26 @@ def gates(training: Training) -> viz.Picture:
     """What the gates of each unit do while the model reads a piece of the validation text."""
     start = lively(training)
     ids = training.validation_ids[max(0, start - WARM_UP) : start + SHOWN]
-    cell, model = training.options.cell, training.model
+    model = training.model
+    one = model.opened
     with mr.no_grad():
         seen = model.trace(ids[:, None], model.zero_state(1))
-    D = model.recurrent.net.D
-    top = seen.gates[-D][-SHOWN:]  # the last layer, reading forward
-    if cell == "rnn":
-        values = {"h": np.stack([h.numpy()[0] for h in seen.h[-D][-SHOWN:]])}
-    else:
-        names = BLOCK_NAMES[cell]
-        values = {names.get(name, name): np.stack([of[name].numpy()[0] for of in top]) for name in top[0]}
+    top = seen.steps[-one.D][-SHOWN:]  # the last layer, reading forward
+    own = isinstance(one, Own)
+    shown = one.limits if own else one.gates or one.states
+    names = BLOCK_NAMES.get(training.options.cell, {})
+    values = {names.get(n, n): np.stack([{**of.states, **of.gates}[n].numpy()[0] for of in top]) for n in shown}
     text = [visible(character) for character in training.vocabulary.decode(ids[-SHOWN:])]
-    picture = viz.gate_map(values, text=text)
+    kinds = {names.get(n, n): one.limits[n] for n in shown}
+    picture = viz.gate_map(
+        values,
+        text=text,
+        candidates=[n for n, limits in kinds.items() if limits == CANDIDATE],
+        states=[n for n, limits in kinds.items() if limits is None],
+        meaning={} if own else MEANING,
+    )
     layer = " of the last layer" if training.options.layers > 1 else ""
-    what = "The hidden state" if cell == "rnn" else "The gates"
+    what = "The hidden state" if not one.gates else "Gates and states" if own else "The gates"
     picture.figure.suptitle(f"{what}{layer} while the model reads, a row for each unit", fontweight="bold")
     return picture
 

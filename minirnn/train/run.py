@@ -19,6 +19,8 @@ import minirnn as mr
 from minirnn import data, optim, random
 from minirnn._version import __version__
 from minirnn.io import checkpoint
+from minirnn.nn.cell_file import definition
+from minirnn.nn.own_layer import CellLayer
 from minirnn.ops import cross_entropy
 from minirnn.parallel import World
 from minirnn.train.flow import gradient_norms
@@ -246,6 +248,8 @@ class Training:
             "vocabulary": self.vocabulary.to_json(),
             "text_sha256": self.text_hash,
         }
+        if isinstance(self.model.recurrent, CellLayer):
+            metadata["cell"] = definition(self.model.recurrent.cell)
         with user_mistakes():  # the folder went away, the disk is full
             checkpoint.save(path, arrays, metadata)
 

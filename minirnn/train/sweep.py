@@ -23,6 +23,7 @@ from minirnn._version import __version__
 from minirnn.executors import outcomes
 from minirnn.io.atomic import atomic_write
 from minirnn.messages import meant
+from minirnn.nn.cell_file import cell_in, changed, definition, names_a_file
 from minirnn.train.folder import check_writable, opened
 from minirnn.train.messages import command, sampling, say
 from minirnn.train.options import Options, of_new_run
@@ -47,6 +48,8 @@ class Plan(NamedTuple):
     """The options that all runs have."""
     varied: dict[str, list[Any]]
     """The options that differ, with their values, in the order of `Options`."""
+    cell: list[str] | None = None
+    """What an own cell computes, as of `definition`."""
 
     def runs(self) -> dict[str, dict[str, Any]]:
         """The name of each run, and its options."""
@@ -87,8 +90,9 @@ def planned(given: Mapping[str, Any]) -> Plan:
         try:
             of_new_run(options)
         except UserError as error:
-            raise UserError(f"{name}: {error}") from None
-    return plan
+            raise UserError(f"{name}: {error}" if varied else str(error)) from None
+    cell = constant.get("cell", "")
+    return plan._replace(cell=definition(cell_in(cell))) if names_a_file(cell) else plan
 
 
 def _device(name: str | None) -> str:
@@ -132,6 +136,8 @@ def resume(folder: Path, given: Mapping[str, Any], executor: Executor, quiet: bo
             )
     varied = {name: list(dict.fromkeys([*values, *given.get(name, ())])) for name, values in saved.varied.items()}
     plan = planned({name: [value] if name in NUMBERS else value for name, value in saved.constant.items()} | varied)
+    if difference := changed(saved.cell or [], plan.cell or []):
+        raise UserError(f"{plan.constant['cell']} is not the cell of the sweep to resume: {difference}")
     return work(folder, plan, executor, quiet)
 
 
@@ -144,7 +150,8 @@ def read_plan(folder: Path) -> Plan:
         saved = json.loads(text)
         if saved["kind"] != KIND:
             raise ValueError("of another kind")
-        return Plan(dict(saved["constant"]), {name: list(values) for name, values in saved["varied"].items()})
+        varied = {name: list(values) for name, values in saved["varied"].items()}
+        return Plan(dict(saved["constant"]), varied, saved.get("cell"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path}: {type(error).__name__}: {error}\ndamaged, or not written by minirnn sweep") from error
 
@@ -172,7 +179,9 @@ def work(folder: Path, plan: Plan, executor: Executor, quiet: bool) -> int:
     runs, judge, threads = plan.runs(), plan.judge(), threads_of_a_run()
     with opened(folder, "sweep"), StopFile(folder) as interrupt:
         with atomic_write(folder / PLAN) as file:
-            json.dump({"kind": KIND, "minirnn": __version__, "constant": plan.constant, "varied": plan.varied}, file)
+            cell = {} if plan.cell is None else {"cell": plan.cell}
+            saved = {"kind": KIND, "minirnn": __version__, "constant": plan.constant, "varied": plan.varied, **cell}
+            json.dump(saved, file)
         steps = {name: Options(**given).steps for name, given in runs.items()}
         found: dict[str, Result] = {
             name: result for name in runs if (result := result_of(folder, name, steps[name])) is not None

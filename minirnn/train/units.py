@@ -163,27 +163,29 @@ def most_telling(states: np.ndarray, text: list[str]) -> list[Telling]:
 
 
 def states_of(model: CharModel, ids: np.ndarray) -> np.ndarray:
-    """The states of all units after each character of ids (T, B): c of an LSTM, else h; (T, B, U) float32.
+    """The states of all units after each character of ids (T, B): c of an LSTM, h of GRU and RNN, the memory of an own
+    cell (`Opened.memory`); (T, B, U) float32.
 
     The units of a layer are neighbors; with two directions those of the reverse one follow, whose state at step t comes
     from the characters after t.
     """
-    state = model.zero_state(ids.shape[1])
+    state, memory = model.zero_state(ids.shape[1]), model.opened.memory
     with mr.no_grad():
         if model.bidirectional:
             seen = model.trace(ids, state)
-            layers = seen.c or seen.h
-            return np.concatenate([np.stack([t.numpy() for t in steps]) for steps in layers], axis=-1)
+            layers = [np.stack([values.states[memory].numpy() for values in steps]) for steps in seen.steps]
+            return np.concatenate(layers, axis=-1)
         found = []
         for row in ids:
             _, state = model(row[None], state)
-            found.append(np.concatenate(list(state[-1].numpy()), axis=-1))  # (L, B, H) -> (B, L*H)
+            layers = list(state[model.state_names.index(memory)].numpy())
+            found.append(np.concatenate(layers, axis=-1))  # (L, B, H) -> (B, L*H)
     return np.stack(found)
 
 
 def name_of(model: CharModel, unit: int) -> str:
     """Unit, layer and direction in words."""
-    net = model.recurrent.net
-    p, k = divmod(unit, net.H if len(model.state_names) == 2 else net.P)
-    layer = f" of layer {p // net.D}" if net.L > 1 else ""
-    return f"unit {k}{layer}" + (f", reading {('forward', 'backward')[p % net.D]}" if net.D > 1 else "")
+    one = model.opened
+    p, k = divmod(unit, one.width(one.memory))
+    layer = f" of layer {p // one.D}" if one.L > 1 else ""
+    return f"unit {k}{layer}" + (f", reading {('forward', 'backward')[p % one.D]}" if one.D > 1 else "")

@@ -19,7 +19,7 @@ from minirnn.train.options import of_new_run, resumed
 from minirnn.train.progress import Doing, Interrupt, Progress
 from minirnn.train.ranks import check_shards, on_all, on_first, world_of_run
 from minirnn.train.run import Training, hash_of
-from minirnn.train.saved import damages, read_checkpoint, read_text
+from minirnn.train.saved import check_cell, damages, read_checkpoint, read_text
 from minirnn.user_error import UserError, user_mistakes
 
 SAVE_EVERY, SAVE_AFTER = 100, 30.0
@@ -88,6 +88,7 @@ def continued(
     """The run whose checkpoint, read from `path`, has `arrays` and `metadata`, not yet shared with the other ranks."""
     with damages(path):
         options = resumed(metadata["options"], given, metadata["step"])
+        check_cell(path, options, metadata)
         text_hash = metadata["text_sha256"]
     check_shards(world, options.shards, options.batch)
     with user_mistakes():

@@ -10,6 +10,7 @@ from minirnn.viz.jacobians import jacobian_spectrum, state_jacobians
 from minirnn.viz.kernel_access import bank_conflicts, thread_map, warp_accesses
 from minirnn.viz.ladder import ladder_counts
 from minirnn.viz.ladder_schematic import between_steps
+from minirnn.viz.layers import LayerValues, layer_jacobians, layer_paths, layer_values
 from minirnn.viz.parameter_layout import parameter_buffer
 from minirnn.viz.paths import cell_paths, path_strengths
 from minirnn.viz.picture import Picture, save
@@ -27,6 +28,7 @@ from minirnn.viz.training import loss_curve
 
 __all__ = [
     "ColoredText",
+    "LayerValues",
     "Picture",
     "TapeDrawing",
     "TapePlayer",
@@ -43,6 +45,9 @@ __all__ = [
     "gradient_shares",
     "jacobian_spectrum",
     "ladder_counts",
+    "layer_jacobians",
+    "layer_paths",
+    "layer_values",
     "loss_curve",
     "parameter_buffer",
     "path_strengths",

@@ -19,9 +19,11 @@ def gate_map(
     text: Sequence[str] | None = None,
     order: str | None = None,
     candidates: Collection[str] = CANDIDATES,
+    states: Collection[str] = (),
+    meaning: Mapping[str, str] = MEANING,
     axes: Any | None = None,
 ) -> Picture:
-    """Draw the value of each gate, one row a unit and one column a time step.
+    """Draw the value of each gate, one row per unit and one column per time step.
 
     The units stand in the same order in all maps: by the mean over time of the gate `order`. So the units that keep
     their state are neighbors, and it is seen at once what their other gates do.
@@ -37,6 +39,10 @@ def gate_map(
         or z) if there is one, else the first. "" leaves the units as they are.
     candidates : collection of str
         Which names are values of a tanh, from -1 to 1; all others are gates, from 0 to 1.
+    states : collection of str
+        Which names are states, without limits: their colors end at the largest magnitude.
+    meaning : mapping of str to str
+        What the names mean, for the titles.
     axes : array of Axes, optional
         (G,) for G gates; None makes a new figure.
 
@@ -51,7 +57,7 @@ def gate_map(
         No gates, a shape that is not (T, H), different shapes, values outside the range, a text of another length, an
         `order` that is none of the gates, or axes not (G,).
     """
-    arrays = checked_gates("gate_map", gates, candidates, ndim=2)
+    arrays = checked_gates("gate_map", gates, candidates, ndim=2, states=states)
     T, H = next(iter(arrays.values())).shape
     shapes = {name: values.shape for name, values in arrays.items()}
     if len(set(shapes.values())) > 1:
@@ -68,11 +74,14 @@ def gate_map(
     artists: dict[str, Any] = {}
     data = {name: values.T[unit] for name, values in arrays.items()}  # (H, T)
     for ax, (name, values) in zip(grid, data.items(), strict=True):
-        candidate = name in candidates
-        colors, low = (SIGNS, -1) if candidate else (SIZES, 0)
-        artists[name] = ax.imshow(values, cmap=colors, vmin=low, vmax=1, aspect="auto", interpolation="nearest")
-        ax.figure.colorbar(artists[name], ax=ax, pad=0.01, ticks=[low, 0, 1] if candidate else [0, 1])
-        ax.set_title(f"{name}: {MEANING[name]}" if name in MEANING else name)
+        signed = name in candidates or name in states
+        high = float(np.abs(values[np.isfinite(values)]).max(initial=0)) or 1 if name in states else 1
+        colors, low = (SIGNS, -high) if signed else (SIZES, 0)
+        artists[name] = ax.imshow(values, cmap=colors, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+        bar = ax.figure.colorbar(artists[name], ax=ax, pad=0.01, ticks=[low, 0, high] if signed else [0, 1])
+        if name in states:
+            bar.ax.set_yticklabels([f"{v:.3g}" for v in (low, 0, high)])
+        ax.set_title(f"{name}: {meaning[name]}" if name in meaning else name)
         ax.set_ylabel("unit")
         ax.set_yticks([])
         ax.grid(False)

@@ -33,7 +33,11 @@ CANDIDATES = ("ci", "co", "g", "c", "n", "h")
 
 
 def gate_activity(
-    gates: Mapping[str, Any], *, candidates: Collection[str] = CANDIDATES, axes: Any | None = None
+    gates: Mapping[str, Any],
+    *,
+    candidates: Collection[str] = CANDIDATES,
+    meaning: Mapping[str, str] = MEANING,
+    axes: Any | None = None,
 ) -> Picture:
     """Draw, for each gate and time step, the values (left) and the share of saturated ones (right).
 
@@ -47,6 +51,8 @@ def gate_activity(
         Values of each gate after its sigmoid or tanh, (T, B, H): ``{"i": ..., "f": ..., "o": ..., "ci": ...}``.
     candidates : collection of str
         Which names are values of a tanh, from -1 to 1; all others are gates, from 0 to 1.
+    meaning : mapping of str to str
+        What the names mean, for the titles.
     axes : array of Axes, optional
         (G, 2) for G gates; None makes a new figure.
 
@@ -74,6 +80,8 @@ def gate_activity(
     data: dict[str, np.ndarray] = {}
     for (left, right), (name, values) in zip(grid, arrays.items(), strict=True):
         _draw_values(left, name, values, name in candidates, artists, data)
+        told = f"{name}: {meaning[name]}" if name in meaning else name
+        left.set_title(told + left.get_title())
         _draw_saturation(right, name, values, name in candidates, artists, data)
     for ax in grid[-1]:
         ax.set_xlabel("time step t")
@@ -81,8 +89,10 @@ def gate_activity(
     return Picture(grid, artists, data)
 
 
-def checked_gates(function: str, gates: Any, candidates: Collection[str], ndim: int) -> dict[str, np.ndarray]:
-    """The gates as float64, or an error: (T, B, H) if `ndim` is 3, (T, H) if it is 2."""
+def checked_gates(
+    function: str, gates: Any, candidates: Collection[str], ndim: int, states: Collection[str] = ()
+) -> dict[str, np.ndarray]:
+    """The gates as float64, or an error: (T, B, H) if `ndim` is 3, (T, H) if it is 2. `states` have no limits."""
     letters = "(T, B, H)" if ndim == 3 else "(T, H)"
     if not isinstance(gates, Mapping):
         raise TypeError(f"{function}: gates is a {type(gates).__name__}\n  expected a dict of {letters} arrays by name")
@@ -93,7 +103,7 @@ def checked_gates(function: str, gates: Any, candidates: Collection[str], ndim: 
     for name, values in gates.items():
         array = as_numbers(function, f"gates[{name!r}]", values, ndim, f"{letters}, {sizes} at least 1")
         low, high = (-1, 1) if name in candidates else (0, 1)
-        outside = np.isfinite(array) & ((array < low) | (array > high))
+        outside = np.isfinite(array) & ((array < low) | (array > high)) & (name not in states)
         if outside.any():
             cause = "a cell state, or values before their tanh?" if low < 0 else "a tanh? name it in candidates"
             raise ValueError(
@@ -129,10 +139,8 @@ def _draw_values(ax: Axes, name: str, y: np.ndarray, candidate: bool, artists: d
     ax.set_ylim((-1.05, 1.05) if candidate else (-0.03, 1.03))
     whole_steps(ax)
     ax.set_ylabel("value")
-    title = f"{name}: {MEANING[name]}" if name in MEANING else name
     if (broken := np.isnan(mean)).any():
-        title += f" (NaN or infinite from step {broken.argmax()})"
-    ax.set_title(title)
+        ax.set_title(f" (NaN or infinite from step {broken.argmax()})")
 
 
 def _draw_saturation(ax: Axes, name: str, y: np.ndarray, candidate: bool, artists: dict, data: dict) -> None:

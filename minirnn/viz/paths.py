@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def cell_paths(i: Any, cs: Any, f: Any, o: Any, ci: Any, w: Any, *, gate_order: 
     return found
 
 
-def path_strengths(paths: dict[str, np.ndarray], *, ax: Axes | None = None) -> Picture:
+def path_strengths(paths: dict[str, np.ndarray], *, state: str = "c", ax: Axes | None = None) -> Picture:
     """Draw how strong each path from cell state to cell state is at each step.
 
     The strength is the root mean square over the rows of the path's Jacobian: what a gradient of random direction keeps
@@ -79,7 +80,9 @@ def path_strengths(paths: dict[str, np.ndarray], *, ax: Axes | None = None) -> P
     Parameters
     ----------
     paths : dict
-        What `cell_paths` returned.
+        What `cell_paths` or `layer_paths` returned.
+    state : str
+        What the state is called, for the title.
     ax : Axes, optional
         Where to draw; None makes a new figure.
 
@@ -101,14 +104,15 @@ def path_strengths(paths: dict[str, np.ndarray], *, ax: Axes | None = None) -> P
     steps = np.arange(1, shape[0] + 1)
     data: dict[str, np.ndarray] = {"step": steps}
     artists = {}
-    for (name, jacobians), color in zip(paths.items(), (BLUE, ORANGE, GREEN, PURPLE), strict=False):
+    looks = product(("-", "--", ":", "-."), (BLUE, ORANGE, GREEN, PURPLE))
+    for (name, jacobians), (dashes, color) in zip(paths.items(), cycle(looks), strict=False):
         strength = np.sqrt((np.asarray(jacobians) ** 2).sum(axis=(1, 2)) / shape[1])
         data[name] = strength
-        width = 2.4 if name == "forget path f" else 1.4
-        (artists[name],) = ax.plot(steps, strength, color=color, linewidth=width, label=name)
+        width = 2.4 if name in ("forget path f", "directly") else 1.4
+        (artists[name],) = ax.plot(steps, strength, color=color, linestyle=dashes, linewidth=width, label=name)
     ax.axhline(1, color="0.4", linewidth=0.8, linestyle="--")
     ax.set_ylim(bottom=0)
-    ax.set_title("Which way does a gradient take from c_t to c_{t-1}?")
+    ax.set_title(f"Which way does a gradient take from {state}_t to {state}_{{t-1}}?")
     ax.set_xlabel("time step t")
     ax.set_ylabel("what one step keeps of\na gradient, by path")
     ax.margins(x=0.01)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from minirnn.cli import main
+from tests.cells.with_torch import GALLERY
 
 
 def test_numbers_ratios_and_machine_are_printed_and_stored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,9 +38,29 @@ def test_what_torch_does_not_have_is_compared_with_the_products_alone(
         assert len(row.split()) - 3 == len(header.split()) - 4  # "/ torch" and "/ gemm" are two words each; then a text
 
 
+def test_an_own_cell_is_compared_with_its_composition_its_products_and_an_op(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "bench.json"
+    options = ["--mode", "lstm", "--size", "3,2,4,5", "--samples", "1", "--threads", "1", "--json", str(target)]
+    assert main(["bench", "--cell", f"{GALLERY}/peephole_lstm.py", *options]) == 0
+    header, *rows = capsys.readouterr().out.splitlines()
+    assert header.split()[:10] == ["minirnn", "composed", "gemm", "lstm", "/", "composed", "/", "gemm", "/", "lstm"]
+    for result, row in zip(json.loads(target.read_text())["results"], rows, strict=True):
+        assert list(result["ms"]) == ["minirnn", "composed", "gemm", "lstm"]
+        numbers = [result["ms"][p] for p in result["ms"]]
+        assert row.split()[:3] == ["peephole_lstm", "3,2,4,5", "f+b" if "+" in result["pass"] else "f"]
+        assert row.split()[3:7] == [f"{ms:.3f}" for ms in numbers]
+        assert row.split()[7:] == [f"{numbers[0] / ms:.2f}" for ms in numbers[1:]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
+        (["--cell", "nowhere.py:mgu"], "there is no file"),
+        (["--cell", f"{GALLERY}/mgu.py:mgv"], "likely 'mgu' is meant"),
+        (["--cell", "lstm"], "--cell lstm: an own cell is FILE.py:name; --mode measures"),
+        (["--cell", f"{GALLERY}/mgu.py", "--check"], "--check measures minirnn's own ops; leave --cell out"),
         (["--size", "3,2,4"], "--size 3,2,4"),
         (["--size", "3,2,4,0"], "sizes of 1 or more"),
         (["--samples", "0"], "--samples is 0"),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import minirnn as mr
 from minirnn import cli
 from minirnn.io import read_arrays, write_arrays
+from minirnn.nn.cell_file import cell_in
+from tests.cells.with_torch import CELLS, GALLERY
 from tests.io.layouts.cases import H, I, Kind, in_layout
 from tests.io.layouts.forwards import forward
 
@@ -139,3 +143,27 @@ def test_a_wrong_option_is_one_line_and_status_2(folder: Path, capsys: pytest.Ca
         run(line)
     assert exit_.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("more", [{}, {"num_layers": 2, "bidirectional": True}], ids=["one", "both ways"])
+@pytest.mark.parametrize("name", CELLS)
+def test_the_weights_of_an_own_cell_are_refused_and_stay_its_own(
+    name: str, more: dict[str, Any], folder: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell = cell_in(str(GALLERY / f"{name}.py"))
+    layer, other = cell.layer(I, H, **more), cell.layer(I, H, **more)
+    write_arrays("own.safetensors", {f"model.recurrent.{n}": a for n, a in layer.state_dict().items()}, {})
+    for line in ("--to torch.nn", "--to keras --prefix model.recurrent.", "--to onnx --from torch.nn"):
+        assert run(f"own.safetensors out.safetensors {line}") == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.count("\n") == 1
+        assert "is of a layer of an own cell (mr.cell); expected weights of one of torch.nn, keras, " in err
+    assert not (folder / "out.safetensors").exists()
+    arrays = read_arrays("own.safetensors")[0]
+    other.load_state_dict({n.removeprefix("model.recurrent."): a for n, a in arrays.items()})
+    x = rng.normal(size=(T, B, I)).astype(np.float32)
+    np.testing.assert_array_equal(other(x)[0], layer(x)[0])
+    mr.save(layer.state_dict(), "saved.safetensors")
+    layer.reset_parameters()
+    layer.load_state_dict(mr.load("saved.safetensors"))
+    np.testing.assert_array_equal(other(x)[0], layer(x)[0])

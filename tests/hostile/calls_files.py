@@ -81,6 +81,7 @@ io.convert(TORCH_LSTM, "keras/oifc") -> 'oifc' & expected
 io.convert({}, "keras") -> no arrays
 io.convert([array(2)], "keras") -> list & dict
 io.convert(TORCH_LSTM, "keras", prefix="encoder.") -> 'encoder.' & weight_ih_l0
+io.convert({"weight_ih": array(H, I), "bias": array(H)}, "keras") -> weight_ih with bias & own cell & torch.nn
 io.convert({"a": array(2, 3), "b": array(3)}, "keras") -> expected
 io.convert({"weight_ih_l0": TORCH_LSTM["weight_ih_l0"]}, "keras", source="torch.nn") -> weight_hh_l0
 io.convert({**TORCH_LSTM, "weight_ih_l0": array(I, 4 * H)}, "keras", source="torch.nn") ->

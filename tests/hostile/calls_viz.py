@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from minirnn import nn, optim
+from minirnn import cell, nn, optim, tanh
 from tests.hostile.calls_tensor import CHANGED, FREED  # noqa: F401, the table names them
 from tests.hostile.table import rows
 from tests.hostile.wrong_call import array, tensor
@@ -17,6 +17,8 @@ NORMS, GATE = np.abs(array(2, T)), np.abs(array(T, B, H))
 LOSS = (tensor(2, 3) * 2).sum()
 ROW = [array(T, H) for _ in range(5)]
 W = array(3 + H, 4 * H)
+LSTM, INPUT = nn.LSTM(3, H), array(T, B, 3).astype("f4")
+UNRATED = cell(states=("h",))(lambda z_a, h, mask_z: mask_z * tanh(z_a)).layer(3, H)
 JACOBIANS = array(T + 1, H, H)
 STEP = {"a kernel": (1e9, 1e6, 1e-3)}
 PICTURE = os.fspath(Path(__file__).parent / "missing" / "picture.png")
@@ -73,6 +75,17 @@ viz.per_step_gradients(lambda t, w, s: s, PARAMETER, tensor(H), 0, lambda s: s.s
 viz.per_step_gradients(lambda t, w, s: s, tensor(2, requires_grad=False), tensor(H), T, lambda s: s.sum()) ->
     requires_grad=True
 viz.per_step_gradients(lambda t, w, s: s, array(2), tensor(H), T, lambda s: s.sum()) -> ndarray & Tensor
+viz.layer_values(GATE, GATE) -> layer_values: got a ndarray & nn.LSTM & own cell
+viz.layer_values(LSTM, GATE[0]) -> (2, 5) & (T, B, I) & I = 3
+viz.layer_values(LSTM, GATE) -> (7, 2, 5) & I = 3
+viz.layer_values(LSTM, INPUT, reverse=True) -> reverse=True & one direction
+viz.layer_jacobians(nn.LSTMCell(3, H), INPUT[:, 0]) -> layer_jacobians: got a LSTMCell & nn.LSTM
+viz.layer_jacobians(nn.GRU(3, H, 2), INPUT[:, 0]) -> 2 layers & one layer
+viz.layer_jacobians(LSTM, INPUT) -> (7, 2, 3) & (T, I)
+viz.layer_jacobians(UNRATED, INPUT[:, 0]) -> 'mask_z' & no rate
+viz.layer_paths(nn.GRU(3, H), INPUT[:, 0]) -> layer_paths: got a GRU & nn.LSTM & own cell
+viz.layer_paths(nn.LSTM(3, H, proj_size=2), INPUT[:, 0]) -> without projection
+viz.layer_paths(LSTM, INPUT[:1, 0]) -> 1 step & T at least 2
 viz.cell_paths(*ROW, W, gate_order="ifgo") -> 'ifgo' & 'icfo'
 viz.cell_paths(*[a[:1] for a in ROW], W) -> (1, 5) & T at least 2
 viz.cell_paths(*[GATE] * 5, W) -> (7, 2, 5) & (T, H)

@@ -40,6 +40,7 @@ NO_WRONG_CALL = {
     "Task",
     "Picture",
     "ColoredText",
+    "LayerValues",
     "TapeDrawing",
     "available",
     "is_grad_enabled",  # takes nothing

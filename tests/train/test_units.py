@@ -129,7 +129,7 @@ def test_the_states_are_those_of_the_trace_layer_by_layer(cell: str, both: bool,
     ids = rng.integers(6, size=(T, B))
     with mr.no_grad():
         seen = model.trace(ids, model.zero_state(B))
-    layers = seen.c if cell == "lstm" else seen.h
+    layers = [[values.states["c" if cell == "lstm" else "h"] for values in steps] for steps in seen.steps]
     states = states_of(model, ids)
     assert states.shape == (T, B, (4 if both else 2) * H)
     for p, steps in enumerate(layers):

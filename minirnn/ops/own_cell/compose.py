@@ -58,8 +58,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 """What a node of the step is on Tensors."""
 
 
-def evaluate(step: Step, values: Mapping[Expr, Any], U: Sequence[Tensor]) -> list[Tensor]:
-    """The new states (B, H) from the inputs of the step."""
+def evaluate(step: Step, values: Mapping[Expr, Any], U: Sequence[Tensor]) -> dict[Expr, Any]:
+    """All values of a step from its inputs."""
     found = dict(values)
     products = [m for m in step.cuts if m.op == "product"]
     for e in step.nodes:
@@ -77,15 +77,14 @@ def evaluate(step: Step, values: Mapping[Expr, Any], U: Sequence[Tensor]) -> lis
             found[e] = RULES[e.op].value(*args)
         else:
             found[e] = FUNCTIONS[e.op](*args)
-    return [found[e] for e in step.after]
+    return found
 
 
-def one_step(
+def inputs_of_step(
     step: Step, x: Tensor, states: Sequence[Tensor], weights: Weights, masks: Sequence[Any] = ()
-) -> list[Tensor]:
-    """The new states from x (B, I) and those before the step, the projected output last."""
-    W, R, Wp, b, U, vectors = weights
-    B, H = x.shape[0], b.shape[0] // len(step.gates)
+) -> dict[Expr, Any]:
+    """The inputs of a step, gates (B, H) among them, from x (B, I) and the states before it, the output last."""
+    W, R, _, b, _, vectors = weights
     parts = dict(zip(step.gates, chunk(b, len(step.gates), 0), strict=True))
     for source, w, kinds in ((x, W, "zx"), (states[-1], R, "zh")):
         names = [n for n in step.gates if n[0] in kinds]
@@ -94,8 +93,14 @@ def one_step(
     values: dict[Expr, Any] = {e: parts[n] for n, e in step.gates.items()}
     values |= dict(zip(step.states.values(), states, strict=True))
     values |= dict(zip(step.vectors.values(), vectors, strict=True))
-    values |= dict(zip(step.masks.values(), masks, strict=True))
-    *inner, h = (a if a.shape == (B, H) else broadcast_to(a, (B, H)) for a in evaluate(step, values, U))
+    return values | dict(zip(step.masks.values(), masks, strict=True))
+
+
+def states_after(step: Step, found: Mapping[Expr, Any], weights: Weights, B: int) -> list[Tensor]:
+    """The new states (B, H) from all values of a step, the projected output last."""
+    Wp, b = weights[2:4]
+    shape = (B, b.shape[0] // len(step.gates))
+    *inner, h = (found[e] if found[e].shape == shape else broadcast_to(found[e], shape) for e in step.after)
     return [*inner, h if Wp is None else h @ Wp.T]
 
 
@@ -121,7 +126,8 @@ def compose_layer(
         states = [*([] if c0 is None else unbind(c0[d])), h0[d]]
         y: list[Any] = [None] * T
         for t in range(T - 1, -1, -1) if d else range(T):
-            new = one_step(step, xs[t], states, own, [m[d, t] for m in masks])
+            found = evaluate(step, inputs_of_step(step, xs[t], states, own, [m[d, t] for m in masks]), own[4])
+            new = states_after(step, found, own, x.shape[1])
             if valid is not None:  # past the end of a sequence its states stay and its output is 0
                 y[t] = where(valid[t], new[-1], 0.0)
                 states = [where(valid[t], after, before) for after, before in zip(new, states, strict=True)]
@@ -129,5 +135,5 @@ def compose_layer(
                 y[t], states = new[-1], new
         outputs.append(stack(y))
         ends.append(states)
-    found = [concat(outputs, 2) if len(outputs) > 1 else outputs[0], stack([s[-1] for s in ends])]
-    return found if c0 is None else [*found, stack([stack(s[:-1]) for s in ends])]
+    both = [concat(outputs, 2) if len(outputs) > 1 else outputs[0], stack([s[-1] for s in ends])]
+    return both if c0 is None else [*both, stack([stack(s[:-1]) for s in ends])]

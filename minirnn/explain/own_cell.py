@@ -1,0 +1,154 @@
+"""An own cell explained: its formulas, what a layer learns and keeps, its plan, and what each device makes of it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from itertools import groupby
+
+from minirnn import devices
+from minirnn.cells.expr import Expr
+from minirnn.cells.plan import Load, Plan, Stage
+from minirnn.cells.text import write
+from minirnn.devices.cells.header import header
+from minirnn.devices.cpu.own_cell.forward import loop_of
+from minirnn.devices.cpu.own_cell.way_back import back_of
+from minirnn.explain.ops import heading
+from minirnn.nn.own_cell import Cell
+from minirnn.nn.own_layer import can_project
+
+NUMPY, HEADER, TAPE = "calls of NumPy", "a C++ header", "the composition from operations of the tape"
+
+
+def cell_lines(cell: Cell, place: str, source: bool = False, device: str | None = None) -> Iterator[str]:
+    """The lines that explain a cell; with `source`, the NumPy and the header that are made of it as well.
+
+    Parameters
+    ----------
+    place : str
+        Where it is written, for the title.
+    device : str, optional
+        Only this one; default: all that there are.
+    """
+    plan, name = cell.plan(), cell.__name__
+    yield heading(f"{name}: one step ({place})")
+    yield from [inspect.cleandoc(cell.__doc__), ""] if cell.__doc__ else []
+    yield f"{name}({', '.join(cell.step.signature)})"
+    yield ""
+    yield cell.forward_formulas()
+    yield heading("its way back")
+    yield cell.backward_formulas(products=True)
+    yield heading("what a layer learns: I inputs, H units")
+    yield from table(parameters(cell))
+    if can_project(cell):
+        yield "its output can be projected: proj_size"
+    yield heading("what a step keeps for its way back")
+    yield kept(cell)
+    yield heading("the plan: stages, between which units are mixed")
+    yield from stages(plan, "forward", plan.forward)
+    yield from stages(plan, "backward", plan.backward)
+    yield heading("what computes it")
+    names = devices.available() if device is None else [devices.get(device).name]
+    yield from table([(one, made_of(plan, one)) for one in names])
+    if source:
+        made = {made_of(plan, one).partition(":")[0] for one in names}
+        if NUMPY in made:
+            yield heading("NumPy: the steps of a piece, forward")
+            yield str(loop_of(plan).run.__doc__).rstrip()
+            back = back_of(plan)
+            yield heading("NumPy: the factors of all steps, then the steps backward")
+            yield f"{back.factors.__doc__}\n{back.run.__doc__}".rstrip()
+        if HEADER in made:
+            yield heading("the header, for C++ and CUDA")
+            yield header(plan).rstrip()
+
+
+def parameters(cell: Cell) -> Iterator[tuple[str, ...]]:
+    """Name, shape and meaning of what a layer of the cell learns."""
+    step, plan = cell.step, cell.plan()
+    for name, kinds, width in (("weight_ih", "zx", "I"), ("weight_hh", "zh", "H"), ("bias", "zxh", "")):
+        gates = [n for n in step.gate_order if n[0] in kinds]
+        if gates:
+            rows = f"{len(gates)} H" if len(gates) > 1 else "H"
+            yield name, f"({rows}, {width})" if width else f"({rows},)", ", ".join(gates)
+    for k in range(plan.products):
+        yield f"product_{k + 1}", "(H, H)", f"U{k + 1}"
+    for n in step.vectors:
+        yield n, "(H,)", "vector"
+    for n, value in step.constants.items():
+        yield n, "", f"constant, {value:g}"
+    for n, rate in step.masked.items():
+        yield n, "", "mask, given in every call" if rate is None else f"mask, 1 with the probability {rate:g}"
+
+
+def kept(cell: Cell) -> str:
+    """The values that a step keeps, by name."""
+    plan, order = cell.plan(), cell.step.order
+    read = [f"{n}_prev" for k, n in enumerate(order) if plan.reads_before >> k & 1]
+    read += [n for k, n in enumerate(order) if plan.reads_after >> k & 1]
+    values = [*cell.saved(), *read]
+    if not values:
+        return "nothing"
+    also = f"; of them {', '.join(read)}, which {'is a state' if len(read) == 1 else 'are states'}" if read else ""
+    count = "1 number" if len(values) == 1 else f"{len(values)} numbers"
+    factors = [cell.derivation.names[m.args[0]] for m in cell.step.cuts if m.op == "product"]
+    more = [f"{n} for dU{k + 1}" for k, n in enumerate(factors) if n not in values]
+    again = f"; {', '.join(more)} is kept or computed again, as the device likes" if more else ""
+    return f"{', '.join(values)}: {count} for each unit{also}{again}"
+
+
+def stages(plan: Plan, way: str, found: tuple[Stage, ...]) -> Iterator[str]:
+    """What each stage reads, computes and leaves, and what comes between two."""
+    for k, stage in enumerate(found):
+        yield f"{way}, stage {k + 1} of {len(found)}" if len(found) > 1 else way
+        yield f"  reads     {'; '.join(f'{array} {names}' for array, names in by_array(stage.loads))}"
+        names: dict[Expr, str] = {load.value: load.name for load in stage.loads}
+        for one in stage.statements:
+            yield f"            {one.name} = {write(one.value, names, top=True)}"
+            names[one.value] = one.name
+        left = "; ".join(
+            f"{array} {', '.join(names.get(s.value) or write(s.value, names) for s in group)}"
+            for array, group in ((a, list(g)) for a, g in groupby(stage.stores, key=lambda s: s.place.array))
+        )
+        yield f"  leaves    {left}"
+        for j, cut in enumerate(plan.cuts):
+            if k == (cut.forward if way == "forward" else cut.backward):
+                yield f"  then      {between(cut.kind, cut.matrix, j, way)}"
+
+
+def between(kind: str, matrix: int, k: int, way: str) -> str:
+    """What is computed between two stages, for all units of a sample."""
+    result, of = ("products", "multiplied") if way == "forward" else ("d_multiplied", "d_products")
+    if kind == "product":
+        return f"{result}[{k}] = {of}[{k}] @ U{matrix + 1}" + "^T" * (way == "forward")
+    return f"{result}[{k}] = the mean over units of {of}[{k}]"
+
+
+def by_array(loads: tuple[Load, ...]) -> Iterator[tuple[str, str]]:
+    for array, group in groupby(loads, key=lambda load: load.place.array):
+        yield array, ", ".join(load.name for load in group)
+
+
+def made_of(plan: Plan, name: str) -> str:
+    """What a device makes of a plan."""
+    reason = devices.available()[name]
+    if reason is not None:
+        return f"not at hand: {reason.splitlines()[0]}"
+    device = devices.get(name)
+    if "cell_sequence" not in device.kernels or not device.runs_plan(plan):
+        return TAPE
+    if name == "cpu":
+        return f"{NUMPY}: a sequence in two functions, with buffers that are allocated once"
+    if getattr(device, "driver", None) is None:
+        return f"{HEADER}: compiled into the loop over the steps"
+    n, m = len(plan.forward), len(plan.backward)
+    one = "; one launch for all steps where a layer fits (persistent)" if n == m == 1 else ""
+    return f"{HEADER}: in a kernel, {n} {'launch' if n == 1 else 'launches'} per step forward, {m} backward{one}"
+
+
+def table(rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> Iterator[str]:
+    """Rows of words as lines, in columns."""
+    found = list(rows)
+    widths = [max(map(len, column)) for column in zip(*found, strict=True)]
+    for row in found:
+        yield "  ".join(f"{word:{width}}" for word, width in zip(row, widths, strict=True)).rstrip()

@@ -1,0 +1,208 @@
+"""A recurrent layer, opened: the same numbers step by step, each value a node of its own, by name.
+
+`nn.LSTM`, `nn.GRU`, `nn.RNN` and layers of own cells compute a whole sequence as one node. Whoever wants to look
+inside, at a gate, or at the gradient of a state in the middle of the sequence, opens the layer: `opened` gives all of
+them one form. Dropout is off and masks are their means, as in evaluation.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minirnn.cells.expr import Expr
+from minirnn.engine.tensor import Tensor, tensor
+from minirnn.nn.own_layer import CellLayer
+from minirnn.nn.recurrent import GRU, LSTM, RNN
+from minirnn.ops import concat, expand_dims, stack
+from minirnn.ops.cudnn_rnn.compose import step
+from minirnn.ops.cudnn_rnn.zoneout import zoned
+from minirnn.ops.fused import zeros
+from minirnn.ops.own_cell.compose import evaluate, inputs_of_step, states_after
+
+Limits = tuple[float, float] | None
+GATE, CANDIDATE = (0.0, 1.0), (-1.0, 1.0)
+
+
+class Values(NamedTuple):
+    """What one step of one direction of one layer computes."""
+
+    output: Tensor
+    """(B, P)"""
+    states: dict[str, Tensor]
+    """After the step: (B, H), the output, which need not be a state, (B, P)."""
+    gates: dict[str, Tensor]
+    """(B, H) each: values of sigmoid and tanh that have a name."""
+
+
+class Seen(NamedTuple):
+    """All that happens while a layer reads a sequence."""
+
+    steps: list[list[Values]]
+    """Of each pseudo-layer p = l*D + d the T steps, in order of t."""
+    output: list[Tensor]
+    """(B, D*P), of the T steps."""
+    state: tuple[Tensor, ...]
+    """After the last step, (L*D, B, width) each."""
+
+
+class Opened(ABC):
+    """A recurrent layer step by step.
+
+    Attributes
+    ----------
+    layer : Module
+    states : tuple of str
+        In the order in which a state is given and returned.
+    memory : str
+        The state that carries most: the first that is not the output, if there is one.
+    limits : dict of str to (float, float) or None
+        Between which numbers gates and states are; None: there are no limits.
+    """
+
+    layer: Any
+    states: tuple[str, ...]
+    limits: dict[str, Limits]
+    output: str
+    L: int
+    D: int
+    H: int
+    P: int
+
+    @property
+    def memory(self) -> str:
+        return next((n for n in self.states if n != self.output), self.states[0])
+
+    @property
+    def gates(self) -> list[str]:
+        return [n for n in self.limits if n not in self.states]
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """What a step reads of the one before: the states, and an output that is none but goes through R."""
+        return self.states
+
+    def width(self, state: str) -> int:
+        """The last axis of a state."""
+        return self.P if state == self.output else self.H
+
+    def zeros(self, B: int) -> tuple[Tensor, ...]:
+        """The state before the first step: (L*D, B, width) each."""
+        like = next(self.layer.parameters())
+        shapes = [(self.L * self.D, B, self.width(n)) for n in self.states]
+        return tuple(tensor(np.zeros(shape, like.dtype), device=like.device) for shape in shapes)
+
+    @abstractmethod
+    def run(self, x: Tensor, state: Sequence[Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """The layer itself: x (T, B, I) and the state before -> the output and the state after."""
+
+    @abstractmethod
+    def step(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> Values:
+        """One step of pseudo-layer p."""
+
+    def trace(self, xs: Sequence[Tensor], state: Sequence[Tensor]) -> Seen:
+        """Do as `run` in evaluation, step by step: x (B, I) of T steps and the state before -> all that happens."""
+        T, outputs = len(xs), list(xs)
+        steps: list[list[Values]] = []
+        ends: list[dict[str, Tensor]] = []
+        for layer in range(self.L):
+            found: list[list[Values]] = []
+            for d in range(self.D):
+                p = layer * self.D + d
+                before = {n: s[p] for n, s in zip(self.states, state, strict=True)}
+                own: list[Any] = [None] * T
+                for t in reversed(range(T)) if d else range(T):
+                    own[t] = self.step(p, outputs[t], before)
+                    before = own[t].states
+                found.append(own)
+                ends.append(before)
+            steps += found
+            both = zip(*found, strict=True)  # the directions, step by step
+            outputs = [v[0].output if self.D == 1 else concat([one.output for one in v], 1) for v in both]
+        return Seen(steps, outputs, tuple(stack([end[n] for end in ends]) for n in self.states))
+
+
+class BuiltIn(Opened):
+    """An `nn.LSTM`, `nn.GRU` or `nn.RNN`."""
+
+    def __init__(self, layer: LSTM | GRU | RNN) -> None:
+        self.layer, net = layer, layer.net
+        self.mode, self.output = net.rnn_mode, "h"
+        self.L, self.D, self.H, self.P = net.L, net.D, net.H, net.P
+        self.states = ("h", "c") if self.mode == "lstm" else ("h",)
+        gates = {"lstm": "ifno", "gru": "rzn"}.get(self.mode, "")
+        self.limits = {n: CANDIDATE if n == "n" else GATE for n in gates}
+        self.limits |= {"h": None if self.mode == "rnn_relu" or self.P < self.H else CANDIDATE}
+        self.limits |= {"c": None} if self.mode == "lstm" else {}
+
+    def run(self, x: Tensor, state: Sequence[Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
+        pair = len(self.states) == 2
+        y, last = self.layer(x, tuple(state) if pair else state[0])
+        return y, tuple(last) if pair else (last,)
+
+    def step(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> Values:
+        h, c, gates = step(self.mode, x, before["h"], before.get("c"), self.layer.weights(p))
+        after = {"h": h} if c is None else {"h": h, "c": c}
+        z = self.layer.zoneout
+        for n, rate in zip("hc", z if isinstance(z, tuple) else (z, z), strict=True):
+            if rate and n in after:  # in evaluation zoneout takes the mean of old and new
+                after[n] = zoned(rate, before[n], after[n])
+        return Values(after["h"], after, gates)
+
+
+class Own(Opened):
+    """A layer of an own cell: gates and states have the names that its function gives them."""
+
+    def __init__(self, layer: CellLayer) -> None:
+        self.layer, self.cell = layer, layer.cell.step
+        self.L, self.D, self.H, self.P = layer.num_layers, layer.D, layer.hidden_size, layer.P
+        self.states, self.output = tuple(layer.states_given), self.cell.output
+        cell = self.cell
+        kinds = {e: {"sigmoid": GATE, "tanh": CANDIDATE}.get(e.op) for e in cell.nodes}
+        after = dict(zip(cell.order, cell.after, strict=True))
+        self.named = {cell.names[e]: e for e in cell.nodes if e in cell.names and kinds[e] and e not in cell.after}
+        self.limits = {n: kinds[e] for n, e in self.named.items()} | {n: kinds.get(after[n]) for n in self.states}
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        through_R = not self.cell.read and any(n[0] in "zh" for n in self.cell.gates)
+        return (*self.states, self.output) if through_R else self.states
+
+    def run(self, x: Tensor, state: Sequence[Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
+        single = self.L * self.D == 1  # then the layer's states are (B, width)
+        y, last = self.layer(x, [s[0] for s in state] if single else list(state))
+        states = (last,) if len(self.states) == 1 else last
+        return y, tuple(expand_dims(s, 0) if single else s for s in states)
+
+    def inside(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> dict[Expr, Any]:
+        """All values of one step of pseudo-layer p, its inputs among them."""
+        cell, weights, B = self.cell, self.layer.weights(p), x.shape[0]
+        states = [before[n] if n in before else zeros((B, self.P), x) for n in cell.order]
+        rates = [self.layer.mean_mask(n) for n in cell.masks]
+        masks = [tensor(np.full((B, self.H), rate, x.dtype), device=x.device) for rate in rates]
+        return evaluate(cell, inputs_of_step(cell, x, states, weights, masks), weights[4])
+
+    def step(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> Values:
+        found, cell = self.inside(p, x, before), self.cell
+        after = dict(zip(cell.order, states_after(cell, found, self.layer.weights(p), x.shape[0]), strict=True))
+        return Values(after[self.output], after, {n: found[e] for n, e in self.named.items()})
+
+
+def opened(layer: Any, name: str = "opened") -> Opened:
+    """A recurrent layer step by step.
+
+    Raises
+    ------
+    TypeError
+        If `layer` is none of those that can be opened; `name` is who says so.
+    """
+    if isinstance(layer, CellLayer):
+        return Own(layer)
+    if isinstance(layer, (LSTM, GRU, RNN)):
+        return BuiltIn(layer)
+    raise TypeError(
+        f"{name}: got a {type(layer).__name__}\n  expected an nn.LSTM, nn.GRU, nn.RNN or a layer of an own cell"
+    )

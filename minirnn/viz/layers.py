@@ -1,0 +1,250 @@
+"""What pictures need of a layer that reads a sequence: gates and states by name, Jacobians, and paths between states.
+
+All of them take an `nn.LSTM`, an own cell's layer, and, but for the paths, `nn.GRU` and `nn.RNN`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minirnn.cells.expr import Expr
+from minirnn.engine.backward import grad
+from minirnn.engine.tape import no_grad
+from minirnn.engine.tensor import Tensor, as_tensor, tensor
+from minirnn.nn.opened import CANDIDATE, BuiltIn, Opened, Own, opened
+from minirnn.ops import concat, unbind
+from minirnn.ops.own_cell.compose import evaluate
+from minirnn.viz.jacobians import state_jacobians
+from minirnn.viz.paths import cell_paths
+
+
+class LayerValues(NamedTuple):
+    """What happens in a layer; result of `layer_values`.
+
+    Attributes
+    ----------
+    gates : dict of str to ndarray
+        Values of sigmoid and tanh that have a name, (T, B, H).
+    states : dict of str to ndarray
+        After each step, (T, B, H); the output is (T, B, P).
+    candidates : tuple of str
+        Which of them are values of a tanh, from -1 to 1.
+    unlimited : tuple of str
+        Which states have no limits.
+    """
+
+    gates: dict[str, np.ndarray]
+    states: dict[str, np.ndarray]
+    candidates: tuple[str, ...]
+    unlimited: tuple[str, ...]
+
+
+def layer_values(layer: Any, x: Any, *, reverse: bool = False) -> LayerValues:
+    """Gates and states of a layer while it reads x, by name: those of an own cell have the names of its function.
+
+    ``gate_activity(found.gates, candidates=found.candidates)`` draws them. Dropout is off, masks are their means.
+
+    Parameters
+    ----------
+    layer : nn.LSTM, nn.GRU, nn.RNN or a layer of an own cell
+        If there are several layers, it is the last one that is shown.
+    x : (T, B, I), or (B, T, I) if the layer is batch_first
+    reverse : bool
+        Whether to show the direction that reads from the end.
+
+    Returns
+    -------
+    LayerValues
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `layer` is none of these or has one direction only, or x does not fit.
+    """
+    one = opened(layer, "layer_values")
+    if reverse and one.D == 1:
+        raise ValueError("layer_values: reverse=True, but the layer has one direction\n  expected bidirectional=True")
+    xs = steps_of("layer_values", one, x)
+    with no_grad():
+        steps = one.trace(xs, one.zeros(xs[0].shape[0])).steps[reverse - one.D]
+    kinds = {n: one.limits[n] for n in (*one.gates, *one.states)}
+    return LayerValues(
+        {n: np.stack([v.gates[n].numpy() for v in steps]) for n in one.gates},
+        {n: np.stack([v.states[n].numpy() for v in steps]) for n in one.states},
+        tuple(n for n, limits in kinds.items() if limits == CANDIDATE),
+        tuple(n for n, limits in kinds.items() if limits is None),
+    )
+
+
+def layer_jacobians(layer: Any, x: Any) -> np.ndarray:
+    """Jacobians of all states after the last step with respect to those before each step, for `jacobian_spectrum`.
+
+    Parameters
+    ----------
+    layer : nn.LSTM, nn.GRU, nn.RNN or a layer of an own cell
+        One layer, one direction.
+    x : (T, I)
+        One sequence.
+
+    Returns
+    -------
+    ndarray, (T+1, n, n)
+        ``[t, j, k]`` = d states_T[j] / d states_t[k], with the states one after the other, n numbers in all. An
+        output that is no state, but is read by the next step, is the last of them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `layer` is none of these or has several layers or directions, or x does not fit.
+    """
+    one = single("layer_jacobians", layer)
+    xs = steps_of("layer_jacobians", one, x, one_sequence=True)
+    ends = np.cumsum([one.width(n) for n in one.carried]).tolist()
+    parts = list(zip(one.carried, [0, *ends], ends, strict=False))
+
+    def step(t: int, state: Tensor) -> Tensor:
+        after = one.step(0, xs[t], {n: state[None, a:b] for n, a, b in parts}).states
+        return concat([after[n][0] for n in one.carried], 0)
+
+    zero = np.zeros(ends[-1], xs[0].dtype)
+    return state_jacobians(step, tensor(zero, device=xs[0].device), len(xs))
+
+
+def layer_paths(layer: Any, x: Any) -> dict[str, np.ndarray]:
+    """Split d c_t / d c_{t-1} of one sequence into its paths, for `path_strengths`.
+
+    For an own cell, c is its first state that is not the output, or the only one. A path is named by the last thing
+    that it goes through: a gate that reads h (the name of the function's parameter), a `product` or `unit_mean`,
+    another state before the step, or nothing: ``directly``. For an `nn.LSTM` it is `cell_paths`.
+
+    Parameters
+    ----------
+    layer : nn.LSTM or a layer of an own cell
+        One layer, one direction.
+    x : (T, I)
+        One sequence, T at least 2.
+
+    Returns
+    -------
+    dict
+        Name of the path -> (T-1, H, H), ``[t-1, k, j]`` = d c_t[j] / d c_{t-1}[k] along it. Their sum is the Jacobian.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `layer` is neither or has several layers or directions, or x does not fit.
+    """
+    one = single("layer_paths", layer)
+    xs = steps_of("layer_paths", one, x, one_sequence=True)
+    if len(xs) < 2:
+        raise ValueError("layer_paths: x has 1 step\n  expected (T, I), T at least 2")
+    if isinstance(one, Own):
+        return own_paths(one, xs)
+    if not isinstance(one, BuiltIn) or one.mode != "lstm" or one.P != one.H or layer.zoneout:
+        raise TypeError(
+            f"layer_paths: got a {type(layer).__name__}\n  expected an nn.LSTM without projection and zoneout, or a "
+            "layer of an own cell"
+        )
+    found = layer_values(layer, np.stack([x.numpy() for x in xs]))
+    i, f, n, o, c = ({**found.gates, **found.states}[name][:, 0] for name in "ifnoc")
+    return cell_paths(i, c, f, o, n, layer.weights(0)[1].numpy().T, gate_order="ifco")
+
+
+def own_paths(one: Own, xs: Sequence[Tensor]) -> dict[str, np.ndarray]:
+    """`layer_paths` of an own cell.
+
+    All functions of a step but the products act unit by unit, so their derivatives are diagonals (T, H); and for all
+    steps at once they are one gradient of a sum.
+    """
+    cell, (_, R, Wp, _, U, vectors) = one.cell, one.layer.weights(0)
+    T, H, of, after = len(xs), one.H, one.memory, dict(zip(one.cell.order, one.cell.after, strict=True))
+    with no_grad():
+        before = {n: s[0] for n, s in zip(one.states, one.zeros(1), strict=True)}
+        inside: list[dict[Expr, Any]] = []
+        for x in xs:
+            inside.append(one.inside(0, x, before))
+            before = one.step(0, x, before).states
+    inputs = [*cell.gates.values(), *cell.states.values(), *cell.masks.values()]
+    given = {e: leaf([found[e] for found in inside], H) for e in [*inputs, *cell.cuts]}
+    given |= {e: tensor(double(v), device="cpu") for e, v in zip(cell.vectors.values(), vectors, strict=True)}
+    matrices = iter(U)
+    mixing = {m: double(next(matrices)) if m.op == "product" else np.full((H, H), 1 / H) for m in cell.cuts}
+
+    def slopes(values: dict[Expr, Any], target: Expr, leaves: Sequence[Expr]) -> dict[Expr, np.ndarray]:
+        """The diagonals (T, H) of d target / d leaf."""
+        found = evaluate(cell, values, ())[target]
+        if target in leaves:
+            return {e: np.full((T, H), float(e is target)) for e in leaves}
+        if not isinstance(found, Tensor) or not found.requires_grad:
+            return {e: np.zeros((T, H)) for e in leaves}
+        return {e: g.numpy() for e, g in zip(leaves, grad(found.sum(), [values[e] for e in leaves]), strict=True)}
+
+    def totals(values: dict[Expr, Any], seeds: dict[Expr, np.ndarray], targets: Sequence[Expr]) -> list[Any]:
+        """d target / d c of each target, by the last leaf that a path goes through: {leaf: (T, H, H)}."""
+        through = dict(seeds)
+        for m in cell.cuts:
+            leaves = list(through)
+            parts = slopes(values, m.args[0], leaves)
+            through[m] = mixing[m] @ sum(parts[e][:, :, None] * through[e] for e in leaves)
+        leaves = list(through)
+        return [{e: d[:, :, None] * through[e] for e, d in slopes(values, t, leaves).items()} for t in targets]
+
+    # within step t-1: how the states after it follow from c
+    c = after[of]
+    values = {**given, c: leaf([found[c] for found in inside], H)}
+    eye = np.broadcast_to(np.eye(H), (T, H, H))
+    follows = {
+        n: sum(parts.values()) for n, parts in zip(after, totals(values, {c: eye}, list(after.values())), strict=True)
+    }
+    if Wp is not None:
+        follows[cell.output] = double(Wp) @ follows[cell.output]
+    # within step t: from the states before it
+    last = {n: np.concatenate([d[:1], d[:-1]]) for n, d in follows.items()}
+    seeds = {cell.states[n]: d for n, d in last.items() if d.shape[1] == H}
+    if R is not None:
+        gates = [n for n in cell.gates if n[0] in "zh"]
+        rows = double(R).reshape(len(gates), H, one.P)
+        seeds |= {cell.gates[n]: rows[k] @ last[cell.output] for k, n in enumerate(gates)}
+    (parts,) = totals(given, seeds, [c])
+    names = {e: n for n, e in cell.gates.items()} | {e: f"state {n}" for n, e in cell.states.items()}
+    names[cell.states[of]] = "directly"
+    names |= {m: f"{m.op} {1 + [k for k in cell.cuts if k.op == m.op].index(m)}" for m in cell.cuts}
+    found = {names[e]: part[1:].transpose(0, 2, 1) for e, part in parts.items()}
+    return {"directly": found["directly"]} | {n: a for n, a in found.items() if n == "directly" or a.any()}
+
+
+def leaf(rows: Sequence[Tensor], H: int) -> Tensor:
+    """A value of all steps, (T, H), to differentiate with respect to it; zeros for an output that is projected."""
+    arrays = [np.zeros((1, H)) if 1 < row.shape[-1] < H else np.broadcast_to(row.numpy(), (1, H)) for row in rows]
+    return tensor(np.concatenate(arrays).astype(np.float64), requires_grad=True, device="cpu")
+
+
+def double(t: Tensor) -> np.ndarray:
+    return t.numpy().astype(np.float64)
+
+
+def single(function: str, layer: Any) -> Opened:
+    """A layer of one direction, opened."""
+    one = opened(layer, function)
+    if one.L * one.D > 1:
+        raise ValueError(
+            f"{function}: the layer has {one.L} layers and {one.D} directions\n  expected one layer and one direction"
+        )
+    return one
+
+
+def steps_of(function: str, one: Opened, x: Any, one_sequence: bool = False) -> list[Tensor]:
+    """The T steps (B, I) of x."""
+    like = next(one.layer.parameters())
+    x = as_tensor(x, device=like.device)
+    I = one.layer.input_size
+    letters = "(T, I)" if one_sequence else "(B, T, I)" if one.layer.batch_first else "(T, B, I)"
+    if x.ndim != (2 if one_sequence else 3) or x.shape[-1] != I or 0 in x.shape:
+        raise ValueError(f"{function}: x has shape {x.shape}\n  expected {letters} with I = {I}")
+    x = x.detach().to(like.device).astype(like.dtype)
+    if one_sequence:
+        return [row[None] for row in unbind(x)]
+    return list(unbind(x, 1 if one.layer.batch_first else 0))

@@ -1,0 +1,104 @@
+"""What `minirnn explain FILE.py:cell` says of an own cell is what the cell, a layer of it and the devices say.
+
+Tests `minirnn/explain/own_cell.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import minirnn as mr
+from minirnn.cli import main
+from minirnn.devices.cells.header import header
+from minirnn.nn.cell_file import cell_in
+from tests.cells.with_torch import CELLS, GALLERY
+
+
+def explained(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, str]:
+    """The sections by their titles."""
+    assert main(["explain", *arguments]) == 0
+    parts = re.split(r"^== (.*)$", capsys.readouterr().out, flags=re.MULTILINE)
+    return {title: text.strip("\n") for title, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_the_sections_are_the_formulas_the_parameters_and_the_devices(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(GALLERY / f"{name}.py")
+    cell = cell_in(path)
+    found = explained(capsys, f"{path}:{name}")
+    assert found[f"{name}: one step ({path}:{name})"].endswith(cell.forward_formulas())
+    assert found["its way back"] == cell.backward_formulas(products=True)
+    layer = cell.layer(3, 5)
+    rows = [line.split("  ") for line in found["what a layer learns: I inputs, H units"].splitlines()]
+    said = {row[0]: eval(re.sub(r"(\d) H", r"\1*H", shape), {"I": 3, "H": 5}) for row in rows if (shape := row_of(row))}
+    assert said == {n: p.shape for n, p in layer.named_parameters()}
+    devices = found["what computes it"].splitlines()
+    assert [line.split()[0] for line in devices] == list(mr.devices.available())
+    assert max(len(line) for title in found for line in found[title].splitlines()) < 200
+
+
+def row_of(row: list[str]) -> str:
+    return next((word.strip() for word in row[1:] if word.strip().startswith("(")), "")
+
+
+def test_the_plan_has_every_statement_and_what_comes_between_stages(capsys: pytest.CaptureFixture[str]) -> None:
+    text = explained(capsys, str(GALLERY / "gru_block.py"))["the plan: stages, between which units are mixed"]
+    lines = [line.strip() for line in text.splitlines()]
+    for line in ("rh = r * h_prev", "c = tanh(x_c + m1)", "dh_prev = drh * r + dh * u"):
+        assert line in lines
+    assert lines.index("then      products[0] = multiplied[0] @ U1^T") < lines.index("forward, stage 2 of 2")
+    assert lines.index("then      d_multiplied[0] = d_products[0] @ U1") < lines.index("backward, stage 2 of 2")
+
+
+def test_a_cell_with_a_mean_a_mask_and_a_constant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "cells.py").write_text(
+        "from minirnn import cell, tanh, unit_mean\n\n\n@cell(states=('h',))\n"
+        "def centered(z_a, h, mask_keep=0.25, mask_new=0.5, *, rate=0.5):\n"
+        "    'A cell that is centered.'\n"
+        "    v = mask_new * rate * z_a\n    h = mask_keep * h + tanh(v - unit_mean(v))\n    return h\n"
+    )
+    found = explained(capsys, f"{tmp_path}/cells.py:centered")
+    assert next(iter(found.values())).startswith("A cell that is centered.\n\ncentered(z_a, h, mask_keep, mask_new, *")
+    assert (
+        "products[0] = the mean over units of multiplied[0]" in found["the plan: stages, between which units are mixed"]
+    )
+    learns = found["what a layer learns: I inputs, H units"]
+    assert re.search(r"^rate +constant, 0.5$", learns, re.MULTILINE)
+    assert re.search(r"^mask_keep +mask, 1 with the probability 0.25$", learns, re.MULTILINE)
+
+
+def test_the_source_is_that_of_the_devices(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(GALLERY / "mgu.py")
+    on_cpu = explained(capsys, path, "--source", "--device", "cpu")
+    numpy = [text for title, text in on_cpu.items() if title.startswith("NumPy")]
+    assert [re.findall(r"^def (\w+)", text, re.MULTILINE) for text in numpy] == [
+        ["mgu_forward"],
+        ["mgu_factors", "mgu_backward"],
+    ]
+    assert "the header, for C++ and CUDA" not in on_cpu
+    if mr.devices.available()["cuda-sim"] is None:
+        there = explained(capsys, path, "--source", "--device", "cuda-sim")
+        assert there["the header, for C++ and CUDA"] == header(cell_in(path).plan()).strip()
+        assert (
+            there["what computes it"] == "cuda-sim  a C++ header: in a kernel, 2 launches per step forward, 2 backward"
+        )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere.py:mgu"], "there is no file nowhere.py; expected FILE.py:name"),
+        ([f"{GALLERY}/mgu.py:mgv"], "there is no 'mgv' in it; it has mgu; likely 'mgu' is meant"),
+        ([f"{GALLERY}/mgu.py", "--json"], "--json prints the memory of the cudnn_rnn ops"),
+        ([f"{GALLERY}/mgu.py", "--device", "gpu"], "likely 'cuda' is meant"),
+    ],
+)
+def test_mistakes_are_one_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and words in err and err.count("\n") == 1
