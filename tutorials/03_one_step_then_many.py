@@ -37,8 +37,8 @@ it and the next input. This chapter applies the chain rule to that loop, by hand
 #
 #    L = \sum_{t=1}^{T} \ell_t
 #
-# Here are six steps. In this example only the last state has a loss, the sum of its squares. (Python counts from 0: in
-# the code the state after the first step is ``states[0]``.)
+# Here are six steps. Only the last state has a loss, the sum of its squares. (Python counts from 0: the state after the
+# first step is ``states[0]``.)
 
 import numpy as np
 
@@ -89,8 +89,8 @@ mr.viz.show(picture)
 #   :math:`\delta h_T^{\leftarrow} = 0`.
 # - :math:`\delta h_t` is the *total*, their sum.
 #
-# In code these are ``dy``, ``dh_carried`` and ``dh``. Many mistakes in hand-written backward passes are one of the three
-# in the place of another.
+# In code these are ``dy``, ``dh_carried`` and ``dh``. Many mistakes in hand-written backward passes are one of the
+# three in the place of another.
 #
 # One step back
 # -------------
@@ -103,8 +103,8 @@ mr.viz.show(picture)
 #    \delta z_t = \delta h_t \odot (1 - h_t \odot h_t)
 #
 # The sign :math:`\odot` multiplies element by element. Through the matrix product :math:`h_{t-1} R` each unit :math:`j`
-# of :math:`h_{t-1}` reaches every unit :math:`k` of :math:`z_t` with the weight :math:`R_{jk}`. The chain rule adds over
-# all :math:`k`, which is a product with the transposed matrix. The same holds for the input:
+# of :math:`h_{t-1}` reaches every unit :math:`k` of :math:`z_t` with the weight :math:`R_{jk}`. The chain rule adds
+# over all :math:`k`, which is a product with the transposed matrix. The same holds for the input:
 #
 # .. math::
 #    :label: rnn-carry
@@ -138,8 +138,8 @@ mr.viz.show(picture)
 #    \delta b &= \sum_{t=1}^{T} \operatorname{rows}(\delta z_t)
 #    \end{aligned}
 #
-# The operator "rows" adds over the rows, that is, over the batch. Each term of :math:`\delta R` is a product of what the
-# network *remembered* before step t (:math:`h_{t-1}`) and what all later losses *want* to change at step t
+# The operator "rows" adds over the rows, that is, over the batch. Each term of :math:`\delta R` is a product of what
+# the network *remembered* before step t (:math:`h_{t-1}`) and what all later losses *want* to change at step t
 # (:math:`\delta z_t`). If one of them is zero, step t teaches R nothing.
 #
 # Equations :eq:`bptt` and :eq:`rnn-weights` are the program. It runs backwards through the states that the forward pass
@@ -201,8 +201,9 @@ print("length of the gradient at each state:", norms[0].round(3))
 #
 #    \frac{\partial h_k}{\partial h_{k-1}} = \operatorname{diag}(1 - h_k \odot h_k) R^{\top}
 #
-# So a loss at step s reaches the state at step t through a product of :math:`s - t` matrices. If such products shrink, a
-# network cannot learn from events that far apart. What products of forty matrices do is the subject of the next chapter.
+# So a loss at step s reaches the state at step t through a product of :math:`s - t` matrices. If such products shrink,
+# a network cannot learn from events that far apart. What products of forty matrices do is the subject of the next
+# chapter.
 #
 # What it costs
 # -------------
@@ -242,8 +243,9 @@ print(f"largest difference between both gradients: {difference:.0e} (float32)")
 #
 # Try it
 # ------
-# Put a loss on *every* step (``loss = sum((s**2).sum() for s in states)``) and predict how the bars change. Then replace
-# 0.9 by 1.2.
+# Put a loss on *every* step (``loss = sum((s**2).sum() for s in states)``) and predict how the bars change. Then
+# replace 0.9 by 1.2.
 #
-# Exercises: :doc:`ex05 (RNN cell) and ex06 (backpropagation through time) </exercises>`. Next:
-# :doc:`04_vanish_and_explode`.
+# Then write it yourself: :doc:`exercises </exercises>` ``ex05`` (RNN cell) and ``ex06`` (backpropagation through time).
+#
+# Next: :doc:`04_vanish_and_explode`.

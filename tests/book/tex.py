@@ -17,10 +17,24 @@ from typing import Any
 import numpy as np
 
 World = Mapping[str, Any]
-"""Name -> array, or a function of the indices. A name is TeX without spaces: ``h``, ``W_i``, ``\\delta h^\\leftarrow``."""
+"""Name -> array, or a function of the indices. A name is TeX: ``h``, ``W_i``, ``\\delta h^\\leftarrow``."""
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[0-9]+(?:\.[0-9]+)?|\S")
-SKIPPED = {r"\,", r"\;", r"\!", r"\:", r"\left", r"\right", r"\big", r"\Big", r"\bigl", r"\bigr", r"\quad", "&", r"\displaystyle"}
+SKIPPED = {
+    r"\,",
+    r"\;",
+    r"\!",
+    r"\:",
+    r"\left",
+    r"\right",
+    r"\big",
+    r"\Big",
+    r"\bigl",
+    r"\bigr",
+    r"\quad",
+    "&",
+    r"\displaystyle",
+}
 RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": lambda a, b: close(a, b),
     r"\le": lambda a, b: bool(np.all(np.asarray(a) <= np.asarray(b) * (1 + 1e-12))),
@@ -113,7 +127,20 @@ class Parser:
 
     def juxtaposed(self) -> Any:
         value = self.factor()
-        while self.at and self.at not in {*RELATIONS, "+", "-", r"\odot", r"\cdot", ")", "]", "}", ",", r"\mid", r"\rVert", r"\rvert"}:
+        while self.at and self.at not in {
+            *RELATIONS,
+            "+",
+            "-",
+            r"\odot",
+            r"\cdot",
+            ")",
+            "]",
+            "}",
+            ",",
+            r"\mid",
+            r"\rVert",
+            r"\rvert",
+        }:
             other = self.factor()
             value = value * other if np.size(value) == 1 or np.size(other) == 1 else value @ other
         return value
@@ -212,7 +239,7 @@ class Parser:
         return np.eye(len(values[0])) if empty else reduce(operator.matmul, values[::-1])
 
     def fraction(self) -> Any:
-        r"""A quotient, or a derivative: ``\frac{\partial h_t}{\partial h_s}`` is the symbol ``\partial h/\partial h`` (t, s)."""
+        r"""A quotient, or a derivative: ``\frac{\partial h_t}{\partial h_s}`` is ``\partial h/\partial h`` (t, s)."""
         self.take()
         ahead = self.tokens[self.k + 1]
         if ahead not in (r"\partial", r"\mathrm"):
