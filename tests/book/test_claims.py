@@ -131,3 +131,23 @@ def test_05_the_bias_decides_what_reaches_the_first_step(chapter: SimpleNamespac
 def test_05_a_wide_path_has_a_flat_gate(chapter: SimpleNamespace) -> None:
     f = chapter.f
     assert f[2] * (1 - f[2]) < 0.01 and f[2] ** 60 > 0.5 and f[1] ** 60 < 0.002
+
+
+# ---- 6. Two GRUs with one name
+
+
+def test_06_the_same_weights_give_other_states(chapter: SimpleNamespace) -> None:
+    assert (chapter.difference > 0.05).all()
+    assert all(min(apart) > 0.05 for apart in chapter.apart.values())
+
+
+def test_06_they_agree_in_two_special_cases(chapter: SimpleNamespace) -> None:
+    assert chapter.with_one_r < 1e-12 and chapter.with_diagonal < 1e-12
+
+
+def test_06_weights_of_the_other_one_are_refused(chapter: SimpleNamespace) -> None:
+    assert chapter.refused is not None
+
+
+def test_06_an_open_update_gate_keeps_the_old_state(chapter: SimpleNamespace) -> None:
+    assert np.array_equal(chapter.kept.h.numpy(), chapter.h)

@@ -40,7 +40,7 @@ RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     r"\le": lambda a, b: bool(np.all(np.asarray(a) <= np.asarray(b) * (1 + 1e-12))),
     r"\ge": lambda a, b: bool(np.all(np.asarray(a) * (1 + 1e-12) >= np.asarray(b))),
 }
-ACCENTS = {r"\tilde", r"\hat", r"\bar", r"\delta"}
+ACCENTS = {r"\tilde", r"\hat", r"\bar", r"\delta", r"\nabla"}
 STYLES = {r"\mathrm", r"\mathit", r"\mathbf", r"\text", r"\textstyle"}
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any] | None]] = {
     r"\tanh": (np.tanh, lambda z: 1 - np.tanh(z) ** 2),

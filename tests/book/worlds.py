@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -162,4 +162,100 @@ def lstm(rng: np.random.Generator) -> tuple[World, Indices]:
     return world, [{"t": t, "T": T} for t in range(1, T + 1)]
 
 
-WORLDS = {"03_one_step_then_many": rnn, "04_vanish_and_explode": products, "05_the_lstms_highway": lstm}
+def gru(rng: np.random.Generator, before: bool) -> tuple[World, Indices]:
+    """Chapter 6: a GRU whose reset gate acts before or after the product, a batch of one row."""
+    T, I, H = 4, 3, 5
+    gates = "ruh"
+    x = {t: mr.tensor(rng.normal(size=(1, I))) for t in range(1, T + 1)}
+    W, R, b = ({g: mr.tensor(0.8 * rng.normal(size=(n, H)), requires_grad=True) for g in gates} for n in (I, H, 1))
+    b["R"] = mr.tensor(rng.normal(size=(1, H)))
+    h = {0: mr.tensor(rng.normal(size=(1, H)), requires_grad=True)}
+    z: dict[str, dict[int, Tensor]] = {g: {} for g in gates}
+    r, u, new, q, carried, y = {}, {}, {}, {}, {}, {}
+    for t in range(1, T + 1):
+        carried[t - 1] = node(h[t - 1])
+        z["r"][t] = x[t] @ W["r"] + carried[t - 1] @ R["r"] + b["r"]
+        z["u"][t] = x[t] @ W["u"] + carried[t - 1] @ R["u"] + b["u"]
+        r[t], u[t] = mr.sigmoid(z["r"][t]), mr.sigmoid(z["u"][t])
+        if before:
+            q[t] = r[t] * carried[t - 1]
+            z["h"][t] = x[t] @ W["h"] + q[t] @ R["h"] + b["h"]
+        else:
+            z["h"][t] = x[t] @ W["h"] + b["h"] + r[t] * (carried[t - 1] @ R["h"] + b["R"])
+        new[t] = mr.tanh(z["h"][t])
+        h[t] = u[t] * carried[t - 1] + (1 - u[t]) * new[t]
+        y[t] = node(h[t])
+    wanted = {r"\delta h": h, r"\delta h^\leftarrow": carried, r"\delta y": y, r"\delta R_h": R["h"]}
+    wanted |= {rf"\delta z_{g}": z[g] for g in gates} | ({r"\delta q": q} if before else {})
+    found = grads_of(sum(losses(rng, y).values(), mr.tensor(0.0)), wanted)
+    found[r"\delta h^\leftarrow"] = at({t: found[r"\delta h^\leftarrow"](t) for t in carried} | {T: np.zeros((1, H))})
+    values = {"x": x, "h": h, "r": r, "u": u, r"\tilde h": new}
+    world = {
+        **{name: at({t: v.numpy() for t, v in of_steps.items()}) for name, of_steps in values.items()},
+        **{f"{letter}_{g}": v.numpy() for letter, of in (("W", W), ("R", R), ("b", b)) for g, v in of.items()},
+        **found,
+    }
+    return world, [{"t": t, "T": T} for t in range(1, T + 1)]
+
+
+def attention(rng: np.random.Generator) -> tuple[World, Indices]:
+    """Additive attention of T queries d_t to S states k_s; all are rows."""
+    T, S, D, K, A = 3, 4, 5, 2, 3
+    W, U, v = (mr.tensor(rng.normal(size=shape), requires_grad=True) for shape in ((D, A), (K, A), (1, A)))
+    d = {t: mr.tensor(rng.normal(size=(1, D))) for t in range(1, T + 1)}
+    k = {s: mr.tensor(rng.normal(size=(1, K)), requires_grad=True) for s in range(1, S + 1)}
+    p, z, a, c = {}, {}, {}, {}
+    for t in d:
+        for s in k:
+            p[t, s] = d[t] @ W + k[s] @ U
+            z[t, s] = mr.tanh(p[t, s]) @ v.T
+        weights = mr.softmax(mr.cat([z[t, s] for s in k], dim=1), dim=1)
+        a |= {(t, s): node(weights[:, s - 1 : s]) for s in k}
+        c[t] = sum((a[t, s] * k[s] for s in k), mr.tensor(0.0))
+    loss = sum(losses(rng, c).values(), mr.tensor(0.0))
+    pairs = {r"\delta p": p, r"\delta z": z, r"\delta a": a}
+    nodes = [node for of in pairs.values() for node in of.values()]
+    found = iter(g.numpy() for g in mr.grad(loss, nodes, retain_graph=True))
+    grads = {name: {key: next(found) for key in of} for name, of in pairs.items()}
+    tables: dict[str, Any] = {"p": p, "z": z, "a": a}
+    world = {name: (lambda t, s, of=of: of[t, s].numpy()) for name, of in tables.items()}
+    world |= {name: (lambda t, s, of=of: of[t, s]) for name, of in grads.items()}
+    world |= {"W": W.numpy(), "U": U.numpy(), "v": v.numpy(), "d": at({t: x.numpy() for t, x in d.items()})}
+    world |= {"k": at({s: x.numpy() for s, x in k.items()}), "c": at({t: x.numpy() for t, x in c.items()})}
+    return world | grads_of(loss, {r"\delta c": c, r"\delta k": k}), [
+        {"t": t, "s": s, "S": S, "T": T} for t in d for s in k
+    ]
+
+
+def parts(rng: np.random.Generator) -> tuple[World, Indices]:
+    """The mean loss of a batch in P parts of different sizes."""
+    sizes = {1: 1, 2: 4, 3: 2}
+    w = mr.tensor(rng.normal(size=(4, 3)), requires_grad=True)
+    x = {r: mr.tensor(rng.normal(size=(n, 4))) for r, n in sizes.items()}
+
+    def gradient(rows: Tensor) -> np.ndarray:
+        return mr.grad(mr.tanh(rows @ w).square().sum(dim=1).mean(), w).numpy()
+
+    whole = gradient(mr.cat(list(x.values())))
+    world = {
+        r"\nabla L": lambda *r: gradient(x[r[0]]) if r else whole,
+        **{"n": lambda *r: sizes[r[0]] if r else sum(sizes.values())},
+    }
+    return world, [{"P": 3}, {"P": 3}]
+
+
+WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = {
+    "03_one_step_then_many": rnn,
+    "04_vanish_and_explode": products,
+    "05_the_lstms_highway": lstm,
+    "06_two_grus": lambda rng: gru(rng, before=bool(rng.integers(2))),
+    "06_two_grus:before": lambda rng: gru(rng, before=True),
+    "06_two_grus:after": lambda rng: gru(rng, before=False),
+    "14_attention": attention,
+    "17_many_hands": parts,
+    "block_lstm": lstm,
+    "gru_block_cell:before": lambda rng: gru(rng, before=True),
+    "gru_block_cell:after": lambda rng: gru(rng, before=False),
+    "gru_block_cell": lambda rng: gru(rng, before=True),
+}
+"""By page; a label that begins with `before-` has the world `page:before` where there is one."""
