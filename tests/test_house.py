@@ -226,7 +226,7 @@ def test_every_kernel_of_the_contract_is_in_a_device_or_declared_as_falling_back
 # ---- the tests mirror the package
 
 TESTS = Path(__file__).parent
-BESIDE = {"hostile", "proof", "golden", "site"}  # these look at the package as a whole
+BESIDE = {"hostile", "proof", "golden", "site", "book"}  # these look at the package as a whole
 FOR_STUDENTS = "learn/course"  # `minirnn course verify` tests it, and tests/learn runs that
 
 

@@ -15,13 +15,32 @@ state, a vector of fixed size, whether the input had two symbols or twenty. That
 #
 # Both models have an encoder, a GRU that reads in both directions, and a decoder, a GRU that begins with the encoder's
 # last state. At each step the decoder is given the symbol before and has to say the next one. The second model also
-# *looks back*, by additive attention (Bahdanau et al. 2014): a query from the decoder's state :math:`d_t` is compared
-# with every state :math:`k_s` of the encoder, a softmax makes weights of the results, and the sum of the states with
-# these weights is used beside :math:`d_t`:
+# *looks back*, by additive attention (Bahdanau et al. 2015): a query from the decoder's state :math:`d_t` is compared
+# with every one of the S states :math:`k_s` of the encoder, a softmax makes weights of the results, and the sum of the
+# states with these weights is used next to :math:`d_t`:
 #
 # .. math::
+#    :label: attention
 #
-#    z_{ts} = v \cdot \tanh(W d_t + U k_s) \qquad a_{ts} = \mathrm{softmax}_s(z_{ts}) \qquad c_t = \sum_s a_{ts} k_s
+#    \begin{aligned}
+#    z_{t,s} &= \tanh(d_t W + k_s U) v^{\top} \\
+#    a_{t,s} &= \frac{\exp(z_{t,s})}{\sum_{k=1}^{S} \exp(z_{t,k})} \\
+#    c_t &= \sum_{s=1}^{S} a_{t,s} k_s
+#    \end{aligned}
+#
+# On the way back, what arrives at :math:`c_t` reaches every :math:`k_s` directly, with its weight as the only factor,
+# however many steps lie between. It also reaches the weights, and through the softmax all scores:
+#
+# .. math::
+#    :label: attention-back
+#
+#    \begin{aligned}
+#    \delta k_s &= \sum_{t=1}^{T} a_{t,s} \delta c_t + \sum_{t=1}^{T} \delta p_{t,s} U^{\top} \\
+#    \delta a_{t,s} &= \delta c_t k_s^{\top} \\
+#    \delta z_{t,s} &= a_{t,s} (\delta a_{t,s} - \sum_{k=1}^{S} a_{t,k} \delta a_{t,k}) \\
+#    \delta p_{t,s} &= \delta z_{t,s} v \odot (1 - \tanh^2(p_{t,s})) \\
+#    p_{t,s} &= d_t W + k_s U
+#    \end{aligned}
 
 import numpy as np
 from matplotlib.figure import Figure

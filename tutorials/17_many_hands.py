@@ -16,9 +16,11 @@ messages take the time that a formula says.
 # A mean over a batch is a weighted mean of means over its parts, and a gradient is linear:
 #
 # .. math::
-#     \nabla L = \sum_r \frac{n_r}{\sum_s n_s} \nabla L_r
+#    :label: mean-of-parts
 #
-# where part r has :math:`n_r` examples. Seven sequences on four ranks make parts of 1, 2, 2 and 2.
+#    \nabla L = \sum_{r=1}^{P} \frac{n_r}{n} \nabla L_r
+#
+# where part r of P has :math:`n_r` of the n examples. Seven sequences on four ranks make parts of 1, 2, 2 and 2.
 
 import numpy as np
 from matplotlib.figure import Figure

@@ -101,11 +101,15 @@ PARTS: dict[str, Part] = {
         "all steps backward",
         (SEQUENCE, 1, ""),
         {
-            "NumPy": (Place(f"{CPU}/lstm_block/reference.py", "block_lstm_grad_reference", {"xh_grad": "x_grad dh"}),),
+            "NumPy": (
+                Place(f"{CPU}/lstm_block/reference.py", "block_lstm_grad_reference", {"xh_grad": "x_grad dh_carried"}),
+            ),
             "CUDA": (
                 Place(f"{LAUNCH}/lstm_block/sequence.py", "block_lstm_grad"),
                 Place(
-                    f"{CELLS}/lstm_block.h", "LstmBlock.grad", {"dcs": "", "cs_prev_grad": "dcs", "d_gates[0]": "dicfo"}
+                    f"{CELLS}/lstm_block.h",
+                    "LstmBlock.grad",
+                    {"dcs": "", "cs_prev_grad": "dcs_carried", "d_gates[0]": "dicfo"},
                 ),
             ),
         },

@@ -12,14 +12,14 @@ Backward it goes from the last step to the first: what a step returns for cs_pre
 ``h_grad`` of the step before, and the gradients of the weights add up over the steps (backpropagation through time,
 Werbos 1990)::
 
-    dcs = dh = 0
+    dcs_carried = dh_carried = 0
     for t = seq_len_max - 1 .. 0:
-        cp, hp = cs[t-1], h[t-1]                                    # for t = 0: cs_prev, h_prev
-        dcs, dicfo = the backward step of cs_grad[t] + dcs, h_grad[t] + dh
-        [x_grad[t] | dh] = dicfo @ w^T
+        cp, hp = cs[t-1], h[t-1]                                # for t = 0: cs_prev, h_prev
+        dcs_carried, dicfo = the backward step of cs_grad[t] + dcs_carried, h_grad[t] + dh_carried
+        [x_grad[t] | dh_carried] = dicfo @ w^T
         w_grad += [x[t] | hp]^T @ dicfo
         b_grad += sum of dicfo over B                               # the peephole gradients add up likewise
-    x_grad[seq_len_max:] = 0                                        # cs_prev_grad = dcs, h_prev_grad = dh
+    x_grad[seq_len_max:] = 0                                    # cs_prev_grad = dcs_carried, h_prev_grad = dh_carried
 
 BlockLSTMV2 has the columns of w and b in the order i, f, ci, o. They are exchanged first, and those of ``w_grad`` and
 ``b_grad`` exchanged back last::

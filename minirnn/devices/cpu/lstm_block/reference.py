@@ -26,18 +26,18 @@ def block_lstm_grad_reference(*arrays: np.ndarray, seq_len_max: int, use_peephol
     I = x.shape[2]
     x_grad, w_grad, b_grad = np.zeros_like(x), np.zeros_like(w), np.zeros_like(b)
     wci_grad, wcf_grad, wco_grad = np.zeros_like(wci), np.zeros_like(wcf), np.zeros_like(wco)
-    dcs, dh = np.zeros_like(cs_prev), np.zeros_like(h_prev)  # from step t+1
+    dcs_carried, dh_carried = np.zeros_like(cs_prev), np.zeros_like(h_prev)  # from step t+1
     for t in reversed(range(seq_len_max)):
         cp, hp = (cs[t - 1], h[t - 1]) if t > 0 else (cs_prev, h_prev)
         inputs, saved = (x, cp, hp, w, wci, wcf, wco, b), (i[t], cs[t], f[t], o[t], ci[t], co[t])
-        dcs, dicfo, dwci, dwcf, dwco = lstm_block_cell_grad(
-            *inputs, *saved, cs_grad[t] + dcs, h_grad[t] + dh, use_peephole=use_peephole
+        dcs_carried, dicfo, dwci, dwcf, dwco = lstm_block_cell_grad(
+            *inputs, *saved, cs_grad[t] + dcs_carried, h_grad[t] + dh_carried, use_peephole=use_peephole
         )
         xh_grad = dicfo @ w.T  # (B, I+H)
-        x_grad[t], dh = xh_grad[:, :I], xh_grad[:, I:]
+        x_grad[t], dh_carried = xh_grad[:, :I], xh_grad[:, I:]
         w_grad += np.concatenate([x[t], hp], axis=1).T @ dicfo
         b_grad += dicfo.sum(axis=0)
         wci_grad += dwci
         wcf_grad += dwcf
         wco_grad += dwco
-    return x_grad, dcs, dh, w_grad, wci_grad, wcf_grad, wco_grad, b_grad
+    return x_grad, dcs_carried, dh_carried, w_grad, wci_grad, wcf_grad, wco_grad, b_grad

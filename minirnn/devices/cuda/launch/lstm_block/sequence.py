@@ -63,18 +63,18 @@ def block_lstm_grad(device: Launcher, *arrays: CudaArray, seq_len_max: int, use_
     (T, B, I), H, L = x.shape, cs_prev.shape[1], int(seq_len_max)
     R = w[I:]
     dicfo = device.empty((L, B, 4 * H), x.dtype)
-    dcs, dh = device.full((B, H), 0, x.dtype), device.full((B, H), 0, x.dtype)  # from step t+1
+    dcs_carried, dh_carried = device.full((B, H), 0, x.dtype), device.full((B, H), 0, x.dtype)  # from step t+1
 
-    used = cs_prev, wci, wcf, wco, i, cs, f, o, ci, co, cs_grad, h_grad, dcs, dh, dicfo
+    used = cs_prev, wci, wcf, wco, i, cs, f, o, ci, co, cs_grad, h_grad, dcs_carried, dh_carried, dicfo
     step = grad_step_launch(device, x.dtype, used, B, H, use_peephole)
 
     def steps() -> None:
         for t in reversed(range(L)):
             cp = cs[t - 1] if t else cs_prev
             saved = i[t], f[t], o[t], ci[t], co[t]
-            # One thread reads dcs at its own place only, before it writes there.
-            step(cp, wci, wcf, wco, *saved, cs_grad[t], h_grad[t], dcs, dh, dcs, dicfo[t])
-            product(device, dicfo[t], device.transpose(R, (1, 0)), dh)
+            # One thread reads dcs_carried at its own place only, before it writes there.
+            step(cp, wci, wcf, wco, *saved, cs_grad[t], h_grad[t], dcs_carried, dh_carried, dcs_carried, dicfo[t])
+            product(device, dicfo[t], device.transpose(R, (1, 0)), dh_carried)
 
     device.recordings.run("block_lstm_grad", (L, B, H, use_peephole), (w, *used), steps)
 
@@ -91,7 +91,7 @@ def block_lstm_grad(device: Launcher, *arrays: CudaArray, seq_len_max: int, use_
             product(device, device.transpose(flat(h[: L - 1]), (1, 0)), flat(dicfo[1:]), w_grad[I:], beta=1.0)
         product(device, ones, dz, b_grad)
     peepholes = peephole_grads(device, use_peephole, dz, cs_prev, flat(cs[:L]), L * B)
-    return x_grad, dcs, dh, w_grad, *peepholes, device.reshape(b_grad, (4 * H,))
+    return x_grad, dcs_carried, dh_carried, w_grad, *peepholes, device.reshape(b_grad, (4 * H,))
 
 
 def flat(a: CudaArray) -> CudaArray:

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Up to which lag does each network learn, and what reached the first step before training?
+
+    python scripts/evidence/long_lags.py docs/data/long_lags.json              # goes on where it was interrupted
+    python scripts/evidence/long_lags.py FILE --seeds 0 --lags 10 20 --steps 200
+
+Every network has 64 units and is trained by Adam on batches of 32 new sequences, until the mean loss of 50 steps is
+below a tenth of what a network without memory reaches, or the steps are over. `reach` is the length of the gradient of
+the last step's loss with respect to the state after the first step, as a share of that with respect to the last output,
+before training. Chapter 7 of the tutorials draws the results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np  # noqa: E402
+
+import minirnn as mr  # noqa: E402
+
+H, B, WINDOW = 64, 32, 50
+RATE = 0.002
+
+
+def plain(
+    start: Callable[[np.ndarray], Any] | None = None, nonlinearity: str = "tanh"
+) -> Callable[[int], mr.nn.Module]:
+    """A plain network, whose recurrent matrix may start otherwise than in torch."""
+
+    def make(I: int) -> mr.nn.Module:
+        layer = mr.nn.RNN(I, H, nonlinearity=nonlinearity)
+        if start:
+            start(layer.weight_hh_l0)
+        return layer
+
+    return make
+
+
+NETWORKS: dict[str, Callable[[int], mr.nn.Module]] = {
+    "RNN": plain(),
+    "RNN, orthogonal": plain(mr.nn.init.orthogonal_),
+    "RNN, relu, identity": plain(mr.nn.init.eye_, "relu"),
+    "GRU": lambda I: mr.nn.GRU(I, H),
+    "LSTM, forget bias 0": lambda I: mr.nn.LSTM(I, H),
+    "LSTM, forget bias 1": lambda I: mr.nn.LSTM(I, H, forget_bias=1.0),
+    "LSTM, forget bias 3": lambda I: mr.nn.LSTM(I, H, forget_bias=3.0),
+}
+
+
+def adding(rng: np.random.Generator, lag: int) -> tuple[np.ndarray, np.ndarray, float]:
+    return mr.data.adding_problem(rng, lag, B)
+
+
+def copying(rng: np.random.Generator, lag: int) -> tuple[np.ndarray, np.ndarray, float]:
+    return mr.data.copy_memory(rng, lag + 4, B, length=4, symbols=4)
+
+
+TASKS = {"adding": (adding, 2, 1), "copying": (copying, 6, 6)}  # batches, inputs, outputs
+
+
+def loss_of(task: str, scores: mr.Tensor, target: np.ndarray) -> mr.Tensor:
+    """Mean squared error of the answer after the last step; or cross-entropy at every step."""
+    if task == "adding":
+        return ((scores[-1] - target) ** 2).mean()
+    return mr.nn.functional.cross_entropy(scores.reshape(-1, scores.shape[-1]), target.reshape(-1))
+
+
+def last_loss(task: str, scores: mr.Tensor, target: np.ndarray) -> mr.Tensor:
+    """The part of the loss that belongs to the last step alone."""
+    if task == "adding":
+        return loss_of(task, scores, target)
+    return mr.nn.functional.cross_entropy(scores[-1], target[-1])
+
+
+def reach(task: str, layer: mr.nn.Module, head: mr.nn.Module, x: np.ndarray, target: np.ndarray) -> float:
+    """The share of the last output's gradient that arrives at the state after the first step (of an LSTM h and c)."""
+    state, first, y = None, (), mr.tensor(0.0)
+    for t in range(len(x)):
+        y, state = layer(mr.tensor(x[t : t + 1]), state)
+        first = first or (state if isinstance(state, tuple) else (state,))
+    found = mr.grad(last_loss(task, head(y), target), [*first, y])
+    *begin, end = (float(np.linalg.norm(g.numpy().astype(float))) for g in found)
+    return float(np.linalg.norm(begin)) / end
+
+
+def learn(task: str, network: str, lag: int, seed: int, steps: int) -> dict[str, Any]:
+    """One row of the table."""
+    mr.manual_seed(seed)
+    draw, inputs, outputs = TASKS[task]
+    layer, head = NETWORKS[network](inputs), mr.nn.Linear(H, outputs)
+    rng = np.random.default_rng([seed, lag])
+    x, target, baseline = draw(rng, lag)
+    row: dict[str, Any] = {"task": task, "network": network, "lag": lag, "seed": seed, "steps": steps}
+    row["reach"] = reach(task, layer, head, x, target)
+    row["baseline"] = baseline
+    parameters = [*layer.parameters(), *head.parameters()]
+    optimizer = mr.optim.Adam(parameters, lr=RATE)
+    losses: list[float] = []
+    began = time.process_time()
+    for step in range(steps):
+        x, target, _ = draw(rng, lag)
+        loss = loss_of(task, head(layer(mr.tensor(x))[0]), target)
+        optimizer.zero_grad()
+        loss.backward()
+        mr.nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimizer.step()
+        losses.append(loss.item())
+        if len(losses) >= WINDOW and np.mean(losses[-WINDOW:]) < 0.1 * baseline:
+            row["solved"] = step + 1
+            break
+    return row | {"loss": float(np.mean(losses[-WINDOW:])), "seconds": round(time.process_time() - began, 1)}
+
+
+def key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("task", "network", "lag", "seed", "steps"))
+
+
+def tasks(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    for seed in options.seeds:
+        for lag in options.lags:
+            for task in options.tasks:
+                for network in NETWORKS:
+                    yield {"task": task, "network": network, "lag": lag, "seed": seed, "steps": options.steps}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=TASKS)
+    parser.add_argument("--lags", nargs="+", type=int, default=[10, 20, 50, 100, 200])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    rows = json.loads(options.out.read_text(encoding="utf-8"))["rows"] if options.out.exists() else []
+    done = {key(row) for row in rows}
+    wanted = [task for task in tasks(options) if key(task) not in done]
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    made = {
+        "date": date.today().isoformat(),
+        "machine": platform.machine(),
+        "commit": commit,
+        "minirnn": mr.__version__,
+    }
+    made["command"] = "python scripts/evidence/long_lags.py docs/data/long_lags.json"
+    with ProcessPoolExecutor(options.workers) as pool:
+        for future in as_completed([pool.submit(learn, **task) for task in wanted]):
+            row = future.result()
+            rows.append(row)
+            print(row, flush=True)
+            text = json.dumps({**made, "rows": sorted(rows, key=key)}, indent=0)
+            new = options.out.with_suffix(".new")
+            new.write_text(text + "\n", encoding="utf-8")
+            new.replace(options.out)
+
+
+if __name__ == "__main__":
+    main()

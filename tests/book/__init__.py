@@ -1,0 +1,1 @@
+"""The printed formulas of the book, evaluated."""

@@ -1,0 +1,153 @@
+"""What the chapters say about their figures and numbers, seen in them. Tests `tutorials/`.
+
+`test_NN_...` is about chapter NN, whose names it gets after the chapter has run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import re
+import runpy
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from tests.book.test_equations import TUTORIALS
+
+pytestmark = pytest.mark.slow
+
+
+@functools.cache
+def run(number: str) -> SimpleNamespace:
+    """The names that a chapter leaves, and what it showed."""
+    path = next(path for name, path in TUTORIALS.items() if name.startswith(number))
+    shown, show = [], mr.viz.show
+    mr.viz.show = shown.append
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            return SimpleNamespace(**runpy.run_path(str(path)), shown=shown)
+    finally:
+        mr.viz.show = show
+
+
+@pytest.fixture
+def chapter(request: pytest.FixtureRequest) -> SimpleNamespace:
+    """The chapter whose number is in the test's name."""
+    found = re.match(r"test_(\d\d)_", request.node.name)
+    assert found
+    return run(found[1])
+
+
+# ---- 3. One step, then many
+
+
+def test_03_R_is_used_at_every_step(chapter: SimpleNamespace) -> None:
+    labels = [label.split("\n")[0] for label in chapter.picture.data["labels"]]
+    assert [labels[a] for a, _ in chapter.picture.data["edges"]].count("R") == chapter.T == 6
+
+
+def test_03_the_program_gives_the_gradients_of_the_tape(chapter: SimpleNamespace) -> None:
+    assert np.allclose(chapter.dW, chapter.W.grad.numpy(), atol=1e-12)
+    assert np.allclose(chapter.dR, chapter.R.grad.numpy(), atol=1e-12)
+    assert np.allclose(chapter.shares.sum(axis=0), chapter.dR, atol=1e-12)
+
+
+def test_03_the_first_term_is_zero_and_the_last_is_twice_any_other(chapter: SimpleNamespace) -> None:
+    lengths = np.linalg.norm(chapter.shares, axis=(1, 2))
+    assert lengths[0] == 0 and lengths[-1] > 2 * lengths[:-1].max()
+
+
+def test_03_a_fiftieth_is_left_after_five_steps(chapter: SimpleNamespace) -> None:
+    R = chapter.R.numpy()
+    assert np.allclose(R @ R.T, 0.9**2 * np.eye(chapter.H))  # it keeps lengths, times 0.9
+    assert (np.diff(chapter.norms[0]) > 0).all() and 40 < chapter.norms[0, -1] / chapter.norms[0, 0] < 60
+
+
+def test_03_the_fused_op_has_the_same_gradient(chapter: SimpleNamespace) -> None:
+    assert chapter.difference < 1e-5
+
+
+# ---- 4. Why gradients vanish and explode
+
+
+def test_04_lines_are_parallel_and_above_by_one_factor(chapter: SimpleNamespace) -> None:
+    exact = [chapter.without_tanh[radius][0] / radius**chapter.T for radius in (0.7, 1.0, 1.3)]
+    assert np.ptp(exact) < 1e-9 and exact[0] > 1.5
+    assert chapter.without_tanh[0.7][0] < 1e-5 and chapter.without_tanh[1.3][0] > 1e4
+
+
+def test_04_the_skewed_matrix_stretches_first_and_shrinks_later(chapter: SimpleNamespace) -> None:
+    assert np.allclose(chapter.norms["normal"], 0.7 ** np.arange(21))
+    skewed = chapter.norms["not normal"]
+    assert skewed.max() > 2 and skewed[-1] < 0.1
+    assert np.allclose(skewed[20] / skewed[19], 0.7, atol=0.05)  # with the same slope
+
+
+def test_04_two_directions_are_left_after_forty_steps(chapter: SimpleNamespace) -> None:
+    assert np.isclose(chapter.eigenvalues[0], chapter.eigenvalues[1]) and chapter.shares[1] > 0.5
+    assert chapter.shares[2] < 0.01 and chapter.shares[16] < 1e-6
+
+
+def test_04_the_bound_allows_four_explosions_and_one_happens(chapter: SimpleNamespace) -> None:
+    norm = float(np.linalg.norm(chapter.R, 2))  # of the radius 1
+    assert 1.65 < norm < 1.75 and 0.7 * norm > 1
+    kept = {radius: lengths[0] for radius, lengths in chapter.with_tanh.items()}
+    assert kept[0.7] < 1e-7 and kept[1.0] < 1e-2 and 0.1 < kept[1.3] < 1 and kept[2.0] > 10
+    slopes = list(chapter.slopes.values())
+    assert slopes == sorted(slopes, reverse=True)
+
+
+def test_04_what_arrives_at_the_first_step(chapter: SimpleNamespace) -> None:
+    a, b, c, d = chapter.reached
+    assert a < 1e-6 and b < 0.01 < c < 1 < d
+
+
+# ---- 5. The LSTM's highway
+
+
+def test_05_the_straight_path_is_three_times_any_detour(chapter: SimpleNamespace) -> None:
+    straight, *detours = chapter.means.values()
+    assert straight > 3 * max(detours) and max(detours) == chapter.means["candidate"]
+
+
+def test_05_the_four_paths_are_the_whole_jacobian(chapter: SimpleNamespace) -> None:
+    assert np.allclose(chapter.jacobian, chapter.four, atol=1e-12)
+
+
+def test_05_half_lives(chapter: SimpleNamespace) -> None:
+    assert [round(n) for n in chapter.half_life.values()] == [1, 2, 14, 103]
+    assert round(np.log(100 / np.log(2))) == 5
+
+
+def test_05_the_bias_decides_what_reaches_the_first_step(chapter: SimpleNamespace) -> None:
+    zero, one, three = chapter.reached
+    assert zero < 1e-9 < one < 1e-2 and three > 1
+
+
+def test_05_a_wide_path_has_a_flat_gate(chapter: SimpleNamespace) -> None:
+    f = chapter.f
+    assert f[2] * (1 - f[2]) < 0.01 and f[2] ** 60 > 0.5 and f[1] ** 60 < 0.002
+
+
+# ---- 6. Two GRUs with one name
+
+
+def test_06_the_same_weights_give_other_states(chapter: SimpleNamespace) -> None:
+    assert (chapter.difference > 0.05).all()
+    assert all(min(apart) > 0.05 for apart in chapter.apart.values())
+
+
+def test_06_they_agree_in_two_special_cases(chapter: SimpleNamespace) -> None:
+    assert chapter.with_one_r < 1e-12 and chapter.with_diagonal < 1e-12
+
+
+def test_06_weights_of_the_other_one_are_refused(chapter: SimpleNamespace) -> None:
+    assert chapter.refused is not None
+
+
+def test_06_an_open_update_gate_keeps_the_old_state(chapter: SimpleNamespace) -> None:
+    assert np.array_equal(chapter.kept.h.numpy(), chapter.h)

@@ -1,0 +1,78 @@
+r"""The reader of formulas can say no: Tests `tutorials/`, with what is in `tex`.
+
+Each equation of the book is made wrong in one place (a sign, a transposition, a factor, an index), and must then be
+false or have no meaning.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from tests.book.test_equations import EQUATIONS
+from tests.book.tex import holds
+from tests.book.worlds import WORLDS
+
+CHANGES = [
+    (r" \+ ", " - "),
+    (r"\(1 - ", "(1 + "),
+    (r"R(_\w)?\^\{\\top\}", r"R\1"),
+    (r"\^\{\\leftarrow\}", ""),
+    (r"h_\{t-1\}", "h_t"),
+    (r"\\odot", r"\\cdot 2 \\cdot"),
+    (r"\\sigma\(", r"\\tanh("),
+    (r"\\tanh\(", r"\\sigma("),
+    (r"\\sum_\{t=1\}", r"\\sum_{t=2}"),
+]
+SAME = r"\\le |\\lVert g Q"  # a wrong inequality may be true, and an orthogonal matrix keeps norms when transposed
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda c: c[0])
+def test_a_formula_that_was_made_wrong_is_found_to_be_false(change: tuple[str, str], rng: np.random.Generator) -> None:
+    tried = 0
+    for parameters in EQUATIONS:
+        page, line = parameters.values
+        wrong = re.sub(*change, str(line), count=1)
+        if wrong == line or re.search(SAME, str(line)):
+            continue
+        world, indices = WORLDS[str(page)](rng)
+        results = []
+        for chosen in indices:
+            try:
+                results.append(holds(wrong, world, chosen))
+            except (LookupError, ValueError):
+                continue
+        assert not all(results) or not results, wrong
+        tried += bool(results)
+    assert tried
+
+
+@pytest.mark.parametrize(
+    ("line", "true"),
+    [
+        (r"2 \cdot 3 = 6", True),
+        (r"a b = b a", True),
+        (r"A B = B A", False),
+        (r"(A B)^{\top} = B^{\top} A^{\top}", True),
+        (r"\sum_{k=1}^{3} k = 6", True),
+        (r"\prod_{k=1}^{0} k = 1", True),
+        (r"\prod_{k=1}^{3} M_k = M_3 M_2 M_1", True),
+        (r"\lVert A B \rVert \le \lVert A \rVert \lVert B \rVert", True),
+        (r"\lVert A B \rVert \ge 2 \lVert A \rVert \lVert B \rVert", False),
+        (r"\frac{a}{b} = a b^{-1}", True),
+        (r"- a - b = - (a + b)", True),
+        (r"A^{2} = A A", True),
+    ],
+)
+def test_the_rules_of_algebra(line: str, true: bool, rng: np.random.Generator) -> None:
+    M = rng.normal(size=(4, 3, 3))
+    world = {"a": 2.0, "b": 5.0, "A": rng.normal(size=(3, 3)), "B": rng.normal(size=(3, 3)), "M": lambda k: M[k]}
+    assert holds(line, world, {}) == true
+
+
+@pytest.mark.parametrize("line", ["a", "a = q", "a = (b", "a = b +", "a = b }", "A = M_1 a_2"])
+def test_what_has_no_meaning_is_an_error(line: str) -> None:
+    with pytest.raises((LookupError, ValueError, TypeError)):
+        holds(line, {"a": 1.0, "b": 1.0, "A": np.eye(2)}, {})

@@ -1,0 +1,261 @@
+"""What the symbols of the book's equations are: values and gradients from the tape, in random sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import minirnn as mr
+from minirnn.engine.tensor import Tensor
+from tests.book.tex import World
+
+Indices = list[dict[str, int]]
+
+
+def node(a: Any) -> Tensor:
+    """A node of its own with the same value: it sees only what flows through it."""
+    return a + 0.0
+
+
+def at(values: dict[int, Any] | Sequence[Any]) -> Any:
+    """A symbol with one index; an index that the book does not use is an error."""
+    table = dict(enumerate(values)) if isinstance(values, Sequence) else values
+    return lambda t: table[t]
+
+
+def grads_of(loss: Tensor, wanted: dict[str, dict[int, Tensor] | Tensor]) -> dict[str, Any]:
+    """The gradients of a loss with respect to each of the nodes, by the names of the nodes."""
+    flat = [a for found in wanted.values() for a in (found.values() if isinstance(found, dict) else [found])]
+    grads = iter(g.numpy() for g in mr.grad(loss, flat))
+    return {
+        name: at({t: next(grads) for t in found}) if isinstance(found, dict) else next(grads)
+        for name, found in wanted.items()
+    }
+
+
+def losses(rng: np.random.Generator, y: dict[int, Tensor]) -> dict[int, Tensor]:
+    """A loss for each step with a gradient that is different everywhere."""
+    return {t: (mr.tensor(rng.normal(size=v.shape)) * mr.sin(1.3 * v)).sum() for t, v in y.items()}
+
+
+def rnn(rng: np.random.Generator) -> tuple[World, Indices]:
+    """Chapter 3: z_t, h_t of a plain network. A batch of one row, so that Jacobians are matrices."""
+    T, I, H = 5, 3, 4
+    x = {t: mr.tensor(rng.normal(size=(1, I)), requires_grad=True) for t in range(1, T + 1)}
+    W, R = (mr.tensor(0.6 * rng.normal(size=(n, H)), requires_grad=True) for n in (I, H))
+    b = mr.tensor(rng.normal(size=(1, H)), requires_grad=True)
+    h = {0: mr.tensor(rng.normal(size=(1, H)), requires_grad=True)}
+    z, carried, y = {}, {}, {}
+    for t in range(1, T + 1):
+        carried[t - 1] = node(h[t - 1])
+        z[t] = x[t] @ W + carried[t - 1] @ R + b
+        h[t] = mr.tanh(z[t])
+        y[t] = node(h[t])
+    of_steps = losses(rng, y)
+    loss = sum(of_steps.values(), mr.tensor(0.0))
+    found = grads_of(
+        loss,
+        {r"\delta h": h, r"\delta h^\leftarrow": carried, r"\delta y": y, r"\delta z": z, r"\delta x": x}
+        | {r"\delta W": W, r"\delta R": R, r"\delta b": b},
+    )
+    found[r"\delta h^\leftarrow"] = at({t: found[r"\delta h^\leftarrow"](t) for t in carried} | {T: np.zeros((1, H))})
+    found[r"\delta y"] = at({t: found[r"\delta y"](t) for t in y} | {0: np.zeros((1, H))})  # h_0 has no loss of its own
+
+    def jacobian(t: int, s: int) -> np.ndarray:
+        def later(before: Tensor) -> Tensor:
+            for k in range(s + 1, t + 1):
+                before = mr.tanh(x[k].detach() @ W.detach() + before @ R.detach() + b.detach())
+            return before
+
+        return mr.jacobian(later, h[s].detach()).numpy().reshape(H, H)
+
+    world = {
+        **{name: at({t: a.numpy() for t, a in of.items()}) for name, of in {"x": x, "z": z, "h": h}.items()},
+        **{"W": W.numpy(), "R": R.numpy(), "b": b.numpy(), "L": loss.item()},
+        **found,
+        r"\ell": at({t: a.item() for t, a in of_steps.items()}),
+        "d L/d h": found[r"\delta h"],
+        r"\partial L/\partial h": found[r"\delta y"],
+        r"\partial h/\partial h": jacobian,
+    }
+    return world, [{"t": t, "k": t, "s": s, "T": T} for t in range(1, T + 1) for s in range(t)]
+
+
+def products(rng: np.random.Generator) -> tuple[World, Indices]:
+    """Chapter 4: Jacobians of a network without bias, a matrix with its eigenvectors, an orthogonal one."""
+    T, H = 6, 4
+    R, g, x = rng.normal(size=(H, H)), rng.normal(size=(1, H)), rng.normal(size=(T + 1, 1, H))
+    eigenvalues, V = np.linalg.eig(R)
+    h = [rng.normal(size=(1, H))]
+    for t in range(1, T + 1):
+        h.append(np.tanh(h[-1] @ R + x[t]))
+
+    def steps(t: int, s: int) -> np.ndarray:
+        def later(state: Tensor) -> Tensor:
+            for k in range(s + 1, t + 1):
+                state = mr.tanh(state @ R + x[k])
+            return state
+
+        return mr.jacobian(later, mr.tensor(h[s])).numpy().reshape(H, H)
+
+    world = {
+        **{"R": R, "V": V, "g": g, "h": at(h), "Q": np.linalg.qr(R)[0]},
+        r"\rho": float(np.abs(eigenvalues).max()),
+        r"\kappa": float(np.linalg.cond(V)),
+        r"\gamma": lambda t: float((1 - h[t] ** 2).max()),
+        "D": lambda t: mr.jacobian(mr.tanh, mr.tensor(h[t - 1] @ R + x[t])).numpy().reshape(H, H),
+        r"\partial h/\partial h": steps,
+    }
+    return world, [{"t": t, "n": n, "T": T} for t in range(1, T) for n in range(1, 5)]
+
+
+def lstm(rng: np.random.Generator) -> tuple[World, Indices]:
+    """Chapter 5: the LSTM in primitives, a batch of one row. d c/d c leaves all but the state before as it is."""
+    T, I, H = 4, 3, 4
+    gates, of = "ifco", {"i": mr.sigmoid, "f": mr.sigmoid, "c": mr.tanh, "o": mr.sigmoid}
+    x = {t: mr.tensor(rng.normal(size=(1, I))) for t in range(1, T + 1)}
+    W, R, b = ({g: mr.tensor(0.7 * rng.normal(size=(n, H)), requires_grad=True) for g in gates} for n in (I, H, 1))
+    c = {0: mr.tensor(rng.normal(size=(1, H)), requires_grad=True)}
+    h = {0: mr.tensor(rng.normal(size=(1, H)), requires_grad=True)}
+    z: dict[str, dict[int, Tensor]] = {g: {} for g in gates}
+    a: dict[str, dict[int, Tensor]] = {g: {} for g in gates}
+    dc, dh, y = {}, {}, {}
+    for t in range(1, T + 1):
+        dc[t - 1], dh[t - 1] = node(c[t - 1]), node(h[t - 1])
+        for g in gates:
+            z[g][t] = x[t] @ W[g] + dh[t - 1] @ R[g] + b[g]
+            a[g][t] = of[g](z[g][t])
+        c[t] = a["f"][t] * dc[t - 1] + a["i"][t] * a["c"][t]
+        h[t] = a["o"][t] * mr.tanh(c[t])
+        y[t] = node(h[t])
+    wanted = {r"\delta h": h, r"\delta c": c, r"\delta h^\leftarrow": dh, r"\delta c^\leftarrow": dc, r"\delta y": y}
+    wanted |= {rf"\delta z_{g}": z[g] for g in gates} | {rf"\delta R_{g}": R[g] for g in gates}
+    found = grads_of(sum(losses(rng, y).values(), mr.tensor(0.0)), wanted)
+    for name in (r"\delta h^\leftarrow", r"\delta c^\leftarrow"):
+        found[name] = at({t: found[name](t) for t in dc} | {T: np.zeros((1, H))})
+
+    def jacobian(t: int, s: int) -> np.ndarray:
+        def step(before: Tensor) -> Tensor:
+            output = a["o"][s].detach() if s else mr.tensor(np.ones((1, H)))
+            hidden = output * mr.tanh(before)
+            now = {g: of[g](x[t] @ W[g].detach() + hidden @ R[g].detach() + b[g].detach()) for g in gates}
+            return now["f"] * before + now["i"] * now["c"]
+
+        if s == 0:
+            raise KeyError(s)  # h_0 is given: it does not come from c_0
+        return mr.jacobian(step, c[s].detach()).numpy().reshape(H, H)
+
+    values = {"x": x, "c": c, "h": h, "i": a["i"], "f": a["f"], "o": a["o"], r"\tilde c": a["c"]}
+    values |= {f"z_{g}": z[g] for g in gates}
+    bias = float(rng.uniform(0.5, 3))
+    world = {
+        **{name: at({t: v.numpy() for t, v in of_steps.items()}) for name, of_steps in values.items()},
+        **{f"{letter}_{g}": of_gate[g].numpy() for letter, of_gate in (("W", W), ("R", R), ("b", b)) for g in gates},
+        **found,
+        "d c/d c": jacobian,
+        "S": lambda t: mr.jacobian(lambda v: a["o"][t].detach() * mr.tanh(v), c[t].detach()).numpy().reshape(H, H),
+        "b": bias,
+        "n_1/2": np.log(0.5) / np.log(1 / (1 + np.exp(-bias))),
+    }
+    return world, [{"t": t, "T": T} for t in range(1, T + 1)]
+
+
+def gru(rng: np.random.Generator, before: bool) -> tuple[World, Indices]:
+    """Chapter 6: a GRU whose reset gate acts before or after the product, a batch of one row."""
+    T, I, H = 4, 3, 5
+    gates = "ruh"
+    x = {t: mr.tensor(rng.normal(size=(1, I))) for t in range(1, T + 1)}
+    W, R, b = ({g: mr.tensor(0.8 * rng.normal(size=(n, H)), requires_grad=True) for g in gates} for n in (I, H, 1))
+    b["R"] = mr.tensor(rng.normal(size=(1, H)))
+    h = {0: mr.tensor(rng.normal(size=(1, H)), requires_grad=True)}
+    z: dict[str, dict[int, Tensor]] = {g: {} for g in gates}
+    r, u, new, q, carried, y = {}, {}, {}, {}, {}, {}
+    for t in range(1, T + 1):
+        carried[t - 1] = node(h[t - 1])
+        z["r"][t] = x[t] @ W["r"] + carried[t - 1] @ R["r"] + b["r"]
+        z["u"][t] = x[t] @ W["u"] + carried[t - 1] @ R["u"] + b["u"]
+        r[t], u[t] = mr.sigmoid(z["r"][t]), mr.sigmoid(z["u"][t])
+        if before:
+            q[t] = r[t] * carried[t - 1]
+            z["h"][t] = x[t] @ W["h"] + q[t] @ R["h"] + b["h"]
+        else:
+            z["h"][t] = x[t] @ W["h"] + b["h"] + r[t] * (carried[t - 1] @ R["h"] + b["R"])
+        new[t] = mr.tanh(z["h"][t])
+        h[t] = u[t] * carried[t - 1] + (1 - u[t]) * new[t]
+        y[t] = node(h[t])
+    wanted = {r"\delta h": h, r"\delta h^\leftarrow": carried, r"\delta y": y, r"\delta R_h": R["h"]}
+    wanted |= {rf"\delta z_{g}": z[g] for g in gates} | ({r"\delta q": q} if before else {})
+    found = grads_of(sum(losses(rng, y).values(), mr.tensor(0.0)), wanted)
+    found[r"\delta h^\leftarrow"] = at({t: found[r"\delta h^\leftarrow"](t) for t in carried} | {T: np.zeros((1, H))})
+    values = {"x": x, "h": h, "r": r, "u": u, r"\tilde h": new}
+    world = {
+        **{name: at({t: v.numpy() for t, v in of_steps.items()}) for name, of_steps in values.items()},
+        **{f"{letter}_{g}": v.numpy() for letter, of in (("W", W), ("R", R), ("b", b)) for g, v in of.items()},
+        **found,
+    }
+    return world, [{"t": t, "T": T} for t in range(1, T + 1)]
+
+
+def attention(rng: np.random.Generator) -> tuple[World, Indices]:
+    """Additive attention of T queries d_t to S states k_s; all are rows."""
+    T, S, D, K, A = 3, 4, 5, 2, 3
+    W, U, v = (mr.tensor(rng.normal(size=shape), requires_grad=True) for shape in ((D, A), (K, A), (1, A)))
+    d = {t: mr.tensor(rng.normal(size=(1, D))) for t in range(1, T + 1)}
+    k = {s: mr.tensor(rng.normal(size=(1, K)), requires_grad=True) for s in range(1, S + 1)}
+    p, z, a, c = {}, {}, {}, {}
+    for t in d:
+        for s in k:
+            p[t, s] = d[t] @ W + k[s] @ U
+            z[t, s] = mr.tanh(p[t, s]) @ v.T
+        weights = mr.softmax(mr.cat([z[t, s] for s in k], dim=1), dim=1)
+        a |= {(t, s): node(weights[:, s - 1 : s]) for s in k}
+        c[t] = sum((a[t, s] * k[s] for s in k), mr.tensor(0.0))
+    loss = sum(losses(rng, c).values(), mr.tensor(0.0))
+    pairs = {r"\delta p": p, r"\delta z": z, r"\delta a": a}
+    nodes = [node for of in pairs.values() for node in of.values()]
+    found = iter(g.numpy() for g in mr.grad(loss, nodes, retain_graph=True))
+    grads = {name: {key: next(found) for key in of} for name, of in pairs.items()}
+    tables: dict[str, Any] = {"p": p, "z": z, "a": a}
+    world = {name: (lambda t, s, of=of: of[t, s].numpy()) for name, of in tables.items()}
+    world |= {name: (lambda t, s, of=of: of[t, s]) for name, of in grads.items()}
+    world |= {"W": W.numpy(), "U": U.numpy(), "v": v.numpy(), "d": at({t: x.numpy() for t, x in d.items()})}
+    world |= {"k": at({s: x.numpy() for s, x in k.items()}), "c": at({t: x.numpy() for t, x in c.items()})}
+    return world | grads_of(loss, {r"\delta c": c, r"\delta k": k}), [
+        {"t": t, "s": s, "S": S, "T": T} for t in d for s in k
+    ]
+
+
+def parts(rng: np.random.Generator) -> tuple[World, Indices]:
+    """The mean loss of a batch in P parts of different sizes."""
+    sizes = {1: 1, 2: 4, 3: 2}
+    w = mr.tensor(rng.normal(size=(4, 3)), requires_grad=True)
+    x = {r: mr.tensor(rng.normal(size=(n, 4))) for r, n in sizes.items()}
+
+    def gradient(rows: Tensor) -> np.ndarray:
+        return mr.grad(mr.tanh(rows @ w).square().sum(dim=1).mean(), w).numpy()
+
+    whole = gradient(mr.cat(list(x.values())))
+    world = {
+        r"\nabla L": lambda *r: gradient(x[r[0]]) if r else whole,
+        **{"n": lambda *r: sizes[r[0]] if r else sum(sizes.values())},
+    }
+    return world, [{"P": 3}, {"P": 3}]
+
+
+WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = {
+    "03_one_step_then_many": rnn,
+    "04_vanish_and_explode": products,
+    "05_the_lstms_highway": lstm,
+    "06_two_grus": lambda rng: gru(rng, before=bool(rng.integers(2))),
+    "06_two_grus:before": lambda rng: gru(rng, before=True),
+    "06_two_grus:after": lambda rng: gru(rng, before=False),
+    "14_attention": attention,
+    "17_many_hands": parts,
+    "block_lstm": lstm,
+    "gru_block_cell:before": lambda rng: gru(rng, before=True),
+    "gru_block_cell:after": lambda rng: gru(rng, before=False),
+    "gru_block_cell": lambda rng: gru(rng, before=True),
+}
+"""By page; a label that begins with `before-` has the world `page:before` where there is one."""
