@@ -4,7 +4,7 @@ Every gradient is linear in those that come in. So it is a sum ``factor * atom``
 the step alone and can be computed for many steps at once; atoms are the gradients that come in, those that come through
 products, and sums that are used more than once. The LSTM's way back becomes, with dh and dc as atoms::
 
-    (da_o, dc_h) = (.., ..) * dh        dc = dc + dc_h        (carry, da_i, da_f, da_n) = (f, .., .., ..) * dc
+    (da_o, dc_h) = (.., ..) * dh        dc = c_grad + dc_h    (dc_prev, da_i, da_f, da_n) = (f, .., .., ..) * dc
 """
 
 from __future__ import annotations
