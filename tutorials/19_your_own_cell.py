@@ -40,12 +40,14 @@ def patient(z_k, z_n, z_o, c, h, *, slow):
 
 
 print(patient.backward_formulas())
+mr.viz.show(mr.viz.cell_graph(patient))
 
 # %%
 # Nobody wrote these lines: they are derived from the step. Read the first one from the right. ``dh`` arrives at h,
 # passes the output gate and the slope of tanh, and joins ``c_grad``, which arrives from the next step. ``dc_prev =
-# dc * k`` is the highway of chapter 5. The line of ``dz_k`` is new: the gate is told the difference between what it keeps,
-# ``c_prev``, and what it could write, ``n``.
+# dc * k`` is the highway of chapter 5. The line of ``dz_k`` is new: the gate is told the difference between what it
+# keeps, ``c_prev``, and what it could write, ``n``. In the picture, follow an orange arrow from right to left, and
+# multiply by what is written on it.
 #
 # Is it right?
 # ------------
