@@ -20,8 +20,8 @@ from tqdm import tqdm
 
 from minirnn._version import __version__
 from minirnn.executors import outcomes
+from minirnn.proving.table import Cell, Comparison, Finding, made
 from minirnn.verify.comparisons import all_comparisons
-from minirnn.verify.table import Cell, Comparison, Finding, made
 
 Key = tuple[Cell, str]
 """A cell and a case: the name of a comparison."""

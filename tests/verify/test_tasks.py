@@ -11,9 +11,9 @@ import pytest
 
 from minirnn.cli import main
 from minirnn.executors import open_executor
-from minirnn.verify import table
+from minirnn.proving import table
+from minirnn.proving.table import FAILED, Cell
 from minirnn.verify.comparisons import all_comparisons, compute
-from minirnn.verify.table import FAILED, Cell
 from minirnn.verify.tasks import by_workers, do, tasks
 from tests.verify.runs import GOLDEN
 
