@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 import minirnn as mr
 from minirnn.nn.own_cell import Cell
+from minirnn.viz import cell_graph, save
 from minirnn.viz.colors import BLUE, GRAY
 
 FOLDER = Path(__file__).parent / "examples" / "cells"
@@ -66,6 +67,16 @@ def formulas(cell: Cell) -> tuple[str, str]:
     return f"$$\n{forward}\n$$", f"$$\n{backward}\n$$"
 
 
+def drawing(name: str, cell: Cell) -> str:
+    """The cell as a graph, for light and for dark pages."""
+    picture = cell_graph(cell)
+    alt, width = picture.alt, 100 * picture.figure.get_size_inches()[0]
+    return "\n".join(
+        f"```{{image}} api/cell_{name}_{theme}.png\n:alt: {alt}\n:width: {width:.0f}px\n:class: only-{theme}\n```\n"
+        for theme in ("light", "dark")
+    )
+
+
 def page(found: dict[str, tuple[str, str, Cell]]) -> str:
     """The part of the page that has the cells, in Markdown."""
     parts = []
@@ -77,13 +88,17 @@ def page(found: dict[str, tuple[str, str, Cell]]) -> str:
             "::::{grid} 1 1 2 2\n\n"
             f":::{{grid-item}}\n**Forward**\n\n{forward}\n:::\n\n"
             f":::{{grid-item}}\n**Backward**\n\n{backward}\n:::\n::::\n\n"
+            f"{drawing(name, cell)}\n"
             f"A step keeps {kept} for its gradient, in addition to its states.\n"
         )
     return "\n".join(parts)
 
 
 def write(folder: Path) -> None:
-    """Write ``cells.txt`` and ``cells.png`` into the folder."""
+    """Write ``cells.txt``, ``cells.png`` and a drawing of each cell for each theme into the folder."""
     found = cells()
     (folder / "cells.txt").write_text(page(found), encoding="utf-8")
+    for name, (_, _, cell) in found.items():
+        for dark in (False, True):
+            save(cell_graph(cell, dark=dark), folder / f"cell_{name}_{'dark' if dark else 'light'}.png", dpi=160)
     picture(found).savefig(folder / "cells.png", dpi=150)

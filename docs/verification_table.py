@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from minirnn.verify import report
-from minirnn.verify import table as tables
+from minirnn.proving import report
+from minirnn.proving import table as tables
 
 STORED = Path(__file__).parent / "data" / "verify"
 

@@ -40,12 +40,14 @@ def patient(z_k, z_n, z_o, c, h, *, slow):
 
 
 print(patient.backward_formulas())
+mr.viz.show(mr.viz.cell_graph(patient))
 
 # %%
 # Nobody wrote these lines: they are derived from the step. Read the first one from the right. ``dh`` arrives at h,
-# passes the output gate and the slope of tanh, and joins ``dc``, which arrives from the next step. ``dc_prev = dc *
-# k`` is the highway of chapter 5. The line of ``dz_k`` is new: the gate is told the difference between what it keeps,
-# ``c_prev``, and what it could write, ``n``.
+# passes the output gate and the slope of tanh, and joins ``c_grad``, which arrives from the next step. ``dc_prev =
+# dc * k`` is the highway of chapter 5. The line of ``dz_k`` is new: the gate is told the difference between what it
+# keeps, ``c_prev``, and what it could write, ``n``. In the picture, follow an orange arrow from right to left, and
+# multiply by what is written on it.
 #
 # Is it right?
 # ------------
@@ -63,8 +65,8 @@ assert proof
 try:
 
     @patient.backward
-    def by_hand(dc, dh, c_prev, k, n, o, tanh_c):
-        dc = dc + dh * o * (1 - tanh_c * tanh_c)
+    def by_hand(c_grad, dh, c_prev, k, n, o, tanh_c):
+        dc = c_grad + dh * o * (1 - tanh_c * tanh_c)
         dz_k = dc * (c_prev - n) * k * (1 - k)
         return {
             "dz_o": dh * tanh_c * o * (1 - o),

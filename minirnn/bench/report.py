@@ -22,8 +22,8 @@ from minirnn.bench import layout, rungs, times
 from minirnn.devices.base import Device
 from minirnn.devices.precision import chosen
 from minirnn.io.atomic import atomic_write
+from minirnn.proving.table import FAILED, compare_all
 from minirnn.verify.comparisons import all_comparisons
-from minirnn.verify.table import FAILED, compare_all
 
 PACKAGES = (
     *("numpy", "pycuda", "nvidia-cublas", "nvidia-cublas-cu12"),

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from minirnn.cells.compare import Written, compare
 from minirnn.cells.derive import Derivation
-from minirnn.cells.formulas import Writer, as_latex, as_text
+from minirnn.cells.formulas import Writer, as_latex, as_text, with_products
 from minirnn.cells.plan import Plan
 from minirnn.cells.trace import Step
 
@@ -69,17 +69,21 @@ class Formulas:
     def backward_formulas(self, products: bool = False) -> str:
         """The way back as text: derived, or as it was written by hand and found to be right (`backward`).
 
+        ``dc`` is the whole gradient of c, and ``dc_prev`` is what goes to the step before. Where the step adds to what
+        arrives from the next step and from the loss, that is called ``c_grad``: ``dc = c_grad + ..``.
+
         `products` adds the lines that every cell has: dx, dW, dR, db.
         """
         w = Writer(self.derivation)
         lines = w.backward() if self.by_hand is None else self.by_hand.lines
-        return as_text([*lines, *(w.products() if products else [])])
+        return as_text(with_products(lines, w) if products else lines)
 
     def backward(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorate a backward pass of the cell that you wrote by hand: it is compared with the derived one.
 
-        Its parameters are names of the step: gradients that come in (``dc``, ``dh``), states before the step
-        (``c_prev``), values (``i``, ``tanh_c``) and vectors. It sets the gradients of gates, states and vectors
+        Its parameters are names of the step: gradients that come in (``c_grad``, ``h_grad``), states before the step
+        (``c_prev``), values (``i``, ``tanh_c``) and vectors. Where the step adds nothing to ``h_grad``, it is the
+        whole gradient, and may be called ``dh``. The function sets the gradients of gates, states and vectors
         (``dz_i``, ``dc_prev``, ``dwci``; sums over steps are left out), as local variables or in a dict that it
         returns. If it is right, `backward_formulas` prints it.
 
@@ -94,9 +98,8 @@ class Formulas:
     def latex(self, products: bool = False) -> str:
         """The step and its way back as two aligned blocks of LaTeX."""
         w = Writer(self.derivation, "latex")
-        return "\n\n".join(
-            as_latex(part) for part in (w.forward(), [*w.backward(), *(w.products() if products else [])])
-        )
+        backward = with_products(w.backward(), w) if products else w.backward()
+        return "\n\n".join(as_latex(part) for part in (w.forward(), backward))
 
     def _repr_html_(self) -> str:
         w = Writer(self.derivation, "latex")

@@ -72,11 +72,14 @@ def compare(d: Derivation, function: Callable[..., Any]) -> Written:
     """The lines of a backward pass that is right. Raises CellError with what is wrong, line by line."""
     name = d.step.name
     known = {n: e for e, n in d.names.items() if not e.varies or e.op == "gradient"}
+    known |= {f"{n}_grad": e for n, e in zip(d.step.order, d.incoming, strict=True) if f"{n}_grad" not in known}
     asked = list(inspect.signature(function).parameters)
     unknown = [n for n in asked if n not in known]
     if unknown:
+        arrives = "what arrives at a state is NAME_grad" if unknown[0] in {f"d{n}" for n in d.step.order} else ""
         raise CellError(
             f"{name}: the backward pass asks for {unknown[0]!r}\n  expected names of the step: {', '.join(known)}"
+            + (f"\n  {arrives}" if arrives else "")
         )
     result, mine = run(function, [known[n] for n in asked])
     if isinstance(result, Mapping):

@@ -37,7 +37,8 @@ class Derivation:
     Attributes
     ----------
     incoming : list of Expr
-        The gradients of the new states.
+        What arrives at the new states, from the next step and from the loss: ``c_grad``; ``dc`` where the step adds
+        nothing to it, since ``dc`` is always the whole gradient of c.
     gates, before, vectors : list of Expr
         The gradients of the inputs, 0 where there is none.
     cuts : list of (dm, dv)
@@ -62,6 +63,9 @@ class Derivation:
         self.incoming = [self.gradient(f"d{n}", 0) for n in step.order]
         self.cuts: list[tuple[Expr, Expr]] = []
         self.arrived = self.sweep()
+        for n, after, e in zip(step.order, step.after, self.incoming, strict=True):
+            if self.arrived.get(after) is not e:  # the step adds to it: d.. is the name of the total
+                self.names[e] = self.free(f"{n}_grad")
         zero = step.graph.number(0)
         self.gates, self.before, self.vectors = (
             [self.arrived.get(e, zero) for e in inputs.values()] for inputs in (step.gates, step.states, step.vectors)

@@ -91,8 +91,9 @@ class Writer:
             lines.append(Formula(names("dW", True), self.times(self.transposed(side["zx"]), "x")))
         if side["zh"]:
             h = f"{step.order[-1]}_prev"
-            dh, more = names(f"d{h}", True), not is_number(self.d.before[-1], 0)
-            lines.append(Formula(dh, f"{dh} + " * more + self.times(side["zh"], "R")))
+            dh, right = names(f"d{h}", True), self.times(side["zh"], "R")
+            inner = [line.value for line in self.backward() if line.name == dh]  # what does not go through R
+            lines.append(Formula(dh, " + ".join([*inner, right])))
             lines.append(Formula(names("dR", True), self.times(self.transposed(side["zh"]), names(h, False))))
         for m, dm, _ in self.arriving:
             if m.op == "product":
@@ -156,7 +157,7 @@ class Writer:
     def name(self, n: str, gradient: bool) -> str:
         if not self.tex:
             return n
-        if gradient:
+        if gradient and not n.rstrip("_").endswith("_grad"):
             return rf"\delta {self.name(n[1:], False)}" if n[1:] and not n[1:].isdigit() else rf"\delta_{{{n[1:]}}}"
         function, _, operand = n.partition("_")
         if function in ("sigmoid", "tanh") and operand[:1].isalpha():  # a value that has no other name, such as tanh_c
@@ -169,7 +170,8 @@ class Writer:
             stem = f"\\{stem}"
         elif len(stem) > 1 and stem.isalpha():
             stem = rf"\mathit{{{stem}}}"
-        index = ",".join("t-1" if part == "prev" else part for part in index.split("_")).replace(",,", ",")
+        words = {"prev": "t-1", "grad": r"\mathrm{grad}"}
+        index = ",".join(words.get(part, part) for part in index.split("_") if part)
         return f"{stem}_{{{index}}}" if index else stem
 
 
@@ -180,3 +182,9 @@ def as_text(found: list[Formula]) -> str:
 def as_latex(found: list[Formula]) -> str:
     lines = " \\\\\n".join(f"{name} &= {value}" for name, value in found if name != value)
     return f"\\begin{{aligned}}\n{lines}\n\\end{{aligned}}"
+
+
+def with_products(lines: list[Formula], w: Writer) -> list[Formula]:
+    """The lines of a way back, and those that every cell has; what goes to h_prev is one line."""
+    more = w.products()
+    return [*[line for line in lines if line.name not in {one.name for one in more}], *more]

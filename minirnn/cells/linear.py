@@ -4,7 +4,7 @@ Every gradient is linear in those that come in. So it is a sum ``factor * atom``
 the step alone and can be computed for many steps at once; atoms are the gradients that come in, those that come through
 products, and sums that are used more than once. The LSTM's way back becomes, with dh and dc as atoms::
 
-    (da_o, dc_h) = (.., ..) * dh        dc = dc + dc_h        (carry, da_i, da_f, da_n) = (f, .., .., ..) * dc
+    (da_o, dc_h) = (.., ..) * dh        dc = c_grad + dc_h    (dc_prev, da_i, da_f, da_n) = (f, .., .., ..) * dc
 """
 
 from __future__ import annotations
@@ -36,9 +36,11 @@ class Linear:
         Sums that are atoms of later ones, and all gradients that leave the step.
     atoms : list of Expr
         In the order in which they are there: those that come in, those through products, sums.
+
+    With `named`, every gradient that has a name and is read again is an atom, as in the printed formulas.
     """
 
-    def __init__(self, d: Derivation) -> None:
+    def __init__(self, d: Derivation, named: bool = False) -> None:
         self.one = d.step.graph.number(1)
         self.forms: dict[Expr, Form] = {}
         ends = [e for e in d.ends.values() if e.varies]
@@ -49,7 +51,7 @@ class Linear:
         leaves = set(ends)
         for e in nodes:
             form = self.form(e)
-            is_sum = uses[e] > 1 and len(form) > 1
+            is_sum = uses[e] > 1 and (len(form) > 1 or named and e in d.names and e.op != "gradient")
             if is_sum or (e in leaves and e.op != "gradient"):
                 self.targets.append(Target(e, form, d.stage(e)))
             if is_sum:

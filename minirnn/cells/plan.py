@@ -263,15 +263,10 @@ class Plan:
 
 
 def identifiers(d: Derivation) -> dict[Expr, str]:
-    """The names of a derivation, each once and legal in C++: ``dc = dc + ..`` becomes ``dc = dc_after + ..``."""
-    names = dict(d.names)
-    lines = {line.name for line in d.lines}
-    for e in d.incoming:
-        if names[e] in lines:
-            names[e] += "_after"
+    """The names of a derivation, each once and legal in C++."""
     found: dict[Expr, str] = {}
     taken = set(RESERVED)
-    for e, name in names.items():
+    for e, name in d.names.items():
         name = "".join(c if c.isascii() else f"u{ord(c):x}" for c in name)
         while name in taken:
             name += "_"

@@ -3,7 +3,7 @@
 The ways: stored values of TensorFlow and torch, central differences, the composition from primitives, also for
 gradients of gradients, and for the CUDA kernels the simulator's check mode. The stored values are in the repository;
 without them no other library has a say. How large an error may be follows from the dtype and the number of roundings
-(`minirnn.verify.tolerance`). The exit status is 1 if a cell failed, or is worse than in the table of ``--against``.
+(`minirnn.proving.tolerance`). The exit status is 1 if a cell failed, or is worse than in the table of ``--against``.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from pathlib import Path
 import minirnn as mr
 from minirnn.commands.arguments import try_file
 from minirnn.messages import meant
+from minirnn.proving import table
+from minirnn.proving.report import text
+from minirnn.proving.table import FAILED, OPS
 from minirnn.terminal import styled
 from minirnn.train.progress import Doing
 from minirnn.user_error import UserError, user_mistakes
-from minirnn.verify import stored, table
+from minirnn.verify import stored
 from minirnn.verify.against import compare
 from minirnn.verify.comparisons import all_comparisons, compute, head, labels_of, relabelled
-from minirnn.verify.report import text
-from minirnn.verify.table import FAILED, OPS
 
 DEVICES = ("cpu", "native", "cuda-sim", "cuda")
 

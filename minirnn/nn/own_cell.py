@@ -9,7 +9,8 @@ from minirnn.cells.cell import Formulas
 from minirnn.cells.expr import CellError
 from minirnn.messages import shown
 from minirnn.nn.own_layer import CellLayer
-from minirnn.nn.own_proof import Proof, prove
+from minirnn.nn.own_proof import prove
+from minirnn.proving.proof import Proof
 
 
 class Cell(Formulas):
@@ -33,7 +34,7 @@ class Cell(Formulas):
         -------
         Proof
             True if nothing failed; printed, it is a table as that of ``minirnn verify``: finite differences, the
-            composition on the tape, float32, second order, the simulator's check mode.
+            composition on the tape in each dtype, second order, the simulator's check mode.
 
         Raises
         ------

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 
-from minirnn.verify.table import ABSENT, Cell, Result
-from minirnn.verify.tolerance import LAMBDA, UNIT
+from minirnn.proving.table import ABSENT, Cell, Result
+from minirnn.proving.tolerance import LAMBDA, UNIT
 
 WORSE = 10.0
 FLOOR = 8.0

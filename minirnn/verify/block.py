@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from minirnn import ops
-from minirnn.verify.case import Arrays, Case
-from minirnn.verify.tolerance import ACTIVATION, Count
+from minirnn.proving.case import Arrays, Case
+from minirnn.proving.tolerance import ACTIVATION, Count
 
 CELLS = ((1, 1, 1), (3, 5, 7), (5, 19, 67))
 """B, I, H. The kernels' blocks have 256 threads and their tiles 16 x 16: B*H and I are larger."""

@@ -10,9 +10,9 @@ from typing import Any
 
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.verify.case import Case
+from minirnn.proving.case import Case
+from minirnn.proving.tolerance import Count
 from minirnn.verify.cudnn import name_of, networks
-from minirnn.verify.tolerance import Count
 
 MOVED = Count(0, "0", 0, "0")
 

@@ -11,15 +11,12 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-import minirnn as mr
 from minirnn._version import __version__
-from minirnn.machine import blas, installed_version
-from minirnn.user_error import one_line
-from minirnn.verify import block, canonical, cudnn, functional, primitives, rungs, stored, ways
-from minirnn.verify.table import FAILED, Comparison, Result, compare_all, row_of, without_folders
-
-STAND_IN = "stand-in GPU"
-"""What the GPU of ``scripts/with_stand_in_gpu.sh`` calls itself."""
+from minirnn.machine import installed_version
+from minirnn.proving import ways
+from minirnn.proving.places import STAND_IN, describe, gpu_name
+from minirnn.proving.table import FAILED, Comparison, Result, compare_all, row_of
+from minirnn.verify import block, canonical, cudnn, functional, primitives, rungs, stored
 
 
 def all_comparisons(devices: dict[str, str | None], golden: Path | None) -> list[Comparison]:
@@ -51,12 +48,6 @@ def relabelled(comparisons: Sequence[Comparison], labels: Mapping[str, str]) -> 
     return [replace(one, cell=replace(one.cell, device=labels[one.cell.device])) for one in comparisons]
 
 
-def gpu_name(name: str) -> str | None:
-    """What the GPU, or the simulator, of a device calls itself; None for a device without a driver."""
-    driver = getattr(mr.devices.get(name), "driver", None)
-    return None if driver is None else driver.limits.name
-
-
 def compute(comparisons: Sequence[Comparison]) -> list[Result]:
     """Make the comparisons, with a progress bar; the results in the order of the table's rows."""
     results: list[Result] = []
@@ -75,17 +66,3 @@ def head(devices: dict[str, str | None], quick: bool) -> dict[str, Any]:
     versions = {"minirnn": __version__, "numpy": np.__version__, "torch": installed_version("torch")}
     labels = labels_of(devices)
     return {**versions, "quick": quick, "devices": {labels[name]: describe(name, devices[name]) for name in devices}}
-
-
-def describe(name: str, absent: str | None) -> str:
-    """What a device is, without anything that belongs to this machine alone."""
-    if absent is not None:
-        return f"not at hand: {one_line(without_folders(absent))}"
-    if name == "cpu":
-        return f"NumPy {np.__version__}, {blas()}"
-    if name == "native":
-        return f"C++, vectors of {mr.devices.get(name).vector_bits} bits; NumPy {np.__version__} for the rest"
-    found = gpu_name(name)
-    if found == STAND_IN:
-        return "no GPU: the real PyCUDA on a stand-in that acts out NVIDIA's driver and cuBLAS on the simulator"
-    return found or "a device of its own"

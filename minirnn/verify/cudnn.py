@@ -17,8 +17,8 @@ import numpy as np
 import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.verify.case import Arrays, Case, Composed
-from minirnn.verify.tolerance import ACTIVATION, Count
+from minirnn.proving.case import Arrays, Case, Composed
+from minirnn.proving.tolerance import ACTIVATION, Count
 
 T, B, I, H, P = 4, 3, 5, 6, 4
 LENGTHS = (2, 4, 3)

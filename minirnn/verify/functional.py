@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.nn import functional as F
-from minirnn.verify.case import Case
+from minirnn.proving.case import Case
 from minirnn.verify.operands import (
     INDEX,
     Make,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.verify.case import Arrays
+from minirnn.proving.case import Arrays
 
 INDEX = np.array([[0, 2], [1, 1]])
 

@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 import minirnn as mr
 from minirnn.autograd.function import Function, composed
-from minirnn.engine.order import in_order
 from minirnn.gradcheck.function import name_of, outputs, promote
-from minirnn.verify import ways
-from minirnn.verify.case import COMPOSED, Case, evaluate, gradient_of
-from minirnn.verify.comparisons import describe
-from minirnn.verify.report import text
-from minirnn.verify.table import FAILED, Cell, Comparison, Finding, Result, compare_all, worst
-from minirnn.verify.tolerance import ACTIVATION, EXACT, Count
-
-
-class Proof:
-    """The result of `prove`: true if nothing failed; ``str(proof)`` is the table of `minirnn verify` for one op."""
-
-    def __init__(self, results: Sequence[Result], devices: dict[str, str]) -> None:
-        self.results, self.devices = list(results), devices
-
-    def __bool__(self) -> bool:
-        return all(r.status != FAILED for r in self.results)
-
-    def __str__(self) -> str:
-        return text(self.results, self.devices)
+from minirnn.proving.case import COMPOSED, Case
+from minirnn.proving.proof import Proof, counts, proof_of
 
 
 def prove(
@@ -72,10 +52,7 @@ def prove(
     found = mr.devices.available() if devices is None else dict.fromkeys(devices)
     at_hand: dict[str, str | None] = {name: None for name, absent in found.items() if not absent}
     cases = _cases(op, args)
-    listed = [*ways.comparisons(cases, at_hand), *_more(cases[0], at_hand)]
-    told = {name: describe(name, None) for name in at_hand}
-    results = list(compare_all(listed))
-    proof = Proof(sorted(results, key=lambda r: (list(at_hand).index(r.cell.device), r.cell)), told)
+    proof = proof_of(cases, at_hand)
     if raise_exception and not proof:
         raise AssertionError(f"prove: {cases[0].op} is wrong\n{proof}")
     return proof
@@ -102,7 +79,7 @@ def _cases(op: Any, args: Sequence[Any]) -> list[Case]:
         return tensors if only is None else [tensors[only]]
 
     inputs = {names[k]: promoted[k].numpy() for k in checked}
-    count, gradient_count = _counts([promoted[k] for k in checked], ys)
+    count, gradient_count = counts([promoted[k] for k in checked], ys)
     every = call(None, *[promoted[k] for k in checked])
     alone = [k for k, y in enumerate(every) if y.dtype.kind == "f"] if len(every) > 1 else []
     return [
@@ -121,48 +98,3 @@ def _cases(op: Any, args: Sequence[Any]) -> list[Case]:
         )
         for only in (None, *alone)
     ]
-
-
-def _counts(xs: Sequence[mr.Tensor], ys: Sequence[mr.Tensor]) -> tuple[Count, Count]:
-    """The roundings of a result and of a gradient: 8 for each node of their tapes, and those of the longest sum."""
-    recorded = [y for y in ys if y.requires_grad]
-    gs = mr.grad(recorded, xs, [mr.ones_like(y) for y in recorded], create_graph=True) if recorded else ()
-    summands = max(t.size for t in (*xs, *ys))
-    found = []
-    for roots in (ys, gs):
-        nodes = max(8, len(in_order([t for t in roots if t.requires_grad], None, 0).nodes))
-        formula = f"{ACTIVATION} nodes + n, nodes = {nodes}, n = {summands} summands"
-        found.append(Count(ACTIVATION * nodes + summands, formula, nodes, "nodes"))
-    return found[0], found[1]
-
-
-def _more(case: Case, devices: dict[str, str | None]) -> Iterator[Comparison]:
-    """What is not compared of the ops of minirnn in this form."""
-    for device, absent in devices.items():
-        for variant, way, run in (
-            ("to second order", "differences", _by_differences),
-            ("recorded backward pass", "definition", _by_recording),
-        ):
-            cell = Cell(case.op, variant, "float64", device, way)
-            yield ways.comparison(case, cell, partial(run, case, device), absent or "", True)
-
-
-def _by_differences(case: Case, device: str) -> Finding:
-    report = mr.gradcheck(
-        case.call, [mr.tensor(a, True, device) for a in case.inputs.values()], order=2, raise_exception=False
-    )
-    if report.problems:
-        raise ValueError("; ".join(report.problems))
-    reason = "atol + rtol * the larger one, as mr.gradcheck has them"
-    # An input without entries has nothing to be compared.
-    return worst(Finding(r.difference, r.tolerance, reason, f"the gradient of {r.name}") for r in report.inputs)
-
-
-def _by_recording(case: Case, device: str) -> Finding:
-    """Gradients with and without ``create_graph`` are the same, bit for bit."""
-    plain = evaluate(case, case.inputs, "float64", device)
-    xs = [mr.tensor(a, True, device) for a in case.inputs.values()]
-    ys = [(case.cotangent(k, y.shape, "float64"), y) for k, y in enumerate(case.call(*xs)) if y.requires_grad]
-    gs = mr.grad([y for _, y in ys], xs, [mr.tensor(v, device=device) for v, _ in ys], create_graph=True)
-    same = [np.array_equal(g.numpy(), plain[gradient_of(n)]) for n, g in zip(case.inputs, gs, strict=True)]
-    return Finding(0.0 if all(same) else np.inf, 0.0, EXACT.reason, "the gradients under create_graph")

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from minirnn import ops
-from minirnn.verify.case import Case
+from minirnn.proving.case import Case
+from minirnn.proving.tolerance import ACTIVATION, Count
 from minirnn.verify.operands import (
     INDEX,
     Make,
@@ -37,7 +38,6 @@ from minirnn.verify.operands import (
     with_positive_column,
     with_row,
 )
-from minirnn.verify.tolerance import ACTIVATION, Count
 
 SIZES = ((1, 1, 2), (2, 3, 4), (3, 37, 66))
 """The rows are single, or shorter than a warp; the last size has more elements than a block has threads."""

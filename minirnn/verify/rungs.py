@@ -15,10 +15,10 @@ from typing import Any
 import minirnn as mr
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
 from minirnn.ops.cudnn_rnn.params import Network
-from minirnn.verify import ways
-from minirnn.verify.case import DTYPES, Case
+from minirnn.proving import ways
+from minirnn.proving.case import DTYPES, Case
+from minirnn.proving.table import Cell, Comparison, Finding, worst
 from minirnn.verify.cudnn import ELEMENTWISE, H, I, forward
-from minirnn.verify.table import Cell, Comparison, Finding, worst
 
 OP = "cudnn_rnn_v3"
 
@@ -51,7 +51,7 @@ def ways_of(rung: str, case: Case, dtype: str, device: str) -> Iterator[tuple[st
 
 
 def in_check_mode(rung: str, case: Case, dtype: str) -> Finding:
-    """The rung in several orders of the threads, as in `minirnn.verify.ways.in_check_mode`."""
+    """The rung in several orders of the threads, as in `minirnn.proving.ways.in_check_mode`."""
     return worst(on_rung(rung, partial(ways.checking, order), case, dtype) for order in ways.orders_of(dtype))
 
 

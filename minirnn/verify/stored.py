@@ -16,13 +16,13 @@ import numpy as np
 import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
+from minirnn.proving.case import Arrays, gradient_of
+from minirnn.proving.table import Cell, Comparison, Finding, worst
+from minirnn.proving.tolerance import EXACT, Count, of
+from minirnn.proving.ways import compare_arrays
 from minirnn.user_error import UserError
 from minirnn.verify import block, cudnn
 from minirnn.verify.canonical import options_of
-from minirnn.verify.case import Arrays, gradient_of
-from minirnn.verify.table import Cell, Comparison, Finding, worst
-from minirnn.verify.tolerance import EXACT, Count, of
-from minirnn.verify.ways import compare_arrays
 
 LSTM = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
 GRU = ("x", "h_prev", "w_ru", "w_c", "b_ru", "b_c")

@@ -1,5 +1,6 @@
 """Pictures of training and of gradients. Every drawing function returns a `Picture`, and `show` shows it."""
 
+from minirnn.viz.cell.drawing import CellDrawing, cell_graph
 from minirnn.viz.colors import signed_norm, style
 from minirnn.viz.display import show
 from minirnn.viz.gate_maps import gate_map
@@ -27,6 +28,7 @@ from minirnn.viz.timing import timings
 from minirnn.viz.training import loss_curve
 
 __all__ = [
+    "CellDrawing",
     "ColoredText",
     "LayerValues",
     "Picture",
@@ -37,6 +39,7 @@ __all__ = [
     "backward_timeline",
     "bank_conflicts",
     "between_steps",
+    "cell_graph",
     "cell_paths",
     "colored_text",
     "gate_activity",

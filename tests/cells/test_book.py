@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import minirnn
-from minirnn.cells.formulas import Writer, as_latex
+from minirnn.cells.formulas import Writer, as_latex, with_products
 from tests.cells.with_torch import CELLS, gallery
 
 ROOT = Path(minirnn.__file__).parent
@@ -25,7 +25,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     """A formula with other names; all at once, so that two may be exchanged."""
     text = text.replace("tanh(c)^2", "tanh_c * tanh_c").replace("n^2", "n * n").replace("tanh(c)", "tanh_c")
     text = text.replace("c'", "c_prev").replace("h'", "h_prev")
-    text = text.replace("d_x_h_prevr[:, I:]", "drh").replace("s.d_after[0]", "dc_in").replace("w_c^T", "U1")
+    text = text.replace("d_x_h_prevr[:, I:]", "drh").replace("s.d_after[0]", "c_grad").replace("w_c^T", "U1")
     return re.sub(r"[A-Za-z_]\w*", lambda m: names.get(m[0], m[0]), text).strip()
 
 
@@ -63,10 +63,10 @@ def grad_of(header: str) -> str:
     return "\n".join(part.split("CELL_FN", 1)[0] for part in text.split("CELL_FN void grad")[1:])
 
 
-LSTM = {"da_i": "dz_i", "da_f": "dz_f", "da_n": "dz_n", "da_o": "dz_o", "dm": "dh", "dc_in": "dc"}
+LSTM = {"da_i": "dz_i", "da_f": "dz_f", "da_n": "dz_n", "da_o": "dz_o", "dm": "dh"}
 GRU = {"da_r": "dz_r", "da_z": "dz_z", "da_n": "dx_n", "dq": "dh_n", "q": "h_n"}
 BLOCK = {
-    "dzi": "dz_i", "dzc": "dz_n", "dzf": "dz_f", "dzo": "dz_o", "dcs": "dc", "cs_grad": "dc", "h_grad": "dh",
+    "dzi": "dz_i", "dzc": "dz_n", "dzf": "dz_f", "dzo": "dz_o", "dcs": "dc", "cs_grad": "c_grad", "h_grad": "dh",
     "ci": "n", "co": "tanh_c", "cs": "c", "cs_prev": "c_prev", "cs_prev_grad": "dc_prev",
 }  # fmt: skip
 GRU_BLOCK = {
@@ -127,17 +127,32 @@ def test_lines_that_every_cell_has() -> None:
     assert {line.name: line.value for line in w.products()} == {
         "dx": "[dz_r | dz_z | dx_n] @ W",
         "dW": "[dz_r | dz_z | dx_n]^T @ x",
-        "dh_prev": "dh_prev + [dz_r | dz_z | dh_n] @ R",
+        "dh_prev": "dh * z + [dz_r | dz_z | dh_n] @ R",
         "dR": "[dz_r | dz_z | dh_n]^T @ h_prev",
         "db": "sum of [dz_r | dz_z | dx_n | dh_n]",
     }
+
+
+@pytest.mark.parametrize("style", ["text", "latex"])
+@pytest.mark.parametrize("name", CELLS)
+def test_what_arrives_the_total_and_what_goes_on_have_three_names(name: str, style: Any) -> None:
+    d = gallery(name).derivation
+    w = Writer(d, style)
+    lines = with_products(w.backward(), w)
+    for line in lines:
+        assert not re.search(rf"(?<![\w\\{{]){re.escape(line.name)}(?![\w}}])", line.value), line
+    assert len({line.name for line in lines}) == len(lines)
+    for after, before, e in zip(d.step.after, d.step.states.values(), d.incoming, strict=True):
+        total = d.arrived[after]
+        found = [w.names[e], w.name(d.free(f"d{d.names[before]}"), True), w.names.get(total, "")]
+        assert len(set(found)) == 3 - (total is e)
 
 
 def test_common_subexpressions_have_names_that_a_reader_knows() -> None:
     lines = derived("slstm")
     assert lines["da_i"] == "(dc * z + dn) * i"  # of what exp is applied to
     assert lines["dz_z"] == "dc * i * (1 - z * z)"
-    assert lines["dm"] == "dm - da_i - da_f"
+    assert lines["dm"] == "m_grad - da_i - da_f"
 
 
 @pytest.mark.parametrize("name", CELLS)

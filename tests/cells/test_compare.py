@@ -15,7 +15,7 @@ from tests.cells.with_torch import gallery
 
 RIGHT = {
     "dz_o": "dh * tanh_c * o * (1 - o)",
-    "dc": "dc + dh * o * (1 - tanh_c * tanh_c) + dz_o * wco",
+    "dc": "c_grad + dh * o * (1 - tanh_c * tanh_c) + dz_o * wco",
     "dz_i": "dc * n * i * (1 - i)",
     "dz_f": "dc * c_prev * f * (1 - f)",
     "dz_n": "dc * i * (1 - n * n)",
@@ -31,7 +31,7 @@ def by_hand(changes: dict[str, str] | None = None, returns: str = "") -> Any:
     lines = {**RIGHT, **(changes or {})}
     body = "\n".join(f"    {n} = {e}" for n, e in lines.items() if e)
     scope: dict[str, Any] = {}
-    exec(f"def f(dc, dh, i, f, n, o, tanh_c, c_prev, c, wci, wcf, wco):\n{body}\n{returns}", scope)
+    exec(f"def f(c_grad, dh, i, f, n, o, tanh_c, c_prev, c, wci, wcf, wco):\n{body}\n{returns}", scope)
     found = scope["f"]
     assert isinstance(found, types.FunctionType)
     return found
@@ -48,8 +48,8 @@ def test_a_right_backward_pass_is_printed_from_then_on() -> None:
 
 def test_gradients_may_be_returned_in_a_dict() -> None:
     own = gallery("ugrnn")
-    own.backward(lambda dh, g, c, h_prev: {
-        "dz_g": dh * (h_prev - c) * g * (1 - g), "dz_c": (1 - g) * dh * (1 - c**2), "dh_prev": g * dh,
+    own.backward(lambda h_grad, g, c, h_prev: {
+        "dz_g": h_grad * (h_prev - c) * g * (1 - g), "dz_c": (1 - g) * h_grad * (1 - c**2), "dh_prev": g * h_grad,
     })  # fmt: skip
     assert own.by_hand is not None
 
@@ -61,8 +61,8 @@ def test_gradients_may_be_returned_in_a_dict() -> None:
         ({"dz_f": "dc * c * f * (1 - f)"}, "dz_f: c is in the place of c_prev"),
         ({"dz_n": "-dc * i * (1 - n * n)"}, "dz_n: the sign is wrong"),
         ({"dc_prev": "dc * f + dz_i * wci"}, "dc_prev: the term dz_f * wcf is missing"),
-        ({"dc": "dc + dh * o * (1 - tanh_c * tanh_c)"}, "dc: the term dz_o * wco is missing"),
-        ({"dc": "dc + dh * o * tanh_c + dz_o * wco"}, "dc: tanh_c is in the place of 1 - tanh_c * tanh_c"),
+        ({"dc": "c_grad + dh * o * (1 - tanh_c * tanh_c)"}, "dc: the term dz_o * wco is missing"),
+        ({"dc": "c_grad + dh * o * tanh_c + dz_o * wco"}, "dc: tanh_c is in the place of 1 - tanh_c * tanh_c"),
         ({"dz_o": "dh * tanh_c * o * (1 - o) * i"}, "dz_o: the factor i is too many"),
         ({"dwcf": "dz_f * c_prev + dz_i"}, "dwcf: the term dz_i does not belong there"),
         ({"dwco": ""}, "dwco is missing: dz_o * c"),
@@ -97,6 +97,11 @@ def test_each_mistake_is_told_once() -> None:
 def test_other_mistakes(function: Any, words: str) -> None:
     with pytest.raises(CellError, match=words):
         gallery("ugrnn").backward(function)
+
+
+def test_the_total_cannot_be_asked_for_where_the_step_adds_to_what_arrives() -> None:
+    with pytest.raises(CellError, match="asks for 'dc'(.|\n)*what arrives at a state is NAME_grad"):
+        gallery("lstm").backward(lambda dc: {})
 
 
 def test_a_cell_shows_its_formulas_in_a_notebook() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.cli import build_parser, main
-from minirnn.verify.table import ABSENT, OPS, PASSED
+from minirnn.proving.table import ABSENT, OPS, PASSED
 from tests.verify.runs import BASELINE, SIMULATOR, run, statuses
 
 

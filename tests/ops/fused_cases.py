@@ -14,8 +14,8 @@ import numpy as np
 
 import minirnn as mr
 from minirnn.ops.cudnn_rnn.params import Network
+from minirnn.proving.case import Case as Verified
 from minirnn.verify import block, cudnn
-from minirnn.verify.case import Case as Verified
 from tests.ops.cudnn_rnn.cudnn_cases import random_masks
 
 T, B, I, H = 3, 2, 3, 4

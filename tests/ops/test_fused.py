@@ -12,8 +12,8 @@ import pytest
 import minirnn as mr
 from minirnn import ops
 from minirnn.ops.cudnn_rnn.params import Network
+from minirnn.proving.case import COMPOSED, Case
 from minirnn.verify import block, cudnn
-from minirnn.verify.case import COMPOSED, Case
 from tests.each import each
 from tests.ops.cudnn_rnn.cudnn_cases import random_call
 

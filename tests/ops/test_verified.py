@@ -12,10 +12,10 @@ from functools import cache
 
 import pytest
 
-from minirnn.verify import table
+from minirnn.proving import table
+from minirnn.proving.table import FAILED, WAYS, Cell, Comparison
 from minirnn.verify.against import compare
 from minirnn.verify.comparisons import all_comparisons
-from minirnn.verify.table import FAILED, WAYS, Cell, Comparison
 from tests.verify.runs import BASELINE, GOLDEN, needs_simulator
 
 SIZE = "cudnn_rnn_params_size"  # a number, computed on no device

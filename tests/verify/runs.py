@@ -11,8 +11,8 @@ import pytest
 
 import minirnn as mr
 from minirnn.cli import main
-from minirnn.verify import table
-from minirnn.verify.table import Cell, Result
+from minirnn.proving import table
+from minirnn.proving.table import Cell, Result
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from minirnn.devices.cpu.device import CPU
-from minirnn.verify import table
-from minirnn.verify.table import ABSENT, PASSED, Result
+from minirnn.proving import table
+from minirnn.proving.table import ABSENT, PASSED, Result
 from tests.verify.runs import (
     BASELINE,
     GRU,

@@ -7,9 +7,10 @@ import re
 import pytest
 
 from minirnn import nn, ops
-from minirnn.verify import comparisons, table
+from minirnn.proving import table
+from minirnn.proving.table import OPS, PASSED
+from minirnn.verify import comparisons
 from minirnn.verify.comparisons import all_comparisons
-from minirnn.verify.table import OPS, PASSED
 from tests.verify.runs import (
     BASELINE,
     GOLDEN,

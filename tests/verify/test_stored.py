@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from minirnn.proving.table import ABSENT, FAILED
 from minirnn.verify import stored
-from minirnn.verify.table import ABSENT, FAILED
 from tests.verify.runs import (
     BASELINE,
     GOLDEN,

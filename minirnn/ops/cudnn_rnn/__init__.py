@@ -17,14 +17,15 @@
                          n = tanh(x W_n' + bW_n + r * q)
                          h = (1 - z) * n + z * h'                                 # z = 1 keeps the old state
 
-Backward through one step, for the gradient dh of h (from the output at t and from the step that used h) and dc of c;
-da and da2 are the gradients of the pre-activations on the input and on the recurrent side::
+Backward through one step, for the gradient dh of h (from the output at t and from the step that used h) and dc of c, of
+which c_grad arrives from the step that used c; da and da2 are the gradients of the pre-activations on the input and on
+the recurrent side::
 
     rnn_tanh             da = da2 = dh * (1 - h^2)
     rnn_relu             da = da2 = dh * [h > 0]                                  # 0 at 0
 
     lstm                 dm = dh Wp with a projection, else dh                    # and dWp = (dh)' m
-                         dc = dc + dm * o * (1 - tanh(c)^2)
+                         dc = c_grad + dm * o * (1 - tanh(c)^2)
                          da_i = dc * n * i * (1 - i)
                          da_f = dc * c' * f * (1 - f)
                          da_n = dc * i * (1 - n^2)

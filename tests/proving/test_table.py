@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from minirnn.devices.cpu.device import CPU
-from minirnn.verify import table
-from minirnn.verify.table import ABSENT, FAILED, PASSED, Result
+from minirnn.proving import table
+from minirnn.proving.table import ABSENT, FAILED, PASSED, Result
 from tests.verify.runs import (
     GRU,
     gru_with_h,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from minirnn.verify.report import text
-from minirnn.verify.table import ABSENT, FAILED, OPS, PASSED, WAYS, Cell, Result
+from minirnn.proving.report import text
+from minirnn.proving.table import ABSENT, FAILED, OPS, PASSED, WAYS, Cell, Result
 from tests.verify.runs import (
     ROOT,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import Any
 
-from minirnn.verify.table import ABSENT, FAILED, PASSED, WAYS, Result, row_of
+from minirnn.proving.table import ABSENT, FAILED, PASSED, WAYS, Result, row_of
 
 DOES_NOT_APPLY = "-"
 

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from minirnn.verify import tolerance
-from minirnn.verify.tolerance import Count
+from minirnn.proving import tolerance
+from minirnn.proving.tolerance import Count
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,11 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-import minirnn as mr
 from minirnn.devices.base import Device
 from minirnn.devices.cpu.primitives import Primitives
-from minirnn.verify.tolerance import Count
+from minirnn.engine.backward import grad
+from minirnn.engine.tensor import Tensor, tensor
+from minirnn.proving.tolerance import Count
 
 Arrays = dict[str, np.ndarray]
 DTYPES = ("float64", "float32", "float16")
@@ -57,7 +58,7 @@ class Case:
     op: str
     variant: str
     size: str
-    call: Callable[..., Sequence[mr.Tensor]]
+    call: Callable[..., Sequence[Tensor]]
     make: Callable[[np.random.Generator], Arrays]
     outputs: Sequence[str]
     count: Count
@@ -92,7 +93,7 @@ def evaluate(case: Case, inputs: Arrays, dtype: str, device: str | Device, order
     `inputs` may be wider than `dtype`, the precision to which cotangents are rounded: so a reference in float64 sees
     the same numbers. With `order` 2 the gradients are those of the gradients, for random cotangents on all of them.
     """
-    xs = [mr.tensor(a, True, device) for a in inputs.values()]
+    xs = [tensor(a, True, device) for a in inputs.values()]
     ys = list(case.call(*xs))
     if len(ys) != len(case.outputs):
         raise ValueError(f"{case.op} returned {len(ys)} outputs\n  expected {', '.join(case.outputs)}")
@@ -102,8 +103,8 @@ def evaluate(case: Case, inputs: Arrays, dtype: str, device: str | Device, order
         if not carried:
             return found
         wide = next(iter(inputs.values())).dtype
-        vs = [mr.tensor(v.astype(wide), device=device) for v, _ in carried]
-        ys = mr.grad([y for _, y in carried], xs, vs, create_graph=again > 1)
+        vs = [tensor(v.astype(wide), device=device) for v, _ in carried]
+        ys = grad([y for _, y in carried], xs, vs, create_graph=again > 1)
     return found | {gradient_of(name): g.numpy() for name, g in zip(inputs, ys, strict=True)}
 
 

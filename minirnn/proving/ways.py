@@ -9,11 +9,13 @@ from itertools import product
 
 import numpy as np
 
-import minirnn as mr
+from minirnn import devices
 from minirnn.devices.base import Device
-from minirnn.verify import tolerance
-from minirnn.verify.case import DTYPES, Arrays, Case, evaluate, gradient_of, reference
-from minirnn.verify.table import Cell, Comparison, Finding, worst
+from minirnn.engine.tensor import tensor
+from minirnn.gradcheck import gradcheck
+from minirnn.proving import tolerance
+from minirnn.proving.case import DTYPES, Arrays, Case, evaluate, gradient_of, reference
+from minirnn.proving.table import Cell, Comparison, Finding, worst
 
 ORDERS = (0, 1, 2)
 """Thread orders of check mode: 0 is index order, the others are random; threads also give way at accesses."""
@@ -54,7 +56,7 @@ def ways_of(case: Case, device: str) -> Iterator[tuple[str, str, Callable[[], Fi
 
 def by_definition(case: Case, dtype: str, device: str | Device) -> Finding:
     """Outputs and gradients against the composition in float64, from the same inputs."""
-    place = mr.devices.get(device)
+    place = devices.get(device)
     before = place.fallbacks.copy()
     found = evaluate(case, case.rounded(dtype), dtype, place)
     if place.name in WITH_KERNELS and place.fallbacks != before:
@@ -64,10 +66,10 @@ def by_definition(case: Case, dtype: str, device: str | Device) -> Finding:
 
 def by_differences(case: Case, device: str) -> Finding:
     """The gradients at two entries of each input, and along random directions, against central differences."""
-    inputs = [mr.tensor(a, True, device) for a in case.inputs.values()]
+    inputs = [tensor(a, True, device) for a in case.inputs.values()]
     values = sum(a.size for name, a in reference(case, "float64").items() if name in case.outputs)
     allowed = tolerance.of_differences(case.count, values, case.step)
-    report = mr.gradcheck(
+    report = gradcheck(
         case.call,
         inputs,
         rtol=allowed.value,

@@ -1,0 +1,1 @@
+"""How minirnn proves an op: cases, the ways of comparing them, tolerances that are derived, and tables."""

@@ -1,0 +1,33 @@
+"""What the devices of a table are, in words that hold for every machine of the kind."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minirnn import devices
+from minirnn.machine import blas
+from minirnn.proving.table import without_folders
+from minirnn.user_error import one_line
+
+STAND_IN = "stand-in GPU"
+"""What the GPU of ``scripts/with_stand_in_gpu.sh`` calls itself."""
+
+
+def gpu_name(name: str) -> str | None:
+    """What the GPU, or the simulator, of a device calls itself; None for a device without a driver."""
+    driver = getattr(devices.get(name), "driver", None)
+    return None if driver is None else driver.limits.name
+
+
+def describe(name: str, absent: str | None) -> str:
+    """What a device is, without anything that belongs to this machine alone."""
+    if absent is not None:
+        return f"not at hand: {one_line(without_folders(absent))}"
+    if name == "cpu":
+        return f"NumPy {np.__version__}, {blas()}"
+    if name == "native":
+        return f"C++, vectors of {devices.get(name).vector_bits} bits; NumPy {np.__version__} for the rest"
+    found = gpu_name(name)
+    if found == STAND_IN:
+        return "no GPU: the real PyCUDA on a stand-in that acts out NVIDIA's driver and cuBLAS on the simulator"
+    return found or "a device of its own"

@@ -1,0 +1,224 @@
+"""A cell as a picture: above, how a step computes its values; below, how a gradient goes back through them."""
+
+from __future__ import annotations
+
+import base64
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from minirnn.cells.cell import Formulas
+from minirnn.messages import shown
+from minirnn.viz.cell.built_in import BUILT_IN
+from minirnn.viz.cell.graph import FACTOR, GATE, NEW, STATE, Graph, backward, forward
+from minirnn.viz.cell.layout import Places, Way, placed
+from minirnn.viz.colors import BLUE, RED
+from minirnn.viz.picture import Picture, axes_or_new, render
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.path import Path
+
+SIZE = 9.5
+"""Of letters, in points."""
+PAD = 0.075
+"""Between a formula and its box, in inches."""
+MARGIN, BETWEEN, HEADING = 0.08, 0.2, 0.26
+
+
+class Palette(NamedTuple):
+    paper: str
+    ink: str
+    forward: str
+    backward: str
+    fill: dict[str, str]
+    plain: str
+
+
+LIGHT = Palette("white", "#1a1a1a", BLUE, RED, {GATE: "#FFF3D6", STATE: "#ECECEC", NEW: "#DDF1E8"}, "white")
+DARK = Palette(
+    "#14181e", "#f0f0f0", "#56B4E9", "#E8894A", {GATE: "#4a3b12", STATE: "#3a3f47", NEW: "#12463a"}, "#1f252d"
+)
+
+
+@dataclass(frozen=True, repr=False)
+class CellDrawing(Picture):
+    """A `Picture` of a cell, with words for people who do not see it.
+
+    Attributes
+    ----------
+    alt : str
+        What the picture shows: the text of the attribute ``alt`` of an HTML image.
+    """
+
+    alt: str
+
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(render(self.figure, "svg", 72)).decode()
+        alt = html.escape(self.alt, quote=True)
+        return f'<img alt="{alt}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
+
+
+def cell_graph(cell: Formulas | str, *, dark: bool = False, ax: Axes | None = None) -> CellDrawing:
+    """Draw a recurrent cell as a graph, with the paths of its gradient.
+
+    Above, from left to right: what a step reads and what it computes, a box for each value that has a name. Below, from
+    right to left: the gradients. What goes along an arrow is multiplied by the factor that is written on it, and
+    what arrives at a box is added. These are the lines that `backward_formulas` prints. Green boxes are the new states
+    and their gradients, yellow ones gates, gray ones states before the step; the R is the recurrent matrix, and U1, U2
+    are those of `product`.
+
+    Parameters
+    ----------
+    cell : Cell or str
+        A cell that `minirnn.cell` made, or the name of one of minirnn's own: "rnn_tanh", "rnn_relu", "lstm", "gru",
+        "gru_block_cell", "lstm_block_cell".
+    dark : bool
+        Whether the picture is for a dark page.
+    ax : Axes, optional
+        Where to draw; None makes a new figure of the size that the letters need.
+
+    Returns
+    -------
+    CellDrawing
+        ``alt``: the picture in words. ``data``: by "forward" and "backward", the boxes (n, 4): x and y of the middle,
+        width and height, in inches; edges (m, 2): "forward edges", "backward edges". ``artists``: the boxes by the same
+        names.
+
+    Raises
+    ------
+    TypeError
+        If `cell` is no cell.
+    ValueError
+        If minirnn has no cell of this name.
+    """
+    if isinstance(cell, str):
+        if cell not in BUILT_IN:
+            raise ValueError(f"cell_graph: cell is {shown(cell)}\n  expected one of {', '.join(BUILT_IN)}")
+        cell = BUILT_IN[cell]
+    if not isinstance(cell, Formulas):
+        raise TypeError(
+            f"cell_graph: cell is a {type(cell).__name__}\n  expected a cell, or one of {', '.join(BUILT_IN)}\n"
+            "  a cell is what @minirnn.cell makes of a function; a layer has its own as layer.cell"
+        )
+    colors = DARK if dark else LIGHT
+    parts = [(forward(cell), False), (backward(cell), True)]
+    layouts = [placed([_size(t, k) for t, k in zip(g.labels, g.kinds, strict=True)], g.edges) for g, _ in parts]
+    width = max(p.width for p in layouts) + 2 * MARGIN
+    height = sum(p.height + HEADING for p in layouts) + BETWEEN + 2 * MARGIN
+    if ax is None:
+        ax = axes_or_new("cell_graph", None, width, height)
+        ax.figure.set_layout_engine("none")  # type: ignore[union-attr]
+        ax.set_position((0, 0, 1, 1))
+        ax.figure.set_facecolor(colors.paper)
+    else:
+        ax = axes_or_new("cell_graph", ax, width, height)
+    ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
+    ax.set_axis_off()
+    artists: dict[str, Any] = {}
+    data: dict[str, np.ndarray] = {}
+    top = height - MARGIN
+    for (g, back), p in zip(parts, layouts, strict=True):
+        name = "backward" if back else "forward"
+        line = colors.backward if back else colors.forward
+        said = "Backward, from right to left" if back else "Forward, from left to right"
+        _write(ax, said, (MARGIN, top - HEADING / 2), line, bold=True)
+        shift = (width - p.width) / 2, top - HEADING - p.height
+        places = _moved(p, shift, width if back else None)
+        artists[name] = _draw(ax, g, places, line, colors)
+        data[name], data[f"{name} edges"] = np.array(places.boxes), np.array(g.edges).reshape(-1, 2)
+        top -= HEADING + p.height + BETWEEN
+    return CellDrawing(ax, artists, data, _in_words(cell))
+
+
+def _moved(p: Places, by: tuple[float, float], mirror: float | None) -> Places:
+    def at(point: tuple[float, float]) -> tuple[float, float]:
+        x = point[0] + by[0]
+        return (x if mirror is None else mirror - x), point[1] + by[1]
+
+    boxes = [box._replace(**dict(zip("xy", at((box.x, box.y)), strict=True))) for box in p.boxes]
+    ways = {e: Way([(at(a), at(b)) for a, b in way.pieces]) for e, way in p.ways.items()}
+    return p._replace(boxes=boxes, ways=ways)
+
+
+def _outline(text: str, bold: bool = False) -> Path:
+    """A text as outlines, in inches; formulas are between dollars."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+    from matplotlib.transforms import Affine2D
+
+    font = FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal", math_fontfamily="cm")
+    path = TextPath((0, 0), text, size=SIZE - 0.5 * bold, prop=font)
+    return path.transformed(Affine2D().scale(1 / 72))
+
+
+def _math(label: str) -> str:
+    return f"${label}$".replace(r"\left(", "(").replace(r"\right)", ")").replace(r"\odot", r"\;")
+
+
+def _size(label: str, kind: str) -> tuple[float, float]:
+    box = _outline(_math(label)).get_extents()
+    return box.width + 2 * PAD, max(box.height + 1.3 * PAD, 0.17 if kind == FACTOR else 0.23)
+
+
+def _write(ax: Axes, text: str, at: tuple[float, float], color: str, bold: bool = False) -> None:
+    """A heading, to the right of a point, or a formula around it."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.transforms import Affine2D
+
+    path = _outline(text, bold)
+    box = path.get_extents()
+    x = at[0] - (box.x0 if bold else (box.x0 + box.x1) / 2)
+    moved = path.transformed(Affine2D().translate(x, at[1] - (box.y0 + box.y1) / 2))
+    ax.add_patch(PathPatch(moved, facecolor=color, edgecolor="none", zorder=4))
+
+
+def _draw(ax: Axes, g: Graph, places: Places, line: str, colors: Palette) -> list[Any]:
+    from matplotlib.patches import FancyBboxPatch
+
+    for (_, b), way in places.ways.items():
+        _arrow(ax, way, line, head=g.kinds[b] != FACTOR)
+    boxes = []
+    for box, label, kind in zip(places.boxes, g.labels, g.kinds, strict=True):
+        factor = kind == FACTOR
+        patch = FancyBboxPatch(
+            (box.x - box.width / 2, box.y - box.height / 2), box.width, box.height,
+            boxstyle=f"round,pad=0,rounding_size={box.height / 2 if factor else 0.05}",
+            facecolor=colors.paper if factor else colors.fill.get(kind, colors.plain),
+            edgecolor=line if factor else colors.ink, linewidth=0.7 if factor else 0.9, zorder=3,
+        )  # fmt: skip
+        boxes.append(ax.add_patch(patch))
+        _write(ax, _math(label), (box.x, box.y), colors.ink)
+    return boxes
+
+
+def _arrow(ax: Axes, way: Way, color: str, head: bool) -> None:
+    from matplotlib.patches import FancyArrowPatch, PathPatch
+    from matplotlib.path import Path
+
+    points, codes = [way.pieces[0][0]], [Path.MOVETO]
+    for k, (start, end) in enumerate(way.pieces):
+        if k:
+            x0, y0 = points[-1]
+            middle = (x0 + start[0]) / 2
+            points += [(middle, y0), (middle, start[1]), start]
+            codes += [Path.CURVE4] * 3
+        points.append(end)
+        codes.append(Path.LINETO)
+    ax.add_patch(PathPatch(Path(points, codes), facecolor="none", edgecolor=color, linewidth=1.1, zorder=1))
+    if head:
+        (x, y), away = points[-1], 1 if points[-1][0] >= points[0][0] else -1
+        ends = (x - 0.09 * away, y), (x, y)
+        tip = FancyArrowPatch(*ends, arrowstyle="-|>", mutation_scale=7, color=color, shrinkA=0, shrinkB=0, zorder=2)
+        ax.add_patch(tip)
+
+
+def _in_words(cell: Formulas) -> str:
+    lines = "; ".join(cell.backward_formulas(products=False).splitlines())
+    step = "; ".join(cell.forward_formulas().splitlines())
+    return (
+        f"The cell {cell.__name__} as a graph in two parts. Forward, from left to right: {step}. "
+        f"Backward, from right to left, with the factor on each arrow: {lines}."
+    )

@@ -1,0 +1,191 @@
+"""What the picture of a cell shows: values and what is computed from them, gradients and the factors between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from minirnn.cells.cell import Formulas
+from minirnn.cells.expr import COMPARISONS, Expr, is_number, needed
+from minirnn.cells.formulas import Writer
+from minirnn.cells.linear import Linear
+from minirnn.cells.text import write
+
+NEGATED = {"gt": r"\leq", "lt": r"\geq", "ge": "<", "le": ">"}
+
+GATE, STATE, VALUE, NEW, FACTOR = "gate", "state", "value", "new state", "factor"
+"""Kinds of nodes. A factor is written on an arrow: what goes along the arrow is multiplied by it."""
+
+
+@dataclass
+class Graph:
+    """Nodes in an order in which each comes after those that lead to it."""
+
+    labels: list[str] = field(default_factory=list)
+    """In LaTeX, as far as Matplotlib knows it."""
+    kinds: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    """The same for people who hear the picture: names in the user's notation, and factors as text."""
+    edges: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, label: str, kind: str, text: str, sources: Iterable[int] = ()) -> int:
+        self.labels.append(label)
+        self.kinds.append(kind)
+        self.texts.append(text)
+        self.edges += [(a, len(self.labels) - 1) for a in dict.fromkeys(sources)]
+        return len(self.labels) - 1
+
+
+def ordered(g: Graph) -> Graph:
+    """The same graph, with every node after those that lead to it."""
+    before = {b: [a for a, c in g.edges if c == b] for b in range(len(g.labels))}
+    order: list[int] = []
+
+    def visit(k: int) -> None:
+        if k not in order:
+            for a in before[k]:
+                visit(a)
+            order.append(k)
+
+    for k in before:
+        visit(k)
+    new = {k: n for n, k in enumerate(order)}
+    labels, kinds, texts = ([row[k] for k in order] for row in (g.labels, g.kinds, g.texts))
+    return Graph(labels, kinds, texts, [(new[a], new[b]) for a, b in g.edges])
+
+
+class Notation:
+    """Expressions of one cell in the mathematics that Matplotlib can set: no cases, squares as squares."""
+
+    def __init__(self, cell: Formulas) -> None:
+        self.math, self.text = Writer(cell.derivation, "latex"), Writer(cell.derivation)
+
+    def prepare(self, ends: Iterable[Expr]) -> None:
+        """``where(a > b, v, 0)`` becomes ``[a > b] v``, and ``v * v`` becomes ``v^2``."""
+        known, names = self.math.inline, self.math.names
+        for e in needed(list(ends)):
+            if e.op == "where":
+                known[e] = self.bracket(*e.args)
+            elif e.op == "mul" and e.args[0] is e.args[1] and e.args[0] in names:
+                base = names[e.args[0]]
+                known[e] = base.replace("(", "^2(", 1) if base.startswith(("\\tanh(", "\\sigma(")) else f"{base}^2"
+
+    def bracket(self, condition: Expr, a: Expr, b: Expr) -> str:
+        left, right = (self.write(v) for v in condition.args)
+        terms = []
+        for sign, v in (
+            (r"\leq", a) if condition.op == "le" else (COMPARISONS[condition.op], a),
+            (NEGATED[condition.op], b),
+        ):
+            sign = {">=": r"\geq", "<=": r"\leq"}.get(sign, sign)
+            if not is_number(v, 0):
+                known = v in self.math.names or v in self.math.inline or v.op in ("mul", "number")
+                value = self.write(v) if known else f"({self.write(v)})"
+                terms.append(f"[{left} {sign} {right}]" + rf"\,{value}" * (not is_number(v, 1)))
+        return terms[0] if len(terms) == 1 else f"({' + '.join(terms)})"
+
+    def write(self, e: Expr, top: bool = False) -> str:
+        w = self.math
+        return write(e, w.names, "latex", w.literal, w.inline, top)
+
+    def plain(self, e: Expr) -> str:
+        return write(e, self.text.names)
+
+
+def forward(cell: Formulas) -> Graph:
+    """A node for each input and for each value that has a name."""
+    d, step, words, g = cell.derivation, cell.step, Notation(cell), Graph()
+    words.prepare([*step.after, *step.cuts])
+    used = set(step.nodes)
+    at = {e: g.add(words.write(e), GATE, n) for n, e in (*step.gates.items(), *step.masks.items()) if e in used}
+    at |= {e: g.add(words.write(e), STATE, f"{n}_prev") for n, e in step.states.items() if e in used}
+    vectors = set(step.vectors.values())
+    for e in step.nodes:
+        if e in at or e in vectors or e not in d.names or e in words.math.inline:
+            continue
+        name = words.write(e)
+        value = words.math.product(e) if e in step.cuts else words.write(e, top=True)
+        sources = [at[a] for a in _named(e.args, at, d.names)]
+        kind = NEW if e in step.after else VALUE
+        at[e] = g.add(name if name == value else f"{name} = {value}", kind, d.names[e], sources)
+    return g
+
+
+def _named(args: Iterable[Expr], at: dict[Expr, int], names: dict[Expr, str]) -> list[Expr]:
+    """The nodes that a formula reads."""
+    found: list[Expr] = []
+    for a in args:
+        found += [a] if a in at else _named(a.args, at, names)
+    return found
+
+
+def backward(cell: Formulas) -> Graph:
+    """A node for each gradient that has a name, and one for each factor that is not 1."""
+    d, step, words, g = cell.derivation, cell.step, Notation(cell), Graph()
+    linear = Linear(d, named=True)
+    words.prepare([f for t in linear.targets for f in t.form.values()])
+    vectors = set(step.vectors.values())
+    owners: dict[Expr, Expr] = {}
+    for owner, e in d.ends.items():
+        owners.setdefault(e, owner)
+    at: dict[Expr, int] = {}
+    for e in d.incoming:
+        if any(e in t.form for t in linear.targets) or e in d.before:
+            at[e] = g.add(words.math.names[e], NEW, d.names[e])
+    cuts = {dv: (m, dm) for m, (dm, dv) in zip(step.cuts, d.cuts, strict=True) if dv.varies}
+
+    def source(atom: Expr) -> int:
+        if atom not in at:
+            m, dm = cuts[atom]
+            text = words.math.matrix(m) if m.op == "product" else r"\overline{\;\cdot\;}"
+            said = f"U{words.math.number(m)}" if m.op == "product" else "the mean over units"
+            at[atom] = g.add(text, FACTOR, f"@ {said}", [at[dm]])
+            if atom not in words.math.inline:
+                at[atom] = g.add(words.math.names[atom], VALUE, d.names[atom], [at[atom]])
+        return at[atom]
+
+    def through(atom: Expr, factor: Expr, summed: bool) -> int:
+        if is_number(factor, 1) and not summed:
+            return source(atom)
+        label = r"\Sigma\;" * summed + words.write(factor)
+        return g.add(label, FACTOR, "sum of " * summed + words.plain(factor), [source(atom)])
+
+    def kind(owner: Expr | None) -> str:
+        return {"z": GATE, "x": GATE, "h": GATE}.get(_prefix(owner, cell), VALUE)
+
+    for target in linear.targets:
+        e, of = target.value, owners.get(target.value)
+        name = d.names.get(e) or f"d{d.names[of] if of else 'm'}"
+        what = STATE if of in step.states.values() else kind(of)
+        sources = [through(a, f, of in vectors) for a, f in target.form.items()]
+        at[e] = g.add(words.math.name(name, True), what, name, sources)
+    for owner, e in d.ends.items():  # the same gradient under another name
+        if owner.op == "input" and e.varies and (owners[e] is not owner or e in d.incoming):
+            name = d.free(f"d{d.names[owner]}")
+            at[owner] = g.add(
+                words.math.name(name, True), STATE if owner in step.states.values() else VALUE, name, [at[e]]
+            )
+    _through_R(cell, g, at, words)
+    return ordered(g)
+
+
+def _prefix(owner: Expr | None, cell: Formulas) -> str:
+    """z, x or h of a gate."""
+    return next((n[0] for n, e in cell.step.gates.items() if e is owner), "")
+
+
+def _through_R(cell: Formulas, g: Graph, at: dict[Expr, int], words: Notation) -> None:
+    """All gates that read h send their gradients back to it, through R."""
+    d, step = cell.derivation, cell.step
+    gates = [e for n, e in step.gates.items() if n[0] in "zh" and not is_number(d.ends[e], 0)]
+    if not gates:
+        return
+    found = g.add("R", FACTOR, "@ R", [at[d.ends[e]] for e in gates])
+    h = step.states[step.order[-1]]
+    e = d.ends[h]
+    there = at.get(h, at.get(e)) if e.varies else None
+    name = d.free(f"d{d.names[h]}")
+    if there is None:
+        g.add(words.math.name(name, True), STATE, name, [found])
+    else:
+        g.edges.append((found, there))
