@@ -23,6 +23,7 @@ from minirnn.later import imported_later
 from minirnn.ops import at_the_top as _ops
 from minirnn.ops.at_the_top import *
 from minirnn.random import manual_seed
+from minirnn.pointers import attach as _attach
 from minirnn.torch_names import *
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ else:
             "softplus": "minirnn.nn.functional",
         },
     )
+
+_attach(Tensor)
 
 __all__ = ["Tensor", "__version__", "autograd", "cell", "checkpoint", "checkpoint_sequential", "cudnn_rnn", "data"]
 __all__ += ["devices", "cuda", "inference_mode", "is_grad_enabled", "set_grad_enabled"]

@@ -15,8 +15,16 @@ DTYPES = frozenset(np.dtype(t) for t in ("f2", "f4", "f8", "i1", "i2", "i4", "i8
 _EXPECTED = "float16/32/64, an integer type or bool"
 
 
+class _Default:
+    dtype = np.dtype("float32")
+
+
+default = _Default()
+"""The dtype of floats for which none is given: `set_default_dtype`."""
+
+
 def host_array(data: Any, dtype: Any = None) -> np.ndarray:
-    """`data` as a NumPy array: arrays keep their dtype, Python floats become float32.
+    """`data` as a NumPy array: arrays keep their dtype, Python floats get the default dtype.
 
     Raises
     ------
@@ -47,7 +55,7 @@ def host_array(data: Any, dtype: Any = None) -> np.ndarray:
         while isinstance(first, (list, tuple)) and first:
             first = first[0]
         if not hasattr(first, "dtype"):  # Python floats, not a list of NumPy float64
-            array = array.astype(np.float32)
+            array = array.astype(default.dtype)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype not in DTYPES:
         raise TypeError(

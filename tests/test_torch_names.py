@@ -6,6 +6,10 @@ Tests `minirnn/torch_names.py`, `minirnn/cuda.py`, `minirnn/pointers.py` and
 
 from __future__ import annotations
 
+import importlib.util
+import math
+import operator
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +18,9 @@ import pytest
 
 import minirnn as mr
 from minirnn.nn import functional as F
-from minirnn.pointers import ABSENT, HERE
+from minirnn.pointers import table
+
+torch_names = pytest.importorskip("scripts.torch_names", reason="the scripts are in the repository alone")
 
 
 def test_the_size_is_a_number_and_torchs_function() -> None:
@@ -22,15 +28,70 @@ def test_the_size_is_a_number_and_torchs_function() -> None:
     assert t.size == 6 and t.size() == (2, 3) and t.size(-1) == 3
 
 
-def test_names_that_are_not_here_say_what_to_write() -> None:
-    for name, says in (HERE | ABSENT).items():
-        if hasattr(mr, name):
+def room(place: str) -> Any:
+    """What has torch's names of that place: a module, or an object."""
+    return mr.zeros(2, 2) if place == "Tensor" else operator.attrgetter(place)(mr) if place != "minirnn" else mr
+
+
+STORED = dict(line.split(": ") for line in (Path(__file__).parent / "torch_names.txt").read_text().splitlines())
+
+
+@pytest.mark.parametrize("place", STORED)
+def test_every_public_name_of_torch_is_here_or_answers(place: str) -> None:
+    names = set(STORED[place].split())
+    if importlib.util.find_spec("torch"):
+        names |= set(torch_names.names(place))
+    there = room(place) if place != "nn.Module" else mr.nn.Module()
+    for name in names:
+        if hasattr(there, name):
             continue
+        with pytest.raises(AttributeError, match=rf"\n  torch's {name} is (written|not) here: \S") as error:
+            getattr(there, name)
+        assert "likely" not in str(error.value) and error.value.name == name
+
+
+def test_answers_name_what_is_here() -> None:
+    """Each name of minirnn in what the table says to write exists."""
+    for row in (row for rows in table().values() for row in rows):
+        for place, name in re.findall(r"\b(mr|F|nn|t|np|math)\.([a-zA-Z_][\w.]*\w)", row.answer):
+            there = {"mr": mr, "F": F, "nn": mr.nn, "t": mr.zeros(2, 2), "np": np, "math": math}[place]
+            assert operator.attrgetter(name)(there) is not NotImplemented, (row, name)
+
+
+def test_the_page_of_names_is_what_the_script_writes() -> None:
+    assert torch_names.PAGE.read_text(encoding="utf-8") == torch_names.page()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("mr.addmm", "bias + a @ b"),
+        ("t.addmm_", "t.copy_(value), with the value of addmm: bias + a @ b"),
+        ("mr.clone", "t.clone(...)"),
+        ("mr.diagonal_copy", "t[range(n), range(n)], then .clone()"),
+        ("mr.sparse_coo_tensor", "there are dense Tensors only"),
+        ("mr.autograd.graph", "mr.checkpoint"),
+        ("mr.cuda.graph", "records launches itself"),
+        ("t.squeeze_", "t = t.squeeze()"),
+    ],
+)
+def test_an_answer_fits_the_place_where_the_name_was_looked_for(name: str, says: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(says)):
+        eval(name, {"mr": mr, "t": mr.zeros(2)})
+
+
+def test_a_name_that_nobody_has_says_nothing_more() -> None:
+    t = mr.zeros(2)
+    for thing, name in ((mr, "no_such_name"), (mr, "__no_such__"), (t, "no_such_name_")):
         with pytest.raises(AttributeError) as error:
-            getattr(mr, name)
-        assert says in str(error.value)
-    with pytest.raises(AttributeError, match=r"Conv1d is not here"):
-        _ = mr.nn.Conv1d
+            getattr(thing, name)
+        assert "\n" not in str(error.value)
+
+
+def test_names_that_are_elsewhere_are_no_attributes() -> None:
+    t = mr.zeros(2)
+    assert not hasattr(t, "addmm") and not hasattr(mr.Tensor, "addmm_") and "addmm" not in dir(t)
+    assert type(t).__getattribute__ is object.__getattribute__ and not hasattr(type(t), "__getattr__")
 
 
 def test_draws_follow_their_weights(rng: np.random.Generator) -> None:

@@ -51,7 +51,7 @@ mr.tensor([[1.0, 2.0], [3.0]]) -> tensor & ragged
 mr.tensor([1, 2], requires_grad=True) -> int64 & float16
 mr.tensor([1.0], device="tpu") -> 'tpu' & known: & cpu
 mr.tensor([1.0], device=0) -> device 0 & int & 'cpu'
-mr.Tensor() -> minirnn.engine.tensor
+mr.Tensor("a") -> tensor: cannot
 """,
 )
 

@@ -49,6 +49,28 @@ def _recorded(given: Any) -> bool:
 
 
 @method
+def __array__(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """What NumPy calls for ``np.asarray(t)``, also of what is in a list: ``np.array([t, t])``.
+
+    Raises
+    ------
+    TypeError
+        If the Tensor requires gradients: they would be lost.
+    """
+    if _recorded(x):
+        raise TypeError(
+            f"np.asarray: got a Tensor of shape {x.shape} that requires gradients, which NumPy would lose\n"
+            "  expected t.numpy() or t.detach() for the values alone, or mr.stack(list) in place of a list"
+        )
+    view = x.numpy()
+    if dtype is not None and view.dtype != dtype:
+        if copy is False:
+            raise ValueError(f"a Tensor of dtype {x.dtype} cannot become {np.dtype(dtype)} without a copy")
+        return view.astype(dtype)
+    return view.copy() if copy else view
+
+
+@method
 def __array_function__(x: Tensor, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """What NumPy calls for ``np.sum(t)``.
 
