@@ -22,8 +22,8 @@ from minirnn.engine.tensor import Tensor, tensor
 from minirnn.later import imported_later
 from minirnn.ops import at_the_top as _ops
 from minirnn.ops.at_the_top import *
-from minirnn.random import manual_seed
 from minirnn.pointers import attach as _attach
+from minirnn.random import manual_seed
 from minirnn.torch_names import *
 
 if TYPE_CHECKING:

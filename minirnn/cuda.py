@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from minirnn.later import imported_later
 from minirnn import devices
+from minirnn.later import imported_later
 from minirnn.random import manual_seed
 
 __getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here

@@ -65,6 +65,11 @@ def host_array(data: Any, dtype: Any = None) -> np.ndarray:
     return array
 
 
+def values_of(value: Any) -> np.ndarray:
+    """``np.asarray(value)``, where only the values are wanted: also of a Tensor that requires gradients."""
+    return np.asarray(value.detach() if hasattr(value, "detach") else value)
+
+
 def dtype_of(what: str, dtype: Any) -> np.dtype[Any]:
     """`dtype` as one that a Tensor may have. Raises TypeError for any other, and for None."""
     try:

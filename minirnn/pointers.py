@@ -3,7 +3,8 @@
 `pointers.txt` is the table. A row has one name or several; after `` : `` comes what to write instead, after `` ! `` why
 there is nothing. ``*`` stands for any letters, and ``cuda.graph`` is the name ``graph`` of that module alone. What the
 table does not have is found in another room of minirnn (``torch.clone`` is ``t.clone()``), or by its end: ``xxx_``
-writes into a Tensor, ``xxx_copy`` copies a view. ``python scripts/torch_names.py`` makes `docs/names_of_torch.md` of it.
+writes into a Tensor, ``xxx_copy`` copies a view. ``python scripts/torch_names.py`` makes
+`docs/names_of_torch.md` of it.
 
 A ``__getattr__`` would make each look at a Tensor slower. So the names of the table are attributes of the class whose
 value is an AttributeError: `attach`.
@@ -143,8 +144,9 @@ class Elsewhere:
 
 def attach(owner: type) -> None:
     """Let a class answer to the names of the table, and to those of its own methods with ``_`` at their end."""
-    named = [name for part in table().values() for row in part for name in row.names if re.fullmatch("H|[a-z]\\w*", name)]
-    own = [name for name in vars(owner) if name[0] != "_"]
-    for name in {*named, *[f"{name}_" for name in (*named, *own) if name[-1] != "_"]}:
+    named = {name for part in table().values() for row in part for name in row.names}
+    named = {name for name in named if re.fullmatch(r"H|[a-z]\w*", name)}
+    own = {name for name, value in vars(owner).items() if name[0] != "_" and callable(value)}
+    for name in named | {f"{name}_" for name in named | own if name[-1] != "_"}:
         if not hasattr(owner, name):
             setattr(owner, name, Elsewhere(name))

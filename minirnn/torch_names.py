@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from minirnn import check, devices, random
-from minirnn.engine.operands import pair
 from minirnn.engine.creation import zeros
+from minirnn.engine.operands import pair
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
-from minirnn.host_array import default, float_dtype, integers
+from minirnn.host_array import default, float_dtype, integers, values_of
 from minirnn.messages import shown
 from minirnn.ops.primitives.arithmetic import add as plus
 from minirnn.ops.primitives.arithmetic import divide, multiply, subtract
@@ -92,7 +92,9 @@ def _typed(name: str, dtype: str) -> Any:
         return _sized_or_filled(name, args, dtype, device)
 
     constructor.__name__ = constructor.__qualname__ = name
-    constructor.__doc__ = f"A Tensor of {dtype}: ``{name}(2, 3)`` has these sizes and zeros, ``{name}([1, 2])`` the data."
+    constructor.__doc__ = (
+        f"A Tensor of {dtype}: zeros of these sizes, ``{name}(2, 3)``, or the data, ``{name}([1, 2])``."
+    )
     return constructor
 
 
@@ -240,7 +242,7 @@ def save(obj: Mapping[str, Any], f: str | os.PathLike[str]) -> None:
         )
     from minirnn.io import checkpoint
 
-    checkpoint.save(f, {k: v.numpy() if isinstance(v, Tensor) else np.asarray(v) for k, v in obj.items()}, {})
+    checkpoint.save(f, {k: values_of(v) for k, v in obj.items()}, {})
 
 
 def load(f: str | os.PathLike[str], map_location: Any = None, weights_only: bool = True) -> dict[str, np.ndarray]:

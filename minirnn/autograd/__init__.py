@@ -1,12 +1,14 @@
 """autograd: ops of your own, next to the functions of the tape, under torch's names."""
 
-from minirnn.later import imported_later
 from minirnn.autograd.context import FunctionCtx
 from minirnn.autograd.function import Function, once_differentiable
+from minirnn.engine.anomaly import detect_anomaly, set_detect_anomaly
 from minirnn.engine.backward import grad
 from minirnn.engine.tape import enable_grad, no_grad
 from minirnn.gradcheck import gradcheck
+from minirnn.later import imported_later
 
 __getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
 
-__all__ = ["Function", "FunctionCtx", "enable_grad", "grad", "gradcheck", "no_grad", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "detect_anomaly", "enable_grad", "grad", "gradcheck", "no_grad"]
+__all__ += ["once_differentiable", "set_detect_anomaly"]

@@ -1,6 +1,5 @@
 """Tasks that need memory, characters of real text, and batches of any dataset: what the networks are trained on."""
 
-from minirnn.later import imported_later
 from minirnn.data.adding import adding_problem
 from minirnn.data.batches import CharBatches, train_validation_split
 from minirnn.data.collate import default_collate, default_convert, pad_collate
@@ -12,6 +11,7 @@ from minirnn.data.sine import sine_wave
 from minirnn.data.task import Task
 from minirnn.data.text import python_source_text, read_text
 from minirnn.data.vocabulary import CharVocabulary, unigram_entropy
+from minirnn.later import imported_later
 
 __getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
 

@@ -129,7 +129,9 @@ def zeros(*args: Any, size: Any = None, dtype: Any = None, device: Place = None,
     ValueError
         If a size is negative or the device is unknown.
     """
-    return _filled("zeros", shape_given("zeros", args, size), 0, or_default(dtype, default.dtype), device, requires_grad)
+    return _filled(
+        "zeros", shape_given("zeros", args, size), 0, or_default(dtype, default.dtype), device, requires_grad
+    )
 
 
 def ones(*args: Any, size: Any = None, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
@@ -139,7 +141,9 @@ def ones(*args: Any, size: Any = None, dtype: Any = None, device: Place = None, 
 
 def empty(*args: Any, size: Any = None, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
     """A Tensor whose values do not matter. They are zeros: a program that reads them does the same each time."""
-    return _filled("empty", shape_given("empty", args, size), 0, or_default(dtype, default.dtype), device, requires_grad)
+    return _filled(
+        "empty", shape_given("empty", args, size), 0, or_default(dtype, default.dtype), device, requires_grad
+    )
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:

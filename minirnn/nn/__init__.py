@@ -19,8 +19,10 @@ from minirnn.nn.activations import (
     Softplus,
     Tanh,
 )
+from minirnn.nn.batch_norm import BatchNorm1d
 from minirnn.nn.cells import GRUCell, LSTMCell, RNNCell
 from minirnn.nn.containers import ModuleDict, ModuleList, Sequential
+from minirnn.nn.convolution import Conv1d
 from minirnn.nn.dropout import Dropout
 from minirnn.nn.embedding import Embedding
 from minirnn.nn.gru_block import GRUBlockCell
@@ -57,7 +59,9 @@ __all__ = [
     "RNN",
     "BCELoss",
     "BCEWithLogitsLoss",
+    "BatchNorm1d",
     "CTCLoss",
+    "Conv1d",
     "CrossEntropyLoss",
     "Dropout",
     "Embedding",

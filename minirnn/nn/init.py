@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from minirnn.later import imported_later
 from minirnn import check, random
 from minirnn.engine.tensor import Tensor
+from minirnn.later import imported_later
 from minirnn.messages import shown
 
 __getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here

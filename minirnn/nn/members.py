@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from minirnn.engine.tensor import Tensor
-from minirnn.pointers import pointer
 from minirnn.messages import meant, shown
 from minirnn.nn.parameter import Parameter
+from minirnn.pointers import pointer
 
 
 class Members:

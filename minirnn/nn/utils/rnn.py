@@ -11,11 +11,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from minirnn.later import imported_later
 from minirnn import check
 from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import integers
+from minirnn.later import imported_later
 from minirnn.messages import shown
 from minirnn.ops.primitives import concat, stack
 

@@ -29,7 +29,7 @@ class Unbind(Along, uses="getitem", reads=""):
 
     def piece(self, k: int) -> GetItem:
         """What takes the piece number `k` out of x."""
-        return GetItem(((slice(None),) * self.axis + (k,)))
+        return GetItem((slice(None),) * self.axis + (k,))
 
     def backward(self, dy: list[Tensor | None], y: list[Tensor], x: Tensor) -> tuple[Tensor]:
         blank = leaf(x.device, x.device.full(y[0].shape, 0, x.dtype))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirnn.engine.writing import settled
 from minirnn.engine.tensor import Tensor
+from minirnn.engine.writing import settled
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE
 from minirnn.viz.picture import Picture, axes_or_new, check_tensor
 from minirnn.viz.tape.layout import arranged
@@ -28,9 +28,7 @@ WIDTH = 8.4
 """The width of the widest picture, in inches: then letters can be read on a page."""
 
 
-def tape_nodes(
-    output: Tensor, function: str = "tape_graph", changed: dict[Tensor, str] | None = None
-) -> list[Tensor]:
+def tape_nodes(output: Tensor, function: str = "tape_graph", changed: dict[Tensor, str] | None = None) -> list[Tensor]:
     """All values that led to `output`, in the order in which they were made; leaves included.
 
     Of a Tensor that was written into later it is the version that was read. `changed` collects the values whose
