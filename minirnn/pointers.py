@@ -61,7 +61,7 @@ def _in_families(name: str) -> Row | None:
     return None
 
 
-def _elsewhere(name: str, place: str) -> str:
+def _elsewhere(name: str) -> str:
     """The name with the room of minirnn in front that has it; empty if none has."""
     top = sys.modules["minirnn"]
     if name in dir(top):
@@ -71,7 +71,7 @@ def _elsewhere(name: str, place: str) -> str:
     for room in ROOMS:
         module = import_module(f"minirnn.{room}")
         value = getattr(module, name, None) if name in getattr(module, "__all__", vars(module)) else None
-        if room != place and getattr(value, "__module__", "").startswith("minirnn"):
+        if getattr(value, "__module__", "").startswith("minirnn"):
             return f"mr.{room}.{name}"
     return ""
 
@@ -89,7 +89,7 @@ def answer(name: str, place: str = "") -> tuple[str, bool]:
     row = _in_table(name, place)
     if row is not None:
         return row.answer, row.here
-    if found := _elsewhere(name, place):
+    if found := _elsewhere(name):
         return found, True
     base = name[:-1] if name.endswith("_") and not name.endswith("__") else ""
     if base and (found := answer(base, place))[0]:

@@ -91,6 +91,7 @@ class Conv1d(Module):
 
     def extra_repr(self) -> str:
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        plain = {"padding": (0,), "dilation": (1,), "groups": 1, "padding_mode": "zeros"}
+        plain = {"padding": (0,), "dilation": (1,), "groups": 1}
         text += "".join(f", {k}={getattr(self, k)}" for k, v in plain.items() if getattr(self, k) != v)
-        return text + ("" if self.bias is not None else ", bias=False")
+        text += "" if self.bias is not None else ", bias=False"
+        return text + ("" if self.padding_mode == "zeros" else f", padding_mode={self.padding_mode}")
