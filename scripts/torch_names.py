@@ -46,7 +46,8 @@ AttributeError: module 'minirnn' has no attribute 'addmm'
 
 Three rules have no rows. A name that another room has is named with it (`torch.clone` is `t.clone(...)`). A method
 `xxx_` that is not here is `t.copy_(value)`, with the value of `xxx`; a function `xxx_copy` is `xxx`, then `.clone()`.
-In the rows `*` stands for any letters. This page is made by `python scripts/torch_names.py` from `minirnn/pointers.txt`.
+In the rows `*` stands for any letters. `python scripts/torch_names.py` makes this page
+from `minirnn/pointers.txt`.
 """
 
 

@@ -210,7 +210,7 @@ def test_what_cannot_have_a_gradient_is_refused_where_it_is_set() -> None:
 
 
 def test_constructors_take_sizes_or_data_in_the_dtype_of_their_name() -> None:
-    for name in "Float Double Half Long Int Short Char Byte Bool".split():
+    for name in ["Float", "Double", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool"]:
         make = getattr(mr, f"{name}Tensor")
         dtype = mr.zeros(1).to(getattr(mr, {"Char": "int8", "Byte": "uint8"}.get(name, name.lower()), "")).dtype
         assert make(2, 3).shape == (2, 3) and make([1, 0]).tolist() == [1, 0] and make().shape == (0,)

@@ -9,7 +9,6 @@ import minirnn as mr
 from minirnn.engine import tape
 from minirnn.engine.tensor import next_seq
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 
 
