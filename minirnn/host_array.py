@@ -116,7 +116,7 @@ def whole(what: str, data: Any) -> np.ndarray:
 
 def _of_kind(what: str, data: Any, kinds: str, expected: str) -> np.ndarray:
     try:
-        array = np.asarray(data)
+        array = values_of(data)
     except ValueError:
         raise ValueError(f"{what} is a ragged list\n  expected {expected}") from None
     if array.dtype.kind not in kinds:

@@ -19,7 +19,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOMS = ("ops", "nn.functional", "nn", "optim", "optim.lr_scheduler", "nn.utils", "nn.utils.rnn", "nn.init")
+ROOMS: tuple[str, ...] = (
+    "ops",
+    "nn.functional",
+    "nn",
+    "optim",
+    "optim.lr_scheduler",
+    "nn.utils",
+    "nn.utils.rnn",
+    "nn.init",
+)
 ROOMS += ("autograd", "autograd.function", "data", "io", "cuda", "random")
 
 
@@ -89,8 +98,8 @@ def answer(name: str, place: str = "") -> tuple[str, bool]:
     row = _in_table(name, place)
     if row is not None:
         return row.answer, row.here
-    if found := _elsewhere(name):
-        return found, True
+    if there := _elsewhere(name):
+        return there, True
     base = name[:-1] if name.endswith("_") and not name.endswith("__") else ""
     if base and (found := answer(base, place))[0]:
         value, here = found
