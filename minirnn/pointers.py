@@ -48,8 +48,10 @@ def table() -> dict[str, list[Row]]:
         if line.startswith("# "):
             rows = found.setdefault(line[2:], [])
         elif line:
-            names, sign, answer = re.split(" ([:!]) ", line, maxsplit=1)
-            rows.append(Row(names.split(), sign == ":", answer))
+            names, sign, answer = line.partition(" : ")
+            if not sign:
+                names, _, answer = line.partition(" ! ")
+            rows.append(Row(names.split(), bool(sign), answer))
     return found
 
 
@@ -154,8 +156,8 @@ class Elsewhere:
 def attach(owner: type) -> None:
     """Let a class answer to the names of the table, and to those of its own methods with ``_`` at their end."""
     named = {name for part in table().values() for row in part for name in row.names}
-    named = {name for name in named if re.fullmatch(r"H|[a-z]\w*", name)}
-    own = {name for name, value in vars(owner).items() if name[0] != "_" and callable(value)}
-    for name in named | {f"{name}_" for name in named | own if name[-1] != "_"}:
-        if not hasattr(owner, name):
-            setattr(owner, name, Elsewhere(name))
+    named = {name for name in named if (name[0].islower() or name == "H") and name.isidentifier()}
+    there = {*dir(owner)}
+    own = {name for name in there if name[0] != "_" and callable(getattr(owner, name))}
+    for name in named.union([f"{name}_" for name in named | own if name[-1] != "_"]) - there:
+        setattr(owner, name, Elsewhere(name))

@@ -7,7 +7,6 @@ asks for that number in any case, so nothing is slower while the mode is off.
 from __future__ import annotations
 
 import sys
-from linecache import getline
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -41,6 +40,8 @@ class _Anomaly:
             return
         node = t.parents[0] if isinstance(t.op, Output) else t
         file, line = (self.lines or {}).get(node.seq, ("", 0))
+        from linecache import getline
+
         where = f"{file}, line {line}: {getline(file, line).strip()}" if file else "before anomalies were looked for"
         name = node.op.name if node.op is not None else ""
         raise RuntimeError(f"backward of {name}: the gradient of input {k} has a NaN\n  the op was called in {where}")

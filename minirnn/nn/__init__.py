@@ -1,5 +1,7 @@
 """Modules: parameters with a formula. Layers, recurrent cells and losses."""
 
+from typing import TYPE_CHECKING
+
 from minirnn.later import imported_later
 from minirnn.nn import functional, init, utils
 from minirnn.nn.activations import (
@@ -19,10 +21,8 @@ from minirnn.nn.activations import (
     Softplus,
     Tanh,
 )
-from minirnn.nn.batch_norm import BatchNorm1d
 from minirnn.nn.cells import GRUCell, LSTMCell, RNNCell
 from minirnn.nn.containers import ModuleDict, ModuleList, Sequential
-from minirnn.nn.convolution import Conv1d
 from minirnn.nn.dropout import Dropout
 from minirnn.nn.embedding import Embedding
 from minirnn.nn.gru_block import GRUBlockCell
@@ -48,7 +48,12 @@ from minirnn.nn.recurrent import GRU, LSTM, RNN
 from minirnn.nn.shape import Flatten, Identity, Unflatten
 from minirnn.nn.states import LSTMHidden, LSTMState
 
-__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
+if TYPE_CHECKING:
+    from minirnn.nn.batch_norm import BatchNorm1d
+    from minirnn.nn.convolution import Conv1d
+else:  # torch's other names are answered, too
+    LATER = {"BatchNorm1d": "minirnn.nn.batch_norm", "Conv1d": "minirnn.nn.convolution"}
+    __getattr__, __dir__ = imported_later(__name__, LATER)
 
 __all__ = [
     "ELU",
