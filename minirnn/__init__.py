@@ -22,6 +22,7 @@ from minirnn.engine.tensor import Tensor, tensor
 from minirnn.later import imported_later
 from minirnn.ops import at_the_top as _ops
 from minirnn.ops.at_the_top import *
+from minirnn.pointers import attach as _attach
 from minirnn.random import manual_seed
 from minirnn.torch_names import *
 
@@ -48,6 +49,8 @@ else:
             "softplus": "minirnn.nn.functional",
         },
     )
+
+_attach(Tensor)
 
 __all__ = ["Tensor", "__version__", "autograd", "cell", "checkpoint", "checkpoint_sequential", "cudnn_rnn", "data"]
 __all__ += ["devices", "cuda", "inference_mode", "is_grad_enabled", "set_grad_enabled"]

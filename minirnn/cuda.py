@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from minirnn import devices
+from minirnn.later import imported_later
 from minirnn.random import manual_seed
+
+__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
 
 __all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "manual_seed_all", "synchronize"]
 

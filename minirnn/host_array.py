@@ -15,8 +15,16 @@ DTYPES = frozenset(np.dtype(t) for t in ("f2", "f4", "f8", "i1", "i2", "i4", "i8
 _EXPECTED = "float16/32/64, an integer type or bool"
 
 
+class _Default:
+    dtype = np.dtype("float32")
+
+
+default = _Default()
+"""The dtype of floats for which none is given: `set_default_dtype`."""
+
+
 def host_array(data: Any, dtype: Any = None) -> np.ndarray:
-    """`data` as a NumPy array: arrays keep their dtype, Python floats become float32.
+    """`data` as a NumPy array: arrays keep their dtype, Python floats get the default dtype.
 
     Raises
     ------
@@ -47,7 +55,7 @@ def host_array(data: Any, dtype: Any = None) -> np.ndarray:
         while isinstance(first, (list, tuple)) and first:
             first = first[0]
         if not hasattr(first, "dtype"):  # Python floats, not a list of NumPy float64
-            array = array.astype(np.float32)
+            array = array.astype(default.dtype)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype not in DTYPES:
         raise TypeError(
@@ -55,6 +63,11 @@ def host_array(data: Any, dtype: Any = None) -> np.ndarray:
             + ("\n  likely a ragged or mixed list" if array.dtype == object else "")
         )
     return array
+
+
+def values_of(value: Any) -> np.ndarray:
+    """``np.asarray(value)``, where only the values are wanted: also of a Tensor that requires gradients."""
+    return np.asarray(value.detach() if hasattr(value, "detach") else value)
 
 
 def dtype_of(what: str, dtype: Any) -> np.dtype[Any]:
@@ -103,7 +116,7 @@ def whole(what: str, data: Any) -> np.ndarray:
 
 def _of_kind(what: str, data: Any, kinds: str, expected: str) -> np.ndarray:
     try:
-        array = np.asarray(data)
+        array = values_of(data)
     except ValueError:
         raise ValueError(f"{what} is a ragged list\n  expected {expected}") from None
     if array.dtype.kind not in kinds:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from minirnn.pointers import pointer
+from minirnn.pointers import NotHere
 
 
 def imported_later(package: str, rooms: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -29,8 +29,8 @@ def imported_later(package: str, rooms: Mapping[str, str]) -> tuple[Callable[[st
 
     def find(name: str) -> Any:
         if name not in rooms:
-            text = f"module {package!r} has no attribute {name!r}{pointer(name)}"
-            raise AttributeError(text, name=name, obj=sys.modules[package])
+            text = f"module {package!r} has no attribute {name!r}"
+            raise NotHere(text, name, package.partition(".")[2], sys.modules[package])
         module = import_module(rooms[name])
         value = module if rooms[name].endswith(f".{name}") else getattr(module, name)
         setattr(sys.modules[package], name, value)

@@ -1,114 +1,163 @@
 """What torch's names are called here, or why they are not here: one table for messages and for the documentation.
 
-`HERE` says what to write instead, `ABSENT` why there is nothing.
+`pointers.txt` is the table. A row has one name or several; after `` : `` comes what to write instead, after `` ! `` why
+there is nothing. ``*`` stands for any letters, and ``cuda.graph`` is the name ``graph`` of that module alone. What the
+table does not have is found in another room of minirnn (``torch.clone`` is ``t.clone()``), or by its end: ``xxx_``
+writes into a Tensor, ``xxx_copy`` copies a view. ``python scripts/torch_names.py`` makes
+`docs/names_of_torch.md` of it.
+
+A ``__getattr__`` would make each look at a Tensor slower. So the names of the table are attributes of the class whose
+value is an AttributeError: `attach`.
 """
 
 from __future__ import annotations
 
-HERE = {
-    "Size": "a shape is a tuple",
-    "no_deprecation": "warnings are Python's",
-    "nonzero": "mr.tensor(np.nonzero(t.numpy())[0])",
-    "bincount": "mr.tensor(np.bincount(t.numpy()))",
-    "unique": "mr.tensor(np.unique(t.numpy()))",
-    "histc": "np.histogram(t.numpy())",
-    "searchsorted": "np.searchsorted(a.numpy(), v.numpy())",
-    "cdist": "((a.unsqueeze(1) - b) ** 2).sum(-1).sqrt()",
-    "addmm": "bias + a @ b",
-    "baddbmm": "bias + a @ b",
-    "addmv": "bias + a @ v",
-    "addcmul": "t + value * a * b",
-    "addcdiv": "t + value * a / b",
-    "lerp": "a + weight * (b - a)",
-    "log2": "mr.log(x) / math.log(2)",
-    "log10": "mr.log(x) / math.log(10)",
-    "exp2": "2 ** x",
-    "sinh": "(mr.exp(x) - mr.exp(-x)) / 2",
-    "cosh": "(mr.exp(x) + mr.exp(-x)) / 2",
-    "asinh": "mr.log(x + mr.sqrt(x * x + 1))",
-    "acosh": "mr.log(x + mr.sqrt(x * x - 1))",
-    "atanh": "(mr.log1p(x) - mr.log1p(-x)) / 2",
-    "fmod": "a - b * mr.trunc(a / b)",
-    "true_divide": "a / b",
-    "divide": "mr.ops.divide, or a / b",
-    "subtract": "mr.ops.subtract, or a - b",
-    "multiply": "mr.ops.multiply, or a * b",
-    "negative": "-x",
-    "neg": "-x",
-    "eq": "a == b",
-    "ne": "a != b",
-    "lt": "a < b",
-    "le": "a <= b",
-    "gt": "a > b",
-    "ge": "a >= b",
-    "median": "t.sort(dim).values, and an index",
-    "kthvalue": "t.sort(dim), and an index",
-    "cummax": "np.maximum.accumulate(t.numpy())",
-    "select": "t[:, k]",
-    "diag": "t * mr.eye(n), or t[range(n), range(n)]",
-    "diagonal": "t[range(n), range(n)]",
-    "trace": "t[range(n), range(n)].sum()",
-    "index_add": "mr.scatter_add",
-    "index_copy": "t[index] = values",
-    "index_fill": "t[index] = value",
-    "masked_scatter": "t[mask] = values",
-    "hstack": "mr.cat(list, dim=1)",
-    "vstack": "mr.cat(list, dim=0)",
-    "bernoulli": "mr.rand_like(p) < p",
-    "normal": "mean + std * mr.randn(size)",
-    "from_dlpack": "mr.tensor(np.from_dlpack(x))",
-    "as_tensor": "mr.tensor",
-    "asarray": "mr.tensor",
-    "is_tensor": "isinstance(x, mr.Tensor)",
-    "numel": "t.numel()",
-    "seed": "mr.manual_seed",
-    "initial_seed": "mr.manual_seed",
-    "get_rng_state": "mr.random.generator().bit_generator.state",
-    "set_default_tensor_type": "dtype= where a Tensor is made, or .double() of a module",
-    "set_default_dtype": "dtype= where a Tensor is made, or .double() of a module",
-    "get_default_dtype": "mr.float32",
-    "set_default_device": "mr.use_device(name)",
-    "func": "mr.vjp, mr.jvp, mr.jacobian, mr.hessian and mr.vmap",
-    "utils": "mr.data for utils.data, mr.checkpoint for utils.checkpoint, mr.nn.utils for clip_grad_norm_",
-    "linalg": "mr.norm for linalg.norm; matrices are factored by np.linalg",
-    "special": "mr.erf, mr.logsumexp, mr.softmax",
-    "backends": "determinism and precision: mr.use_precision",
-    "set_num_threads": "the environment variable OMP_NUM_THREADS",
-    "FloatTensor": "mr.tensor(data, dtype=mr.float32)",
-    "DoubleTensor": "mr.tensor(data, dtype=mr.float64)",
-}
-"""torch's name -> what to write here."""
+import re
+import sys
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
 
-ABSENT = {
-    "compile": "there is no compiler: the device `native` has kernels in C++",
-    "autocast": "dtypes are never changed on their own: module.half(), or dtype= of a layer",
-    "amp": "dtypes are never changed on their own: module.half(), or dtype= of a layer",
-    "distributed": "mr.parallel trains on several processes",
-    "multiprocessing": "mr.parallel trains on several processes",
-    "jit": "there is no compiler: run the function as it is",
-    "onnx": "there is no exporter; mr.io writes safetensors",
-    "fx": "mr.viz.tape_graph shows the tape",
-    "sparse": "there are dense Tensors only",
-    "bfloat16": "NumPy has no such dtype: use mr.float16 or mr.float32",
-    "complex64": "there are no complex Tensors",
-    "complex128": "there are no complex Tensors",
-    "conv1d": "there are no convolutions",
-    "conv2d": "there are no convolutions",
-    "Conv1d": "there are no convolutions",
-    "Conv2d": "there are no convolutions",
-    "BatchNorm1d": "nn.LayerNorm normalizes in recurrent networks",
-    "MultiheadAttention": "three nn.Linear and F.scaled_dot_product_attention",
-    "LBFGS": "mr.optim.Adam; the quasi-Newton method is not here",
-    "ASGD": "mr.optim.SGD, and the mean of the parameters kept by hand",
-    "cholesky": "matrices are factored by np.linalg",
-    "svd": "matrices are factored by np.linalg",
-    "inverse": "matrices are factored by np.linalg",
-}
-"""torch's name -> why it isn't here."""
+ROOMS: tuple[str, ...] = (
+    "ops",
+    "nn.functional",
+    "nn",
+    "optim",
+    "optim.lr_scheduler",
+    "nn.utils",
+    "nn.utils.rnn",
+    "nn.init",
+)
+ROOMS += ("autograd", "autograd.function", "data", "io", "cuda", "random")
 
 
-def pointer(name: str) -> str:
-    """A line for an error message about a name of torch; empty if the table does not have it."""
-    if name in HERE:
-        return f"\n  torch's {name} is written here: {HERE[name]}"
-    return f"\n  torch's {name} is not here: {ABSENT[name]}" if name in ABSENT else ""
+class Row(NamedTuple):
+    """One line of the table."""
+
+    names: list[str]
+    here: bool  # whether `answer` is what to write, not why there is nothing
+    answer: str
+
+
+@cache
+def table() -> dict[str, list[Row]]:
+    """The rows of `pointers.txt` under their headings."""
+    found: dict[str, list[Row]] = {}
+    for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("# "):
+            rows = found.setdefault(line[2:], [])
+        elif line:
+            names, sign, answer = line.partition(" : ")
+            if not sign:
+                names, _, answer = line.partition(" ! ")
+            rows.append(Row(names.split(), bool(sign), answer))
+    return found
+
+
+def _in_table(name: str, place: str) -> Row | None:
+    rows = [row for part in table().values() for row in part]
+    for wanted in (f"{place.rpartition('.')[2]}.{name}", name):
+        for row in rows:
+            if wanted in row.names:
+                return row
+    return None
+
+
+def _in_families(name: str) -> Row | None:
+    for row in (row for part in table().values() for row in part):
+        for family in row.names:
+            if "*" in family and re.fullmatch(family.replace("*", ".*"), name):
+                return row
+    return None
+
+
+def _elsewhere(name: str) -> str:
+    """The name with the room of minirnn in front that has it; empty if none has."""
+    top = sys.modules["minirnn"]
+    if name in dir(top):
+        return f"mr.{name}"
+    if hasattr(top.Tensor, name):
+        return f"t.{name}(...)" if callable(getattr(top.Tensor, name)) else f"t.{name}"
+    for room in ROOMS:
+        module = import_module(f"minirnn.{room}")
+        value = getattr(module, name, None) if name in getattr(module, "__all__", vars(module)) else None
+        if getattr(value, "__module__", "").startswith("minirnn"):
+            return f"mr.{room}.{name}"
+    return ""
+
+
+def answer(name: str, place: str = "") -> tuple[str, bool]:
+    """What to say about a public name of torch, and whether that is what to write; ("", False) of other names.
+
+    Parameters
+    ----------
+    name : str
+        The name, such as "addmm".
+    place : str
+        Where it was looked for: "" for minirnn, "nn.functional", "Tensor", ...
+    """
+    row = _in_table(name, place)
+    if row is not None:
+        return row.answer, row.here
+    if there := _elsewhere(name):
+        return there, True
+    base = name[:-1] if name.endswith("_") and not name.endswith("__") else ""
+    if base and (found := answer(base, place))[0]:
+        value, here = found
+        plain = not here or value.startswith("t[")
+        return found if plain else (f"t.copy_(value), with the value of {base}: {value}", True)
+    base = name.removesuffix("_copy")
+    if base != name and (found := answer(base, place))[0]:
+        return f"{found[0]}, then .clone()" if found[1] else found[0], found[1]
+    row = _in_families(name)
+    if row is not None:
+        return row.answer, row.here
+    if name in sys.stdlib_module_names:
+        return f"Python's own: import {name}", True
+    import typing
+
+    return (f"Python's own: from typing import {name}", True) if hasattr(typing, name) else ("", False)
+
+
+def pointer(name: str, place: str = "") -> str:
+    """A line for an error message about a name of torch; empty if nothing is known of it."""
+    found, here = answer(name, place) if name[:1] != "_" else ("", False)
+    if not found:
+        return ""
+    return f"\n  torch's {name} is written here: {found}" if here else f"\n  torch's {name} is not here: {found}"
+
+
+class NotHere(AttributeError):
+    """There is no such attribute. The pointer is looked for only when the message is read: ``hasattr`` is quick."""
+
+    def __init__(self, text: str, name: str, place: str, owner: Any) -> None:
+        super().__init__(text, name, place)
+        self.obj, self.name = owner, name
+
+    def __str__(self) -> str:
+        text, name, place = self.args
+        return text + pointer(name, place)
+
+
+class Elsewhere:
+    """An attribute that isn't there: looking for it is an AttributeError that says what to write."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        text = f"{owner.__name__!r} object has no attribute {self.name!r}"
+        raise NotHere(text, self.name, "Tensor", owner if instance is None else instance)
+
+
+def attach(owner: type) -> None:
+    """Let a class answer to the names of the table, and to those of its own methods with ``_`` at their end."""
+    named = {name for part in table().values() for row in part for name in row.names}
+    named = {name for name in named if (name[0].islower() or name == "H") and name.isidentifier()}
+    there = {*dir(owner)}
+    own = {name for name in there if name[0] != "_" and callable(getattr(owner, name))}
+    for name in named.union([f"{name}_" for name in named | own if name[-1] != "_"]) - there:
+        setattr(owner, name, Elsewhere(name))

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from minirnn import check, devices, random
+from minirnn.engine.creation import zeros
 from minirnn.engine.operands import pair
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
-from minirnn.host_array import integers
+from minirnn.host_array import default, float_dtype, integers, values_of
 from minirnn.messages import shown
 from minirnn.ops.primitives.arithmetic import add as plus
 from minirnn.ops.primitives.arithmetic import divide, multiply, subtract
@@ -22,7 +23,6 @@ from minirnn.ops.primitives.rounding import trunc
 
 __all__ = [
     "Generator",
-    "LongTensor",
     "add",
     "allclose",
     "device",
@@ -32,13 +32,19 @@ __all__ = [
     "load",
     "masked_select",
 ]
-__all__ += ["mul", "multinomial", "repeat_interleave", "save", "sub"]
+__all__ += ["BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor"]
+__all__ += ["LongTensor", "ShortTensor", "get_default_device", "get_default_dtype", "set_default_device"]
+__all__ += ["set_default_dtype", "mul", "multinomial", "repeat_interleave", "save", "sub"]
 
 mul = multiply
 
 
 def device(name: Any = "cpu", index: int | None = None) -> devices.Device:
     """The device of that name, such as "cpu" or "cuda"; "cuda:0" is "cuda". Raises what `use_device` raises."""
+    return _device_named(name)
+
+
+def _device_named(name: Any) -> devices.Device:
     return devices.get(name.partition(":")[0] if isinstance(name, str) else name)
 
 
@@ -49,9 +55,68 @@ def from_numpy(array: np.ndarray) -> Tensor:
     return tensor(array)
 
 
-def LongTensor(data: Any) -> Tensor:
-    """``mr.tensor(data, dtype=mr.int64)``."""
-    return tensor(data, dtype=np.int64)
+# ---- defaults, and constructors with a dtype in their names
+
+
+def set_default_dtype(d: Any) -> None:
+    """Let Python floats, `zeros`, `rand`, parameters, ... have this dtype. Raises TypeError if it is not floating."""
+    default.dtype = float_dtype("set_default_dtype", d)
+
+
+def get_default_dtype() -> np.dtype[Any]:
+    """The dtype of floats for which none is given: float32 at first."""
+    return default.dtype
+
+
+def set_default_device(device: Any) -> None:
+    """``mr.use_device(device)``; None is the cpu."""
+    devices.use_device(_device_named("cpu" if device is None else device))
+
+
+def get_default_device() -> devices.Device:
+    """The device of Tensors for which none is given."""
+    return devices.get(None)
+
+
+def _sized_or_filled(name: str, args: tuple[Any, ...], dtype: Any, device: Any) -> Tensor:
+    """What ``FloatTensor(2, 3)`` and ``FloatTensor([1, 2])`` make: zeros of these sizes, or the data."""
+    if len(args) == 1 and not hasattr(args[0], "__index__") or len(args) == 1 and np.ndim(args[0]):
+        if isinstance(args[0], (float, np.floating)):
+            raise TypeError(f"{name}: got the number {args[0]}\n  expected sizes or data; mr.tensor takes numbers")
+        return tensor(args[0], dtype=dtype, device=device)
+    return zeros(args or (0,), dtype=dtype, device=device)
+
+
+def _typed(name: str, dtype: str) -> Any:
+    def constructor(*args: Any, device: Any = None) -> Tensor:
+        return _sized_or_filled(name, args, dtype, device)
+
+    constructor.__name__ = constructor.__qualname__ = name
+    constructor.__doc__ = (
+        f"A Tensor of {dtype}: zeros of these sizes, ``{name}(2, 3)``, or the data, ``{name}([1, 2])``."
+    )
+    return constructor
+
+
+FloatTensor = _typed("FloatTensor", "float32")
+DoubleTensor = _typed("DoubleTensor", "float64")
+HalfTensor = _typed("HalfTensor", "float16")
+LongTensor = _typed("LongTensor", "int64")
+IntTensor = _typed("IntTensor", "int32")
+ShortTensor = _typed("ShortTensor", "int16")
+CharTensor = _typed("CharTensor", "int8")
+ByteTensor = _typed("ByteTensor", "uint8")
+BoolTensor = _typed("BoolTensor", "bool")
+
+
+def _init(t: Tensor, *args: Any, device: Any = None) -> None:
+    """``Tensor(2, 3)`` or ``Tensor([1, 2])``: zeros of these sizes, or the data, in the default dtype."""
+    made = _sized_or_filled("Tensor", args, default.dtype, device)
+    for slot in ("array", "device", "_grad", "hooks", "op", "parents", "_requires_grad", "seq"):
+        setattr(t, slot, getattr(made, slot))
+
+
+Tensor.__init__ = _init  # type: ignore[method-assign, assignment]
 
 
 class Generator(np.random.Generator):
@@ -177,7 +242,7 @@ def save(obj: Mapping[str, Any], f: str | os.PathLike[str]) -> None:
         )
     from minirnn.io import checkpoint
 
-    checkpoint.save(f, {k: np.asarray(v) for k, v in obj.items()}, {})
+    checkpoint.save(f, {k: values_of(v) for k, v in obj.items()}, {})
 
 
 def load(f: str | os.PathLike[str], map_location: Any = None, weights_only: bool = True) -> dict[str, np.ndarray]:

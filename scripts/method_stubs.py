@@ -28,6 +28,8 @@ import builtins
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from minirnn.engine.tensor import Tensor
 
 Axes = int | tuple[int, ...] | Sequence[int] | None

@@ -26,7 +26,8 @@ def assert_close(
     Without a tolerance the one that `TOLERANCES` has for the dtype of `got`; 0 for integers and bool. The message names
     the first wrong index, both values and where the tolerance comes from. The seed is printed by the fixture `rng`.
     """
-    got, expected = np.asarray(got), np.asarray(expected)
+    with mr.no_grad():  # of Tensors that require gradients the values
+        got, expected = np.asarray(got), np.asarray(expected)
     if tolerance is None:
         tolerance, why = TOLERANCES.get(got.dtype, (0.0, f"{got.dtype}: exact"))
     assert got.shape == expected.shape, f"{what}: shape {got.shape}, expected {expected.shape}"

@@ -6,6 +6,10 @@ Tests `minirnn/torch_names.py`, `minirnn/cuda.py`, `minirnn/pointers.py` and
 
 from __future__ import annotations
 
+import importlib.util
+import math
+import operator
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +18,9 @@ import pytest
 
 import minirnn as mr
 from minirnn.nn import functional as F
-from minirnn.pointers import ABSENT, HERE
+from minirnn.pointers import table
+
+torch_names = pytest.importorskip("scripts.torch_names", reason="the scripts are in the repository alone")
 
 
 def test_the_size_is_a_number_and_torchs_function() -> None:
@@ -22,15 +28,70 @@ def test_the_size_is_a_number_and_torchs_function() -> None:
     assert t.size == 6 and t.size() == (2, 3) and t.size(-1) == 3
 
 
-def test_names_that_are_not_here_say_what_to_write() -> None:
-    for name, says in (HERE | ABSENT).items():
-        if hasattr(mr, name):
+def room(place: str) -> Any:
+    """What has torch's names of that place: a module, or an object."""
+    return mr.zeros(2, 2) if place == "Tensor" else operator.attrgetter(place)(mr) if place != "minirnn" else mr
+
+
+STORED = dict(line.split(": ") for line in (Path(__file__).parent / "torch_names.txt").read_text().splitlines())
+
+
+@pytest.mark.parametrize("place", STORED)
+def test_every_public_name_of_torch_is_here_or_answers(place: str) -> None:
+    names = set(STORED[place].split())
+    if importlib.util.find_spec("torch"):
+        names |= set(torch_names.names(place))
+    there = room(place) if place != "nn.Module" else mr.nn.Module()
+    for name in names:
+        if hasattr(there, name):
             continue
+        with pytest.raises(AttributeError, match=rf"\n  torch's {name} is (written|not) here: \S") as error:
+            getattr(there, name)
+        assert "likely" not in str(error.value) and error.value.name == name
+
+
+def test_answers_name_what_is_here() -> None:
+    """Each name of minirnn in what the table says to write exists."""
+    for row in (row for rows in table().values() for row in rows):
+        for place, name in re.findall(r"\b(mr|F|nn|t|np|math)\.([a-zA-Z_][\w.]*\w)", row.answer):
+            there = {"mr": mr, "F": F, "nn": mr.nn, "t": mr.zeros(2, 2), "np": np, "math": math}[place]
+            assert operator.attrgetter(name)(there) is not NotImplemented, (row, name)
+
+
+def test_the_page_of_names_is_what_the_script_writes() -> None:
+    assert torch_names.PAGE.read_text(encoding="utf-8") == torch_names.page()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("mr.addmm", "bias + a @ b"),
+        ("t.addmm_", "t.copy_(value), with the value of addmm: bias + a @ b"),
+        ("mr.clone", "t.clone(...)"),
+        ("mr.diagonal_copy", "t[range(n), range(n)], then .clone()"),
+        ("mr.sparse_coo_tensor", "there are dense Tensors only"),
+        ("mr.autograd.graph", "mr.checkpoint"),
+        ("mr.cuda.graph", "records launches itself"),
+        ("t.squeeze_", "t = t.squeeze()"),
+    ],
+)
+def test_an_answer_fits_the_place_where_the_name_was_looked_for(name: str, says: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(says)):
+        eval(name, {"mr": mr, "t": mr.zeros(2)})
+
+
+def test_a_name_that_nobody_has_says_nothing_more() -> None:
+    t = mr.zeros(2)
+    for thing, name in ((mr, "no_such_name"), (mr, "__no_such__"), (t, "no_such_name_")):
         with pytest.raises(AttributeError) as error:
-            getattr(mr, name)
-        assert says in str(error.value)
-    with pytest.raises(AttributeError, match=r"Conv1d is not here"):
-        _ = mr.nn.Conv1d
+            getattr(thing, name)
+        assert "\n" not in str(error.value)
+
+
+def test_names_that_are_elsewhere_are_no_attributes() -> None:
+    t = mr.zeros(2)
+    assert not hasattr(t, "addmm") and not hasattr(mr.Tensor, "addmm_") and "addmm" not in dir(t)
+    assert type(t).__getattribute__ is object.__getattribute__ and not hasattr(type(t), "__getattr__")
 
 
 def test_draws_follow_their_weights(rng: np.random.Generator) -> None:
@@ -146,3 +207,95 @@ def test_what_cannot_have_a_gradient_is_refused_where_it_is_set() -> None:
         t.grad = "no"
     y = mr.ones(2, requires_grad=True) * 2
     assert y.requires_grad_() is y
+
+
+def test_constructors_take_sizes_or_data_in_the_dtype_of_their_name() -> None:
+    for name in ["Float", "Double", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool"]:
+        make = getattr(mr, f"{name}Tensor")
+        dtype = mr.zeros(1).to(getattr(mr, {"Char": "int8", "Byte": "uint8"}.get(name, name.lower()), "")).dtype
+        assert make(2, 3).shape == (2, 3) and make([1, 0]).tolist() == [1, 0] and make().shape == (0,)
+        assert make(2).dtype == make([1, 0]).dtype == dtype
+    assert mr.Tensor(2, 3).shape == (2, 3) and mr.Tensor([1, 2]).dtype == np.float32
+    t = mr.Tensor([[1.0]])
+    assert t.is_leaf and (t * 2).tolist() == [[2.0]] and mr.FloatTensor(np.int64(2)).shape == (2,)
+
+
+def test_the_default_dtype_holds_wherever_none_is_given() -> None:
+    try:
+        mr.set_default_dtype(mr.float64)
+        made = mr.zeros(2), mr.ones(2), mr.tensor(1.5), mr.rand(2), mr.randn(2), mr.linspace(0, 1, 3), mr.eye(2)
+        made += mr.arange(1.5), mr.full((2,), 1.5), mr.Tensor([1]), mr.nn.Linear(2, 3).weight
+        assert mr.get_default_dtype() == np.float64 and {t.dtype for t in made} == {mr.float64}
+        assert mr.arange(3).dtype == mr.tensor(1).dtype == mr.int64
+    finally:
+        mr.set_default_dtype(mr.float32)
+    before = mr.get_default_device()
+    mr.set_default_device("cpu:0")
+    assert mr.get_default_device() == "cpu"
+    mr.use_device(before)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize(("cut", "rows"), [("split", 2), ("chunk", 2), ("unbind", 1)])
+def test_pieces_are_views(recorded: bool, cut: str, rows: int) -> None:
+    def pieces(t: mr.Tensor) -> Any:
+        return t.unbind() if cut == "unbind" else getattr(t, cut)(6 // rows if cut == "chunk" else rows)
+
+    x = mr.ones(6, 2, requires_grad=recorded)
+    t = x * 2
+    before = t.sum()
+    pieces(t)[1].mul_(3.0)
+    expected = np.full((6, 2), 2.0)
+    expected[rows : 2 * rows] = 6
+    assert t.tolist() == expected.tolist()
+    if recorded:
+        (t.sum() + before).backward()
+        assert x.grad.tolist() == (expected + 2).tolist()
+    first, other, *_ = pieces(x.detach() * 2)
+    first.zero_()
+    with pytest.raises(RuntimeError, match="changed after the view was made"):
+        other.zero_()
+
+
+def test_numpy_takes_no_values_of_what_is_recorded() -> None:
+    p = mr.ones(2, requires_grad=True)
+    calls: list[Any] = [lambda: np.asarray(p), lambda: np.array([p, p]), lambda: np.mean([p, p])]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"requires gradients, which NumPy would lose\n.*t.numpy\(\).*mr.stack"):
+            call()
+    with mr.no_grad():
+        assert np.asarray(p).tolist() == [1, 1]
+    assert np.asarray(p.detach()).tolist() == np.asarray(p.numpy()).tolist() == [1, 1]
+
+
+def test_integers_are_added_and_multiplied_in_int64(rng: np.random.Generator) -> None:
+    torch = pytest.importorskip("torch")
+    for dtype in (np.uint8, np.int8, np.int32, np.bool_):
+        x = rng.integers(0, 2, (2, 3)).astype(dtype)
+        for name, args in (("sum", ()), ("prod", ()), ("prod", (1,)), ("cumsum", (0,)), ("cumprod", (0,))):
+            ours, theirs = getattr(mr.tensor(x), name)(*args), getattr(torch.tensor(x), name)(*args)
+            assert ours.dtype == np.int64 and ours.tolist() == theirs.tolist(), (name, dtype)
+
+
+def test_reductions_over_no_axes_and_gradients_into_a_zero_target(rng: np.random.Generator) -> None:
+    torch = pytest.importorskip("torch")
+    a = rng.normal(size=(2, 3))
+    assert mr.tensor(a).amax(dim=()).item() == torch.tensor(a).amax(dim=()).item() == a.max()
+    logs, target = np.log([[0.2, 0.3, 0.5]]), np.array([[0.0, 0.4, 0.6]])
+    for reduction in ("sum", "batchmean"):
+        y, t = mr.tensor(target, requires_grad=True), torch.tensor(target, requires_grad=True)
+        F.kl_div(mr.tensor(logs), y, reduction=reduction).backward()
+        torch.nn.functional.kl_div(torch.tensor(logs), t, reduction=reduction).backward()
+        np.testing.assert_allclose(y.grad.numpy()[0, 1:], t.grad.numpy()[0, 1:])
+
+
+def test_a_schedule_that_ends_at_nothing_can_be_loaded() -> None:
+    p = mr.nn.Parameter([1.0])
+    optimizer = mr.optim.Adam([p], lr=0.0)
+    schedule = mr.optim.lr_scheduler.CosineAnnealingLR(optimizer, 7)
+    for _ in range(40):
+        p.grad = mr.ones(1)
+        optimizer.step()
+        schedule.step()
+        optimizer.load_state_dict(optimizer.state_dict())
+        assert optimizer.lr >= 0

@@ -11,6 +11,9 @@ from minirnn.data.sine import sine_wave
 from minirnn.data.task import Task
 from minirnn.data.text import python_source_text, read_text
 from minirnn.data.vocabulary import CharVocabulary, unigram_entropy
+from minirnn.later import imported_later
+
+__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
 
 __all__ = [
     "BatchSampler",

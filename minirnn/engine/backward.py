@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.devices.base import sum_to_shape
+from minirnn.engine.anomaly import anomaly
 from minirnn.engine.arguments import gradients_of, one_name_of, seeds_of, tensors_of
 from minirnn.engine.hooks import running
 from minirnn.engine.op import FREED
@@ -148,6 +149,7 @@ def run_backward(
     are not newer than `border`: they count as leaves, whatever made them, and their hooks are left to another pass.
     """
     nodes, stops, targets, wanted = in_order(roots, inputs, border)
+    send = _send if anomaly.lines is None else _watched
     arrived = _seeded(roots, seeds, create_graph)  # gradients, so far, of Tensors whose turn is still to come
     found: Gradients = {}
     outer, mode.enabled = mode.enabled, create_graph
@@ -162,7 +164,7 @@ def run_backward(
             if op is None or (targets and t in targets):
                 found[t] = dy
             if op is not None:
-                _send(t, op, dy, arrived, wanted, create_graph)
+                send(t, op, dy, arrived, wanted, create_graph)
         # What is left belongs to other leaves, and to inputs that do not depend on others.
         found |= _of_leaves(arrived, None if wanted is None else targets, border, create_graph)
     finally:
@@ -213,6 +215,14 @@ def _send(t: Tensor, op: Any, dy: Any, arrived: Gradients, wanted: Wanted, creat
             arrived[p].join(g)
         else:
             arrived[p] = arrived[p] + g
+
+
+def _watched(t: Tensor, op: Any, dy: Any, arrived: Gradients, wanted: Wanted, create_graph: bool) -> None:
+    """`_send` while anomalies are looked for: an error where the first NaN comes up."""
+    _send(t, op, dy, arrived, wanted, create_graph)
+    if anomaly.check_nan:
+        for k, p in enumerate(t.parents):
+            anomaly.check(t, k, arrived.get(p))
 
 
 def _of_leaves(arrived: Gradients, targets: Wanted, border: int, create_graph: bool) -> Gradients:

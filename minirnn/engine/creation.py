@@ -14,7 +14,7 @@ import numpy as np
 from minirnn import devices
 from minirnn.devices.base import Device
 from minirnn.engine.tensor import Tensor, as_tensor, check_can_require_grad, leaf
-from minirnn.host_array import dtype_of
+from minirnn.host_array import default, dtype_of
 from minirnn.messages import shown
 
 __all__ = [
@@ -116,7 +116,7 @@ def zeros(*args: Any, size: Any = None, dtype: Any = None, device: Place = None,
     *args : int, or one tuple of int
         The shape, also as ``size=``.
     dtype : dtype
-        float32 by default.
+        By default that of `mr.set_default_dtype`, at first float32.
     device : str or Device, optional
         Where it is made; by default on the default device (`use_device`).
     requires_grad : bool
@@ -129,17 +129,21 @@ def zeros(*args: Any, size: Any = None, dtype: Any = None, device: Place = None,
     ValueError
         If a size is negative or the device is unknown.
     """
-    return _filled("zeros", shape_given("zeros", args, size), 0, or_default(dtype, np.float32), device, requires_grad)
+    return _filled(
+        "zeros", shape_given("zeros", args, size), 0, or_default(dtype, default.dtype), device, requires_grad
+    )
 
 
 def ones(*args: Any, size: Any = None, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
     """Ones. The arguments and errors are those of `zeros`."""
-    return _filled("ones", shape_given("ones", args, size), 1, or_default(dtype, np.float32), device, requires_grad)
+    return _filled("ones", shape_given("ones", args, size), 1, or_default(dtype, default.dtype), device, requires_grad)
 
 
 def empty(*args: Any, size: Any = None, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
     """A Tensor whose values do not matter. They are zeros: a program that reads them does the same each time."""
-    return _filled("empty", shape_given("empty", args, size), 0, or_default(dtype, np.float32), device, requires_grad)
+    return _filled(
+        "empty", shape_given("empty", args, size), 0, or_default(dtype, default.dtype), device, requires_grad
+    )
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Place = None, requires_grad: bool = False) -> Tensor:
@@ -149,7 +153,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Place = None,
     """
     shape, value = shape_of("full", (size,)), number_of("full", "fill_value", fill_value)
     if dtype is None:
-        dtype = np.bool_ if isinstance(value, bool) else np.int64 if isinstance(value, int) else np.float32
+        dtype = np.bool_ if isinstance(value, bool) else np.int64 if isinstance(value, int) else default.dtype
     return _filled("full", shape, value, dtype, device, requires_grad)
 
 
@@ -193,7 +197,7 @@ def arange(
         raise ValueError(f"arange: {shown(ratio)} numbers\n  expected fewer than 2**60")
     count = ceil(ratio)
     if dtype is None:
-        dtype = np.int64 if whole else np.float32
+        dtype = np.int64 if whole else default.dtype
     values = int(start) + np.arange(count) * int(step) if whole else start + np.arange(count) * float(step)
     return made("arange", values, dtype, device, requires_grad)
 
@@ -215,7 +219,7 @@ def linspace(
     if not (isfinite(start) and isfinite(end)):
         raise ValueError(f"linspace: got start {start}, end {end}\n  expected finite numbers")
     values = np.linspace(start, end, count)
-    return made("linspace", values, or_default(dtype, np.float32), device, requires_grad)
+    return made("linspace", values, or_default(dtype, default.dtype), device, requires_grad)
 
 
 def eye(
@@ -224,7 +228,7 @@ def eye(
     """The matrix (n, m), or (n, n), with ones on its diagonal and zeros elsewhere; float32 by default."""
     rows = integer_of("eye", "n", n, 0)
     columns = rows if m is None else integer_of("eye", "m", m, 0)
-    return made("eye", np.eye(rows, columns), or_default(dtype, np.float32), device, requires_grad)
+    return made("eye", np.eye(rows, columns), or_default(dtype, default.dtype), device, requires_grad)
 
 
 # ---- like another Tensor

@@ -13,7 +13,7 @@ import numpy as np
 from minirnn import devices, random
 from minirnn.engine.creation import Place, integer_of, like_it, made, or_default, shape_given, shape_of
 from minirnn.engine.tensor import Tensor, as_tensor, check_can_require_grad
-from minirnn.host_array import dtype_of
+from minirnn.host_array import default, dtype_of
 from minirnn.messages import shown
 
 __all__ = [
@@ -58,7 +58,7 @@ def rand(
     """
     shape, found, stream = (
         shape_given("rand", args, size),
-        _floating("rand", or_default(dtype, np.float32)),
+        _floating("rand", or_default(dtype, default.dtype)),
         _generator("rand", generator),
     )
     place = devices.get(device)
@@ -80,7 +80,7 @@ def randn(
     """Random numbers of the normal distribution with mean 0 and variance 1. The arguments are those of `rand`."""
     shape, found, stream = (
         shape_given("randn", args, size),
-        _floating("randn", or_default(dtype, np.float32)),
+        _floating("randn", or_default(dtype, default.dtype)),
         _generator("randn", generator),
     )
     place = devices.get(device)

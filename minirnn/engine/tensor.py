@@ -85,8 +85,8 @@ class Tensor(Methods):
     older: tuple[Tensor, str]
     viewed: tuple[Any, Op | None, int] | None
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise TypeError("a Tensor is made by minirnn.engine.tensor(data) or by an op\n  expected no call of the class")
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if hasattr(type(self), name)]  # without what `pointers` attaches
 
     # ---- what it is
 
@@ -188,14 +188,6 @@ class Tensor(Methods):
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers."""
         return self.numpy().tolist()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        view = self.numpy()
-        if dtype is not None and view.dtype != dtype:
-            if copy is False:
-                raise ValueError(f"a Tensor of dtype {self.dtype} cannot become {np.dtype(dtype)} without a copy")
-            return view.astype(dtype)
-        return view.copy() if copy else view
 
     # ---- tape
 

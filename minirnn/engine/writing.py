@@ -16,6 +16,7 @@ from weakref import ref
 import numpy as np
 
 from minirnn.engine.op import Op
+from minirnn.engine.outputs import Output
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, leaf, next_seq
 
@@ -146,7 +147,11 @@ def _shared(viewed: Tensor, t: Tensor) -> bool:
 
 def _link(t: Tensor) -> tuple[Tensor | None, Any, int] | None:
     if not hasattr(t, "viewed"):
-        return (t.parents[0], t.op, t.seq) if t.op is not None and t.op.view else None
+        op: Any = t.op
+        if op.__class__ is Output and hasattr(t.parents[0].op, "piece"):  # of split, chunk, unbind
+            (node,) = t.parents
+            return node.parents[0], node.op.piece(op.index), t.seq  # type: ignore[union-attr]
+        return (t.parents[0], op, t.seq) if op is not None and op.view else None
     if t.viewed is None:
         return None
     viewed, op, seq = t.viewed

@@ -15,6 +15,7 @@ from minirnn.engine.tensor import Tensor, tensor
 from minirnn.gradcheck.differences import Along, Comparison
 from minirnn.gradcheck.function import Gradients, analytic, name_of, outputs, promote
 from minirnn.gradcheck.report import GradcheckError, InputReport, Report
+from minirnn.host_array import values_of
 from minirnn.messages import shown
 
 STEPS = (1e-3, 1e-5)
@@ -111,13 +112,18 @@ def gradcheck(
     return report
 
 
+def _values(x: Tensor | np.ndarray) -> np.ndarray:
+    """A copy."""
+    return np.array(values_of(x))
+
+
 def _check(
     fn: Any, args: Sequence[Any], checked: Sequence[int], names: Sequence[str], compare: Comparison
 ) -> tuple[list[InputReport], list[str]]:
     """Compare the gradients of all `checked` arguments or, if there are problems, say which."""
-    before = {k: np.array(x) for k, x in enumerate(args) if isinstance(x, (Tensor, np.ndarray))}
+    before = {k: _values(x) for k, x in enumerate(args) if isinstance(x, (Tensor, np.ndarray))}
     ys = outputs(fn, args)
-    values = [np.array(y) for y in ys]
+    values = [_values(y) for y in ys]
     problems = [
         f"output {k} has dtype {y.dtype}\n  expected float64, as the inputs: something inside computes with less"
         for k, y in enumerate(ys)
@@ -127,10 +133,10 @@ def _check(
         return [], problems
     vs = [compare.rng.standard_normal(y.shape) for y in ys]
     gs = [g.numpy() for g in analytic(ys, [args[k] for k in checked], vs)]
-    again = [np.array(y) for y in outputs(fn, args)]
+    again = [_values(y) for y in outputs(fn, args)]
 
     for k, old in before.items():
-        if not np.array_equal(np.asarray(args[k]), old, equal_nan=old.dtype.kind == "f"):
+        if not np.array_equal(_values(args[k]), old, equal_nan=old.dtype.kind == "f"):
             problems.append(f"{names[k]} was changed by {name_of(fn)}\n  expected inputs to be left as they are")
     named = [(f"output {k}", a) for k, a in enumerate(values)]
     named += [(f"the gradient of {names[k]}", g) for k, g in zip(checked, gs, strict=True)]

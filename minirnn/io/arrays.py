@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.host_array import values_of
 from minirnn.io.atomic import atomic_write
 from minirnn.io.checkpoint import first_line, own_entries
 
@@ -38,7 +39,7 @@ _WRITTEN = {np.dtype(text).str.lstrip("|") for text in _DTYPES.values()}
 def as_array(function: str, name: str, value: Any) -> np.ndarray:
     """`value` as a NumPy array. Raises ValueError, naming it, for a ragged list."""
     try:
-        return np.asarray(value)
+        return values_of(value)
     except ValueError:
         raise ValueError(f"{function}: {name!r} is a ragged list\n  expected an array") from None
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.host_array import values_of
 from minirnn.io.atomic import atomic_write
 from minirnn.io.files import read_bytes
 
@@ -156,7 +157,7 @@ def _storable(name: str, array: Any) -> np.ndarray:
         raise TypeError(f"checkpoint: {name!r} names an array\n  expected a string other than '__metadata__'")
     try:
         name.encode()
-        values = np.asarray(array)
+        values = values_of(array)
     except UnicodeEncodeError as error:
         raise ValueError(f"checkpoint: {name!r} names an array ({error.reason})\n  expected text") from None
     except ValueError:

@@ -1,5 +1,7 @@
 """Modules: parameters with a formula. Layers, recurrent cells and losses."""
 
+from typing import TYPE_CHECKING
+
 from minirnn.later import imported_later
 from minirnn.nn import functional, init, utils
 from minirnn.nn.activations import (
@@ -46,7 +48,12 @@ from minirnn.nn.recurrent import GRU, LSTM, RNN
 from minirnn.nn.shape import Flatten, Identity, Unflatten
 from minirnn.nn.states import LSTMHidden, LSTMState
 
-__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
+if TYPE_CHECKING:
+    from minirnn.nn.batch_norm import BatchNorm1d
+    from minirnn.nn.convolution import Conv1d
+else:  # torch's other names are answered, too
+    LATER = {"BatchNorm1d": "minirnn.nn.batch_norm", "Conv1d": "minirnn.nn.convolution"}
+    __getattr__, __dir__ = imported_later(__name__, LATER)
 
 __all__ = [
     "ELU",
@@ -57,7 +64,9 @@ __all__ = [
     "RNN",
     "BCELoss",
     "BCEWithLogitsLoss",
+    "BatchNorm1d",
     "CTCLoss",
+    "Conv1d",
     "CrossEntropyLoss",
     "Dropout",
     "Embedding",

@@ -18,7 +18,10 @@ import numpy as np
 
 from minirnn import check, random
 from minirnn.engine.tensor import Tensor
+from minirnn.later import imported_later
 from minirnn.messages import shown
+
+__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
 
 __all__ = [
     "calculate_gain",

@@ -14,17 +14,17 @@ import numpy as np
 
 from minirnn import check, devices, random
 from minirnn.devices.base import Device
-from minirnn.host_array import float_dtype
+from minirnn.host_array import default, float_dtype
 from minirnn.messages import shown
 from minirnn.nn.parameter import Parameter
 
 
 class Factory:
-    """Makes the parameters of one module on one device, in one dtype (float32 by default)."""
+    """Makes the parameters of one module on one device, in one dtype (by default `mr.set_default_dtype`'s)."""
 
     def __init__(self, device: str | Device | None = None, dtype: Any = None) -> None:
         self.device = devices.get(device)  # before anything is drawn: an error leaves the random stream as it was
-        self.dtype = float_dtype("parameters", np.float32 if dtype is None else dtype)
+        self.dtype = float_dtype("parameters", default.dtype if dtype is None else dtype)
 
     def __call__(self, values: Any) -> Parameter:
         return Parameter(values, device=self.device, dtype=self.dtype)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from minirnn.engine.tensor import Tensor
 from minirnn.messages import meant, shown
 from minirnn.nn.parameter import Parameter
+from minirnn.pointers import pointer
 
 
 class Members:
@@ -301,5 +302,6 @@ class NoAttribute(AttributeError):
 
     def __str__(self) -> str:
         owner, attribute = self.args
-        near = meant(attribute, [n for n in dir(owner) if not n.startswith("_")])
+        near = pointer(attribute, "nn.Module") if attribute[:1] != "_" else ""
+        near = near or meant(attribute, [n for n in dir(owner) if not n.startswith("_")])
         return f"{type(owner).__name__!r} object has no attribute {attribute!r}{near}"

@@ -44,7 +44,7 @@ class Parameter(Tensor):
         return new_leaf(cls, t.device, t.array, requires_grad)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Everything is done in ``__new__``; a Tensor's own ``__init__`` forbids calling the class."""
+        """Everything is done in ``__new__``."""
 
     def move(self, device: str | Device | None = None, dtype: Any = None) -> Parameter:
         """Bring values and gradient to another device or dtype, in place, so that optimizers keep their hold.

@@ -99,6 +99,9 @@ class _Recurrent(Module):
         """Draw initial values anew, as the constructor does."""
         redraw_uniform(self.parameters(), 1 / math.sqrt(self.hidden_size))
 
+    def flatten_parameters(self) -> None:
+        """Nothing: for the sake of programs that were written for torch. Kernels take the weights where they are."""
+
     def weights(self, p: int) -> Weights:
         """W, R, Wp, bW, bR of pseudo-layer p = l*D + d, gates stacked; None for a projection or biases not there."""
         names = self._names[p]

@@ -19,10 +19,15 @@ from minirnn.optim.sgd import SGD
 
 if TYPE_CHECKING:
     from minirnn.optim import lr_scheduler
+    from minirnn.optim.asgd import ASGD
+    from minirnn.optim.lbfgs import LBFGS
 else:
-    __getattr__, __dir__ = imported_later(__name__, {"lr_scheduler": "minirnn.optim.lr_scheduler"})
+    LATER = {"ASGD": "minirnn.optim.asgd", "LBFGS": "minirnn.optim.lbfgs"}
+    __getattr__, __dir__ = imported_later(__name__, {"lr_scheduler": "minirnn.optim.lr_scheduler"} | LATER)
 
 __all__ = [
+    "ASGD",
+    "LBFGS",
     "SGD",
     "Adadelta",
     "Adagrad",

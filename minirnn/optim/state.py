@@ -14,6 +14,8 @@ from minirnn.optim.settings import HasGroups, only_default
 
 Memory = dict[Tensor, dict[str, Any]]
 NOT_SETTINGS = ("params", "param_names")
+NUMBERS = ("mu_product", "eta", "mu")
+"""What is remembered as a float."""
 
 
 def groups_of(optimizer: HasGroups) -> list[dict[str, Any]]:
@@ -146,12 +148,12 @@ def _value(where: str, key: str, name: str, value: Any, p: Tensor) -> Any:
     """A remembered value: an int, a float, or a Tensor on the device of its parameter."""
     for method in ("detach", "cpu"):  # of torch
         value = getattr(value, method)() if hasattr(value, method) else value
-    if name in ("step", "mu_product"):
+    if name == "step" or name in NUMBERS:
         if not isinstance(value, (int, float, np.number)) or isinstance(value, bool):
             if np.shape(value) != () or np.asarray(value).dtype.kind not in "fiu":
                 raise TypeError(f"{where}: {key} has shape {np.shape(value)}\n  expected one number")
             value = np.asarray(value).item()
-        if name == "mu_product":
+        if name in NUMBERS:
             return check.number(where, key, value)
         if isinstance(value, (float, np.floating)) and float(value).is_integer():
             value = int(value)

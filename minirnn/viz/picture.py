@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirnn.engine.tensor import Tensor
+from minirnn.host_array import values_of
 from minirnn.io.atomic import atomic_write
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def check_tensor(function: str, name: str, value: Any) -> None:
 def as_array(function: str, name: str, values: Any, expected: str) -> np.ndarray:
     """`values` as an array, or raise ValueError for lists of different lengths."""
     try:
-        return np.asarray(values)
+        return values_of(values)
     except ValueError as error:
         raise ValueError(f"{function}: {name} is no array ({error})\n  expected {expected}") from error
 

@@ -382,6 +382,21 @@ def test_scatter_add_adds_up_what_is_named_twice(on: Device, rng: np.random.Gene
     assert_same(on.to_numpy(on.scatter_add((5, 3), index, on.asarray(values))), expected)
 
 
+@pytest.mark.parametrize("index", INDICES, ids=str)
+@pytest.mark.parametrize("dtype", [np.float64, np.float16, np.int32, bool])
+def test_put_is_an_assignment_to_a_copy(on: Device, rng: np.random.Generator, index: Any, dtype: Any) -> None:
+    a = numbers(rng, (2, 4), dtype)
+    chosen = np.arange(8).reshape(2, 4)[index]
+    if len(np.unique(chosen)) < np.size(chosen):  # what is named twice gets either
+        return
+    for v in (numbers(rng, np.shape(chosen), dtype), numbers(rng, (), dtype)):
+        expected = a.copy()
+        expected[index] = v
+        x = on.asarray(a)
+        assert_same(on.to_numpy(on.put(x, index, on.asarray(v))), expected)
+        assert_same(on.to_numpy(x), a)
+
+
 @pytest.mark.parametrize("index", [(5,), (np.array([0, 2]),), (np.array([-3]),), (slice(None), 4)], ids=str)
 def test_an_index_out_of_bounds_is_an_index_error(on: Device, index: Any) -> None:
     with pytest.raises(IndexError):

@@ -99,11 +99,6 @@ def test_only_floats_can_require_gradients() -> None:
             make()
 
 
-def test_the_class_is_not_called() -> None:
-    with pytest.raises(TypeError, match=r"a Tensor is made by minirnn.engine.tensor\(data\)"):
-        mr.Tensor()
-
-
 def test_as_tensor_hands_on_what_fits_and_converts_the_rest() -> None:
     t = mr.tensor([1.0, 2.0])
     assert as_tensor(t) is t

@@ -38,7 +38,7 @@ for NAME in OF_SEVERAL OF_NUMBERS:
     mr.NAME(loss, ()) -> NAME: inputs is an empty tuple
     mr.NAME(loss_of_two, (X, array(2))) -> NAME: entry 1 of inputs
     mr.NAME(loss, INTS) -> NAME: input 0 has dtype int64 & lambda
-    mr.NAME(np.asarray, ONE) -> NAME: what the function returned
+    mr.NAME(mr.Tensor.numpy, ONE) -> NAME: what the function returned
     mr.NAME(loss, ONE, create_graph="yes") -> NAME: create_graph is 'yes'
     mr.NAME(loss, ONE, strict=1) -> NAME: strict is 1
     mr.NAME(lambda x: x.detach(), ONE, strict=True) -> raises RuntimeError: NAME: output 0 & not recorded
@@ -118,6 +118,8 @@ OWN_OPS = rows(
     globals(),
     r"""
 mr.autograd.Function() -> called by its class & Function.apply
+mr.autograd.set_detect_anomaly(1) -> set_detect_anomaly: mode is 1
+mr.autograd.detect_anomaly(3) -> check_nan is 3
 mr.autograd.once_differentiable(3) -> once_differentiable: got a int & a method
 mr.devices.CppSource(3) -> CppSource: text is a int
 mr.devices.CudaSource(None) -> CudaSource: text is a NoneType

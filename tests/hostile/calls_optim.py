@@ -101,6 +101,12 @@ SGD.step(3) -> SGD & closure is 3 & function
 SGD.state_dict(layout="keras") -> SGD.state_dict & layout is 'keras' & 'torch'
 optim.AdamW([{"params": P, "decoupled_weight_decay": False}]) -> AdamW & Adam
 optim.NAdam(P, betas=3) -> NAdam & betas & pair
+optim.ASGD(P, capturable=True) -> ASGD & capturable is True
+optim.LBFGS(P, max_iter=0) -> LBFGS & max_iter is 0
+optim.LBFGS(P, line_search_fn="armijo") -> LBFGS & line_search_fn is 'armijo' & 'strong_wolfe'
+optim.LBFGS([{"params": P}, {"params": P}]) -> LBFGS & second group & one vector
+optim.LBFGS(P).step() -> LBFGS & closure is None & function
+optim.LBFGS(P).load_state_dict(SAVED) -> LBFGS.load_state_dict & another state
 optim.NAdam(P, capturable=True) -> NAdam & capturable is True
 optim.SGD([array(3)], 0.1) -> SGD & ndarray & Tensor
 optim.SGD([P[0] * 2], 0.1) -> SGD & Multiply & leaf
@@ -127,6 +133,9 @@ STEPPED.load_state_dict({**SAVED, "0.step": 1.5}) -> 0.step
 with optim.SGD(P, lr=0.1, momentum=0.9):
     lr momentum dampening weight_decay: a number
     nesterov maximize: a flag
+with optim.ASGD(P):
+    lr lambd alpha t0 weight_decay: a number
+    maximize: a flag
 for NAME in Adam AdamW NAdam:
     with optim.NAME(P):
         lr eps weight_decay: a number

@@ -42,6 +42,7 @@ def write(t: mr.Tensor, i: Any, v: Any) -> None:
     t[i] = v
 
 
+LEAF = mr.ones(2, requires_grad=True)
 FREED, CHANGED = freed(), changed_after_use()
 
 MAKING = rows(
@@ -51,7 +52,7 @@ mr.tensor([[1.0, 2.0], [3.0]]) -> tensor & ragged
 mr.tensor([1, 2], requires_grad=True) -> int64 & float16
 mr.tensor([1.0], device="tpu") -> 'tpu' & known: & cpu
 mr.tensor([1.0], device=0) -> device 0 & int & 'cpu'
-mr.Tensor() -> minirnn.engine.tensor
+mr.Tensor("a") -> tensor: cannot
 """,
 )
 
@@ -72,6 +73,12 @@ Y.requires_grad_(False) -> Sum & leaf & detach
 mr.Generator().manual_seed("x") -> manual_seed & 'x' & integer
 mr.LongTensor("a") -> int64
 mr.LongTensor([[1], [2, 3]]) -> ragged
+for NAME in FloatTensor DoubleTensor HalfTensor IntTensor ShortTensor CharTensor ByteTensor BoolTensor:
+    mr.NAME(2.5) -> NAME & 2.5 & sizes or data
+mr.set_default_dtype(mr.int64) -> set_default_dtype & int64 & float32
+mr.set_default_device("tpu") -> 'tpu' & known:
+np.asarray(LEAF) -> np.asarray & (2,) & t.detach()
+np.array([LEAF, LEAF]) -> np.asarray & mr.stack(list)
 mr.allclose(X, "a") -> <U1
 X.allclose("a") -> <U1
 X.equal("a") -> <U1
@@ -115,7 +122,7 @@ for NAME in and or xor:
     X.bitwise_NAME_(X) -> bitwise_NAME & float
 X.bitwise_not_() -> bitwise_not & float
 X.logical_not_() -> raises RuntimeError: logical_not_ & leaf & no_grad
-for NAME in abs ceil cos erf exp expm1 floor log1p neg reciprocal relu round sigmoid sign sin square tan:
+for NAME in abs absolute ceil cos erf exp expm1 floor log1p neg reciprocal relu round sigmoid sign sin square tan:
     X.NAME_() -> raises RuntimeError: NAME_ & leaf & no_grad
 for NAME in log rsqrt sqrt:
     mr.ones(2, 3, requires_grad=True).NAME_() -> raises RuntimeError: NAME_ & leaf & no_grad

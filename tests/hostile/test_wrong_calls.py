@@ -44,6 +44,8 @@ NO_WRONG_CALL = {
     "TapeDrawing",
     "available",
     "is_grad_enabled",  # takes nothing
+    "get_default_dtype",
+    "get_default_device",
     "enable_grad",
     "no_grad",
     "python_source_text",

@@ -28,7 +28,7 @@ def loop(module: nn.LSTMBlockFusedCell, x: Any, state: Any, lengths: Any) -> tup
         for t in range(lengths[b]):
             h, row = cell(x[t, b : b + 1], row)
             outputs[t, b] = h.numpy()[0]
-        final_c[b], final_h[b] = np.asarray(row[0])[0], np.asarray(row[1])[0]
+        final_c[b], final_h[b] = row[0].numpy()[0], row[1].numpy()[0]
     return outputs, final_c, final_h
 
 

@@ -119,7 +119,7 @@ def test_without_a_batch_axis_it_is_a_batch_of_one(kind: str, rng: np.random.Gen
     np.testing.assert_array_equal(alone.numpy(), batch.numpy()[:, 0])
     pairs = zip(last, last_batch, strict=True) if kind == "LSTM" else [(last, last_batch)]
     for a, b in pairs:
-        np.testing.assert_array_equal(np.asarray(a), np.asarray(b)[:, 0])
+        np.testing.assert_array_equal(a.numpy(), b.numpy()[:, 0])
     given = tuple(s * 0 for s in last) if kind == "LSTM" else last * 0
     np.testing.assert_array_equal(module(x, given)[0].numpy(), alone.numpy())
 

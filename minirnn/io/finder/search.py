@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from minirnn.host_array import values_of
 from minirnn.io.finder.finding import Finding, Trial
 from minirnn.io.finder.readings import Arrangement, Reading, arrangements, readings, storages
 from minirnn.io.layouts.hub import LayerWeights
@@ -66,8 +67,8 @@ def find_layout(
     named = dict(weights) if isinstance(weights, Mapping) else {f"array {k}": a for k, a in enumerate(weights)}
     arrays = {name: _floats(name, a) for name, a in named.items()}
     x, y, batched = _pair(_floats("input", input), _floats("output", output))
-    dtype = np.result_type(np.float16, *(np.asarray(a).dtype for a in named.values()))
-    eps = max(float(np.finfo(np.result_type(np.float16, np.asarray(a))).eps) for a in (*named.values(), output))
+    dtype = np.result_type(np.float16, *(values_of(a).dtype for a in named.values()))
+    eps = max(float(np.finfo(np.result_type(np.float16, values_of(a))).eps) for a in (*named.values(), output))
     scale = float(np.abs(y).max(initial=0)) or 1.0
     limit = (tolerance or (1e-2 if eps > 1e-4 else 1e-4)) * scale
 
@@ -97,7 +98,7 @@ def find_layout(
 def _floats(name: str, a: Any) -> np.ndarray:
     """The array as float64: the search must not add rounding of its own."""
     try:
-        array = np.asarray(a)
+        array = values_of(a)
         if array.dtype.kind not in "fiu":
             raise TypeError(f"its dtype is {array.dtype}")
         return array.astype(np.float64)

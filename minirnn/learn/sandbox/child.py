@@ -202,7 +202,7 @@ def one(value: Any) -> Any:
     if value is None:
         return {"odd": "None"}
     try:
-        array = np.asarray(value)
+        array = np.asarray(value.detach() if hasattr(value, "detach") else value)
         if array.dtype.kind == "O" and not any(v is None for v in array.flat):
             array = array.astype(complex if any(isinstance(v, complex) for v in array.flat) else float)
     except Exception:

@@ -18,9 +18,10 @@ from minirnn.nn.functional.activations import (
 from minirnn.nn.functional.attention import scaled_dot_product_attention
 from minirnn.nn.functional.binary import binary_cross_entropy, binary_cross_entropy_with_logits
 from minirnn.nn.functional.classification import cross_entropy, nll_loss
+from minirnn.nn.functional.convolution import conv1d
 from minirnn.nn.functional.ctc import ctc_loss
 from minirnn.nn.functional.layers import dropout, embedding, linear, one_hot
-from minirnn.nn.functional.normalization import cosine_similarity, layer_norm, normalize, rms_norm
+from minirnn.nn.functional.normalization import batch_norm, cosine_similarity, layer_norm, normalize, rms_norm
 from minirnn.nn.functional.padding import pad
 from minirnn.nn.functional.regression import huber_loss, kl_div, l1_loss, mse_loss, smooth_l1_loss
 from minirnn.nn.functional.softmaxes import log_softmax, softmax, softmin
@@ -28,8 +29,10 @@ from minirnn.nn.functional.softmaxes import log_softmax, softmax, softmin
 __getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
 
 __all__ = [
+    "batch_norm",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
+    "conv1d",
     "cosine_similarity",
     "cross_entropy",
     "ctc_loss",

@@ -15,8 +15,11 @@ from minirnn import check
 from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import integers
+from minirnn.later import imported_later
 from minirnn.messages import shown
 from minirnn.ops.primitives import concat, stack
+
+__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
 
 __all__ = [
     "PackedSequence",

@@ -89,7 +89,7 @@ class Absolute(Primitive, uses="absolute", reads="x"):
         return (dy * sign(x),)
 
 
-absolute = unary(Absolute, "``|x|``; the derivative at 0 is 0.", takes=any_tensor, method="abs __abs__")
+absolute = unary(Absolute, "``|x|``; the derivative at 0 is 0.", takes=any_tensor, method="abs absolute __abs__")
 abs = absolute
 
 

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,9 @@ SAME: dict[Any, Callable[..., Any]] = {
     np.dot: products.matmul, np.outer: products.outer, np.linalg.norm: norms.norm,
 }  # fmt: skip
 """Functions whose arguments mean the same there and here."""
+
+
+_TESTING = str(Path(np.__file__).parent / "testing")
 
 
 def _values(given: Any) -> Any:
@@ -46,6 +51,28 @@ def _recorded(given: Any) -> bool:
     if isinstance(given, (list, tuple)):
         return any(map(_recorded, given))
     return isinstance(given, Tensor) and given.requires_grad and mode.enabled
+
+
+@method
+def __array__(x: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """What NumPy calls for ``np.asarray(t)``, also of what is in a list: ``np.array([t, t])``.
+
+    Raises
+    ------
+    TypeError
+        If the Tensor requires gradients: they would be lost. `np.testing` may have the values: it computes nothing.
+    """
+    if _recorded(x) and not sys._getframe(1).f_code.co_filename.startswith(_TESTING):
+        raise TypeError(
+            f"np.asarray: got a Tensor of shape {x.shape} that requires gradients, which NumPy would lose\n"
+            "  expected t.numpy() or t.detach() for the values alone, or mr.stack(list) in place of a list"
+        )
+    view = x.numpy()
+    if dtype is not None and view.dtype != dtype:
+        if copy is False:
+            raise ValueError(f"a Tensor of dtype {x.dtype} cannot become {np.dtype(dtype)} without a copy")
+        return view.astype(dtype)
+    return view.copy() if copy else view
 
 
 @method

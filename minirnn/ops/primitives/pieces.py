@@ -10,7 +10,8 @@ from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.ops.primitives.declare import Along, method, op
-from minirnn.ops.primitives.shapes import split, stacked
+from minirnn.ops.primitives.indexing import GetItem
+from minirnn.ops.primitives.shapes import split, stacked, views_of
 
 __all__ = ["unbind", "chunk"]
 
@@ -24,7 +25,11 @@ class Unbind(Along, uses="getitem", reads=""):
     def of(self, x: Tensor) -> tuple[Tensor, ...]:
         before = (slice(None),) * self.axis
         arrays = [x.device.getitem(x.array, (*before, k)) for k in range(x.shape[self.axis])]
-        return tuple(record_many(self, x.device, arrays, (x,)))
+        return views_of(x, self, record_many(self, x.device, arrays, (x,)))
+
+    def piece(self, k: int) -> GetItem:
+        """What takes the piece number `k` out of x."""
+        return GetItem((slice(None),) * self.axis + (k,))
 
     def backward(self, dy: list[Tensor | None], y: list[Tensor], x: Tensor) -> tuple[Tensor]:
         blank = leaf(x.device, x.device.full(y[0].shape, 0, x.dtype))

@@ -138,6 +138,7 @@ def prod(
     torch's names of `axis` and `keepdims`.
     """
     x = as_tensor(x) if dtype is None else as_tensor(x).astype(dtype)
+    x = x if dtype is not None or x.dtype.kind == "f" else x.astype(np.int64)
     axes = check.axes("prod", axis, x.ndim, dim)
     axes = tuple(range(x.ndim)) if axes is None else axes
     kept = tuple(1 if k in axes else n for k, n in enumerate(x.shape))

@@ -80,6 +80,14 @@ class Concat(Primitive, uses="concatenate", reads="", broadcasts=True):  # what 
         return Split(self.axis, [x.shape[self.axis] for x in xs]).of(dy)
 
 
+def views_of(x: Tensor, op: Any, pieces: list[Tensor]) -> tuple[Tensor, ...]:
+    """The pieces of `x`. Those that are not recorded are told where they come from; of the others the tape knows it."""
+    for k, y in enumerate(pieces):
+        if not y.requires_grad:
+            y.viewed = x, op.piece(k), x.seq
+    return tuple(pieces)
+
+
 class Split(Primitive, uses="getitem", reads=""):
     """y_0, y_1, ... = x cut along axis     dx = dy_0, dy_1, ... one after the other (0 where none arrived)"""
 
@@ -88,11 +96,13 @@ class Split(Primitive, uses="getitem", reads=""):
         self.sizes = sizes
 
     def of(self, x: Tensor) -> tuple[Tensor, ...]:
-        arrays, start = [], 0
-        for n in self.sizes:
-            arrays.append(x.device.getitem(x.array, (slice(None),) * self.axis + (slice(start, start + n),)))
-            start += n
-        return tuple(record_many(self, x.device, arrays, (x,)))
+        arrays = [x.device.getitem(x.array, self.piece(k).index) for k in range(len(self.sizes))]
+        return views_of(x, self, record_many(self, x.device, arrays, (x,)))
+
+    def piece(self, k: int) -> GetItem:
+        """What takes the piece number `k` out of x: who writes into the piece writes there."""
+        start = sum(self.sizes[:k])
+        return GetItem((slice(None),) * self.axis + (slice(start, start + self.sizes[k]),))
 
     def backward(self, dy: list[Tensor | None], y: list[Tensor], x: Tensor) -> tuple[Tensor]:
         blank = x.device.full

@@ -4,6 +4,7 @@ They write ``lr`` into the optimizer's groups. As in torch, most go on from the 
 work on one optimizer.
 """
 
+from minirnn.later import imported_later
 from minirnn.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
 from minirnn.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
 from minirnn.optim.lr_scheduler.cycles import CyclicLR, OneCycleLR
@@ -18,6 +19,8 @@ from minirnn.optim.lr_scheduler.factors import (
 from minirnn.optim.lr_scheduler.functions import LambdaLR, MultiplicativeLR
 from minirnn.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from minirnn.optim.lr_scheduler.scheduler import LRScheduler
+
+__getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
 
 __all__ = [
     "ChainedScheduler",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirnn.engine.tensor import Tensor
+from minirnn.engine.writing import settled
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE
 from minirnn.viz.picture import Picture, axes_or_new, check_tensor
 from minirnn.viz.tape.layout import arranged
@@ -27,8 +28,11 @@ WIDTH = 8.4
 """The width of the widest picture, in inches: then letters can be read on a page."""
 
 
-def tape_nodes(output: Tensor, function: str = "tape_graph") -> list[Tensor]:
+def tape_nodes(output: Tensor, function: str = "tape_graph", changed: dict[Tensor, str] | None = None) -> list[Tensor]:
     """All values that led to `output`, in the order in which they were made; leaves included.
+
+    Of a Tensor that was written into later it is the version that was read. `changed` collects the values whose
+    backward formula needs one that was changed, and by what.
 
     Raises TypeError if it is no Tensor, RuntimeError if a backward pass has freed its tape.
     """
@@ -36,7 +40,11 @@ def tape_nodes(output: Tensor, function: str = "tape_graph") -> list[Tensor]:
         raise TypeError(f"{function}: output is {type(output).__name__}\n  expected a Tensor")
     found, waiting = {output}, [output]
     while waiting:
-        for parent in waiting.pop().parents:
+        node = waiting.pop()
+        change = settled(node) if node.parents else None
+        if change is not None and changed is not None:
+            changed[node] = change[1]
+        for parent in node.parents:
             if parent not in found:
                 found.add(parent)
                 waiting.append(parent)

@@ -86,14 +86,15 @@ class TapePlayer:
     """
 
     def __init__(self, loss: Tensor, names: Mapping[str, Tensor] | None = None) -> None:
-        nodes = tape_nodes(loss, "TapePlayer")
+        changed: dict[Tensor, str] = {}
+        nodes = tape_nodes(loss, "TapePlayer", changed)
         if loss.shape != ():
             raise ValueError(f"TapePlayer: loss has shape {loss.shape}\n  expected one number, shape ()")
         if loss.op is None:
             raise ValueError(
                 "TapePlayer: nothing was recorded for this loss\n  expected one computed from requires_grad=True"
             )
-        check_unchanged(nodes, "TapePlayer")
+        check_unchanged(nodes, changed, "TapePlayer")
         self.loss = loss
         self.names = dict(names or {})
         self.titles = _titles(nodes, self.names)

@@ -7,7 +7,7 @@ no tape is freed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from minirnn.devices.base import sum_to_shape
@@ -15,6 +15,7 @@ from minirnn.engine.op import FREED
 from minirnn.engine.outputs import Cotangents, backward_of
 from minirnn.engine.tape import no_grad
 from minirnn.engine.tensor import Tensor, leaf
+from minirnn.engine.writing import reads
 
 Gradient = Any
 """The device's array; for an op with several outputs `Cotangents`: an array for each output that got one."""
@@ -39,12 +40,14 @@ def check_whole(nodes: list[Tensor], function: str) -> None:
         )
 
 
-def check_unchanged(nodes: list[Tensor], function: str) -> None:
-    """Raise RuntimeError if `Tensor.assign` changed a value that the backward pass reads."""
+def check_unchanged(nodes: list[Tensor], changed: Mapping[Tensor, str], function: str) -> None:
+    """Raise RuntimeError if a value that the backward pass reads was `changed`, or assigned to."""
     for t in nodes:
-        if t.op is not None and t.op.reads_inputs and any(p.seq > t.seq for p in t.parents):
+        if t.op is None:
+            continue
+        if t in changed or any(p.seq > t.seq and reads(t.op, t.parents, p) for p in t.parents):
             raise RuntimeError(
-                f"{function}: an input of {t.op.name} was changed by assign() after use\n"
+                f"{function}: an input of {t.op.name} was changed by {changed.get(t, 'assign()')} after use\n"
                 "  expected the values of the forward pass"
             )
 

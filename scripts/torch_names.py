@@ -1,0 +1,81 @@
+"""Writes docs/names_of_torch.md from minirnn/pointers.txt, and torch's public names for the tests where torch is there.
+
+    python scripts/torch_names.py
+
+A test compares the page with what this script would write.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+from minirnn.pointers import table
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "names_of_torch.md"
+NAMES = ROOT / "tests" / "torch_names.txt"
+PLACES = {
+    "minirnn": "torch",
+    "Tensor": "torch.Tensor",
+    "nn": "torch.nn",
+    "nn.Module": "torch.nn.Module",
+    "nn.functional": "torch.nn.functional",
+    "nn.init": "torch.nn.init",
+    "nn.utils": "torch.nn.utils",
+    "nn.utils.rnn": "torch.nn.utils.rnn",
+    "optim": "torch.optim",
+    "optim.lr_scheduler": "torch.optim.lr_scheduler",
+    "autograd": "torch.autograd",
+    "data": "torch.utils.data",
+    "cuda": "torch.cuda",
+}
+"""Room of minirnn -> where torch has its names."""
+
+HEAD = """# Names of torch that are not here
+
+[Coming from torch](coming_from_torch.md) lists what is here. A name that is not answers with a line of this page:
+
+```pycon
+>>> mr.addmm
+AttributeError: module 'minirnn' has no attribute 'addmm'
+  torch's addmm is written here: bias + a @ b
+```
+
+Three rules have no rows. A name that another room has is named with it (`torch.clone` is `t.clone(...)`). A method
+`xxx_` that is not here is `t.copy_(value)`, with the value of `xxx`; a function `xxx_copy` is `xxx`, then `.clone()`.
+In the rows `*` stands for any letters. `python scripts/torch_names.py` makes this page
+from `minirnn/pointers.txt`.
+"""
+
+
+def page() -> str:
+    """The page, a table for each part."""
+    lines = [HEAD]
+    for title, rows in table().items():
+        last = "what to write, or why it is not here"
+        lines.append(f"## {title}\n\n| torch | {last} |\n|---|---|")
+        for row in rows:
+            code = row.here and "`" not in row.answer
+            answer = f"`{row.answer}`" if code else row.answer
+            lines.append(f"| {', '.join(f'`{name}`' for name in row.names)} | {answer} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def names(place: str) -> list[str]:
+    """torch's public names at the place where minirnn has `place`."""
+    return [name for name in dir(_of(PLACES[place])) if name[0] != "_"]
+
+
+def _of(name: str) -> Any:
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(module), last) if last[0].isupper() else importlib.import_module(name)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    if importlib.util.find_spec("torch"):
+        NAMES.write_text("".join(f"{place}: {' '.join(names(place))}\n" for place in PLACES), encoding="utf-8")
