@@ -2,7 +2,7 @@
 
 from minirnn.autograd.context import FunctionCtx
 from minirnn.autograd.function import Function, once_differentiable
-from minirnn.engine.backward import grad
+from minirnn.autograd.gradients import grad
 from minirnn.engine.tape import enable_grad, no_grad
 from minirnn.gradcheck import gradcheck
 

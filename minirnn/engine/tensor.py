@@ -97,7 +97,7 @@ class Tensor(Methods):
         ndim = property(attrgetter("array.ndim"))
 
         # The engine reads and writes the slots; what users set is looked at.
-        requires_grad = property(attrgetter("_requires_grad"), lambda self, value: self.requires_grad_(value) and None)
+        requires_grad = property(attrgetter("_requires_grad"), lambda self, value: self.requires_grad_(value))
         grad = property(attrgetter("_grad"), lambda self, value: _set_grad(self, value))
 
     @property

@@ -37,6 +37,7 @@ NO_WRONG_CALL = {
     "FunctionCtx",  # made by Function.apply
     "LSTMHidden",  # a named tuple
     "LSTMState",
+    "PackedSequence",
     "Task",
     "Picture",
     "ColoredText",
