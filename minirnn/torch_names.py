@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from types import SimpleNamespace
@@ -37,9 +38,13 @@ __all__ = [
     "load",
     "masked_select",
 ]
+__all__ += ["Size", "finfo", "iinfo", "inf", "is_tensor", "nan", "nonzero", "numel", "pi"]
 __all__ += ["mul", "multinomial", "repeat_interleave", "save", "sub"]
 
 mul = multiply
+
+pi, inf, nan = math.pi, math.inf, math.nan
+Size, finfo, iinfo = tuple, np.finfo, np.iinfo
 
 backends = SimpleNamespace(cudnn=SimpleNamespace(enabled=True, deterministic=True, benchmark=False))
 """What programs set before they start. Nothing reads it: every result is the same in each run."""
@@ -108,6 +113,29 @@ def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
         a, b = pair(a, b)
         return a // b
     return divide(a, b) if rounding_mode is None else trunc(divide(a, b))
+
+
+# ---- what it is, and where
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether `obj` is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def numel(t: Any) -> int:
+    """The number of elements of a Tensor."""
+    return int(as_tensor(t).size)
+
+
+@method
+def nonzero(t: Any, as_tuple: bool = False) -> Any:
+    """The places of what is not 0, (N, axes) of int64; with `as_tuple` a Tensor (N,) for each axis. No gradient."""
+    x = as_tensor(t)
+    a = x.detach().numpy()
+    if check.flag("nonzero", "as_tuple", as_tuple):
+        return tuple(tensor(places, device=x.device) for places in np.atleast_1d(a).nonzero())
+    return tensor(np.argwhere(a), device=x.device)
 
 
 # ---- comparisons of whole Tensors

@@ -2,8 +2,8 @@
 
 from minirnn.autograd.context import FunctionCtx
 from minirnn.autograd.function import Function, once_differentiable
-from minirnn.autograd.gradients import grad
+from minirnn.autograd.gradients import Variable, grad
 from minirnn.engine.tape import enable_grad, no_grad
 from minirnn.gradcheck import gradcheck
 
-__all__ = ["Function", "FunctionCtx", "enable_grad", "grad", "gradcheck", "no_grad", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "Variable", "enable_grad", "grad", "gradcheck", "no_grad", "once_differentiable"]

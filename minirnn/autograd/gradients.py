@@ -1,4 +1,4 @@
-"""torch.autograd.grad: `minirnn.grad` with torch's order of arguments, and always a tuple."""
+"""torch.autograd's grad and Variable: `grad` has torch's order of arguments, and gives always a tuple."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from minirnn import check
 from minirnn.engine import backward
-from minirnn.engine.tensor import Tensor
+from minirnn.engine.tensor import Tensor, as_tensor
 
 
 def grad(
@@ -45,3 +45,9 @@ def grad(
         raise ValueError("grad: is_grads_batched is True\n  expected False; mr.vmap maps over several gradients")
     found = backward.grad(outputs, inputs, grad_outputs, create_graph, retain_graph)
     return (found,) if isinstance(found, Tensor) else tuple(found)
+
+
+def Variable(data: Any, requires_grad: bool = False) -> Tensor:
+    """`data` as a Tensor, whose gradients are recorded if `requires_grad`: what programs of early torch write."""
+    t = as_tensor(data)
+    return t.detach().requires_grad_() if check.flag("Variable", "requires_grad", requires_grad) else t

@@ -104,7 +104,7 @@ class Tensor(Methods):
     def size(self) -> Size:
         """The number of elements, as in NumPy; ``size()`` and ``size(0)`` are torch's shape and one of its numbers."""
         found = Size(prod(self.array.shape))
-        found.shape = self.array.shape
+        found.axes = self.array.shape
         return found
 
     @property

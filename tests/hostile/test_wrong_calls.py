@@ -38,6 +38,10 @@ NO_WRONG_CALL = {
     "LSTMHidden",  # a named tuple
     "LSTMState",
     "PackedSequence",
+    "Size",  # a tuple
+    "finfo",  # NumPy's
+    "iinfo",
+    "is_tensor",  # takes anything
     "Task",
     "Picture",
     "ColoredText",

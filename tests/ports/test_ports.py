@@ -2,7 +2,7 @@
 
 What torch gives is stored in `tests/golden/ports/`.
 
-Tests `minirnn/torch_names.py`, `minirnn/autograd/gradients.py` and `minirnn/nn/utils/packing.py`.
+Tests `minirnn/torch_names.py`, `minirnn/utils.py`, `minirnn/autograd/gradients.py` and `minirnn/nn/utils/packing.py`.
 """
 
 from __future__ import annotations
@@ -74,3 +74,21 @@ def test_methods_take_the_options_of_torchs_arithmetic() -> None:
     assert t.div(2, rounding_mode="trunc").tolist() == [1.0, -1.0]
     t.add_(mr.tensor([1.0, 1.0]), alpha=-2).div_(2, rounding_mode="floor")
     assert t.tolist() == [0.0, -3.0]
+
+
+def test_small_names_mean_what_they_do_in_torch() -> None:
+    torch = pytest.importorskip("torch")
+    a = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]])
+    for value in (a, a[0], np.array(2.0), np.array(0.0), np.zeros((0, 2))):
+        found, expected = mr.nonzero(mr.tensor(value)), torch.nonzero(torch.tensor(value))
+        assert found.shape == expected.shape and found.tolist() == expected.tolist()
+    pairs = zip(mr.tensor(a).nonzero(as_tuple=True), torch.tensor(a).nonzero(as_tuple=True), strict=True)
+    assert all(ours.tolist() == theirs.tolist() for ours, theirs in pairs)
+    x = mr.tensor(a)
+    assert mr.numel(x) == 6 and type(x.numel()) is int and np.shape(x.size) == ()
+    assert mr.Size([2, 3]) == x.size() and mr.is_tensor(x) and not mr.is_tensor(a)
+    assert mr.finfo(mr.float32).eps == torch.finfo(torch.float32).eps
+    assert mr.device("cpu").type == "cpu" and mr.eq(x, x).all() and mr.neg(x).sum() == -6
+    v = mr.autograd.Variable(x, requires_grad=True)
+    assert v.requires_grad and not x.requires_grad and mr.autograd.Variable(x) is x
+    assert mr.utils.data.DataLoader is mr.data.DataLoader and mr.utils.checkpoint.checkpoint is mr.checkpoint
