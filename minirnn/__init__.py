@@ -27,7 +27,7 @@ from minirnn.random import manual_seed
 from minirnn.torch_names import *
 
 if TYPE_CHECKING:
-    from minirnn import autograd, cuda, cudnn_rnn, data, io, viz
+    from minirnn import autograd, cuda, cudnn_rnn, data, io, utils, viz
     from minirnn.functions import checkpoint, checkpoint_sequential, hessian, hvp, jacobian, jvp, vhp, vjp, vmap
     from minirnn.gradcheck import gradcheck
     from minirnn.nn.functional import softplus
@@ -39,7 +39,7 @@ else:
         {
             **{
                 room: f"minirnn.{room}"
-                for room in ("autograd", "cuda", "cudnn_rnn", "data", "functions", "gradcheck", "io", "viz")
+                for room in ("autograd", "cuda", "cudnn_rnn", "data", "functions", "gradcheck", "io", "utils", "viz")
             },
             **dict.fromkeys(("float", "int"), "minirnn.engine.dtypes"),
             **dict.fromkeys(("checkpoint", "checkpoint_sequential", "vmap"), "minirnn.functions"),
@@ -66,6 +66,7 @@ __all__ += [
     "unit_mean",
     "use_device",
     "use_precision",
+    "utils",
     "vhp",
     "viz",
     "vjp",

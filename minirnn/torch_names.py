@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,8 @@ import numpy as np
 from minirnn import check, devices, random
 from minirnn.engine.creation import zeros
 from minirnn.engine.operands import pair
-from minirnn.engine.tensor import Tensor, as_tensor, tensor
+from minirnn.engine.tensor import Tensor, tensor
+from minirnn.engine.tensor import as_tensor as _as_tensor
 from minirnn.host_array import default, float_dtype, integers, values_of
 from minirnn.messages import shown
 from minirnn.ops.primitives.arithmetic import add as plus
@@ -25,6 +28,9 @@ __all__ = [
     "Generator",
     "add",
     "allclose",
+    "as_tensor",
+    "asarray",
+    "backends",
     "device",
     "div",
     "equal",
@@ -35,8 +41,15 @@ __all__ = [
 __all__ += ["BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor"]
 __all__ += ["LongTensor", "ShortTensor", "get_default_device", "get_default_dtype", "set_default_device"]
 __all__ += ["set_default_dtype", "mul", "multinomial", "repeat_interleave", "save", "sub"]
+__all__ += ["Size", "finfo", "iinfo", "inf", "is_tensor", "nan", "nonzero", "numel", "pi"]
 
 mul = multiply
+
+pi, inf, nan = math.pi, math.inf, math.nan
+Size, finfo, iinfo = tuple, np.finfo, np.iinfo
+
+backends = SimpleNamespace(cudnn=SimpleNamespace(enabled=True, deterministic=True, benchmark=False))
+"""What programs set before they start. Nothing reads it: every result is the same in each run."""
 
 
 def device(name: Any = "cpu", index: int | None = None) -> devices.Device:
@@ -119,6 +132,16 @@ def _init(t: Tensor, *args: Any, device: Any = None) -> None:
 Tensor.__init__ = _init  # type: ignore[method-assign, assignment]
 
 
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` itself if it is a Tensor of that dtype on that device, else a Tensor with a copy of its values."""
+    if not isinstance(data, Tensor):
+        return tensor(data, device=device, dtype=dtype)
+    return data if dtype is None and device is None else data.to(device=device, dtype=dtype)
+
+
+asarray = as_tensor
+
+
 class Generator(np.random.Generator):
     """A stream of random numbers for ``generator=``: one of NumPy that can be seeded anew."""
 
@@ -134,16 +157,19 @@ class Generator(np.random.Generator):
 # ---- arithmetic with torch's options
 
 
+@method
 def add(a: Any, b: Any, *, alpha: float = 1) -> Tensor:
     """``a + alpha * b``, broadcasting."""
     return plus(a, b if alpha == 1 else multiply(b, alpha))
 
 
+@method
 def sub(a: Any, b: Any, *, alpha: float = 1) -> Tensor:
     """``a - alpha * b``, broadcasting."""
     return subtract(a, b if alpha == 1 else multiply(b, alpha))
 
 
+@method
 def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
     """``a / b``, broadcasting; with `rounding_mode` "floor" or "trunc" rounded down, or towards 0."""
     if rounding_mode not in (None, "floor", "trunc"):
@@ -154,20 +180,43 @@ def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
     return divide(a, b) if rounding_mode is None else trunc(divide(a, b))
 
 
+# ---- what it is, and where
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether `obj` is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def numel(t: Any) -> int:
+    """The number of elements of a Tensor."""
+    return int(as_tensor(t).size)
+
+
+@method
+def nonzero(t: Any, as_tuple: bool = False) -> Any:
+    """The places of what is not 0, (N, axes) of int64; with `as_tuple` a Tensor (N,) for each axis. No gradient."""
+    x = as_tensor(t)
+    a = x.detach().numpy()
+    if check.flag("nonzero", "as_tuple", as_tuple):
+        return tuple(tensor(places, device=x.device) for places in np.atleast_1d(a).nonzero())
+    return tensor(np.argwhere(a), device=x.device)
+
+
 # ---- comparisons of whole Tensors
 
 
 @method
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether ``|a - b| <= atol + rtol * |b|`` holds everywhere; the shapes broadcast."""
-    a, b = as_tensor(a), as_tensor(b)
+    a, b = _as_tensor(a), _as_tensor(b)
     return bool(np.allclose(a.numpy(), b.numpy(), rtol, atol, equal_nan))
 
 
 @method
 def equal(a: Any, b: Any) -> bool:
     """Whether two Tensors have the same shape and the same elements: one bool. `eq` compares elements."""
-    a, b = as_tensor(a), as_tensor(b)
+    a, b = _as_tensor(a), _as_tensor(b)
     return bool(np.array_equal(a.numpy(), b.numpy()))
 
 
@@ -177,7 +226,7 @@ def equal(a: Any, b: Any) -> bool:
 @method
 def masked_select(x: Any, mask: Any) -> Tensor:
     """The elements of `x` where `mask` is true, in one axis; both broadcast. Gradients go back to their places."""
-    x = as_tensor(x)
+    x = _as_tensor(x)
     mask = np.asarray(mask.numpy() if isinstance(mask, Tensor) else mask)
     if mask.dtype != np.bool_:
         raise TypeError(f"masked_select: mask has dtype {mask.dtype}\n  expected bool, such as x > 0")
@@ -188,7 +237,7 @@ def masked_select(x: Any, mask: Any) -> Tensor:
 @method
 def repeat_interleave(x: Any, repeats: Any, dim: int | None = None) -> Tensor:
     """Each element of `x` along `dim` so many times, one after the other; without `dim` of the flat Tensor."""
-    x = as_tensor(x)
+    x = _as_tensor(x)
     x, dim = (x.reshape(-1), 0) if dim is None else (x, dim)
     times = integers("repeat_interleave: repeats", repeats)
     n = x.shape[dim]
@@ -208,7 +257,7 @@ def multinomial(probs: Any, num_samples: int, replacement: bool = False, *, gene
     ValueError
         If a weight is negative or not finite, all are 0, or too few are above 0 to draw without `replacement`.
     """
-    t = as_tensor(probs)
+    t = _as_tensor(probs)
     p = np.atleast_2d(t.numpy().astype(np.float64))
     if t.ndim not in (1, 2) or not np.isfinite(p).all() or (p < 0).any() or not (p.sum(-1) > 0).all():
         raise ValueError(

@@ -29,7 +29,7 @@ ROOMS = {
     2: "engine gradcheck",
     3: "ops",
     4: "nn optim data io functions autograd tf_contrib cudnn_rnn cuda proving",
-    5: "parallel viz torch_names",
+    5: "parallel viz torch_names utils",
     6: "",  # minirnn itself hands names on from all floors below; commands may use it like any user
     7: "train verify bench doctor explain learn",
     8: "commands",

@@ -2,13 +2,13 @@
 
 from minirnn.autograd.context import FunctionCtx
 from minirnn.autograd.function import Function, once_differentiable
+from minirnn.autograd.gradients import Variable, grad
 from minirnn.engine.anomaly import detect_anomaly, set_detect_anomaly
-from minirnn.engine.backward import grad
 from minirnn.engine.tape import enable_grad, no_grad
 from minirnn.gradcheck import gradcheck
 from minirnn.later import imported_later
 
 __getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
 
-__all__ = ["Function", "FunctionCtx", "detect_anomaly", "enable_grad", "grad", "gradcheck", "no_grad"]
+__all__ = ["Function", "FunctionCtx", "Variable", "detect_anomaly", "enable_grad", "grad", "gradcheck", "no_grad"]
 __all__ += ["once_differentiable", "set_detect_anomaly"]

@@ -198,6 +198,11 @@ class Device:
     def __init__(self) -> None:
         self.fallbacks: Counter[str] = Counter()
 
+    @property
+    def type(self) -> str:
+        """The name, as torch's programs ask for it."""
+        return self.name
+
     def __init_subclass__(cls, kernels_in: Sequence[ModuleType] = (), **kwargs: Any) -> None:
         """Take the kernels from `kernels_in`: the functions of these modules that bear a name of `KERNELS`.
 

@@ -97,14 +97,14 @@ class Tensor(Methods):
         ndim = property(attrgetter("array.ndim"))
 
         # The engine reads and writes the slots; what users set is looked at.
-        requires_grad = property(attrgetter("_requires_grad"), lambda self, value: self.requires_grad_(value) and None)
+        requires_grad = property(attrgetter("_requires_grad"), lambda self, value: self.requires_grad_(value))
         grad = property(attrgetter("_grad"), lambda self, value: _set_grad(self, value))
 
     @property
     def size(self) -> Size:
         """The number of elements, as in NumPy; ``size()`` and ``size(0)`` are torch's shape and one of its numbers."""
         found = Size(prod(self.array.shape))
-        found.shape = self.array.shape
+        found.axes = self.array.shape
         return found
 
     @property

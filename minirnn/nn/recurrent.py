@@ -21,6 +21,7 @@ from minirnn.nn.parameter import Parameter
 from minirnn.nn.regularization import DOCS, checked, masks_of_call, probability
 from minirnn.nn.sequences import time_major
 from minirnn.nn.states import LSTMHidden, check_place, lstm_pair
+from minirnn.nn.utils.packing import PackedSequence, packed_as, unpacked
 from minirnn.ops.cudnn_rnn.check import steps_of
 from minirnn.ops.cudnn_rnn.compose import Weights
 from minirnn.ops.cudnn_rnn.layers import by_layer, run_layers
@@ -113,11 +114,15 @@ class _Recurrent(Module):
         refuse_other_gru(type(self).__name__, state_dict, "after")
         return super().load_state_dict(state_dict, strict)
 
-    def _run(self, input: Any, h0: Any, c0: Any, lengths: Any, has_cell: bool) -> tuple[Tensor, Tensor, Tensor | None]:
+    def _run(self, input: Any, h0: Any, c0: Any, lengths: Any, has_cell: bool) -> tuple[Any, Tensor, Tensor | None]:
         """Output, h_n and c_n, in the layout of the input."""
         name, net = type(self).__name__, self.net
         first: Parameter = self.weight_ih_l0  # type: ignore[attr-defined]
-        x, batched = time_major(name, input, first, net.I, net.H, self.batch_first, lengths)
+        packed, batch_first = isinstance(input, PackedSequence), self.batch_first
+        if packed:
+            order, batch_first = input, False
+            input, lengths = unpacked(name, input, lengths)
+        x, batched = time_major(name, input, first, net.I, net.H, batch_first, lengths)
         T, B, _ = x.shape
         states = self._states({"h_0": h0, "c_0": c0} if has_cell else {"hx": h0}, B, batched, x)
         weights = [self.weights(p) for p in range(net.L * net.D)]
@@ -134,8 +139,10 @@ class _Recurrent(Module):
         )
         if not batched:
             found = [squeeze(t, 1) for t in found]
-        elif self.batch_first:
+        elif batch_first:
             found[0] = transpose(found[0], (1, 0, 2))
+        elif packed:
+            return packed_as(order, found[0]), found[1], found[2] if has_cell else None
         return found[0], found[1], found[2] if has_cell else None
 
     def _states(self, given: Mapping[str, Any], B: int, batched: bool, x: Tensor) -> list[Tensor]:
@@ -237,7 +244,7 @@ class RNN(_Recurrent):
 
         Parameters
         ----------
-        input : (T, B, I), or (B, T, I) with batch_first, or (T, I)
+        input : (T, B, I), or (B, T, I) with batch_first, or (T, I), or PackedSequence
         hx : (L*D, B, H), optional
             State before the first step; zeros by default.
         lengths : (B,) integers, 1 .. T, optional
@@ -245,7 +252,7 @@ class RNN(_Recurrent):
 
         Returns
         -------
-        output : (T, B, D*H)
+        output : (T, B, D*H), or PackedSequence
         h_n : (L*D, B, H)
 
         Raises

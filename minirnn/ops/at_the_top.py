@@ -11,4 +11,21 @@ __all__ += ["masked_fill", "matmul", "max", "maximum", "mean", "min", "minimum",
 __all__ += ["norm", "outer", "permute", "pow", "prod", "reciprocal", "relu", "reshape", "roll", "round", "rsqrt"]
 __all__ += ["scatter", "scatter_add", "sigmoid", "sign", "sin", "softmax", "sort", "split", "sqrt", "square"]
 __all__ += ["squeeze", "stack", "std", "sum", "swapaxes", "tan", "tanh", "tile", "topk", "transpose", "tril", "triu"]
-__all__ += ["trunc", "unbind", "unflatten", "unsqueeze", "var", "var_mean", "where"]
+__all__ += [
+    "eq",
+    "ge",
+    "gt",
+    "le",
+    "lt",
+    "ne",
+    "neg",
+    "take_along_dim",
+    "trunc",
+    "unbind",
+    "unflatten",
+    "unsqueeze",
+    "var",
+    "var_mean",
+    "where",
+]
+__all__ += ["eq", "ge", "gt", "le", "lt", "ne", "neg", "take_along_dim"]

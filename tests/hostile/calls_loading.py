@@ -56,11 +56,16 @@ rnn_utils.pad_sequence([tensor(2)], padding_side="up") -> 'up' & 'left'
 rnn_utils.unpad_sequence(tensor(3, 2), [4, 1]) -> lengths[0] is 4 & 0 .. 3
 rnn_utils.unpad_sequence(tensor(3, 2), [1, 1, 1]) -> (3,) & batch_first
 rnn_utils.unpad_sequence(tensor(3, 2), [1.0, 2.0]) -> float64 & integers
-rnn_utils.pack_padded_sequence(array(3, 2), [3, 1]) ->
-    raises NotImplementedError: pack_padded_sequence & lstm(input, lengths=lengths)
-rnn_utils.pad_packed_sequence(array(3, 2)) -> raises NotImplementedError: pad_packed_sequence & padded already
-rnn_utils.pack_sequence([array(3), array(2)]) -> raises NotImplementedError: pack_sequence & pad_sequence(sequences)
-rnn_utils.unpack_sequence(array(3, 2)) -> raises NotImplementedError: unpack_sequence & unpad_sequence(output, lengths)
-rnn_utils.PackedSequence(array(3, 2)) -> raises NotImplementedError: PackedSequence & lengths=lengths
+rnn_utils.pack_padded_sequence(array(3, 2), [1, 3]) -> lengths & [1, 3] & longest first & enforce_sorted=False
+rnn_utils.pack_padded_sequence(array(3, 2), [4, 1]) -> lengths & [4, 1] & 1 .. 3
+rnn_utils.pack_padded_sequence(array(3, 2), [1, 1, 1]) -> lengths & 2 (B)
+rnn_utils.pack_padded_sequence(array(3), [3]) -> (3,) & (T, B, ..)
+rnn_utils.pad_packed_sequence(array(3, 2)) -> pad_packed_sequence & PackedSequence
+rnn_utils.pad_packed_sequence(rnn_utils.PackedSequence(tensor(4, 2), tensor(2))) -> batch_sizes & float & integers
+rnn_utils.pad_packed_sequence(rnn_utils.PackedSequence(tensor(4, 2), [1, 3])) -> batch_sizes & [1, 3] & never rise
+rnn_utils.pad_packed_sequence(rnn_utils.pack_sequence([tensor(3)]), total_length=2) -> total_length & 2
+rnn_utils.pack_sequence([]) -> pack_sequence & empty list
+rnn_utils.pack_sequence([tensor(2), tensor(3)]) -> lengths & longest first
+rnn_utils.unpack_sequence(array(3, 2)) -> PackedSequence
 """,
 )

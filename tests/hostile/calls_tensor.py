@@ -88,6 +88,12 @@ mr.sub(X, "a") -> <U1
 mr.mul(X, "a") -> <U1
 mr.div(X, X, rounding_mode="up") -> 'up' & 'floor'
 mr.device("nowhere") -> 'nowhere' & known
+mr.numel([[1.0, 2.0], [3.0]]) -> tensor & ragged
+mr.nonzero(mr.zeros(2), as_tuple=2) -> as_tuple & 2
+mr.autograd.Variable(mr.zeros(2), requires_grad=3) -> requires_grad & 3
+mr.as_tensor([[1.0, 2.0], [3.0]]) -> tensor & ragged
+mr.asarray([1.0], device="tpu") -> 'tpu' & known: & cpu
+mr.autograd.grad(mr.zeros(2), mr.zeros(2)) -> grad & requires_grad
 mr.from_numpy([1.0]) -> list & NumPy array
 mr.masked_select(X, X) -> float32 & bool
 X.masked_select(X) -> float32 & bool

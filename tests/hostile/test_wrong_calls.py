@@ -37,6 +37,11 @@ NO_WRONG_CALL = {
     "FunctionCtx",  # made by Function.apply
     "LSTMHidden",  # a named tuple
     "LSTMState",
+    "PackedSequence",
+    "Size",  # a tuple
+    "finfo",  # NumPy's
+    "iinfo",
+    "is_tensor",  # takes anything
     "Task",
     "Picture",
     "ColoredText",

@@ -35,7 +35,7 @@ OTHERS: dict[str, Any] = {  # whose signatures torch writes in its documentation
 NOT_HERE = {
     "Hardtanh": {"min_value", "max_value"},
     "utils.rnn.PackedSequence": None,
-}  # deprecated; no sequence is packed
+}  # deprecated; a named tuple
 OURS = {"Parameter": {"device", "dtype"}}  # by position as well
 REQUIRED_HERE = {"Parameter": {"data"}}
 

@@ -1,13 +1,13 @@
 """Sequences of different lengths, as in torch.nn.utils.rnn: padded side by side, and cut apart again.
 
-minirnn has no packed sequences. `RNN`, `GRU` and `LSTM` take the padded input and its lengths instead, in any order of
-lengths: ``output, state = lstm(x, lengths=lengths)``. The functions that pack in torch exist here to say so.
+`RNN`, `GRU` and `LSTM` take the padded input and its lengths, in any order of lengths:
+``output, state = lstm(x, lengths=lengths)``. Packed sequences, which programs of torch hand them, are in `packing`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from minirnn.engine.tensor import Tensor, as_tensor
 from minirnn.host_array import integers
 from minirnn.later import imported_later
 from minirnn.messages import shown
+from minirnn.nn.utils.packing import PackedSequence, pack_padded_sequence, pad_packed_sequence
 from minirnn.ops.primitives import concat, stack
 
 __getattr__, __dir__ = imported_later(__name__, {})  # which say what torch's other names are called here
@@ -117,6 +118,17 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     return [t[b, :end] if batch_first else t[:end, b] for b, end in enumerate(ends.tolist())]
 
 
+def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:
+    """`pad_sequence` and `pack_padded_sequence` in one call; sequences, (T_b, ..) each, have one step or more."""
+    steps = _sequences("pack_sequence", sequences)
+    return pack_padded_sequence(pad_sequence(steps), [len(s) for s in steps], enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The sequences that `pack_sequence` packed, each of its own length."""
+    return unpad_sequence(*pad_packed_sequence(packed_sequences))
+
+
 def _sequences(name: str, sequences: Any) -> list[Tensor]:
     """Tensors of one dtype and device whose shapes differ in the first axis alone."""
     if isinstance(sequences, (str, dict)) or not isinstance(sequences, Iterable):
@@ -149,56 +161,3 @@ def _padding(name: str, value: Any, dtype: np.dtype[Any]) -> float:
             f"{name}: padding_value is {shown(value)}\n  expected a value of {dtype}, as the sequences are"
         )
     return number
-
-
-# ---- packing: what to write instead
-
-
-def _instead(name: str, write: str, note: str = "") -> NoReturn:
-    raise NotImplementedError(
-        f"{name}: minirnn has no packed sequences; RNN, GRU and LSTM take lengths= themselves, in any order\n"
-        f"  expected {write}" + (f"\n  {note}" if note else "")
-    )
-
-
-def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> NoReturn:
-    """Raises NotImplementedError, which says what to write: ``output, state = lstm(input, lengths=lengths)``.
-
-    That gives torch's output padded with zeros, and the state after the last step of each sequence, in the order of the
-    batch. ``batch_first`` is an argument of the layer; nothing needs to be sorted.
-    """
-    _instead(
-        "pack_padded_sequence",
-        "output, state = lstm(input, lengths=lengths), with the padded input",
-        "batch_first=True is an argument of the layer; its output is padded with zeros: leave pad_packed_sequence out",
-    )
-
-
-def pad_packed_sequence(
-    sequence: Any, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
-) -> NoReturn:
-    """Raises NotImplementedError: the output of ``lstm(input, lengths=lengths)`` is padded already, with zeros."""
-    _instead(
-        "pad_packed_sequence",
-        "nothing in its place: output, state = lstm(input, lengths=lengths) is padded already, with zeros",
-    )
-
-
-def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> NoReturn:
-    """Raises NotImplementedError: pad with `pad_sequence`, then ``lstm(x, lengths=[len(s) for s in sequences])``."""
-    _instead(
-        "pack_sequence",
-        "x = pad_sequence(sequences); output, state = lstm(x, lengths=[len(s) for s in sequences])",
-    )
-
-
-def unpack_sequence(packed_sequences: Any) -> NoReturn:
-    """Raises NotImplementedError: `unpad_sequence` cuts the padded output apart."""
-    _instead("unpack_sequence", "unpad_sequence(output, lengths), with the output of lstm(input, lengths=lengths)")
-
-
-class PackedSequence:
-    """Nothing is one: making one raises NotImplementedError, so ``isinstance(x, PackedSequence)`` is False."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _instead("PackedSequence", "output, state = lstm(input, lengths=lengths), with the padded input")

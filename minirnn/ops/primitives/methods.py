@@ -63,7 +63,7 @@ for _name, _op in (("T", shapes.transpose), ("mT", views.matrix_transpose)):
 @method
 def numel(x: Tensor) -> int:
     """The number of elements: torch's name of what `size` is here, as in NumPy."""
-    return x.size
+    return int(x.size)
 
 
 method(numel, "nelement")

@@ -1,8 +1,6 @@
-"""pad_sequence and unpad_sequence are torch's; what packs says what to write instead."""
+"""What pads and packs sequences is torch's, and layers take both."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pytest
@@ -74,20 +72,57 @@ def test_a_layer_takes_what_was_padded_and_its_lengths(rng: np.random.Generator)
         np.testing.assert_allclose(h_n.numpy()[:, b], h.numpy(), rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (
-            lambda: rnn.pack_padded_sequence(1, [2], enforce_sorted=False),
-            r"output, state = lstm\(input, lengths=lengths",
-        ),
-        (lambda: rnn.pad_packed_sequence(1, batch_first=True), "is padded already, with zeros"),
-        (lambda: rnn.pack_sequence([[1]]), r"pad_sequence\(sequences\).* lengths=\[len\(s\) for s in sequences\]"),
-        (lambda: rnn.unpack_sequence(1), r"unpad_sequence\(output, lengths\)"),
-        (lambda: rnn.PackedSequence(1, 2), r"lstm\(input, lengths=lengths\)"),
-    ],
-)
-def test_what_packs_says_what_to_write(call: Any, words: str) -> None:
-    with pytest.raises(NotImplementedError, match=f"minirnn has no packed sequences.*\n  expected .*{words}"):
-        call()
-    assert not isinstance(mr.tensor([1.0]), rnn.PackedSequence)
+@pytest.mark.parametrize("enforce_sorted", [True, False])
+@pytest.mark.parametrize("batch_first", [False, True])
+def test_packing_is_torchs(batch_first: bool, enforce_sorted: bool, rng: np.random.Generator) -> None:
+    torch = pytest.importorskip("torch")
+    theirs = torch.nn.utils.rnn
+    lengths = [5, 4, 4, 1] if enforce_sorted else [4, 1, 5, 4]
+    a = rng.normal(size=(4, 5, 3) if batch_first else (5, 4, 3))
+    x, y = mr.tensor(a, requires_grad=True), torch.tensor(a, requires_grad=True)
+    ours = rnn.pack_padded_sequence(x, lengths, batch_first, enforce_sorted)
+    packed = theirs.pack_padded_sequence(y, lengths, batch_first, enforce_sorted)
+    assert isinstance(ours, rnn.PackedSequence)
+    for found, expected in zip(ours, packed, strict=True):
+        assert (found is None) == (expected is None)
+        if found is not None and enforce_sorted:  # torch's order among equal lengths is not told
+            np.testing.assert_array_equal(found.detach().numpy(), expected.detach().numpy())
+    options = dict(batch_first=not batch_first, padding_value=-1.5, total_length=7)
+    (p, n), (q, m) = rnn.pad_packed_sequence(ours, **options), theirs.pad_packed_sequence(packed, **options)
+    np.testing.assert_array_equal(n.numpy(), m.numpy())
+    np.testing.assert_array_equal(p.detach().numpy(), q.detach().numpy())
+    g = rng.normal(size=tuple(q.shape))
+    p.backward(g)
+    q.backward(torch.tensor(g))
+    np.testing.assert_array_equal(x.grad.numpy(), y.grad.numpy())
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+def test_a_layer_takes_packed_sequences_as_in_torch(kind: str, rng: np.random.Generator) -> None:
+    torch = pytest.importorskip("torch")
+    lengths, a, h0 = [3, 1, 5, 2], rng.normal(size=(5, 4, 3)), rng.normal(size=(4, 4, 6))
+    ours = getattr(nn, kind)(3, 6, 2, bidirectional=True, batch_first=True, dtype="f8")
+    theirs = getattr(torch.nn, kind)(3, 6, 2, bidirectional=True, batch_first=True, dtype=torch.float64)
+    theirs.load_state_dict({k: torch.from_numpy(v.copy()) for k, v in ours.state_dict().items()})
+    results = []
+    for lib, layer, module in ((mr, ours, rnn), (torch, theirs, torch.nn.utils.rnn)):
+        x, h = lib.tensor(a, requires_grad=True), lib.tensor(h0, requires_grad=True)
+        packed = module.pack_padded_sequence(x, lengths, enforce_sorted=False)
+        output, state = layer(packed, (h, h * 0.5) if kind == "LSTM" else h)
+        assert isinstance(output, module.PackedSequence)
+        padded, _ = module.pad_packed_sequence(output)
+        h_n = state[0] + state[1] if kind == "LSTM" else state
+        ((padded * lib.tensor(np.cos(np.arange(240.0)).reshape(5, 4, 12))).sum() + (h_n * h_n).sum()).backward()
+        results.append([padded.detach(), h_n.detach(), x.grad, h.grad, *[p.grad for p in layer.parameters()]])
+    for found, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=0, atol=1e-12)
+
+
+def test_packed_sequences_come_apart_again(rng: np.random.Generator) -> None:
+    sequences = [mr.tensor(rng.normal(size=(n, 2))) for n in (2, 4, 1)]
+    packed = rnn.pack_sequence(sequences, enforce_sorted=False)
+    doubled = rnn.PackedSequence(packed.data * 2, *packed[1:])
+    for found, s in zip(rnn.unpack_sequence(doubled), sequences, strict=True):
+        np.testing.assert_array_equal(found.numpy(), 2 * s.numpy())
+    with pytest.raises(ValueError, match="lengths were given for a PackedSequence"):
+        nn.GRU(2, 3, dtype="f8")(packed, lengths=[2, 4, 1])

@@ -1,0 +1,53 @@
+"""torch.autograd's grad and Variable: `grad` has torch's order of arguments, and gives always a tuple."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minirnn import check
+from minirnn.engine import backward
+from minirnn.engine.tensor import Tensor, as_tensor
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]:
+    """`minirnn.grad` as torch's programs call it: ``(g,) = autograd.grad(loss, x)``.
+
+    Parameters
+    ----------
+    outputs, inputs, grad_outputs, retain_graph, create_graph
+        Those of `minirnn.grad`, in torch's order.
+    only_inputs, allow_unused, materialize_grads
+        Accepted and ignored: where an input has no influence there are zeros.
+    is_grads_batched : bool
+        False: `minirnn.vmap` maps over several gradients.
+
+    Returns
+    -------
+    tuple of Tensor
+        One for each input, also if `inputs` is a Tensor.
+
+    Raises
+    ------
+    ValueError, RuntimeError
+        The same as `minirnn.grad` raises; ValueError also if `is_grads_batched` is set.
+    """
+    if check.flag("grad", "is_grads_batched", is_grads_batched):
+        raise ValueError("grad: is_grads_batched is True\n  expected False; mr.vmap maps over several gradients")
+    found = backward.grad(outputs, inputs, grad_outputs, create_graph, retain_graph)
+    return (found,) if isinstance(found, Tensor) else tuple(found)
+
+
+def Variable(data: Any, requires_grad: bool = False) -> Tensor:
+    """`data` as a Tensor, whose gradients are recorded if `requires_grad`: what programs of early torch write."""
+    t = as_tensor(data)
+    return t.detach().requires_grad_() if check.flag("Variable", "requires_grad", requires_grad) else t
