@@ -95,8 +95,8 @@ viz.ladder_counts(PICTURE) -> missing & bench --ladder
 viz.ladder_counts({}) -> KeyError: 'rows' & bench --ladder
 viz.ladder_counts(LADDER, which="sideways") -> 'sideways' & 'forward' & 'backward'
 viz.ladder_counts(LADDER) -> as many inputs as units
-viz.between_steps(axes=[None]) -> (1,) & (2,)
-viz.between_steps(axes=[None, None]) -> NoneType & Axes
+viz.between_steps(axes=[None]) -> (1,) & (3,)
+viz.between_steps(axes=[None, None, None]) -> NoneType & Axes
 viz.parameter_buffer(0, H, 3) -> parameter_buffer & num_layers is 0
 viz.parameter_buffer(1, H, 3, rnn_mode="lstn") -> parameter_buffer & 'lstn' & likely 'lstm'
 viz.tape_graph(array(3)) -> ndarray & Tensor
