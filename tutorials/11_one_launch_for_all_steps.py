@@ -271,11 +271,11 @@ sketch = between_steps()
 mr.viz.show(sketch)
 
 # %%
-# *barrier* is the kernel above for all cells, forward and backward. *persistent* does without the barrier: each number has a place of its own for each step, which is
-# empty at first, so whoever finds something there has the number. Backward there are too many numbers for that:
-# places are used again, and the last bit of a number says whether it is the new one or the one before. A loop of
-# *steps* can also be recorded once and started as a whole (a CUDA graph). All of it runs in the simulator, and agrees
-# to rounding:
+# *barrier* is the kernel above for all cells, forward and backward. *persistent* does without the barrier: each
+# number has a place of its own for each step, which is empty at first, so whoever finds something there has the
+# number. Backward there are too many numbers for that: places are used again, and the last bit of a number says
+# whether it is the new one or the one before. A loop of *steps* can also be recorded once and started as a whole (a
+# CUDA graph). All of it runs in the simulator, and agrees to rounding:
 
 T, B, I, H = 16, 2, 8, 32
 x, dy = rng.normal(size=(T, B, I)), rng.normal(size=(T, B, H))

@@ -10,6 +10,7 @@ from minirnn.viz.jacobians import jacobian_spectrum, state_jacobians
 from minirnn.viz.kernel_access import bank_conflicts, thread_map, warp_accesses
 from minirnn.viz.ladder import ladder_counts
 from minirnn.viz.ladder_schematic import between_steps
+from minirnn.viz.meeting import grid_barrier, who_reads
 from minirnn.viz.parameter_layout import parameter_buffer
 from minirnn.viz.paths import cell_paths, path_strengths
 from minirnn.viz.picture import Picture, save
@@ -41,6 +42,7 @@ __all__ = [
     "gate_map",
     "gradient_flow",
     "gradient_shares",
+    "grid_barrier",
     "jacobian_spectrum",
     "ladder_counts",
     "loss_curve",
@@ -62,4 +64,5 @@ __all__ = [
     "update_ratios",
     "warp_accesses",
     "weight_holders",
+    "who_reads",
 ]

@@ -119,6 +119,10 @@ viz.weight_holders("plain", warps=0.5) -> warps is 0.5 & an integer
 viz.weight_holders("plain", gates="lstm") -> gates is 'lstm' & an integer
 viz.weight_holders("persistent", itemsize=3) -> itemsize is 3 & 2, 4 or 8
 viz.weight_holders("plain", axes=[None]) -> (1,) & (2,)
+viz.grid_barrier(ax=3) -> int & Axes
+viz.who_reads(0) -> columns is 0 & 1 or more
+viz.who_reads(2, 0.5) -> slices is 0.5 & an integer
+viz.who_reads(axes=[None]) -> (1,) & (2,)
 viz.warp_accesses(array(3), 3) -> ndarray & trace
 viz.bank_conflicts(array(3), 3) -> ndarray & trace
 viz.timings(PICTURE) -> missing

@@ -1,6 +1,6 @@
-"""CudnnRNN on a CUDA device, all steps of a layer in one launch with a barrier between two steps: the rung `barrier`.
+"""CudnnRNN on a CUDA device, all steps of a layer in one launch, a barrier between two steps: the rung `barrier`.
 
-The kernels, written to be read: `cudnn_rnn/barrier.cu`. They judge those of `persistent.py`, and are launched like them.
+The kernels are written to be read: `cudnn_rnn/barrier.cu`. They judge those of `persistent.py`, and are launched alike.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the kernels of the rung `barrier` spread over a device: a pure function of a layer's sizes and a device's limits."""
+"""How the kernels of the rung `barrier` spread over a device, by a layer's sizes and a device's limits alone."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class BarrierPlan:
     def describe(self, D: int) -> str:
         """One line for people."""
         return (
-            f"{self.blocks * D} blocks of {self.warps} warps, {self.units} units each; {self.shared:,} bytes of weights"
-            f" in the shared memory of each; one barrier per step; {self.gathered:,} bytes are read of each other per step"
+            f"{self.blocks * D} blocks of {self.warps} warps, {self.units} units each; {self.shared:,} bytes of shared"
+            f" memory per block; one barrier per step; {self.gathered:,} bytes of others are read per step"
         )
 
 

@@ -7,17 +7,14 @@ one of its lines is missing: `docs/puzzles.md`.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices.cuda.driver import LaunchError, Limits
+from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.launch.cudnn_rnn import barrier
-from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
 from minirnn.devices.cuda.launch.cudnn_rnn.barrier_plan import barrier_plan
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
 from minirnn.devices.cuda.sim.options import SimOptions
@@ -32,6 +29,7 @@ from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import (
     random_case,
     shared_device_on,
     tiny_layouts,
+    with_multiprocessors,
 )
 from tests.devices.cuda.launch.cudnn_rnn.test_persistent import OneBlockLess
 
@@ -39,15 +37,6 @@ pytestmark = pytest.mark.skipif(
     mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
 )
 BOTH = {"barrier forward": 1, "barrier backward": 1}
-
-
-def with_multiprocessors(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    """Plans as for a device with so few multiprocessors: a block has several units."""
-
-    def planned(sizes: Sizes, limits: Limits, backward: bool) -> Any:
-        return barrier_plan(sizes, replace(limits, multiprocessors=count), backward)
-
-    monkeypatch.setattr(plans, "barrier_plan", planned)
 
 
 @pytest.mark.parametrize("options", LONG_CHECKS, ids=lambda o: f"seed{o.seed}")
