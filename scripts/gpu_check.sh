@@ -34,7 +34,7 @@ of_rungs=tests/devices/cuda/launch/cudnn_rnn/test_gpu.py
 asking=(-m "cuda and not slow" tests --ignore "$of_rungs") # all tests that ask for a GPU
 if [ "$device" != cuda ] || [ -n "$quick" ]; then asking=(tests/devices tests/ops tests/nn); fi
 training=(--steps 300)
-[ -z "$quick" ] || training=(--steps 3 --hidden 16)
+[ -z "$quick" ] || training=(--steps 3 --hidden 16 --length 8 --batch 4)
 failed=0
 
 noted() { # name, limit, status, seconds: as JSON
