@@ -1,6 +1,6 @@
 """The answers of docs/puzzles.md are what the judges say, and its differences are those that are planted.
 
-Tests `tests/ptx_machine/puzzles.py`. Here each judge has one run; `test_planted.py` has all of them.
+Tests `tests/ptx_machine/puzzles.py`. Here each judge has one run; `tests/ptx_machine/test_planted.py` has all of them.
 """
 
 from __future__ import annotations
