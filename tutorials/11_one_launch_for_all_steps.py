@@ -264,18 +264,18 @@ for name, nbytes in weights_read.items():
 # %%
 # The ladder
 # ----------
-# minirnn has two ways to compute a layer of CudnnRNN, rungs of a ladder. What differs is how the state gets from one
+# minirnn has three ways to compute a layer of CudnnRNN, rungs of a ladder. What differs is how the state gets from one
 # step to the next, and where R waits meanwhile:
 
 sketch = between_steps()
 mr.viz.show(sketch)
 
 # %%
-# *persistent* is the kernel above without its barrier: each number has a place of its own for each step, which is
-# empty at first, so whoever finds something there has the number. Backward there are too many numbers for that:
-# places are used again, and the last bit of a number says whether it is the new one or the one before. A loop of
-# *steps* can also be recorded once and started as a whole (a CUDA graph). All of it runs in the simulator, and agrees
-# to rounding:
+# *barrier* is the kernel above for all cells, forward and backward. *persistent* does without the barrier: each
+# number has a place of its own for each step, which is empty at first, so whoever finds something there has the
+# number. Backward there are too many numbers for that: places are used again, and the last bit of a number says
+# whether it is the new one or the one before. A loop of *steps* can also be recorded once and started as a whole (a
+# CUDA graph). All of it runs in the simulator, and agrees to rounding:
 
 T, B, I, H = 16, 2, 8, 32
 x, dy = rng.normal(size=(T, B, I)), rng.normal(size=(T, B, H))
@@ -298,7 +298,7 @@ def on(rung, recorded=False):
 
 
 expected = on("steps")[1]
-for rung, recorded in (("steps", False), ("steps", True), ("persistent", False)):
+for rung, recorded in (("steps", False), ("steps", True), ("barrier", False), ("persistent", False)):
     launches, found = on(rung, recorded)
     apart = max(np.abs(a - b).max() for a, b in zip(found, expected, strict=True))
     print(f"{rung + (', recorded' if recorded else ''):<16} {launches:>3} launches forward, apart by {apart:.0e}")

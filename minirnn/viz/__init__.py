@@ -12,6 +12,7 @@ from minirnn.viz.kernel_access import bank_conflicts, thread_map, warp_accesses
 from minirnn.viz.ladder import ladder_counts
 from minirnn.viz.ladder_schematic import between_steps
 from minirnn.viz.layers import LayerValues, layer_jacobians, layer_paths, layer_values
+from minirnn.viz.meeting import grid_barrier, who_reads
 from minirnn.viz.parameter_layout import parameter_buffer
 from minirnn.viz.paths import cell_paths, path_strengths
 from minirnn.viz.picture import Picture, save
@@ -46,6 +47,7 @@ __all__ = [
     "gate_map",
     "gradient_flow",
     "gradient_shares",
+    "grid_barrier",
     "jacobian_spectrum",
     "ladder_counts",
     "layer_jacobians",
@@ -70,4 +72,5 @@ __all__ = [
     "update_ratios",
     "warp_accesses",
     "weight_holders",
+    "who_reads",
 ]

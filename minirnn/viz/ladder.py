@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.viz.colors import BLUE, ORANGE, RED
+from minirnn.viz.colors import BLUE, GREEN, ORANGE, RED
 from minirnn.viz.picture import Picture, check_grid, new_figure
 
 STYLES: dict[str, dict[str, Any]] = {
     "steps": {"color": ORANGE, "marker": "o"},
     "steps, recorded": {"color": RED, "marker": "D", "markerfacecolor": "white"},
+    "barrier": {"color": GREEN, "marker": "^"},
     "persistent": {"color": BLUE, "marker": "s"},
 }
 """The line of each rung."""

@@ -1,16 +1,16 @@
-"""What happens between two steps on each rung of the CudnnRNN ladder, as two sketches."""
+"""What happens between two steps on each rung of the CudnnRNN ladder, a sketch for each."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from minirnn.viz.colors import BLUE, GRAY, ORANGE
+from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, RED
 from minirnn.viz.picture import Picture, check_grid, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-RUNGS = ("steps", "persistent")
+RUNGS = ("steps", "barrier", "persistent")
 MEMORY = "#E8E8E8"
 WIDTH, HEIGHT = 12.0, 10.0
 """The size of a sketch, in units of its own."""
@@ -19,7 +19,7 @@ LEFTS = (0.5, 3.4, 6.3, 9.2)
 
 
 def between_steps(*, axes: Any | None = None) -> Picture:
-    """Sketch how the state gets from step t to step t+1 on each rung: ``steps``, ``persistent``.
+    """Sketch how the state gets from step t to step t+1 on each rung: ``steps``, ``barrier``, ``persistent``.
 
     Gray is the memory of the device, boxes in color are what computes. R, the recurrent weights, is drawn where it is
     when a step begins.
@@ -27,28 +27,29 @@ def between_steps(*, axes: Any | None = None) -> Picture:
     Parameters
     ----------
     axes : array of Axes, optional
-        Two; None makes a new figure.
+        Three; None makes a new figure.
 
     Returns
     -------
     Picture
-        ``ax``: (2,), from the lowest rung to the highest. ``artists``: by rung, the boxes. There are no numbers in it.
+        ``ax``: (3,), from the lowest rung to the highest. ``artists``: by rung, the boxes. There are no numbers in it.
 
     Raises
     ------
     ValueError
-        If there are not two axes.
+        If there are not three axes.
     """
     if axes is None:
-        axes = new_figure(6.4, 5.1).subplots(2)
-    found = check_grid("between_steps", axes, (2,), "(2,): one for each rung")
+        axes = new_figure(6.4, 7.6).subplots(3)
+    found = check_grid("between_steps", axes, (3,), "(3,): one for each rung")
     artists = {}
     for ax, rung, draw, said in zip(
         found,
         RUNGS,
-        (_steps, _persistent),
+        (_steps, _barrier, _persistent),
         (
-            "two launches a step; all of R is read again",
+            "two launches per step; all of R is read again",
+            "no launch; everybody waits until all have written",
             "no launch, no barrier of all: each number has a place for each step",
         ),
         strict=True,
@@ -77,6 +78,21 @@ def _steps(ax: Axes) -> list[Any]:
     _arrow(ax, (5.0, 2.6), (7.0, 2.6), GRAY)
     _say(ax, 6.0, 3.0, "then", color=GRAY)
     return [memory, product, gates]
+
+
+def _barrier(ax: Axes) -> list[Any]:
+    boxes = [_box(ax, 0.2, 7.4, 11.6, 2.2, MEMORY, "device memory\n")]
+    boxes.append(_box(ax, 0.5, 7.7, 5.2, 0.8, "white", "h(t)", fontsize="x-small"))
+    boxes.append(_box(ax, 6.3, 7.7, 5.2, 0.8, "white", "h(t+1)", fontsize="x-small"))
+    for k, left in enumerate(LEFTS):
+        boxes.append(_box(ax, left, 2.4, 2.3, 2.6, GREEN, f"block {k}\nits R in shared\nmemory", fontsize="x-small"))
+        _arrow(ax, (2.6 + 0.3 * k, 7.6), (left + 0.6, 5.0), GRAY, width=0.6)
+        _arrow(ax, (left + 1.7, 5.0), (8.4 + 0.3 * k, 7.6), GREEN)
+        _arrow(ax, (left + 1.15, 2.4), (left + 1.15, 1.5), RED)
+    boxes.append(
+        _box(ax, 0.2, 0.7, 11.6, 0.8, RED, "barrier of the grid: count, wait for the flag", fontsize="x-small")
+    )
+    return boxes
 
 
 def _persistent(ax: Axes) -> list[Any]:

@@ -47,15 +47,26 @@ def test_counts_of_the_persistent_rung_are_those_of_its_exchange() -> None:
     assert backward["gathered"] == backward["sent"]  # one block
 
 
+def test_counts_of_the_plain_rung_of_one_launch_are_those_of_its_barrier() -> None:
+    T, B, H = 3, 2, 7
+    forward, backward = (row["counts"] for row in counted((T, B, 5, H), "barrier"))
+    assert (forward["products"], forward["launches"]) == (1, 2)
+    each = 1 + 2 * (T - 1)  # of a block: R is there; at each barrier of the grid two of its own
+    assert forward["block barriers"] == H * each and backward["block barriers"] == H * (each + 2)
+    assert forward["gathered"] == backward["gathered"] == 0  # it reads arrays: bytes of the kernel
+    # at each barrier of the grid: every block counts itself, the last one sets the flag
+    assert forward["sent"] == 4 * (T - 1) * (H + 1) and backward["sent"] == 4 * T * (H + 1)
+
+
 def test_published_counts_can_be_had_again() -> None:
     published = json.loads(PUBLISHED.read_text())
     assert published["times"] == TIMES and published["counts"] == COUNTS
-    rungs = ("steps", "steps, recorded", "persistent")
+    rungs = ("steps", "steps, recorded", "barrier", "persistent")
     assert {(tuple(row["size"]), row["rung"]) for row in published["rows"]} == {
         (size, rung) for size in ladder.SIZES for rung in rungs
     }
     size = ladder.SIZES[0]
-    for rung in ("steps", "persistent"):
+    for rung in ("steps", "barrier", "persistent"):
         expected = [row for row in published["rows"] if tuple(row["size"]) == size and row["rung"].startswith(rung)]
         rows = list(counted(size, rung))
         if compiler.find().name.split(".")[0] != COUNTED_WITH:
@@ -74,15 +85,15 @@ def test_the_command_prints_a_table_and_leaves_a_file(
     assert main(["bench", "--ladder", "--json", str(target)]) == 0
     out = capsys.readouterr().out
     assert "2,1,3,4" in out and TIMES in out
-    assert len(json.loads(target.read_text())["rows"]) == 6
+    assert len(json.loads(target.read_text())["rows"]) == 8
 
 
 def test_the_page_has_the_published_numbers() -> None:
-    """Those of the first size and of the last; the picture has them all."""
+    """Those of the last size forward; the pictures have them all."""
     page = (PUBLISHED.parents[2] / "cudnn_ladder.md").read_text(encoding="utf-8")
     rows = json.loads(PUBLISHED.read_text())["rows"]
-    shown = [row for row in rows if tuple(row["size"]) in (ladder.SIZES[0], ladder.SIZES[-1])]
-    assert len(shown) == 2 * 6
+    shown = [row for row in rows if tuple(row["size"]) == ladder.SIZES[-1] and row["pass"] == "forward"]
+    assert len(shown) == 4
     for row in shown:
         counts = row["counts"].values()
         cells = [", ".join(map(str, row["size"])), row["pass"], row["rung"], *(f"{n:,}" for n in counts)]

@@ -39,10 +39,10 @@ def test_every_way_is_sampled_in_turn_and_the_device_is_left_as_it_was(
     monkeypatch.setattr(rungs, "SECONDS", 0.0)
     device, torch = FakeDevice(), []
     rows = rungs.in_turns(device, device.call, (lambda: torch.append(len(device.asked)), int), tf32, quick=False)
-    ways = [("steps", True), ("steps", False), ("persistent", False)]
+    ways = [("steps", True), ("steps", False), ("barrier", False), ("persistent", False)]
     assert [(row["rung"], row["graphs"]) for row in rows] == ways
     assert device.asked == [(*way, tf32) for way in ways] * (2 + 3 + 1)  # warm-ups, samples, by the device's clock
-    assert torch == [0, 3, 6, 9, 12]
+    assert torch == [0, 4, 8, 12, 16]
     assert [row["used"] for row in rows] == [[f"{rung} forward"] for rung, _ in ways]
     for row in rows:
         assert row["spread"][0] <= row["seconds"] <= row["spread"][1]
@@ -53,7 +53,7 @@ def test_every_way_is_sampled_in_turn_and_the_device_is_left_as_it_was(
 def test_without_torch_there_are_rows_too() -> None:
     device = FakeDevice()
     rows = rungs.in_turns(device, device.call, None, False, quick=True)
-    assert len(rows) == 3 and not any("torch_seconds" in row for row in rows)
+    assert len(rows) == 4 and not any("torch_seconds" in row for row in rows)
     assert list(rungs.ladder(object(), quick=True)) == []
 
 

@@ -111,8 +111,8 @@ viz.ladder_counts(PICTURE) -> missing & bench --ladder
 viz.ladder_counts({}) -> KeyError: 'rows' & bench --ladder
 viz.ladder_counts(LADDER, which="sideways") -> 'sideways' & 'forward' & 'backward'
 viz.ladder_counts(LADDER) -> as many inputs as units
-viz.between_steps(axes=[None]) -> (1,) & (2,)
-viz.between_steps(axes=[None, None]) -> NoneType & Axes
+viz.between_steps(axes=[None]) -> (1,) & (3,)
+viz.between_steps(axes=[None, None, None]) -> NoneType & Axes
 viz.parameter_buffer(0, H, 3) -> parameter_buffer & num_layers is 0
 viz.parameter_buffer(1, H, 3, rnn_mode="lstn") -> parameter_buffer & 'lstn' & likely 'lstm'
 viz.tape_graph(array(3)) -> ndarray & Tensor
@@ -135,6 +135,10 @@ viz.weight_holders("plain", warps=0.5) -> warps is 0.5 & an integer
 viz.weight_holders("plain", gates="lstm") -> gates is 'lstm' & an integer
 viz.weight_holders("persistent", itemsize=3) -> itemsize is 3 & 2, 4 or 8
 viz.weight_holders("plain", axes=[None]) -> (1,) & (2,)
+viz.grid_barrier(ax=3) -> int & Axes
+viz.who_reads(0) -> columns is 0 & 1 or more
+viz.who_reads(2, 0.5) -> slices is 0.5 & an integer
+viz.who_reads(axes=[None]) -> (1,) & (2,)
 viz.warp_accesses(array(3), 3) -> ndarray & trace
 viz.bank_conflicts(array(3), 3) -> ndarray & trace
 viz.timings(PICTURE) -> missing

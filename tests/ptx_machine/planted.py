@@ -39,8 +39,8 @@ class Mistake:
     ----------
     name : str
     where : str
-        "ladder" for the persistent kernels, "ladder's PTX" for what nvcc made of their assembly, else the name of a
-        kernel of `students.cu` or `assembly.cu`.
+        "ladder" for the persistent kernels, "ladder's PTX" for what nvcc made of their assembly, "barrier" for the
+        plain kernels of one launch, else the name of a kernel of `students.cu` or `assembly.cu`.
     old, new : str
         The change of the text; of PTX a regular expression and its replacement.
     noticed : str
@@ -64,6 +64,8 @@ SEND = "{ store_word(to, word == NOT_SENT ? NOT_SENT >> 1 : word); }"
 TILE_BARRIER = "if (__syncthreads_or(watch.lost)) return;"
 FENCE = "        __threadfence();  // BUG:\n"
 PHASE = "const u32 phase = (step - 1) / SLOTS & 1;"
+LAYERS = ("ladder", "ladder's PTX", "barrier")
+"""The places in kernels that compute a layer."""
 FIRST = 'asm volatile("fence.sc.gpu;" ::: "memory");'
 
 MISTAKES = (
@@ -84,6 +86,22 @@ MISTAKES = (
     Mistake("one slot instead of two", "ladder", "#define SLOTS 2", "#define SLOTS 1", "yyy"),
     Mistake("the memory for messages holds zeros", "ladder", "EMPTY", "0", "yyy"),
     Mistake("the memory for messages is not filled", "ladder", "EMPTY", "fresh", "yyy"),
+    # ---- C++, in the plain kernels of one launch and their barrier; the first six are the puzzles of docs/puzzles.md
+    Mistake("no barrier of the block before the barrier of the grid", "barrier",
+            "        __syncthreads();  // all threads of this block have written\n", "", "nyy"),
+    Mistake("no fence before a block counts as here", "barrier",
+            "            __threadfence();  // the block's numbers are in memory before the block counts as here\n", "",
+            "nyy"),
+    Mistake("no fence before the flag", "barrier",
+            "                __threadfence();  // all blocks have been counted before the flag says so\n", "", "nyn"),
+    Mistake("no fence after the flag", "barrier",
+            "            __threadfence();  // the flag was seen before the others' numbers are read\n", "", "nyy"),
+    Mistake("the flag is not volatile", "barrier", "    volatile u32 *round;", "    u32 *round;", "nyy"),
+    Mistake("one slot of h instead of two", "barrier", "#define SLOTS 2 ", "#define SLOTS 1 ", "yyy"),
+    Mistake("no barrier of the block after the barrier of the grid", "barrier",
+            "return !__syncthreads_or(watch.lost);", "return !watch.lost;", "yyy"),
+    Mistake("nobody waits for the flag", "barrier",
+            "for (u32 looked = 1; *round < n && !watch.lost; looked++) watch.missed(looked, n);", "", "yyy"),
     # ---- C++, in kernels as students write them
     Mistake("the last block: no fence of the writer", "last_block",
             "        __threadfence();  // BUG: __threadfence_block();\n", "", "nyy"),
@@ -144,15 +162,17 @@ def judges(where: str) -> list[list[Callable[[Any], Any]]]:
         for seed, preempt in ((0, 0), (1, 0), (2, 9))
     ]
 
+    rung = "barrier" if where == "barrier" else "persistent"
+
     def simulated(options: SimOptions) -> Callable[[Any], Any]:
-        if where.startswith("ladder"):
-            return lambda edits: ladder.device_on("persistent", options)
+        if where in LAYERS:
+            return lambda edits: ladder.device_on(rung, options)
         return lambda edits: SimDriver(options)
 
     def on_the_machine(seed: int) -> Callable[[Any], Any]:
         def make(edits: tuple[tuple[str, str], ...]) -> Any:
             options = PtxOptions(seed=seed, delay=(10, 60)[seed % 2], edits=edits)
-            return device_of(options, "persistent") if where.startswith("ladder") else PtxDriver(options)
+            return device_of(options, rung) if where in LAYERS else PtxDriver(options)
 
         return make
 
@@ -172,18 +192,26 @@ def outcome(mistake: Mistake | None, where: str) -> str:
 
 def notices(mistake: Mistake | None, where: str, make: Callable[[Any], Any]) -> bool:
     """Whether a launch fails, or a result is wrong."""
+    return bool(verdict(mistake, where, make))
+
+
+def verdict(mistake: Mistake | None, where: str, make: Callable[[Any], Any]) -> str:
+    """Why a launch failed, or that a result is wrong; nothing if all is right."""
     try:
-        return not (_ladder_is_right if where.startswith("ladder") else _kernel_is_right)(mistake, where, make)
-    except LaunchError:
-        return True
+        right = (_layer_is_right if where in LAYERS else _kernel_is_right)(mistake, where, make)
+    except LaunchError as error:
+        return str(error)
+    return "" if right else "a result is wrong"
 
 
-def _ladder_is_right(mistake: Mistake | None, where: str, make: Callable[[Any], Any]) -> bool:
-    case = ladder.random_case(np.random.default_rng(0), "lstm", T=9, B=3, I=2, H=16, D=1, dtype="f4", ragged=False)
+def _layer_is_right(mistake: Mistake | None, where: str, make: Callable[[Any], Any]) -> bool:
+    T, B, H = (6, 20, 8) if where == "barrier" else (9, 3, 16)
+    case = ladder.random_case(np.random.default_rng(0), "lstm", T, B, 2, H, D=1, dtype="f4", ragged=False)
     expected = case.run(mr.devices.get("cpu"))
     edits = ((mistake.old, mistake.new),) if mistake and where == "ladder's PTX" else ()
     with pytest.MonkeyPatch.context() as patch:
         ladder.tiny_layouts(patch, slices=4)
+        ladder.with_multiprocessors(patch, 4)  # four blocks of two units and of two warps
         if mistake and mistake.old == "EMPTY":
             patch.setattr(persistent, "EMPTY", 0)
         elif mistake and not edits:

@@ -13,6 +13,7 @@ import pytest
 
 import minirnn as mr
 from minirnn.devices.cuda.gpu.compiler import KERNELS
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
 from tests.devices.cuda.checked import BLOCK_OPS, block_op
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import MODES, assert_close, random_case, tiny_layouts
 from tests.devices.cuda.machine_code.variants import VARIANTS
@@ -67,7 +68,7 @@ def test_block_ops_and_their_gradients(case: str, dtype: str, arch: str, rng: np
         np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("mode, rung, arch", in_turn([(m, r) for r in ("persistent", "steps") for m in MODES]))
+@pytest.mark.parametrize("mode, rung, arch", in_turn([(m, r) for r in RUNGS for m in MODES]))
 @pytest.mark.parametrize("layout", [pytest.param("of a GPU", marks=pytest.mark.slow), "tiny"])
 def test_sequences_of_every_rung(
     mode: str, rung: str, layout: str, arch: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
@@ -83,16 +84,17 @@ def test_sequences_of_every_rung(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("rung", RUNGS[1:])
 @pytest.mark.parametrize("mode", MODES)
-def test_persistent_kernels_with_a_hundred_seeds(
-    mode: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+def test_kernels_of_one_launch_with_a_hundred_seeds(
+    mode: str, rung: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Slots that are used again, blocks that are starved, stores that are late by up to 400 rounds."""
     tiny_layouts(monkeypatch, slices=4)
     case = random_case(rng, mode, T=9, B=3, I=2, H=16, dtype="f4")
     expected = case.run(mr.devices.get("cpu"))
     for seed in range(100):
-        device = device_of(PtxOptions(seed=seed, delay=(3, 30, 400)[seed % 3]), "persistent")
+        device = device_of(PtxOptions(seed=seed, delay=(3, 30, 400)[seed % 3]), rung)
         assert_close(case.run(device), expected, 1e-4)
 
 

@@ -32,7 +32,7 @@ def test_a_mistake_is_noticed_by_whom_the_table_names(mistake: Mistake) -> None:
     "where",
     [
         pytest.param(name, marks=[pytest.mark.slow] * (name not in ("fenced", "turns", "grid_barrier", "lock")))
-        for name in (*ASSEMBLY, *students.CASES, "ladder")
+        for name in (*ASSEMBLY, *students.CASES, "ladder", "barrier")
     ],
 )
 def test_the_same_kernels_are_right_on_the_machine(where: str) -> None:

@@ -14,7 +14,7 @@ from minirnn.viz import between_steps, ladder_counts
 from tests.slow import slow_unless
 
 REPORT = Path(__file__).parents[2] / "docs" / "data" / "cuda-sim" / "cudnn_ladder.json"
-RUNGS = {"steps", "steps, recorded", "persistent"}
+RUNGS = {"steps", "steps, recorded", "barrier", "persistent"}
 SUMS = {
     "bytes": ("product bytes", "kernel bytes", "gathered"),
     "launches": ("launches",),
@@ -112,7 +112,7 @@ def test_a_file_that_is_no_report_is_named(tmp_path):
 
 def test_the_sketch_has_a_panel_for_each_rung_and_no_text_leaves_its_box():
     picture = between_steps()
-    assert [ax.get_title(loc="left") for ax in picture.ax] == ["steps", "persistent"] == [*picture.artists]
+    assert [ax.get_title(loc="left") for ax in picture.ax] == ["steps", "barrier", "persistent"] == [*picture.artists]
     picture.figure.draw_without_rendering()
     inside = 0
     for ax, boxes in zip(picture.ax, picture.artists.values(), strict=True):
@@ -126,14 +126,14 @@ def test_the_sketch_has_a_panel_for_each_rung_and_no_text_leaves_its_box():
                 corners = [(extent.x0, extent.y0), (extent.x1, extent.y1)]
                 assert any(all(frame.contains(*c) for c in corners) for frame in around), f"{text.get_text()!r}"
             assert ax.bbox.x0 - 1 <= extent.x0 and extent.x1 <= ax.bbox.x1 + 1, text.get_text()
-    assert inside == 3 + (1 + 4 + 4)
+    assert inside == 3 + (1 + 2 + 4 + 1) + (1 + 4 + 4)
     assert plt.get_fignums() == []
 
 
 def test_the_sketch_goes_where_one_likes():
-    axes = Figure().subplots(1, 2)
+    axes = Figure().subplots(1, 3)
     assert (between_steps(axes=axes).ax == axes).all()
-    with pytest.raises(ValueError, match=r"axes has shape \(1,\)\n  expected \(2,\)"):
+    with pytest.raises(ValueError, match=r"axes has shape \(1,\)\n  expected \(3,\)"):
         between_steps(axes=axes[:1])
     with pytest.raises(TypeError, match="expected one Matplotlib Axes"):
-        between_steps(axes=[None, None])
+        between_steps(axes=[None, None, None])

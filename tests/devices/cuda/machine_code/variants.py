@@ -46,6 +46,7 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
     "cudnn_rnn/steps.cu": [
         (*options, *more) for options in of_units("float32", "float64") for more in ((), ("-DZONEOUT=1",))
     ],
+    "cudnn_rnn/barrier.cu": every("float32", "float64"),
     # The plans (`launch/cudnn_rnn/plan.py`): first the one that needs the most registers.
     "cudnn_rnn/persistent.cu": [
         specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=4),

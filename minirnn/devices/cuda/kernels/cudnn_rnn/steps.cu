@@ -2,11 +2,44 @@
 // products stand between them. The lowest rung of the ladder: any size, any GPU. Float16 arrives as float32.
 //
 //   H units, P outputs (H without a projection), B rows of a batch
-//   one thread = PER_THREAD neighboring units of one row (units.cuh); neighboring threads take neighboring units
 //   rows of y and dy are `y_stride` elements apart: the directions of a layer lie side by side
-//   zh, zc: null; or zoneout's masks of this step, (B, P) and (B, H): how much of the old state stays
 #include "cudnn_rnn/cell.cuh"
 #include "units.cuh"
+
+// The plain kernel: one step of an LSTM.      one thread = one unit of one row; neighboring threads, neighboring units
+//   a: (B, 4*H), x W' + h' R' of the gates i f n o      bW, bR: (4*H,)      values: (5, B, H) or null, for the way back
+//   c, h: (B, H), go from the states before to those after      y: (B, H), the output
+extern "C" __global__ void lstm_step_plain(int t, int B, int H, int y_stride, const int *lengths, const real *a,
+                                           const real *bW, const real *bR, real *values, real *c, real *h, real *y) {
+    const int row = blockIdx.x * blockDim.y + threadIdx.y;
+    const int unit = blockIdx.y * blockDim.x + threadIdx.x;
+    if (row >= B || unit >= H) return;  // the last blocks reach beyond the edges
+
+    const i64 k = (i64)row * H + unit;                // of this thread in (B, H)
+    const real *gates = a + (i64)row * 4 * H + unit;  // of this thread in (B, 4*H), H apart
+    const real i = sigmoid(gates[0 * H] + bW[0 * H + unit] + bR[0 * H + unit]);
+    const real f = sigmoid(gates[1 * H] + bW[1 * H + unit] + bR[1 * H + unit]);
+    const real n = tanh(gates[2 * H] + bW[2 * H + unit] + bR[2 * H + unit]);
+    const real o = sigmoid(gates[3 * H] + bW[3 * H + unit] + bR[3 * H + unit]);
+    const real c_prev = c[k];
+    const real c_new = f * c_prev + i * n;
+    const real h_new = o * tanh(c_new);
+
+    const i64 next = (i64)B * H;  // from one kept value to the next
+    if (values) {
+        values[0 * next + k] = i, values[1 * next + k] = f, values[2 * next + k] = n, values[3 * next + k] = o;
+        values[4 * next + k] = c_prev;
+    }
+    const bool valid = counts(lengths, t, row);  // past its length a row keeps its state, and its output is 0
+    if (valid) c[k] = c_new, h[k] = h_new;
+    y[(i64)row * y_stride + unit] = valid ? h_new : real(0);
+}
+
+// The same for every cell, and for PER_THREAD neighboring units of a thread (units.cuh). The reason: a thread of the plain
+// kernel reads 4 bytes at a time and has a load for each. With four units a load takes 16 bytes, and nvcc makes 126
+// instructions for a unit instead of 224 (docs/cuda.md). The plain kernel remains for rows that are not whole multiples
+// of 16 bytes, and judges this one: both give the same bits.
+//   zh, zc: null; or zoneout's masks of this step, (B, P) and (B, H): how much of the old state stays
 
 // What cells of the user's own are handed besides, of one step; null where there is none of it.
 //   masks: (MASKS, B, H)                waiting: (.., B, H), what one stage leaves for another

@@ -1,6 +1,7 @@
 """Which rung of the CudnnRNN ladder computes a layer, by rule: a pure function of its sizes and the device's limits.
 
 ``steps``       a product and a launch for each step, any size (`steps.py`); a GPU records the loop as a graph
+``barrier``     one launch for all steps, a barrier between two: written to be read (`barrier.py`); taken if asked for
 ``persistent``  one launch for all steps: weights on the chip, messages between blocks (`persistent.py`)
 """
 
@@ -10,10 +11,11 @@ import os
 from dataclasses import dataclass
 
 from minirnn.devices.cuda.driver import Limits
+from minirnn.devices.cuda.launch.cudnn_rnn.barrier_plan import BarrierPlan
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import BackwardPlan, ForwardPlan, plan_of
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
 
-RUNGS = ("steps", "persistent")
+RUNGS = ("steps", "barrier", "persistent")
 """The rungs from the lowest to the highest."""
 VARIABLE = "MINIRNN_CUDNN_RNN"
 AUTO = "auto"
@@ -41,7 +43,7 @@ class Choice:
 
     rung: str
     reason: str
-    plan: ForwardPlan | BackwardPlan | None = None
+    plan: ForwardPlan | BackwardPlan | BarrierPlan | None = None
 
 
 def choose(
@@ -60,7 +62,7 @@ def choose(
     backward : bool
         Whether it is for the gradients. The rungs of the two passes do not depend on each other.
     wanted : str, optional
-        A rung to take whether it pays or not. If it cannot be had, the next lower one is taken.
+        A rung to take whether it pays or not. If it cannot be had, the lowest one is taken.
     zoneout : bool
         Whether units keep their old state at random, by masks of each step.
 
@@ -79,11 +81,10 @@ def choose(
         return Choice("steps", "one step has nothing to keep for the next")
     if wanted is None and sizes.B >= LARGE_BATCH:
         return Choice("steps", f"a batch of {LARGE_BATCH} rows or more fills the device at each step")
-    plan = plan_of(sizes, limits, backward)
+    plan = plan_of(sizes, limits, backward, wanted == "barrier")
     if not isinstance(plan, str):
-        return Choice(
-            "persistent", "asked for" if wanted else "its weights fit on the chip, its blocks on the device", plan
-        )
+        said = "asked for" if wanted else "its weights fit on the chip, its blocks on the device"
+        return Choice(wanted or "persistent", said, plan)
     if wanted is None:
         return Choice("steps", f"not persistent: {plan}")
     return Choice("steps", f"{wanted} was asked for, but {plan}; so the lowest rung")

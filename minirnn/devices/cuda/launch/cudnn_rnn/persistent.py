@@ -17,6 +17,7 @@ from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Kernel
 from minirnn.devices.cuda.launch.copies import copy
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import all_input_parts
+from minirnn.devices.cuda.launch.cudnn_rnn.barrier_plan import BarrierPlan
 from minirnn.devices.cuda.launch.cudnn_rnn.direction import Direction, GateGradients
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import BackwardPlan, ForwardPlan, Plan
 from minirnn.devices.cuda.launcher import Launcher
@@ -76,12 +77,12 @@ def backward(
     return [GateGradients(da[d]) for d in range(sizes.D)]
 
 
-def kernel_of(device: Launcher, file: str, kernel: str, dtype: np.dtype, plan: Plan) -> Kernel:
+def kernel_of(device: Launcher, file: str, kernel: str, dtype: np.dtype, plan: Plan | BarrierPlan) -> Kernel:
     """The kernel, compiled for this plan."""
     return device.kernel_of(file, kernel, dtype, None, tuple(f"-D{name}={n}" for name, n in plan.constants.items()))
 
 
-def fits(kernel: Kernel, plan: Plan, D: int) -> bool:
+def fits(kernel: Kernel, plan: Plan | BarrierPlan, D: int) -> bool:
     """Whether all blocks that wait for each other can be on the device at the same time."""
     return kernel.max_resident_blocks(plan.threads, plan.shared) >= plan.blocks * D
 
@@ -89,12 +90,15 @@ def fits(kernel: Kernel, plan: Plan, D: int) -> bool:
 def launch(
     directions: list[Direction],
     kernel: Kernel,
-    plan: Plan,
+    plan: Plan | BarrierPlan,
     arrays: tuple[CudaArray | None, ...],
     messages: tuple[CudaArray, ...],
     more: tuple[Any, ...] = (),
+    filled_with: int | None = None,
 ) -> None:
-    """Run the kernel on these arrays, on memory for messages, which is cleared before, and on what comes behind all.
+    """Run the kernel on these arrays, on memory for messages, and on what comes behind all.
+
+    Each byte of the memory for messages is set before, to `EMPTY` if nothing else is said.
 
     Whether a block gave up waiting for a message shows later: `minirnn/devices/cuda/missed.py`.
     """
@@ -108,7 +112,7 @@ def launch(
 
     def fill_and_run() -> None:
         for array in messages:
-            device.driver.memset(array.ptr, EMPTY, array.nbytes)
+            device.driver.memset(array.ptr, EMPTY if filled_with is None else filled_with, array.nbytes)
         run(*messages, np.uint32(polls), missed, *more)
 
     numbers_of_more = [bytes(one) for one in more]

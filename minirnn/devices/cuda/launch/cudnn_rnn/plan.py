@@ -13,6 +13,7 @@ from functools import lru_cache
 from math import ceil
 
 from minirnn.devices.cuda.driver import Limits
+from minirnn.devices.cuda.launch.cudnn_rnn.barrier_plan import BarrierPlan, barrier_plan
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
 
 LANES = 32
@@ -164,14 +165,18 @@ class BackwardPlan(Plan):
         )
 
 
-def plan_of(sizes: Sizes, limits: Limits, backward: bool) -> ForwardPlan | BackwardPlan | str:
-    """The plan of one pass of a layer, or the reason why there is none."""
+def plan_of(
+    sizes: Sizes, limits: Limits, backward: bool, barrier: bool = False
+) -> ForwardPlan | BackwardPlan | BarrierPlan | str:
+    """The plan of one pass of a layer, or the reason why there is none. `barrier`: for the rung of that name."""
     if sizes.P != sizes.H:
         return "with a projection a step has two products, and each needs the whole result of the other"
     if limits.compute_capability < (7, 0):
         return "its blocks' messages need compute capability 7.0"
     if limits.multiprocessors < sizes.D:
         return f"{sizes.D} directions need a multiprocessor each, the device has {limits.multiprocessors}"
+    if barrier:
+        return barrier_plan(sizes, limits, backward)
     return (backward_plan if backward else forward_plan)(sizes, limits)
 
 

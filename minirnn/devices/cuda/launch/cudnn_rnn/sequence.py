@@ -10,8 +10,9 @@ from typing import Any
 
 from minirnn.devices.base import check_saved
 from minirnn.devices.cuda.array import CudaArray
-from minirnn.devices.cuda.launch.cudnn_rnn import persistent, steps
+from minirnn.devices.cuda.launch.cudnn_rnn import barrier, persistent, steps
 from minirnn.devices.cuda.launch.cudnn_rnn.all_steps import sums_over_steps
+from minirnn.devices.cuda.launch.cudnn_rnn.barrier_plan import BarrierPlan
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import choose
 from minirnn.devices.cuda.launch.cudnn_rnn.direction import (
     Direction,
@@ -96,6 +97,11 @@ def forward(
     """Fill y and `kept`; c (D, B, H) goes from the first state to the last. Returns h_n (D, B, P)."""
     device, sizes = directions[0].device, directions[0].sizes
     plan = choose(sizes, device.driver.limits, False, device.cudnn_rnn_rung, any(masks)).plan
+    if isinstance(plan, BarrierPlan):
+        found = barrier.forward(directions, x, h0, c, kept, y, plan)
+        if found is not None:
+            device.rungs["barrier forward"] += 1
+            return found
     if isinstance(plan, ForwardPlan):
         found = persistent.forward(directions, x, h0, c, kept, y, plan)
         if found is not None:
@@ -121,6 +127,11 @@ def backward(
     """The gradients of the pre-activations, a direction each; dh and dc (D, B, ...) go from last state to first."""
     device, sizes = directions[0].device, directions[0].sizes
     plan = choose(sizes, device.driver.limits, True, device.cudnn_rnn_rung, any(masks)).plan
+    if isinstance(plan, BarrierPlan):
+        gradients = barrier.backward(directions, kept, y, dy, dh, dc, plan)
+        if gradients is not None:
+            device.rungs["barrier backward"] += 1
+            return gradients
     if isinstance(plan, BackwardPlan):
         found = persistent.backward(directions, kept, y, dy, dh, dc, plan)
         if found is not None:

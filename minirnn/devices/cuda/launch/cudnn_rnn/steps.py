@@ -58,15 +58,20 @@ def forward(
     used = A, A2, bW, bR, kept, c, m, masks.zc, *(outputs if m is None else ())
 
     def steps() -> None:
-        step = step_launch(direction, f"{direction.sizes.mode}_step", H, used, masks)
+        single = units_at_once(H, *used, dtype=x.dtype) == 1  # a thread has one unit
+        plain = direction.sizes.mode == "lstm" and single and m is None and not masks
+        step = step_launch(direction, f"{direction.sizes.mode}_step{'_plain' if plain else ''}", H, used, masks)
         projected_step = step_launch(direction, "projected_step", P, (projected, *outputs), masks)
         for t in direction.forward_steps():
             if A2 is None:
                 product(device, h, R_T, A[t], beta=1.0)
             else:
                 product(device, h, R_T, A2)
-            here, (zh, zc) = direction.own_columns(y, t), masks.of(t)
-            step(t, A[t], A2, bW, bR, None, None if kept is None else kept[t], c, m, h, here, zh, zc)
+            here, (zh, zc), kept_t = direction.own_columns(y, t), masks.of(t), None if kept is None else kept[t]
+            if plain:
+                step(t, A[t], bW, bR, kept_t, c, h, here)
+            else:
+                step(t, A[t], A2, bW, bR, None, kept_t, c, m, h, here, zh, zc)
             if m is not None and projected is not None:
                 product(device, m, device.transpose(Wp, (1, 0)), projected)
                 projected_step(t, projected, h, here, zh)

@@ -29,7 +29,8 @@ def plan_of(layer: Layer, backward: bool) -> plans.Plan | None:
     stages = plan.backward if backward else plan.forward
     if len(stages) > 1 or plan.cuts or not gates.rows_of_W or not 0 < gates.rows_of_R <= MOST_GATES:
         return None
-    return choose(layer.sizes, device.driver.limits, backward, device.cudnn_rnn_rung).plan
+    chosen = choose(layer.sizes, device.driver.limits, backward, device.cudnn_rnn_rung).plan
+    return chosen if isinstance(chosen, plans.Plan) else None
 
 
 def forward(

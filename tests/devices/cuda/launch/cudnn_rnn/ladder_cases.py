@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,10 @@ import pytest
 import minirnn as mr
 from minirnn.devices.cuda import device as cuda_device
 from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.driver import Limits
 from minirnn.devices.cuda.launch import sources
 from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
+from minirnn.devices.cuda.launch.cudnn_rnn.barrier_plan import barrier_plan
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Sizes
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
@@ -61,6 +63,15 @@ def tiny_layouts(
 
     monkeypatch.setattr(plans, "forward_plan", small)
     monkeypatch.setattr(plans, "backward_plan", small_table)
+
+
+def with_multiprocessors(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """Plans of the rung `barrier` as for a device with so few multiprocessors: a block has several units."""
+
+    def planned(sizes: Sizes, limits: Limits, backward: bool) -> Any:
+        return barrier_plan(sizes, replace(limits, multiprocessors=count), backward)
+
+    monkeypatch.setattr(plans, "barrier_plan", planned)
 
 
 @dataclass
@@ -174,7 +185,7 @@ def with_fault(monkeypatch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> No
 
     def changed(name: str) -> str:
         whole = text = folder(name)
-        for header in ("tile_gather.cuh", "grid.cuh"):
+        for header in ("grid_barrier.cuh", "tile_gather.cuh", "grid.cuh"):
             if header in text:
                 text = text.replace(f'#include "{header}"', folder(header).replace("#pragma once", ""))
         found = {old for old, _ in changes if old in text}

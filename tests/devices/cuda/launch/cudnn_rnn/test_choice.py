@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from minirnn.devices.cuda.driver import Limits
-from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, Choice, choose, rung_from_environment
+from minirnn.devices.cuda.launch.cudnn_rnn.barrier_plan import barrier_plan
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, RUNGS, Choice, choose, rung_from_environment
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import CHUNK, BackwardPlan, ForwardPlan, plan_of
-from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Sizes
+from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Gates, Sizes
 
 A100 = replace(H200, compute_capability=(8, 0), multiprocessors=108, shared_bytes_per_block=163 << 10)
 T4 = replace(H200, compute_capability=(7, 5), multiprocessors=40, shared_bytes_per_block=64 << 10)
@@ -77,6 +78,8 @@ def test_a_rung_that_is_asked_for_is_taken_wherever_it_can_be_had() -> None:
             plan = plan_of(small, limits, backward)
             assert not isinstance(plan, str)
             assert choose(small, limits, backward, "persistent") == Choice("persistent", "asked for", plan)
+            plain = barrier_plan(small, limits, backward)
+            assert choose(small, limits, backward, "barrier") == Choice("barrier", "asked for", plain)
             found = choose(projected, limits, backward, "persistent")
             assert found.rung == "steps"
             assert found.reason.startswith("persistent was asked for, but with a projection a step has two products")
@@ -84,7 +87,9 @@ def test_a_rung_that_is_asked_for_is_taken_wherever_it_can_be_had() -> None:
     assert found.rung == "steps"
     assert found.reason.startswith("persistent was asked for, but its weights do not fit on the chip: ")
     assert found.reason.endswith("; so the lowest rung")
-    with pytest.raises(ValueError, match="no rung 'fast'.*\n.*steps, persistent, auto\n.*MINIRNN_CUDNN_RNN"):
+    own = choose(replace(small, own=Gates(4)), H200, wanted="barrier")
+    assert own.rung == "steps" and own.reason.startswith("barrier was asked for, but the plain kernel of one launch is")
+    with pytest.raises(ValueError, match="no rung 'fast'.*\n.*steps, barrier, persistent, auto\n.*MINIRNN_CUDNN_RNN"):
         choose(small, H200, wanted="fast")
 
 
@@ -102,7 +107,7 @@ def test_zoneout_takes_the_lowest_rung_and_says_why() -> None:
 
 
 def test_the_variable_names_a_rung(monkeypatch: pytest.MonkeyPatch) -> None:
-    for text in ("steps", "persistent"):
+    for text in RUNGS:
         monkeypatch.setenv("MINIRNN_CUDNN_RNN", text)
         assert rung_from_environment() == text
     for text in ("auto", ""):

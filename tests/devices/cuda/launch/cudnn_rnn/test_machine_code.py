@@ -76,4 +76,5 @@ def test_a_thread_that_takes_several_units_stores_all_of_them_at_once(
     several = 4 if options[0] == "-DREAL=half" else 16  # a pair, or as much as one access can have
     for kernel, code in machine_code(file, options, arch).items():
         sizes = {i.size for i in code.function.instructions if i.name == "STG"}
-        assert sizes == {several} or kernel == "without_padding", f"{kernel} stores {sizes} bytes at a time"
+        one = kernel in ("without_padding", "lstm_step_plain")
+        assert one or sizes == {several}, f"{kernel} stores {sizes} bytes at a time"

@@ -1,0 +1,148 @@
+"""How the blocks of one launch wait for each other: a barrier of the grid over time, and who reads whose numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minirnn import check
+from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, RED
+from minirnn.viz.picture import Picture, check_grid, new_figure
+
+WORK = (3.0, 5.0, 4.0)
+"""How long each block of the picture computes, in units of nothing."""
+FENCE, COUNT, FLAG = 0.7, 0.6, 0.6
+
+
+def grid_barrier(*, ax: Any | None = None) -> Picture:
+    """Sketch a barrier of three blocks over time, as ``grid_barrier.cuh`` has it: fences, counter, flag.
+
+    Each block computes and writes its numbers, makes a fence and counts itself. The last one makes another fence and
+    sets the flag. All others wait for it, and a third fence comes before they read.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``data``: "begin" and "end", (3,) each, of the time that a block spends in the barrier, and "flag", (), when the
+        flag is set. ``artists``: "bars", all of them. The lengths are made up.
+    """
+    if ax is None:
+        ax = new_figure(7.6, 2.7).subplots()
+    (ax,) = check_grid("grid_barrier", [ax], (1,), "one")
+    counted = np.array(WORK) + FENCE + COUNT
+    last = int(np.argmax(counted))
+    flag = float(counted[last] + FENCE + FLAG)
+    bars = []
+
+    def part(block: int, begin: float, end: float, color: str, text: str, hatch: str = "") -> None:
+        (bar,) = ax.barh(
+            block, end - begin, left=begin, height=0.62, facecolor=color, edgecolor="white", hatch=hatch, linewidth=1
+        )
+        bars.append(bar)
+        dark = color in (GREEN, BLUE, RED)
+        ax.text((begin + end) / 2, block, text, ha="center", va="center", fontsize=7, color="w" if dark else "k")
+
+    for block, (work, count) in enumerate(zip(WORK, counted, strict=True)):
+        part(block, 0, work, GREEN, "compute, write h(t+1)")
+        part(block, work, work + FENCE, ORANGE, "fence")
+        part(block, work + FENCE, count, BLUE, "count")
+        if block == last:
+            part(block, count, count + FENCE, ORANGE, "fence")
+            part(block, count + FENCE, flag, RED, "flag")
+        else:
+            part(block, count, flag, "#E8E8E8", "waits for the flag")
+        part(block, flag, flag + FENCE, ORANGE, "fence")
+        part(block, flag + FENCE, flag + FENCE + 2.4, GREEN, "read h(t+1)")
+        ax.text(
+            count, block - 0.42, f"{np.sum(counted <= count)} of 3", ha="center", va="center", fontsize=7, color=BLUE
+        )
+    ax.axvline(flag, color=RED, linewidth=1, linestyle=":")
+    ax.set(yticks=range(3), xticks=[], xlabel="time", ylim=(2.5, -0.75), xlim=(0, flag + FENCE + 2.4))
+    ax.set_yticklabels([f"block {k}" for k in range(3)])
+    ax.set_title("the counter counts, the flag calls, the fences put memory in order", loc="left", fontsize="small")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(left=False)
+    ax.grid(False)
+    return Picture(
+        ax, {"bars": bars}, {"begin": np.array(WORK), "end": np.full(3, flag + FENCE), "flag": np.array(flag)}
+    )
+
+
+def who_reads(columns: int = 4, slices: int = 3, *, axes: Any | None = None) -> Picture:
+    """Draw which blocks of the rung ``persistent`` read what other ones send in a step.
+
+    Forward, every block gathers the whole state. Backward, the blocks are a table: block (p, q) gathers the gradients
+    of the units of slice q, and sends its share of dh to the owners of the units of column p (`persistent_grad.cu`).
+
+    Parameters
+    ----------
+    columns, slices : int
+        Of the table, each of 1 or more. The units are dealt out evenly.
+    axes : array of Axes, optional
+        (2,); None makes a new figure.
+
+    Returns
+    -------
+    Picture
+        ``ax``: (2,), forward and backward. ``data``: "forward", "gradients" and "shares", (blocks, blocks) each:
+        whether the block of this row reads what that of this column sends. ``artists``: the images, by pass.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Columns or slices that are no integer of 1 or more, or axes not (2,).
+    """
+    for name, value in (("columns", columns), ("slices", slices)):
+        check.integer("who_reads", name, value, 1)
+    if axes is None:
+        axes = new_figure(7.6, 4.0).subplots(1, 2)
+    found = check_grid("who_reads", axes, (2,), "(2,): forward and backward")
+    blocks = columns * slices
+    units = np.arange(blocks * slices)  # as many of each owner as there are slices
+    owner = units // slices  # of a unit: its column is owner // slices
+    in_slice = units // (len(units) // slices)
+    p, q = np.divmod(np.arange(blocks), slices)
+    gradients = np.zeros((blocks, blocks), bool)
+    for reader in range(blocks):
+        gradients[reader, owner[in_slice == q[reader]]] = True
+    data = {"forward": np.ones((blocks, blocks), bool), "gradients": gradients, "shares": p[:, None] == p}
+    return Picture(found, _draw_reading(found, data, slices), data)
+
+
+def _draw_reading(axes: np.ndarray, data: dict[str, np.ndarray], slices: int) -> dict[str, Any]:
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    kinds = ["white", BLUE, ORANGE, GREEN]
+    backward = data["gradients"] + 2 * data["shares"]
+    artists = {}
+    for ax, name, shown, title in zip(
+        axes,
+        ("forward", "backward"),
+        (data["forward"].astype(int), backward),
+        ("forward: everybody reads everybody", "backward: a slice, then a column"),
+        strict=True,
+    ):
+        artists[name] = ax.imshow(shown, cmap=ListedColormap(kinds), vmin=0, vmax=3, interpolation="nearest")
+        blocks = len(shown)
+        ax.set_title(title, loc="left", fontsize="small")
+        ax.set(xlabel="who sends: block (column, slice)", xticks=range(blocks), yticks=range(blocks))
+        labels = [f"{k // slices},{k % slices}" for k in range(blocks)]
+        ax.set_yticklabels(labels, fontsize=6)
+        ax.set_xticklabels(labels, fontsize=6, rotation=90)
+        ax.set_xticks(np.arange(blocks + 1) - 0.5, minor=True)
+        ax.set_yticks(np.arange(blocks + 1) - 0.5, minor=True)
+        ax.grid(False)
+        ax.grid(which="minor", color=GRAY, linewidth=0.3)
+        ax.tick_params(which="minor", length=0)
+    axes[0].set_ylabel("who reads")
+    handles = [Patch(facecolor=BLUE), Patch(facecolor=ORANGE), Patch(facecolor=GREEN)]
+    named = ["h, or gradients of gates", "shares of dh", "both"]
+    axes[0].figure.figure.legend(handles, named, loc="outside lower center", ncols=3, fontsize="small", frameon=False)
+    return artists

@@ -1,0 +1,92 @@
+"""What is tried first on a new GPU goes through on the simulator, and says so where something is wrong.
+
+Tests `tests/devices/cuda/gpu/litmus.py`, `tests/devices/cuda/gpu/litmus.cu` and
+`tests/devices/cuda/gpu/first_layers.py`. `scripts/gpu_check.sh` runs them on a GPU.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.cuda.launch.cudnn_rnn.choice import RUNGS
+from tests.devices.cuda.gpu import first_layers, litmus
+from tests.ptx_machine import build
+from tests.ptx_machine.driver import device_of
+from tests.ptx_machine.options import PtxOptions
+
+pytestmark = pytest.mark.skipif(
+    mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
+)
+
+
+def test_litmus_tests_on_the_simulator_see_nothing_weak(tmp_path: Path) -> None:
+    target = tmp_path / "litmus.json"
+    assert litmus.main(["--device", "cuda-sim", "--quick", "--json", str(target)]) == 0
+    rows = json.loads(target.read_text())["rows"]
+    assert len(rows) == 2 * len(litmus.SHAPES) and all(row["runs"] == 256 and row["weak"] == 0 for row in rows)
+
+
+@pytest.mark.skipif(build.reason_against() is not None, reason=f"ptx: {build.reason_against()}")
+def test_litmus_tests_on_the_ptx_machine_see_what_is_allowed_and_no_more() -> None:
+    """Its memory is weak: message passing without fences shows it."""
+    found: dict[tuple[str, str], int] = {}
+    for seed in range(1, 3):
+        for row in litmus.asked(device_of(PtxOptions(seed=seed), "steps"), 8, 4):
+            assert not row["wrong"], row
+            found[row["question"], row["between"]] = found.get((row["question"], row["between"]), 0) + row["weak"]
+    for question in ("message passing", "store buffering"):
+        assert found[question, "none"] > 0 == found[question, "fences"], found
+
+
+def test_a_forbidden_outcome_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(litmus, "weak", lambda shape, found: int(shape == 0))
+    assert litmus.main(["--device", "cuda-sim", "--quick"]) == 1
+    assert capsys.readouterr().out.count("FORBIDDEN") == 1
+
+
+def test_each_weak_outcome_is_known() -> None:
+    """An instance: what the first side read, and what the second one read."""
+    outcomes: list[list[Any]] = [
+        [[0, 0], [1, 0]], [[0, 0], [0, 0]], [[1, 0], [1, 0]], [[0, 0], [2, 1]]
+    ]  # fmt: skip
+    strong = np.array([[[0, 0], [1, 1]], [[0, 0], [0, 1]]])
+    for shape, outcome in enumerate(outcomes):
+        assert litmus.weak(shape, np.array([outcome])) == 1
+    assert litmus.weak(0, strong) == litmus.weak(3, strong) == litmus.weak(2, strong) == 0
+
+
+def test_each_rung_is_tried_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {rung for rung, _ in first_layers.WAYS} == set(RUNGS)
+    monkeypatch.setattr(first_layers, "WAYS", [("barrier", False)])
+    target = tmp_path / "rungs.json"
+    assert first_layers.main(["--device", "cuda-sim", "--quick", "--json", str(target)]) == 0
+    (row,) = json.loads(target.read_text())["rows"]
+    assert (row["rung"], row["status"], row["said"]) == ("barrier", 0, "")
+
+
+def test_a_rung_that_fails_or_hangs_does_not_keep_the_next_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(command: list[str], timeout: float, **how: Any) -> Any:
+        if "barrier" in command[-1]:
+            raise subprocess.TimeoutExpired(command, timeout)
+        return real(command, timeout=timeout, **how)
+
+    real = subprocess.run
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(first_layers, "CODE", "assert {rung!r} != 'steps', 'no'")
+    monkeypatch.setattr(first_layers, "WAYS", [("steps", False), ("barrier", False)])
+    assert first_layers.main(["--device", "cuda-sim", "--quick"]) == 2
+    out = capsys.readouterr().out
+    assert (
+        "AssertionError: no" in out
+        and "barrier            status 124" in out
+        and f"ended after {first_layers.SECONDS} s" in out
+    )
