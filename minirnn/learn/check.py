@@ -170,8 +170,10 @@ def parts_of(
 
 
 def shares(entry: Entry) -> list[int]:
-    """The points of each output: whole numbers, as equal as can be."""
+    """The points of each output: whole numbers, as equal as can be. What a model has learned gets what is left."""
     n = len(entry.exercise.judged)
+    if isinstance(entry.exercise, Capstone) and entry.points >= n:
+        return [1] * (n - 1) + [entry.points - n + 1]
     return [entry.points // n + (k < entry.points % n) for k in range(n)]
 
 

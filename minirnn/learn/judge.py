@@ -100,14 +100,8 @@ def plain(value: Any) -> Any:
 
 
 def fitted(value: Any, shape: tuple[int, ...]) -> Any:
-    """`value` without leading axes of one element that `shape` does not have: (1, I) counts as (I,)."""
-    if (
-        isinstance(value, np.ndarray)
-        and value.ndim > len(shape)
-        and value.shape == (1,) * (value.ndim - len(shape)) + shape
-    ):
-        return value.reshape(shape)
-    return value
+    """`value` as one number if that is expected and it holds one; nothing else changes its shape."""
+    return value.reshape(()) if isinstance(value, np.ndarray) and shape == () and value.size == 1 else value
 
 
 def is_single(value: Any) -> bool:
@@ -167,6 +161,8 @@ def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
         cause = ""
         if want.ndim == 2 and value.shape == want.shape[::-1]:
             cause = "; its transpose is right" if equal(want, value.T) else "; its transpose would fit"
+        elif value.ndim == want.ndim + 1 and value.size == want.size and equal(want, value.reshape(want.shape)):
+            cause = ": the numbers are right, but an axis of one element is left: was a sum taken with keepdims?"
         elif (axis := summed(want, value)) is not None:
             cause = f"; its sum over axis {axis} is right: is the sum over the batch missing?"
         elif value.ndim == want.ndim + 1 and value.shape[-want.ndim :] == want.shape:

@@ -15,10 +15,14 @@ from minirnn.learn.calls import message_of, value_of
 from minirnn.learn.catalog.tests import wrong_cells
 from minirnn.learn.exercise import PUBLIC, Exercise
 from minirnn.learn.formula import Formula
-from minirnn.learn.judge import Part
+from minirnn.learn.judge import Failed, Part
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.wrong_backward import Spoiled, spoiled
 
+RETURNED_FALSE = (
+    "your test returns False, and nobody looks at what a test returns\n"
+    "  raise AssertionError if backward is wrong: assert np.allclose(...)"
+)
 RIGHTS = 3
 """Right backward passes in a round, among the wrong ones."""
 ROUNDS = 3
@@ -160,10 +164,7 @@ def verdict(exercise: Exercise, child: Child, backward: Callable[..., Any], seed
     reply = child.call(message, served)
     if reply.error is not None and reply.error.get("type") == "AssertionError":
         return str(reply.error.get("text")) or "AssertionError"
-    value = value_of(reply, exercise)
-    returned = value.get("single")
-    return (
-        "it returned False"
-        if isinstance(returned, np.ndarray) and returned.dtype == bool and not returned.all()
-        else None
-    )
+    returned = value_of(reply, exercise).get("single")
+    if isinstance(returned, np.ndarray) and returned.dtype == bool and not returned.all():
+        raise Failed(RETURNED_FALSE)
+    return None

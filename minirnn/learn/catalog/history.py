@@ -87,7 +87,7 @@ class Memory:
     """States of a tanh RNN that an answer may keep, as numbers that stand for them; counts their bytes, and steps."""
 
     def __init__(self, rng: np.random.Generator, s: Sizes) -> None:
-        self.T = s.T * s.T
+        self.T = s.T * s.T - s.T % 2  # a square, and none
         sizes = Sizes(self.T, s.B, s.I, s.H)
         self.W, self.R, self.b = weights(rng, sizes)
         self.x, self.h0 = rng.normal(size=(self.T, s.B, s.I)), rng.normal(size=(s.B, s.H))
@@ -150,13 +150,15 @@ def little_memory(rng: np.random.Generator, s: Sizes) -> Inputs:
 def recompute_with(
     T: int, budget: int, size: int, start: Any, step: Any, back: Any, free: Any, *, shift: Any = 0,
     carried: Any = lambda t, T: True, backwards: bool = True, last: int = 0,
+    tail: Any = lambda T: 0,
 ) -> Any:  # fmt: skip
     """`recompute_backward` with all states at hand, which costs nothing here; or with something wrong in it."""
     order = list(range(T))[::-1] if backwards else list(range(T))
+    order = order[tail(T) :]
     memory = start.__self__
     states = run(memory.x, memory.h0, memory.W, memory.R, memory.b)
     dh = None
-    for t in order[: T - last]:
+    for t in order[: len(order) - last]:
         at = min(max(t + (shift(t, T) if callable(shift) else shift), 0), T)
         memory.states[0] = states[at - 1] if at else memory.h0
         dh = back(t, 0, dh if carried(t, T) else None)
@@ -175,6 +177,10 @@ def inside(t: int, T: int) -> bool:
 
 
 RECOMPUTE_MISTAKES = (
+    Wrong(
+        "the last steps are left out: T need not be a square, and the last segment may be shorter than the others",
+        partial(recompute_with, tail=lambda T: T - int(np.sqrt(T)) ** 2),
+    ),
     Wrong(
         "what back returns is lost from segment to segment: the next segment begins with it, not with None",
         partial(recompute_with, carried=inside),

@@ -21,6 +21,7 @@ def dropped(rng: np.random.Generator, s: Sizes) -> Inputs:
     x, dy = rng.normal(size=(2, s.T, s.B, s.I))
     u = rng.uniform(size=(s.B, s.I))
     u[0, :2] = 0.1, 0.9  # one of each at least
+    u[-1, -1] = 0.3  # the bound itself is kept
     return dict(x=x, u=u, rate=0.3, training=s.T % 2 == 0, dy=dy)
 
 

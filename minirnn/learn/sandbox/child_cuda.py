@@ -120,7 +120,8 @@ def launch(answer: Any, kernel: Any, call: dict[str, Any]) -> None:
 
 
 def counts(trace: Trace, blocks: int) -> dict[str, int]:
-    """Numbers read from device memory, 32-byte sectors moved for all its accesses, and blocks that store nothing."""
+    """What of device memory is read, by all threads and by one at most, 32-byte sectors moved for all its accesses, and
+    blocks that store nothing. What an atomic operation gets back is read, too."""
     accesses = trace.accesses[trace.accesses["allocation"] >= 0]
     sectors = 0
     for group in trace.warp_accesses(accesses):
@@ -128,6 +129,8 @@ def counts(trace: Trace, blocks: int) -> dict[str, int]:
         ends = address + group["size"].astype(np.int64) - 1
         touched = set(zip(allocation, (address // SECTOR).tolist(), strict=True))
         sectors += len(touched | set(zip(allocation, (ends // SECTOR).tolist(), strict=True)))
-    wrote = accesses["write"].astype(bool)
-    storing = np.unique(accesses["block"][wrote & ~accesses["atomic"].astype(bool)])
-    return {"reads": int((~wrote).sum()), "sectors": sectors, "idle": blocks - len(storing)}
+    wrote, atomic = accesses["write"].astype(bool), accesses["atomic"].astype(bool)
+    storing = np.unique(accesses["block"][wrote & ~atomic])
+    readers = accesses[["block", "thread"]][~wrote | atomic]
+    most = int(np.unique(readers, return_counts=True)[1].max(initial=0))
+    return {"reads": len(readers), "thread": most, "sectors": sectors, "idle": blocks - len(storing)}
