@@ -121,7 +121,18 @@ def launch(answer: Any, kernel: Any, call: dict[str, Any]) -> None:
 
 def counts(trace: Trace, blocks: int) -> dict[str, int]:
     """What of device memory is read, by all threads and by one at most, 32-byte sectors moved for all its accesses, and
-    blocks that store nothing. What an atomic operation gets back is read, too."""
+    blocks that store nothing. What an atomic operation gets back is read, too.
+
+    Raises
+    ------
+    ValueError
+        If numbers are kept in a variable of the module: what is read there is not counted.
+    """
+    if (trace.accesses["allocation"] == -2).any():
+        raise ValueError(
+            "numbers are kept in a static or __device__ variable, which lies in device memory, too\n"
+            "  keep what a block uses again in __shared__ memory"
+        )
     accesses = trace.accesses[trace.accesses["allocation"] >= 0]
     sectors = 0
     for group in trace.warp_accesses(accesses):
