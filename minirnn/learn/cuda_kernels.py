@@ -56,7 +56,7 @@ def kernel_parts(
             judged.append(compare(exercise, expected, got))
             if order == ORDERS[0]:
                 primed = outputs_primed(exercise, child, message) if any(map(unwritten, got.values())) else {}
-                cases.append(KernelCase(inputs, expected, got, primed, grid, block))
+                cases.append(KernelCase(inputs, expected, got, primed=primed, grid=grid, block=block))
             if counted:
                 counts = {c.name: (reply.counts.get(c.measure, -1), c.most(inputs), c.look) for c in exercise.counts}
     parts = worst(judged)

@@ -40,7 +40,8 @@ class Diagnosis:
     """What is wrong: a sentence, the text to show, the variable to look for; `exact` if it explains every number.
 
     `brief` is the sentence without the whole right-hand side of a line, for those who shall find that by themselves.
-    `value` is what the variable `target` holds with this mistake, for `inputs`.
+    `value` is what the variable `target` holds with this mistake, for `inputs`. `place` is the line, if it is known;
+    `final` that nothing could be said better.
     """
 
     sentence: str
@@ -50,10 +51,15 @@ class Diagnosis:
     short: str = ""
     value: Any = None
     inputs: Inputs = field(default_factory=dict)
+    place: str = ""
+    final: bool = False
 
     @property
     def brief(self) -> str:
         return self.short or self.sentence
+
+    def replaced(self, **changes: Any) -> Diagnosis:
+        return replace(self, **changes)
 
 
 def diagnose(exercise: Exercise, cases: Sequence[Case], simpler: Simpler = tuple) -> Diagnosis | None:
@@ -66,9 +72,9 @@ def diagnose(exercise: Exercise, cases: Sequence[Case], simpler: Simpler = tuple
     cases = [case for case in cases if not says_nothing(case)] or cases
     cases = sorted(cases, key=lambda case: (not case.wrong, size(case.expected)))
     if all_zero(case.got for case in cases):
-        return Diagnosis(EVERYTHING_ZERO, (EVERYTHING_ZERO,))
+        return Diagnosis(EVERYTHING_ZERO, (EVERYTHING_ZERO,))  # a line may be found yet
     if order := other_order(cases):
-        return Diagnosis(order, ("All numbers are there, but:", "", f"    {order}"))
+        return Diagnosis(order, ("All numbers are there, but:", "", f"    {order}"), final=True)
     found = known_mistake(exercise, cases)
     if found is None and exercise.formula is not None:
         found = one_change(exercise, exercise.formula, cases)
