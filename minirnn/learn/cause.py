@@ -58,8 +58,7 @@ def cause(
         return told(text, near)
     if found is not None and found.exact:
         return with_definitions(exercise, text, found)
-    exact = unused(exercise, child, cases) or told(text, repair.others()) or warned(text, cases)
-    return exact or found
+    return warned(text, cases) or unused(exercise, child, cases) or told(text, repair.others()) or found
 
 
 def mended(exercise: Exercise, child: Child, text: str) -> Diagnosis | None:
@@ -130,9 +129,11 @@ def warned(text: str, cases: Sequence[Case]) -> Diagnosis | None:
     if all(np.isfinite(v).all() for c in cases for v in c.got.values() if isinstance(v, np.ndarray)):
         return None
     rows = text.splitlines()
-    for line, message in (one for case in cases for one in case.warned):
-        for pattern, says in WARNED:
-            if re.search(pattern, message) and 0 < line <= len(rows):
+    heard = [one for case in cases for one in case.warned if 0 < one[0] <= len(rows)]
+    first = min((line for line, _ in heard), default=0)
+    for pattern, says in WARNED:
+        for line, message in heard:
+            if line == first and re.search(pattern, message):
                 lines = ("Here numbers stop being numbers:", "", f"    {rows[line - 1].strip()}", f"    {says}")
                 return Diagnosis(says, lines, short=f"line {line}: {says}", place=f", line {line}")
     return None

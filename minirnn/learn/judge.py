@@ -165,6 +165,8 @@ def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
             cause = ": the numbers are right, but an axis of one element is left: was a sum taken with keepdims?"
         elif (axis := summed(want, value)) is not None:
             cause = f"; its sum over axis {axis} is right: is the sum over the batch missing?"
+        elif leading(want, value):
+            cause = "; its sum over the axes that come first, which were not there before, is right"
         elif value.ndim == want.ndim + 1 and value.shape[-want.ndim :] == want.shape:
             cause = "; is the sum over the batch missing?"
         elif value.ndim == want.ndim == 1:
@@ -183,6 +185,16 @@ def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
 def summed(want: np.ndarray, value: np.ndarray) -> int | None:
     """The axis along which the sum of `value` is what is expected; None if there is none."""
     return next((axis for axis in range(value.ndim) if equal(want, value.sum(axis))), None)
+
+
+def leading(want: np.ndarray, value: np.ndarray) -> bool:
+    """Whether an output is right once it is summed over its first axes, and over those that have one element."""
+    more = value.ndim - want.ndim
+    if more < 1:
+        return False
+    sums = value.sum(axis=tuple(range(more)))
+    ones = tuple(k for k in range(want.ndim) if want.shape[k] == 1)
+    return equal(want, sums) or equal(want, sums.sum(axis=ones, keepdims=True))
 
 
 def worst(cases: Sequence[Sequence[Part]]) -> list[Part]:

@@ -52,13 +52,20 @@ class Repair:
     ----------
     left : int
         How many trials are left in this search.
+    reach : dict
+        For lines of the answer the outputs that may change with them.
+    alone : list of int
+        The lines that reach nothing but wrong outputs.
     """
 
     exercise: Exercise
     child: Child
     left: int = 0
     dead: bool = False
+    count: int = 0
     tried: dict[tuple[int, ...], frozenset[str] | None] = field(default_factory=dict)
+    reach: dict[int, frozenset[str]] = field(default_factory=dict)
+    alone: list[int] = field(default_factory=list)
 
     # ---- running
 
@@ -123,29 +130,44 @@ class Repair:
     # ---- the changes
 
     def listed(self, first: int, far: Sequence[int] = ()) -> list[Change]:
-        rows = self.ask(0, [], far=list(far)).get("changes")
+        reply = self.ask(0, [], far=list(far))
+        rows, reach = reply.get("changes"), reply.get("reach")
+        if isinstance(reach, list) and not self.reach:
+            names = list(self.exercise.outputs)
+            self.reach = {line: frozenset(names[k] for k in some if k < len(names)) for line, some in reach}
         found = []
         for k, row in enumerate(rows if isinstance(rows, list) else []):
+            self.count += 1
             if isinstance(row, list) and len(row) == 6 and all(type(n) is int for n in [*row[:3], row[4]]):
                 found.append(Change(first + k, row[0], row[1], row[2], str(row[3])[:300], row[4], str(row[5])[:100]))
         return found
 
     @cached_property
     def near(self) -> list[Change]:
+        listed = self.listed(0)
+        self.left += 1
+        wrong = self.everything - (self.results([()])[0] or frozenset())
         order = {line: k for k, line in enumerate(self.suspects())}
-        return sorted(self.listed(0), key=lambda c: (c.rank, order.get(c.line, len(order))))
+        self.alone = [line for line, some in self.reach.items() if some and some <= wrong]
+        self.alone.sort(key=lambda line: (order.get(line, len(order)), -line))
+        some = [c for c in listed if self.reach.get(c.line, wrong) & wrong]
+        return sorted(some, key=lambda c: (c.rank, c.line not in self.alone, order.get(c.line, len(order))))
 
     def suspects(self, trial: Sequence[int] = ()) -> list[int]:
         """The lines that assign what the reference never computes, in the order in which they are reached."""
         right = self.known
         if right is None:
             return []
+        return list(dict.fromkeys(line for line, value in self.noted(trial) if not right.has(value)))
+
+    def noted(self, trial: Sequence[int]) -> list[tuple[int, np.ndarray]]:
+        """The lines that assign something, with what they assign, in the order in which they are reached."""
         reply = self.ask(0, [trial], noted=True)
         lines, values = reply.get("lines"), reply.get("noted")
         if not isinstance(lines, list) or not isinstance(values, list) or len(lines) != len(values):
             return []
-        pairs = [(line, v) for line, v in zip(lines, values, strict=True) if type(line) is int]
-        return list(dict.fromkeys(line for line, value in pairs if not right.has(value)))
+        pairs = zip(lines, values, strict=True)
+        return [(line, v) for line, v in pairs if type(line) is int and isinstance(v, np.ndarray) and v.dtype.kind == "f"]
 
     @cached_property
     def known(self) -> Intermediates | None:
@@ -171,6 +193,8 @@ class Repair:
 
     def near_ones(self) -> tuple[Change, ...]:
         """The least far-fetched change that repairs the answer, or the same mistake at several places."""
+        if self.serves and (found := self.first([t for t in self.together() if t[0].group.endswith(" 1")])):
+            return found
         for _, some in itertools.groupby(self.near, key=lambda c: c.rank):
             changes = list(some)
             if found := self.first([(c,) for c in changes]):
@@ -207,10 +231,11 @@ class Repair:
 
     def far_one(self) -> tuple[Change, ...]:
         """A term or a factor that is missing on one of the lines that are suspected first."""
-        lines = self.suspects()[:2]
-        if not lines:
+        suspects = [line for line in self.suspects() if line in self.alone] or self.suspects()
+        lines = list(dict.fromkeys(suspects[:2] + self.alone[:2]))[:3]
+        if not lines or self.dead:
             return ()
-        return self.first([(c,) for c in sorted(self.listed(len(self.near), lines), key=lambda c: c.rank)])
+        return self.first([(c,) for c in sorted(self.listed(self.count, lines), key=lambda c: c.rank)])
 
     def two(self) -> tuple[Change, ...]:
         """Two changes, the first of which makes some outputs right, or a line that was wrong."""
@@ -222,6 +247,11 @@ class Repair:
             some = [c for c in some if not (c.line == first.line and c.start <= first.start and c.end >= first.end)]
             some.sort(key=lambda c: (order.get(c.line, len(order)), c.rank))
             if found := self.first([(first, c) for c in some[:400]]):
+                return found
+        for line in self.alone[:2]:
+            some = [c for c in self.near if c.line == line and (c.rank == 0 or " for " not in c.group)]
+            pairs = [p for p in itertools.combinations(some, 2) if p[0].start != p[1].start or p[0].end != p[1].end]
+            if found := self.first(pairs[:400]):
                 return found
         return ()
 
@@ -240,6 +270,15 @@ class Repair:
             if self.left < 1 or found == FOLLOWED:
                 return
             self.left -= 1
-            if before[0] not in self.suspects([change.number]):
+            if self.becomes_right(change, before[0]):
                 found += 1
                 yield change
+
+    def becomes_right(self, change: Change, line: int) -> bool:
+        """Whether a line assigns, with a change, what the reference computes, and what no other line has assigned."""
+        assert self.known is not None
+        values = self.noted([change.number])
+        mine = [v for n, v in values if n == line]
+        others = [v for n, v in values if n != line]
+        return bool(mine) and all(self.known.has(v) and np.ptp(v) > 0 for v in mine) and not any(
+            v.shape == o.shape and np.allclose(np.abs(v), np.abs(o)) for v in mine[:1] for o in others)  # fmt: skip

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from . import given, protocol, trials
+from .own_tree import reached
 
 GIVEN = {"given.py": given}
 """Files of functions that an answer may call and read."""
@@ -175,7 +176,8 @@ class Answer:
                 given = self.arguments(call)
                 if not self.trials.changes:
                     self.trials.look(lambda function: applied(function, given))
-                self.reply(value={"changes": self.trials.listed(call.get("far", ()))})
+                reach = [list(one) for one in reached(self.trials.tree, self.job["function"]).items()]
+                self.reply(value={"changes": self.trials.listed(call.get("far", ())), "reach": reach})
                 return
             notes, values = trials.Notes(), []
             for chosen in call["trials"]:

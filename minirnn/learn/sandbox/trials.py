@@ -76,14 +76,14 @@ class Trials:
         rounds = 0
 
         def tick(over: Iterable[Any] | None = None) -> Any:
-            return True if over is None and count() else map(lambda one: count() and one, over or ())
+            return count(True) if over is None else map(count, over)
 
-        def count() -> bool:
+        def count(one: Any) -> Any:
             nonlocal rounds
             rounds += 1
             if rounds > ROUNDS:
                 raise TooLong
-            return True
+            return one
 
         printed = sys.stdout, sys.stderr
         try:
