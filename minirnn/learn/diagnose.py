@@ -28,8 +28,9 @@ from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
 from minirnn.learn.wrong_numbers import GATES, pieces, sizes_of, where
 
 __all__ = ["GATES", "SIMPLE_MISTAKES", "Case", "Diagnosis", "all_zero", "diagnose", "wrong_numbers"]
-SECONDS, PAIR_SECONDS, STAGED_SECONDS = 0.28, 0.05, 0.12
-"""Seconds of the processor for all single hypotheses, and for two searches for several changes."""
+SINGLE, PAIRS, STAGED = 5000, 300, 1000
+"""How often the formula is evaluated for all single hypotheses, and for two searches for several changes: the same on
+every machine."""
 Simpler = Callable[[], Sequence[Case]]
 EXPLAINED = 0.8
 """A guess is told only if it explains so much of the difference."""
@@ -259,7 +260,7 @@ def from_the_tree(
     search = None
     try:
         program = Program(exercise.reference, tuple(exercise.outputs))
-        search = Search(program, [(c.inputs, c.expected, c.got) for c in cases], tolerance, SECONDS, more)
+        search = Search(program, [(c.inputs, c.expected, c.got) for c in cases], tolerance, SINGLE, more)
         if not search.wrong:  # to the digits that float32 has
             return None
         ones = search.try_all()
@@ -276,9 +277,9 @@ def from_the_tree(
         return told_by_output(search, parts, digits)
     if search is None:
         return None
-    pair = search.twos(PAIR_SECONDS)
+    pair = search.twos(PAIRS)
     if pair is None and (stages := simpler()):
-        pair = staged(search, [(c.inputs, c.expected, c.got) for c in stages], STAGED_SECONDS)
+        pair = staged(search, [(c.inputs, c.expected, c.got) for c in stages], STAGED)
     if pair is None:
         return None
     return told(list(unique([shown(search.program, h) for h in pair])), (), pair[0].target, digits=digits)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -110,13 +111,37 @@ def launch(answer: Any, kernel: Any, call: dict[str, Any]) -> None:
             driver.h2d(buffers[name].ptr, value)
         arguments.append(buffers.get(name, value))
     run = kernel.traced if call["counted"] else kernel
-    trace = run(*arguments, grid=tuple(call["grid"]), block=tuple(call["block"]))
-    driver.synchronize()
+    try:
+        trace = run(*arguments, grid=tuple(call["grid"]), block=tuple(call["block"]))
+        driver.synchronize()
+    except LaunchError as error:
+        error.args = (by_name(str(error), buffers, call["arguments"]),)
+        raise
     values = []
     for name in call["outputs"]:
         values.append(np.empty_like(call["arguments"][name]))
         driver.d2h(values[-1], buffers[name].ptr)
     answer.reply(value={"values": values}, counts=counts(trace, int(np.prod(call["grid"]))) if call["counted"] else {})
+
+
+def by_name(text: str, buffers: dict[str, Any], arguments: dict[str, Any]) -> str:
+    """What the simulator says, with the names of the arrays instead of their numbers, and their elements."""
+    named = {f"#{buffer.number}": name for name, buffer in buffers.items() if hasattr(buffer, "number")}
+
+    def element(found: re.Match[str]) -> str:
+        name = named.get(found[2])
+        size = arguments[name].itemsize if name else 1
+        index = f"{name}[{int(found[1]) // size}]"
+        return index if name and int(found[1]) % size == 0 else found[0]
+
+    text = re.sub(r"byte (\d+) of device allocation (#\d+) \(\d+ bytes\)", element, text)
+
+    def whole(found: re.Match[str]) -> str:
+        name = named.get(found[1])
+        return f"`{name}` ({arguments[name].size} numbers)" if name else found[0]
+
+    text = re.sub(r"device allocation (#\d+) \(\d+ bytes\)", whole, text)
+    return re.sub(r"at byte (\d+)(?=,)", lambda found: f"at index {int(found[1]) // 4}", text) if named else text
 
 
 def counts(trace: Trace, blocks: int) -> dict[str, int]:

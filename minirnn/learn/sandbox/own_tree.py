@@ -155,6 +155,9 @@ def of_expression(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iter
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         yield from of_constant(node, change, counted)
     if isinstance(node, ast.BinOp):
+        if counted:
+            yield from of_index_sum(node, change)
+            return
         yield from of_operation(node, place, change)
         if isinstance(node.op, ast.Mult):
             yield from moved_in(node, above)
@@ -205,6 +208,19 @@ def of_constant(node: ast.Constant, change: Any, counted: bool) -> Iterator[Chan
                      f"{value:g} for {other:g}")  # fmt: skip
 
 
+def of_index_sum(node: ast.BinOp, change: Any) -> Iterator[Change]:
+    """A sum of whole numbers that is an index, or the number of rounds."""
+    for kept in (node.left, node.right):
+        yield change(kept, f"{text(kept)} belongs here, not {text(node)}", 0, f"index {text(node)} {text(kept)}")
+    if isinstance(node.op, ast.Add | ast.Sub):
+        turned = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+        new = ast.BinOp(node.left, turned, node.right)
+        yield change(new, f"{text(new)} belongs here, not {text(node)}", 0)
+    for sign, op in (("+", ast.Add()), ("-", ast.Sub())):
+        yield change(ast.BinOp(node, op, ast.Constant(1)), f"{text(node)} {sign} 1 belongs here, not {text(node)}", 0,
+                     f"{text(node)} {sign} 1")  # fmt: skip
+
+
 def of_operation(node: ast.BinOp, place: Place, change: Any) -> Iterator[Change]:
     left, right = node.left, node.right
     for kind, verb in OPERATORS.items():
@@ -215,7 +231,7 @@ def of_operation(node: ast.BinOp, place: Place, change: Any) -> Iterator[Change]
             yield Change([((node, "op", -1), kind())], node, f"{pair}, not {OPERATORS[type(node.op)]}", 0,
                          f"operator {verb}")  # fmt: skip
     for kept, lost in ((left, right), (right, left)):
-        if isinstance(node.op, ast.Pow) and kept is right:
+        if isinstance(node.op, ast.Pow) and kept is right or isinstance(node.op, ast.FloorDiv | ast.Mod):
             continue
         role = "factor" if isinstance(node.op, ast.Mult) else "term"
         says = f"the {role} {text(lost)} does not belong here"
@@ -473,7 +489,7 @@ def of_statement(node: ast.stmt, above: dict[int, Place], scope: Scope) -> Itera
         return
     first = text(node).splitlines()[0]
     if not isinstance(node, ast.For | ast.While | ast.With):
-        yield Change([(place, ast.copy_location(ast.Pass(), node))], node, f"`{first}` does not belong here", 1)
+        yield Change([(place, ast.copy_location(ast.Pass(), node))], node, f"`{first}` does not belong here", 0)
     rows = getattr(upper, where)
     if k + 1 < len(rows) and not isinstance(rows[k + 1], ast.Return):
         swapped = [*rows[:k], rows[k + 1], node, *rows[k + 2 :]]
