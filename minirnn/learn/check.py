@@ -22,6 +22,7 @@ from minirnn.learn.cuda_kernels import kernel_loaded, kernel_parts
 from minirnn.learn.diagnose import Case, Diagnosis, diagnose, wrong_numbers
 from minirnn.learn.diagnose_cuda import diagnose_kernel
 from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, Exercise, Sizes, Stage
+from minirnn.learn.kernel_repair import kernel_repair
 from minirnn.learn.judge import Failed, Part, compare, rows, worst
 from minirnn.learn.known_mistakes import KnownMistakes
 from minirnn.learn.models import model_parts
@@ -242,7 +243,10 @@ def diagnosis_of(exercise: Exercise, result: Result, stages: Stages, child: Chil
     if not result.cases or exercise.kind == "tester" or not any(case.wrong for case in result.cases):
         return None
     if isinstance(exercise, CudaExercise):
-        return KNOWN.diagnosis(exercise, result.cases, lambda: (diagnose_kernel(exercise, result.cases), True))
+        found = KNOWN.diagnosis(exercise, result.cases, lambda: (diagnose_kernel(exercise, result.cases), True))
+        if found is not None and not found.exact and result.device == "cuda-sim":
+            return kernel_repair(exercise, child, text) or found
+        return found
 
     def by_numbers() -> Diagnosis | None:
         if any("is right" in part.complaint for part in result.parts):  # said already, and better

@@ -50,7 +50,7 @@ def on_gpu(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
     except (CudaError, *REFUSED, KeyError, RuntimeError) as error:
         answer.reply(error=answer.describe(error))
         return
-    serve(answer, protocol, lambda order: kernel)
+    serve(answer, protocol, lambda order, name: kernel)
 
 
 def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
@@ -76,7 +76,7 @@ def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
     except (CompileError, *REFUSED) as error:
         answer.reply(error=answer.describe(error))
         return
-    serve(answer, protocol, lambda order: modules[order].function(answer.job["function"]))
+    serve(answer, protocol, lambda order, name: modules[order].function(name))
 
 
 def copied(library: Path, folder: Path) -> Path:
@@ -85,11 +85,11 @@ def copied(library: Path, folder: Path) -> Path:
     return Path(shutil.copy(library, folder))
 
 
-def serve(answer: Any, protocol: Any, kernel: Callable[[int], Any]) -> None:
-    """Run the CUDA kernel for each call; `kernel` gives it for an order of threads."""
+def serve(answer: Any, protocol: Any, kernel: Callable[[int, str], Any]) -> None:
+    """Run the CUDA kernel for each call; `kernel` gives it for an order of threads, and by another name if asked."""
     while (call := protocol.receive(answer.requests)) is not None:
         try:
-            launch(answer, kernel(call["order"]), call)
+            launch(answer, kernel(call["order"], call.get("function", answer.job["function"])), call)
         except (CudaError, CompileError, TypeError, ValueError) as error:
             answer.reply(error={"type": type(error).__name__, "text": str(error), "line": line_of(error), "code": ""})
 
