@@ -79,7 +79,9 @@ def told(text: str, changes: Sequence[Change]) -> Diagnosis | None:
     lines = ["One thing is wrong; all else is right:" if one else f"{COUNTS.get(len(changes), 'Several')} things are"
              " wrong; all else is right:", ""]  # fmt: skip
     for change in changes:
-        lines += [f"    {row}" for row in marked(rows[change.line - 1], change, "" if one else f"line {change.line}:  ")]
+        lines += [
+            f"    {row}" for row in marked(rows[change.line - 1], change, "" if one else f"line {change.line}:  ")
+        ]
         lines.append("")
     sentence = "; ".join(dict.fromkeys(change.says for change in changes))
     where = ", ".join(dict.fromkeys(str(change.line) for change in changes))

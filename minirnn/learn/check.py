@@ -138,9 +138,13 @@ def run(entry: Entry, child: Child, result: Result, text: str, detail: str, chan
     try:
         result.parts = parts_of(exercise, child, public_cases(exercise), result.cases, chance, simulated)
     except Failed as failure:
-        if exercise.kind != "python" or failure.line is None or detail == "yes-no":
+        if failure.line is None or failure.busy or detail == "yes-no":
             raise
-        raise with_repair(failure, mended(exercise, child, text), detail) from None
+        if isinstance(exercise, CudaExercise):
+            found = kernel_repair(exercise, child, text) if simulated else None
+        else:
+            found = mended(exercise, child, text) if exercise.kind == "python" else None
+        raise with_repair(failure, found, detail) from None
     result.score = sum(points for points, part in zip(shares(entry), result.parts, strict=False) if part.ok)
     if all(part.ok for part in result.parts):
         result.status = "passed"

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 CHOICE = "minirnn_choice"
-TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|[^\W\d]\w*|\d[\w.]*|[-+*/%<>=!&|]=|\+\+|--|&&|\|\||<<|>>|->|[^\s\w]", re.S)
+TOKEN = re.compile(
+    r"//[^\n]*|/\*.*?\*/|[^\W\d]\w*|\d[\w.]*|>>=|<<=|[-+*/%<>=!&|^]=|\+\+|--|&&|\|\||<<|>>|->|[^\s\w]", re.S
+)
 WHOLE = re.compile(r"\b(?:(?:unsigned|long)\s+)?(?:int|unsigned|size_t)\s+(?!\*)")
 BROKEN = re.compile(r"\bfloat\s+(?![*&])")
 POINTER = re.compile(r"\bfloat\s*\*\s*(?:__restrict__\s*|const\s+)?(\w+)")
@@ -21,13 +23,19 @@ MOST_TEXT, MOST, COPIES = 8000, 150, 6
 
 @dataclass(frozen=True)
 class KernelChange:
-    """A place in the text, what is put there, and what is wrong there."""
+    """A place in the text, what is put there, and what is wrong there; `more` has further places of the same change."""
 
     start: int
     end: int
     new: str
     says: str
     rank: int = 0
+    more: tuple[tuple[int, int, str], ...] = ()
+
+    @property
+    def puts(self) -> list[tuple[int, int, str]]:
+        """All places of the change, with what is put there."""
+        return [(self.start, self.end, self.new), *self.more]
 
 
 @dataclass(frozen=True)
@@ -47,11 +55,25 @@ def changes(source: str, function: str) -> list[KernelChange]:
         return []
     tokens = [Token(m[0], m.start()) for m in TOKEN.finditer(source) if not m[0].startswith(("//", "/*"))]
     known = names(source, tokens, source.index(function), body)
-    inside = [t for t in tokens if body[0] < t.start < body[1]]
+    fixed = [m.span() for m in DECLARED.finditer(source)] + list(loop_heads(source))
+    inside = [t for t in tokens if body[0] < t.start < body[1] and not any(a <= t.start < b for a, b in fixed)]
     found = itertools.chain(of_names(source, inside, known), of_indices(source, inside, known),
-                            of_operators(source, inside), of_assignments(source, inside))  # fmt: skip
-    unique = {(c.start, c.end, c.new): c for c in found}
+                            of_operators(source, inside, known), of_assignments(source, inside))  # fmt: skip
+    unique = {(c.start, c.end, c.new): c for c in found if not any(a <= c.start < b for a, b in fixed)}
     return sorted(unique.values(), key=lambda c: c.rank)[:MOST]
+
+
+def loop_heads(source: str) -> Iterator[tuple[int, int]]:
+    """What decides whether a loop ends: nothing is changed there, but for where it begins and its bound."""
+    for m in re.finditer(r"\b(for|while)\s*\(", source):
+        end = for_head_end(source, m.end())
+        parts = [p.start() for p in re.finditer(";", source[m.end() : end])]
+        if m[1] == "while" or len(parts) != 2:
+            yield m.start(), end
+            continue
+        yield m.end() + parts[1], end
+        if not re.search(r"\+\+|\+=", source[m.end() + parts[1] : end]):
+            yield m.end() + parts[0], m.end() + parts[1]
 
 
 def body_of(source: str, function: str) -> tuple[int, int] | None:
@@ -67,6 +89,9 @@ def body_of(source: str, function: str) -> tuple[int, int] | None:
     return None
 
 
+COMPARISONS = ("==", "!=", "<=", ">=")
+DECLARED = re.compile(r"(__shared__|\bfloat\s+\w+\s*\[|\bunsigned\s*\*)[^;]*;")
+"""What names a size that must be known to the compiler."""
 Names = dict[str, tuple[str, int, int]]
 """A name: what it is ("whole", "broken", "pointer"), and where it may be used, from and to."""
 
@@ -124,11 +149,12 @@ def of_names(source: str, tokens: list[Token], known: Names) -> Iterator[KernelC
     square = 0
     for before, token, after in zip([Token("", 0), *tokens], tokens, [*tokens[1:], Token("", 0)], strict=False):
         square += (token.text == "[") - (token.text == "]")
-        if token.text not in known or before.text in (".", "++", "--", "int", "float", "&", "*=", "->") or (
-            after.text in (".", "++", "--", "=", "+=", "-=", "*=", "/=", "(", ">>=")):  # fmt: skip
+        if token.text not in known or before.text in (".", "++", "--", "int", "float", "&", "->") or (
+            after.text in (".", "++", "--", "(") or after.text.endswith("=") and after.text not in COMPARISONS):  # fmt: skip
             continue
         kind, begin, end = known[token.text]
-        if not begin <= token.start <= end or (kind == "pointer" and after.text != "["):
+        if not begin <= token.start <= end or (
+            kind == "pointer" and (after.text != "[" or before.text in (";", "{", "}", ")"))):  # fmt: skip
             continue
         for other, (also, start, stop) in known.items():
             if other != token.text and also == kind and start <= token.start <= stop:
@@ -137,7 +163,13 @@ def of_names(source: str, tokens: list[Token], known: Names) -> Iterator[KernelC
         if kind == "whole":
             for new, says in ((f"{token.text} - 1", "one too large"), (f"{token.text} + 1", "one too small")):
                 yield KernelChange(token.start, token.end, f"({new})", f"{token.text} is {says} here", 1)
-            if square and before.text == "[" and after.text == "]":
+            array = re.search(r"(\w+)\s*$", source[: before.start])
+            if (
+                before.text == "["
+                and after.text == "]"
+                and array
+                and re.search(rf"__shared__[^;]*\b{array[1]}\b", source)
+            ):
                 yield KernelChange(token.start, token.end, "0", f"the first number belongs here, not that of {token.text}",
                                    0)  # fmt: skip
 
@@ -156,7 +188,15 @@ def of_indices(source: str, tokens: list[Token], known: Names) -> Iterator[Kerne
     texts = list(dict.fromkeys(text for _, _, text in places))
     for start, end, text in places:
         for other in texts:
-            used = set(re.findall(r"[^\W\d]\w*", other)) - {"threadIdx", "blockIdx", "blockDim", "gridDim", "x", "y", "z"}
+            used = set(re.findall(r"[^\W\d]\w*", other)) - {
+                "threadIdx",
+                "blockIdx",
+                "blockDim",
+                "gridDim",
+                "x",
+                "y",
+                "z",
+            }
             there = all(n not in known or known[n][1] <= start <= known[n][2] for n in used)
             if other != text and there and "[" not in other:
                 yield KernelChange(start, end, f"({other})", f"the index [{other}] belongs here, not [{text}]", 0)
@@ -166,15 +206,33 @@ OPERATORS = {"<": ("<=",), "<=": ("<",), ">": (">=",), ">=": (">",), "/": ("%",)
              "-": ("+",), "*": ("+",), "==": ("!=",), "&&": ("||",), "||": ("&&",)}  # fmt: skip
 
 
-def of_operators(source: str, tokens: list[Token]) -> Iterator[KernelChange]:
+def of_rows(source: str, known: Names, begin: int, end: int) -> Iterator[KernelChange]:
+    """``n / B`` and ``n % B`` for ``n / H`` and ``n % H``, and the two exchanged."""
+    found = [*re.finditer(r"\b(\w+)\s*([/%])\s*(\w+)\b", source[begin:end])]
+    sizes = [n for n, (kind, _, stop) in known.items() if kind == "whole" and n.isupper() and stop >= end - 1]
+    for first, second in itertools.combinations(found, 2):
+        if (first[1], first[3]) == (second[1], second[3]) and first[2] != second[2]:
+            for size, turned in itertools.product([first[3], *sizes], (False, True)):
+                if size == first[3] and not turned:
+                    continue
+                signs = (second[2], first[2]) if turned else (first[2], second[2])
+                new = [f"({first[1]} {sign} {size})" for sign in signs]
+                says = f"{new[0][1:-1]} belongs here, and {new[1][1:-1]} for the other"
+                rest = (begin + second.start(), begin + second.end(), new[1])
+                yield KernelChange(begin + first.start(), begin + first.end(), new[0], says, 0, (rest,))
+
+
+def of_operators(source: str, tokens: list[Token], known: Names) -> Iterator[KernelChange]:
     """Another operator between two names, numbers or elements; a function for another one."""
     atom = r"(?:[^\W\d]\w*(?:\.[xyz])?(?:\[[^\[\]]*\])?|\d[\w.]*)"
     begin, end = (tokens[0].start, tokens[-1].end) if tokens else (0, 0)
+    yield from of_rows(source, known, begin, end)
     for m in re.finditer(rf"(?<![\w.\])])({atom})\s*(<=|>=|==|&&|\|\||[-+*/%<>])(?![=+\-<>])\s*({atom})(?![\w(\[.])",
                          source[begin:end]):  # fmt: skip
         for other in OPERATORS.get(m[2], ()):
             tight = m[2] in "*/%" or source[begin + m.end() :].lstrip()[:1] not in "*/%"
-            if tight and not re.search(r"(int|float|const|unsigned)$", m[1]):
+            whole = all(a.isdigit() or known.get(a, ("whole",))[0] == "whole" and "[" not in a for a in (m[1], m[3]))
+            if tight and (other != "%" or whole) and not re.search(r"(int|float|const|unsigned)$", m[1]):
                 says = f"{other} belongs here, not {m[2]}"
                 yield KernelChange(begin + m.start(), begin + m.end(), f"({m[1]} {other} {m[3]})", says, 0)
     for m in re.finditer(r"\bf(max|min)f\(", source[begin:end]):
@@ -204,8 +262,12 @@ def split(inner: str) -> list[str]:
 def of_assignments(source: str, tokens: list[Token]) -> Iterator[KernelChange]:
     """``+=`` for ``=`` and the other way round."""
     begin, end = (tokens[0].start, tokens[-1].end) if tokens else (0, 0)
-    for m in re.finditer(r"(?<=[;{})])\s*((?:[^\W\d]\w*)(?:\[[^;=]*?\])*)\s*(\+?=)(?!=)\s*([^;{}]+);", source[begin:end]):
+    for m in re.finditer(
+        r"(?<=[;{})])\s*((?:[^\W\d]\w*)(?:\[[^;=]*?\])*)\s*(\+?=)(?!=)\s*([^;{}]+);", source[begin:end]
+    ):
         start, stop = begin + m.start(3), begin + m.end(3)
+        if m[3].count("(") != m[3].count(")") or m[1].count("(") != m[1].count(")"):
+            continue
         if m[2] == "=":
             yield KernelChange(start, stop, f"({m[1]} + ({m[3]}))", "+= belongs here, not =", 1)
         else:
@@ -225,25 +287,25 @@ def compiled_together(source: str, function: str, some: list[KernelChange]) -> t
         for k in range(COPIES):
             if k == len(layers):
                 layers.append([])
-            meets = [some[n] for n in layers[k]]
-            if all(c.end <= change.start or change.end <= c.start or (c.start, c.end) == (change.start, change.end)
-                   for c in meets):  # fmt: skip
+            meets = [put for n in layers[k] for put in some[n].puts]
+            if all(b <= s or e <= a or (a, b) == (s, e) for a, b, _ in meets for s, e, _ in change.puts):
                 layers[k].append(number)
                 where[number] = (f"{function}_minirnn{k}", number + 1)
                 break
     copies = []
     for k, layer in enumerate(layers):
         text, at = "", close
-        spans: dict[tuple[int, int], list[int]] = {}
+        spans: dict[tuple[int, int], list[tuple[int, str]]] = {}
         for number in layer:
-            spans.setdefault((some[number].start, some[number].end), []).append(number)
-        for (start, end), numbers in sorted(spans.items()):
+            for start, end, new in some[number].puts:
+                spans.setdefault((start, end), []).append((number, new))
+        for (start, end), choices in sorted(spans.items()):
             choice = source[start:end]
-            for number in numbers:
-                choice = f"({CHOICE} == {number + 1} ? {some[number].new} : ({choice}))"
+            for number, new in choices:
+                choice = f"({CHOICE} == {number + 1} ? {new} : ({choice}))"
             text += source[at:start] + choice
             at = end
         parameters = source[begin:close].replace(function, f"{function}_minirnn{k}", 1)
-        text = text[len(source[close:close]) :] + source[at : body[1] + 1]
+        text += source[at : body[1] + 1]
         copies.append(f"{parameters}, int {CHOICE}{text}")
     return "\n".join([source, *copies]) + "\n", where

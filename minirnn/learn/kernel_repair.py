@@ -37,6 +37,8 @@ def kernel_repair(exercise: CudaExercise, child: Child, text: str) -> Diagnosis 
         for change, (name, number) in zip(some, where, strict=True):
             if name and repairs(exercise, other, name, number):
                 return as_told(text, change)
+            if other.session.status is not None:  # it did not end, or took the process with it
+                return None
     finally:
         other.close()
     return None

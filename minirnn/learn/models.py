@@ -39,9 +39,7 @@ def model_parts(
     flows = [function_case(exercise, child, inputs) for inputs in last_letter(model, validation)]
     cases += flows
     parts = worst([parts, *(compare(exercise, case.expected, case.got) for case in flows)])
-    complaint = (
-        f"your model needs {bits:.3f} bits a letter on a text it has not seen; it passes below {BOUND}\n  {learned(bits)}"
-    )
+    complaint = f"your model needs {bits:.3f} bits a letter on a text it has not seen; it passes below {BOUND}\n  {learned(bits)}"
     return [*parts, Part("bits", bits < BOUND, 0.0 if bits < BOUND else bits, "" if bits < BOUND else complaint)]
 
 

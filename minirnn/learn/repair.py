@@ -167,7 +167,9 @@ class Repair:
         if not isinstance(lines, list) or not isinstance(values, list) or len(lines) != len(values):
             return []
         pairs = zip(lines, values, strict=True)
-        return [(line, v) for line, v in pairs if type(line) is int and isinstance(v, np.ndarray) and v.dtype.kind == "f"]
+        return [
+            (line, v) for line, v in pairs if type(line) is int and isinstance(v, np.ndarray) and v.dtype.kind == "f"
+        ]
 
     @cached_property
     def known(self) -> Intermediates | None:

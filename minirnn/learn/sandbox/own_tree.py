@@ -236,7 +236,9 @@ def of_operation(node: ast.BinOp, place: Place, change: Any) -> Iterator[Change]
         role = "factor" if isinstance(node.op, ast.Mult) else "term"
         says = f"the {role} {text(lost)} does not belong here"
         if isinstance(node.op, ast.Div):
-            says = f"nothing is divided by {text(right)} here" if kept is left else f"{text(left)} / does not belong here"
+            says = (
+                f"nothing is divided by {text(right)} here" if kept is left else f"{text(left)} / does not belong here"
+            )
         elif isinstance(node.op, ast.Pow):
             says = f"the power {text(right)} does not belong here"
         elif isinstance(node.op, ast.MatMult):
@@ -323,7 +325,9 @@ def of_call(node: ast.Call, above: dict[int, Place], change: Any) -> Iterator[Ch
             for axis in ("0", "1", "2", "(0, 1)", "None"):
                 if axis != text(argument):
                     says = axis_says(node.func.attr, text(argument), axis, False, False)
-                    yield Change([((node, "args", k), expression(axis))], node, says, 0, f"axis {text(argument)} {axis}")
+                    yield Change(
+                        [((node, "args", k), expression(axis))], node, says, 0, f"axis {text(argument)} {axis}"
+                    )
         if k + 1 < len(node.args):
             first, second = text(argument), text(node.args[k + 1])
             puts = [((node, "args", k), node.args[k + 1]), ((node, "args", k + 1), argument)]
@@ -369,7 +373,9 @@ def of_elements(node: ast.List | ast.Tuple) -> Iterator[Change]:
     for order in orders:
         elements = [node.elts[k] for k in order]
         moved = [text(e) for k, e in enumerate(node.elts) if order[k] != k]
-        says = f"{moved[0]} and {moved[1]} are exchanged" if len(moved) == 2 else f"{', '.join(moved)} are in wrong order"
+        says = (
+            f"{moved[0]} and {moved[1]} are exchanged" if len(moved) == 2 else f"{', '.join(moved)} are in wrong order"
+        )
         yield Change([((node, "elts", -1), elements)], node, says, 1, f"order {order}")
 
 
@@ -501,7 +507,9 @@ def of_statement(node: ast.stmt, above: dict[int, Place], scope: Scope) -> Itera
                 inner = copy.copy(node)
                 inner.body = [*head, *node.body]
                 names = ", ".join(text(s.targets[0]) for s in head)
-                says = f"{names}: made once, before the loop; what one round changes, the next one finds: begin anew in it"
+                says = (
+                    f"{names}: made once, before the loop; what one round changes, the next one finds: begin anew in it"
+                )
                 yield Change([((upper, where, -1), [*rows[:start], inner, *rows[k + 1 :]])], head[0], says, 1)
         if isinstance(node.body[-1], ast.stmt) and len(node.body) > 1:
             last = node.body[-1]
