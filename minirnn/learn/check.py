@@ -15,15 +15,15 @@ from pathlib import Path
 
 from minirnn.learn.calls import function_case
 from minirnn.learn.catalog.capstone import Capstone
-from minirnn.learn.cause import cause, mended
 from minirnn.learn.catalog.cuda import CudaExercise
+from minirnn.learn.cause import cause, mended
 from minirnn.learn.course import Course, Entry
 from minirnn.learn.cuda_kernels import kernel_loaded, kernel_parts
 from minirnn.learn.diagnose import Case, Diagnosis, diagnose, wrong_numbers
 from minirnn.learn.diagnose_cuda import diagnose_kernel
 from minirnn.learn.exercise import PUBLIC, PUBLIC_CASES, Exercise, Sizes, Stage
-from minirnn.learn.kernel_repair import kernel_repair
 from minirnn.learn.judge import Failed, Part, compare, rows, worst
+from minirnn.learn.kernel_repair import kernel_repair
 from minirnn.learn.known_mistakes import KnownMistakes
 from minirnn.learn.models import model_parts
 from minirnn.learn.sandbox.parent import Child
@@ -141,7 +141,8 @@ def run(entry: Entry, child: Child, result: Result, text: str, detail: str, chan
         if failure.line is None or failure.busy or detail == "yes-no":
             raise
         if isinstance(exercise, CudaExercise):
-            found = kernel_repair(exercise, child, text) if simulated else None
+            order = "volatile" in str(failure)  # that no change of an index mends
+            found = kernel_repair(exercise, child, text) if simulated and not order else None
         else:
             found = mended(exercise, child, text) if exercise.kind == "python" else None
         raise with_repair(failure, found, detail) from None

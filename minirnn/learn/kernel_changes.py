@@ -149,8 +149,9 @@ def of_names(source: str, tokens: list[Token], known: Names) -> Iterator[KernelC
     square = 0
     for before, token, after in zip([Token("", 0), *tokens], tokens, [*tokens[1:], Token("", 0)], strict=False):
         square += (token.text == "[") - (token.text == "]")
-        if token.text not in known or before.text in (".", "++", "--", "int", "float", "&", "->") or (
-            after.text in (".", "++", "--", "(") or after.text.endswith("=") and after.text not in COMPARISONS):  # fmt: skip
+        if token.text not in known or before.text in (".", "++", "--", "int", "float", "&", "->"):
+            continue
+        if after.text in (".", "++", "--", "(") or (after.text.endswith("=") and after.text not in COMPARISONS):
             continue
         kind, begin, end = known[token.text]
         if not begin <= token.start <= end or (
@@ -170,8 +171,8 @@ def of_names(source: str, tokens: list[Token], known: Names) -> Iterator[KernelC
                 and array
                 and re.search(rf"__shared__[^;]*\b{array[1]}\b", source)
             ):
-                yield KernelChange(token.start, token.end, "0", f"the first number belongs here, not that of {token.text}",
-                                   0)  # fmt: skip
+                says = f"the first number belongs here, not that of {token.text}"
+                yield KernelChange(token.start, token.end, "0", says, 0)
 
 
 def of_indices(source: str, tokens: list[Token], known: Names) -> Iterator[KernelChange]:

@@ -15,10 +15,12 @@ from minirnn.learn.exercise import PUBLIC_CASES, Sizes
 from minirnn.learn.judge import Failed, compare, outputs_of
 from minirnn.learn.kernel_changes import CHOICE, KernelChange, changes, compiled_together
 from minirnn.learn.repair import Change
-from minirnn.learn.sandbox.parent import ORDERS, Child
+from minirnn.learn.sandbox.parent import ORDERS, Child, Limits
 
 TRIALS = 120
 """How many changes are tried."""
+LIMITS = Limits(seconds=6.0)
+"""For all of them together: a change may make a kernel wait for ever."""
 
 
 def kernel_repair(exercise: CudaExercise, child: Child, text: str) -> Diagnosis | None:
@@ -29,7 +31,7 @@ def kernel_repair(exercise: CudaExercise, child: Child, text: str) -> Diagnosis 
     whole, where = compiled_together(text, exercise.function, some)
     file = Path(child.folder) / "changed.cu"
     file.write_text(whole, encoding="utf-8")
-    other = type(child)(file, child.shown, exercise.function, "cuda", child.limits, secret=child.secret)
+    other = type(child)(file, child.shown, exercise.function, "cuda", LIMITS, secret=child.secret)
     try:
         loaded = other.wait()
         if loaded.fatal or loaded.error:

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from . import given, protocol, trials
-from .own_tree import reached
+from .own_reach import reached
 
 GIVEN = {"given.py": given}
 """Files of functions that an answer may call and read."""

@@ -10,83 +10,16 @@ import ast
 import copy
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-Place = tuple[ast.AST, str, int]
-"""The node above, the field of it, and the index in a list or -1."""
+from .own_calls import of_call, of_elements, of_index
+from .own_change import TICK, Change, Kinds, Place, Scope, expression, is_call, name, text
+from .own_statements import of_statement, of_stored
+
 OPERATORS = {ast.Add: "added", ast.Sub: "subtracted", ast.Mult: "multiplied", ast.Div: "divided"}
 SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-TWINS = {"sum": "mean", "mean": "sum", "max": "min", "min": "max", "maximum": "minimum", "minimum": "maximum",
-         "zeros_like": "ones_like", "zeros": "ones", "ones": "zeros", "vstack": "hstack", "hstack": "vstack",
-         "floor": "ceil", "log": "log2", "log2": "log", "ones_like": "zeros_like"}  # fmt: skip
-TICK = "_minirnn_tick"
-"""What counts the rounds of a loop: it is in the tree, and no part of the answer."""
-Kinds = dict[str, "tuple[str, tuple[int, ...]] | None"]
-"""What names hold: the kind of its numbers and the shape; None for what is no number."""
 MOST = 6000
 """So many changes are listed; a file that allows more is no answer to an exercise."""
-
-
-@dataclass
-class Change:
-    """What is put where (`puts`), the node that is marked, what is wrong there, and how far-fetched it is.
-
-    Changes of one `group` are one mistake made at several places.
-    """
-
-    puts: list[tuple[Place, Any]]
-    node: ast.AST
-    says: str
-    rank: int = 0
-    group: str = ""
-
-
-@dataclass
-class Scope:
-    """A function of the file: the names that it has, those of steps, and what they hold when it returns."""
-
-    names: list[str]
-    steps: list[str] = field(default_factory=list)
-    kinds: Kinds = field(default_factory=dict)
-
-    def others(self, node: ast.Name) -> Iterator[str]:
-        """The names of what has the shape of a name's value; of all names if nothing is known."""
-        mine = self.kinds.get(node.id)
-        for other in self.names:
-            if other != node.id and (not self.kinds or self.kinds.get(other, mine) == mine):
-                yield other
-
-    def terms(self) -> list[str]:
-        """The names of numbers and arrays, and their elements of a loop's step."""
-        numbers = [n for n in self.names if not self.kinds or self.kinds.get(n) is not None]
-        return numbers + [f"{n}[{t}]" for n in numbers for t in self.steps
-                          if len((self.kinds.get(n) or ("", ()))[1]) >= 2]  # fmt: skip
-
-
-def text(node: ast.AST) -> str:
-    return ast.unparse(node)
-
-
-def expression(code: str) -> ast.expr:
-    return ast.parse(code, mode="eval").body
-
-
-def name(id: str) -> ast.Name:
-    return ast.Name(id, ast.Load())
-
-
-def put(places: Sequence[tuple[Place, Any]]) -> list[tuple[Place, Any]]:
-    """Make a change; what undoes it is returned."""
-    before = []
-    for (above, where, k), new in places:
-        value = getattr(above, where)
-        before.append(((above, where, k), value if k < 0 else value[k]))
-        if k < 0:
-            setattr(above, where, new)
-        else:
-            value[k] = new
-    return before[::-1]
 
 
 def changes(
@@ -123,9 +56,9 @@ def of_function(function: ast.FunctionDef, far: frozenset[int], kinds: Kinds) ->
             continue
         if far:
             own = isinstance(node, ast.Name | ast.BinOp | ast.Call | ast.Subscript) and id(node) not in called
-            if own and node.lineno in far and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-                if text(node) not in ("np", "numpy", "math") and not is_call(node, TICK):
-                    yield from with_more(node, above, scope)
+            own = own and isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and not is_call(node, TICK)
+            if own and node.lineno in far and text(node) not in ("np", "numpy", "math"):  # type: ignore[attr-defined]
+                yield from with_more(node, above, scope)  # type: ignore[arg-type]
         elif isinstance(node, ast.stmt):
             yield from of_statement(node, above, scope)
         elif isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
@@ -134,9 +67,6 @@ def of_function(function: ast.FunctionDef, far: frozenset[int], kinds: Kinds) ->
                 yield from of_expression(node, above, scope)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             yield from of_stored(node, above)
-
-
-# ---- expressions
 
 
 def of_expression(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iterator[Change]:
@@ -192,10 +122,6 @@ def of_expression(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iter
                      if is_call(upper, "range") else f"{what} is one too large here", 0, f"{what} - 1")  # fmt: skip
     if not counted and isinstance(node, ast.Name | ast.Subscript | ast.Call | ast.BinOp):
         yield from of_value(node, above, change, scope)
-
-
-def is_call(node: ast.AST, function: str) -> bool:
-    return isinstance(node, ast.Call) and text(node.func) == function
 
 
 def of_constant(node: ast.Constant, change: Any, counted: bool) -> Iterator[Change]:
@@ -286,142 +212,12 @@ class Multiplied(ast.NodeTransformer):
         return expression(f"{self.used} * {self.factor}") if node.id == self.used else node
 
 
-def of_call(node: ast.Call, above: dict[int, Place], change: Any) -> Iterator[Change]:
-    function = text(node.func)
-    if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
-        argument = node.args[0]
-        yield change(argument, f"{function} does not belong here", 1, f"{function} once more")
-        if isinstance(argument, ast.BinOp):  # f(a + b) for f(a) + b
-            inner = ast.Call(node.func, [argument.left], [])
-            new = ast.BinOp(inner, argument.op, argument.right)
-            yield change(new, f"{text(argument.right)} belongs outside of {function}(...)", 0)
-            yield change(ast.BinOp(argument.left, argument.op, ast.Call(node.func, [argument.right], [])),
-                         f"{text(argument.left)} belongs outside of {function}(...)", 0)  # fmt: skip
-    method = isinstance(node.func, ast.Attribute) and text(node.func.value) not in ("np", "numpy", "math", "np.linalg")
-    if isinstance(node.func, ast.Attribute):
-        if method:
-            yield change(node.func.value, f".{node.func.attr}({', '.join(map(text, node.args))}) does not belong here",
-                         1, f".{node.func.attr}")  # fmt: skip
-        if node.func.attr == "reshape":
-            yield change(ast.Attribute(node.func.value, "T", ast.Load()),
-                         "reshape keeps the order of the numbers: this must be transposed", 0)  # fmt: skip
-        other = TWINS.get(node.func.attr)
-        if other:
-            yield Change([((node.func, "attr", -1), other)], node, f"{other} belongs here, not {node.func.attr}", 0,
-                         f"{node.func.attr} for {other}")  # fmt: skip
-        if node.func.attr in ("sum", "mean", "max", "min") and len(node.args) <= (0 if method else 1):
-            had = {k.arg: text(k.value) for k in node.keywords}
-            for axis, keep in itertools.product(("0", "1", "-1", "2", "(0, 1)", "(0, 2)", "None"), (False, True)):
-                if axis == had.get("axis", "None") and keep == ("keepdims" in had):
-                    continue
-                words = [ast.keyword("axis", expression(axis))] if axis != "None" else []
-                words += [ast.keyword("keepdims", ast.Constant(True))] if keep else []
-                says = axis_says(node.func.attr, had.get("axis"), axis, keep, "keepdims" in had)
-                yield Change([((node, "keywords", -1), words)], node, says, 0 if keep == ("keepdims" in had) else 1,
-                             f"axis {had.get('axis')} for {axis}")  # fmt: skip
-    for k, argument in enumerate(node.args):
-        if isinstance(node.func, ast.Attribute) and node.func.attr in ("sum", "mean", "max", "min") and (
-            isinstance(argument, ast.Constant) and k == len(node.args) - 1):  # fmt: skip
-            for axis in ("0", "1", "2", "(0, 1)", "None"):
-                if axis != text(argument):
-                    says = axis_says(node.func.attr, text(argument), axis, False, False)
-                    yield Change(
-                        [((node, "args", k), expression(axis))], node, says, 0, f"axis {text(argument)} {axis}"
-                    )
-        if k + 1 < len(node.args):
-            first, second = text(argument), text(node.args[k + 1])
-            puts = [((node, "args", k), node.args[k + 1]), ((node, "args", k + 1), argument)]
-            yield Change(puts, node, f"{first} and {second} are exchanged", 1)
-    for k, word in enumerate(node.keywords):
-        if word.arg == "axis" and function.rpartition(".")[2] not in ("sum", "mean", "max", "min"):
-            for axis in ("0", "1", "2", "-1"):
-                if axis != text(word.value):
-                    yield Change([((word, "value", -1), expression(axis))], node,
-                                 f"axis={text(word.value)} is the wrong axis", 0, f"axis {axis}")  # fmt: skip
-        if word.arg == "dtype":
-            yield Change([((word, "value", -1), name("float"))], node,
-                         f"dtype={text(word.value)} cuts the numbers off", 0, "dtype")  # fmt: skip
-        rest = node.keywords[:k] + node.keywords[k + 1 :]
-        yield Change([((node, "keywords", -1), rest)], node, f"{word.arg}={text(word.value)} does not belong here", 1,
-                     f"without {word.arg}")  # fmt: skip
-    if is_call(node, "range") and len(node.args) == 1:
-        yield change(expression(f"reversed(range({text(node.args[0])}))"),
-                     "the loop runs forwards: it must go from the last to the first", 0)  # fmt: skip
-        yield change(expression(f"range(1, {text(node.args[0])})"), "the loop begins one too early", 0)
-    if is_call(node, "reversed"):
-        yield change(node.args[0], "the loop runs backwards: it must go from the first to the last", 0)
-
-
-def axis_says(function: str, had: str | None, axis: str, keep: bool, kept: bool) -> str:
-    verb = {"sum": "summed up", "mean": "averaged"}.get(function, f"taken the {function} of")
-    if axis == (had or "None"):
-        return "keepdims=True is missing, so the shapes do not meet" if keep else "keepdims does not belong here"
-    if had is None:
-        return f"everything is {verb}: only axis {axis} may be"
-    return f"axis {had} is {verb}, which is the wrong axis" if axis != "None" else f"only axis {had} is {verb}, not all"
-
-
-def of_elements(node: ast.List | ast.Tuple) -> Iterator[Change]:
-    """Elements in another order."""
-    count = len(node.elts)
-    orders = (
-        [p for p in itertools.permutations(range(count)) if p != tuple(range(count))]
-        if count <= 4
-        else [tuple(j if k == i else i if k == j else k for k in range(count))
-              for i, j in itertools.combinations(range(count), 2)]
-    )  # fmt: skip
-    for order in orders:
-        elements = [node.elts[k] for k in order]
-        moved = [text(e) for k, e in enumerate(node.elts) if order[k] != k]
-        says = (
-            f"{moved[0]} and {moved[1]} are exchanged" if len(moved) == 2 else f"{', '.join(moved)} are in wrong order"
-        )
-        yield Change([((node, "elts", -1), elements)], node, says, 1, f"order {order}")
-
-
-def of_index(node: ast.Subscript, place: Place, change: Any, scope: Scope) -> Iterator[Change]:
-    elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
-    for k, part in enumerate(elements):
-        if isinstance(part, ast.Slice) and part.lower is None and part.upper is None and part.step is None:
-            rows = expression(f"np.arange({text(node.value)}.shape[{k}])")
-            yield Change([((node.slice, "elts", k), rows)], node, PAIRS, 0, "pairs")
-    cut = node.slice
-    if isinstance(cut, ast.Slice) and text(cut) == "::-1":
-        yield change(node.value, "this must not be reversed", 0)
-    for index in elements or [cut]:
-        if isinstance(index, ast.Slice) and index.step is None:
-            if index.lower is not None and index.upper is None:
-                other = ast.Slice(None, index.lower)
-            elif index.upper is not None and index.lower is None:
-                other = ast.Slice(index.upper, None)
-            else:
-                continue
-            where: Place = (node.slice, "elts", elements.index(index)) if elements else (node, "slice", -1)
-            yield Change([(where, other)], node, f"the other part is meant, not {text(node)}", 1, "part")
-
-
-PAIRS = "':' takes every row with every index: each row has an index of its own, so count the rows along"
-
-
-def of_stored(node: ast.Subscript, above: dict[int, Place]) -> Iterator[Change]:
-    """The place that something is assigned to."""
-    elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
-    for k, part in enumerate(elements):
-        if isinstance(part, ast.Slice) and part.lower is None and part.upper is None:
-            rows = expression(f"np.arange({text(node.value)}.shape[{k}])")
-            yield Change([((node.slice, "elts", k), rows)], node, PAIRS, 0, "pairs")
-    for index in [node.slice] if not elements else []:
-        if isinstance(index, ast.Name | ast.BinOp):
-            for op, word in ((ast.Add(), "small"), (ast.Sub(), "large")):
-                new = ast.BinOp(index, op, ast.Constant(1))
-                yield Change([((node, "slice", -1), new)], node, f"the index {text(index)} is one too {word} here", 1)
-
-
 def of_value(node: ast.expr, above: dict[int, Place], change: Any, scope: Scope) -> Iterator[Change]:
     """An expression that is a number or array, turned into something else, or with something more."""
     what, upper = text(node), above[id(node)][0]
-    whole = isinstance(upper, ast.Assign | ast.AugAssign | ast.Return) or (
-        isinstance(upper, ast.Tuple | ast.List) and isinstance(above.get(id(upper), (None,))[0], ast.Return | ast.Assign))  # fmt: skip
+    over = above.get(id(upper), (None, "", -1))[0]
+    listed = isinstance(upper, ast.Tuple | ast.List) and isinstance(over, ast.Return | ast.Assign)
+    whole = listed or isinstance(upper, ast.Assign | ast.AugAssign | ast.Return)
     one_minus = ast.BinOp(ast.Constant(1), ast.Sub(), node)
     if not isinstance(node, ast.BinOp) or isinstance(node.op, ast.MatMult):
         yield change(ast.Attribute(node, "T", ast.Load()), f"{what} must be transposed here", 0, "transposed")
@@ -465,106 +261,3 @@ def with_more(node: ast.expr, above: dict[int, Place], scope: Scope) -> Iterator
                 yield change(expression(f"({what}) - {use}"), f"{use} is not subtracted", rank + 1)
                 yield change(expression(f"({what}) * (1 - {use})"), f"the factor 1 - {use} is missing", rank + 1)
             yield change(expression(f"({what}) * (1 - {use} ** 2)"), f"the factor 1 - {use} ** 2 is missing", rank + 1)
-
-
-# ---- statements
-
-
-def of_statement(node: ast.stmt, above: dict[int, Place], scope: Scope) -> Iterator[Change]:
-    place = above[id(node)]
-    upper, where, k = place
-    if isinstance(node, ast.AugAssign):
-        target = text(node.target)
-        plain = ast.copy_location(ast.Assign([node.target], node.value), node)
-        yield Change([(place, stored(plain))], node, f"+= adds to {target}: = belongs here", 0, "+=")
-        for kind, sign in ((ast.Add, "+="), (ast.Sub, "-=")):
-            if not isinstance(node.op, kind):
-                yield Change([((node, "op", -1), kind())], node, f"{sign} belongs here", 0, "op=")
-        if isinstance(node.target, ast.Subscript) and not any(
-            isinstance(n, ast.Slice) for n in ast.walk(node.target.slice)):  # fmt: skip
-            says = f"an index that occurs twice counts only once in {target}: np.add.at adds up all"
-            at = f"({text(node.target.slice).strip('()')},)" if isinstance(node.target.slice, ast.Tuple) else text(
-                node.target.slice)  # fmt: skip
-            call = expression(f"np.add.at({text(node.target.value)}, {at}, {text(node.value)})")
-            yield Change([(place, ast.copy_location(ast.Expr(call), node))], node, says, 0)
-    if isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
-        target = text(node.targets[0])
-        added = ast.copy_location(ast.AugAssign(node.targets[0], ast.Add(), node.value), node)
-        yield Change([(place, added)], node, f"= keeps only the last part of {target}: += adds up all", 0, "=")
-    if isinstance(node, ast.Return | ast.FunctionDef) or k < 0:
-        return
-    first = text(node).splitlines()[0]
-    if not isinstance(node, ast.For | ast.While | ast.With):
-        yield Change([(place, ast.copy_location(ast.Pass(), node))], node, f"`{first}` does not belong here", 0)
-    rows = getattr(upper, where)
-    if k + 1 < len(rows) and not isinstance(rows[k + 1], ast.Return):
-        swapped = [*rows[:k], rows[k + 1], node, *rows[k + 2 :]]
-        yield Change([((upper, where, -1), swapped)], node, "this comes too early: it must follow the next line", 1)
-    if isinstance(node, ast.For):
-        for start in range(max(0, k - 3), k):
-            head = rows[start:k]
-            if all(isinstance(s, ast.Assign) for s in head):
-                inner = copy.copy(node)
-                inner.body = [*head, *node.body]
-                names = ", ".join(text(s.targets[0]) for s in head)
-                says = (
-                    f"{names}: made once, before the loop; what one round changes, the next one finds: begin anew in it"
-                )
-                yield Change([((upper, where, -1), [*rows[:start], inner, *rows[k + 1 :]])], head[0], says, 1)
-        if isinstance(node.body[-1], ast.stmt) and len(node.body) > 1:
-            last = node.body[-1]
-            outer = copy.copy(node)
-            outer.body = node.body[:-1]
-            says = "this stands in the loop: it must be done once, after it"
-            yield Change([((upper, where, -1), [*rows[:k], outer, last, *rows[k + 1 :]])], last, says, 2)
-    if isinstance(node, ast.If) and not node.orelse:
-        yield Change([((upper, where, -1), [*rows[:k], *node.body, *rows[k + 1 :]])], node,
-                     "this must be done in every case", 1)  # fmt: skip
-
-
-def stored(node: ast.Assign) -> ast.Assign:
-    return node
-
-
-# ---- what reaches which output
-
-
-def reached(tree: ast.Module, function: str) -> dict[int, list[int]]:
-    """For each line of the function that is asked for, which of the values that it returns may change with it.
-
-    Nothing is said of a function that returns no tuple, or in several places.
-    """
-    own = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function]
-    returns = [n for n in ast.walk(own[-1]) if isinstance(n, ast.Return)] if own else []
-    if len(returns) != 1 or not isinstance(returns[0].value, ast.Tuple):
-        return {}
-    graph: dict[str, set[str]] = {}
-    made: dict[int, set[str]] = {}
-    for node in ast.walk(own[-1]):
-        names: set[str] = set()
-        if isinstance(node, ast.Assign | ast.AugAssign | ast.For):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and n.id != TICK}
-        if isinstance(node, ast.For | ast.If | ast.While):
-            names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # it may change what it is called on
-            names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-        if names:
-            used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-            for name_ in used:
-                graph.setdefault(name_, set()).update(names)
-            made.setdefault(node.lineno, set()).update(names)  # type: ignore[attr-defined]
-    for k, value in enumerate(returns[0].value.elts):
-        for n in ast.walk(value):
-            if isinstance(n, ast.Name):
-                graph.setdefault(n.id, set()).add(f"return {k}")
-    found = {}
-    for line, names in made.items():
-        seen, todo = set(names), list(names)
-        while todo:
-            for further in graph.get(todo.pop(), ()):
-                if further not in seen:
-                    seen.add(further)
-                    todo.append(further)
-        found[line] = [k for k in range(len(returns[0].value.elts)) if f"return {k}" in seen]
-    return found

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from .own_tree import TICK, Change, Kinds, changes, put
+from .own_change import TICK, Change, Kinds, put
+from .own_tree import changes
 
 ROUNDS = 20_000
 """So many rounds all loops of a run may make together."""
