@@ -11,7 +11,6 @@ import numpy as np
 from minirnn.learn.catalog.rnn import SEQUENCE, many_steps, one_step, run, weights
 from minirnn.learn.catalog.stages import keep_last, sample_stages
 from minirnn.learn.exercise import Exercise, Inputs, Sizes, Slip, Stage, Wrong
-from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import history
 
 # ---- ex34: truncated backpropagation through time
@@ -237,7 +236,7 @@ EXERCISES = (
     Exercise(
         "03_rnn/ex34_truncated.py", windows, history.truncated_backward,
         {name: shape for name, shape in SEQUENCE.items() if name != "dh0"},
-        Formula(history.truncated_backward, {"h_prev": "h[t]", "h[t]": "h_prev"}, ("R",)), wrong=WINDOW_MISTAKES,
+        wrong=WINDOW_MISTAKES,
         stages=(
             Stage("for one window (k = T)", "the backward pass of ex06, without dh0", change=one_window),
             Stage("for one window and a gradient at the last step", "what goes from step t+1 to t",
@@ -252,6 +251,6 @@ EXERCISES = (
     Exercise(
         "13_memory/ex30_double_backward.py", cell_and_direction, history.rnn_cell_double_backward,
         {"d_dh": "(B, H)", "d_x": "(B, I)", "d_h_prev": "(B, H)", "d_W": "(I, H)", "d_R": "(H, H)", "d_b": "(H,)"},
-        Formula(history.rnn_cell_double_backward, {"h_prev": "h"}, ("R",)), stages=DOUBLE_STAGES,
+        stages=DOUBLE_STAGES,
     ),
 )  # fmt: skip
