@@ -19,9 +19,16 @@ GIVEN = {given.lstm_cell_forward: ("given.py", "lstm_cell_forward")}
 
 def function_case(exercise: Exercise, child: Child, inputs: Inputs) -> Case:
     """Call the answer on `inputs`. Raises `Failed` if nothing comparable comes back."""
-    value = value_of(child.call(*message_of(inputs)), exercise)
+    reply = child.call(*message_of(inputs))
+    value = value_of(reply, exercise)
     expected = exercise.expected(inputs)
-    return Case(inputs, expected, brought(exercise, outputs_of(exercise, value), expected))
+    return Case(inputs, expected, brought(exercise, outputs_of(exercise, value), expected), warnings_of(reply))
+
+
+def warnings_of(reply: Reply) -> list[tuple[int, str]]:
+    """What NumPy warned of in the answer: lines and texts, believed only as far as they are that."""
+    pairs = [one for one in reply.warnings[:20] if isinstance(one, list) and len(one) == 2]
+    return [(line, text[:200]) for line, text in pairs if type(line) is int and isinstance(text, str)]
 
 
 def message_of(inputs: Inputs, **more: Any) -> tuple[dict[str, Any], dict[str, Callable[..., Any]]]:

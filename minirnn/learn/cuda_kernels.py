@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,11 +53,11 @@ def kernel_parts(
             try:
                 got = outputs_of(exercise, value_of(reply, exercise))
             except Failed as failure:
-                raise with_advice(failure) from None
+                raise with_advice(failure, child.file.read_text("utf-8", errors="replace")) from None
             judged.append(compare(exercise, expected, got))
             if order == ORDERS[0]:
                 primed = outputs_primed(exercise, child, message) if any(map(unwritten, got.values())) else {}
-                cases.append(KernelCase(inputs, expected, got, primed, grid, block))
+                cases.append(KernelCase(inputs, expected, got, primed=primed, grid=grid, block=block))
             if counted:
                 counts = {c.name: (reply.counts.get(c.measure, -1), c.most(inputs), c.look) for c in exercise.counts}
     parts = worst(judged)
@@ -64,12 +65,27 @@ def kernel_parts(
     return parts + [counted_part(name, *numbers, right) for name, numbers in counts.items()]
 
 
-def with_advice(failure: Failed) -> Failed:
-    """A failure with what usually is the cause of a race between blocks."""
+def with_advice(failure: Failed, source: str) -> Failed:
+    """A failure with what usually is its cause."""
     text = str(failure)
-    if "race" not in text or "blocks run in any order" not in text:
+    if "past the end of" in text:
+        advice = (
+            "threads beyond the last element must do nothing: is there a guard, is its bound that of this index, and"
+            " does the index count what it should?"
+        )
+    elif "race" not in text or "blocks run in any order" not in text:
         return failure
-    if "two writes" in text:
+    elif "volatile" in text and "__threadfence" not in source:
+        advice = (
+            "nothing orders the two: without __threadfence() other blocks may see that a block has arrived before they"
+            " see what it has written"
+        )
+    elif "volatile" in text and not re.search(r"after thread \(0,0,0\)", text):
+        advice = (
+            "the block announces itself before all of its threads have written: they must meet at a __syncthreads()"
+            " before one of them says so"
+        )
+    elif "two writes" in text:
         advice = (
             "two threads have one and the same element: is blockIdx multiplied by blockDim in the index, does x belong"
             " to columns and y to rows, and is each bound that of its index?"

@@ -18,18 +18,19 @@ import numpy as np
 from minirnn.learn import judge
 from minirnn.learn.by_output import Cause, causes
 from minirnn.learn.exercise import Exercise, Inputs
-from minirnn.learn.formula import Formula, Mutant, joined
 from minirnn.learn.hypotheses.edits import Hypothesis, marked
-from minirnn.learn.hypotheses.program import Program, code_of
+from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.hypotheses.search import Maker, Search, fits
 from minirnn.learn.hypotheses.staged import staged
 from minirnn.learn.judge import alike, equal, is_single
+from minirnn.learn.mutants import mutants
 from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
 from minirnn.learn.wrong_numbers import GATES, pieces, sizes_of, where
 
 __all__ = ["GATES", "SIMPLE_MISTAKES", "Case", "Diagnosis", "all_zero", "diagnose", "wrong_numbers"]
-SECONDS, PAIR_SECONDS, STAGED_SECONDS = 0.28, 0.05, 0.12
-"""Seconds of the processor for all single hypotheses, and for two searches for several changes."""
+SINGLE, PAIRS, STAGED = 5000, 300, 1000
+"""How often the formula is evaluated for all single hypotheses, and for two searches for several changes: the same on
+every machine."""
 Simpler = Callable[[], Sequence[Case]]
 EXPLAINED = 0.8
 """A guess is told only if it explains so much of the difference."""
@@ -40,7 +41,8 @@ class Diagnosis:
     """What is wrong: a sentence, the text to show, the variable to look for; `exact` if it explains every number.
 
     `brief` is the sentence without the whole right-hand side of a line, for those who shall find that by themselves.
-    `value` is what the variable `target` holds with this mistake, for `inputs`.
+    `value` is what the variable `target` holds with this mistake, for `inputs`. `place` is the line, if it is known;
+    `final` that nothing could be said better.
     """
 
     sentence: str
@@ -50,10 +52,15 @@ class Diagnosis:
     short: str = ""
     value: Any = None
     inputs: Inputs = field(default_factory=dict)
+    place: str = ""
+    final: bool = False
 
     @property
     def brief(self) -> str:
         return self.short or self.sentence
+
+    def replaced(self, **changes: Any) -> Diagnosis:
+        return replace(self, **changes)
 
 
 def diagnose(exercise: Exercise, cases: Sequence[Case], simpler: Simpler = tuple) -> Diagnosis | None:
@@ -66,18 +73,15 @@ def diagnose(exercise: Exercise, cases: Sequence[Case], simpler: Simpler = tuple
     cases = [case for case in cases if not says_nothing(case)] or cases
     cases = sorted(cases, key=lambda case: (not case.wrong, size(case.expected)))
     if all_zero(case.got for case in cases):
-        return Diagnosis(EVERYTHING_ZERO, (EVERYTHING_ZERO,))
+        return Diagnosis(EVERYTHING_ZERO, (EVERYTHING_ZERO,))  # a line may be found yet
     if order := other_order(cases):
-        return Diagnosis(order, ("All numbers are there, but:", "", f"    {order}"))
-    found = known_mistake(exercise, cases)
-    if found is None and exercise.formula is not None:
-        found = one_change(exercise, exercise.formula, cases)
+        return Diagnosis(order, ("All numbers are there, but:", "", f"    {order}"), final=True)
     return (
-        found
+        known_mistake(exercise, cases)
         or from_the_tree(exercise, cases, simpler=simpler)
         or low_precision(cases)
-        or share_of(exercise.formula, cases)
-        or closest(exercise.formula, cases[0])
+        or share_of(exercise, cases)
+        or closest(exercise, cases[0])
     )
 
 
@@ -124,29 +128,7 @@ def matches(outputs: Mapping[str, Any], case: Case) -> bool:
     return all(alike(value, case.got[name]) for name, value in outputs.items())
 
 
-# ---- one changed term
-
-
-def one_change(exercise: Exercise, formula: Formula, cases: Sequence[Case]) -> Diagnosis | None:
-    """The single changes of the table of terms that give the answer's numbers."""
-    wrong, found = cases[0].wrong, []
-    for mutant in formula.mutants:
-        if wrong <= formula.reach[mutant.line.number]:
-            changed = {mutant.line.number: mutant.code}
-            with np.errstate(all="ignore"):
-                if all(matches(formula.evaluate(case.inputs, changed), case) for case in cases):
-                    found.append(mutant)
-    if not found:
-        return None
-    first, others = found[0], [m.sentence() for m in found[1:]]
-    text, shown = first.sentence(), list(marked_mutant(first))
-    found_one = told([(text, shown, without(text, joined(first.line.terms)))], others, first.line.name,
-                     consequences(formula, first, wrong))  # fmt: skip
-    program = Program(exercise.reference, tuple(exercise.outputs))
-    right = ast.unparse(ast.parse(first.line.text))
-    number = next((n for n, step in program.every.items() if ast.unparse(step.tree) == right), None)
-    code = {} if number is None else {number: code_of(ast.parse(first.code).body[0])}
-    return with_value(found_one, program, code, cases[0].inputs)
+# ---- in words
 
 
 def with_value(found: Diagnosis, program: Program, changed: Mapping[int, Any], inputs: Inputs) -> Diagnosis:
@@ -168,15 +150,6 @@ def without(sentence: str, right: str) -> str:
         .replace(right, "the term")
         .replace("the term the term", "the term")
     )
-
-
-def consequences(formula: Formula, mutant: Mutant, wrong: frozenset[str]) -> str:
-    """Which outputs are wrong only because they use the line that is."""
-    name = mutant.line.name
-    users = [output for output in formula.outputs if output in wrong and output != name]
-    if users and name not in formula.outputs:
-        return f"{', '.join(users)} {'is' if len(users) == 1 else 'are'} wrong because of {name}. Fix this line."
-    return f"The other gradients are wrong because they use {name}. Fix this line first." if users else ""
 
 
 def told(
@@ -207,38 +180,6 @@ def trimmed(lines: list[str]) -> list[str]:
     return lines
 
 
-MARKS = {
-    "missing": "this term is missing",
-    "doubled": "this term is counted twice",
-    "sign": "this term has the wrong sign",
-    "factor": "this factor is missing",
-    "square": "the square is missing here",
-    "complement": "1 minus the gate and the gate are exchanged here",
-    "transpose": "this must be transposed",
-    "step": "this is taken from the wrong step",
-    "overwritten": "contributions of earlier steps are lost: = stands where += belongs",
-}
-
-
-def marked_mutant(mutant: Mutant) -> Iterator[str]:
-    """The right line of the formula, and under it marks with what the answer did to that part."""
-    line = mutant.line
-    yield line.text
-    start = len(f"{line.target} {line.operator} ")
-    width = len(line.text) - start
-    if mutant.term >= 0:
-        from_here = start
-        for k, term in enumerate(line.terms):
-            lead = 3 if k else (1 if term.sign < 0 else 0)  # " + ", or the sign of the first term
-            if k == mutant.term:
-                start, width = from_here + lead, len(term.text)
-                break
-            from_here += lead + len(term.text)
-        if mutant.kind in ("factor", "square", "transpose", "step") and (at := line.text.find(mutant.part, start)) >= 0:
-            start, width = at, len(mutant.part)
-    yield " " * start + "^" * width + f" {MARKS[mutant.kind]}"
-
-
 # ---- the hypotheses about the formula's tree, and outputs that are rearranged
 
 
@@ -253,7 +194,7 @@ def from_the_tree(
     search = None
     try:
         program = Program(exercise.reference, tuple(exercise.outputs))
-        search = Search(program, [(c.inputs, c.expected, c.got) for c in cases], tolerance, SECONDS, more)
+        search = Search(program, [(c.inputs, c.expected, c.got) for c in cases], tolerance, SINGLE, more)
         if not search.wrong:  # to the digits that float32 has
             return None
         ones = search.try_all()
@@ -270,9 +211,9 @@ def from_the_tree(
         return told_by_output(search, parts, digits)
     if search is None:
         return None
-    pair = search.twos(PAIR_SECONDS)
+    pair = search.twos(PAIRS)
     if pair is None and (stages := simpler()):
-        pair = staged(search, [(c.inputs, c.expected, c.got) for c in stages], STAGED_SECONDS)
+        pair = staged(search, [(c.inputs, c.expected, c.got) for c in stages], STAGED)
     if pair is None:
         return None
     return told(list(unique([shown(search.program, h) for h in pair])), (), pair[0].target, digits=digits)
@@ -345,48 +286,51 @@ def low_precision(cases: Sequence[Case]) -> Diagnosis | None:
     return Diagnosis(text, (text,))
 
 
-def share_of(formula: Formula | None, cases: Sequence[Case]) -> Diagnosis | None:
+def share_of(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:
     """A term that counts with a wrong factor, the same number in all cases."""
-    shares = [] if formula is None else [dict(fitted_terms(formula, case)) for case in cases if case.wrong]
-    for mutant, (share, rest) in shares[0].items() if shares else ():
-        others = [found.get(mutant, (np.nan, 1.0)) for found in shares]
+    shares = [dict(fitted_terms(exercise, case)) for case in cases if case.wrong]
+    for sentence, (share, rest) in shares[0].items() if shares else ():
+        others = [found.get(sentence, (np.nan, 1.0)) for found in shares]
         if any(r > 1e-7 or abs(s - share) > 1e-6 for s, r in others) or rest > 1e-7:
             continue
-        text = f"{mutant.line.name}: the term {mutant.part} counts {1 - share:.6g} times, not once"
-        line = [mutant.line.text, f"    {text}"]
-        return told([(text, line, without(text, joined(mutant.line.terms)))], (), mutant.line.name)
+        text = f"{sentence.removesuffix(' is missing')} counts {1 - share:.6g} times, not once"
+        return Diagnosis(text, ("This gives exactly your numbers:", "", f"    {text}"), text.partition(":")[0])
     return None
 
 
-def fitted_terms(formula: Formula, case: Case) -> Iterator[tuple[Mutant, tuple[float, float]]]:
+def fitted_terms(exercise: Exercise, case: Case) -> Iterator[tuple[str, tuple[float, float]]]:
     """Of each term how much of it is missing, by least squares, and what part of the difference that leaves."""
-    names = [n for n in formula.outputs if fits(case.got[n], case.expected[n])]
+    names = [n for n in case.expected if fits(case.got[n], case.expected[n])]
     flat = lambda outputs: np.concatenate([np.ravel(np.asarray(outputs[n], float)) for n in names])  # noqa: E731
-    if not names:
+    try:
+        program = Program(exercise.reference, tuple(exercise.outputs))
+        right = flat(case.expected)
+        error = flat(case.got) - right
+        missing = [m for m in mutants(program, case.inputs) if m.kind == "missing"]
+    except (OSError, TypeError, SyntaxError, AssertionError, ValueError):  # no source of its own, or nothing that fits
         return
-    right = flat(case.expected)
-    error = flat(case.got) - right
     if not np.isfinite(error).all() or not error.any():
         return
-    for mutant in formula.mutants:
-        if mutant.kind == "missing":
-            with np.errstate(all="ignore"):
-                lost = flat(formula.evaluate(case.inputs, {mutant.line.number: mutant.code})) - right
-            if (length := float(lost @ lost)) > 0:
-                share = float(error @ lost) / length
-                yield mutant, (share, float(np.linalg.norm(error - share * lost) / np.linalg.norm(error)))
+    for mutant in missing:
+        with np.errstate(all="ignore"):
+            try:
+                lost = flat(program.run(case.inputs, mutant.changed)) - right
+            except Exception:  # shapes that do not meet
+                continue
+        if (length := float(lost @ lost)) > 0:
+            share = float(error @ lost) / length
+            yield mutant.sentence(), (share, float(np.linalg.norm(error - share * lost) / np.linalg.norm(error)))
 
 
-def closest(formula: Formula | None, case: Case) -> Diagnosis | None:
+def closest(exercise: Exercise, case: Case) -> Diagnosis | None:
     """The single term whose absence (or excess) explains most of the error: a guess, marked as one."""
-    found = (
-        [] if formula is None else [(r, s, m) for m, (s, r) in fitted_terms(formula, case) if 0.05 <= abs(s) <= 1.05]
-    )
+    found = [(r, s, m) for m, (s, r) in fitted_terms(exercise, case) if 0.05 <= abs(s) <= 1.05]
     if not found:
         return None
-    rest, share, mutant = min(found, key=lambda one: one[0])
+    rest, share, sentence = min(found, key=lambda one: one[0])
     if rest > 1 - EXPLAINED:
         return None
-    part = f"{abs(share):.0%} of {mutant.part} {'is missing' if share > 0 else 'is too much'} in {mutant.line.name}"
+    target, _, term = sentence.removesuffix(" is missing").partition(": the term ")
+    part = f"{abs(share):.0%} of {term} {'is missing' if share > 0 else 'is too much'} in {target}"
     text = f"No change that is known explains your numbers. Closest (a guess): {part}; this explains {1 - rest:.0%}."
-    return Diagnosis(f"closest: {part}", (text,), mutant.line.name, exact=False)
+    return Diagnosis(f"closest: {part}", (text,), target, exact=False)

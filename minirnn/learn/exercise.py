@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from minirnn.learn.formula import Formula
-
 Inputs = dict[str, Any]
 
 
@@ -76,8 +74,6 @@ class Exercise:
         Computes what is expected; its source is the solution, its name the one to define.
     outputs : dict
         Name -> shape in axis letters of what is returned, in order.
-    formula : Formula or None
-        The reference as a table of terms, if its gradients are plain lines.
     wrong : tuple of Wrong
         Typical mistakes that are not a change of one term.
     stages : tuple of Stage
@@ -96,7 +92,6 @@ class Exercise:
     make: Callable[[np.random.Generator, Sizes], Inputs]
     reference: Callable[..., Any]
     outputs: Mapping[str, str]
-    formula: Formula | None = None
     wrong: tuple[Wrong, ...] = ()
     stages: tuple[Stage, ...] = ()
     gates: int = 1

@@ -100,14 +100,8 @@ def plain(value: Any) -> Any:
 
 
 def fitted(value: Any, shape: tuple[int, ...]) -> Any:
-    """`value` without leading axes of one element that `shape` does not have: (1, I) counts as (I,)."""
-    if (
-        isinstance(value, np.ndarray)
-        and value.ndim > len(shape)
-        and value.shape == (1,) * (value.ndim - len(shape)) + shape
-    ):
-        return value.reshape(shape)
-    return value
+    """`value` as one number if that is expected and it holds one; nothing else changes its shape."""
+    return value.reshape(()) if isinstance(value, np.ndarray) and shape == () and value.size == 1 else value
 
 
 def is_single(value: Any) -> bool:
@@ -167,8 +161,12 @@ def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
         cause = ""
         if want.ndim == 2 and value.shape == want.shape[::-1]:
             cause = "; its transpose is right" if equal(want, value.T) else "; its transpose would fit"
+        elif value.ndim == want.ndim + 1 and value.size == want.size and equal(want, value.reshape(want.shape)):
+            cause = ": the numbers are right, but an axis of one element is left: was a sum taken with keepdims?"
         elif (axis := summed(want, value)) is not None:
             cause = f"; its sum over axis {axis} is right: is the sum over the batch missing?"
+        elif leading(want, value):
+            cause = "; its sum over the axes that come first, which were not there before, is right"
         elif value.ndim == want.ndim + 1 and value.shape[-want.ndim :] == want.shape:
             cause = "; is the sum over the batch missing?"
         elif value.ndim == want.ndim == 1:
@@ -187,6 +185,16 @@ def unfit(name: str, want: np.ndarray, value: Any, letters: str) -> str:
 def summed(want: np.ndarray, value: np.ndarray) -> int | None:
     """The axis along which the sum of `value` is what is expected; None if there is none."""
     return next((axis for axis in range(value.ndim) if equal(want, value.sum(axis))), None)
+
+
+def leading(want: np.ndarray, value: np.ndarray) -> bool:
+    """Whether an output is right once it is summed over its first axes, and over those that have one element."""
+    more = value.ndim - want.ndim
+    if more < 1:
+        return False
+    sums = value.sum(axis=tuple(range(more)))
+    ones = tuple(k for k in range(want.ndim) if want.shape[k] == 1)
+    return equal(want, sums) or equal(want, sums.sum(axis=ones, keepdims=True))
 
 
 def worst(cases: Sequence[Sequence[Part]]) -> list[Part]:

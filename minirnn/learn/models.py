@@ -39,8 +39,30 @@ def model_parts(
     flows = [function_case(exercise, child, inputs) for inputs in last_letter(model, validation)]
     cases += flows
     parts = worst([parts, *(compare(exercise, case.expected, case.got) for case in flows)])
-    complaint = f"your model needs {bits:.3f} bits a letter on a text it has not seen; it passes below {BOUND}"
+    needs = f"your model needs {bits:.3f} bits a letter on a text it has not seen; it passes below {BOUND}"
+    complaint = f"{needs}\n  {learned(bits)}"
     return [*parts, Part("bits", bits < BOUND, 0.0 if bits < BOUND else bits, "" if bits < BOUND else complaint)]
+
+
+def learned(bits: float) -> str:
+    """What the bits a letter say about the training; the gradients are right by then."""
+    guessing = float(np.log2(V))
+    if bits > guessing + 1.5:
+        return (
+            f"guessing needs log2({V}) = {guessing:.2f}: the training makes it worse, so the parameters go up the"
+            " gradient (is the sign of the update wrong?), or the steps are far too large"
+        )
+    if bits > guessing - 0.4:
+        return (
+            f"guessing needs log2({V}) = {guessing:.2f}: it has hardly learned anything, so the learning rate is far"
+            " too small, the steps are far too few, or what you return is not what was trained"
+        )
+    if bits > 1.35:
+        return (
+            "who remembers nothing needs 1.5: the letters' frequencies are learned, not the echoes; are the windows"
+            " long enough, does the gradient flow through all their steps, and is the forget gate open at the start?"
+        )
+    return "it remembers, but not all: train longer, or with a learning rate that fits"
 
 
 def trained(exercise: Capstone, child: Child, text: np.ndarray, seed: Sequence[int]) -> dict[str, np.ndarray]:

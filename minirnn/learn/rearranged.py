@@ -16,11 +16,12 @@ from minirnn.learn.wrong_numbers import GATES, axes, pieces, sizes_of
 
 @dataclass(frozen=True)
 class Case:
-    """Inputs, what is expected, and what the answer returned, by the names of the outputs."""
+    """Inputs, what is expected, and what the answer returned, by the names of the outputs; what NumPy warned of."""
 
     inputs: Inputs
     expected: Mapping[str, Any]
     got: Mapping[str, Any]
+    warned: Sequence[tuple[int, str]] = ()
 
     @property
     def wrong(self) -> frozenset[str]:

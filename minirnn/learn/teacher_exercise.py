@@ -4,11 +4,10 @@ The reference is a Python file that only the teacher's machine and the students'
 answer never sees it. It defines
 
 - ``inputs(rng, sizes)``: the arguments of a case by name; `sizes` has T, B, I and H, all different;
-- the function that students write, under its own name. If it is made of assignments, ``for`` loops and a ``return`` of
-  names, it is a formula (`formula.Formula`): then wrong terms are named, and mistakes are planted by ``course verify``;
+- the function that students write, under its own name. If it is made of assignments, ``for`` loops and a ``return``,
+  it is read as a tree: then wrong terms are named, and mistakes are planted by ``course verify``;
 - ``OUTPUTS``: name -> shape in axis letters, in the order of what is returned;
-- and if wanted ``MISTAKES`` (sentence -> function), ``STAGES`` (name, where to look, sizes), ``CONFUSED`` (name -> what
-  is taken by mistake), ``SQUARE`` (matrices whose transpose has their shape), ``GATES``;
+- and if wanted ``MISTAKES`` (sentence -> function), ``STAGES`` (name, where to look, sizes), ``GATES``;
 - for a CUDA kernel ``launch(inputs)``, which returns grid and block, in tuples.
 """
 
@@ -23,12 +22,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from minirnn.learn.catalog.cuda import CudaExercise
 from minirnn.learn.course_file import CourseError, field
 from minirnn.learn.exercise import PUBLIC, Exercise, Sizes, Stage, Wrong
-from minirnn.learn.formula import Formula
 from minirnn.learn.held_back import read_numbers
 
 REFERENCES = "references"
@@ -113,9 +109,7 @@ def made_of(module: ModuleType, id: str, path: str, function: str) -> Exercise:
     if path.endswith(".cu"):
         launch = needed(module, "launch", Callable, "a function: launch(inputs) returns grid and block")
         return CudaExercise(**common, launch=launch)
-    formula = Formula(reference, optional(module, "CONFUSED", dict, {}), tuple(optional(module, "SQUARE", tuple, ())))
-    exercise = Exercise(**common, gates=optional(module, "GATES", int, 1))
-    return Exercise(**common, gates=exercise.gates, formula=formula if reads(formula, exercise) else None)
+    return Exercise(**common, gates=optional(module, "GATES", int, 1))
 
 
 def needed(module: ModuleType, name: str, kind: Any, what: str) -> Any:
@@ -131,17 +125,6 @@ def optional(module: ModuleType, name: str, kind: type, default: Any) -> Any:
     if not isinstance(value, kind):
         raise CourseError(f"{module.__file__}: {name} is {value!r}\n  expected {kind.__name__}")
     return value
-
-
-def reads(formula: Formula, exercise: Exercise) -> bool:
-    """Whether the reference, read as lines of terms, gives what it returns."""
-    try:
-        inputs = exercise.case([0], PUBLIC)
-        expected, read = exercise.expected(inputs), formula.evaluate(inputs)
-        same = all(np.array_equal(a, b, equal_nan=True) for a, b in zip(expected.values(), read.values(), strict=True))
-        return same and list(read) == list(exercise.outputs) and bool(formula.mutants)
-    except Exception:  # it is no formula, or it is wrong altogether, which `try_out` tells
-        return False
 
 
 def try_out(exercise: Exercise, path: Path) -> None:

@@ -7,18 +7,24 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from minirnn.learn.calls import message_of, value_of
-from minirnn.learn.catalog.tests import wrong_cells
+from minirnn.learn.catalog.tests import BACKWARD, wrong_cells
 from minirnn.learn.exercise import PUBLIC, Exercise
-from minirnn.learn.formula import Formula
-from minirnn.learn.judge import Part
+from minirnn.learn.hypotheses.program import Program
+from minirnn.learn.judge import Failed, Part
+from minirnn.learn.mutants import mutants
 from minirnn.learn.sandbox.parent import Child
 from minirnn.learn.wrong_backward import Spoiled, spoiled
 
+RETURNED_FALSE = (
+    "your test returns False, and nobody looks at what a test returns\n"
+    "  raise AssertionError if backward is wrong: assert np.allclose(...)"
+)
 RIGHTS = 3
 """Right backward passes in a round, among the wrong ones."""
 ROUNDS = 3
@@ -85,55 +91,61 @@ def missed(kind: str, left: Sequence[Candidate]) -> Part:
 
 def candidates(exercise: Exercise) -> tuple[list[Candidate], list[Candidate]]:
     """Right backward passes, and wrong ones: a term changed, or outputs that are spoiled."""
-    formula = exercise.formula
-    assert formula is not None
     probe = wrong_cells(np.random.default_rng(21), PUBLIC)
-    right = formula.evaluate(probe)
+    right = BACKWARD.run(probe)
     rights = [
-        Candidate("right", "as it stands", backward_of(formula, {})),
-        Candidate("right", "written differently", other_way(formula)),
+        Candidate("right", "as it stands", backward_of(BACKWARD, {})),
+        Candidate("right", "written differently", other_way(BACKWARD)),
     ]
-    wrongs = []
-    for mutant in formula.mutants:
-        changed = {mutant.line.number: mutant.code}
+    wrongs, seen = [], [right]
+    for mutant in mutants(BACKWARD, probe):
         with np.errstate(all="ignore"):
-            outputs = formula.evaluate(probe, changed)
-        if not all(np.allclose(outputs[n], right[n]) for n in right):  # else it is not wrong at all
-            wrongs.append(Candidate(mutant.kind, mutant.sentence(), backward_of(formula, changed)))
-    wrongs += [Candidate(s.kind, s.sentence, spoiling(formula, s)) for s in spoiled(exercise, right)]
+            try:
+                outputs = BACKWARD.run(probe, mutant.changed)
+            except Exception:  # shapes that do not meet: no test is needed to find that
+                continue
+        shaped = all(np.shape(outputs[n]) == np.shape(right[n]) for n in right)
+        if shaped and not any(alike(outputs, one) for one in seen):  # else it is not wrong, or not new
+            seen.append(outputs)
+            wrongs.append(Candidate(mutant.kind, mutant.sentence(), backward_of(BACKWARD, mutant.changed)))
+    wrongs += [Candidate(s.kind, s.sentence, spoiling(BACKWARD, s)) for s in spoiled(exercise, right)]
     return rights, [w for w in wrongs if w.kind in exercise.outputs]
 
 
-def spoiling(formula: Formula, spoil: Spoiled) -> Callable[..., Any]:
+def alike(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
+    return all(np.allclose(a[n], b[n]) for n in b)
+
+
+def spoiling(program: Program, spoil: Spoiled) -> Callable[..., Any]:
     """The right backward pass with its outputs spoiled."""
 
     def backward(*args: Any) -> list[Any]:
-        outputs = formula.evaluate(dict(zip(formula.parameters, arguments(formula, args), strict=True)))
+        outputs = program.run(dict(zip(program.parameters, arguments(program, args), strict=True)))
         return list(spoil.change(outputs).values())
 
     return backward
 
 
-def arguments(formula: Formula, args: Sequence[Any]) -> Sequence[Any]:
-    if len(args) != len(formula.parameters):
-        raise TypeError(f"backward takes {len(formula.parameters)} arguments: {', '.join(formula.parameters)}")
+def arguments(program: Program, args: Sequence[Any]) -> Sequence[Any]:
+    if len(args) != len(program.parameters):
+        raise TypeError(f"backward takes {len(program.parameters)} arguments: {', '.join(program.parameters)}")
     return args
 
 
-def backward_of(formula: Formula, changed: Mapping[int, str]) -> Callable[..., Any]:
+def backward_of(program: Program, changed: Mapping[int, CodeType | None]) -> Callable[..., Any]:
     """The formula, with lines changed, as a function that the student's test can call."""
 
     def backward(*args: Any) -> list[Any]:
         with np.errstate(all="ignore"):
-            outputs = formula.evaluate(dict(zip(formula.parameters, arguments(formula, args), strict=True)), changed)
+            outputs = program.run(dict(zip(program.parameters, arguments(program, args), strict=True)), changed)
         return list(outputs.values())
 
     return backward
 
 
-def other_way(formula: Formula) -> Callable[..., Any]:
+def other_way(program: Program) -> Callable[..., Any]:
     """The right numbers with other rounding: a test that wants equal bits is no good."""
-    exact = backward_of(formula, {})
+    exact = backward_of(program, {})
     return lambda *args: [a * (1 + 1e-12) for a in exact(*args)]
 
 
@@ -160,10 +172,7 @@ def verdict(exercise: Exercise, child: Child, backward: Callable[..., Any], seed
     reply = child.call(message, served)
     if reply.error is not None and reply.error.get("type") == "AssertionError":
         return str(reply.error.get("text")) or "AssertionError"
-    value = value_of(reply, exercise)
-    returned = value.get("single")
-    return (
-        "it returned False"
-        if isinstance(returned, np.ndarray) and returned.dtype == bool and not returned.all()
-        else None
-    )
+    returned = value_of(reply, exercise).get("single")
+    if isinstance(returned, np.ndarray) and returned.dtype == bool and not returned.all():
+        raise Failed(RETURNED_FALSE)
+    return None

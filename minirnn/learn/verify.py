@@ -14,7 +14,9 @@ from minirnn.learn.check import Result, check
 from minirnn.learn.course import Course, Entry
 from minirnn.learn.diagnose import Case, all_zero, diagnose
 from minirnn.learn.exercise import PUBLIC_CASES, Exercise
+from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.judge import equal
+from minirnn.learn.mutants import mutants
 
 
 def verify(course: Course, seconds: dict[str, float] | None = None) -> Iterator[tuple[str, list[str]]]:
@@ -27,7 +29,7 @@ def verify(course: Course, seconds: dict[str, float] | None = None) -> Iterator[
 def complaints(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | None = None) -> list[str]:
     """All that is to be said about an exercise; `work` is a folder for its answers."""
     found = [*files(course, entry, work, seconds), *worth(course, entry)]
-    return [*found, *mistakes(entry.exercise), *slips(course, entry, work)]
+    return [*found, *mistakes(entry.exercise), *hidden(entry.exercise), *slips(course, entry, work)]
 
 
 def files(course: Course, entry: Entry, work: Path, seconds: dict[str, float] | None = None) -> Iterator[str]:
@@ -85,6 +87,28 @@ def worth(course: Course, entry: Entry) -> Iterator[str]:
         yield f"{entry.points} points for {len(entry.exercise.judged)} outputs: some outputs are worth nothing"
 
 
+def hidden(exercise: Exercise) -> Iterator[str]:
+    """Complaints about terms and factors whose absence the inputs hide: who forgets them earns all points."""
+    if exercise.kind != "python":
+        return
+    inputs = [exercise.case([seed], sizes) for seed, sizes in PUBLIC_CASES]
+    try:
+        program = Program(exercise.reference, tuple(exercise.outputs))
+        right = [program.run(one) for one in inputs]
+        found = [m for m in mutants(program, inputs[0]) if m.kind in ("missing", "factor", "sign")]
+    except Exception:  # a reference without a source of its own, or that cannot be followed line by line
+        return
+    for mutant in found:
+        try:
+            with np.errstate(all="ignore"):
+                got = [program.run(one, mutant.changed) for one in inputs]
+        except Exception:  # shapes that do not meet: that is no way to earn points
+            continue
+        same = all(equal(one[n], other[n]) for one, other in zip(right, got, strict=True) for n in one)
+        if same and ".max(" not in mutant.sentence():  # what is taken off before exp changes nothing
+            yield f"the inputs hide it, so that it earns all points: {mutant.sentence()}"
+
+
 def mistakes(exercise: Exercise) -> Iterator[str]:
     """Complaints about mistakes that are not noticed, look like another one, or are called by another name."""
     if exercise.kind != "python":
@@ -93,10 +117,6 @@ def mistakes(exercise: Exercise) -> Iterator[str]:
     expected = [exercise.expected(one) for one in inputs]
     outputs_of: dict[str, list[dict[str, Any]]] = {}
     with np.errstate(all="ignore"):
-        if exercise.formula is not None:
-            for m in exercise.formula.mutants:
-                changed = {m.line.number: m.code}
-                outputs_of[m.sentence()] = [exercise.formula.evaluate(one, changed) for one in inputs]
         for wrong in exercise.wrong:
             outputs_of[wrong.sentence] = [exercise.named(wrong.function(**one)) for one in inputs]
     outputs_of = {sentence: got for sentence, got in outputs_of.items() if not all_zero(got)}

@@ -21,14 +21,14 @@ def _visit(function: str, trace: Any, line: int, which: int, shared: bool) -> np
         raise TypeError(
             f"{function}: trace is a {type(trace).__name__}\n  expected the trace of a launch in the simulator"
         )
-    visits = [g for g in trace.warp_accesses(trace.of_line(line)) if ((g["allocation"] < 0) == shared).any()]
+    visits = [g for g in trace.warp_accesses(trace.of_line(line)) if ((g["allocation"] == -1) == shared).any()]
     if not 0 <= which < len(visits):
         memory, what = ("shared memory", "a __shared__ variable") if shared else ("device memory", "an array")
         raise ValueError(
             f"{function}: line {line} has {len(visits)} visits of a warp to {memory}, asked for number {which}\n"
             f"  expected a line of the .cu file that reads or writes {what}"
         )
-    return visits[which][(visits[which]["allocation"] < 0) == shared]
+    return visits[which][(visits[which]["allocation"] == -1) == shared]
 
 
 def warp_accesses(trace: Any, line: int, *, which: int = 0, ax: Axes | None = None) -> Picture:

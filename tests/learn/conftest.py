@@ -17,9 +17,3 @@ def to_be_killed() -> Iterator[dict[str, str]]:
     """
     with tempfile.TemporaryDirectory(prefix="minirnn-killed-", ignore_cleanup_errors=True) as folder:
         yield {**os.environ, "TMPDIR": folder}
-
-
-@pytest.fixture(autouse=True)
-def _time_to_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a slow machine, too, one change of the formula is found: what these tests show is no matter of speed."""
-    monkeypatch.setattr("minirnn.learn.diagnose.SECONDS", 10.0)

@@ -57,7 +57,6 @@ def test_what_is_begun_verifies_and_a_kernel_too(folder):
     assert dict(verify(load(folder), seconds)) == {"ex05": [], "bend": [], "scale_it": []}
     assert set(seconds) == {"ex05", "bend", "scale_it"}
     course = load(folder)
-    assert course.entry("bend").exercise.formula is not None
     assert course.chapters["Our own"] == [course.entry("bend"), course.entry("scale_it")]
     assert [e.number for e in course.entries.values()] == ["1.1", "2.1", "2.2"]
 
@@ -117,11 +116,6 @@ def test_what_makes_no_sense_is_told_with_the_place(folder, file, pairs, said):
         load(folder)
     assert said in str(caught.value)
     assert str(folder) in str(caught.value)
-
-
-def test_a_reference_that_is_no_formula_is_one_without_planted_terms(folder):
-    change(folder / "references" / "bend.py", ("    return dx, dw", "    if True:\n        return dx, dw"))
-    assert load(folder).entry("bend").exercise.formula is None
 
 
 def test_verify_complains_about_mistakes_that_nobody_can_see(folder):

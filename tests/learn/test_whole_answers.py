@@ -44,16 +44,6 @@ def each(file):
     return pytest.mark.parametrize("answer", cases, ids=lambda a: f"{a.exercise}-{a.name}")
 
 
-@pytest.fixture(autouse=True)
-def time_enough(monkeypatch):
-    """What is found does not depend on how busy the machine is: each search has more than ten times what it needs.
-
-    One for pairs that finds nothing takes all the time that it has, before the next search begins.
-    """
-    for name, seconds in (("SECONDS", 60.0), ("PAIR_SECONDS", 1.0), ("STAGED_SECONDS", 5.0)):
-        monkeypatch.setattr(f"minirnn.learn.diagnose.{name}", seconds)
-
-
 def assert_told(answer):
     exact, text = said_to_text(answer.exercise, text_of(answer))
     assert exact, text

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from minirnn.learn.exercise import Exercise, Inputs, Sizes, Slip, Wrong
-from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import capstone
 from minirnn.learn.hypotheses.program import Program
 
@@ -98,6 +97,6 @@ TRAINING_SLIPS = (
 CAPSTONE = Capstone(
     "14_capstone/ex41_capstone.py", window, capstone.loss_and_gradients,
     {"loss": "()", "dW": "(V, 4H)", "dR": "(H, 4H)", "db": "(4H,)", "dU": "(H, V)", "dc": "(V,)", "flow": "(T,)"},
-    Formula(capstone.loss_and_gradients, {"cs[t]": "cs[t + 1]", "h[t]": "h[t + 1]"}), gates=4, slips=TRAINING_SLIPS,
+    gates=4, slips=TRAINING_SLIPS,
     wrong=MODEL_MISTAKES,
 )  # fmt: skip

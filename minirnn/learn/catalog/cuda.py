@@ -17,8 +17,8 @@ class Count:
 
     name: str
     measure: str
-    """``reads``: numbers read from device memory; ``sectors``: 32-byte sectors moved; ``idle``: blocks that store
-    nothing."""
+    """``reads``: numbers read from device memory; ``thread``: the most that one thread reads; ``sectors``: 32-byte
+    sectors moved; ``idle``: blocks that store nothing."""
     most: Callable[[Inputs], int]
     look: str
 
@@ -85,6 +85,12 @@ def cell_output(rng: np.random.Generator, s: Sizes) -> Inputs:
     return dict(B=np.int32(B), H=np.int32(H), o=o, cs=cs, h=nans(B, H))
 
 
+def shared_by(threads: int, numbers: Callable[[Inputs], int], times: int) -> Count:
+    """That the threads of a block share the numbers that it reads, each of them so many times."""
+    return Count("reads a thread", "thread", lambda a: times * -(-numbers(a) // threads),
+                 f"the {threads} threads share the work: each reads every {threads}th number")  # fmt: skip
+
+
 EXERCISES = (
     CudaExercise(
         "09_cuda/ex17_pointwise.cu", blend, cuda.blend_gradient, {"dh_prev": "(N,)", "du": "(N,)", "dc": "(N,)"},
@@ -99,6 +105,7 @@ EXERCISES = (
     ),
     CudaExercise(
         "09_cuda/ex19_race.cu", rows, cuda.row_norms, {"norm": "(B,)"}, launch=lambda a: ((len(a["x"]),), (128,)),
+        counts=(shared_by(128, lambda a: int(a["H"]), 2),),
     ),
     CudaExercise(
         "09_cuda/ex20_coalescing.cu", cell_output, cuda.cell_output, {"h": "(B, H)"},

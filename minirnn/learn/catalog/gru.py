@@ -7,7 +7,6 @@ import numpy as np
 from minirnn.devices import get
 from minirnn.learn.catalog.stages import sample_stages
 from minirnn.learn.exercise import Exercise, Inputs, Sizes
-from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import gru
 
 
@@ -36,11 +35,11 @@ EXERCISES = (
         "05_gru/ex10_gru_cell_backward.py", reset_before, gru.gru_cell_backward,
         {"d_x": "(B, I)", "d_h_prev": "(B, H)", "d_w_ru": "(I+H, 2H)", "d_w_c": "(I+H, H)", "d_b_ru": "(2H,)",
          "d_b_c": "(H,)"},
-        Formula(gru.gru_cell_backward), stages=STAGES, gates=2,
+        stages=STAGES, gates=2,
     ),
     Exercise(
         "05_gru/ex11_gru_reset_after.py", reset_after, gru.gru_reset_after_backward,
         {"dx": "(B, I)", "dh_prev": "(B, H)", "dW": "(3H, I)", "dR": "(3H, H)", "dbW": "(3H,)", "dbR": "(3H,)"},
-        Formula(gru.gru_reset_after_backward), stages=STAGES, gates=3,
+        stages=STAGES, gates=3,
     ),
 )  # fmt: skip

@@ -11,7 +11,6 @@ import numpy as np
 from minirnn.learn.catalog.rnn import SEQUENCE, many_steps, one_step, run, weights
 from minirnn.learn.catalog.stages import keep_last, sample_stages
 from minirnn.learn.exercise import Exercise, Inputs, Sizes, Slip, Stage, Wrong
-from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import history
 
 # ---- ex34: truncated backpropagation through time
@@ -87,7 +86,7 @@ class Memory:
     """States of a tanh RNN that an answer may keep, as numbers that stand for them; counts their bytes, and steps."""
 
     def __init__(self, rng: np.random.Generator, s: Sizes) -> None:
-        self.T = s.T * s.T
+        self.T = s.T * s.T - s.T % 2  # a square, and none
         sizes = Sizes(self.T, s.B, s.I, s.H)
         self.W, self.R, self.b = weights(rng, sizes)
         self.x, self.h0 = rng.normal(size=(self.T, s.B, s.I)), rng.normal(size=(s.B, s.H))
@@ -150,13 +149,15 @@ def little_memory(rng: np.random.Generator, s: Sizes) -> Inputs:
 def recompute_with(
     T: int, budget: int, size: int, start: Any, step: Any, back: Any, free: Any, *, shift: Any = 0,
     carried: Any = lambda t, T: True, backwards: bool = True, last: int = 0,
+    tail: Any = lambda T: 0,
 ) -> Any:  # fmt: skip
     """`recompute_backward` with all states at hand, which costs nothing here; or with something wrong in it."""
     order = list(range(T))[::-1] if backwards else list(range(T))
+    order = order[tail(T) :]
     memory = start.__self__
     states = run(memory.x, memory.h0, memory.W, memory.R, memory.b)
     dh = None
-    for t in order[: T - last]:
+    for t in order[: len(order) - last]:
         at = min(max(t + (shift(t, T) if callable(shift) else shift), 0), T)
         memory.states[0] = states[at - 1] if at else memory.h0
         dh = back(t, 0, dh if carried(t, T) else None)
@@ -175,6 +176,10 @@ def inside(t: int, T: int) -> bool:
 
 
 RECOMPUTE_MISTAKES = (
+    Wrong(
+        "the last steps are left out: T need not be a square, and the last segment may be shorter than the others",
+        partial(recompute_with, tail=lambda T: T - int(np.sqrt(T)) ** 2),
+    ),
     Wrong(
         "what back returns is lost from segment to segment: the next segment begins with it, not with None",
         partial(recompute_with, carried=inside),
@@ -231,7 +236,7 @@ EXERCISES = (
     Exercise(
         "03_rnn/ex34_truncated.py", windows, history.truncated_backward,
         {name: shape for name, shape in SEQUENCE.items() if name != "dh0"},
-        Formula(history.truncated_backward, {"h_prev": "h[t]", "h[t]": "h_prev"}, ("R",)), wrong=WINDOW_MISTAKES,
+        wrong=WINDOW_MISTAKES,
         stages=(
             Stage("for one window (k = T)", "the backward pass of ex06, without dh0", change=one_window),
             Stage("for one window and a gradient at the last step", "what goes from step t+1 to t",
@@ -246,6 +251,6 @@ EXERCISES = (
     Exercise(
         "13_memory/ex30_double_backward.py", cell_and_direction, history.rnn_cell_double_backward,
         {"d_dh": "(B, H)", "d_x": "(B, I)", "d_h_prev": "(B, H)", "d_W": "(I, H)", "d_R": "(H, H)", "d_b": "(H,)"},
-        Formula(history.rnn_cell_double_backward, {"h_prev": "h"}, ("R",)), stages=DOUBLE_STAGES,
+        stages=DOUBLE_STAGES,
     ),
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minirnn.learn.catalog.cuda import Count, CudaExercise, nans
+from minirnn.learn.catalog.cuda import Count, CudaExercise, nans, shared_by
 from minirnn.learn.exercise import Inputs, Sizes, Slip
 from minirnn.learn.formulas import kernels
 
@@ -162,12 +162,14 @@ EXERCISES = (
         counts=(
             Count("reads", "reads", lambda a: int(a["N"]) * int(a["H"]),
                   "each number of dz is read once: the threads along y share the rows of a column"),
+            shared_by(ROWS, lambda a: int(a["N"]), 1),
         ),
         slips=REDUCTION_SLIPS,
     ),
     CudaExercise(
         "09_cuda/ex38_softmax.cu", big_rows, kernels.softmax_rows, {"y": "(B, H)"},
-        launch=lambda a: ((len(a["x"]),), (64,)), slips=SOFTMAX_SLIPS,
+        launch=lambda a: ((len(a["x"]),), (64,)), counts=(shared_by(64, lambda a: int(a["H"]), 3),),
+        slips=SOFTMAX_SLIPS,
     ),
     CudaExercise(
         "09_cuda/ex39_fused_gates.cu", gates, kernels.lstm_gates_gradient, {"dz": "(B, 4H)", "dcs_prev": "(B, H)"},

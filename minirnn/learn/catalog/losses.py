@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage, Wrong
-from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import losses
 
 # ---- ex22: broadcasting, backwards
@@ -331,7 +330,6 @@ EXERCISES = (
         scores,
         losses.cross_entropy_backward,
         {"loss": "()", "dlogits": "(N, V)"},
-        Formula(losses.cross_entropy_backward),
         wrong=ENTROPY_MISTAKES,
         stages=(
             Stage("with dloss = 1", "softmax, the mean over the rows, and p - onehot", change=plain),

@@ -9,7 +9,6 @@ import numpy as np
 from minirnn.devices import get
 from minirnn.learn.catalog.stages import sample_stages, time_stages, zero
 from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage
-from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import lstm
 
 
@@ -55,19 +54,17 @@ CELL = {"dx": "(B, I)", "dcs_prev": "(B, H)", "dh_prev": "(B, H)", "dw": "(I+H, 
 EXERCISES = (
     Exercise(
         "04_lstm/ex07_lstm_cell_backward.py", lambda r, s: cell(r, s, False), lstm.lstm_cell_backward,
-        {**CELL, "db": "(4H,)"}, Formula(lstm.lstm_cell_backward, {"cs_prev": "cs", "h_prev": "(o * co)"}),
+        {**CELL, "db": "(4H,)"},
         stages=CELL_STAGES, gates=4,
     ),
     Exercise(
         "04_lstm/ex08_peephole.py", lambda r, s: cell(r, s, True), lstm.peephole_cell_backward,
         {**CELL, "dwci": "(H,)", "dwcf": "(H,)", "dwco": "(H,)", "db": "(4H,)"},
-        Formula(lstm.peephole_cell_backward, {"cs_prev": "cs", "cs": "cs_prev", "h_prev": "(o * co)"}),
         stages=CELL_STAGES, gates=4,
     ),
     Exercise(
         "04_lstm/ex09_lstm_bptt.py", sequence, lstm.lstm_backward,
         {"dx": "(T, B, I)", "dcs0": "(B, H)", "dh0": "(B, H)", "dw": "(I+H, 4H)", "db": "(4H,)"},
-        Formula(lstm.lstm_backward, {"cs_prev": "cs[t]", "h_prev": "h[t]"}),
         stages=time_stages(" (ex07)", ": dcs and dh", "cs_prev and h_prev"), gates=4,
     ),
 )  # fmt: skip

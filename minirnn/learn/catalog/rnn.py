@@ -9,7 +9,6 @@ import numpy as np
 
 from minirnn.learn.catalog.stages import sample_stages, time_stages, zero
 from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage, Wrong
-from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import rnn
 
 
@@ -111,23 +110,22 @@ LENGTHS_STAGES = (
 
 WEIGHTS = {"dW": "(I, H)", "dR": "(H, H)", "db": "(H,)"}
 SEQUENCE = {"dx": "(T, B, I)", "dh0": "(B, H)", **WEIGHTS}
-CONFUSED = {"h_prev": "h[t]", "h[t]": "h_prev"}
 
 EXERCISES = (
     Exercise(
         "03_rnn/ex05_rnn_cell_backward.py", one_step, rnn.rnn_cell_backward,
-        {"dx": "(B, I)", "dh_prev": "(B, H)", **WEIGHTS}, Formula(rnn.rnn_cell_backward, {"h_prev": "h"}, ("R",)),
+        {"dx": "(B, I)", "dh_prev": "(B, H)", **WEIGHTS},
         stages=sample_stages(
             "the chain rule itself: tanh, then the products", "products with x.T and h_prev.T, the sum in db"
         ),
     ),
     Exercise(
-        "03_rnn/ex06_bptt.py", many_steps, rnn.rnn_backward, SEQUENCE, Formula(rnn.rnn_backward, CONFUSED, ("R",)),
+        "03_rnn/ex06_bptt.py", many_steps, rnn.rnn_backward, SEQUENCE,
         stages=time_stages("", "", "h_prev"),
     ),
     Exercise(
         "06_sequence/ex12_lengths.py", ragged, rnn.rnn_lengths_backward, SEQUENCE,
-        Formula(rnn.rnn_lengths_backward, CONFUSED, ("R",)), stages=LENGTHS_STAGES,
+        stages=LENGTHS_STAGES,
     ),
     Exercise(
         "06_sequence/ex13_bidirectional.py", both_ways, rnn.bidirectional_backward,

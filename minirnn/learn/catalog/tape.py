@@ -9,7 +9,6 @@ import numpy as np
 
 from minirnn.learn.catalog.stages import sample_stages
 from minirnn.learn.exercise import Exercise, Inputs, Sizes, Wrong
-from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import tape as formulas
 
 
@@ -255,7 +254,6 @@ SLOPE_MISTAKES = (
 EXERCISES = (
     Exercise(
         "01_tape/ex01_mul_add.py", mul_add, formulas.mul_add_backward, {"dx": "(B, I)", "dw": "(I,)", "db": "(I,)"},
-        Formula(formulas.mul_add_backward),
         stages=sample_stages("y = x * w + b, a number at a time", "dw, db"),
     ),
     Exercise(

@@ -9,8 +9,8 @@ import numpy as np
 
 from minirnn.learn.catalog.lstm import CELL, cell
 from minirnn.learn.exercise import Exercise, Inputs, Sizes
-from minirnn.learn.formula import Formula
 from minirnn.learn.formulas import lstm
+from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.sandbox.given import lstm_cell_forward
 
 
@@ -55,7 +55,8 @@ def check_backward(forward, backward, rng):  # type: ignore[no-untyped-def]
         assert abs(slope - np.sum(gradient * v)) < 1e-6 * max(1, abs(slope)), f"gradient {k} is wrong"
 
 
-FORMULA = Formula(lstm.lstm_cell_backward, {"cs_prev": "cs", "h_prev": "(o * co)"})
+BACKWARD = Program(lstm.lstm_cell_backward, tuple(CELL) + ("db",) * ("db" not in CELL))
+"""The backward pass that is right, and of which the wrong ones are made."""
 
 
 def wrong_cells(rng: np.random.Generator, s: Sizes) -> Inputs:
@@ -69,7 +70,7 @@ KINDS = ("right", "missing", "doubled", "sign", "factor", "square", "complement"
 
 EXERCISES = (
     Tester(
-        "10_tests/ex21_kill_the_mutants.py", nothing, check_backward, dict.fromkeys(KINDS, ""), formula=FORMULA,
+        "10_tests/ex21_kill_the_mutants.py", nothing, check_backward, dict.fromkeys(KINDS, ""),
         shapes={**CELL, "db": "(4H,)"},
     ),
 )  # fmt: skip

@@ -178,6 +178,11 @@ class Program:
     def named(self, value: Any) -> dict[str, Any]:
         return dict(zip(self.outputs, value if len(self.outputs) > 1 else (value,), strict=True))
 
+    def watched(self, inputs: Mapping[str, Any], see: Callable[[Step, dict[str, Any]], None]) -> None:
+        """Run it, and show each statement with the variables before it."""
+        env: dict[str, Any] = {**self.function.__globals__, **inputs, GIVEN: inputs}
+        _run_all(self.steps, env, {}, lambda step: see(step, env))
+
     def environments(self, inputs: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
         """For each statement the variables at the time when it is first reached."""
         steps = self.steps  # a function without a source fails here

@@ -7,7 +7,6 @@ two changes makes a difference, that one alone must give the answer's numbers, a
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -60,8 +59,8 @@ class Search:
         By the names of the outputs; the first one is searched, the others confirm.
     tolerance : float
         The largest relative error.
-    seconds : float
-        Of the processor, for trying all hypotheses.
+    most : int
+        How often the formula may be evaluated for trying all hypotheses.
     more : tuple of functions
         Make further hypotheses, tried with the nearest ones.
     """
@@ -69,8 +68,9 @@ class Search:
     program: Program
     cases: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]]
     tolerance: float = 1e-9
-    seconds: float = 0.3
+    most: int = 5000
     more: tuple[Maker, ...] = ()
+    evaluations: int = 0
     tried: list[Tried] = field(default_factory=list)
     known: dict[Hypothesis, Tried | None] = field(default_factory=dict)
     compared: dict[int, tuple[Any, np.ndarray, np.ndarray]] = field(default_factory=dict)
@@ -145,6 +145,7 @@ class Search:
 
     def gives(self, changed: Mapping[int, CodeType | None], case: int) -> dict[str, Any] | None:
         """The outputs of the changed program; None if it cannot run."""
+        self.evaluations += 1
         try:
             with np.errstate(all="ignore"):
                 return self.program.from_snapshot(self.cases[case][0], changed)
@@ -152,21 +153,21 @@ class Search:
             return None
 
     def try_all(self) -> list[Hypothesis]:
-        """Evaluate hypotheses on the first case, as far as there is time; those that alone give the answer's numbers.
+        """Evaluate hypotheses on the first case, as many as `most` allows; those that alone give the answer's numbers.
 
         A group that has an explanation is the last. What is few is tried first, and told when its turn comes, or when
-        there is no time for the others.
+        the others are too many.
         """
-        end = time.thread_time() + self.seconds
+        end = self.evaluations + self.most
         waiting = [h for h in self.few if self.explains(h)]
         for group in self.groups():
             ones = []
             for hypothesis in group:
-                if time.thread_time() > end:
+                if self.evaluations > end:
                     break
                 if self.explains(hypothesis):
                     ones.append(hypothesis)
-            if ones or time.thread_time() > end:
+            if ones or self.evaluations > end:
                 return sorted(ones or waiting, key=lambda h: -h.number)
         return []
 
@@ -219,14 +220,14 @@ class Search:
                 return False
         return True
 
-    def twos(self, seconds: float = 0.15) -> tuple[Hypothesis, ...] | None:
+    def twos(self, most: int = 300) -> tuple[Hypothesis, ...] | None:
         """The first two changes that give the answer's numbers together.
 
         A change that gives some of the wrong numbers exactly, though not all, is no accident: such pairs come first.
         """
         if not self.tried:
             return None
-        end = time.thread_time() + seconds
+        end = self.evaluations + most
         misses = np.array([t.misses for t in self.tried], np.float32)
         same = 1 - np.array([t.differs for t in self.tried], np.float32)
         alone = misses @ same.T < 0.5  # [a, b]: what a misses, b makes different
@@ -240,7 +241,7 @@ class Search:
         apart = numbers[pairs[:, 0]] != numbers[pairs[:, 1]]
         unlikely = 100 * ~self.added_up(pairs) - 200 * (given > 0)[pairs].sum(1)
         for a, b in pairs[np.argsort(ranks[pairs].sum(1) + 0.5 * apart + unlikely, kind="stable")]:
-            if time.thread_time() > end:
+            if self.evaluations > end:
                 return None
             first, second = self.tried[a], self.tried[b]
             changed = self.both(first, second)

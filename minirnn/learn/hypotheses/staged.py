@@ -6,7 +6,6 @@ first case that goes wrong is taken on to the next.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,9 +17,8 @@ MOST_CHANGES, MOST_CHOICES = 3, 4
 """How many mistakes are looked for, and how many explanations of one case are followed further."""
 
 
-def staged(search: Search, stages: Sequence[Numbers], seconds: float) -> tuple[Hypothesis, ...] | None:
+def staged(search: Search, stages: Sequence[Numbers], most: int) -> tuple[Hypothesis, ...] | None:
     """The changes that explain every one of `stages` (inputs, expected, got) and all cases of `search`, or None."""
-    end = time.thread_time() + seconds
     order = [t.hypothesis for t in sorted(search.tried, key=lambda t: t.hypothesis.rank)]
     cases = [Search(search.program, [numbers], search.tolerance) for numbers in [*stages, *search.cases]]
 
@@ -42,7 +40,7 @@ def staged(search: Search, stages: Sequence[Numbers], seconds: float) -> tuple[H
 
     def candidates() -> Iterator[Hypothesis]:
         for hypothesis in order:
-            if time.thread_time() > end:
+            if sum(case.evaluations for case in cases) > most:
                 return
             yield hypothesis
 

@@ -81,7 +81,9 @@ def of_factors(site: Site) -> Iterator[Hypothesis]:
             one = (
                 f"np.ones(np.shape({text}))" if is_array(site, text) and not same_shape(site, part, without) else "1.0"
             )
-            yield site.change(part.path, formed(one), f"the factor {text} is missing", "this factor is missing", 0)
+            yield site.change(
+                part.path, formed(one), f"the factor {bracketed(part.node)} is missing", "this factor is missing", 0
+            )
             turned = formed("1.0 / part", part=part.node)
             verb = "multiplies, but should divide" if part.inverse else "divides, but should multiply"
             yield site.change(part.path, turned, f"{text} {verb}", f"this {verb}", 2)

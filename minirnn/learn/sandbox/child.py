@@ -19,13 +19,15 @@ import sys
 import tokenize
 import traceback
 import types
+import warnings
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from . import given, protocol
+from . import given, protocol, trials
+from .own_reach import reached
 
 GIVEN = {"given.py": given}
 """Files of functions that an answer may call and read."""
@@ -38,6 +40,7 @@ class Answer:
         self.requests, self.replies, self.job = requests, replies, job
         self.path: str = job["file"]
         self.source: str = ""
+        self.trials: trials.Trials | None = None
 
     def reply(self, **message: Any) -> None:
         protocol.send(self.replies, message)
@@ -143,15 +146,46 @@ class Answer:
 
     def call(self, function: Callable[..., Any], call: dict[str, Any]) -> None:
         """Call the answer and reply with what it returns or raises."""
+        if "trials" in call:
+            self.tried(call)
+            return
         arguments = self.arguments(call)
         kept: dict[str, Any] = {}
         if call.get("locals"):
             sys.setprofile(lambda frame, event, value: self.keep(frame, event, kept))
         try:
-            value = applied(function, arguments)
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                value = applied(function, arguments)
             sys.setprofile(None)
-            self.reply(value=returned(value), locals=kept)
+            self.reply(value=returned(value), locals=kept, warnings=self.told(warned))
         except BaseException as error:
+            self.reply(error=self.describe(error))
+
+    def told(self, warned: list[warnings.WarningMessage]) -> list[list[Any]]:
+        """What NumPy warned of in the student's file: line and text of each."""
+        own = {(w.lineno, str(w.message)[:200]) for w in warned or () if w.filename == self.path}
+        return [list(one) for one in sorted(own)][:20]
+
+    def tried(self, call: dict[str, Any]) -> None:
+        """Reply with the changes to the file, or with what it returns with those that are asked for."""
+        try:
+            if self.trials is None:
+                self.trials = trials.Trials(self.source, self.path, self.job["function"])
+            if not call["trials"]:
+                given = self.arguments(call)
+                if not self.trials.changes:
+                    self.trials.look(lambda function: applied(function, given))
+                reach = [list(one) for one in reached(self.trials.tree, self.job["function"]).items()]
+                self.reply(value={"changes": self.trials.listed(call.get("far", ())), "reach": reach})
+                return
+            notes, values = trials.Notes(), []
+            for chosen in call["trials"]:
+                arguments = self.arguments(call)
+                run = lambda function, given=arguments: returned(applied(function, given))  # noqa: E731
+                values.append(self.trials.run(chosen, run, notes if call.get("noted") else None))
+            self.reply(value={"values": values, "lines": notes.lines, "noted": notes.values})
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self.reply(error=self.describe(error))
 
     def keep(self, frame: types.FrameType, event: str, kept: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -49,7 +50,7 @@ def on_gpu(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
     except (CudaError, *REFUSED, KeyError, RuntimeError) as error:
         answer.reply(error=answer.describe(error))
         return
-    serve(answer, protocol, lambda order: kernel)
+    serve(answer, protocol, lambda order, name: kernel)
 
 
 def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
@@ -75,7 +76,7 @@ def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
     except (CompileError, *REFUSED) as error:
         answer.reply(error=answer.describe(error))
         return
-    serve(answer, protocol, lambda order: modules[order].function(answer.job["function"]))
+    serve(answer, protocol, lambda order, name: modules[order].function(name))
 
 
 def copied(library: Path, folder: Path) -> Path:
@@ -84,11 +85,11 @@ def copied(library: Path, folder: Path) -> Path:
     return Path(shutil.copy(library, folder))
 
 
-def serve(answer: Any, protocol: Any, kernel: Callable[[int], Any]) -> None:
-    """Run the CUDA kernel for each call; `kernel` gives it for an order of threads."""
+def serve(answer: Any, protocol: Any, kernel: Callable[[int, str], Any]) -> None:
+    """Run the CUDA kernel for each call; `kernel` gives it for an order of threads, and by another name if asked."""
     while (call := protocol.receive(answer.requests)) is not None:
         try:
-            launch(answer, kernel(call["order"]), call)
+            launch(answer, kernel(call["order"], call.get("function", answer.job["function"])), call)
         except (CudaError, CompileError, TypeError, ValueError) as error:
             answer.reply(error={"type": type(error).__name__, "text": str(error), "line": line_of(error), "code": ""})
 
@@ -110,8 +111,12 @@ def launch(answer: Any, kernel: Any, call: dict[str, Any]) -> None:
             driver.h2d(buffers[name].ptr, value)
         arguments.append(buffers.get(name, value))
     run = kernel.traced if call["counted"] else kernel
-    trace = run(*arguments, grid=tuple(call["grid"]), block=tuple(call["block"]))
-    driver.synchronize()
+    try:
+        trace = run(*arguments, grid=tuple(call["grid"]), block=tuple(call["block"]))
+        driver.synchronize()
+    except LaunchError as error:
+        error.args = (by_name(str(error), buffers, call["arguments"]),)
+        raise
     values = []
     for name in call["outputs"]:
         values.append(np.empty_like(call["arguments"][name]))
@@ -119,8 +124,40 @@ def launch(answer: Any, kernel: Any, call: dict[str, Any]) -> None:
     answer.reply(value={"values": values}, counts=counts(trace, int(np.prod(call["grid"]))) if call["counted"] else {})
 
 
+def by_name(text: str, buffers: dict[str, Any], arguments: dict[str, Any]) -> str:
+    """What the simulator says, with the names of the arrays instead of their numbers, and their elements."""
+    named = {f"#{buffer.number}": name for name, buffer in buffers.items() if hasattr(buffer, "number")}
+
+    def element(found: re.Match[str]) -> str:
+        name = named.get(found[2])
+        size = arguments[name].itemsize if name else 1
+        index = f"{name}[{int(found[1]) // size}]"
+        return index if name and int(found[1]) % size == 0 else found[0]
+
+    text = re.sub(r"byte (\d+) of device allocation (#\d+) \(\d+ bytes\)", element, text)
+
+    def whole(found: re.Match[str]) -> str:
+        name = named.get(found[1])
+        return f"`{name}` ({arguments[name].size} numbers)" if name else found[0]
+
+    text = re.sub(r"device allocation (#\d+) \(\d+ bytes\)", whole, text)
+    return re.sub(r"at byte (\d+)(?=,)", lambda found: f"at index {int(found[1]) // 4}", text) if named else text
+
+
 def counts(trace: Trace, blocks: int) -> dict[str, int]:
-    """Numbers read from device memory, 32-byte sectors moved for all its accesses, and blocks that store nothing."""
+    """What of device memory is read, by all threads and by one at most, 32-byte sectors moved for all its accesses, and
+    blocks that store nothing. What an atomic operation gets back is read, too.
+
+    Raises
+    ------
+    ValueError
+        If numbers are kept in a variable of the module: what is read there is not counted.
+    """
+    if (trace.accesses["allocation"] == -2).any():
+        raise ValueError(
+            "numbers are kept in a static or __device__ variable, which lies in device memory, too\n"
+            "  keep what a block uses again in __shared__ memory"
+        )
     accesses = trace.accesses[trace.accesses["allocation"] >= 0]
     sectors = 0
     for group in trace.warp_accesses(accesses):
@@ -128,6 +165,8 @@ def counts(trace: Trace, blocks: int) -> dict[str, int]:
         ends = address + group["size"].astype(np.int64) - 1
         touched = set(zip(allocation, (address // SECTOR).tolist(), strict=True))
         sectors += len(touched | set(zip(allocation, (ends // SECTOR).tolist(), strict=True)))
-    wrote = accesses["write"].astype(bool)
-    storing = np.unique(accesses["block"][wrote & ~accesses["atomic"].astype(bool)])
-    return {"reads": int((~wrote).sum()), "sectors": sectors, "idle": blocks - len(storing)}
+    wrote, atomic = accesses["write"].astype(bool), accesses["atomic"].astype(bool)
+    storing = np.unique(accesses["block"][wrote & ~atomic])
+    readers = accesses[["block", "thread"]][~wrote | atomic]
+    most = int(np.unique(readers, return_counts=True)[1].max(initial=0))
+    return {"reads": len(readers), "thread": most, "sectors": sectors, "idle": blocks - len(storing)}

@@ -71,6 +71,8 @@ class Reply:
         What the simulator counted.
     locals : dict
         The answer's own variables when it returned, by name, if they were asked for.
+    warnings : list
+        What NumPy warned of in the answer: line and text of each.
     busy : bool
         Whether the machine was too busy to judge, or could not even begin: nothing is known about the answer.
     """
@@ -81,6 +83,7 @@ class Reply:
     line: int | None = None
     counts: dict[str, int] = field(default_factory=dict)
     locals: dict[str, Any] = field(default_factory=dict)
+    warnings: list[Any] = field(default_factory=list)
     busy: bool = False
 
 
@@ -242,6 +245,7 @@ class Child:
             return Reply(
                 reply.get("value"), wrong, counts=counts if isinstance(counts, dict) else {},
                 locals=own_variables if isinstance(own_variables, dict) else {},
+                warnings=warned if isinstance(warned := reply.get("warnings"), list) else [],
             )  # fmt: skip
 
     def _send(self, message: dict[str, Any]) -> None:

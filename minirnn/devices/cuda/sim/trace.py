@@ -20,7 +20,8 @@ class Trace:
     ----------
     accesses : numpy.ndarray
         Fields ``address`` (bytes from the start of the array, or of the block's shared memory), ``allocation`` (number
-        of the array, -1 for shared memory), ``block``, ``thread``, ``size`` (bytes), ``write``, ``atomic``, ``pc``,
+        of the array, -1 for shared memory, -2 for a variable of the module,
+        of which only writes are kept), ``block``, ``thread``, ``size`` (bytes), ``write``, ``atomic``, ``pc``,
         ``order``.
     place_of : callable
         The source line of a ``pc``.
@@ -96,7 +97,7 @@ class Trace:
         """
         rounds = []
         for group in self.warp_accesses(self.of_line(line)):
-            shared = group[group["allocation"] < 0]
+            shared = group[group["allocation"] == -1]
             if len(shared):
                 words = np.unique(shared["address"] // BANK_BYTES)
                 rounds.append(int(np.bincount((words % BANKS).astype(np.int64)).max()))

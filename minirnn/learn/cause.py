@@ -1,0 +1,204 @@
+"""The cause of wrong numbers, by all that is known of an answer: its own text first, then what it returned.
+
+One change to the student's file that makes it right is the best of explanations: it has a line, and the student's own
+names. Next come the changes to the reference that give the answer's numbers, then what the answer never looks at, then
+several changes to the file. A guess is the last.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.calls import message_of, value_of
+from minirnn.learn.diagnose import Diagnosis
+from minirnn.learn.exercise import Exercise, Inputs
+from minirnn.learn.hypotheses.program import Program
+from minirnn.learn.judge import Failed, outputs_of
+from minirnn.learn.rearranged import Case
+from minirnn.learn.repair import Change, Repair
+from minirnn.learn.sandbox.parent import Child
+
+WARNED = (
+    (r"overflow encountered in exp$", "exp of a number above 709 is infinite: take the largest off before"),
+    (r"invalid value encountered in log", "the logarithm of a negative number"),
+    (r"divide by zero encountered in log", "the logarithm of 0"),
+    (r"invalid value encountered in sqrt", "the root of a negative number"),
+    (r"divide by zero encountered", "a division by 0"),
+    (r"invalid value encountered in .*(divide|scalar_divide)", "0 is divided by 0, or infinity by infinity"),
+    (r"invalid value encountered in (subtract|add|multiply|matmul)", "infinity meets infinity, or 0 meets infinity"),
+    (r"overflow encountered", "a number becomes too large for its dtype"),
+    (r"invalid value encountered in cast", "what is no number is made a whole one"),
+    (r"mean of empty slice", "the mean of nothing"),
+)  # fmt: skip
+"""What NumPy says -> what happened."""
+
+
+def cause(
+    exercise: Exercise, child: Child, text: str, cases: Sequence[Case], by_numbers: Callable[[], Diagnosis | None]
+) -> Diagnosis | None:
+    """What is wrong with an answer whose numbers are wrong; None if nothing is known.
+
+    Parameters
+    ----------
+    text : str
+        The student's file.
+    by_numbers : callable
+        The diagnosis from what the answer returned.
+    """
+    repair = Repair(exercise, child)
+    found = by_numbers()
+    if found is not None and found.final:
+        return found
+    if near := repair.near_one():
+        return told(text, near)
+    if found is not None and found.exact:
+        return with_definitions(exercise, text, found)
+    return warned(text, cases) or unused(exercise, child, cases) or told(text, repair.others()) or found
+
+
+def mended(exercise: Exercise, child: Child, text: str) -> Diagnosis | None:
+    """The change that makes an answer right which raises an exception."""
+    return told(text, Repair(exercise, child).near_one())
+
+
+# ---- in words
+
+
+def told(text: str, changes: Sequence[Change]) -> Diagnosis | None:
+    """The changes, each with its line and a mark under what is wrong."""
+    rows = text.splitlines()
+    changes = sorted((c for c in changes if 0 < c.line <= len(rows)), key=lambda c: (c.line, c.start))
+    if not changes:
+        return None
+    one = len(changes) == 1
+    lines = ["One thing is wrong; all else is right:" if one else f"{COUNTS.get(len(changes), 'Several')} things are"
+             " wrong; all else is right:", ""]  # fmt: skip
+    for change in changes:
+        lines += [
+            f"    {row}" for row in marked(rows[change.line - 1], change, "" if one else f"line {change.line}:  ")
+        ]
+        lines.append("")
+    sentence = "; ".join(dict.fromkeys(change.says for change in changes))
+    where = ", ".join(dict.fromkeys(str(change.line) for change in changes))
+    short = f"line {where} is wrong" if one else f"lines {where} are wrong"
+    return Diagnosis(sentence, tuple(lines[:-1]), short=short, place=f", line {changes[0].line}" if one else "")
+
+
+COUNTS = {2: "Two", 3: "Three", 4: "Four"}
+
+
+def marked(row: str, change: Change, before: str) -> Iterator[str]:
+    """A line of the file, and under it the mark and the words."""
+    code = row.encode()
+    lead = len(row) - len(row.lstrip())
+    start = len(code[: change.start].decode(errors="replace"))
+    end = len(code[: change.end].decode(errors="replace")) if change.end else len(row.rstrip())
+    start = max(start, lead)
+    shown = row.strip()
+    yield before + shown
+    width = max(1, min(end, lead + len(shown)) - start)
+    yield " " * (len(before) + start - lead) + "^" * width
+    yield " " * len(before) + change.says
+
+
+def with_definitions(exercise: Exercise, text: str, found: Diagnosis) -> Diagnosis:
+    """A diagnosis with what the formula's own names stand for, where the student's file has no such name."""
+    try:
+        program = Program(exercise.reference, tuple(exercise.outputs))
+        steps = list(program.every.values())
+    except (OSError, TypeError, SyntaxError, AssertionError):
+        return found
+    own = set(re.findall(r"[^\W\d]\w*", text)) | set(program.parameters) | set(exercise.outputs)
+    said = [word for word in dict.fromkeys(re.findall(r"[^\W\d]\w*", "\n".join(found.lines))) if word not in own]
+    more = []
+    for word in said:
+        made = [s.tree for s in steps if s.target == word and isinstance(s.tree, ast.Assign)]
+        if made and len(ast.unparse(made[0].value)) <= 60 and ast.unparse(made[0]) not in "\n".join(found.lines):
+            more.append(f"{word} is {ast.unparse(made[0].value)}")
+    return found.replaced(lines=(*found.lines, "", f"There {', '.join(more[:2])}.")) if more else found
+
+
+# ---- what NumPy warned of
+
+
+def warned(text: str, cases: Sequence[Case]) -> Diagnosis | None:
+    """The first line where numbers stop being numbers."""
+    if all(np.isfinite(v).all() for c in cases for v in c.got.values() if isinstance(v, np.ndarray)):
+        return None
+    rows = text.splitlines()
+    heard = [one for case in cases for one in case.warned if 0 < one[0] <= len(rows)]
+    first = min((line for line, _ in heard), default=0)
+    for pattern, says in WARNED:
+        for line, message in heard:
+            if line == first and re.search(pattern, message):
+                lines = ("Here numbers stop being numbers:", "", f"    {rows[line - 1].strip()}", f"    {says}")
+                return Diagnosis(says, lines, short=f"line {line}: {says}", place=f", line {line}")
+    return None
+
+
+# ---- what is never looked at
+
+
+def unused(exercise: Exercise, child: Child, cases: Sequence[Case]) -> Diagnosis | None:
+    """A gradient or number that comes in, or some steps of it, which changes nothing in what comes out."""
+    case = next((c for c in cases if c.wrong), None)
+    if case is None or any(callable(v) for v in case.inputs.values()):
+        return None
+    said = [text for name in case.inputs for text in [unused_parts(exercise, child, case, name)] if text]
+    if not said:
+        return None
+    return Diagnosis("; ".join(said), tuple(said))
+
+
+def unused_parts(exercise: Exercise, child: Child, case: Case, name: str) -> str:
+    """That an input, or some steps of it, changes no wrong output, though it should."""
+    value = case.inputs[name]
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and name.startswith("d"):
+        steps = len(value) if value.ndim == 3 else 0
+    elif type(value) is float:
+        steps = 0
+    else:
+        return ""
+    if not steps:
+        lacks = changes_nothing(exercise, child, case, name, None)
+        return f"{name} changes nothing in {', '.join(lacks)}: it belongs into the formula" if lacks else ""
+    lost = [t for t in range(steps) if changes_nothing(exercise, child, case, name, t)]
+    used = [t for t in range(steps) if t not in lost]
+    if not lost:
+        return ""
+    if not used:
+        return f"{name} changes nothing in what you return"
+    only = ", ".join(f"{name}[{t}]" for t in used) if len(used) < len(lost) else ""
+    if only:
+        return f"of {name} only {only} is used: the other steps of it change nothing in what you return"
+    return f"{', '.join(f'{name}[{t}]' for t in lost)} changes nothing in what you return: every step has its gradient"
+
+
+def changes_nothing(exercise: Exercise, child: Child, case: Case, name: str, step: int | None) -> list[str]:
+    """The wrong outputs that stay as they are if an input changes, of those that should change."""
+    inputs: Inputs = dict(case.inputs)
+    value = np.array(inputs[name], float)
+    value[... if step is None else step] *= 1.25
+    inputs[name] = value if isinstance(case.inputs[name], np.ndarray) else float(value)
+    with np.errstate(all="ignore"):
+        want = exercise.expected(inputs)
+    wanted = [n for n in sorted(case.wrong, key=list(want).index) if differ(want[n], case.expected[n])]
+    if not wanted:
+        return []
+    try:
+        message, served = message_of(inputs)
+        got = outputs_of(exercise, value_of(child.call(message, served), exercise))
+    except Failed:
+        return []
+    still = [n for n in wanted if not differ(got[n], case.got[n])]
+    return still if step is None or len(still) == len(wanted) else []
+
+
+def differ(a: Any, b: Any) -> bool:
+    a, b = np.asarray(a), np.asarray(b)
+    return a.dtype.kind not in "biuf" or not np.array_equal(np.ravel(a), np.ravel(b), equal_nan=True)

@@ -1,0 +1,63 @@
+"""A formula with one thing wrong: a term missing, doubled or of the wrong sign, a factor, a square, a gate, a step.
+
+They are the likeliest hypotheses about the formula's tree, sorted by what they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.hypotheses import names, slopes, terms
+from minirnn.learn.hypotheses.edits import Hypothesis, compiled, sites
+from minirnn.learn.hypotheses.program import Program
+
+KINDS = (
+    ("missing", r"^the term .* is missing$"),
+    ("doubled", r" is counted twice$"),
+    ("sign", r"^the sign of "),
+    ("factor", r"^the factor .* is missing$"),
+    ("square", r"the square is missing$"),
+    ("complement", r"the gate and 1 minus it are exchanged$"),
+    ("step", r"wrong step|^(\w+) stands where \1_prev belongs"),
+)
+"""What a mutant is called, and what is said about it."""
+
+
+NOTHING = r"^the (term|factor) (np\.(zeros|empty|ones)(_like)?\(.*\)|[\d.]+) is missing$"
+"""What makes room for numbers, or is a number: nobody leaves it out."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A hypothesis, its kind, and the code that makes it."""
+
+    kind: str
+    hypothesis: Hypothesis
+    changed: Mapping[int, CodeType | None]
+
+    def sentence(self) -> str:
+        return self.hypothesis.sentence()
+
+
+def mutants(program: Program, inputs: Mapping[str, Any]) -> Iterator[Mutant]:
+    """All mutants of a formula whose code is one of `KINDS`; each code once."""
+    with np.errstate(all="ignore"):
+        places = sites(program, inputs)
+    for site in places:
+        for make in (terms.of_terms, terms.of_factors, slopes.of_slopes, names.of_names):
+            for hypothesis in make(site):
+                kind = next((kind for kind, says in KINDS if re.search(says, hypothesis.says)), "")
+                if re.search(NOTHING, hypothesis.says):
+                    continue
+                try:
+                    changed = compiled(program, (hypothesis,)) if kind else None
+                except (SyntaxError, ValueError, TypeError, AttributeError):  # no tree that Python takes
+                    continue
+                if changed is not None:
+                    yield Mutant(kind, hypothesis, changed)

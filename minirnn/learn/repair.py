@@ -1,0 +1,286 @@
+"""The change to a student's own file that makes it right: its line, and what is wrong there, in the student's names.
+
+What is counted are trials, never seconds, so that the same answer is told the same on every machine. A change counts
+only if all outputs are right with it in every case, also in one that no student sees.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from minirnn.learn.calls import is_result, message_of
+from minirnn.learn.exercise import PUBLIC_CASES, Exercise, Inputs, Sizes
+from minirnn.learn.hypotheses.program import Program
+from minirnn.learn.intermediates import Intermediates
+from minirnn.learn.judge import Failed, brought, compare, outputs_of
+from minirnn.learn.sandbox.parent import Child
+
+TRIALS, CHUNK = {"near": 1000, "two": 500, "far": 350}, 40
+"""How often the file is run with changes, for each search, and how many of them in one message."""
+SERVED = 0.3
+"""The part of these that is tried if the answer calls functions of the judge, which takes longer."""
+CONFIRM = ([3], Sizes(T=5, B=4, I=2, H=3))
+"""Seed and sizes of the case that nobody sees."""
+FOLLOWED, PAIRS = 3, 60
+"""How many changes that make something right are followed further; how many pairs of one kind are tried."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change to the file: its number in the child, where it is, what is wrong there, and how far-fetched it is."""
+
+    number: int
+    line: int
+    start: int
+    end: int
+    says: str
+    rank: int
+    group: str
+
+
+@dataclass
+class Repair:
+    """The search for changes to one answer.
+
+    Attributes
+    ----------
+    left : int
+        How many trials are left in this search.
+    reach : dict
+        For lines of the answer the outputs that may change with them.
+    alone : list of int
+        The lines that reach nothing but wrong outputs.
+    """
+
+    exercise: Exercise
+    child: Child
+    left: int = 0
+    dead: bool = False
+    count: int = 0
+    tried: dict[tuple[int, ...], frozenset[str] | None] = field(default_factory=dict)
+    reach: dict[int, frozenset[str]] = field(default_factory=dict)
+    alone: list[int] = field(default_factory=list)
+
+    # ---- running
+
+    @cached_property
+    def cases(self) -> list[tuple[Sequence[int], Sizes]]:
+        return [*(([k], sizes) for k, sizes in PUBLIC_CASES), CONFIRM]
+
+    @cached_property
+    def expected(self) -> list[dict[str, Any]]:
+        with np.errstate(all="ignore"):
+            return [self.exercise.expected(self.inputs(k)) for k in range(len(self.cases))]
+
+    def inputs(self, case: int) -> Inputs:
+        return self.exercise.case(*self.cases[case])
+
+    @cached_property
+    def serves(self) -> bool:
+        """Whether the answer calls functions of the judge, which remember what was called."""
+        return bool(message_of(self.inputs(0))[1])
+
+    def ask(self, case: int, trials: Sequence[Sequence[int]], **more: Any) -> dict[str, Any]:
+        """What the child replies; nothing if it is gone."""
+        message, served = message_of(self.inputs(case), trials=[list(t) for t in trials], **more)
+        reply = self.child.call(message, served)
+        self.dead = self.dead or bool(reply.fatal or reply.error)
+        return reply.value if isinstance(reply.value, dict) and not self.dead else {}
+
+    def results(self, trials: Sequence[tuple[int, ...]], case: int = 0) -> list[frozenset[str] | None]:
+        """For each trial the outputs that are right; None if it fails."""
+        found: list[frozenset[str] | None] = []
+        size = 1 if self.serves else CHUNK
+        for k in range(0, len(trials), size):
+            some = trials[k : k + size]
+            if self.dead or self.left < len(some):
+                return [*found, *[None] * (len(trials) - len(found))]
+            self.left -= len(some)
+            values = self.ask(case, some).get("values")
+            values = values if isinstance(values, list) and len(values) == len(some) else [None] * len(some)
+            found += [self.right(value, case) for value in values]
+        return found
+
+    def right(self, value: Any, case: int) -> frozenset[str] | None:
+        """The outputs of a trial that are right."""
+        if not isinstance(value, dict) or not is_result(value):
+            return None
+        want = self.expected[case]
+        try:
+            got = brought(self.exercise, outputs_of(self.exercise, value), want)
+        except Failed:
+            return None
+        with np.errstate(all="ignore"):
+            return frozenset(part.name for part in compare(self.exercise, want, got) if part.ok)
+
+    def repairs(self, trial: tuple[int, ...]) -> bool:
+        """Whether everything is right with some changes, in every case."""
+        return all(self.results([trial], case)[0] == self.everything for case in range(len(self.cases)))
+
+    @cached_property
+    def everything(self) -> frozenset[str]:
+        return frozenset(self.exercise.outputs)
+
+    # ---- the changes
+
+    def listed(self, first: int, far: Sequence[int] = ()) -> list[Change]:
+        reply = self.ask(0, [], far=list(far))
+        rows, reach = reply.get("changes"), reply.get("reach")
+        if isinstance(reach, list) and not self.reach:
+            names = list(self.exercise.outputs)
+            self.reach = {line: frozenset(names[k] for k in some if k < len(names)) for line, some in reach}
+        found = []
+        for k, row in enumerate(rows if isinstance(rows, list) else []):
+            self.count += 1
+            if isinstance(row, list) and len(row) == 6 and all(type(n) is int for n in [*row[:3], row[4]]):
+                found.append(Change(first + k, row[0], row[1], row[2], str(row[3])[:300], row[4], str(row[5])[:100]))
+        return found
+
+    @cached_property
+    def near(self) -> list[Change]:
+        listed = self.listed(0)
+        self.left += 1
+        wrong = self.everything - (self.results([()])[0] or frozenset())
+        order = {line: k for k, line in enumerate(self.suspects())}
+        self.alone = [line for line, some in self.reach.items() if some and some <= wrong]
+        self.alone.sort(key=lambda line: (order.get(line, len(order)), -line))
+        some = [c for c in listed if self.reach.get(c.line, wrong) & wrong]
+        return sorted(some, key=lambda c: (c.rank, c.line not in self.alone, order.get(c.line, len(order))))
+
+    def suspects(self, trial: Sequence[int] = ()) -> list[int]:
+        """The lines that assign what the reference never computes, in the order in which they are reached."""
+        right = self.known
+        if right is None:
+            return []
+        return list(dict.fromkeys(line for line, value in self.noted(trial) if not right.has(value)))
+
+    def noted(self, trial: Sequence[int]) -> list[tuple[int, np.ndarray]]:
+        """The lines that assign something, with what they assign, in the order in which they are reached."""
+        reply = self.ask(0, [trial], noted=True)
+        lines, values = reply.get("lines"), reply.get("noted")
+        if not isinstance(lines, list) or not isinstance(values, list) or len(lines) != len(values):
+            return []
+        pairs = zip(lines, values, strict=True)
+        return [
+            (line, v) for line, v in pairs if type(line) is int and isinstance(v, np.ndarray) and v.dtype.kind == "f"
+        ]
+
+    @cached_property
+    def known(self) -> Intermediates | None:
+        try:
+            program = Program(self.exercise.reference, tuple(self.exercise.outputs))
+            return Intermediates(program, self.inputs(0)) if not self.serves else None
+        except (OSError, TypeError, SyntaxError, AssertionError, ValueError):
+            return None
+
+    # ---- searching
+
+    def near_one(self) -> tuple[Change, ...]:
+        """One change, or one kind of change at several places."""
+        return self.within("near", self.near_ones)
+
+    def others(self) -> tuple[Change, ...]:
+        """Two changes, or one that is far-fetched."""
+        return self.within("two", self.two) or self.within("far", self.far_one)
+
+    def within(self, search: str, find: Callable[[], tuple[Change, ...]]) -> tuple[Change, ...]:
+        self.left = int(TRIALS[search] * (SERVED if self.serves else 1))
+        return find()
+
+    def near_ones(self) -> tuple[Change, ...]:
+        """The least far-fetched change that repairs the answer, or the same mistake at several places."""
+        if self.serves and (found := self.first([t for t in self.together() if t[0].group.endswith(" 1")])):
+            return found
+        for _, some in itertools.groupby(self.near, key=lambda c: c.rank):
+            changes = list(some)
+            if found := self.first([(c,) for c in changes]):
+                return found
+            if changes[0].rank == 0 and (found := self.first(self.together())):
+                return found
+        return ()
+
+    def first(self, trials: Sequence[tuple[Change, ...]]) -> tuple[Change, ...]:
+        """The first of some trials that repairs everything; what the others make right is kept."""
+        size = 1 if self.serves else CHUNK
+        for k in range(0, len(trials), size):
+            some = trials[k : k + size]
+            keys = [tuple(c.number for c in t) for t in some]
+            for key, result in zip(keys, self.results(keys), strict=True):
+                self.tried[key] = result
+            for trial, key in zip(some, keys, strict=True):
+                if self.tried[key] == self.everything and self.repairs(key):
+                    return trial
+        return ()
+
+    def together(self) -> list[tuple[Change, ...]]:
+        """Changes of one kind at all places, and at each two."""
+        groups: dict[str, list[Change]] = {}
+        for change in self.near:
+            if change.group and change.rank <= 1:
+                groups.setdefault(change.group, []).append(change)
+        found = []
+        for some in groups.values():
+            if 1 < len(some) <= 12:
+                found += [tuple(some)] if len(some) > 2 else []
+                found += list(itertools.combinations(some, 2))[:PAIRS]
+        return found
+
+    def far_one(self) -> tuple[Change, ...]:
+        """A term or a factor that is missing on one of the lines that are suspected first."""
+        suspects = [line for line in self.suspects() if line in self.alone] or self.suspects()
+        lines = list(dict.fromkeys(suspects[:2] + self.alone[:2]))[:3]
+        if not lines or self.dead:
+            return ()
+        return self.first([(c,) for c in sorted(self.listed(self.count, lines), key=lambda c: c.rank)])
+
+    def two(self) -> tuple[Change, ...]:
+        """Two changes, the first of which makes some outputs right, or a line that was wrong."""
+        base = self.results([()])[0] or frozenset()
+        for first in self.progress(base):
+            after = self.suspects([first.number])
+            order = {line: k for k, line in enumerate(after)}
+            some = [c for c in self.near if c.rank == 0 or c.line in (after[:2] or [first.line])]
+            some = [c for c in some if not (c.line == first.line and c.start <= first.start and c.end >= first.end)]
+            some.sort(key=lambda c: (order.get(c.line, len(order)), c.rank))
+            if found := self.first([(first, c) for c in some[:400]]):
+                return found
+        for line in self.alone[:2]:
+            some = [c for c in self.near if c.line == line and (c.rank == 0 or " for " not in c.group)]
+            pairs = [p for p in itertools.combinations(some, 2) if p[0].start != p[1].start or p[0].end != p[1].end]
+            if found := self.first(pairs[:400]):
+                return found
+        return ()
+
+    def progress(self, base: frozenset[str]) -> Iterator[Change]:
+        """Changes that make more outputs right, or else those after which the first suspected line is right."""
+        by_number = {c.number: c for c in self.near}
+        better = [(len(result), -by_number[key[0]].rank, key) for key, result in self.tried.items()
+                  if len(key) == 1 and key[0] in by_number and result is not None and result > base]  # fmt: skip
+        for _, _, key in sorted(better, reverse=True)[:FOLLOWED]:
+            yield by_number[key[0]]
+        before = self.suspects()
+        if not before:
+            return
+        found = 0
+        for change in [c for c in self.near if c.line == before[0] and self.tried.get((c.number,)) is not None]:
+            if self.left < 1 or found == FOLLOWED:
+                return
+            self.left -= 1
+            if self.becomes_right(change, before[0]):
+                found += 1
+                yield change
+
+    def becomes_right(self, change: Change, line: int) -> bool:
+        """Whether a line assigns, with a change, what the reference computes, and what no other line has assigned."""
+        assert self.known is not None
+        values = self.noted([change.number])
+        mine = [v for n, v in values if n == line]
+        others = [v for n, v in values if n != line]
+        return bool(mine) and all(self.known.has(v) and np.ptp(v) > 0 for v in mine) and not any(
+            v.shape == o.shape and np.allclose(np.abs(v), np.abs(o)) for v in mine[:1] for o in others)  # fmt: skip

@@ -1,0 +1,80 @@
+"""What a change to the tree of a student's file is: what is put where, and what is wrong there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Place = tuple[ast.AST, str, int]
+"""The node above, the field of it, and the index in a list or -1."""
+TICK = "_minirnn_tick"
+"""What counts the rounds of a loop: it is in the tree, and no part of the answer."""
+Kinds = dict[str, "tuple[str, tuple[int, ...]] | None"]
+"""What names hold: the kind of its numbers and the shape; None for what is no number."""
+
+
+@dataclass
+class Change:
+    """What is put where (`puts`), the node that is marked, what is wrong there, and how far-fetched it is.
+
+    Changes of one `group` are one mistake made at several places.
+    """
+
+    puts: list[tuple[Place, Any]]
+    node: ast.AST
+    says: str
+    rank: int = 0
+    group: str = ""
+
+
+@dataclass
+class Scope:
+    """A function of the file: the names that it has, those of steps, and what they hold when it returns."""
+
+    names: list[str]
+    steps: list[str] = field(default_factory=list)
+    kinds: Kinds = field(default_factory=dict)
+
+    def others(self, node: ast.Name) -> Iterator[str]:
+        """The names of what has the shape of a name's value; of all names if nothing is known."""
+        mine = self.kinds.get(node.id)
+        for other in self.names:
+            if other != node.id and (not self.kinds or self.kinds.get(other, mine) == mine):
+                yield other
+
+    def terms(self) -> list[str]:
+        """The names of numbers and arrays, and their elements of a loop's step."""
+        numbers = [n for n in self.names if not self.kinds or self.kinds.get(n) is not None]
+        return numbers + [f"{n}[{t}]" for n in numbers for t in self.steps
+                          if len((self.kinds.get(n) or ("", ()))[1]) >= 2]  # fmt: skip
+
+
+def text(node: ast.AST) -> str:
+    return ast.unparse(node)
+
+
+def expression(code: str) -> ast.expr:
+    return ast.parse(code, mode="eval").body
+
+
+def name(id: str) -> ast.Name:
+    return ast.Name(id, ast.Load())
+
+
+def put(places: Sequence[tuple[Place, Any]]) -> list[tuple[Place, Any]]:
+    """Make a change; what undoes it is returned."""
+    before = []
+    for (above, where, k), new in places:
+        value = getattr(above, where)
+        before.append(((above, where, k), value if k < 0 else value[k]))
+        if k < 0:
+            setattr(above, where, new)
+        else:
+            value[k] = new
+    return before[::-1]
+
+
+def is_call(node: ast.AST, function: str) -> bool:
+    return isinstance(node, ast.Call) and text(node.func) == function

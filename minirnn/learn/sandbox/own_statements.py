@@ -1,0 +1,81 @@
+"""Changes to whole statements of a student's file: what is added up, what a loop holds, where it is stored."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+
+from .own_change import Change, Place, Scope, expression, text
+
+PAIRS = "':' takes every row with every index: each row has an index of its own, so count the rows along"
+
+
+def of_stored(node: ast.Subscript, above: dict[int, Place]) -> Iterator[Change]:
+    """The place that something is assigned to."""
+    elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+    for k, part in enumerate(elements):
+        if isinstance(part, ast.Slice) and part.lower is None and part.upper is None:
+            rows = expression(f"np.arange({text(node.value)}.shape[{k}])")
+            yield Change([((node.slice, "elts", k), rows)], node, PAIRS, 0, "pairs")
+    for index in [node.slice] if not elements else []:
+        if isinstance(index, ast.Name | ast.BinOp):
+            for op, word in ((ast.Add(), "small"), (ast.Sub(), "large")):
+                new = ast.BinOp(index, op, ast.Constant(1))
+                yield Change([((node, "slice", -1), new)], node, f"the index {text(index)} is one too {word} here", 1)
+
+
+def of_statement(node: ast.stmt, above: dict[int, Place], scope: Scope) -> Iterator[Change]:
+    place = above[id(node)]
+    upper, where, k = place
+    if isinstance(node, ast.AugAssign):
+        target = text(node.target)
+        plain = ast.copy_location(ast.Assign([node.target], node.value), node)
+        yield Change([(place, stored(plain))], node, f"+= adds to {target}: = belongs here", 0, "+=")
+        for kind, sign in ((ast.Add, "+="), (ast.Sub, "-=")):
+            if not isinstance(node.op, kind):
+                yield Change([((node, "op", -1), kind())], node, f"{sign} belongs here", 0, "op=")
+        if isinstance(node.target, ast.Subscript) and not any(
+            isinstance(n, ast.Slice) for n in ast.walk(node.target.slice)):  # fmt: skip
+            says = f"an index that occurs twice counts only once in {target}: np.add.at adds up all"
+            at = f"({text(node.target.slice).strip('()')},)" if isinstance(node.target.slice, ast.Tuple) else text(
+                node.target.slice)  # fmt: skip
+            call = expression(f"np.add.at({text(node.target.value)}, {at}, {text(node.value)})")
+            yield Change([(place, ast.copy_location(ast.Expr(call), node))], node, says, 0)
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
+        target = text(node.targets[0])
+        added = ast.copy_location(ast.AugAssign(node.targets[0], ast.Add(), node.value), node)
+        yield Change([(place, added)], node, f"= keeps only the last part of {target}: += adds up all", 0, "=")
+    if isinstance(node, ast.Return | ast.FunctionDef) or k < 0:
+        return
+    first = text(node).splitlines()[0]
+    if not isinstance(node, ast.For | ast.While | ast.With):
+        yield Change([(place, ast.copy_location(ast.Pass(), node))], node, f"`{first}` does not belong here", 0)
+    rows = getattr(upper, where)
+    if k + 1 < len(rows) and not isinstance(rows[k + 1], ast.Return):
+        swapped = [*rows[:k], rows[k + 1], node, *rows[k + 2 :]]
+        yield Change([((upper, where, -1), swapped)], node, "this comes too early: it must follow the next line", 1)
+    if isinstance(node, ast.For):
+        for start in range(max(0, k - 3), k):
+            head = rows[start:k]
+            if all(isinstance(s, ast.Assign) for s in head):
+                inner = copy.copy(node)
+                inner.body = [*head, *node.body]
+                names = ", ".join(text(s.targets[0]) for s in head)
+                says = (
+                    f"{names}: made once, before the loop; what one round changes, the next one finds: begin anew in it"
+                )
+                yield Change([((upper, where, -1), [*rows[:start], inner, *rows[k + 1 :]])], head[0], says, 1)
+        if isinstance(node.body[-1], ast.stmt) and len(node.body) > 1:
+            last = node.body[-1]
+            outer = copy.copy(node)
+            outer.body = node.body[:-1]
+            says = "this stands in the loop: it must be done once, after it"
+            yield Change([((upper, where, -1), [*rows[:k], outer, last, *rows[k + 1 :]])], last, says, 2)
+    if isinstance(node, ast.If) and not node.orelse:
+        yield Change([((upper, where, -1), [*rows[:k], *node.body, *rows[k + 1 :]])], node,
+                     "this must be done in every case", 1)  # fmt: skip
+
+
+def stored(node: ast.Assign) -> ast.Assign:
+    return node

@@ -1,0 +1,171 @@
+"""Runs a student's file with small changes, in the student's own process: which of them gives what, the judge compares.
+
+The judge asks for the list of changes, then for what the answer returns with some of them. Loops count their rounds, so
+that a change which makes one endless ends by itself, on every machine at the same round.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import io
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .own_change import TICK, Change, Kinds, put
+from .own_tree import changes
+
+ROUNDS = 20_000
+"""So many rounds all loops of a run may make together."""
+MOST_NOTED, LARGEST = 400, 5000
+"""So many values are noted in a run, of so many numbers each."""
+NOTE = "_minirnn_note"
+
+
+class TooLong(BaseException):
+    """A loop that does not end."""
+
+
+class Trials:
+    """A file and the changes to it."""
+
+    def __init__(self, source: str, path: str, function: str) -> None:
+        self.path, self.function = path, function
+        self.tree = ast.fix_missing_locations(Counting().visit(ast.parse(source)))
+        self.kinds: dict[str, Kinds] = {}
+        self.changes: list[Change] = []
+
+    def listed(self, far: Sequence[int]) -> list[list[Any]]:
+        """Each change: line, columns from and to (0 for whole lines), words, rank and group.
+
+        Those further off are made for the lines `far` alone, and come after all that were made before.
+        """
+        first = len(self.changes)
+        self.changes += changes(self.tree, self.function, far, self.kinds) if far or not first else []
+        return [
+            [getattr(c.node, "lineno", 0), getattr(c.node, "col_offset", 0), self.end(c), c.says, c.rank, c.group]
+            for c in self.changes[first if far else 0 :]
+        ]
+
+    def look(self, call: Callable[[Callable[..., Any]], Any]) -> None:
+        """Run the file as it is, and note of what kind the variables of its functions are when they return."""
+
+        def see(frame: Any, event: str, value: Any) -> None:
+            if event == "return" and frame.f_code.co_filename == self.path:
+                kinds = self.kinds.setdefault(frame.f_code.co_name, {})
+                kinds.update({name: kind_of(value) for name, value in frame.f_locals.items()})
+
+        sys.setprofile(see)
+        try:
+            self.run((), call)
+        finally:
+            sys.setprofile(None)
+
+    @staticmethod
+    def end(change: Change) -> int:
+        node = change.node
+        one_line = getattr(node, "lineno", 0) == getattr(node, "end_lineno", 0)
+        return int(getattr(node, "end_col_offset", 0)) if one_line else 0
+
+    def run(self, chosen: Sequence[int], call: Callable[[Callable[..., Any]], Any], note: Any = None) -> Any:
+        """What the answer returns with the chosen changes; None if it fails."""
+        undo: list[Any] = []
+        rounds = 0
+
+        def tick(over: Iterable[Any] | None = None) -> Any:
+            return count(True) if over is None else map(count, over)
+
+        def count(one: Any) -> Any:
+            nonlocal rounds
+            rounds += 1
+            if rounds > ROUNDS:
+                raise TooLong
+            return one
+
+        printed = sys.stdout, sys.stderr
+        try:
+            for number in chosen:
+                undo = [*put(self.changes[number].puts), *undo]
+                for _, new in self.changes[number].puts:
+                    fixed(new)
+            tree = self.tree if note is None else Noting().visit(copy.deepcopy(self.tree))
+            namespace: dict[str, Any] = {"__name__": "exercise", "__file__": self.path, TICK: tick, NOTE: note}
+            sys.stdout = sys.stderr = io.StringIO()
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                whole = tree if note is None else ast.fix_missing_locations(tree)
+                exec(compile(whole, self.path, "exec", dont_inherit=True), namespace)
+                return call(namespace[self.function])
+        except (Exception, TooLong, SystemExit):  # most changes make no sense
+            return None
+        finally:
+            sys.stdout, sys.stderr = printed
+            for place in undo:
+                put([place])
+
+
+def kind_of(value: Any) -> tuple[str, tuple[int, ...]] | None:
+    """Whether a value is whole or broken numbers, and its shape; None if it is something else."""
+    if isinstance(value, bool | str) or not isinstance(value, int | float | np.ndarray | np.generic):
+        return None
+    array = np.asarray(value)
+    return ("i" if array.dtype.kind in "iub" else "f", array.shape)
+
+
+def fixed(new: Any) -> None:
+    """Give new nodes a place in the source, which Python wants."""
+    for node in new if isinstance(new, list) else [new]:
+        if isinstance(node, ast.AST):
+            if "lineno" in node._attributes and not hasattr(node, "lineno"):
+                node.lineno, node.col_offset, node.end_lineno, node.end_col_offset = 1, 0, 1, 0  # type: ignore
+            ast.fix_missing_locations(node)
+
+
+class Counting(ast.NodeTransformer):
+    """Loops count their rounds."""
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self.generic_visit(node)
+        node.iter = ast.copy_location(ast.Call(ast.Name(TICK, ast.Load()), [node.iter], []), node.iter)
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.generic_visit(node)
+        count = ast.Call(ast.Name(TICK, ast.Load()), [], [])
+        node.test = ast.copy_location(ast.BoolOp(ast.And(), [count, node.test]), node.test)
+        return node
+
+
+class Noting(ast.NodeTransformer):
+    """Assignments hand on what they assign."""
+
+    def noted(self, node: Any) -> ast.AST:
+        value = ast.Call(ast.Name(NOTE, ast.Load()), [ast.Constant(node.lineno), node.value], [])
+        node.value = ast.copy_location(value, node.value)
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        return self.noted(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        return self.noted(node)
+
+
+class Notes:
+    """The values that a run assigns: their lines, and the arrays."""
+
+    def __init__(self) -> None:
+        self.lines: list[int] = []
+        self.values: list[np.ndarray] = []
+
+    def __call__(self, line: int, value: Any) -> Any:
+        for one in value if type(value) in (list, tuple) else (value,):
+            array = type(one) is np.ndarray and one.dtype.kind == "f" and 1 < one.size <= LARGEST
+            if array and len(self.lines) < MOST_NOTED:
+                self.lines.append(line)
+                self.values.append(one.copy())
+        return value
