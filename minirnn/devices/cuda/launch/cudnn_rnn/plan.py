@@ -170,6 +170,8 @@ def plan_of(sizes: Sizes, limits: Limits, backward: bool) -> ForwardPlan | Backw
         return "with a projection a step has two products, and each needs the whole result of the other"
     if limits.compute_capability < (7, 0):
         return "its blocks' messages need compute capability 7.0"
+    if not limits.cooperative:
+        return "its blocks wait for each other, and this device offers no cooperative launch"
     if limits.multiprocessors < sizes.D:
         return f"{sizes.D} directions need a multiprocessor each, the device has {limits.multiprocessors}"
     return (backward_plan if backward else forward_plan)(sizes, limits)

@@ -162,8 +162,8 @@ class OneBlockLess:
     def __init__(self, kernel: Any) -> None:
         self.kernel, self.name, self.max_resident_blocks = kernel, kernel.name, kernel.max_resident_blocks
 
-    def __call__(self, *args: Any, grid: Any, block: Any, shared: int) -> None:
-        self.kernel(*args, grid=(grid[0] - 1, *grid[1:]), block=block, shared=shared)
+    def __call__(self, *args: Any, grid: Any, **more: Any) -> None:
+        self.kernel(*args, grid=(grid[0] - 1, *grid[1:]), **more)
 
 
 @pytest.mark.parametrize("backward", [False, True])
