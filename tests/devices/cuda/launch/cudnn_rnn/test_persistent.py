@@ -100,6 +100,19 @@ def test_large_layers_with_the_layouts_of_a_gpu(
     assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
 
 
+@pytest.mark.parametrize("batch_groups", [2, 3])
+@pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
+def test_groups_of_the_batch_compute_their_rows_and_nobody_elses(
+    batch_groups: int, options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_layouts(monkeypatch, batch_groups=batch_groups)  # the last group has fewer rows
+    for mode, D in (("lstm", 2), ("gru", 1)):
+        case = random_case(rng, mode, T=4, B=7, I=3, H=11, D=D)
+        device = device_on("persistent", options)
+        assert_close(case.run(device), case.run(mr.devices.get("cpu")), 1e-12)
+        assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_the_order_of_threads_changes_no_bit(
     mode: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
@@ -187,7 +200,7 @@ def test_a_missing_block_is_an_error_and_no_hang(
 
 # ---- controls: kernels with a fault, which the tests above would not let pass
 
-WAIT = "!found.has(sign) && !watch.lost"
+WAIT = "!watch.lost && !complete()"
 TILE_BARRIER = "if (__syncthreads_or(watch.lost)) return;"
 
 
