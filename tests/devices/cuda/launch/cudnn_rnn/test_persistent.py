@@ -232,7 +232,7 @@ def test_control_without_the_barrier_between_gathering_and_multiplying_check_mod
     backward: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny_layouts(monkeypatch)
-    follows = "if (first + ROWS < B) begin(" if backward else "s.before[I] = has_cell ? state"
+    follows = "if (first + ROWS < end_row) begin(" if backward else "s.before[I] = has_cell ? state"
     after = f"\n            {follows}"
     with_fault(monkeypatch, (TILE_BARRIER + after, after))
     case = random_case(rng, "lstm", T=4, B=3, I=3, H=8)
@@ -259,9 +259,9 @@ def test_control_of_one_phase_only_old_shares_are_taken_for_new_ones(
 def test_control_with_one_slot_a_starved_block_misses_its_share(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tiny_layouts(monkeypatch, slices=4)
+    tiny_layouts(monkeypatch, slices=8)
     with_fault(monkeypatch, ("#define SLOTS 2", "#define SLOTS 1"))
-    case = random_case(rng, "lstm", T=12, B=2, I=3, H=16, D=1, ragged=False)  # a single tile: a second one hides it
+    case = random_case(rng, "lstm", T=12, B=1, I=3, H=32, D=1, ragged=False)  # a single tile: a second one hides it
     outcomes = []
     for seed in range(4):
         try:
