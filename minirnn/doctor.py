@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -145,9 +145,10 @@ def package_line(name: str, version: str | None, blas: str) -> str:
 
 
 def tool_line(tool: dict[str, Any]) -> str:
-    if tool["found"]:
-        return str(tool["found"])
-    return toolchain.missing(toolchain.Tool(**tool))
+    told = toolchain.Tool(*(tool[field.name] for field in fields(toolchain.Tool)))
+    if told.works:
+        return str(told.found)
+    return toolchain.missing(told)
 
 
 def device_line(name: str, reason: str | None, report: dict[str, Any]) -> str:

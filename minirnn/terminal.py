@@ -1,11 +1,18 @@
-"""Emphasis on a terminal; nothing of it reaches files and pipes, or a user who wants none (https://no-color.org)."""
+"""What a terminal shows: emphasis, and lines about work that takes a while.
+
+No escape sequence reaches files and pipes, or a user who wants none (https://no-color.org).
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
+QUIET = "MINIRNN_QUIET"
+"""The variable that, if it is 1, keeps `say` and `shown` from saying anything."""
 STYLES = {"bold": "1", "red": "31", "green": "32"}
 """Name -> the number of the escape sequence."""
 
@@ -18,3 +25,29 @@ def has_colors(stream: TextIO) -> bool:
 def styled(text: str, style: str, stream: TextIO | None = None) -> str:
     """The text in a style of `STYLES` if `stream` (default: stdout) has colors, else as it is."""
     return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if has_colors(stream or sys.stdout) else text
+
+
+def is_quiet() -> bool:
+    """Whether the user wants to read nothing about work that takes a while."""
+    return os.environ.get(QUIET, "0") not in ("", "0")
+
+
+def say(line: str) -> None:
+    """A line on stderr about work that takes a while."""
+    if not is_quiet():
+        print(line, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def shown(line: str) -> Iterator[None]:
+    """``with shown("..."):`` the line is on stderr as long as the work lasts, if stderr is a terminal."""
+    seen = sys.stderr.isatty() and not is_quiet()
+    if seen:
+        sys.stderr.write(f"\r{line}")
+        sys.stderr.flush()
+    try:
+        yield
+    finally:
+        if seen:
+            sys.stderr.write(f"\r{' ' * len(line)}\r")  # no escape sequence: a dumb terminal would show it
+            sys.stderr.flush()

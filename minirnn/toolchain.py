@@ -11,9 +11,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from ctypes.util import find_library
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from minirnn import cuda_versions
+from minirnn.cuda_versions import Gpu, Unfit, Version, in_words, version_in
 from minirnn.machine import installed_version, python
 
 # package manager -> the command that brings a C++ compiler, and nvcc
@@ -27,6 +29,8 @@ INSTALL = {
 NO_MACOS = "NVIDIA offers none for macOS; cuda-sim needs none"
 CUDA_HOMES = ("/usr/local/cuda/bin", "/opt/cuda/bin")
 CUDA_ERROR_NO_DEVICE = 100
+COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR = 75, 76  # CUdevice_attribute
+NO_PACKAGE = "install the CUDA toolkit with the system's package manager"
 
 
 @dataclass(frozen=True)
@@ -34,13 +38,27 @@ class Tool:
     """Something that a device needs.
 
     `found` says what is there. Where it is None, the tool is missing, and `fix` is the command that brings it, or
-    `why_not` says why none can.
+    `why_not` says why none can. Where something was found, `why_not` says why it does not fit the driver or the GPU,
+    and `fix` brings what does.
     """
 
     name: str
     found: str | None
     fix: str | None = None
     why_not: str | None = None
+
+    @property
+    def works(self) -> bool:
+        """Whether it is there, and fits."""
+        return self.found is not None and self.why_not is None
+
+
+@dataclass(frozen=True)
+class Driver(Tool):
+    """NVIDIA's driver: the newest CUDA that it runs, and the GPUs that it sees."""
+
+    cuda: Version | None = None
+    gpus: tuple[Gpu, ...] = ()
 
 
 def find_all() -> list[Tool]:
@@ -49,24 +67,34 @@ def find_all() -> list[Tool]:
 
 
 def for_a_gpu() -> Iterator[Tool]:
-    """What the device `cuda` needs besides the C++ compiler; each tool is looked for when its turn comes."""
+    """What the device `cuda` needs besides the C++ compiler; each tool is looked for when its turn comes.
+
+    Each is also held against the driver and its first GPU, by `minirnn/cuda_versions.py`.
+    """
     yield (driver := nvidia_driver())
-    yield (nvcc := find_nvcc())
+    yield (nvcc := fitting_nvcc(driver))
     wanted = extra(driver, nvcc)
-    yield package("PyCUDA", "pycuda", wanted)
-    yield cublas(wanted)
+    yield fitting_pycuda(driver, wanted)
+    yield cublas(wanted, driver)
 
 
 def extra(driver: Tool | None = None, nvcc: Tool | None = None) -> str:
     """The one of minirnn's extras that fits this machine: cuBLAS must not be newer than the driver."""
     # Without a driver the toolkit decides.
-    generation = re.search(r"\d+(?=\.)", (driver or nvidia_driver()).found or (nvcc or find_nvcc()).found or "")
-    return "cuda12" if generation and int(generation[0]) < 13 else "cuda"
+    generation = version_in((driver or nvidia_driver()).found or (nvcc or find_nvcc()).found)
+    return "cuda12" if generation and generation < (13, 0) else "cuda"
 
 
 def missing(tool: Tool) -> str:
-    """The line that tells of a tool that was not found."""
+    """The line that tells of a tool that was not found, or that does not fit."""
+    if tool.found is not None:
+        return f"{tool.why_not}. To get one that fits: {tool.fix}"
     return f"missing. To get it: {tool.fix}" if tool.fix else f"missing: {tool.why_not}"
+
+
+def judged(tool: Tool, unfit: Unfit | None) -> Tool:
+    """The tool, with the reason why it does not fit, if there is one."""
+    return tool if unfit is None else replace(tool, why_not=unfit.reason, fix=unfit.fix)
 
 
 def host_compiler() -> Tool:
@@ -93,7 +121,20 @@ def find_nvcc() -> Tool:
     for folder in CUDA_HOMES:
         if Path(folder, "nvcc").exists():
             return Tool("nvcc", None, f"export PATH={folder}:$PATH")
-    return Tool("nvcc", None, _install_commands()[1] or "install the CUDA toolkit with the system's package manager")
+    return Tool("nvcc", None, _install_commands()[1] or NO_PACKAGE)
+
+
+def fitting_nvcc(driver: Tool) -> Tool:
+    """nvcc, held against the driver and its first GPU."""
+    nvcc = find_nvcc()
+    if not isinstance(driver, Driver) or driver.cuda is None or not driver.gpus:
+        return nvcc
+    version = version_in(nvcc.found)
+    if version is not None:
+        return judged(nvcc, cuda_versions.nvcc_unfit(version, driver.cuda, driver.gpus[0]))
+    if nvcc.fix in (_install_commands()[1], NO_PACKAGE):  # the system's own package may be of any version
+        return replace(nvcc, fix=cuda_versions.install_toolkit(driver.gpus[0], driver.cuda))
+    return nvcc
 
 
 def nvidia_driver() -> Tool:
@@ -110,7 +151,8 @@ def nvidia_driver() -> Tool:
     status = cuda.cuInit(0)
     version, count = ctypes.c_int(), ctypes.c_int()
     cuda.cuDriverGetVersion(ctypes.byref(version))
-    for_cuda = f"for CUDA {version.value // 1000}.{version.value % 1000 // 10}"
+    runs = version.value // 1000, version.value % 1000 // 10
+    for_cuda = f"for CUDA {in_words(runs)}"
     if status not in (0, CUDA_ERROR_NO_DEVICE):
         return Tool(name, None, f"restart the machine  (driver {for_cuda}: cuInit returned error {status})")
     if status == 0:
@@ -119,13 +161,30 @@ def nvidia_driver() -> Tool:
         hidden = "CUDA_VISIBLE_DEVICES" in os.environ
         why = "CUDA_VISIBLE_DEVICES hides all GPUs" if hidden else "it sees no NVIDIA GPU; cuda-sim needs none"
         return Tool(name, None, "unset CUDA_VISIBLE_DEVICES" if hidden else None, why)
-    return Tool(name, f"{for_cuda}, {', '.join(_gpu_name(cuda, i) for i in range(count.value))}")
+    gpus = tuple(_gpu(cuda, index) for index in range(count.value))
+    return Driver(name, f"{for_cuda}, {', '.join(gpu.name for gpu in gpus)}", cuda=runs, gpus=gpus)
 
 
-def _gpu_name(cuda: ctypes.CDLL, index: int) -> str:
-    text = ctypes.create_string_buffer(256)
+def _gpu(cuda: ctypes.CDLL, index: int) -> Gpu:
+    text, major, minor = ctypes.create_string_buffer(256), ctypes.c_int(), ctypes.c_int()
     cuda.cuDeviceGetName(text, len(text), index)
-    return text.value.decode(errors="replace")
+    for number, attribute in ((major, COMPUTE_CAPABILITY_MAJOR), (minor, COMPUTE_CAPABILITY_MINOR)):
+        cuda.cuDeviceGetAttribute(ctypes.byref(number), attribute, index)
+    return Gpu(text.value.decode(errors="replace"), (major.value, minor.value))
+
+
+def fitting_pycuda(driver: Tool, extra: str) -> Tool:
+    """PyCUDA, held against the driver. What it was built with shows only when it is imported (`gpu/driver.py`)."""
+    found = package("PyCUDA", "pycuda", extra)
+    if not found.works or not isinstance(driver, Driver) or driver.cuda is None:
+        return found
+    return judged(found, cuda_versions.pycuda_unfit(str(found.found), None, driver.cuda, rebuild_pycuda()))
+
+
+def rebuild_pycuda() -> str:
+    """The command that builds PyCUDA anew."""
+    oldest = ".".join(map(str, cuda_versions.OLDEST_PYCUDA))
+    return f"{pip()} install --force-reinstall --no-cache-dir --no-deps 'pycuda>={oldest}'"
 
 
 def package(name: str, distribution: str, extra: str) -> Tool:
@@ -135,15 +194,17 @@ def package(name: str, distribution: str, extra: str) -> Tool:
     return Tool(name, version, None if version else pip_install(extra))
 
 
-def cublas(extra: str) -> Tool:
+def cublas(extra: str, driver: Tool | None = None) -> Tool:
     """NVIDIA's library of matrix products: in a wheel, or where the system's loader looks."""
     name = "cuBLAS"
     if sys.platform == "darwin":
         return Tool(name, None, why_not=NO_MACOS)
     finder = installed_version("cuda-pathfinder")
-    for distribution in ("nvidia-cublas", "nvidia-cublas-cu12"):
+    wheels = ("nvidia-cublas-cu12", "nvidia-cublas") if extra == "cuda12" else ("nvidia-cublas", "nvidia-cublas-cu12")
+    for distribution in wheels:
         if finder and (version := installed_version(distribution)):
-            return Tool(name, version)
+            tool, runs = Tool(name, version), getattr(driver, "cuda", None)
+            return judged(tool, runs and cuda_versions.cublas_unfit(version, runs, pip_install(extra)))
     for folder in filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)):
         if any(Path(folder).glob("libcublas.so*")):
             return Tool(name, f"in {folder}")

@@ -63,7 +63,6 @@ PYTHON=$with/bin/python
 libraries=$(STAND_IN_GPU_BUILD=$cache "$PYTHON" "$root/tests/stand_in_gpu/libraries.py")
 exec 9>&-
 [ "$1" = --setup ] && exit 0
-mkdir -p "$cache/pycuda"
 export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} PATH=$root/tests/stand_in_gpu/bin:$PATH
-export PYCUDA_CACHE_DIR=$cache/pycuda STAND_IN_GPU_CACHE=$cache/compiled STAND_IN_GPU_WHEELS=$cache/wheels
+export STAND_IN_GPU_CACHE=$cache/compiled STAND_IN_GPU_WHEELS=$cache/wheels
 exec "$@"

@@ -78,6 +78,10 @@ class Libcuda:
         text.value = f"GPU {number}".encode()
         return 0
 
+    def cuDeviceGetAttribute(self, number: Any, attribute: int, gpu: int) -> int:
+        number._obj.value = {75: 8, 76: 9}[attribute]
+        return 0
+
 
 @pytest.mark.parametrize(
     ("status", "count", "hidden", "expected"),
@@ -95,7 +99,10 @@ def test_a_driver_without_a_gpu_does_not_count_as_found(
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if hidden:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert toolchain.nvidia_driver() == Tool("NVIDIA driver", *expected)
+    driver = toolchain.nvidia_driver()
+    assert (driver.found, driver.fix, driver.why_not) == expected
+    if isinstance(driver, toolchain.Driver):
+        assert (driver.cuda, driver.gpus) == ((12, 8), (("GPU 0", (8, 9)), ("GPU 1", (8, 9))))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="shell scripts stand in for the tools")

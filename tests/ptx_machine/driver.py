@@ -118,7 +118,9 @@ class PtxKernel:
         self._pack = Packer(name)
         self.counts: dict[str, int] = {}
 
-    def __call__(self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0) -> None:
+    def __call__(
+        self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, cooperative: bool = False
+    ) -> None:
         *offsets, expected = self.translation.parameters
         parameters = self._pack(args)
         if len(args) != len(offsets) or len(parameters) != expected:

@@ -15,6 +15,7 @@ ATTRIBUTES = {  # by CUdevice_attribute
     10: 32,  # threads per warp
     12: 65536,  # registers per block
     16: m.MULTIPROCESSORS,
+    38: 50 << 20,  # L2 cache
     39: 2048,  # threads per multiprocessor
     75: 9,  # compute capability, major
     76: 0,  # and minor

@@ -40,6 +40,7 @@ ASKED_BY_NAME = [
     "cuGraphExecDestroy",
     "cuGraphLaunch",
     "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+    "cuLaunchKernelEx",
     "cuGetErrorName",
     "cuGetErrorString",
 ]

@@ -9,6 +9,7 @@ import os
 import threading
 from typing import Any
 
+from minirnn.devices.cuda.sim import library
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
 from tests.stand_in_gpu.queues import Queues, Stream
@@ -25,6 +26,7 @@ INVALID_HANDLE = 400
 NOT_FOUND = 500
 NOT_READY = 600
 ILLEGAL_ADDRESS = 700
+COOPERATIVE_LAUNCH_TOO_LARGE = 720
 NOT_SUPPORTED = 801
 CAPTURE_UNSUPPORTED = 900
 CAPTURE_INVALIDATED = 901
@@ -39,6 +41,8 @@ WORDS = {
     NOT_FOUND: "named symbol not found",
     NOT_READY: "device not ready",
     ILLEGAL_ADDRESS: "an illegal memory access was encountered",
+    COOPERATIVE_LAUNCH_TOO_LARGE: "too many blocks in cooperative launch",
+    NO_BINARY_FOR_GPU: "no kernel image is available for execution on the device",
     NOT_SUPPORTED: "operation not supported",
     CAPTURE_UNSUPPORTED: "operation not permitted when stream is capturing",
     CAPTURE_INVALIDATED: "operation failed due to a previous error during capture",
@@ -80,6 +84,7 @@ class Machine:
 
     def __init__(self, options: SimOptions | None = None, seed: int | None = None) -> None:
         self.sim = SimDriver(options or SimOptions(shared_limit=MOST_SHARED, memory_mb=MEMORY_MB))
+        self.one_by_one = one_block_at_a_time(self.sim)
         self.lock = threading.RLock()
         self.thread = Thread()
         self.sticky = 0  # once a kernel failed, every call does
@@ -144,6 +149,17 @@ class Machine:
 
 
 machine: Machine
+
+
+def one_block_at_a_time(sim: SimDriver) -> Any:
+    """Options for plain launches, which promise only that every block runs some time: here one after another.
+
+    So a kernel whose blocks wait for each other, and that is not launched cooperatively, waits in vain.
+    """
+    given = ctypes.cast(sim.run_options, ctypes.POINTER(library.Options)).contents
+    made = library.Options.from_buffer_copy(given)
+    made.resident = 1
+    return made
 
 
 def u32(value: int) -> int:

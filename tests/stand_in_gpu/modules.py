@@ -8,12 +8,14 @@ import struct
 from typing import Any
 
 from minirnn.devices.cuda.driver import LaunchError
+from tests.stand_in_gpu import contexts
 from tests.stand_in_gpu import machine as m
 from tests.stand_in_gpu.machine import Failed, u32, write32, write64
 from tests.stand_in_gpu.nvcc import MAGIC, sim_arguments
 from tests.stand_in_gpu.streams import enqueue
 
 MAX_DYNAMIC_SHARED_SIZE = 8  # CUfunction_attribute
+COOPERATIVE = 2  # CUlaunchAttributeID
 POINTER, SIZE = 1, 2  # CU_LAUNCH_PARAM_BUFFER_...
 ALIGNMENT = {"P": 8, "?": 1, "i": 4, "I": 4, "q": 8, "Q": 8, "e": 2, "f": 4, "d": 8}
 
@@ -38,8 +40,10 @@ def cuModuleLoadData(result: int, image: int) -> None:
         told = json.loads(ctypes.string_at(image + 16, length))
     except ValueError:
         raise Failed(m.INVALID_IMAGE) from None
-    if told["arch"] not in ("sm_90", "sm_90a"):
+    if told["arch"] != f"sm_{contexts.ATTRIBUTES[75]}{contexts.ATTRIBUTES[76]}":
         raise Failed(m.NO_BINARY_FOR_GPU)
+    if told["release"][0] > contexts.DRIVER // 1000:
+        raise Failed(m.INVALID_IMAGE)
     write64(result, m.machine.handle(Module(m.machine.sim.module(*sim_arguments(told)))))
 
 
@@ -102,22 +106,53 @@ def cuLaunchKernel(
     function: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, shared: int, stream: int, parameters: int,
     extra: int,
 ) -> None:  # fmt: skip
+    launch(function, (gx, gy, gz), (bx, by, bz), shared, stream, extra, cooperative=False)
+
+
+def cuLaunchKernelEx(config: int, function: int, parameters: int, extra: int) -> None:
+    numbers, (stream, attributes) = (
+        (ctypes.c_uint32 * 7).from_address(config),
+        (ctypes.c_uint64 * 2).from_address(config + 32),
+    )
+    cooperative = False
+    for k in range(ctypes.c_uint32.from_address(config + 48).value):
+        number = ctypes.c_uint32.from_address(attributes + 72 * k).value
+        if number != COOPERATIVE:
+            m.problems.append(f"launch attribute {number} is not written in the stand-in")
+            raise Failed(m.NOT_SUPPORTED)
+        cooperative = ctypes.c_int32.from_address(attributes + 72 * k + 8).value != 0
+    launch(function, tuple(numbers[:3]), tuple(numbers[3:6]), numbers[6], stream, extra, cooperative)
+
+
+def launch(
+    function: int,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    shared: int,
+    stream: int,
+    extra: int,
+    cooperative: bool,
+) -> None:
+    """Give the stream a launch. The blocks of a plain one run one after another; all of a cooperative one at once."""
     m.machine.need_context()
     asked = m.machine.get(function, Function)
     kernel = asked.kernel
-    gx, gy, gz, bx, by, bz, shared = map(u32, (gx, gy, gz, bx, by, bz, shared))
+    (gx, gy, gz), (bx, by, bz), shared = map(u32, grid), map(u32, block), u32(shared)
     if not (0 < gx < 2**31 and 0 < gy < 2**16 and 0 < gz < 2**16):
         raise Failed(m.INVALID_VALUE)
     if not (0 < bx * by * bz <= 1024 and bz <= 64) or shared > asked.dynamic_shared:
         raise Failed(m.INVALID_VALUE)
+    if cooperative and gx * gy * gz > kernel.max_resident_blocks((bx, by, bz), shared):
+        raise Failed(m.COOPERATIVE_LAUNCH_TOO_LARGE)
     values = parameters_of(kernel, extra)
     pointers = [v for letter, v in zip(kernel.signature, values, strict=True) if letter == "P" and v]
+    options = m.machine.sim.run_options if cooperative else ctypes.addressof(m.machine.one_by_one)
 
-    def launch() -> None:
+    def run() -> None:
         try:
-            kernel._launch(values, (gx, gy, gz), (bx, by, bz), shared, m.machine.sim.run_options, 0)
+            kernel._launch(values, (gx, gy, gz), (bx, by, bz), shared, options, 0)
         except LaunchError as error:
             m.problems.append(str(error))
             raise Failed(m.ILLEGAL_ADDRESS) from None
 
-    enqueue(stream, launch, m.machine.touched(pointers))
+    enqueue(stream, run, m.machine.touched(pointers))

@@ -16,16 +16,27 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 MAGIC = b"STANDIN\0"
-SAID = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 13.0, V13.0.88\n"
+RELEASE = os.environ.get("STAND_IN_GPU_RELEASE", "13.0")
+"""Which nvcc it plays."""
+SAID = f"nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release {RELEASE}, V{RELEASE}.88\n"
+KNOWN = {  # release -> the GPUs that nvcc --list-gpu-code names
+    "12.0": "50 52 53 60 61 62 70 72 75 80 86 87 89 90",
+    "12.4": "50 52 53 60 61 62 70 72 75 80 86 87 89 90",
+    "12.6": "50 52 53 60 61 62 70 72 75 80 86 87 89 90",
+    "12.8": "50 52 53 60 61 62 70 72 75 80 86 87 89 90 100 101 120",
+    "12.9": "50 52 53 60 61 62 70 72 75 80 86 87 89 90 100 101 103 120 121",
+    "13.0": "75 80 86 87 88 89 90 100 103 110 120 121",
+    "13.1": "75 80 86 87 88 89 90 100 103 110 120 121",
+}
 
 
 def sim_arguments(told: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
     """What the simulator's `module` takes: the source as the project wrote it, its name, its -D options."""
-    source, name = told["source"].replace("# include", "#include"), "kernel.cu"
+    source, name = told["source"], "kernel.cu"
     first = re.match(r'#line 1 "([^"]*)"\n', source)
     if first:
         source, name = source[first.end() :], first.group(1)
-    return source, name, tuple(d for d in told["defines"] if not d.startswith("-DMINIRNN_HEADERS"))
+    return source, name, tuple(told["defines"])
 
 
 def packed(told: dict[str, Any]) -> bytes:
@@ -61,7 +72,11 @@ def main(arguments: list[str]) -> int:
         "source": source.read_text(),
         "defines": [a for a in arguments if a.startswith("-D")],
         "arch": arguments[arguments.index("-arch") + 1],
+        "release": [int(number) for number in RELEASE.split(".")],
     }
+    if told["arch"].removeprefix("sm_").removesuffix("a") not in KNOWN[RELEASE].split():
+        sys.stderr.write(f"nvcc fatal   : Unsupported gpu architecture '{told['arch']}'\n")
+        return 1
     mark = compiled_before(told)
     if mark is None or not mark.exists():
         from minirnn.devices.cuda.driver import CompileError

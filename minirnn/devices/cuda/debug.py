@@ -246,11 +246,13 @@ class _DebugKernel:
         self.name, self.max_resident_blocks = kernel.name, kernel.max_resident_blocks
         self._debug, self._kernel, self._source = debug, kernel, source
 
-    def __call__(self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0) -> None:
+    def __call__(
+        self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, cooperative: bool = False
+    ) -> None:
         debug = self._debug
         copies = debug.copies_for(args)
         try:
-            self._kernel(*args, grid=grid, block=block, shared=shared)
+            self._kernel(*args, grid=grid, block=block, shared=shared, cooperative=cooperative)
             debug.driver.synchronize()
         except LaunchError as error:
             launch = Launch(self._source, self.name, args, tuple(grid), tuple(block), shared)

@@ -31,6 +31,7 @@ from minirnn.devices.cuda.launch.sources import C_TYPES, accumulator, options, t
 from minirnn.devices.cuda.missed import MissedMessages
 from minirnn.devices.cuda.primitive_methods import BOOL, arithmetic, comparison, function, rounding, unary
 from minirnn.devices.cuda.recordings import Recordings
+from minirnn.devices.cuda.uncompiled import Uncompiled
 
 _CONSTANTS_KEPT = 256
 
@@ -69,6 +70,7 @@ class Cuda(Device, kernels_in=(cell, lstm_sequence, gru_block, cudnn_rnn_sequenc
         self.rungs: Counter[str] = Counter()
         self.recordings = Recordings(driver)
         self.missed = MissedMessages(self)
+        self.uncompiled = Uncompiled()
         self._constants: dict[tuple[np.dtype, bytes], CudaArray] = {}
         self._compiled: dict[tuple[Any, ...], Kernel] = {}
 

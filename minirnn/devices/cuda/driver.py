@@ -27,6 +27,8 @@ class Limits:
     memory_bytes: int
     simulated: bool
     warp: int = 32
+    cooperative: bool = True  # it can launch blocks that wait for each other
+    l2_bytes: int = 0  # 0: not known
 
 
 class Buffer(Protocol):
@@ -49,7 +51,14 @@ class Kernel(Protocol):
 
     name: str
 
-    def __call__(self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0) -> None: ...
+    def __call__(
+        self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, cooperative: bool = False
+    ) -> None:
+        """Launch it. `cooperative`: its blocks wait for each other, so all of them must be on the device at once.
+
+        A GPU then refuses a launch whose blocks do not fit. A plain launch promises only that each block runs at some
+        time.
+        """
 
     def max_resident_blocks(self, block: Sequence[int], shared: int = 0) -> int:
         """How many blocks of this kernel the whole device holds at once."""

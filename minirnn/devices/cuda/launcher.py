@@ -12,6 +12,7 @@ from minirnn.devices.cuda.array import CudaArray
 from minirnn.devices.cuda.driver import Driver, Kernel
 from minirnn.devices.cuda.missed import MissedMessages
 from minirnn.devices.cuda.recordings import Recordings
+from minirnn.devices.cuda.uncompiled import Uncompiled
 
 
 class Launcher(Protocol):
@@ -20,6 +21,7 @@ class Launcher(Protocol):
     driver: Driver
     recordings: Recordings
     missed: MissedMessages
+    uncompiled: Uncompiled
     cudnn_rnn_rung: str | None
     rungs: Counter[str]
 

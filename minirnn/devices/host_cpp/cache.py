@@ -1,4 +1,4 @@
-"""Compiled libraries, kept on disk for the next process."""
+"""What was compiled, kept on disk for the next process."""
 
 from __future__ import annotations
 
@@ -30,24 +30,30 @@ def folder(device: str) -> Path:
         return temporary
 
 
-def kept(folder: Path, key: str, make: Callable[[Path], None], stamp: Callable[[Path], str] | None = None) -> Path:
-    """The library called `key` in `folder`, made by ``make(path)`` unless it is there. Two processes may do so.
+def kept(
+    folder: Path,
+    key: str,
+    make: Callable[[Path], None],
+    stamp: Callable[[Path], str] | None = None,
+    suffix: str = ".so",
+) -> Path:
+    """The file called `key` in `folder`, made by ``make(path)`` unless it is there. Two processes may do so.
 
     The file's name ends with its `stamp`, by default its size: one cut short, as a crash of the machine may leave it,
     is made anew. (To load it would end the process.)
     """
     stamp = stamp or size_of
-    for path in folder.glob(f"{glob.escape(key)}.*.so"):
+    for path in folder.glob(f"{glob.escape(key)}.*{suffix}"):
         with contextlib.suppress(OSError):  # another process may have pruned it
-            if path.name == f"{key}.{stamp(path)}.so":
+            if path.name == f"{key}.{stamp(path)}{suffix}":
                 os.utime(path)  # recently used: pruned last
                 return path
     with tempfile.TemporaryDirectory(dir=folder) as work:
-        made = Path(work) / f"{key}.so"
+        made = Path(work) / f"{key}{suffix}"
         make(made)
-        path = folder / f"{key}.{stamp(made)}.so"
+        path = folder / f"{key}.{stamp(made)}{suffix}"
         os.replace(made, path)
-    _prune(folder)
+    _prune(folder, suffix)
     return path
 
 
@@ -60,10 +66,10 @@ def checksum(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
-def _prune(folder: Path) -> None:
-    """Delete the libraries that were not used for longest until the rest is small enough."""
+def _prune(folder: Path, suffix: str) -> None:
+    """Delete the files that were not used for longest until the rest is small enough."""
     found = []
-    for path in folder.glob("*.so"):
+    for path in folder.glob(f"*{suffix}"):
         with contextlib.suppress(OSError):  # another process may prune too
             found.append((path.stat().st_mtime, path.stat().st_size, path))
     total = 0

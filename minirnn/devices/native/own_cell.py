@@ -26,6 +26,7 @@ from minirnn.devices.host_cpp.compiler import CompileError
 from minirnn.devices.native import library
 from minirnn.devices.native.arguments import NOTHING, address, call, matrix, rows, structs
 from minirnn.devices.native.cudnn_rnn import Ragged
+from minirnn.terminal import say
 
 Array = np.ndarray
 
@@ -95,7 +96,7 @@ def load(name: str, text: str) -> ctypes.CDLL:
     used = compiler.find("native")
 
     def announce() -> None:
-        print(f"minirnn: compiling the cell {name} for the device native, once", file=sys.stderr, flush=True)
+        say(f"minirnn: compiling the cell {name} for the device native, once")
 
     path = library.of_one_cell(used, text, announce)
     try:

@@ -67,7 +67,7 @@ class HostDriver:
         class Kernel:
             name = "add_one"
 
-            def __call__(self, *args: Any, grid: Any, block: Any, shared: int = 0) -> None:
+            def __call__(self, *args: Any, grid: Any, block: Any, shared: int = 0, cooperative: bool = False) -> None:
                 driver.launches += 1
                 driver.launched.append((source, file, tuple(options), grid, block, shared))
                 try:

@@ -1,12 +1,13 @@
-"""What a GPU says of itself: its limits, and whether it is too old."""
+"""What a GPU says of itself: its limits."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from minirnn import toolchain
-from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.cuda.driver import Limits
+
+COOPERATIVE_LAUNCH = 95
+"""The number of a CUdevice_attribute for which PyCUDA has no name."""
 
 
 def limits_of(drv: Any, device: Any) -> Limits:
@@ -21,16 +22,6 @@ def limits_of(drv: Any, device: Any) -> Limits:
         memory_bytes=device.total_memory(),
         simulated=False,
         warp=ask(names.WARP_SIZE),
+        cooperative=bool(ask(names(COOPERATIVE_LAUNCH))),
+        l2_bytes=ask(names.L2_CACHE_SIZE),
     )
-
-
-def refuse_too_old(limits: Limits) -> None:
-    """Raises `DeviceUnavailable` for a GPU for which the installed nvcc no longer compiles."""
-    version = (toolchain.find_nvcc().found or "").partition(".")[0]
-    if version.isdigit() and int(version) >= 13 and limits.compute_capability < (7, 5):
-        raise DeviceUnavailable(
-            "cuda: {} has compute capability {}.{}, and nvcc {} compiles for 7.5 and newer\n"
-            "  to use it: CUDA 12, and the extra minirnn[cuda12]".format(
-                limits.name, *limits.compute_capability, version
-            )
-        )

@@ -1,16 +1,18 @@
-"""How nvcc makes machine code for a GPU of a .cu file, by way of PyCUDA, which keeps it on disk."""
+"""How nvcc makes machine code for a GPU of a .cu file. What was compiled once is kept on disk."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Sequence
-from contextlib import suppress
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from minirnn import terminal
 from minirnn.devices import cells
 from minirnn.devices.cuda.driver import CompileError
+from minirnn.devices.host_cpp import cache
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 FLAGS = ("-std=c++17", "-lineinfo", "-diag-suppress=186")
@@ -23,52 +25,76 @@ class Compiler:
 
     Parameters
     ----------
-    drv, compiler : module
-        ``pycuda.driver`` and ``pycuda.compiler``.
-    capability : tuple of int
-        The GPU's compute capability.
+    arch : str
+        What nvcc calls the GPU, such as ``"sm_90"``.
+    nvcc : str
+        The version of nvcc, in any words: another one compiles anew.
+    load : callable
+        Hands machine code to the driver, and returns the module.
+    refused : type
+        The error that `load` raises for machine code that the driver does not take.
     """
 
-    def __init__(self, drv: Any, compiler: Any, capability: tuple[int, int]) -> None:
-        self._drv, self._compiler, self._arch = drv, compiler, "sm_{}{}".format(*capability)
-        if folder := os.environ.get("PYCUDA_CACHE_DIR"):
-            with suppress(OSError):  # PyCUDA does not make it, and would compile each time without a word
-                os.makedirs(folder, exist_ok=True)
+    def __init__(self, arch: str, nvcc: str, load: Callable[[bytes], Any], refused: type[Exception]) -> None:
+        self._arch, self._nvcc, self._load, self._refused = arch, nvcc, load, refused
+        self._announce = Announcement(arch, nvcc)
 
     def load(self, source: str, name: str, options: Sequence[str]) -> tuple[bytes, Any]:
         """Machine code, and the module loaded from it. Raises `CompileError`, which names the file and line of `name`.
 
         The GPU's context must be current.
         """
+        text, flags = for_nvcc(source, name, options)
+        headers = [path.read_bytes() for path in (*sorted(KERNELS.rglob("*.cuh")), *cells.headers())]
+        key = cache.fingerprint(text, flags, headers, self._arch, self._nvcc)
+
+        def make(path: Path) -> None:
+            with self._announce.compiling(name):
+                path.write_bytes(cubin_of(text, name, flags, self._arch))
+
+        binary = cache.kept(cache.folder("cuda"), key, make, cache.checksum, ".cubin").read_bytes()
         try:
-            try:
-                binary = self._cubin(source, name, options, None)
-                return binary, self._drv.module_from_buffer(binary)
-            except (self._drv.LogicError, OSError):  # a file of the cache that was cut off, or no folder to write to
-                binary = self._cubin(source, name, options, False)
-                return binary, self._drv.module_from_buffer(binary)
-        except self._drv.CompileError as error:
-            said = "\n".join(text.strip() for text in (error.stdout, error.stderr) if text)
-            chosen = " ".join(options) or "no options"
-            raise CompileError(f"{name} does not compile with {chosen}\n{said or error}") from error
+            return binary, self._load(binary)
+        except self._refused as error:
+            raise CompileError(f"{name}: the driver does not take what nvcc made: {error}") from error
+
+
+class Announcement:
+    """Tells the user on stderr that kernels are compiled, because it takes seconds: a line for the first one.
+
+    On a terminal a second line says which file it is, and how many there were; it goes away.
+    """
+
+    def __init__(self, arch: str, nvcc: str) -> None:
+        self._what = f"CUDA kernels for {arch} with nvcc {nvcc.split()[0] if nvcc else ''}".rstrip()
+        self.count = 0
+
+    def compiling(self, name: str) -> AbstractContextManager[None]:
+        """``with announcement.compiling("adam.cu"):`` around the work."""
+        self.count += 1
+        if self.count == 1:
+            terminal.say(f"minirnn: compiling {self._what}, each once")
+        return terminal.shown(f"  number {self.count}: {name}")
+
+
+def cubin_of(text: str, name: str, flags: Sequence[str], arch: str) -> bytes:
+    """Machine code of a text. Raises `CompileError` with what nvcc says."""
+    with tempfile.TemporaryDirectory(prefix="minirnn-") as work:
+        source, made = Path(work, "kernel.cu"), Path(work, "kernel.cubin")
+        source.write_text(text, encoding="utf-8")
+        include = [f"-I{folder}" for folder in (KERNELS, cells.INCLUDE)]
+        command = ["nvcc", "-cubin", "-arch", arch, *flags, *include, "-o", made.name, source.name]
+        try:
+            done = subprocess.run(command, cwd=work, capture_output=True, encoding="utf-8", errors="replace")
         except OSError as error:
             raise CompileError(f"{name}: nvcc cannot be run: {error}\n  try: minirnn doctor") from error
-
-    def _cubin(self, source: str, name: str, options: Sequence[str], cache: bool | None) -> bytes:
-        """Machine code from PyCUDA's disk cache (unless `cache` is False) or else from nvcc."""
-        text, flags = for_nvcc(source, name, options)
-        include = [str(KERNELS), str(cells.INCLUDE)]
-        code: bytes = self._compiler.compile(
-            text, options=flags, no_extern_c=True, arch=self._arch, cache_dir=cache, include_dirs=include
-        )
-        return code
+        if done.returncode:
+            said = "\n".join(text.strip() for text in (done.stdout, done.stderr) if text)
+            chosen = " ".join(flag for flag in flags if flag.startswith("-D")) or "no options"
+            raise CompileError(f"{name} does not compile with {chosen}\n{said}")
+        return made.read_bytes()
 
 
 def for_nvcc(source: str, name: str, options: Sequence[str]) -> tuple[str, list[str]]:
     """The text and the flags with which a kernel file is compiled."""
-    # For a source that has "#include" in it, PyCUDA runs nvcc's preprocessor each time to make the key of its cache.
-    # Spelled like this it does not, and a hash of all files that may be included takes that place in the key.
-    text = f'#line 1 "{name}"\n' + source.replace("#include", "# include")
-    files = b"".join(path.read_bytes() for path in (*sorted(KERNELS.rglob("*.cuh")), *cells.headers()))
-    headers = hashlib.sha256(files).hexdigest()[:16]
-    return text, [*FLAGS, *options, f"-DMINIRNN_HEADERS={headers}"]
+    return f'#line 1 "{name}"\n{source}', [*FLAGS, *options]

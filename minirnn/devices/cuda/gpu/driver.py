@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from minirnn import toolchain
+from minirnn.cuda_versions import pycuda_unfit
 from minirnn.devices.base import DeviceUnavailable
 from minirnn.devices.cuda.arguments import Packer
 from minirnn.devices.cuda.driver import LaunchError, Matrix, NotRecordable
 from minirnn.devices.cuda.gpu import libcuda
-from minirnn.devices.cuda.gpu.about import limits_of, refuse_too_old
+from minirnn.devices.cuda.gpu.about import limits_of
 from minirnn.devices.cuda.gpu.compiler import Compiler
 from minirnn.devices.cuda.gpu.cublas import Cublas
 from minirnn.devices.cuda.gpu.graph import Graph
@@ -55,15 +56,15 @@ class PyCudaDriver:
     name = "cuda"
 
     def __init__(self) -> None:
-        drv, compiler = _import_pycuda()
+        drv, nvcc = _import_pycuda()
         self._drv = drv
         try:
             drv.init()
             device = drv.Device(0)
             self._current = _Current(drv, device.retain_primary_context())
             self.limits = limits_of(drv, device)
-            refuse_too_old(self.limits)
-            self._compiler = Compiler(drv, compiler, self.limits.compute_capability)
+            arch = "sm_{}{}".format(*self.limits.compute_capability)
+            self._compiler = Compiler(arch, nvcc, drv.module_from_buffer, drv.LogicError)
             with self._current:
                 self._stream = drv.Stream()
                 self._aside = drv.Stream(NON_BLOCKING)
@@ -297,9 +298,13 @@ class _Module:
 
     def blocks_per_multiprocessor(self, kernel: str, threads: int, shared: int) -> int:
         with self._driver._current:
-            if self._twin is None:
-                self._twin = LoadedTwice(self._binary)
-            return self._twin.blocks_per_multiprocessor(kernel, threads, shared)
+            return self.twin().blocks_per_multiprocessor(kernel, threads, shared)
+
+    def twin(self) -> LoadedTwice:
+        """This module once more, for what PyCUDA does not offer. The context must be current."""
+        if self._twin is None:
+            self._twin = LoadedTwice(self._binary)
+        return self._twin
 
 
 class _Kernel:
@@ -311,7 +316,9 @@ class _Kernel:
         self._pack = Packer(name)
         self._shared = 0  # dynamic shared memory that CUDA was told of
 
-    def __call__(self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0) -> None:
+    def __call__(
+        self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, cooperative: bool = False
+    ) -> None:
         # There are some thousand calls a second, so this one does without the `with` of all others.
         parameters = self._pack(args)
         grid, block = tuple(map(int, grid)), tuple(map(int, block))
@@ -319,12 +326,16 @@ class _Kernel:
         try:
             self._push()
             try:
-                if shared > self._shared:
+                if shared > self._shared and not cooperative:
                     self._allow(shared)
-                self._launch(grid, block, parameters, shared, self._here.stream)
+                if cooperative:
+                    twin = self._module.twin()
+                    twin.launch(self.name, grid, block, parameters, shared, int(self._here.stream.handle))
+                else:
+                    self._launch(grid, block, parameters, shared, self._here.stream)
             finally:
                 self._pop()
-        except self._error as error:
+        except (self._error, LaunchError) as error:
             at = f"{self.name}, grid {grid}, block {block}, {shared} bytes of dynamic shared memory"
             raise LaunchError(f"{at}: {error}\n  {LATE}") from error
 
@@ -338,20 +349,26 @@ class _Kernel:
         return self._module.blocks_per_multiprocessor(self.name, threads, shared) * self.driver.limits.multiprocessors
 
 
-def _import_pycuda() -> tuple[Any, Any]:
-    """``pycuda.driver`` and ``pycuda.compiler``. Raises `DeviceUnavailable` for the first thing that is missing."""
+def _import_pycuda() -> tuple[Any, str]:
+    """``pycuda.driver``, and what nvcc is. Raises `DeviceUnavailable` for the first thing that is missing or unfit."""
+    found: dict[str, toolchain.Tool] = {}
     for tool in toolchain.for_a_gpu():
-        if tool.found is None:
-            raise DeviceUnavailable(f"cuda: {tool.name} {toolchain.missing(tool)}")
+        if not tool.works:
+            raise DeviceUnavailable(f"cuda: {'' if tool.found else f'{tool.name} '}{toolchain.missing(tool)}")
+        found[tool.name] = tool
+    rebuild = toolchain.rebuild_pycuda()
     try:
-        import pycuda.compiler as compiler
         import pycuda.driver as drv
     except ImportError as error:
         raise DeviceUnavailable(
-            f"cuda: PyCUDA cannot be imported: {error}\n  it was built for another Python, NumPy or CUDA; to build it"
-            f" anew: {toolchain.pip()} install --force-reinstall --no-cache-dir --no-deps pycuda"
+            f"cuda: PyCUDA cannot be imported: {error}\n"
+            f"  it was built for another Python, NumPy or CUDA; to build it anew: {rebuild}"
         ) from error
-    return drv, compiler
+    driver = getattr(found.get("NVIDIA driver"), "cuda", None)
+    unfit = driver and pycuda_unfit(found["PyCUDA"].found or "", tuple(drv.get_version()[:2]), driver, rebuild)
+    if unfit:
+        raise DeviceUnavailable(f"cuda: {unfit.reason}\n  to get one that fits: {unfit.fix}")
+    return drv, found["nvcc"].found or "" if "nvcc" in found else ""
 
 
 def _check_contiguous(host: np.ndarray) -> None:

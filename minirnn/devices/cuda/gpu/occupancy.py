@@ -1,36 +1,85 @@
-"""How many blocks of a kernel a multiprocessor holds, asked of the CUDA driver itself.
+"""Kernels whose blocks wait for each other: how many fit on a multiprocessor, and a launch that keeps them all there.
 
-PyCUDA neither offers this question nor gives out the handle that it takes. So the compiled bytes are loaded a second
-time, by ctypes, into the same context; only kernels that synchronise across blocks need to know, and only once.
+PyCUDA offers neither, and does not give out the handle that both take. So the compiled bytes are loaded a second time,
+by ctypes, into the same context.
 """
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 
 from minirnn.devices.cuda.gpu.libcuda import call
 
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+COOPERATIVE = 2  # CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+END, BUFFER, BUFFER_SIZE = 0, 1, 2  # CU_LAUNCH_PARAM_...
+
+
+class Attribute(ctypes.Structure):
+    """``CUlaunchAttribute`` with a value that is an int; the value has room for 64 bytes."""
+
+    _fields_ = (("id", ctypes.c_int), ("pad", ctypes.c_char * 4), ("value", ctypes.c_int), ("rest", ctypes.c_char * 60))
+
+
+class Config(ctypes.Structure):
+    """``CUlaunchConfig``."""
+
+    _fields_ = (
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(Attribute)),
+        ("count", ctypes.c_uint),
+    )
 
 
 class LoadedTwice:
-    """A compiled module that only answers questions. Use it while the GPU's context is current."""
+    """A compiled module, loaded once more. Use it while the GPU's context is current."""
 
     def __init__(self, binary: bytes) -> None:
         self._binary = binary
         self._module = ctypes.c_void_p()
+        self._functions: dict[str, ctypes.c_void_p] = {}
+        self._allowed: dict[str, int] = {}  # dynamic shared memory that CUDA was told of
         call("cuModuleLoadData", ctypes.byref(self._module), binary)
+
+    def function(self, kernel: str, shared: int) -> ctypes.c_void_p:
+        """The handle of a kernel, which may be launched with so much dynamic shared memory."""
+        found = self._functions.get(kernel)
+        if found is None:
+            found = ctypes.c_void_p()
+            call("cuModuleGetFunction", ctypes.byref(found), self._module, kernel.encode())
+            self._functions[kernel] = found
+        if shared > self._allowed.get(kernel, 0):
+            call("cuFuncSetAttribute", found, ctypes.c_int(MAX_DYNAMIC_SHARED), ctypes.c_int(shared))
+            self._allowed[kernel] = shared
+        return found
 
     def blocks_per_multiprocessor(self, kernel: str, threads: int, shared: int) -> int:
         """How many blocks of `threads` threads with `shared` bytes of dynamic shared memory each it holds."""
-        function, blocks = ctypes.c_void_p(), ctypes.c_int()
-        call("cuModuleGetFunction", ctypes.byref(function), self._module, kernel.encode())
-        call("cuFuncSetAttribute", function, ctypes.c_int(MAX_DYNAMIC_SHARED), ctypes.c_int(shared))
+        blocks = ctypes.c_int()
         call(
             "cuOccupancyMaxActiveBlocksPerMultiprocessor",
             ctypes.byref(blocks),
-            function,
+            self.function(kernel, shared),
             ctypes.c_int(threads),
             ctypes.c_size_t(shared),
         )
         return blocks.value
+
+    def launch(
+        self, kernel: str, grid: Sequence[int], block: Sequence[int], parameters: bytes, shared: int, stream: int
+    ) -> None:
+        """A cooperative launch: the driver starts all blocks at once, or raises `LaunchError`."""
+        attribute = Attribute(id=COOPERATIVE, value=1)
+        config = Config(
+            grid=(*grid, 1, 1)[:3], block=(*block, 1, 1)[:3], shared=shared, stream=stream,
+            attributes=ctypes.pointer(attribute), count=1,
+        )  # fmt: skip
+        packed, size = ctypes.create_string_buffer(bytes(parameters), len(parameters)), ctypes.c_size_t(len(parameters))
+        extra = (ctypes.c_void_p * 5)(
+            BUFFER, ctypes.addressof(packed), BUFFER_SIZE, ctypes.addressof(size), END
+        )  # fmt: skip
+        call("cuLaunchKernelEx", ctypes.byref(config), self.function(kernel, shared), None, extra)

@@ -137,7 +137,9 @@ class SimKernel:
         self._grid = ctypes.create_string_buffer(GRID.size)
         self._grid_at = ctypes.addressof(self._grid)
 
-    def __call__(self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0) -> None:
+    def __call__(
+        self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, cooperative: bool = False
+    ) -> None:
         self._run(args, grid, block, shared, self.driver.run_options, 0)
 
     def traced(

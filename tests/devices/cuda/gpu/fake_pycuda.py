@@ -119,6 +119,8 @@ class Device:
             "MAX_THREADS_PER_BLOCK": 1024,
             "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": 232448,
             "WARP_SIZE": 32,
+            "COOPERATIVE_LAUNCH": 1,
+            "L2_CACHE_SIZE": 50 << 20,
         }[name]
 
     def retain_primary_context(self) -> Context:
@@ -290,10 +292,13 @@ class Names:
     def __getattr__(self, name: str) -> str:
         return name
 
+    def __call__(self, number: int) -> str:
+        return {95: "COOPERATIVE_LAUNCH"}[number]
+
 
 def make(machine: Machine) -> dict[str, ModuleType]:
     """The modules to enter into `sys.modules`."""
-    package, driver, compiler = (ModuleType(name) for name in ("pycuda", "pycuda.driver", "pycuda.compiler"))
+    package, driver = ModuleType("pycuda"), ModuleType("pycuda.driver")
     contents: dict[str, Any] = {
         "Error": Error,
         "MemoryError": MemoryError,
@@ -309,6 +314,7 @@ def make(machine: Machine) -> dict[str, ModuleType]:
         "function_attribute": Names(),
         "event_flags": Names(),
         "get_driver_version": lambda: 13000,
+        "get_version": lambda: (13, 0, 0),
         "mem_get_info": lambda: (machine.memory - machine.used, machine.memory),
     }
 
@@ -340,23 +346,8 @@ def make(machine: Machine) -> dict[str, ModuleType]:
         "module_from_buffer": module_from_buffer,
     }
 
-    def compile(
-        source: str,
-        nvcc: str = "nvcc",
-        options: Any = None,
-        keep: bool = False,
-        no_extern_c: bool = False,
-        arch: Any = None,
-        code: Any = None,
-        cache_dir: Any = None,
-        include_dirs: Any = None,
-        target: str = "cubin",
-    ) -> bytes:
-        assert no_extern_c and "#include" not in source
-        return b"\x7fELF" + source.encode()
-
-    for module, names in ((driver, contents), (compiler, {"compile": compile})):
+    for module, names in ((driver, contents),):
         for name, value in names.items():
             setattr(module, name, value)
-    package.driver, package.compiler = driver, compiler  # type: ignore[attr-defined]
-    return {"pycuda": package, "pycuda.driver": driver, "pycuda.compiler": compiler}
+    package.driver = driver  # type: ignore[attr-defined]
+    return {"pycuda": package, "pycuda.driver": driver}

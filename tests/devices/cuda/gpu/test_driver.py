@@ -162,7 +162,7 @@ def test_a_file_is_compiled_once_with_its_options(driver: Any) -> None:
 def test_a_broken_file_of_the_cache_is_compiled_anew(
     damage: bytes, driver: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYCUDA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path))
     driver.module(KERNELS, "cached.cu")
     (kept,) = tmp_path.glob("**/*.cubin")
     kept.write_bytes(damage)
@@ -176,7 +176,7 @@ def test_where_the_cache_cannot_be_written_files_are_compiled_all_the_same(
     driver: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv("PYCUDA_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path / "file"))
     driver.module(KERNELS, "uncached.cu").function("nothing")(grid=(1,), block=(1,))
     driver.synchronize()
 

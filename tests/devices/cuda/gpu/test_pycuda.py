@@ -6,6 +6,7 @@ Tests `minirnn/devices/cuda/gpu/` and `minirnn/devices/cuda/interface.py`.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -89,12 +90,15 @@ print(float((a + a).sum().item()))
 
 def test_a_folder_for_compiled_kernels_that_is_not_there_is_made(gpu: Any, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "cache"
-    done = run(USE, PYCUDA_CACHE_DIR=str(folder))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "6.0\n", "")
+    done = run(USE, MINIRNN_CACHE=str(folder))
+    assert (done.returncode, done.stdout) == (0, "6.0\n")
+    assert re.fullmatch(r"minirnn: compiling CUDA kernels for sm_\d+ with nvcc [\d.]+, each once\n", done.stderr)
     kept = {path.name for path in folder.rglob("*") if path.is_file()}
     assert kept
-    again = run(USE, PYCUDA_CACHE_DIR=str(folder))
-    assert again.stdout == "6.0\n" and {path.name for path in folder.rglob("*") if path.is_file()} == kept
+    again = run(USE, MINIRNN_CACHE=str(folder))
+    assert (again.stdout, again.stderr) == ("6.0\n", "") and {
+        path.name for path in folder.rglob("*") if path.is_file()
+    } == kept
 
 
 FAULT = """
@@ -114,7 +118,7 @@ for call in (lambda: bad(None, grid=(1,), block=(32,)), device.driver.synchroniz
 
 
 def test_after_a_fault_every_call_says_so_and_the_process_ends_quietly(gpu: Any) -> None:
-    done = run(FAULT)
+    done = run(FAULT, MINIRNN_QUIET="1")
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and len(lines) == 5, done.stderr
     assert all("illegal memory access" in line for line in lines[1:]), lines

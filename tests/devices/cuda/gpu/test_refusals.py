@@ -127,20 +127,56 @@ def test_blocks_are_at_most_an_eighth_larger_than_what_they_are_for() -> None:
 # Modules
 
 
-def test_a_changed_header_is_another_entry_of_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setattr(compiler, "KERNELS", tmp_path)
-    (tmp_path / "a.cuh").write_text("int x;")
-    before = compiler.for_nvcc("", "a.cu", ())
-    (tmp_path / "a.cuh").write_text("int y;")
-    assert compiler.for_nvcc("", "a.cu", ()) != before
+def test_a_changed_header_is_compiled_anew(
+    driver: PyCudaDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compiled: list[str] = []
+
+    def cubin_of(text: str, name: str, flags: Any, arch: str) -> bytes:
+        compiled.append(name)
+        return b"\x7fELF"
+
+    (tmp_path / "kernels").mkdir()
+    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(compiler, "KERNELS", tmp_path / "kernels")
+    monkeypatch.setattr(compiler, "cubin_of", cubin_of)
+    for text in ("int x;", "int x;", "int y;"):
+        (tmp_path / "kernels" / "a.cuh").write_text(text)
+        with driver._current:
+            driver._compiler.load("", "a.cu", ())
+    assert compiled == ["a.cu"] * 2
+    # the user reads one line, however many there are
+    assert capsys.readouterr().err == "minirnn: compiling CUDA kernels for sm_90 with nvcc, each once\n"
 
 
-def test_an_nvcc_that_went_away_is_an_error_of_compiling(driver: PyCudaDriver, monkeypatch: pytest.MonkeyPatch) -> None:
-    def compile(*args: Any, **more: Any) -> bytes:
-        raise FileNotFoundError(2, "No such file or directory", "nvcc")
+def test_who_wants_to_read_nothing_reads_nothing(
+    driver: PyCudaDriver,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Any,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path))
+    monkeypatch.setenv("MINIRNN_QUIET", "1")
+    monkeypatch.setattr(compiler, "cubin_of", lambda *given: b"\x7fELF")
+    driver.module("", "a.cu")
+    assert capsys.readouterr().err == ""
 
-    monkeypatch.setattr(sys.modules["pycuda.compiler"], "compile", compile)
+
+def test_an_nvcc_that_went_away_is_an_error_of_compiling(
+    driver: PyCudaDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CompileError, match=r"a\.cu: nvcc cannot be run.*\n  try: minirnn doctor"):
+        driver.module("int x;", "a.cu")
+
+
+def test_machine_code_that_the_driver_does_not_take_is_an_error_of_compiling(
+    driver: PyCudaDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("MINIRNN_CACHE", str(tmp_path))
+    monkeypatch.setattr(compiler, "cubin_of", lambda *given: b"something else")
+    with pytest.raises(CompileError, match=r"a\.cu: the driver does not take what nvcc made: .*image is invalid"):
         driver.module("int x;", "a.cu")
 
 

@@ -70,8 +70,8 @@ def stream(api: Api, flags: int = streams.NON_BLOCKING) -> int:
     return api.made("cuStreamCreate", flags)
 
 
-def kernel(api: Api, name: str = "twice") -> int:
-    image = nvcc.packed({"source": SOURCE, "defines": [], "arch": "sm_90"})
+def kernel(api: Api, name: str = "twice", source: str = SOURCE) -> int:
+    image = nvcc.packed({"source": source, "defines": [], "arch": "sm_90", "release": [13, 0]})
     module = api.made("cuModuleLoadData", ctypes.create_string_buffer(image, len(image)))
     return api.made("cuModuleGetFunction", module, ctypes.create_string_buffer(name.encode()))
 
@@ -81,6 +81,21 @@ def launch(api: Api, function: int, stream: int, parameters: bytes, grid: int = 
     size = ctypes.c_uint64(len(parameters))
     extra = (ctypes.c_uint64 * 5)(1, ctypes.addressof(memory), 2, ctypes.addressof(size), 0)
     return api.cuLaunchKernel(function, grid, 1, 1, 32, 1, 1, shared, stream, 0, extra)
+
+
+class Attribute(ctypes.Structure):
+    _fields_ = (("id", ctypes.c_int), ("pad", ctypes.c_int), ("value", ctypes.c_int), ("rest", ctypes.c_char * 60))
+
+
+def launch_together(api: Api, function: int, stream: int, parameters: bytes, grid: int) -> int:
+    """A cooperative launch, as a C program writes it."""
+    attribute = Attribute(id=2, value=1)
+    config = (ctypes.c_uint32 * 14)(grid, 1, 1, 32, 1, 1, 0)
+    (ctypes.c_uint64 * 3).from_buffer(config, 32)[:] = [stream, ctypes.addressof(attribute), 1]
+    memory = ctypes.create_string_buffer(parameters, len(parameters))
+    size = ctypes.c_uint64(len(parameters))
+    extra = (ctypes.c_uint64 * 5)(1, ctypes.addressof(memory), 2, ctypes.addressof(size), 0)
+    return api.cuLaunchKernelEx(config, function, 0, extra)
 
 
 def twice(api: Api, function: int, stream: int, y: int, x: int) -> int:
@@ -242,6 +257,41 @@ def test_limits_of_launches(api: Api) -> None:
     assert api.cuFuncSetAttribute(function, 8, 64 << 10) == 0
     assert launch(api, function, mine, parameters, shared=64 << 10) == 0
     assert api.cuFuncSetAttribute(function, 8, 1 << 20) == machine.INVALID_VALUE
+
+
+WAITING = {
+    "a barrier of the grid": """
+#include <cooperative_groups.h>
+extern "C" __global__ void all(unsigned *count) {
+  if (threadIdx.x == 0) atomicAdd(count, 1);
+  cooperative_groups::this_grid().sync();
+}""",
+    "a barrier by hand": """
+extern "C" __global__ void all(unsigned *count) {
+  if (threadIdx.x == 0) {
+    atomicAdd(count, 1);
+    __threadfence();
+    while (*(volatile unsigned *)count < gridDim.x) __nanosleep(20);
+    __threadfence();
+  }
+  __syncthreads();
+}""",
+}
+
+
+@pytest.mark.parametrize("how", WAITING)
+def test_blocks_that_wait_for_each_other_need_a_cooperative_launch(how: str, api: Api) -> None:
+    machine.machine.one_by_one.watchdog_ms = 200
+    mine, function = stream(api), kernel(api, "all", WAITING[how])
+    count = filled(api, np.zeros(N, np.uint32))
+    parameters = count.to_bytes(8, "little")
+    assert launch_together(api, function, mine, parameters, 5) == 0
+    assert api.cuStreamSynchronize(mine) == 0 and machine.problems == []
+    assert values_at(api, count).view(np.uint32)[0] == 5
+    assert launch_together(api, function, mine, parameters, 10**6) == machine.COOPERATIVE_LAUNCH_TOO_LARGE
+    alone = filled(api, np.zeros(N, np.uint32)).to_bytes(8, "little")
+    assert launch(api, function, mine, alone, grid=5) == 0
+    assert api.cuStreamSynchronize(mine) == machine.ILLEGAL_ADDRESS and len(machine.problems) == 1
 
 
 def test_a_thread_without_a_current_context_can_do_nothing(api: Api) -> None:

@@ -73,8 +73,7 @@ def compiled(name: str, options: Sequence[str], arch: str, text: str | None = No
     """
     source = (KERNELS / name).read_text(encoding="utf-8") if text is None else text
     text, flags = for_nvcc(source, name, options)
-    ours = [flag for flag in flags if not flag.startswith("-DMINIRNN_HEADERS")]  # that of all headers
-    parts = nvcc_version(), text, sorted(_headers(source).items()), ours, arch, *([to] if to != "cubin" else [])
+    parts = nvcc_version(), text, sorted(_headers(source).items()), flags, arch, *([to] if to != "cubin" else [])
     key = hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
     folder = cache_folder("machine-code")
     found = _kept(folder, key)

@@ -31,7 +31,7 @@ def forward(
     """Fill y; c (D, B, H) goes from the first state to the last. Returns h_n (D, B, H); None: it does not fit."""
     device, sizes = directions[0].device, directions[0].sizes
     kernel = kernel_of(device, FILE, f"{sizes.mode}_barrier", x.dtype, plan)
-    if not fits(kernel, plan, sizes.D):
+    if kernel is None or not fits(kernel, plan, sizes.D):
         return None
     A, R = all_input_parts(directions, x), recurrent_weights(directions)
     biases = stacked(device, [b for direction in directions for b in direction.weights[3:]])
@@ -56,7 +56,7 @@ def backward(
     """
     device, sizes = directions[0].device, directions[0].sizes
     kernel = kernel_of(device, FILE, f"{sizes.mode}_barrier_grad", dh.dtype, plan)
-    if not fits(kernel, plan, sizes.D):
+    if kernel is None or not fits(kernel, plan, sizes.D):
         return None
     da = device.empty((sizes.D, sizes.T, sizes.B, sizes.columns * sizes.H), dh.dtype)
     arrays = recurrent_weights(directions), values, y, dy, dh, dc, da

@@ -1,9 +1,9 @@
 """CudnnRNN on a CUDA device, all steps of a layer in one launch: the rung `persistent` of the ladder.
 
 The kernels and how they work: `cudnn_rnn/persistent.cu` and `cudnn_rnn/persistent_grad.cu`. All their blocks must be on
-the device at once, because they wait for each other's messages. The driver is asked before the launch (`fits`).
-Whatever else keeps the GPU busy only delays that: work of one driver runs in order, so two such kernels never wait for
-each other. The products over all steps are those of the lowest rung.
+the device at once, because they wait for each other's messages. The driver is asked before the launch (`fits`), and
+the launch is a cooperative one: the driver starts all blocks or none, also where another process or another library's
+kernel holds a part of the GPU. The products over all steps are those of the lowest rung.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def forward(
     """Fill y; c (D, B, H) goes from the first state to the last. Returns h_n (D, B, H); None: it does not fit."""
     device, sizes = directions[0].device, directions[0].sizes
     kernel = kernel_of(device, "cudnn_rnn/persistent.cu", f"{sizes.mode}_persistent", x.dtype, plan)
-    if not fits(kernel, plan, sizes.D):
+    if kernel is None or not fits(kernel, plan, sizes.D):
         return None
     A, R = all_input_parts(directions, x), recurrent_weights(directions)
     biases = stacked(device, [b for direction in directions for b in direction.weights[3:]])
@@ -69,7 +69,7 @@ def backward(
     """
     device, sizes = directions[0].device, directions[0].sizes
     kernel = kernel_of(device, "cudnn_rnn/persistent_grad.cu", f"{sizes.mode}_persistent_grad", dh.dtype, plan)
-    if not fits(kernel, plan, sizes.D):
+    if kernel is None or not fits(kernel, plan, sizes.D):
         return None
     da = device.empty((sizes.D, sizes.T, sizes.B, sizes.columns * sizes.H), dh.dtype)
     shares = device.empty((sizes.D, SLOTS, plan.slices, sizes.B, sizes.H), dh.dtype)
@@ -77,9 +77,13 @@ def backward(
     return [GateGradients(da[d]) for d in range(sizes.D)]
 
 
-def kernel_of(device: Launcher, file: str, kernel: str, dtype: np.dtype, plan: Plan | BarrierPlan) -> Kernel:
-    """The kernel, compiled for this plan."""
-    return device.kernel_of(file, kernel, dtype, None, tuple(f"-D{name}={n}" for name, n in plan.constants.items()))
+def kernel_of(device: Launcher, file: str, kernel: str, dtype: np.dtype, plan: Plan | BarrierPlan) -> Kernel | None:
+    """The kernel, compiled for this plan; None if the compiler refuses it."""
+    constants = tuple(f"-D{name}={n}" for name, n in plan.constants.items())
+    rung = "barrier" if isinstance(plan, BarrierPlan) else "persistent"
+    return device.uncompiled.unless_refused(
+        (file, dtype, constants), rung, lambda: device.kernel_of(file, kernel, dtype, None, constants)
+    )
 
 
 def fits(kernel: Kernel, plan: Plan | BarrierPlan, D: int) -> bool:
@@ -105,8 +109,9 @@ def launch(
     direction, device, sizes, lengths = directions[0], directions[0].device, directions[0].sizes, directions[0].lengths
     numbers = map(np.int32, (sizes.T, sizes.B, sizes.H, *plan.numbers))
     run = partial(
-        kernel, *numbers, lengths, *arrays, grid=(plan.blocks, sizes.D), block=plan.threads, shared=plan.shared
-    )
+        kernel, *numbers, lengths, *arrays, grid=(plan.blocks, sizes.D), block=plan.threads, shared=plan.shared,
+        cooperative=True,
+    )  # fmt: skip
     polls = PATIENCE_SIMULATED if device.driver.limits.simulated else PATIENCE
     missed = device.missed.word_of(f"{kernel.name} of {plan.blocks} blocks, {sizes.D} directions")
 

@@ -70,10 +70,14 @@ def backward(
 
 
 def compiled(layer: Layer, name: str, dtype: np.dtype, chosen: plans.Plan) -> Kernel | None:
-    """The kernel for a plan of the ladder, or None if its blocks cannot all be on the device."""
+    """The kernel for a plan of the ladder, or None: not compiled, or not all blocks fit on the device."""
     constants = tuple(f"-D{key}={n}" for key, n in chosen.constants.items())
-    kernel = kernel_of(layer.device, layer.plan, f"{name}.cu", f"cell_{name}", dtype, constants)
-    return kernel if fits(kernel, chosen, layer.sizes.D) else None
+    kernel = layer.device.uncompiled.unless_refused(
+        (name, layer.plan, dtype, constants),
+        "persistent",
+        lambda: kernel_of(layer.device, layer.plan, f"{name}.cu", f"cell_{name}", dtype, constants),
+    )
+    return kernel if kernel is not None and fits(kernel, chosen, layer.sizes.D) else None
 
 
 def own_arrays(layer: Layer) -> tuple[CudaArray | None, CudaArray | None]:

@@ -1,0 +1,87 @@
+"""What the driver says of toolkits, drivers and cards: the real PyCUDA on a stand-in GPU that acts each of them out.
+
+Tests `minirnn/cuda_versions.py` in `minirnn/devices/cuda/gpu/driver.py`. Where the check lets a combination pass, a
+kernel is compiled and runs; where it does not, the stand-in refuses what would come next, as nvcc or the driver would.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn import cuda_versions
+from minirnn.devices.base import DeviceUnavailable
+from minirnn.devices.cuda.driver import CompileError
+from minirnn.devices.cuda.gpu.driver import PyCudaDriver
+from tests.devices.cuda.gpu.combinations import COMBINATIONS, REBUILT_BY_12, Combination
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(mr.devices.available()["cuda"] is not None, reason=mr.devices.available()["cuda"] or ""),
+]
+TWICE = 'extern "C" __global__ void twice(float *x) { x[threadIdx.x] *= 2; }'
+
+
+@pytest.fixture
+def act_out(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes the stand-in another machine for as long as the test lasts."""
+    contexts = sys.modules.get("tests.stand_in_gpu.contexts")
+    if contexts is None:
+        pytest.skip("a real GPU cannot be another one")
+
+    def machine(given: Combination) -> None:
+        import pycuda.driver as drv
+
+        major, minor = given.gpu.capability
+        monkeypatch.setenv("STAND_IN_GPU_RELEASE", "{}.{}".format(*given.nvcc))
+        monkeypatch.setattr(contexts, "NAME", given.gpu.name.encode() + b"\0")
+        monkeypatch.setattr(contexts, "DRIVER", given.driver[0] * 1000 + given.driver[1] * 10)
+        monkeypatch.setattr(contexts, "ATTRIBUTES", contexts.ATTRIBUTES | {75: major, 76: minor})
+        monkeypatch.setattr(drv, "get_version", lambda: (*given.pycuda, 0))
+        monkeypatch.setattr(
+            cuda_versions.shutil,
+            "which",
+            lambda name, found=cuda_versions.shutil.which: "/apt" if name == "apt-get" else found(name),
+        )
+
+    return machine
+
+
+def doubled(driver: PyCudaDriver) -> list[float]:
+    x = np.arange(4, dtype=np.float32)
+    memory = driver.alloc(x.nbytes)
+    driver.h2d(memory.ptr, x)
+    driver.module(TWICE, "twice.cu").function("twice")(memory, grid=(1,), block=(4,))
+    driver.d2h(x, memory.ptr)
+    return x.tolist()
+
+
+@pytest.mark.parametrize("given", COMBINATIONS, ids=str)
+def test_a_combination_computes_or_says_what_to_install(given: Combination, act_out: Any) -> None:
+    act_out(given)
+    if given.says:
+        with pytest.raises(DeviceUnavailable) as caught:
+            PyCudaDriver()
+        assert given.says in str(caught.value) and str(caught.value).endswith(given.install)
+        return
+    driver = PyCudaDriver()
+    assert driver.limits.compute_capability == given.gpu.capability
+    assert doubled(driver) == [0, 2, 4, 6]
+    driver.close()
+
+
+@pytest.mark.parametrize("given", [c for c in COMBINATIONS if c.says and c.install != REBUILT_BY_12], ids=str)
+def test_without_the_check_compiling_or_loading_fails(
+    given: Combination, act_out: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    act_out(given)
+    monkeypatch.setattr(cuda_versions, "nvcc_unfit", lambda *given: None)
+    monkeypatch.setattr("minirnn.devices.cuda.gpu.driver.pycuda_unfit", lambda *given: None)
+    driver = PyCudaDriver()
+    with pytest.raises(CompileError, match="Unsupported gpu architecture|does not take what nvcc made"):
+        doubled(driver)
+    driver.close()

@@ -1,0 +1,64 @@
+"""A rung that does not compile hands its layers to the next lower one, and says so once.
+
+Tests `minirnn/devices/cuda/uncompiled.py`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minirnn as mr
+from minirnn.devices.cuda.device import Cuda
+from minirnn.devices.cuda.driver import CompileError
+from minirnn.devices.cuda.uncompiled import first_error
+from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import assert_close, device_on, random_case
+
+SAID = """persistent.cu does not compile with -DREAL=float
+a note
+persistent.cu(7): error: identifier "x" is undefined
+"""
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each file was compiled; persistent.cu never compiles."""
+    counts: Counter[str] = Counter()
+    kernel_of = Cuda.kernel_of
+
+    def refusing(self: Cuda, file: str, *more: Any, **named: Any) -> Any:
+        counts[file] += 1
+        if file == "cudnn_rnn/persistent.cu":
+            raise CompileError(SAID)
+        return kernel_of(self, file, *more, **named)
+
+    monkeypatch.setattr(Cuda, "kernel_of", refusing)
+    return counts
+
+
+def test_the_next_rung_computes_and_one_warning_names_rung_and_reason(
+    rng: np.random.Generator, compiled: Counter[str]
+) -> None:
+    device = device_on("persistent")
+    case = random_case(rng, "gru", T=4, B=2, I=3, H=8)
+    with pytest.warns(RuntimeWarning, match=r'rung persistent .*\n  persistent\.cu\(7\): error: .*"x"') as told:
+        found = case.run(device)
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        case.run(device)  # not a word, and not compiled again
+    assert compiled["cudnn_rnn/persistent.cu"] == 1
+    assert device.rungs == {"steps forward": 2, "persistent backward": 2}
+    assert_close(found, case.run(mr.devices.get("cpu")), 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [(SAID, 'persistent.cu(7): error: identifier "x" is undefined'), ("one line", "one line"), ("", "")],
+)
+def test_the_line_that_says_most(said: str, line: str) -> None:
+    assert first_error(said) == line
