@@ -30,7 +30,7 @@ class _Anomaly:
         self.check_nan = check_nan
         if on != (self.lines is not None):
             self.lines = {} if on else None
-            tape.next_seq = _noted_seq if on else next_seq
+            tape.next_seq = _noted_seq if on else next_seq  # type: ignore[attr-defined]
 
     def check(self, t: Tensor, k: int, g: Any) -> None:
         """Raise RuntimeError if `g`, what the op of `t` gives its input number `k`, has a NaN."""

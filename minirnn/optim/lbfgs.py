@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import InitVar
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,6 @@ class LBFGS(Optimizer):
     history_size: int = setting(_count, "So many pairs y and s are remembered.", default=100)
     line_search_fn: str | None = setting(_search, 'None, or "strong_wolfe".', default=None)
 
-    remembered: dict[str, str] = {}  # noqa: RUF012
-
     def add_param_group(self, param_group: Mapping[str, Any]) -> None:
         """The only group. Raises ValueError for a second one: all parameters are one vector."""
         if self.param_groups:
@@ -91,25 +90,25 @@ class LBFGS(Optimizer):
             x, calls = parameters_to_vector(group["params"]), 0
             if group["line_search_fn"] is not None:
                 start = Point(0, loss, g, slope)
-                found, calls = strong_wolfe(lambda t, x=x, d=d: self._at(closure, x, t, d), t, start, _largest(d))
+                found, calls = strong_wolfe(partial(self._at, closure, x, d), t, start, _largest(d))
                 t, loss, g = found.t, found.loss, found.gradient
                 memory["t"] = t
                 vector_to_parameters(x + t * d, group["params"])
             elif iteration < group["max_iter"]:
-                found, calls = self._at(closure, x, t, d), 1
+                found, calls = self._at(closure, x, d, t), 1
                 loss, g = found.loss, found.gradient
             else:
                 vector_to_parameters(x + t * d, group["params"])
             evals += calls
             memory["func_evals"] += calls
-            moved = max(_largest(d * t), 0.0) > group["tolerance_change"]
+            moved = _largest(d * t) > group["tolerance_change"]
             moved = moved and abs(loss - before) >= group["tolerance_change"]
             if evals >= group["max_eval"] or _largest(g) <= group["tolerance_grad"] or not moved:
                 break
         self.steps_done += 1
         return first_loss
 
-    def _at(self, closure: Callable[[], Any], x: Tensor, t: float, d: Tensor) -> Point:
+    def _at(self, closure: Callable[[], Any], x: Tensor, d: Tensor, t: float) -> Point:
         vector_to_parameters(x + t * d, self.param_groups[0]["params"])
         with enable_grad():
             loss = float(closure())

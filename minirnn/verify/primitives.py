@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from minirnn import ops
-from minirnn.ops.primitives.indexing import put
 from minirnn.proving.case import Case
 from minirnn.proving.tolerance import ACTIVATION, Count
 from minirnn.verify.operands import (
@@ -174,8 +173,6 @@ VALUES: dict[str, Row] = {
     "getitem of an array": (lambda a: a[INDEX], table, 2),
     "embedding": (lambda a: ops.embedding(a, INDEX), table, 2),
     "put_add": (lambda a: ops.put_add((3, a.shape[2]), (INDEX,), a), added_rows, 2),
-    "written": (lambda a, b: put(a.clone(), (slice(None), slice(1, None, 2)), b[:, 1::2]), two(), 0),
-    "written at an array": (lambda a, b: put(a.clone(), (slice(None), np.array([1, 0])), b[:, :2]), two(), 0),
     "gather": (lambda a: ops.gather(a, 1, places(a)), one(), "all"),
     "take_along_axis": (lambda a: ops.take_along_axis(a, places(a), 1), one(), "all"),
     "take_along_dim": (lambda a: ops.take_along_dim(a, places(a), 1), one(), "all"),

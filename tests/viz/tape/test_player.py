@@ -206,3 +206,19 @@ def test_up_to_four_numbers_are_written_and_more_have_a_shape_and_a_norm():
     assert "sends [1. 0. 0. 2.] to x" in str(tape_player(loss, {"x": x})[-1])
     x = mr.tensor([1.0, 1.0, 1.0, 1.0, 1.0], requires_grad=True)
     assert "sends (5,), norm 4.472 to x" in str(tape_player((x * 2.0).sum(), {"x": x})[-1])  # 2 sqrt(5)
+
+
+def test_what_was_written_into_later_is_walked_in_the_version_that_was_read() -> None:
+    x = mr.tensor([1.0, 2.0], requires_grad=True)
+    t = x * 3
+    before = t.sum()
+    t.mul_(2.0)
+    loss = t.sum() + before
+    player = TapePlayer(loss, {"x": x})
+    loss.backward()
+    np.testing.assert_array_equal(player.grads["x"], x.grad.numpy())
+    t = x * 3
+    squares = (t * t).sum()
+    t.mul_(2.0)
+    with pytest.raises(RuntimeError, match=r"an input of Multiply was changed by mul_\(\) after use"):
+        TapePlayer(squares)
