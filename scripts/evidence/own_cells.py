@@ -56,7 +56,7 @@ class Loop(torch.nn.Module):
         known["product"] = self.product
         f = cell.function
         self.step = types.FunctionType(
-            f.__code__, {**f.__globals__, **known}, f.__name__, f.__defaults__, f.__closure__
+            f.__code__, {**f.__globals__, **known, "__name__": __name__}, f.__name__, f.__defaults__, f.__closure__
         )
         self.step.__kwdefaults__ = {**(f.__kwdefaults__ or {}), **cell.step.constants}
 
