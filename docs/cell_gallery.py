@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from minirnn.viz import cell_graph, save
 from minirnn.viz.colors import BLUE, GRAY
 
 FOLDER = Path(__file__).parent / "examples" / "cells"
+TIMES = Path(__file__).parent / "data" / "cpu" / "own_cells.json"
 T, B, I, H = 100, 4, 8, 32
 ORDER = ["lstm", "peephole_lstm", "coupled_lstm", "gru", "gru_block", "mgu", "ugrnn"]
 ORDER += ["ligru", "indrnn", "sru", "slstm", "cornn", "lem"]
@@ -67,6 +69,25 @@ def formulas(cell: Cell) -> tuple[str, str]:
     return f"$$\n{forward}\n$$", f"$$\n{backward}\n$$"
 
 
+def speed(name: str) -> str:
+    """How long a layer takes on `native` next to torch's loop, as far as it was measured."""
+    if not TIMES.exists():
+        return ""
+    told = []
+    for row in json.loads(TIMES.read_text(encoding="utf-8"))["rows"]:
+        if row["cell"] == name:
+            T, B, _, H = row["size"]
+            more = (
+                f" and {row['compiled'] / row['native']:.2g} times as fast as the compiled one"
+                if "compiled" in row
+                else ""
+            )
+            told.append(
+                f"{row['eager'] / row['native']:.2g} times as fast as torch's loop{more} at T = {T}, B = {B}, H = {H}"
+            )
+    return f"On `native`, forward and backward together are {', and '.join(told)}. " if told else ""
+
+
 def drawing(name: str, cell: Cell) -> str:
     """The cell as a graph, for light and for dark pages."""
     picture = cell_graph(cell)
@@ -89,7 +110,7 @@ def page(found: dict[str, tuple[str, str, Cell]]) -> str:
             f":::{{grid-item}}\n**Forward**\n\n{forward}\n:::\n\n"
             f":::{{grid-item}}\n**Backward**\n\n{backward}\n:::\n::::\n\n"
             f"{drawing(name, cell)}\n"
-            f"A step keeps {kept} for its gradient, in addition to its states.\n"
+            f"{speed(name)}A step keeps {kept} for its gradient, in addition to its states.\n"
         )
     return "\n".join(parts)
 

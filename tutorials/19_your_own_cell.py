@@ -176,3 +176,6 @@ assert share["LSTM"] > 1e4 * share["GRU"] and 0 < first["GRU"] < first["slow = 0
 # what does the cell save then for its way back? ``patient.saved()`` tells.
 #
 # :doc:`/own_cell` has the whole language, and :doc:`/cells` thirteen cells from the literature.
+#
+# Then write it yourself: :doc:`exercises </exercises>` ``ex43`` (a cell of your own, backward), ``ex44`` (what a step
+# saves) and ``ex45`` (a long memory).

@@ -156,7 +156,7 @@ class Difference:
         for term in missing:
             for other in pool:
                 ratio = over(self.number(term), self.number(other))
-                if words := self.factor(ratio):
+                if words := self.factor(ratio, [f for f in (*term.factors, *other.factors) if not f.varies]):
                     lines.append(f"in {self.text(other)}: {words}" if many else words)
                     pool.remove(other)
                     break
@@ -185,14 +185,15 @@ class Difference:
         return found if term.number > 0 else -found
 
     def text(self, term: Term) -> str:
-        return write(self.product(term), self.names)
+        found = self.product(term)
+        return write(found, self.names, top=found in (self.mine, self.right))
 
-    def factor(self, ratio: Values) -> str:
-        """The one factor that makes the difference."""
+    def factor(self, ratio: Values, own: Sequence[Expr] = ()) -> str:
+        """The one factor that makes the difference; `own` are those of the two terms."""
         if close(ratio, [-1.0] * POINTS):
             return "the sign is wrong"
         found = [f for e in self.values for f in (e, 1 - e, 1 - e * e, e * (1 - e))]
-        named = [(write(f, self.names), self.numbers.of(f)) for f in found]
+        named = [(write(f, self.names), self.numbers.of(f)) for f in dict.fromkeys([*found, *own])]
         for text, v in named:
             if close(ratio, v):
                 return f"the factor {text} is missing"

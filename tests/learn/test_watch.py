@@ -76,16 +76,16 @@ def save(tree, id, text):
 def test_a_student_works_through_exercises(tree):
     terminal = Terminal(tree.root, "learn")
     terminal.expect("ex01 .*not started")
-    terminal.expect("0 of 42 passed")
+    terminal.expect("0 of 45 passed")
     terminal.press("h")
     terminal.expect("1. dx asks")
     save(tree, "ex01", solution("ex01", ("dy * w", "-dy * w")))
     terminal.expect("ex01 .*2 / 3 points")
     terminal.expect("wrong sign")
-    terminal.expect("0 of 42 passed")
+    terminal.expect("0 of 45 passed")
     save(tree, "ex01", solution("ex01"))
     terminal.expect("ex01 .*3 / 3 points")
-    terminal.expect("1 of 42 passed")
+    terminal.expect("1 of 45 passed")
     terminal.press("n")
     terminal.expect("not started")
     terminal.press("pq")  # two keys at once
@@ -100,13 +100,13 @@ def test_the_screen_is_cleared_for_each_check_and_hints_are_wrapped_and_counted(
     terminal = Terminal(tree.root, "learn")
     fcntl.ioctl(terminal.descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
     terminal.expect(re.escape("\x1b[H\x1b[2J\x1b[3J"))
-    terminal.expect("0 of 42 passed[.]")
+    terminal.expect("0 of 45 passed[.]")
     for used in (1, 2):
         terminal.press("h")
         terminal.expect(rf"\n  1[.] dx asks(.*\n)+?  {used} of 3 hints used")
     save(tree, "ex01", solution("ex01", ("dy * w", "-dy * w")))
     terminal.expect(re.escape("\x1b[H\x1b[2J\x1b[3J") + "ex01  Product and sum: checking")
-    terminal.expect("minirnn show ex01 --diff\n  2 of 3 hints used\n\n0 of 42 passed[.]")
+    terminal.expect("minirnn show ex01 --diff\n  2 of 3 hints used\n\n0 of 45 passed[.]")
     terminal.press("h")
     terminal.expect("  1[.] dx asks")
     terminal.expect("  3 of 3 hints used: that was the last one")
@@ -133,10 +133,10 @@ def test_ctrl_c_in_the_middle_of_a_check_ends_the_watch_without_a_word(tree):
 @pytest.mark.slow
 def test_an_exception_does_not_end_the_watch_and_ctrl_c_does(tree):
     terminal = Terminal(tree.root, "learn")
-    terminal.expect("0 of 42 passed")
+    terminal.expect("0 of 45 passed")
     save(tree, "ex01", body("ex01", "raise RuntimeError('hello')"))
     terminal.expect("RuntimeError: hello")
-    terminal.expect("0 of 42 passed")
+    terminal.expect("0 of 45 passed")
     terminal.press("\x03")
     assert terminal.status() in (0, 130)
     assert "Traceback" not in terminal.text

@@ -68,6 +68,36 @@ def test_a_wrong_kernel_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"{row}: T4 B3 I2 H5, gradient of h0" in str(proof)
 
 
+def test_a_kernel_that_raises_ends_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: Any, **kwargs: Any) -> Any:
+        if args[0].dtype == "float32":
+            raise RuntimeError("no such thing")
+        return right(*args, **kwargs)
+
+    right = CPU.cell_sequence
+    monkeypatch.setattr(CPU, "cell_sequence", staticmethod(broken))
+    proof = gallery("gru").verify(["cpu"])
+    failed = [r for r in proof.results if r.status == FAILED]
+    assert {r.cell.dtype for r in failed} == {"float32", "float16"}  # a kernel sees no float16
+    assert all(r.why.endswith("RuntimeError: no such thing") for r in failed)
+
+
+@pytest.mark.slow
+def test_a_cell_is_proved_on_every_device_at_hand() -> None:
+    proof = gallery("lem").verify()
+    assert proof, proof
+    for name, reason in mr.devices.available().items():
+        found = {r.status for r in proof.results if r.cell.device == name}
+        assert found == ({PASSED} if reason is None else {ABSENT})
+
+
+def test_a_device_that_composes_the_cell_does_not_judge_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CPU, "kernels", CPU.kernels - {"cell_sequence", "cell_sequence_grad"})
+    proof = gallery("gru").verify(["cpu"])
+    assert {r.status for r in proof.results} == {ABSENT}
+    assert "it has no kernel for this cell, and composes it" in str(proof)
+
+
 def test_it_is_the_mechanism_of_minirnn_verify() -> None:
     assert type(gallery("gru").verify(["cpu"])) is mr.verify.Proof
 

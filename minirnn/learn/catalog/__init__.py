@@ -1,6 +1,7 @@
 """The exercises that minirnn knows, a module for each kind of subject."""
 
 from minirnn.learn.catalog import (
+    cells,
     cuda,
     gru,
     history,
@@ -18,7 +19,7 @@ from minirnn.learn.catalog import (
 from minirnn.learn.catalog.capstone import CAPSTONE
 from minirnn.learn.exercise import Exercise
 
-MODULES = (tape, rnn, lstm, gru, training, cuda, tests, losses, layers, history, weights, kernels, ranks)
+MODULES = (tape, rnn, lstm, gru, training, cuda, tests, losses, layers, history, weights, kernels, ranks, cells)
 
 EXERCISES: dict[str, Exercise] = {
     exercise.id: exercise

@@ -10,7 +10,9 @@ import pytest
 
 from minirnn import cell, tanh
 from minirnn.devices.cuda.launch.own_cell.layer import source
+from minirnn.devices.cuda.launch.own_cell.persistent import MOST_GATES
 from minirnn.devices.cuda.sim.options import SimOptions
+from tests.cells.with_torch import CELLS
 from tests.devices.cells import own_layers
 from tests.devices.cells.own_layers import OwnLayer, assert_close, cell_of
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import CHECKS, device_on, tiny_layouts
@@ -63,6 +65,14 @@ def test_other_cells_run_step_by_step(rng: np.random.Generator, name: str) -> No
     layer, device = OwnLayer(rng, name, H=5), device_on("persistent")
     assert_close(layer.run(device), layer.expected(), 1e-13)
     assert device.rungs == {"steps forward": 1, "steps backward": 1}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_no_cell_of_the_gallery_is_forgotten(name: str) -> None:
+    """Those with one stage, and with up to four gates that read h, run in one launch; so each is compiled below."""
+    plan = cell_of(name).plan()
+    alone = len(plan.forward) == len(plan.backward) == 1 and not plan.cuts
+    assert (name in IN_ONE_LAUNCH) == (alone and plan.reads_x and 0 < plan.of_both + plan.of_h <= MOST_GATES)
 
 
 @pytest.mark.slow

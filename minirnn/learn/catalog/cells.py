@@ -1,0 +1,183 @@
+"""Cells of one's own: a backward pass derived by hand, what a step saves for it, and a memory that lasts."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from minirnn.cells.cell import Formulas
+from minirnn.cells.expr import apply
+from minirnn.learn.catalog.stages import sample_stages, zero
+from minirnn.learn.exercise import Exercise, Inputs, Sizes, Stage, Wrong
+from minirnn.learn.formula import Formula
+from minirnn.learn.formulas import cells
+
+# ---- ex43: a cell's way back
+
+
+def patient(z_k: Any, z_n: Any, z_o: Any, c: Any, h: Any, *, slow: Any) -> Any:
+    """The cell of tutorial 19."""
+    k = apply("sigmoid", z_k + slow)
+    n = apply("tanh", z_n)
+    c = k * c + (1 - k) * n
+    o = apply("sigmoid", z_o)
+    h = o * apply("tanh", c)
+    return c, h
+
+
+def one_step(rng: np.random.Generator, s: Sizes) -> Inputs:
+    z_k, z_n, z_o, c_prev, c_grad, dh = rng.normal(size=(6, s.B, s.H))
+    slow = rng.normal(size=s.H)
+    k, n, o = 1 / (1 + np.exp(-z_k - slow)), np.tanh(z_n), 1 / (1 + np.exp(-z_o))
+    tanh_c = np.tanh(k * c_prev + (1 - k) * n)
+    return dict(c_prev=c_prev, slow=slow, k=k, n=n, o=o, tanh_c=tanh_c, c_grad=c_grad, dh=dh)
+
+
+STEP_STAGES = (
+    Stage("with a gradient into c only (dh = 0)", "the ways from c to the gates and to c_prev", change=zero("dh")),
+    Stage("with a gradient into h only (c_grad = 0)", "how dh reaches the output gate and c", change=zero("c_grad")),
+    *sample_stages("the sum over the samples", "dslow"),
+)
+
+# ---- ex44: what a step saves
+
+
+def lstm(z_i: Any, z_f: Any, z_n: Any, z_o: Any, c: Any, h: Any) -> Any:
+    i, f, n = apply("sigmoid", z_i), apply("sigmoid", z_f), apply("tanh", z_n)
+    c = f * c + i * n
+    h = apply("sigmoid", z_o) * apply("tanh", c)
+    return c, h
+
+
+def gru(z_r: Any, z_z: Any, x_n: Any, h_n: Any, h: Any) -> Any:
+    r, z = apply("sigmoid", z_r), apply("sigmoid", z_z)
+    h = (1 - z) * apply("tanh", x_n + r * h_n) + z * h
+    return h
+
+
+def indrnn(x_a: Any, h: Any, *, u: Any) -> Any:
+    h = apply("relu", x_a + u * h)
+    return h
+
+
+CELLS = ((patient, ("c", "h")), (lstm, ("c", "h")), (gru, ("h",)), (indrnn, ("h",)))
+
+
+@cache
+def graph(which: int) -> tuple[np.ndarray, ...]:
+    """A cell's values, operands first: there, cheap, read (n,), operands (n, n), and which of them are saved."""
+    own = Formulas(*CELLS[which])
+    d, step = own.derivation, own.step
+    nodes = [e for e in step.nodes if e.op not in ("number", "constant")]
+    at = {e: v for v, e in enumerate(nodes)}
+    here = {*step.states.values(), *step.vectors.values(), *step.after}
+    read = set(d.leaves(d.formulas()))
+    operands = np.zeros((len(nodes), len(nodes)))
+    for e in nodes:
+        operands[at[e], [at[a] for a in e.args if a in at]] = 1
+    there, reads, saved = (np.array([e in found for e in nodes], float) for found in (here, read, d.saved))
+    cheap = np.array([e.op in ("add", "sub", "mul", "relu") for e in nodes], float)
+    return there, cheap, reads, operands, saved
+
+
+def values(rng: np.random.Generator, s: Sizes) -> Inputs:
+    """One of the cells, and after it values at random: a cell alone does not need every question."""
+    *kinds, operands, _ = graph(s.B % len(CELLS))
+    n, more = len(operands), 30
+    grown = np.zeros((n + more, n + more))
+    grown[:n, :n] = operands
+    for v in range(n, n + more):
+        grown[v, rng.integers(0, v, size=2)] = 1
+    rates = (0.1, 0.7, 0.6)
+    there, cheap, read = (np.append(k, rng.random(more) < rate) for k, rate in zip(kinds, rates, strict=True))
+    return dict(there=there, cheap=cheap, read=read, operands=grown, T=s.T, B=s.B, H=s.H)
+
+
+def saved_with(
+    there: Any, cheap: Any, read: Any, operands: Any, T: int, B: int, H: int, *,
+    asks: bool = True, again: bool = True, states: bool = True, operand: bool = True,
+    size: Any = lambda T, B, H: T * B * H * 4,
+) -> Any:  # fmt: skip
+    """`what_is_saved` with one of its questions left out, or with another number of bytes."""
+    have, saved = [bool(v) and states for v in there], np.zeros(len(there))
+    for v in range(len(there)):
+        if have[v]:
+            continue
+        if again and cheap[v] and (not operand or all(have[a] for a in range(v) if operands[v, a])):
+            have[v] = True
+        elif read[v] or not asks:
+            have[v], saved[v] = True, 1
+    return saved, saved.sum() * size(T, B, H)
+
+
+SAVED_MISTAKES = (
+    Wrong("what no line of the way back reads need not be saved", partial(saved_with, asks=False)),
+    Wrong("what is cheap is computed again, not saved", partial(saved_with, again=False)),
+    Wrong("states and vectors are there already: they are not saved once more", partial(saved_with, states=False)),
+    Wrong(
+        "a cheap value can be computed again only if all its operands are there, or can be",
+        partial(saved_with, operand=False),
+    ),
+    Wrong("bytes: a number of float32 has 4 bytes", partial(saved_with, size=lambda T, B, H: T * B * H)),
+    Wrong("bytes: a number of float32 has 4 bytes, not 8", partial(saved_with, size=lambda T, B, H: T * B * H * 8)),
+    Wrong("bytes: every one of the T steps saves its own values", partial(saved_with, size=lambda T, B, H: B * H * 4)),
+    Wrong("bytes: every one of the B samples has its own values", partial(saved_with, size=lambda T, B, H: T * H * 4)),
+)
+
+# ---- ex45: a long memory
+
+
+def gates(rng: np.random.Generator, s: Sizes) -> Inputs:
+    return dict(z=rng.normal(size=(s.T, s.B, s.H)) + 1, steps=rng.uniform(2, 100, size=s.H))
+
+
+def memory_with(
+    z: Any, steps: Any, *, late: int = 1, forward: bool = False, add: bool = False,
+    keep: Any = lambda n: 0.5 ** (1 / n), bias: Any = lambda f: np.log(f / (1 - f)),
+) -> Any:  # fmt: skip
+    """`long_memory` with other factors on the way, or with another bias."""
+    f = 1 / (1 + np.exp(-z))
+    reach = np.ones_like(f)
+    for t in range(len(f)):
+        way = f[: t + 1 - late + 1] if forward else f[t + late :]
+        reach[t] = way.sum(0) if add else way.prod(0)
+    return reach, bias(keep(steps))
+
+
+MEMORY_MISTAKES = (
+    Wrong(
+        "reach[t] begins with the gate of step t + 1: f[t] is passed on the way to c[t-1]", partial(memory_with, late=0)
+    ),
+    Wrong(
+        "reach[t] is the product of the gates after step t, not of those before it", partial(memory_with, forward=True)
+    ),
+    Wrong("along a path the factors are multiplied, not added", partial(memory_with, add=True)),
+    Wrong(
+        "bias: f is the gate after the sigmoid; its pre-activation is log(f / (1 - f))",
+        partial(memory_with, bias=lambda f: f),
+    ),
+    Wrong("bias: the sign is wrong: a large bias keeps more", partial(memory_with, bias=lambda f: np.log((1 - f) / f))),
+    Wrong(
+        "bias: half is left after n steps if f ** n is one half, not f * n",
+        partial(memory_with, keep=lambda n: 0.5 / n),
+    ),
+    Wrong("bias: f = 1 - 1/n leaves 1/e after n steps, not one half", partial(memory_with, keep=lambda n: 1 - 1 / n)),
+)
+
+EXERCISES = (
+    Exercise(
+        "16_cells/ex43_own_cell_backward.py", one_step, cells.patient_cell_backward,
+        {"dz_k": "(B, H)", "dz_n": "(B, H)", "dz_o": "(B, H)", "dc_prev": "(B, H)", "dslow": "(H,)"},
+        Formula(cells.patient_cell_backward, {"c_prev": "(k * c_prev + (1 - k) * n)"}), stages=STEP_STAGES,
+    ),
+    Exercise(
+        "16_cells/ex44_what_is_saved.py", values, cells.what_is_saved, {"saved": "(n,)", "bytes": "()"},
+        wrong=SAVED_MISTAKES,
+    ),
+    Exercise(
+        "16_cells/ex45_long_memory.py", gates, cells.long_memory, {"reach": "(T, B, H)", "bias": "(H,)"},
+        wrong=MEMORY_MISTAKES,
+    ),
+)  # fmt: skip

@@ -1,0 +1,39 @@
+"""Cells of one's own: one step back, what a step has to save, and how far a gradient reaches."""
+
+import numpy as np
+
+
+def patient_cell_backward(c_prev, slow, k, n, o, tanh_c, c_grad, dh):
+    dz_o = dh * tanh_c * o * (1 - o)
+    # c reaches the loss by two ways: through h of this step, and directly to step t+1.
+    dc = c_grad + dh * o * (1 - tanh_c * tanh_c)
+    # The gate k decides between what is there and what could be written.
+    dz_k = dc * (c_prev - n) * k * (1 - k)
+    dz_n = dc * (1 - k) * (1 - n * n)
+    dc_prev = dc * k
+    dslow = dz_k.sum(0)
+    return dz_k, dz_n, dz_o, dc_prev, dslow
+
+
+def what_is_saved(there, cheap, read, operands, T, B, H):
+    have = [bool(v) for v in there]
+    saved = np.zeros(len(there))
+    for v in range(len(there)):
+        if have[v]:
+            continue
+        if cheap[v] and all(have[a] for a in range(v) if operands[v, a]):
+            have[v] = True
+        elif read[v]:
+            have[v] = True
+            saved[v] = 1
+    return saved, saved.sum() * T * B * H * 4
+
+
+def long_memory(z, steps):
+    f = 1 / (1 + np.exp(-z))
+    reach = np.ones_like(f)
+    for t in reversed(range(len(f) - 1)):
+        reach[t] = reach[t + 1] * f[t + 1]
+    keep = 0.5 ** (1 / steps)
+    bias = np.log(keep / (1 - keep))
+    return reach, bias
