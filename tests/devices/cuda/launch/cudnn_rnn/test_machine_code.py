@@ -51,6 +51,16 @@ def test_a_read_of_shared_memory_serves_many_multiplications_and_no_step_has_a_f
         assert loop.count("LDG.E.128.STRONG.GPU"), mode
 
 
+def test_a_step_of_the_plain_rung_has_three_fences_and_two_barriers() -> None:
+    """Those that `grid_barrier.cuh` writes down: each is there in each kernel, and none is there twice."""
+    name = "cudnn_rnn/barrier.cu"
+    found = machine_code(name, VARIANTS[name][0], "sm_90")
+    assert len(found) == 8
+    for kernel, code in found.items():
+        (loop,) = [each for each in code.loops if "for (int step" in (code.statement(each) or ("", ""))[1]]
+        assert (loop.count("MEMBAR"), loop.count("BAR")) == (3, 2), kernel
+
+
 # The second stage of the peepholes' sums has one number a thread.
 SEVERAL = [
     (file, options)
