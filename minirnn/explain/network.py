@@ -10,6 +10,7 @@ import numpy as np
 from minirnn.devices.base import Device
 from minirnn.devices.cuda.driver import Limits
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import AUTO, H200, RUNGS, VARIABLE, choose
+from minirnn.devices.cuda.launch.cudnn_rnn.cost import weights_stay_in_l2
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import plan_of
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
 from minirnn.devices.cuda.recordings import VARIABLE as GRAPHS
@@ -108,6 +109,10 @@ def rung_lines(device: Any, net: Network, T: int, B: int, dtype: str, zoneout: b
 
 def _choices(sizes: Sizes, limits: Limits, wanted: str | None, zoneout: bool) -> Iterator[str]:
     """The rung that is chosen for each pass, and why."""
+    stay = weights_stay_in_l2(sizes.D * sizes.G * sizes.H * sizes.P * sizes.itemsize, limits)
+    if stay is not None:
+        fit = "fit" if stay else "do not fit"
+        yield f"  the recurrent weights, which steps reads at each step, {fit} in the L2 cache"
     for name, backward in PASSES:
         choice = choose(sizes, limits, backward, wanted, zoneout)
         yield f"  {name:9} {choice.rung:11} {choice.reason}"

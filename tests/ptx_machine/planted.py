@@ -71,7 +71,7 @@ MISTAKES = (
     Mistake("a look is not volatile", "ladder", LOOK, PLAIN_LOOK, "nyy"),
     Mistake("a number is sent by a plain store", "ladder", SEND,
             "{ *to = word == NOT_SENT ? NOT_SENT >> 1 : word; }", "nyn"),
-    Mistake("nobody waits", "ladder", "!found.has(sign) && !watch.lost", "false", "yyy"),
+    Mistake("nobody waits", "ladder", "!watch.lost && !complete()", "false", "yyy"),
     Mistake("only the last word of a piece is looked at", "ladder",
             "complete = complete && (k >= count || word[k] != NOT_SENT);",
             "if (k == COUNT - 1) complete = k >= count || word[k] != NOT_SENT;", "yyy"),

@@ -66,10 +66,10 @@ __device__ inline void load_words(const T *p, T (&word)[N]) {
 
 struct Watch {
     u32 *error;  // of the launch: 0, or the first step whose message was missed
-    u32 polls;   // looks at one message before giving up
+    u32 polls;   // turns of looks before giving up
     bool lost;   // this thread gave up: what it holds is worth nothing
 
-    // After `looked` looks in vain at a message of that step.
+    // After `looked` looks in vain at messages of that step.
     __device__ void missed(u32 looked, u32 step) {
 #ifdef __CUDASIM__
         __nanosleep(0);  // the others' turn
@@ -81,15 +81,6 @@ struct Watch {
         }
     }
 };
-
-// Looks at a message until it is there. sign: how many words there must be, or the phase
-template <class Message, class Sign>
-__device__ inline void await(const Message *from, Message &found, Sign sign, u32 step, Watch &watch) {
-    for (u32 looked = 1; !found.has(sign) && !watch.lost; looked++) {
-        watch.missed(looked, step);
-        found = look(from);
-    }
-}
 
 // ---- words at places that are written once
 
@@ -166,19 +157,27 @@ __device__ inline void send(Phased *to, u32 phase, real number) {
 
 __device__ inline Phased look(const Phased *from) { return {load_word(&from->word)}; }
 
-// Calls use(number) for the first `count` of N messages that lie `stride` apart. All are looked at before the first is
-// waited for.
+// Calls use(number) for the first `count` of N messages that lie `stride` apart. In each turn all that are still missing
+// are looked at, so that the looks travel together: one after the other, each would take a whole way to the memory.
 template <int N, class Use>
 __device__ void receive(const Phased *from, i64 stride, int count, u32 phase, u32 step, Watch &watch, Use use) {
     Phased found[N];
 #pragma unroll
     for (int n = 0; n < N; n++)
         if (n < count) found[n] = look(from + n * stride);
+    const auto complete = [&] {
+        bool whole = true;
 #pragma unroll
-    for (int n = 0; n < N; n++) {
-        if (n < count) {
-            await(from + n * stride, found[n], phase, step, watch);
-            use(found[n].number());
-        }
+        for (int n = 0; n < N; n++) whole = whole && (n >= count || found[n].has(phase));
+        return whole;
+    };
+    for (u32 looked = 1; !watch.lost && !complete(); looked++) {
+        watch.missed(looked, step);
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            if (n < count && !found[n].has(phase)) found[n] = look(from + n * stride);
     }
+#pragma unroll
+    for (int n = 0; n < N; n++)
+        if (n < count) use(found[n].number());
 }

@@ -4,7 +4,7 @@
 #include "grid.cuh"
 
 // Constant of a compilation: -DPIECE=numbers of a load, 16 bytes of them where lines are aligned to that, else 1
-#define AHEAD 4  // pieces that a thread looks at before it waits for the first
+#define AHEAD 4  // pieces that a thread looks at at a time
 
 typedef Words<PIECE> Piece;
 
@@ -51,17 +51,31 @@ struct Gather {
         each(at, piece, lines, [&](int k, int l, int p) { found[k] = look((const Piece *)from(l, p)); });
     }
 
-    // Waits for all pieces, of which `begin` has looked at the first ones.
+    // Waits for all pieces, of which `begin` has looked at the first ones. In each turn all of AHEAD pieces that are
+    // still missing are looked at, so that the looks travel together.
     template <class From, class To>
     __device__ void finish(int lines, u32 step, Watch &watch, From from, To to) {
         int at = line, piece = rest;
         while (at < lines) {
-            each(at, piece, lines, [&](int k, int l, int p) {
-                await((const Piece *)from(l, p), found[k], PIECE, step, watch);
-                *(Piece *)to(l, p) = found[k];
-            });
+            for (u32 looked = 1; !watch.lost && !complete(); looked++) {
+                watch.missed(looked, step);
+                int again = at, again_piece = piece;
+                each(again, again_piece, lines, [&](int k, int l, int p) {
+                    if (!found[k].has(PIECE)) found[k] = look((const Piece *)from(l, p));
+                });
+            }
+            each(at, piece, lines, [&](int k, int l, int p) { *(Piece *)to(l, p) = found[k]; });
             int next = at, next_piece = piece;
             each(next, next_piece, lines, [&](int k, int l, int p) { found[k] = look((const Piece *)from(l, p)); });
         }
+    }
+
+    // Whether all pieces that were looked at last have arrived. One that is beyond the lines is whole: it is as `begin`
+    // left it, or was awaited before.
+    __device__ bool complete() const {
+        bool whole = true;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) whole = whole && found[k].has(PIECE);
+        return whole;
     }
 };

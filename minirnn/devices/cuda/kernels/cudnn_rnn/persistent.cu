@@ -2,10 +2,11 @@
 // Formulas: minirnn/ops/cudnn_rnn/__init__.py. The plain version that judges this one: cudnn_rnn/steps.cu.
 //
 //   one warp = UNITS units: their rows of R, one a gate, or one of `parts` parts of these rows, spread over the lanes
-//   one block = some units of one direction                                                  grid (blocks, D)
+//   one block = some units of one direction, for the rows of one group of the batch  grid (columns * groups, D)
 // At each step a block gathers the whole state h' as messages from all blocks of its direction, some rows of the batch at
 // a time, a tile; multiplies; and sends its own units' part of h. While it multiplies, the next tile is under way.
-// The directions of a layer run side by side and never wait for each other.
+// The directions of a layer, and the groups of a batch, run side by side and never wait for each other. Each group's
+// blocks have all weights among them, and gather only their own rows: with G groups a G-th of the numbers moves.
 #include "cudnn_rnn/cell.cuh"
 #include "cudnn_rnn/direction.cuh"
 #include "tile_gather.cuh"
@@ -21,10 +22,12 @@ constexpr int PASS = ROWS < WIDTH ? ROWS : WIDTH;
 // A: (D, T, B, ROWS_OF_W*H), x W' of all steps      R: (D, ROWS_OF_R*H, H)      biases: of a direction bW, then bR
 // h0, h: (D, B, H), first and last state            c: (D, INNER, B, H) or null, goes from first to last
 // values: (D, T, KEPT, B, H) or null                y: (T, B, D*H)
+// batch: rows of a group, the last one may have fewer
 // states: (D, T-1, B, H), all h between two steps as messages, all bits set
-#define PARAMETERS                                                                                                    \
-    int T, int B, int H, int chunks, int parts, const int *lengths, const real *A, const real *R, const real *biases, \
-        const real *h0, real *h, real *c_, real *values, real *y, real *states, u32 polls, u32 *error
+#define PARAMETERS                                                                                             \
+    int T, int B, int H, int chunks, int parts, int batch, const int *lengths, const real *A, const real *R,   \
+        const real *biases, const real *h0, real *h, real *c_, real *values, real *y, real *states, u32 polls, \
+        u32 *error
 template <class Cell>
 __device__ void forward(PARAMETERS, Own own_arrays = {}) {
     static_assert(Cell::STAGES == 1 && Cell::OF_BOTH + Cell::OF_H <= 4, "other cells run step by step");
@@ -34,9 +37,11 @@ __device__ void forward(PARAMETERS, Own own_arrays = {}) {
     extern __shared__ Vector memory[];          // a tile, shares of products, the weights that registers don't hold
     const Direction direction(T, B, H);
     const int d = direction.d, lane = lane_number(), part = warp_number() % parts, group = warp_number() / parts;
-    const int units = blockDim.x / 32 / parts * UNITS, first_unit = blockIdx.x * units;  // of the block
-    const int length = chunks * parts * 32;                                              // of a state, in vectors
-    const int stride = units * G + N;                                                    // of a row of shares
+    const int columns = gridDim.x / ((B + batch - 1) / batch);  // blocks of a group
+    const int begin_row = blockIdx.x / columns * batch, end_row = min(B, begin_row + batch);
+    const int units = blockDim.x / 32 / parts * UNITS, first_unit = blockIdx.x % columns * units;  // of the block
+    const int length = chunks * parts * 32;  // of a state, in vectors
+    const int stride = units * G + N;        // of a row of shares
 
     real *state = (real *)memory;                     // [row][unit]
     real *shares = (real *)(memory + ROWS * length);  // [part][row][unit of the block][gate]
@@ -57,9 +62,9 @@ __device__ void forward(PARAMETERS, Own own_arrays = {}) {
     Gather gather(H / PIECE);
     for (int step = 0; step < T; step++) {
         const int t = direction.forward(step);
-        for (int first = 0; first < B; first += ROWS) {
-            const int row = first + tile_row, rows = min(ROWS, B - first);
-            const bool has_cell = has_unit && row < B;
+        for (int first = begin_row; first < end_row; first += ROWS) {
+            const int row = first + tile_row, rows = min(ROWS, end_row - first);
+            const bool has_cell = has_unit && row < end_row;
             const i64 k = ((i64)d * B + row) * H + unit;
             Step<real, Cell> s;
             real a[GW];  // read early: these do not wait for anybody
@@ -85,16 +90,16 @@ __device__ void forward(PARAMETERS, Own own_arrays = {}) {
             s.before[I] = has_cell ? state[tile_row * length * WIDTH + unit] : real(0);
 
             // The next tile: of this step, or the first one of the next.
-            const bool last = first + ROWS >= B;
-            const int step_next = step + last, first_next = last ? 0 : first + ROWS;
+            const bool last = first + ROWS >= end_row;
+            const int step_next = step + last, first_next = last ? begin_row : first + ROWS;
             const auto begin = [&] {
                 const real *from = states + ((i64)(d * (T - 1) + step_next - 1) * B + first_next) * H;
                 if (0 < step_next && step_next < T) {
-                    gather.begin(min(ROWS, B - first_next),
+                    gather.begin(min(ROWS, end_row - first_next),
                                  [&](int b, int piece) { return from + (i64)b * H + piece * PIECE; });
                 }
             };
-            if (B > ROWS) begin();
+            if (batch > ROWS) begin();
 
 #pragma unroll 1
             for (int pass = 0; pass < rows; pass += PASS) {
@@ -134,17 +139,17 @@ __device__ void forward(PARAMETERS, Own own_arrays = {}) {
                         values[(((i64)(d * T + t) * KEPT<Cell> + n) * B + row) * H + unit] = kept[n];
                 }
             }
-            if (B <= ROWS) begin();  // it waits for this tile
+            if (batch <= ROWS) begin();  // it waits for this tile
         }
     }
 }
 
 #ifdef CELL
 extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_persistent(PARAMETERS, Own own_arrays) {
-    forward<CELL<real, real>>(T, B, H, chunks, parts, lengths, A, R, biases, h0, h, c_, values, y, states, polls, error,
-                              own_arrays);
+    forward<CELL<real, real>>(T, B, H, chunks, parts, batch, lengths, A, R, biases, h0, h, c_, values, y, states, polls,
+                              error, own_arrays);
 }
 #else
 KERNELS(__launch_bounds__(THREADS, 1), persistent, forward, PARAMETERS,
-        (T, B, H, chunks, parts, lengths, A, R, biases, h0, h, c_, values, y, states, polls, error))
+        (T, B, H, chunks, parts, batch, lengths, A, R, biases, h0, h, c_, values, y, states, polls, error))
 #endif

@@ -14,7 +14,8 @@
 // are all units, so all owners had the shares of step s - 1, whose slot is written now. With one slot a slow block would
 // miss its message. A share is read by the one thread that has the cell, the same at every step.
 //
-//   one warp = OUTPUTS units of R's columns, their terms spread over the lanes          grid (columns * slices, D)
+//   one warp = OUTPUTS units of R's columns, their terms spread over the lanes
+//   one table = the blocks of one direction, for the rows of one group of the batch   grid (columns * slices * groups, D)
 #include "cudnn_rnn/cell.cuh"
 #include "cudnn_rnn/direction.cuh"
 #include "tile_gather.cuh"
@@ -22,7 +23,7 @@
 
 // Constants of a compilation: -DCHUNKS -DPIECE (warp_product.cuh, tile_gather.cuh) -DROWS=1|2|4|8, of a tile
 // -DOUTPUTS=8|16 (double: 8) -DTHREADS=the most of a block
-#define SHARES (32 / (int)sizeof(real))  // that a thread looks at before it waits for the first
+#define SHARES (32 / (int)sizeof(real))  // that a thread looks at at a time
 #ifndef SLOTS
 #define SLOTS 2  // of shares
 #endif
@@ -34,9 +35,10 @@ constexpr int PASS = ROWS < 4 * WIDTH / OUTPUTS ? ROWS : 4 * WIDTH / OUTPUTS;
 // dh: (D, B, H), dc: (D, INNER, B, H) or null, go from the gradients of the last states to those of the first
 // da: (D, T, B, GATES*H); its first ROWS_OF_R columns are messages, all bits set
 // shares: (D, SLOTS, slices, B, H) messages, all bits set
-#define PARAMETERS                                                                                                 \
-    int T, int B, int H, int chunks, int slices, int slice, const int *lengths, const real *R, const real *values, \
-        const real *y, const real *dy, real *dh, real *dc_, real *da, Phased *shares, u32 polls, u32 *error
+#define PARAMETERS                                                                                                   \
+    int T, int B, int H, int chunks, int slices, int slice, int batch, const int *lengths, const real *R,            \
+        const real *values, const real *y, const real *dy, real *dh, real *dc_, real *da, Phased *shares, u32 polls, \
+        u32 *error
 template <class Cell>
 __device__ void backward(PARAMETERS, Own own_arrays = {}) {
     static_assert(Cell::D_STAGES == 1, "other cells run step by step");
@@ -45,8 +47,10 @@ __device__ void backward(PARAMETERS, Own own_arrays = {}) {
     extern __shared__ Vector memory[];           // two tiles of ROWS slices; then the weights that registers don't hold
     const Direction direction(T, B, H);
     const int d = direction.d, lane = lane_number(), length = chunks * 32;  // of a tile's row, in vectors
-    const int q = blockIdx.x % slices, units = blockDim.x / 32 * OUTPUTS;
-    const int column = blockIdx.x / slices * units;     // first unit of the block
+    const int table = gridDim.x / ((B + batch - 1) / batch), block = blockIdx.x % table;
+    const int begin_row = blockIdx.x / table * batch, end_row = min(B, begin_row + batch);
+    const int q = block % slices, units = blockDim.x / 32 * OUTPUTS;
+    const int column = block / slices * units;          // first unit of the block
     const int unit = column + warp_number() * OUTPUTS;  // first unit of the warp
     const int from = q * slice;                         // first unit whose gradients it gathers
     const int terms = min(H - from, slice);             // one at least: a block that gathers also waits
@@ -73,16 +77,16 @@ __device__ void backward(PARAMETERS, Own own_arrays = {}) {
         // 1: shares of dh from the gradients of the step before; a line is the units of one column of a row
         const real *gradients = da + (i64)(d * T + direction.backward(step - 1)) * B * COLUMNS * H + from;
         const auto begin = [&](int first) {
-            gather.begin(min(ROWS, B - first) * G, [&](int line, int piece) {
+            gather.begin(min(ROWS, end_row - first) * G, [&](int line, int piece) {
                 return gradients + ((i64)(first + line / G) * COLUMNS + line % G) * H + piece * PIECE;
             });
         };
-        if (step > 0) begin(0);
+        if (step > 0) begin(begin_row);
 #pragma unroll 1
-        for (int first = 0; first < B && step > 0; first += ROWS, tile ^= 1) {
+        for (int first = begin_row; first < end_row && step > 0; first += ROWS, tile ^= 1) {
             Vector *vectors = memory + tile * ROWS * length;
             real *gathered = (real *)vectors;  // [row][column][unit]
-            const int rows = min(ROWS, B - first);
+            const int rows = min(ROWS, end_row - first);
             gather.finish(
                 rows * G, step, watch,
                 [&](int line, int piece) {
@@ -92,7 +96,7 @@ __device__ void backward(PARAMETERS, Own own_arrays = {}) {
                     return gathered + line / G * length * WIDTH + line % G * slice + piece * PIECE;
                 });
             if (__syncthreads_or(watch.lost)) return;
-            if (first + ROWS < B) begin(first + ROWS);  // under way while this one is multiplied
+            if (first + ROWS < end_row) begin(first + ROWS);  // under way while this one is multiplied
             if (unit >= H) continue;
 
 #pragma unroll 1
@@ -107,8 +111,8 @@ __device__ void backward(PARAMETERS, Own own_arrays = {}) {
         }
 
         // 2: the gradients of this step, for the units that this block owns
-        for (int cell = threadIdx.x; cell < B * owned; cell += blockDim.x) {
-            const int row = cell / owned, u = own + cell % owned;
+        for (int cell = threadIdx.x; cell < (end_row - begin_row) * owned; cell += blockDim.x) {
+            const int row = begin_row + cell / owned, u = own + cell % owned;
             const i64 k = ((i64)d * B + row) * H + u, at = direction.at(t, row, u);
             const bool valid = step < T && counts(lengths, t, row);
             const real *values_ = values + ((i64)(d * T + t) * KEPT<Cell> * B + row) * H + u;
@@ -155,10 +159,10 @@ __device__ void backward(PARAMETERS, Own own_arrays = {}) {
 
 #ifdef CELL
 extern "C" __global__ void __launch_bounds__(THREADS, 1) cell_persistent_grad(PARAMETERS, Own own_arrays) {
-    backward<CELL<real, real>>(T, B, H, chunks, slices, slice, lengths, R, values, y, dy, dh, dc_, da, shares, polls,
-                               error, own_arrays);
+    backward<CELL<real, real>>(T, B, H, chunks, slices, slice, batch, lengths, R, values, y, dy, dh, dc_, da, shares,
+                               polls, error, own_arrays);
 }
 #else
 KERNELS(__launch_bounds__(THREADS, 1), persistent_grad, backward, PARAMETERS,
-        (T, B, H, chunks, slices, slice, lengths, R, values, y, dy, dh, dc_, da, shares, polls, error))
+        (T, B, H, chunks, slices, slice, batch, lengths, R, values, y, dy, dh, dc_, da, shares, polls, error))
 #endif

@@ -31,6 +31,7 @@ H200 = Limits(
     shared_bytes_per_block=227 << 10,
     memory_bytes=141 * 10**9,
     simulated=False,
+    l2_bytes=50 << 20,
 )
 """A large GPU, whose limits serve as an example."""
 

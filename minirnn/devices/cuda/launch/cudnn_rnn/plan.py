@@ -8,11 +8,12 @@ No GPU has timed these plans.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import ceil
 
 from minirnn.devices.cuda.driver import Limits
+from minirnn.devices.cuda.launch.cudnn_rnn.cost import cycles
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import Sizes
 
 LANES = 32
@@ -22,6 +23,8 @@ CHUNK = LANES * VECTOR
 """Bytes of a row in one chunk."""
 WEIGHTS = 32
 """Vectors of weights that a lane keeps in registers: half of the registers that it has."""
+TILE = 8
+"""The most rows of the batch in a tile."""
 UNITS = 2
 """Units of a warp in a forward pass."""
 WARPS = 8
@@ -52,6 +55,10 @@ class Plan:
         Numbers that one load of messages takes: 16 bytes of them where rows of messages are aligned to that, else 1.
     gathered : int
         Bytes of messages that all blocks of a direction gather in one step.
+    batch, groups : int
+        Groups of the batch, and the rows of each. Every group has blocks of its own, which hold all weights among them.
+    cycles : float
+        What a step asks of a multiprocessor (`cost.py`), to compare plans of one layer.
     """
 
     warps: int
@@ -62,6 +69,9 @@ class Plan:
     columns: int
     piece: int
     gathered: int
+    batch: int
+    groups: int
+    cycles: float = field(compare=False)
 
     @property
     def blocks(self) -> int:
@@ -90,8 +100,9 @@ class Plan:
     def weights_and_rows(self) -> str:
         """The end of `describe`."""
         beyond = self.chunks - self.kept
+        split = f"{self.groups} groups of blocks, each {self.batch} rows of the batch; " if self.groups > 1 else ""
         return (
-            f"weights in registers{f', {beyond} of {self.chunks} parts in shared memory' if beyond else ''};"
+            f"{split}weights in registers{f', {beyond} of {self.chunks} parts in shared memory' if beyond else ''};"
             f" {self.rows} rows of the batch at a time; {self.shared:,} bytes of shared memory per block;"
             f" one block per multiprocessor; {self.gathered:,} bytes of messages per step"
         )
@@ -108,11 +119,11 @@ class ForwardPlan(Plan):
 
     @property
     def blocks(self) -> int:
-        return self.columns
+        return self.columns * self.groups
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        return self.chunks, self.parts
+        return self.chunks, self.parts, self.batch
 
     def describe(self, D: int) -> str:
         split = f", {self.parts} warps to the same" if self.parts > 1 else ""
@@ -142,7 +153,7 @@ class BackwardPlan(Plan):
 
     @property
     def blocks(self) -> int:
-        return self.columns * self.slices
+        return self.columns * self.slices * self.groups
 
     @property
     def constants(self) -> dict[str, int]:
@@ -150,7 +161,7 @@ class BackwardPlan(Plan):
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        return self.chunks, self.slices, self.slice
+        return self.chunks, self.slices, self.slice, self.batch
 
     @property
     def weights(self) -> int:
@@ -177,12 +188,26 @@ def plan_of(sizes: Sizes, limits: Limits, backward: bool) -> ForwardPlan | Backw
     return (backward_plan if backward else forward_plan)(sizes, limits)
 
 
+def groups_of(B: int) -> list[int]:
+    """Into how many groups a batch may be split: each has a whole tile of rows at least."""
+    return [1, *(2**k for k in range(1, 8) if ceil(B / 2**k) >= TILE)]
+
+
 def forward_plan(sizes: Sizes, limits: Limits) -> ForwardPlan | str:
-    """The plan of a forward pass: as many blocks as the device has multiprocessors, at most.
+    """The plan of a forward pass: with the number of groups of the batch that asks least of a multiprocessor."""
+    found = [forward_in(sizes, limits, groups) for groups in groups_of(sizes.B)]
+    plans = [plan for plan in found if isinstance(plan, ForwardPlan)]
+    return min(plans, key=lambda plan: plan.cycles) if plans else found[0]
+
+
+def forward_in(sizes: Sizes, limits: Limits, batch_groups: int) -> ForwardPlan | str:
+    """The plan with so many groups of the batch: as many blocks as the device has multiprocessors, at most.
 
     Warps that share a row of weights are as few as let a block have four, and the weights be in registers.
     """
-    each = limits.multiprocessors // sizes.D
+    each = limits.multiprocessors // sizes.D // batch_groups
+    if each == 0:
+        return f"{batch_groups} groups of the batch need a multiprocessor each"
     groups = max(2, ceil(ceil(sizes.H / each) / UNITS))
     if groups > WARPS:
         units = f"{sizes.H} units on {each} multiprocessors are {groups * UNITS} per block"
@@ -190,34 +215,52 @@ def forward_plan(sizes: Sizes, limits: Limits) -> ForwardPlan | str:
     chunks, held, parts = chunks_of(sizes, sizes.H), WEIGHTS // (UNITS * 4), 1
     while groups * parts * 2 <= WARPS and parts < chunks and (groups * parts < 4 or ceil(chunks / parts) > held):
         parts *= 2
-    return forward_of(sizes, limits, groups, parts)
+    return forward_of(sizes, limits, groups, parts, batch_groups=batch_groups)
 
 
 def forward_of(
-    sizes: Sizes, limits: Limits, groups: int, parts: int, rows: int = 8, held: int = WEIGHTS // (UNITS * 4)
+    sizes: Sizes,
+    limits: Limits,
+    groups: int,
+    parts: int,
+    rows: int = TILE,
+    held: int = WEIGHTS // (UNITS * 4),
+    batch_groups: int = 1,
 ) -> ForwardPlan | str:
     """The plan with so many groups of units per block, of `parts` warps each; `held` chunks of weights in registers."""
+    batch, batch_groups = dealt(sizes.B, batch_groups)
     chunks = ceil(chunks_of(sizes, sizes.H) / parts)
     kept, units = min(chunks, held), groups * UNITS
     totals = parts * (units + UNITS) * sizes.G * sizes.itemsize  # of a row
     beyond = groups * parts * (chunks - kept) * UNITS * sizes.G
-    fit = fitting(sizes.B, rows, lambda n: n * (chunks * parts * CHUNK + totals) + VECTOR + beyond * CHUNK, limits)
+    fit = fitting(batch, rows, lambda n: n * (chunks * parts * CHUNK + totals) + VECTOR + beyond * CHUNK, limits)
     if isinstance(fit, str):
         return fit
     columns = ceil(sizes.H / units)
+    gathered = columns * sizes.B * sizes.H * sizes.itemsize
+    read = (groups * parts * chunks * batch + beyond * ceil(batch / min(fit[0], VECTOR // sizes.itemsize))) * CHUNK
+    products = units * sizes.G * sizes.H * batch
     return ForwardPlan(
         warps=groups * parts, chunks=chunks, kept=kept, rows=fit[0], shared=fit[1], columns=columns, parts=parts,
-        piece=piece_of(sizes), gathered=columns * sizes.B * sizes.H * sizes.itemsize,
+        piece=piece_of(sizes), gathered=gathered, batch=batch, groups=batch_groups,
+        cycles=cycles(products, sizes.itemsize, read, gathered * sizes.D, limits),
     )  # fmt: skip
 
 
 @lru_cache
 def backward_plan(sizes: Sizes, limits: Limits) -> BackwardPlan | str:
-    """The plan of a backward pass: of all tables that fit, one whose blocks have the fewest weights.
+    """The plan of a backward pass: with the number of groups of the batch that asks least of a multiprocessor."""
+    found = [backward_in(sizes, limits, groups) for groups in groups_of(sizes.B)]
+    plans = [plan for plan in found if isinstance(plan, BackwardPlan)]
+    return min(plans, key=lambda plan: plan.cycles) if plans else found[0]
+
+
+def backward_in(sizes: Sizes, limits: Limits, batch_groups: int) -> BackwardPlan | str:
+    """The plan with so many groups of the batch: of all tables that fit, one whose blocks have the fewest weights.
 
     Of several such tables it is the one that moves the fewest messages.
     """
-    each = limits.multiprocessors // sizes.D
+    each = limits.multiprocessors // sizes.D // batch_groups
     found, refused = [], ""
     for outputs in OUTPUTS[sizes.itemsize]:
         for warps in (2, 4, WARPS):
@@ -227,7 +270,7 @@ def backward_plan(sizes: Sizes, limits: Limits) -> BackwardPlan | str:
                 continue
             most = max(1, min(each // columns, chunks_of(sizes, sizes.G * sizes.H)))  # each has a chunk at least
             for slices in range(1, min(most, SLICES) + 1):
-                plan = backward_of(sizes, limits, outputs, warps, slices)
+                plan = backward_of(sizes, limits, outputs, warps, slices, batch_groups=batch_groups)
                 if isinstance(plan, str):
                     refused = plan
                 else:
@@ -236,23 +279,41 @@ def backward_plan(sizes: Sizes, limits: Limits) -> BackwardPlan | str:
 
 
 def backward_of(
-    sizes: Sizes, limits: Limits, outputs: int, warps: int, slices: int, rows: int = 8, held: int = WEIGHTS
+    sizes: Sizes,
+    limits: Limits,
+    outputs: int,
+    warps: int,
+    slices: int,
+    rows: int = TILE,
+    held: int = WEIGHTS,
+    batch_groups: int = 1,
 ) -> BackwardPlan | str:
     """The plan with a table of about so many slices; a lane holds `held` vectors of weights in registers."""
+    batch, batch_groups = dealt(sizes.B, batch_groups)
     columns, piece = ceil(sizes.H / (outputs * warps)), piece_of(sizes)
     slice_ = ceil(ceil(sizes.H / slices) / piece) * piece
     slices = ceil(sizes.H / slice_)  # none is empty: a block that gathers nothing would not wait for the others
     chunks = chunks_of(sizes, sizes.G * slice_)
     kept = min(chunks, max(1, held // outputs))
     beyond = warps * (chunks - kept) * outputs
-    fit = fitting(sizes.B, rows, lambda n: (2 * n * chunks + beyond) * CHUNK, limits)
+    fit = fitting(batch, rows, lambda n: (2 * n * chunks + beyond) * CHUNK, limits)
     if isinstance(fit, str):
         return fit
+    gathered = (columns * sizes.G + slices) * sizes.B * sizes.H * sizes.itemsize
+    at_a_time = max(1, min(fit[0], 4 * VECTOR // sizes.itemsize // outputs))
+    read = (warps * chunks * batch + beyond * ceil(batch / at_a_time)) * CHUNK
+    products = warps * outputs * chunks * (CHUNK // sizes.itemsize) * batch
     return BackwardPlan(
         warps=warps, chunks=chunks, kept=kept, rows=fit[0], shared=fit[1], columns=columns, slices=slices,
-        slice=slice_, outputs=outputs, piece=piece,
-        gathered=(columns * sizes.G + slices) * sizes.B * sizes.H * sizes.itemsize,
+        slice=slice_, outputs=outputs, piece=piece, gathered=gathered, batch=batch, groups=batch_groups,
+        cycles=cycles(products, sizes.itemsize, read, gathered * sizes.D, limits),
     )  # fmt: skip
+
+
+def dealt(B: int, groups: int) -> tuple[int, int]:
+    """The rows of each of about so many groups, and how many groups that makes: none is empty."""
+    batch = ceil(B / groups)
+    return batch, ceil(B / batch)
 
 
 def chunks_of(sizes: Sizes, length: int) -> int:

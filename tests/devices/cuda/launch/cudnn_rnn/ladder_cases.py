@@ -49,18 +49,26 @@ def shared_device_on(rung: str, options: SimOptions) -> str:
 
 
 def tiny_layouts(
-    monkeypatch: pytest.MonkeyPatch, groups: int = 1, parts: int = 2, slices: int = 3, rows: int = 2, kept: int = 8
+    monkeypatch: pytest.MonkeyPatch,
+    groups: int = 1,
+    parts: int = 2,
+    slices: int = 3,
+    rows: int = 2,
+    kept: int = 8,
+    batch_groups: int = 1,
 ) -> None:
     """Small layers on many blocks: two units a block; a table of columns of four units and three slices; batch tiles.
+
+    `batch_groups`: groups of blocks, each for a part of the batch.
 
     `kept` 1 leaves what is beyond the first chunk of each row to shared memory.
     """
 
     def small(sizes: Sizes, limits: Any) -> Any:
-        return plans.forward_of(sizes, limits, groups, parts, rows, min(kept, 4))
+        return plans.forward_of(sizes, limits, groups, parts, rows, min(kept, 4), batch_groups)
 
     def small_table(sizes: Sizes, limits: Any) -> Any:
-        return plans.backward_of(sizes, limits, 4, 1, slices, rows, 4 * kept)
+        return plans.backward_of(sizes, limits, 4, 1, slices, rows, 4 * kept, batch_groups)
 
     monkeypatch.setattr(plans, "forward_plan", small)
     monkeypatch.setattr(plans, "backward_plan", small_table)

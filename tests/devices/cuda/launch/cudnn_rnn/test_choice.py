@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from minirnn.devices.cuda.driver import Limits
+from minirnn.devices.cuda.launch.cudnn_rnn import cost
+from minirnn.devices.cuda.launch.cudnn_rnn import plan as plans
 from minirnn.devices.cuda.launch.cudnn_rnn.choice import H200, Choice, choose, rung_from_environment
 from minirnn.devices.cuda.launch.cudnn_rnn.plan import CHUNK, BackwardPlan, ForwardPlan, plan_of
 from minirnn.devices.cuda.launch.cudnn_rnn.sizes import GATES, Sizes
@@ -131,7 +133,8 @@ def test_forward_plans_cover_all_units_and_fit() -> None:
     assert len(found) > 500
     for limits, s, plan in found:
         units = 2 * plan.warps // plan.parts  # of a block
-        assert (plan.blocks - 1) * units < s.H <= plan.blocks * units
+        assert (plan.columns - 1) * units < s.H <= plan.columns * units and plan.blocks == plan.columns * plan.groups
+        assert (plan.groups - 1) * plan.batch < s.B <= plan.groups * plan.batch  # no group is empty
         assert plan.blocks * s.D <= limits.multiprocessors  # one block each: all are resident
         assert plan.parts * plan.chunks * CHUNK >= s.H * s.itemsize
         assert plan.shared <= limits.shared_bytes_per_block
@@ -150,6 +153,8 @@ def test_backward_plans_cover_the_whole_table_and_fit() -> None:
     for limits, s, plan in found:
         units = plan.outputs * plan.warps  # of a column
         assert (plan.columns - 1) * units < s.H <= plan.columns * units
+        assert (plan.groups - 1) * plan.batch < s.B <= plan.groups * plan.batch
+        assert plan.blocks == plan.columns * plan.slices * plan.groups
         assert plan.slice % plan.piece == s.H % plan.piece == 0
         assert (plan.slices - 1) * plan.slice < s.H <= plan.slices * plan.slice  # no slice is empty
         assert plan.blocks * s.D <= limits.multiprocessors
@@ -168,3 +173,43 @@ def test_a_plan_does_not_depend_on_what_does_not_matter() -> None:
     assert plan_of(sizes("lstm", 5, 4, 512), H200, False) == plan_of(sizes("lstm", 900, 4, 512), H200, False)
     large = replace(H200, memory_bytes=1, name="other", threads_per_block=1024)
     assert choose(sizes("lstm", 5, 4, 512), H200) == choose(sizes("lstm", 5, 4, 512), large)
+
+
+def test_groups_of_the_batch_divide_what_is_gathered() -> None:
+    whole, parts = (plans.forward_in(sizes("lstm", 9, 64, 512), H200, groups) for groups in (1, 4))
+    assert isinstance(whole, ForwardPlan) and isinstance(parts, ForwardPlan)
+    assert (parts.groups, parts.batch, parts.gathered) == (4, 16, whole.gathered // 4)
+    assert plan_of(sizes("lstm", 9, 64, 512), H200, False) == parts  # fewer bytes, the same multiplications
+    table, tables = (plans.backward_in(sizes("lstm", 9, 64, 512), H200, groups) for groups in (1, 4))
+    assert isinstance(table, BackwardPlan) and isinstance(tables, BackwardPlan)
+    assert tables.gathered < table.gathered
+
+
+@pytest.mark.parametrize("B", [1, 3, 8, 14])
+def test_a_batch_of_less_than_two_tiles_stays_together(B: int) -> None:
+    for backward in (False, True):
+        plan = plan_of(sizes("lstm", 9, B, 256), H200, backward)
+        assert not isinstance(plan, str) and (plan.groups, plan.batch) == (1, B)
+
+
+@pytest.mark.parametrize(
+    ("capability", "single", "double"),
+    [
+        ((7, 0), 64, 32),
+        ((7, 5), 64, 2),
+        ((8, 0), 64, 32),
+        ((8, 6), 128, 2),
+        ((8, 9), 128, 2),
+        ((9, 0), 128, 64),
+        ((12, 0), 128, 2),
+    ],
+)
+def test_lanes_of_a_multiprocessor(capability: tuple[int, int], single: int, double: int) -> None:
+    assert (cost.lanes(capability, 4), cost.lanes(capability, 8)) == (single, double)
+
+
+def test_weights_that_stay_in_the_l2_cache() -> None:
+    limits = replace(H200, l2_bytes=50 << 20)
+    assert cost.weights_stay_in_l2(4 << 20, limits) is True
+    assert cost.weights_stay_in_l2(26 << 20, limits) is False
+    assert cost.weights_stay_in_l2(4 << 20, replace(H200, l2_bytes=0)) is None

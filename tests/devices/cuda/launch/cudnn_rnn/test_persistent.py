@@ -100,6 +100,19 @@ def test_large_layers_with_the_layouts_of_a_gpu(
     assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
 
 
+@pytest.mark.parametrize("batch_groups", [2, 3])
+@pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
+def test_groups_of_the_batch_compute_their_rows_and_nobody_elses(
+    batch_groups: int, options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_layouts(monkeypatch, batch_groups=batch_groups)  # the last group has fewer rows
+    for mode, D in (("lstm", 2), ("gru", 1)):
+        case = random_case(rng, mode, T=4, B=7, I=3, H=11, D=D)
+        device = device_on("persistent", options)
+        assert_close(case.run(device), case.run(mr.devices.get("cpu")), 1e-12)
+        assert device.rungs == {"persistent forward": 1, "persistent backward": 1}
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_the_order_of_threads_changes_no_bit(
     mode: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
@@ -187,7 +200,7 @@ def test_a_missing_block_is_an_error_and_no_hang(
 
 # ---- controls: kernels with a fault, which the tests above would not let pass
 
-WAIT = "!found.has(sign) && !watch.lost"
+WAIT = "!watch.lost && !complete()"
 TILE_BARRIER = "if (__syncthreads_or(watch.lost)) return;"
 
 
@@ -219,7 +232,7 @@ def test_control_without_the_barrier_between_gathering_and_multiplying_check_mod
     backward: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny_layouts(monkeypatch)
-    follows = "if (first + ROWS < B) begin(" if backward else "s.before[I] = has_cell ? state"
+    follows = "if (first + ROWS < end_row) begin(" if backward else "s.before[I] = has_cell ? state"
     after = f"\n            {follows}"
     with_fault(monkeypatch, (TILE_BARRIER + after, after))
     case = random_case(rng, "lstm", T=4, B=3, I=3, H=8)
@@ -246,9 +259,9 @@ def test_control_of_one_phase_only_old_shares_are_taken_for_new_ones(
 def test_control_with_one_slot_a_starved_block_misses_its_share(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tiny_layouts(monkeypatch, slices=4)
+    tiny_layouts(monkeypatch, slices=8)
     with_fault(monkeypatch, ("#define SLOTS 2", "#define SLOTS 1"))
-    case = random_case(rng, "lstm", T=12, B=2, I=3, H=16, D=1, ragged=False)  # a single tile: a second one hides it
+    case = random_case(rng, "lstm", T=12, B=1, I=3, H=32, D=1, ragged=False)  # a single tile: a second one hides it
     outcomes = []
     for seed in range(4):
         try:

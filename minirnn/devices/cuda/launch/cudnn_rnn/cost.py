@@ -1,0 +1,54 @@
+"""What a step of a persistent kernel asks of a multiprocessor, in cycles, to choose between plans of one layer.
+
+These are counts of what must be done, divided by how much of it a multiprocessor can do in a cycle. They are no times:
+These are counts of what must be done, divided by how much of it a multiprocessor does in a cycle. They are no times:
+of the CUDA C++ programming guide; NVIDIA's numbers of the bandwidth of shared memory.
+"""
+
+from __future__ import annotations
+
+from minirnn.devices.cuda.driver import Limits
+
+Capability = tuple[int, int]
+
+SHARED_BYTES = 128
+"""Bytes of shared memory per cycle."""
+L2_BYTES = 32
+"""Bytes of the L2 cache per cycle and multiprocessor, where all of them ask: an assumption."""
+
+
+def lanes(capability: Capability, itemsize: int) -> int:
+    """Multiplications and additions of float32 (itemsize 4) or float64 (8) of a multiprocessor per cycle."""
+    large = capability in ((7, 0), (8, 0), (9, 0), (10, 0), (10, 3))  # of computing centers: with float64
+    if itemsize == 8:
+        return (64 if capability[0] >= 9 else 32) if large else 2
+    return 128 if capability >= (8, 6) else 64
+
+
+def cycles(products: int, itemsize: int, shared_bytes: int, l2_bytes: int, limits: Limits) -> float:
+    """The sum of what one block multiplies and reads from shared memory, and all blocks together gather.
+
+    Parameters
+    ----------
+    products : int
+        Multiplications of a block in a step.
+    itemsize : int
+        Bytes of a number.
+    shared_bytes : int
+        Bytes that its warps read from shared memory in a step.
+    l2_bytes : int
+        Bytes that all blocks gather in a step.
+    limits : Limits
+        The device.
+    """
+    multiplied = products / lanes(limits.compute_capability, itemsize)
+    gathered = l2_bytes / (L2_BYTES * limits.multiprocessors)
+    return multiplied + shared_bytes / SHARED_BYTES + gathered
+
+
+def weights_stay_in_l2(weights: int, limits: Limits) -> bool | None:
+    """Whether so many bytes of weights, which each step of the rung `steps` reads, stay in the L2 cache; None: unknown.
+
+    Half of the cache is left to everything else.
+    """
+    return 2 * weights <= limits.l2_bytes if limits.l2_bytes else None
