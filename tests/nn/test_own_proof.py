@@ -13,7 +13,7 @@ import minirnn as mr
 import minirnn.verify
 from minirnn import cell, clip, sigmoid, sqrt, tanh, unit_mean
 from minirnn.devices.cpu.device import CPU
-from minirnn.proving.table import FAILED
+from minirnn.proving.table import ABSENT, FAILED, PASSED
 from tests.cells.with_torch import gallery
 
 

@@ -69,12 +69,12 @@ def test_block_ops_and_their_gradients(case: str, dtype: str, arch: str, rng: np
 
 
 @pytest.mark.parametrize("mode, rung, arch", in_turn([(m, r) for r in RUNGS for m in MODES]))
-@pytest.mark.parametrize("layout", [pytest.param("of a GPU", marks=pytest.mark.slow), "tiny"])
+@pytest.mark.parametrize("layout", [pytest.param("of a GPU", marks=pytest.mark.slow), "tiny", "groups"])
 def test_sequences_of_every_rung(
     mode: str, rung: str, layout: str, arch: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if layout == "tiny":
-        tiny_layouts(monkeypatch)
+    if layout != "of a GPU":
+        tiny_layouts(monkeypatch, batch_groups=2 if layout == "groups" else 1)
     case = random_case(rng, mode, T=5, B=3, I=2, H=13, dtype="f4")
     expected = case.run(mr.devices.get("cpu"))
     for seed in range(1, 4):
