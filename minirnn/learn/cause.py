@@ -66,7 +66,8 @@ def cause(
 
 def mended(exercise: Exercise, child: Child, text: str) -> Diagnosis | None:
     """The change that makes an answer right which raises an exception."""
-    return told(text, Repair(exercise, child).near_one())
+    repair = Repair(exercise, child)
+    return told(text, repair.near_one() or repair.alike())
 
 
 # ---- in words

@@ -170,7 +170,7 @@ def test_the_line_of_the_mistake_is_named(tmp_path):
 
 def test_the_ladder_says_from_where_it_goes_wrong(tmp_path):
     # A mistake that is no single change: the state's gradient is carried over two steps instead of one.
-    wrong = solution("ex06", ("dh_next = da @ R.T", "dh_next = 0.7 * da @ R.T + 0.1 * np.sin(dh_t)"))
+    wrong = solution("ex06", ("dh_next = da @ R.T", "dh_next = np.sin(da @ R.T) / 3 + np.sinh(dh_t) / 7"))
     result = checked(tmp_path, "ex06", wrong)
     assert not result.exact
     assert "Wrong already for one step (T=1): look at the formulas of a single step" in result.message

@@ -45,10 +45,18 @@ def seeded(monkeypatch):
 @pytest.mark.parametrize(
     ("change", "missed", "found"),
     [
-        (("dcs, dh = rng.normal(size=(2, B, H))", "dcs, dh = np.zeros((B, H)), np.ones((B, H))"), "missing", "complement"),
-        (("for k, gradient in enumerate(gradients):", "for k, gradient in enumerate(gradients[:1]):"), "complement", "step"),
+        (
+            ("dcs, dh = rng.normal(size=(2, B, H))", "dcs, dh = np.zeros((B, H)), np.ones((B, H))"),
+            "missing",
+            "complement",
+        ),
+        (
+            ("for k, gradient in enumerate(gradients):", "for k, gradient in enumerate(gradients[:1]):"),
+            "complement",
+            "step",
+        ),
     ],
-)  # fmt: skip
+)
 def test_weak_tests_let_mutants_live(tmp_path, monkeypatch, seeded, change, missed, found):
     """All-ones gradients into one output, or a look at one gradient only, miss whole terms."""
     tried(monkeypatch, lambda wrongs: [wrong for wrong in wrongs if wrong.kind in (missed, found)])
