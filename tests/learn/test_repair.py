@@ -60,7 +60,7 @@ def test_two_mistakes_are_told_together(tmp_path):
 
 
 def test_an_exception_is_mended_too(tmp_path):
-    text = ADAM.replace("gradient**2", "gradient.transpose(2, 1)**2")
+    text = ADAM.replace("gradient**2", "gradient.reshape(7, 3)**2")
     result = checked(tmp_path, "ex16", text)
     assert "ValueError" in result.message and "does not belong here" in result.message
 
