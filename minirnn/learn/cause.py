@@ -59,9 +59,13 @@ def cause(
         return near.replaced(sentence=found.sentence, lines=(*near.lines, "", found.sentence))
     if near is not None:
         return near
-    if found is not None and found.exact:
+    if found is not None and found.exact and "changes to the formula" not in found.lines[0]:
         return with_definitions(exercise, text, found)
-    return warned(text, cases) or unused(exercise, child, cases) or told(text, repair.others()) or found
+    if facts := warned(text, cases) or unused(exercise, child, cases):
+        return facts
+    if found is not None and found.exact:  # several changes to the formula
+        return with_definitions(exercise, text, found)
+    return told(text, repair.others()) or found
 
 
 def mended(exercise: Exercise, child: Child, text: str) -> Diagnosis | None:

@@ -28,7 +28,7 @@ from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
 from minirnn.learn.wrong_numbers import GATES, pieces, sizes_of, where
 
 __all__ = ["GATES", "SIMPLE_MISTAKES", "Case", "Diagnosis", "all_zero", "diagnose", "wrong_numbers"]
-SINGLE, PAIRS, STAGED = 5000, 300, 1000
+SINGLE, PAIRS, STAGED = 5000, 300, 500
 """How often the formula is evaluated for all single hypotheses, and for two searches for several changes: the same on
 every machine."""
 Simpler = Callable[[], Sequence[Case]]
