@@ -28,7 +28,7 @@ from minirnn.learn.rearranged import SIMPLE_MISTAKES, Case, other_order, reason
 from minirnn.learn.wrong_numbers import GATES, pieces, sizes_of, where
 
 __all__ = ["GATES", "SIMPLE_MISTAKES", "Case", "Diagnosis", "all_zero", "diagnose", "wrong_numbers"]
-SINGLE, PAIRS, STAGED = 5000, 300, 1000
+SINGLE, PAIRS, STAGED = 5000, 300, 500
 """How often the formula is evaluated for all single hypotheses, and for two searches for several changes: the same on
 every machine."""
 Simpler = Callable[[], Sequence[Case]]
@@ -42,7 +42,7 @@ class Diagnosis:
 
     `brief` is the sentence without the whole right-hand side of a line, for those who shall find that by themselves.
     `value` is what the variable `target` holds with this mistake, for `inputs`. `place` is the line, if it is known;
-    `final` that nothing could be said better.
+    `final` that nothing could be said better, `known` that the sentence is one of the catalog's.
     """
 
     sentence: str
@@ -54,6 +54,7 @@ class Diagnosis:
     inputs: Inputs = field(default_factory=dict)
     place: str = ""
     final: bool = False
+    known: bool = False
 
     @property
     def brief(self) -> str:
@@ -109,7 +110,9 @@ def known_mistake(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None
     for wrong in exercise.wrong:
         with np.errstate(all="ignore"):
             if all(matches(exercise.named(wrong.function(**case.inputs)), case) for case in cases):
-                return Diagnosis(wrong.sentence, ("This gives exactly your numbers:", "", f"    {wrong.sentence}"))
+                return Diagnosis(
+                    wrong.sentence, ("This gives exactly your numbers:", "", f"    {wrong.sentence}"), known=True
+                )
     return None
 
 
@@ -264,7 +267,8 @@ def shown(program: Program, hypothesis: Hypothesis) -> tuple[str, list[str], str
     step = program.every[hypothesis.number]
     text, start, width = marked(step.tree, hypothesis.path)
     right = ast.unparse(step.value[0]) if step.value is not None else ""
-    lines = [text, " " * start + "^" * width + f" {hypothesis.says}"]
+    says = hypothesis.mark if hypothesis.mark.startswith("this ") else hypothesis.says
+    lines = [text, " " * start + "^" * width + f" {says}"]
     if hypothesis.mark and hypothesis.mark not in hypothesis.says and not hypothesis.mark.startswith("this "):
         lines.append(" " * start + hypothesis.mark)
     return sentence, lines, without(sentence, right)
@@ -283,7 +287,7 @@ def low_precision(cases: Sequence[Case]) -> Diagnosis | None:
     if not (single or cut):
         return None
     text = "the numbers are right to a few digits only: they are computed in float32, where float64 is needed"
-    return Diagnosis(text, (text,))
+    return Diagnosis(text, (text,), final=True)
 
 
 def share_of(exercise: Exercise, cases: Sequence[Case]) -> Diagnosis | None:

@@ -21,7 +21,7 @@ from minirnn.learn.intermediates import Intermediates
 from minirnn.learn.judge import Failed, brought, compare, outputs_of
 from minirnn.learn.sandbox.parent import Child
 
-TRIALS, CHUNK = {"near": 1000, "two": 500, "far": 350}, 40
+TRIALS, CHUNK = {"near": 1000, "alike": 300, "two": 500, "far": 350}, 40
 """How often the file is run with changes, for each search, and how many of them in one message."""
 SERVED = 0.3
 """The part of these that is tried if the answer calls functions of the judge, which takes longer."""
@@ -71,7 +71,12 @@ class Repair:
 
     @cached_property
     def cases(self) -> list[tuple[Sequence[int], Sizes]]:
-        return [*(([k], sizes) for k, sizes in PUBLIC_CASES), CONFIRM]
+        shown: list[tuple[Sequence[int], Sizes]] = [([k], sizes) for k, sizes in PUBLIC_CASES]
+        try:
+            self.exercise.expected(self.exercise.case(*CONFIRM))
+        except Exception:  # a reference that stays with the teacher, or inputs that have no such sizes
+            return shown
+        return [*shown, CONFIRM]
 
     @cached_property
     def expected(self) -> list[dict[str, Any]]:
@@ -182,26 +187,27 @@ class Repair:
     # ---- searching
 
     def near_one(self) -> tuple[Change, ...]:
-        """One change, or one kind of change at several places."""
+        """The least far-fetched change that repairs the answer."""
         return self.within("near", self.near_ones)
 
+    def alike(self) -> tuple[Change, ...]:
+        """The same mistake at several places."""
+        return self.within("alike", lambda: self.first(self.together()))
+
     def others(self) -> tuple[Change, ...]:
-        """Two changes, or one that is far-fetched."""
-        return self.within("two", self.two) or self.within("far", self.far_one)
+        """Several changes, or one that is far-fetched."""
+        return self.alike() or self.within("two", self.two) or self.within("far", self.far_one)
 
     def within(self, search: str, find: Callable[[], tuple[Change, ...]]) -> tuple[Change, ...]:
         self.left = int(TRIALS[search] * (SERVED if self.serves else 1))
         return find()
 
     def near_ones(self) -> tuple[Change, ...]:
-        """The least far-fetched change that repairs the answer, or the same mistake at several places."""
         if self.serves and (found := self.first([t for t in self.together() if t[0].group.endswith(" 1")])):
             return found
         for _, some in itertools.groupby(self.near, key=lambda c: c.rank):
             changes = list(some)
             if found := self.first([(c,) for c in changes]):
-                return found
-            if changes[0].rank == 0 and (found := self.first(self.together())):
                 return found
         return ()
 

@@ -13,7 +13,7 @@ def test_reports_of_the_simulator_are_shown(tmp_path):
     assert "race" in result.message and "ex19_race.cu" in result.message
     out_of_bounds = solution("ex17", ("if (k >= N) return;", ""))
     result = checked(tmp_path, "ex17", out_of_bounds)
-    assert "read past the end of device allocation" in result.message and "SimError" not in result.message
+    assert "read past the end of `dh`" in result.message and "SimError" not in result.message
 
 
 @pytest.mark.slow

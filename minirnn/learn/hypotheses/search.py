@@ -220,14 +220,14 @@ class Search:
                 return False
         return True
 
-    def twos(self, most: int = 300) -> tuple[Hypothesis, ...] | None:
+    def twos(self, times: int = 300) -> tuple[Hypothesis, ...] | None:
         """The first two changes that give the answer's numbers together.
 
         A change that gives some of the wrong numbers exactly, though not all, is no accident: such pairs come first.
         """
         if not self.tried:
             return None
-        end = self.evaluations + most
+        end = self.evaluations + times
         misses = np.array([t.misses for t in self.tried], np.float32)
         same = 1 - np.array([t.differs for t in self.tried], np.float32)
         alone = misses @ same.T < 0.5  # [a, b]: what a misses, b makes different

@@ -59,7 +59,7 @@ def of_call(node: ast.Call, above: dict[int, Place], change: Any) -> Iterator[Ch
                     )
         if k + 1 < len(node.args):
             first, second = text(argument), text(node.args[k + 1])
-            puts = [((node, "args", k), node.args[k + 1]), ((node, "args", k + 1), argument)]
+            puts: list[tuple[Place, Any]] = [((node, "args", k), node.args[k + 1]), ((node, "args", k + 1), argument)]
             yield Change(puts, node, f"{first} and {second} are exchanged", 1)
     for k, word in enumerate(node.keywords):
         if word.arg == "axis" and function.rpartition(".")[2] not in ("sum", "mean", "max", "min"):

@@ -22,7 +22,7 @@ class Change:
     Changes of one `group` are one mistake made at several places.
     """
 
-    puts: list[tuple[Place, Any]]
+    puts: Sequence[tuple[Place, Any]]
     node: ast.AST
     says: str
     rank: int = 0

@@ -44,7 +44,7 @@ def of_statement(node: ast.stmt, above: dict[int, Place], scope: Scope) -> Itera
             yield Change([(place, ast.copy_location(ast.Expr(call), node))], node, says, 0)
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
         target = text(node.targets[0])
-        added = ast.copy_location(ast.AugAssign(node.targets[0], ast.Add(), node.value), node)
+        added = ast.copy_location(ast.AugAssign(node.targets[0], ast.Add(), node.value), node)  # type: ignore[arg-type]
         yield Change([(place, added)], node, f"= keeps only the last part of {target}: += adds up all", 0, "=")
     if isinstance(node, ast.Return | ast.FunctionDef) or k < 0:
         return

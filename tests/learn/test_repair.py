@@ -1,0 +1,156 @@
+"""A student's own file is changed until it is right: the line, the mark and the student's names; never a wrong claim.
+
+Tests `minirnn/learn/repair.py`, `minirnn/learn/cause.py`, `minirnn/learn/intermediates.py`, `minirnn/learn/mutants.py`,
+`minirnn/learn/kernel_repair.py`, `minirnn/learn/kernel_changes.py`, `minirnn/learn/sandbox/trials.py`,
+`minirnn/learn/sandbox/own_tree.py`, `minirnn/learn/sandbox/own_change.py`, `minirnn/learn/sandbox/own_calls.py`,
+`minirnn/learn/sandbox/own_statements.py` and `minirnn/learn/sandbox/own_reach.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+import pytest
+
+from minirnn.learn.catalog import EXERCISES
+from minirnn.learn.hypotheses.program import Program
+from minirnn.learn.intermediates import Intermediates
+from minirnn.learn.kernel_changes import changes, compiled_together
+from minirnn.learn.mutants import mutants
+from minirnn.learn.sandbox.own_reach import reached
+from minirnn.learn.sandbox.trials import Notes, Trials
+from tests.learn.answers import checked, solution
+
+ADAM = """import numpy as np
+
+
+def adam_step(parameter, gradient, m, v, step, lr, beta1, beta2, eps):
+    m = beta1 * m + (1 - beta1) * gradient
+    v = beta2 * v + (1 - beta2) * gradient**2
+    first = m / (1 - beta1**step)
+    second = v / (1 - beta2**step)
+    return parameter - lr * first / (np.sqrt(second) + eps), m, v
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "line", "says"),
+    [
+        ([("lr * first", "lr / np.sqrt(step) * first")], 9, "nothing is divided by np.sqrt(step) here"),
+        ([("gradient**2", "gradient**2 + 0.01 * v")], 6, "the term 0.01 * v does not belong here"),
+        ([("beta2**step", "beta1**step")], 8, "beta2 belongs here, not beta1"),
+        ([("(np.sqrt(second) + eps)", "np.sqrt(second + eps)")], 9, "eps belongs outside of np.sqrt(...)"),
+    ],
+)
+def test_one_change_is_told_with_its_line_in_the_students_names(tmp_path, changes, line, says):
+    text = ADAM
+    for old, new in changes:
+        text = text.replace(old, new)
+    result = checked(tmp_path, "ex16", text)
+    assert result.exact and says in result.message and f", line {line}" in result.message
+
+
+def test_two_mistakes_are_told_together(tmp_path):
+    text = ADAM.replace("beta2**step", "beta1**step").replace("(np.sqrt(second) + eps)", "np.sqrt(second + eps)")
+    message = checked(tmp_path, "ex16", text).message
+    assert "Two things are wrong" in message
+    assert "line 8:" in message and "beta2 belongs here" in message
+    assert "line 9:" in message and "eps belongs outside" in message
+
+
+def test_an_exception_is_mended_too(tmp_path):
+    text = ADAM.replace("gradient**2", "gradient.reshape(7, 3)**2")
+    result = checked(tmp_path, "ex16", text)
+    assert "ValueError" in result.message and "does not belong here" in result.message
+
+
+def test_what_comes_in_and_changes_nothing_is_told(tmp_path):
+    wrong = solution("ex06", ("dh_t = dh[t] + dh_next", "dh_t = dh[t] if t == len(x) - 1 else np.sinh(dh_next)"))
+    assert "of dh only dh[3] is used" in checked(tmp_path, "ex06", wrong).message
+
+
+def test_what_numpy_warned_of_is_told_with_its_line(tmp_path):
+    text = """import numpy as np
+
+
+def cross_entropy_backward(logits, targets, dloss):
+    n = np.arange(len(targets))
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    loss = -np.log(p[n, targets]).mean()
+    p[n, targets] -= 1
+    return loss, dloss * p / len(n)
+"""
+    message = checked(tmp_path, "ex24", text).message
+    assert "exp of a number above 709 is infinite" in message and "line 6" in message
+
+
+def test_a_loop_that_would_not_end_ends_by_itself():
+    trials = Trials("def f(n):\n    k = 0\n    while k < n:\n        k += 1\n    return k\n", "f.py", "f")
+    trials.listed(())
+    for number in range(len(trials.changes)):
+        trials.run([number], lambda f: f(5))
+    assert trials.run([], lambda f: f(5)) == 5
+
+
+def test_every_change_is_undone():
+    source = ADAM
+    trials = Trials(source, "a.py", "adam_step")
+    before = ast.unparse(trials.tree)
+    trials.listed(())
+    for number in range(len(trials.changes)):
+        trials.run([number], lambda f: None)
+    assert ast.unparse(trials.tree) == before
+
+
+def test_assignments_are_noted_with_their_lines():
+    notes = Notes()
+    trials = Trials("def f(a):\n    b = 2 * a\n    c = b + 1\n    return c\n", "f.py", "f")
+    trials.run([], lambda f: f(np.arange(3.0)), notes)
+    assert notes.lines == [2, 3]
+    np.testing.assert_array_equal(notes.values[1], [1.0, 3.0, 5.0])
+
+
+def test_lines_reach_the_outputs_that_use_them():
+    tree = ast.parse("def f(a, b):\n    x = a\n    y = b\n    z = y\n    return x, z\n")
+    assert reached(tree, "f") == {2: [0], 3: [1], 4: [1]}
+
+
+def test_intermediate_values_are_known_up_to_sign_and_transposition():
+    exercise = EXERCISES["ex07"]
+    program, inputs = Program(exercise.reference, tuple(exercise.outputs)), exercise.case([0])
+    known = Intermediates(program, inputs)
+    value = inputs["dh"] * inputs["o"] * (1 - inputs["co"] ** 2)
+    assert known.has(value) and known.has(-value.T)
+    assert not known.has(value * 1.01)
+
+
+def test_mutants_are_of_every_kind_and_make_room_for_numbers_stay():
+    exercise = EXERCISES["ex07"]
+    found = list(mutants(Program(exercise.reference, tuple(exercise.outputs)), exercise.case([0])))
+    assert {m.kind for m in found} == {"missing", "doubled", "sign", "factor", "square", "complement", "step"}
+    assert not any("np.zeros" in m.sentence() for m in found)
+
+
+KERNEL = """extern "C" __global__ void f(int B, int H, const float *x, float *y) {
+    int n = blockIdx.x * blockDim.x + threadIdx.x;
+    if (n >= B * H) return;
+    int b = n / B, k = n % B;
+    for (int j = 0; j < H; ++j) y[n] = fmaxf(x[b * H + k], x[j]);
+}
+"""
+
+
+def test_all_changes_of_a_kernel_go_into_one_text():
+    some = changes(KERNEL, "f")
+    text, where = compiled_together(KERNEL, "f", some)
+    assert text.startswith(KERNEL) and text.count("{") == text.count("}")
+    assert any("n / H belongs here" in c.says for c in some) and any("added up" in c.says for c in some)
+    assert all(name.startswith("f_minirnn") for name, _ in where if name)
+    assert not any("++j" in KERNEL[c.start : c.end] for c in some)
+
+
+@pytest.mark.slow
+def test_a_wrong_index_in_a_kernel_is_told(tmp_path):
+    wrong = solution("ex40", ("float sum = a[t * H + k]", "float sum = a[k]"))
+    assert "the index [t * H + k] belongs here, not [k]" in checked(tmp_path, "ex40", wrong).message
