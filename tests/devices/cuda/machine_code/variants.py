@@ -52,7 +52,7 @@ VARIANTS: dict[str, list[tuple[str, ...]]] = {
         specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=4),
         specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=1),
         specialized("float32", CHUNKS=1, ROWS=1, THREADS=256, PIECE=4),
-        specialized("float64", CHUNKS=4, ROWS=8, THREADS=256, PIECE=2),
+        specialized("float64", CHUNKS=3, ROWS=8, THREADS=256, PIECE=2),
     ],
     "cudnn_rnn/persistent_grad.cu": [
         specialized("float32", CHUNKS=4, ROWS=8, THREADS=256, PIECE=4, OUTPUTS=8),

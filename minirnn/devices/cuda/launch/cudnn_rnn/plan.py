@@ -217,10 +217,11 @@ def forward_in(sizes: Sizes, limits: Limits, batch_groups: int) -> ForwardPlan |
     if groups > WARPS:
         units = f"{sizes.H} units on {each} multiprocessors are {groups * UNITS} per block"
         return f"{units}; registers suffice for {WARPS * UNITS}"
-    chunks, held, parts = chunks_of(sizes, sizes.H), WEIGHTS // (UNITS * 4), 1
+    chunks, parts = chunks_of(sizes, sizes.H), 1
+    held = WEIGHTS // (UNITS * 4) - (sizes.itemsize == 8)  # sums of float64 take twice the registers
     while groups * parts * 2 <= WARPS and parts < chunks and (groups * parts < 4 or ceil(chunks / parts) > held):
         parts *= 2
-    return forward_of(sizes, limits, groups, parts, batch_groups=batch_groups)
+    return forward_of(sizes, limits, groups, parts, held=held, batch_groups=batch_groups)
 
 
 def forward_of(
