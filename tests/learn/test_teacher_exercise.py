@@ -236,5 +236,5 @@ def test_the_page_for_teachers_shows_what_works(tmp_path):
     entry = course.entry("softsign")
     file = tmp_path / "answer.py"
     file.write_text(solution.replace(") ** 2", ")"))
-    (said,) = re.findall(r"^      dx = dy \* slope.*\n.*\^.*$", text, flags=re.MULTILINE)
+    (said,) = re.findall(r"^      dx = dy / .*\n.*\^\n.*$", text, flags=re.MULTILINE)
     assert said in check(course, entry, file).message
