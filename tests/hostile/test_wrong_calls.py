@@ -42,6 +42,7 @@ NO_WRONG_CALL = {
     "ColoredText",
     "LayerValues",
     "TapeDrawing",
+    "CellDrawing",
     "available",
     "is_grad_enabled",  # takes nothing
     "enable_grad",
