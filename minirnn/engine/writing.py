@@ -142,6 +142,8 @@ def _shared(viewed: Tensor, t: Tensor) -> bool:
     a, b = viewed.array, t.array
     if t.seq < viewed.seq or not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
         return True
+    if 0 in a.strides and _link(viewed) is None:
+        return True  # a value of its own, of which the host keeps a row or an element alone: a copy of t.expand(...)
     return np.may_share_memory(a, b) or not t.size
 
 

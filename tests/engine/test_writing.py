@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from tests.each import each
 
 SHAPE = (3, 4, 5)
 
@@ -109,6 +110,8 @@ def statement(rng: np.random.Generator, names: list[str]) -> tuple[str, Any]:
         "clamp_": lambda t, u: t.clamp_(0.6, 1.2),
         "tanh_": lambda t, u: t.tanh_(),
         "neg_": lambda t, u: t.neg_(),
+        "round_": lambda t, u: t.round_(),
+        "ge_(0.9)": lambda t, u: t.ge_(0.9),
     }
     name = names[rng.integers(len(names))] if names else list(kinds)[rng.integers(len(kinds))]
     return name, kinds[name]
@@ -135,35 +138,65 @@ VIEWS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("data", ["leaf", "result"])
-@pytest.mark.parametrize("recorded", [True, False])
+@each("view", VIEWS)
+@each("data", ["leaf", "result"])
+@each("recorded", [True, False])
+@each("program", range(4))
 def test_writing_into_a_view_writes_into_what_it_is_a_view_of(
-    rng: np.random.Generator, view: str, data: str, recorded: bool
+    rng: np.random.Generator, view: str, data: str, recorded: bool, program: int
 ) -> None:
     both = Both(rng)
     a = both.pair(SHAPE, data == "result" and recorded)
     x = do(lambda a: a.clone() * 1.5, a) if data == "result" else do(lambda a: a.clone(), a)
+    said, others = [], []
     for _ in range(2):
         part = do(VIEWS[view], x)
         u = both.pair(tuple(part[1].shape)[-1:], recorded)
         name, write = statement(rng, [])
         out = do(write, part, u)
-        np.testing.assert_allclose(x[1].detach().numpy(), x[0].detach().numpy(), rtol=1e-14, err_msg=name)
-        np.testing.assert_allclose(part[1].detach().numpy(), part[0].detach().numpy(), rtol=1e-14, err_msg=name)
+        said.append(name)
+        others.append(u)
+        np.testing.assert_allclose(x[1].detach().numpy(), x[0].detach().numpy(), rtol=1e-14, err_msg=str(said))
+        np.testing.assert_allclose(part[1].detach().numpy(), part[0].detach().numpy(), rtol=1e-14, err_msg=str(said))
         assert out[1] is part[1]
-    if x[0].requires_grad:
-        g = rng.normal(size=SHAPE)
-        try:
-            x[0].backward(both.torch.tensor(g))
-        except RuntimeError:
-            return
-        x[1].backward(g)
-        for p in (a, u):
-            if p[0].grad is None:
-                assert p[1].grad is None or not p[1].grad.numpy().any()
-            else:
-                np.testing.assert_allclose(p[1].grad.numpy(), p[0].grad.numpy(), rtol=1e-12, atol=1e-15)
+    assert x[1].requires_grad == x[0].requires_grad, said
+    if not x[0].requires_grad:
+        return
+    g = rng.normal(size=SHAPE)
+    try:
+        x[0].backward(both.torch.tensor(g))
+    except RuntimeError:  # torch forgets values that are overwritten
+        return
+    x[1].backward(g)
+    for p in (a, *others):
+        theirs = np.zeros(p[1].shape) if p[0].grad is None else p[0].grad.numpy()
+        assert p[1].grad is not None or p[0].grad is None, said
+        ours = 0 * theirs if p[1].grad is None else p[1].grad.numpy()
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-15, err_msg=str(said))
+
+
+@each(
+    "copy",
+    [
+        ("clone of expand", lambda z, row, square: row[:, None].expand(4, 4).clone()),
+        ("copy_ of a row", lambda z, row, square: z.copy_(row)),
+        ("copy_ of a transpose", lambda z, row, square: z.copy_(square.transpose(0, 1))),
+        ("a row written everywhere", lambda z, row, square: z.__setitem__(..., row) or z),
+        ("fill_", lambda z, row, square: z.fill_(row[0])),
+    ],
+    ids=lambda case: case[0],
+)
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_copy_is_written_into_by_its_own_views_however_its_values_lie_in_memory(
+    rng: np.random.Generator, copy: Any, recorded: bool
+) -> None:
+    both = Both(rng)
+    row, square = both.pair((4,), recorded), both.pair((4, 4), recorded)
+    z = do(copy[1], both.pair((4, 4)), row, square)
+    flat = do(lambda z: z.view(-1), z)
+    do(lambda flat: flat.mul_(3), flat)
+    for a in (z, flat, row, square):
+        np.testing.assert_array_equal(a[1].detach().numpy(), a[0].detach().numpy())
 
 
 @pytest.mark.parametrize("round", range(150))
@@ -211,3 +244,30 @@ def test_random_programs_that_write_have_torchs_values_and_gradients(rng: np.ran
         theirs = 0 * p[1].numpy() if p[0].grad is None else p[0].grad.numpy()
         ours = 0 * theirs if p[1].grad is None else p[1].grad.numpy()
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12, err_msg=str(said))
+
+
+@each(
+    "name", ["zero_", "fill_", "copy_", "round_", "ge_", "uniform_", "zero_ of a view of all", "copy_ of a transpose"]
+)
+def test_a_value_written_over_another_stays_on_the_tape_and_sends_back_0(rng: np.random.Generator, name: str) -> None:
+    a, u = (mr.tensor(rng.uniform(0.5, 1.5, (4, 4)), requires_grad=True) for _ in range(2))
+    t, other = a * 2, u * 3
+    first, second, g = rng.normal(size=(3, 4, 4))
+    before = (t * first).sum()  # reads the old value
+    {
+        "zero_": lambda: t.zero_(),
+        "fill_": lambda: t.fill_(0.3),
+        "copy_": lambda: t.copy_(other),
+        "round_": lambda: t.round_(),
+        "ge_": lambda: t.ge_(1),
+        "uniform_": lambda: t.uniform_(),
+        "zero_ of a view of all": lambda: t.transpose(0, 1).zero_(),
+        "copy_ of a transpose": lambda: t.copy_(other.transpose(0, 1)).view(-1).mul_(2),
+    }[name]()
+    assert t.requires_grad
+    t.backward(g, retain_graph=True)
+    np.testing.assert_array_equal(a.grad.numpy(), np.zeros((4, 4)))
+    if name.startswith("copy_"):
+        np.testing.assert_allclose(u.grad.numpy(), 6 * g.T if "transpose" in name else 3 * g, rtol=1e-15)
+    (before + (t * second).sum()).backward()
+    np.testing.assert_allclose(a.grad.numpy(), 2 * first, rtol=1e-15)

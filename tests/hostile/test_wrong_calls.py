@@ -47,6 +47,7 @@ NO_WRONG_CALL = {
     "ColoredText",
     "LayerValues",
     "TapeDrawing",
+    "CellDrawing",
     "available",
     "is_grad_enabled",  # takes nothing
     "get_default_dtype",

@@ -137,7 +137,7 @@ def wrapped(start: str, words: list[str]) -> Iterator[str]:
     """A statement, in as many as fit the lines."""
     line = start + words[0]
     for word in words[1:]:
-        if len(line) + len(word) + 8 > LINE:
+        if len(f"    {line}, {word};") > LINE:
             yield f"{line};"
             line = start + word
         else:

@@ -15,12 +15,13 @@ import numpy as np
 from minirnn import random
 from minirnn.engine.creation import number_of
 from minirnn.engine.operands import constant
+from minirnn.engine.tape import mode
 from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.engine.writing import version, write
 from minirnn.messages import shown
 from minirnn.ops.primitives import bounds, division, gathering, logic, rounding, scans, triangles  # noqa: F401
 from minirnn.ops.primitives.declare import OPERATORS, method
-from minirnn.ops.primitives.elementwise import identity
+from minirnn.ops.primitives.indexing import put
 from minirnn.ops.primitives.shapes import broadcast_to
 
 KINDS = "biuf"
@@ -50,6 +51,8 @@ def written(name: str, t: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor
         if a > b:
             raise TypeError(f"{name}: the result has dtype {new.dtype}, the Tensor {t.dtype}\n  expected one that fits")
         new = new.astype(t.dtype)
+    if mode.enabled and old.requires_grad and not new.requires_grad:
+        new = put(old, (Ellipsis,), new)  # it does not depend on the old value, which gets the gradient 0, as in torch
     return write(name, t, old, new)
 
 
@@ -100,7 +103,7 @@ def copy_(t: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """The values of `src`, which broadcasts, written into this Tensor in its dtype; `non_blocking` is ignored."""
     source = src if isinstance(src, Tensor) else constant(src, t)
     source = source.to(t.device).astype(t.dtype)
-    return written("copy_()", t, lambda old: identity(broadcast_to(source, old.shape)))
+    return written("copy_()", t, lambda old: put(old, (Ellipsis,), broadcast_to(source, old.shape)))
 
 
 # ---- random numbers, from the stream of `manual_seed`

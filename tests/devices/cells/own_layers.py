@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pytest
 
 from minirnn import cell, product, relu, sigmoid, sqrt, tanh, unit_mean
 from minirnn.cells.plan import Plan
@@ -42,7 +43,16 @@ def gates_of_h(h_a, h_b, x_c, h):
     return tanh(h_a) * sigmoid(h_b) + 0.3 * x_c
 
 
+@cell(states=("p", "s", "h"))
+def two_inner_states(z_a, p, s, h, *, w):
+    u = tanh(z_a + w * s)
+    new_p = 0.5 * p + u * tanh(product(u * p))
+    new_s = sigmoid(u) * s + 0.3 * p
+    return new_p, new_s, tanh(new_p + new_s)
+
+
 MADE_UP = {"many_gates": many_gates, "three_stages": three_stages, "layer_norm": layer_norm, "gates_of_h": gates_of_h}
+MADE_UP |= {"two_inner_states": two_inner_states}
 ALL = [*CELLS, *MADE_UP]
 
 
@@ -116,8 +126,7 @@ class OwnLayer:
 
     def expected(self) -> dict[str, np.ndarray]:
         """What torch computes in float64."""
-        import torch
-
+        torch = pytest.importorskip("torch")
         leaf = lambda a: torch.tensor(a, requires_grad=True)  # noqa: E731
         step, P = self.cell.step, self.P
         x = leaf(np.nan_to_num(self.x))

@@ -1,4 +1,4 @@
-"""Own cells on the device `native` compute what torch computes in float64, with the same bits for any team of threads.
+"""Own cells on the device `native` compute what torch and cpu do in float64, with equal bits for any team of threads.
 
 Tests `minirnn/devices/native/own_cell.py` and `minirnn/devices/cells/header.py`.
 """
@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.devices.cells.header import header
+from minirnn.devices.cells.header import LINE, header, wrapped
 from minirnn.devices.host_cpp.compiler import CompileError
 from minirnn.devices.native import library, own_cell
 from tests.devices.cells.own_layers import ALL, OwnLayer, assert_close
 
-pytest.importorskip("torch")
 QUICK = ("lem", "many_gates")
 """The cells of a plain run: one with two stages, and one with more gates than a tile has."""
 cells = pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ALL])
@@ -38,6 +37,14 @@ def test_a_layer_is_that_of_torch(rng: np.random.Generator, name: str) -> None:
         assert_close(found, layer.expected(), 1e-13)
         for n, a in layer.run(native, training=False).items():
             assert np.array_equal(a, found[n]), n
+
+
+def test_a_layer_with_two_inner_states_and_a_product_is_that_of_cpu(rng: np.random.Generator) -> None:
+    for layer in (OwnLayer(rng, "two_inner_states", H=5, D=2, ragged=True), OwnLayer(rng, "two_inner_states", H=9)):
+        assert own_cell.kernels(layer.plan, np.dtype(np.float64)) is not None
+        found, expected = layer.run(mr.devices.get("native")), layer.run(mr.devices.get("cpu"))
+        assert {"dx", "dh0", "dc0", "dU0.0", "dv0.0"} <= expected.keys()
+        assert_close(found, expected, 1e-13)
 
 
 @cells
@@ -84,6 +91,19 @@ def test_the_first_compilation_is_announced_and_then_kept(
     assert len(compiled) == 1
     for other in found:
         assert_close(other, layer.expected(), 1e-13)
+
+
+def test_a_statement_is_split_where_the_line_ends_and_loses_no_word() -> None:
+    words = [f"NAME_{k} = {k}" for k in range(40)]
+    lines = list(wrapped("static constexpr int ", words))
+    assert len(lines) > 2
+    assert all(line.startswith("static constexpr int ") and line.endswith(";") for line in lines)
+    assert ", ".join(line.removeprefix("static constexpr int ").removesuffix(";") for line in lines) == ", ".join(words)
+    inside = LINE - 4  # a line of a struct
+    for line, after in zip(lines, lines[1:], strict=False):
+        first = after.removeprefix("static constexpr int ").rstrip(";").split(", ")[0]
+        assert len(line) <= inside < len(f"{line}, {first}")
+    assert list(wrapped("int ", ["a = 1"])) == ["int a = 1;"]
 
 
 def test_a_header_is_named_after_nothing_that_means_something_in_cpp() -> None:
