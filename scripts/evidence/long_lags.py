@@ -7,7 +7,7 @@
 Every network has 64 units and is trained by Adam on batches of 32 new sequences, until the mean loss of 50 steps is
 below a tenth of what a network without memory reaches, or the steps are over. `reach` is the length of the gradient of
 the last step's loss with respect to the state after the first step, as a share of that with respect to the last output,
-before training. Chapter 7 of the tutorials draws the results.
+before training. Tutorial 20 draws the results.
 """
 
 from __future__ import annotations
@@ -135,6 +135,22 @@ def tasks(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                     yield {"task": task, "network": network, "lag": lag, "seed": seed, "steps": options.steps}
 
 
+def as_table(rows: list[dict[str, Any]], task: str = "adding") -> str:
+    """What the tutorial has of a task: for each network and lag the median reach, and the steps of each seed."""
+    found: dict[str, dict[int, list[dict[str, Any]]]] = {network: {} for network in NETWORKS}
+    for row in sorted(rows, key=key):
+        if row["task"] == task:
+            found[row["network"]].setdefault(row["lag"], []).append(row)
+    lines = []
+    for network, by_lag in found.items():
+        cells = []
+        for _, seeds in sorted(by_lag.items()):
+            steps = ", ".join(str(row.get("solved")) for row in seeds)
+            cells.append(f"({float(np.median([row['reach'] for row in seeds])):.0e}, [{steps}])")
+        lines.append(f'    "{network}": [{", ".join(cells)}],')
+    return "RESULTS = {\n" + "\n".join(lines) + "\n}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
@@ -143,8 +159,12 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--table", action="store_true", help="print what is in the file as the tutorial has it")
     options = parser.parse_args()
     rows = json.loads(options.out.read_text(encoding="utf-8"))["rows"] if options.out.exists() else []
+    if options.table:
+        print(as_table(rows))
+        return
     done = {key(row) for row in rows}
     wanted = [task for task in tasks(options) if key(task) not in done]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import io
+import json
 import re
 import runpy
 from types import SimpleNamespace
@@ -151,3 +153,65 @@ def test_06_weights_of_the_other_one_are_refused(chapter: SimpleNamespace) -> No
 
 def test_06_an_open_update_gate_keeps_the_old_state(chapter: SimpleNamespace) -> None:
     assert np.array_equal(chapter.kept.h.numpy(), chapter.h)
+
+
+# ---- 20. Up to which lag?
+
+
+def test_20_the_reach_rises_before_the_error_falls(chapter: SimpleNamespace) -> None:
+    for name, (losses, reached) in chapter.found.items():
+        if name == "RNN":
+            assert losses[-1] > 0.15 and max(reached.values()) < 1e-4
+            continue
+        assert losses[-1] < 0.02
+        lost = min(reached, key=lambda step: reached[step])  # the LSTM with the bias 3 begins with much
+        risen = next(step for step, share in reached.items() if step >= lost and share > 0.1)
+        assert risen >= 50 and losses[risen - 50] > 0.6 / 6, name
+    assert {name for name, (_, reached) in chapter.found.items() if reached[0] < 1e-5} == {
+        "RNN",
+        "GRU",
+        "LSTM, forget bias 0",
+    }
+
+
+def test_20_a_bias_of_three_begins_with_much_and_learns_last(chapter: SimpleNamespace) -> None:
+    learned = {
+        name: np.flatnonzero(losses < 0.1 / 6)[0] for name, (losses, _) in chapter.found.items() if losses[-1] < 0.1 / 6
+    }
+    assert len(learned) == 3 and max(learned, key=lambda name: learned[name]) == "LSTM, forget bias 3"
+    reached = chapter.found["LSTM, forget bias 3"][1]
+    assert 0.3 < reached[0] < 0.5 and reached[50] < 0.01
+
+
+def test_20_the_stored_results_say_what_the_chapter_says(chapter: SimpleNamespace) -> None:
+    results, lags = chapter.RESULTS, chapter.LAGS
+    assert all(len(rows) == len(lags) for rows in results.values())
+
+    def never(network: str, lag: int) -> bool:
+        return not any(results[network][lags.index(lag)][1])
+
+    def always(network: str, lag: int) -> bool:
+        return all(results[network][lags.index(lag)][1])
+
+    for network in ("RNN", "RNN, orthogonal"):
+        assert always(network, 10) and always(network, 20)
+        assert all(never(network, lag) for lag in lags[2:])
+    assert all(always(network, lag) for network in ("GRU", "RNN, relu, identity") for lag in lags)
+    assert {row[0] for row in results["RNN, relu, identity"]} == {0.7}
+    assert 0.01 < results["RNN, orthogonal"][2][0] < 0.03
+    assert results["GRU"][-1][0] < 1e-30
+    at_100 = [np.mean(results[f"LSTM, forget bias {bias}"][3][1]) for bias in (0, 1, 3)]
+    assert at_100 == sorted(at_100, reverse=True)
+    best_lstm = [min(np.mean(results[f"LSTM, forget bias {bias}"][k][1]) for bias in (0, 1, 3)) for k in range(4)]
+    assert all(np.mean(results["GRU"][k][1]) < best for k, best in enumerate(best_lstm))
+
+
+def test_20_the_numbers_are_those_of_the_stored_sweep() -> None:
+    root = TUTORIALS["20_long_lags"].parents[1]
+    script = runpy.run_path(str(root / "scripts/evidence/long_lags.py"))
+    rows = json.loads((root / "docs/data/long_lags.json").read_text(encoding="utf-8"))["rows"]
+    text = TUTORIALS["20_long_lags"].read_text(encoding="utf-8")
+    table = re.search(r"^RESULTS = \{\n.*?^\}", text, flags=re.M | re.S)
+    assert table and ast.literal_eval(table[0].partition("= ")[2]) == ast.literal_eval(
+        script["as_table"](rows).partition("= ")[2]
+    )

@@ -244,6 +244,16 @@ def parts(rng: np.random.Generator) -> tuple[World, Indices]:
     return world, [{"P": 3}, {"P": 3}]
 
 
+def one_last_loss(rng: np.random.Generator) -> tuple[World, Indices]:
+    """Chapter 20: the reach of the last loss, from the product of the Jacobians of chapter 3."""
+    world, indices = rnn(rng)
+    T = indices[0]["T"]
+    arrives = rng.normal(size=world["h"](T).shape)
+    first = arrives @ world[r"\partial h/\partial h"](T, 1)
+    found = {r"\delta h": at({1: first, T: arrives}), r"\rho": np.linalg.norm(first) / np.linalg.norm(arrives)}
+    return found, indices
+
+
 WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = {
     "03_one_step_then_many": rnn,
     "04_vanish_and_explode": products,
@@ -253,6 +263,7 @@ WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = {
     "06_two_grus:after": lambda rng: gru(rng, before=False),
     "14_attention": attention,
     "17_many_hands": parts,
+    "20_long_lags": one_last_loss,
     "block_lstm": lstm,
     "gru_block_cell:before": lambda rng: gru(rng, before=True),
     "gru_block_cell:after": lambda rng: gru(rng, before=False),
