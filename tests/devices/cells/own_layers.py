@@ -45,10 +45,9 @@ def gates_of_h(h_a, h_b, x_c, h):
 
 @cell(states=("p", "s", "h"))
 def two_inner_states(z_a, p, s, h, *, w):
-    u = tanh(z_a + w * s)
+    u = tanh(z_a + 0.4 * s + w * p)
     new_p = 0.5 * p + u * tanh(product(u * p))
-    new_s = sigmoid(u) * s + 0.3 * p
-    return new_p, new_s, tanh(new_p + new_s)
+    return new_p, 0.7 * s + 0.3 * p, tanh(new_p + s)
 
 
 MADE_UP = {"many_gates": many_gates, "three_stages": three_stages, "layer_norm": layer_norm, "gates_of_h": gates_of_h}

@@ -21,6 +21,7 @@ from minirnn.devices.counting.operations import (
     REDUCTIONS,
     VIEWS,
 )
+from tests.each import each
 
 T, B, I, H = 4, 3, 2, 5
 
@@ -163,6 +164,27 @@ def test_a_fused_sequence_counts_the_steps_it_takes(counting: Counting, rng: np.
     y.h.sum().backward()
     grad = counting.counts[""]["block_lstm_grad"]
     assert grad["flops"] == 3 * B * (2 * 2 * 4 * H * (I + H) + 4 * H + 24 * H)
+
+
+def test_a_gru_step_back_costs_the_products_with_both_weights_and_its_formula() -> None:
+    products = sum(2 * B * n * (I + H) for n in (2 * H, H))  # d_ru w_ru^T and d_c w_c^T
+    lines = (5 + 5 + 4 + 4) * B * H + B * I  # d_c_bar, d_u_bar, d_r_bar, d_h_prev; d_x is the sum of two
+    assert KERNEL_COSTS["gru_block_cell_grad"]((B, I), (B, H)) == (products + lines, 0)
+
+
+@each("kernel", ["rnn_sequence", "rnn_sequence_grad"])
+@each("P", [None, 2])
+def test_zoneout_costs_four_operations_for_each_element_of_both_states(kernel: str, P: int | None) -> None:
+    weights = [((4 * H, I), (4 * H, P or H), P and (P, H), (4 * H,), (4 * H,))] * 2
+    states = (2, B, P or H), (2, B, H)
+    options: dict[str, Any] = {"lengths": [4, 1, 2]} | ({"training": True} if kernel == "rnn_sequence" else {})
+
+    def flops(mode: str, c0: Any, zoneout: Any) -> int:
+        cost = KERNEL_COSTS[kernel]
+        return cost((T, B, I), states[0], c0, weights, rnn_mode=mode, zoneout=zoneout, **options)[0]
+
+    for mode, c0, elements in (("lstm", states[1], (P or H) + H), ("gru", None, P or H)):
+        assert flops(mode, c0, (0.1, 0.1)) - flops(mode, c0, None) == 2 * (4 + 1 + 2) * 4 * elements
 
 
 def test_lengths_shorten_what_a_network_costs(rng: np.random.Generator) -> None:

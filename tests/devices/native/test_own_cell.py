@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
+from minirnn.devices.base import WrongSize
 from minirnn.devices.cells.header import LINE, header, wrapped
 from minirnn.devices.host_cpp.compiler import CompileError
 from minirnn.devices.native import library, own_cell
@@ -41,10 +42,25 @@ def test_a_layer_is_that_of_torch(rng: np.random.Generator, name: str) -> None:
 
 def test_a_layer_with_two_inner_states_and_a_product_is_that_of_cpu(rng: np.random.Generator) -> None:
     for layer in (OwnLayer(rng, "two_inner_states", H=5, D=2, ragged=True), OwnLayer(rng, "two_inner_states", H=9)):
-        assert own_cell.kernels(layer.plan, np.dtype(np.float64)) is not None
+        kernels = own_cell.kernels(layer.plan, np.dtype(np.float64))
+        assert kernels is not None
+        assert kernels.slots[layer.plan.saved :] == [layer.plan.saved, None, None, layer.plan.saved + 1]  # p alone
         found, expected = layer.run(mr.devices.get("native")), layer.run(mr.devices.get("cpu"))
         assert {"dx", "dh0", "dc0", "dU0.0", "dv0.0"} <= expected.keys()
         assert_close(found, expected, 1e-13)
+
+
+def test_what_another_layer_saved_is_refused(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    native = mr.devices.get("native")
+    sequence = native.cell_sequence
+
+    def one_step_less(*args: Any, **options: Any) -> Any:
+        *results, saved = sequence(*args, **options)
+        return *results, saved[:, 1:]
+
+    monkeypatch.setattr(native, "cell_sequence", one_step_less)
+    with pytest.raises(WrongSize, match="saved has"):
+        OwnLayer(rng, "two_inner_states", H=5).run(native)
 
 
 @cells
