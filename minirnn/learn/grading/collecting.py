@@ -9,10 +9,11 @@ from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
+from minirnn.learn.cleaned import printable
 from minirnn.learn.course import Course, Entry
 from minirnn.learn.grading.archive import Archive, Unreadable
 from minirnn.learn.grading.folder import SKIPPED, Folder
-from minirnn.learn.grading.handed import MOST_NAMES, MOST_NOTES, MOST_TOGETHER, Handed, printable
+from minirnn.learn.grading.handed import MOST_NAMES, MOST_NOTES, MOST_TOGETHER, Handed
 from minirnn.learn.grading.notebook import answer_in, code_cells
 
 MOST_STRANGE = 300

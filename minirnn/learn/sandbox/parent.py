@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from minirnn.learn.cleaned import cleaned, cleaned_all
 from minirnn.learn.sandbox import protocol, templates
 from minirnn.learn.sandbox.clock import INTERVAL, THREADS, Clock, MachineIsBusy, TimeIsUp, TooManyThreads, usage
 from minirnn.learn.sandbox.records import RECORD
@@ -186,7 +187,7 @@ class Child:
     @property
     def prints(self) -> str:
         """What the answer printed, up to `session.MOST_OUTPUT` bytes, since its prints are kept."""
-        return self.output.decode(errors="replace")
+        return cleaned(self.output.decode(errors="replace"))
 
     def call(self, message: dict[str, Any], callbacks: Mapping[str, Callable[..., Any]] | None = None) -> Reply:
         """Have the answer called, and serve the functions that it calls in turn."""
@@ -202,7 +203,7 @@ class Child:
                 if message is not None:
                     self._send(message)
                     message = None
-                reply = self._receive()
+                reply = cleaned_all(self._receive())
             except TimeIsUp:
                 return Reply(fatal=self._stopped())
             except MachineIsBusy:
@@ -315,7 +316,7 @@ class Child:
         """In words where an answer was when its time was over."""
         seconds = f"{self.limits.seconds:g} s"
         if found := re.search(rf'File "{re.escape(self.shown)}", line (\d+) in (\S+)', stack):
-            return f"stopped after {seconds} in {found[2]}, line {found[1]}: does a loop never end?"
+            return f"stopped after {seconds} in {cleaned(found[2], 100)}, line {found[1]}: does a loop never end?"
         return f"stopped after {seconds}: does a loop never end?"
 
     def _ended(self) -> str:
