@@ -72,6 +72,8 @@ class Reply:
         What the simulator counted.
     locals : dict
         The answer's own variables when it returned, by name, if they were asked for.
+    lines : dict
+        In which line each variable is assigned first, as the answer's process says.
     busy : bool
         Whether the machine was too busy to judge, or could not even begin: nothing is known about the answer.
     """
@@ -82,6 +84,7 @@ class Reply:
     line: int | None = None
     counts: dict[str, int] = field(default_factory=dict)
     locals: dict[str, Any] = field(default_factory=dict)
+    lines: dict[str, Any] = field(default_factory=dict)
     busy: bool = False
 
 
@@ -239,10 +242,10 @@ class Child:
             wrong, counts = reply.get("error"), reply.get("counts") or {}
             if wrong is not None and not isinstance(wrong, dict):
                 return Reply(fatal="what came back could not be read")
-            own_variables = reply.get("locals")
+            told = {name: reply.get(name) for name in ("locals", "lines")}
             return Reply(
                 reply.get("value"), wrong, counts=counts if isinstance(counts, dict) else {},
-                locals=own_variables if isinstance(own_variables, dict) else {},
+                **{name: value if isinstance(value, dict) else {} for name, value in told.items()},
             )  # fmt: skip
 
     def _send(self, message: dict[str, Any]) -> None:
