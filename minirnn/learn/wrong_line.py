@@ -13,7 +13,6 @@ from minirnn.learn.exercise import Inputs
 from minirnn.learn.judge import equal
 from minirnn.learn.sandbox.parent import Child, Reply
 
-
 MOST = 200
 """Variables of an answer that are compared."""
 

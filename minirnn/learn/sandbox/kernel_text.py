@@ -201,8 +201,8 @@ def refuse_attributes(line: object, what: str, words: list[str] | None) -> None:
             raise refused(line, f"the attribute {word}")
 
 
-def refuse_expanded(text: str, headers: str) -> None:
-    """Look at what the preprocessor made of a kernel, where the text is the student's own.
+def refuse_expanded(text: str, headers: str, most: int) -> None:
+    """Look at what the preprocessor made of a kernel, where the text is the student's own: at most so many characters.
 
     Raises
     ------
@@ -211,7 +211,10 @@ def refuse_expanded(text: str, headers: str) -> None:
     """
     markers = Markers(text, headers)
     tokens: list[tuple[int, str]] = []
-    for begin, end in markers.users():
+    pieces = list(markers.users())
+    if sum(end - begin for begin, end in pieces) > most:
+        raise refused("the kernel", "what its macros make of it", f"that is more than {most} characters")
+    for begin, end in pieces:
         for found in TOKEN.finditer(text, begin, end):
             if found.lastgroup in ("word", "mark"):
                 tokens.append((found.start(), DIGRAPHS.get(found[0], found[0])))

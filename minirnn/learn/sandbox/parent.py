@@ -22,7 +22,7 @@ from typing import Any
 
 from minirnn.learn.cleaned import cleaned, cleaned_all
 from minirnn.learn.sandbox import protocol, templates
-from minirnn.learn.sandbox.clock import INTERVAL, THREADS, Clock, MachineIsBusy, TimeIsUp, TooManyThreads, usage
+from minirnn.learn.sandbox.clock import BUDGET, INTERVAL, THREADS, Clock, MachineIsBusy, TimeIsUp, TooManyThreads, usage
 from minirnn.learn.sandbox.records import RECORD
 from minirnn.learn.sandbox.session import Session, drain
 
@@ -127,7 +127,7 @@ class Child:
             orders=ORDERS,
         )  # fmt: skip
         self._start(job, environment)
-        self.spent = 0.0
+        self.spent = self.compiled = 0.0
         self._begin()
 
     def _start(self, job: dict[str, Any], environment: dict[str, str]) -> None:
@@ -221,7 +221,9 @@ class Child:
                 return Reply(fatal=why, busy=self.session.status is None and not self.session.ready)
             if "ready" in reply and not self.session.ready:
                 self.session.ready = True  # once: saying it again wins no time
-                self.clock = self._clock(max(0.0, self.limits.seconds - self.spent))
+                self.compiled += float(reply.get("compiled", 0.0))  # nothing of the answer's has run yet: it is true
+                left = min(self.limits.seconds, max(BUDGET, self.limits.seconds) - self.compiled) - self.spent
+                self.clock = self._clock(max(0.0, left))
                 continue
             if "violation" in reply:
                 line, what = reply.get("line"), str(reply["violation"])[:300]
@@ -262,12 +264,14 @@ class Child:
     def _wait(self, write: bool = False) -> None:
         """Wait until the answer has sent something, or takes something; its time counts."""
         reading, writing = ([], [self.session.requests]) if write else ([self.session.replies], [])
-        since = time.monotonic()
-        while not any(select.select(reading, writing, [], INTERVAL)):
+        while True:
+            since = time.monotonic()
+            came = any(select.select(reading, writing, [], INTERVAL))
+            quiet = time.monotonic() - since
             self._listen()
-            self.clock.look(since)
-        self._listen()
-        self.clock.look(None)  # one that sends byte after byte comes to its limits, too
+            self.clock.look(quiet)  # one that sends byte after byte comes to its limits, too
+            if came:
+                return
 
     def _listen(self, seconds: float = 0.0) -> bool:
         """Note what the supervisor has told, if anything comes within so many seconds; whether it is still there."""
