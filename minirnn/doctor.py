@@ -15,7 +15,7 @@ from minirnn import toolchain
 from minirnn._version import __version__
 from minirnn.devices.precision import VARIABLE, chosen
 from minirnn.learn.sandbox import protection
-from minirnn.learn.sandbox.system_locks import locks
+from minirnn.learn.sandbox.system_locks import in_force, locks
 from minirnn.machine import blas, installed_version, python, short, this_program
 from minirnn.user_error import one_line
 
@@ -39,7 +39,7 @@ def examine() -> dict[str, Any]:
         "native": about_native() if devices.get("native", "unknown") is None else None,
         "default_device": default_device(),
         "precision": chosen.precision,
-        "locks": {**asdict(locks()), "missing": protection()},
+        "locks": {**asdict(locks()), "in_force": in_force(), "missing": protection()},
         "warnings": warnings(devices),
         "next": next_command(devices),
     }
@@ -126,7 +126,7 @@ def render(report: dict[str, Any]) -> str:
         ("precision", precision_line(report["precision"])),
         "",
         "What keeps the answers of a course in (minirnn check, minirnn grade)",
-        ("locks", lock_line(report["locks"])),
+        ("locks", report["locks"]["in_force"]),
         *(("missing", sentence) for sentence in report["locks"]["missing"]),
         "",
         *(f"Warning: {warning}" for warning in report["warnings"]),
@@ -156,13 +156,6 @@ def device_line(name: str, reason: str | None, report: dict[str, Any]) -> str:
         return one_line("\n".join(reason.removeprefix(f"{name}: ").splitlines()[:LINES]))
     works = "works (default)" if name == report["default_device"] else "works"
     return f"{works}: {native_line(report['native'])}" if name == "native" and report["native"] else works
-
-
-def lock_line(found: dict[str, Any]) -> str:
-    """The locks that this system has, in words."""
-    names = {"namespaces": "namespaces", "scratch": "bounded scratch", "seccomp": "a filter of system calls"}
-    there = [words for name, words in names.items() if found[name]]
-    return ", ".join([*there, *([f"Landlock {found['landlock']}"] if found["landlock"] else [])]) or "none"
 
 
 def native_line(native: dict[str, Any]) -> str:

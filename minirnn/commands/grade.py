@@ -34,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = what.add_argument
     add("--only", action="append", default=[], metavar="EX", help="grade this exercise only; may be repeated")
     add("--notebooks", action="store_true", help="look for answers in the cells of notebooks, too")
+    add("--trusted", action="store_true",
+        help="grade although this system lacks locks that matter: you know who wrote the answers, or nothing else is"
+        " on this machine")  # fmt: skip
     add("--late", metavar="OFF", default="", help="points or percent off a day, such as 2 or 10%%; see --due")
     add("--due", metavar="TIME", default="", help="until when, such as 2027-02-01T23:59+01:00")
     add("--grace", metavar="SPAN", default="", help="so late is in time, such as 15m")
@@ -49,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from minirnn.learn.course import CourseError
     from minirnn.learn.grading.session import Session
-    from minirnn.learn.sandbox.system_locks import FORKS
+    from minirnn.learn.sandbox.system_locks import FORKS, decisive, in_force
 
     if not FORKS:
         raise UserError(
@@ -57,6 +60,12 @@ def run(args: argparse.Namespace) -> int:
             "\n  on Windows install the Linux subsystem: wsl --install"
         )
     check_options(args)
+    if not args.trusted and (missing := decisive()):
+        raise UserError(
+            f"this system lacks {' and '.join(missing)}: answers could read and change your files (locks: {in_force()})"
+            "\n  expected a system with them, or a machine that holds nothing else"
+            "\n  to go on there, or with answers that you trust: --trusted"
+        )
     where = args.executor or (f"processes:{args.jobs}" if args.jobs > 1 else "")
     with ExitStack() as stack:
         # First of all: with mpi, all ranks but one go no further than here.

@@ -226,7 +226,7 @@ def explain(entry: Entry, child: Child, result: Result, text: str, detail: str) 
         lines = [*(f"  {line}" for line in cause), *([""] if lines else []), *lines]
         place = found.place
         if not place and found.target and exercise.kind == "python":
-            place = place_of(text, found.target, found.value, child, found.inputs)
+            place = place_of(found.target, found.value, child, found.inputs)
         lines += ["", f"  {entry.file}{place}"]
     if not result.exact and not complaints and exercise.kind == "python":
         places, stage = where_wrong(exercise, result.cases), stages.first_wrong()

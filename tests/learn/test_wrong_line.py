@@ -6,8 +6,11 @@ Tests `minirnn/learn/wrong_line.py`.
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from minirnn.learn.wrong_line import first_line, same_value
+from minirnn.learn.sandbox.child import first_lines
+from minirnn.learn.sandbox.parent import Reply
+from minirnn.learn.wrong_line import line_of, same_value
 from tests.learn.answers import body, checked
 
 OTHER_NAMES = """
@@ -30,10 +33,20 @@ def test_a_transposed_variable_is_the_same_one():
 
 
 def test_the_line_of_an_assignment_is_found_in_tuples_and_elements():
-    text = "def f():\n    a, b = 1, 2\n    c[0] = 3\n"
-    assert (first_line(text, "b"), first_line(text, "c"), first_line(text, "d"), first_line("def", "a")) == (
-        2,
-        3,
-        None,
-        None,
-    )
+    text = "def f():\n    a, b = 1, 2\n    c[0] = 3\n    b += 1\n"
+    assert first_lines(text) == {"a": 2, "b": 2, "c": 3}
+
+
+def test_many_variables_cost_the_judge_nothing(tmp_path, monkeypatch):
+    """The judge never parses the text, and looks at some variables only."""
+    monkeypatch.setattr("ast.parse", None)
+    many = "".join(f"v{k} = dh * {k}.5\n" for k in range(3000))
+    text = body("ex05", many + OTHER_NAMES.format("h * slope"))
+    result = checked(tmp_path, "ex05", text)
+    assert result.score == 0 and "da" in result.diagnosis
+
+
+@pytest.mark.parametrize("line", [True, -1, 10**9, "3", None, [3]])
+def test_a_forged_line_is_none(line):
+    assert line_of(Reply(lines={"da": line}), "da") is None
+    assert line_of(Reply(lines={"d\na": 3}), "d\na") is None and line_of(Reply(lines={"da": 3}), "da") == 3

@@ -9,15 +9,19 @@ from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
+from minirnn.learn.cleaned import printable
 from minirnn.learn.course import Course, Entry
 from minirnn.learn.grading.archive import Archive, Unreadable
 from minirnn.learn.grading.folder import SKIPPED, Folder
-from minirnn.learn.grading.handed import MOST_NAMES, MOST_NOTES, MOST_TOGETHER, Handed, printable
+from minirnn.learn.grading.handed import MOST_NAMES, MOST_NOTES, MOST_TOGETHER, Handed
 from minirnn.learn.grading.notebook import answer_in, code_cells
 
 MOST_STRANGE = 300
 """Names of other files that are compared with those of the exercises."""
 ENDINGS = {".py", ".cu", ".ipynb", ".txt", ".cuh", ".cpp", ".pyc", ""}
+
+ADDED = re.compile(r"\s*+(?:\)\d+\(|(?:\d++[\s_-]*+)?ypoc|eipok|lanif|wen|\d++v|\d++-)[\s_-]*")
+"""What systems and people add to a name, read from its end: that is quick whatever the name is."""
 
 
 class Source(Protocol):
@@ -144,8 +148,10 @@ def meant(name: str, wanted: Iterable[str]) -> str | None:
 
 def bare(name: str) -> str:
     """A file's name without ending, capitals, and what systems and people add: (1), copy, final, v2."""
-    stem = name[:120].lower().partition(".")[0]
-    return re.sub(r"[\s_-]*(\(\d+\)|copy(?:[\s_-]*\d+)?|kopie|final|new|v\d+|-\d+)+\s*$", "", stem).strip()
+    left = name[:120].lower().partition(".")[0][::-1]
+    while found := ADDED.match(left):
+        left = left[found.end() :]
+    return left[::-1].strip()
 
 
 def ignored(strange: list[str], course: Course, files: dict[str, bytes], reasons: dict[str, str]) -> list[str]:

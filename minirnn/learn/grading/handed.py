@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from dataclasses import dataclass, field
 
 MOST_FILE = 1 << 20
@@ -43,11 +42,3 @@ class Handed:
         for id, data in sorted(self.files.items()):
             found.update(f"{id} {len(data)}\n".encode() + data)
         return found.hexdigest()[:16]
-
-
-def printable(name: str, most: int = 120) -> str:
-    """A name as it can be printed: nothing in it moves the cursor, ends the line or turns the direction."""
-    clean = "".join(
-        c if c.isprintable() and unicodedata.category(c) != "Cf" else "\N{REPLACEMENT CHARACTER}" for c in name
-    )
-    return clean if len(clean) <= most else f"{clean[: most // 2 - 2]}...{clean[-most // 2 + 2 :]}"

@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
+from minirnn.learn.cleaned import cleaned_all
 from minirnn.learn.course import CourseError
 from minirnn.learn.reports.sheet import Change, Row, Sheet
 
@@ -211,7 +212,7 @@ def sheet_of(record: Mapping[str, Any]) -> Sheet:
         If it is none.
     """
     try:
-        fields = dict(record)
+        fields = cleaned_all(dict(record))  # an older minirnn may have written it
         fields["rows"] = [Row(**row) for row in fields["rows"]]
         fields["changes"] = tuple(Change(**change) for change in fields["changes"])
         fields["notes"], fields["remarks"] = tuple(fields["notes"]), tuple(fields["remarks"])

@@ -10,7 +10,7 @@ import re
 
 from minirnn.learn.grading.archive import Unreadable
 
-IMPORT = re.compile(r"^(?:import|from)\s+\w.*$", re.MULTILINE)
+IMPORT = re.compile(r"^(?:import|from)[ \t]+\w.*$", re.MULTILINE)
 
 
 def code_cells(data: bytes) -> list[str]:
@@ -28,7 +28,7 @@ def code_cells(data: bytes) -> list[str]:
         texts = [joined(cell["source"] if "source" in cell else cell["input"]) for cell in cells]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Unreadable(f"is no notebook that can be read ({type(error).__name__})") from None
-    return [re.sub(r"^(\s*)([%!?])", r"\1# \2", text, flags=re.MULTILINE) for text in texts]
+    return [re.sub(r"^([ \t]*)([%!?])", r"\1# \2", text, flags=re.MULTILINE) for text in texts]
 
 
 def joined(source: object) -> str:
@@ -46,5 +46,6 @@ def answer_in(cells: list[str], function: str) -> str | None:
     found = [cell for cell in cells if defines.search(cell)]
     if not found:
         return None
-    imports = dict.fromkeys(line for cell in cells for line in IMPORT.findall(cell) if line not in found[-1])
+    there = set(IMPORT.findall(found[-1]))
+    imports = dict.fromkeys(line for cell in cells for line in IMPORT.findall(cell) if line not in there)
     return "\n".join([*imports, "", found[-1]]) + "\n"

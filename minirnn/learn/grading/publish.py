@@ -63,6 +63,14 @@ class Publisher:
             )
         return self.decisions.applied(sheet, student)
 
+    def try_out(self, sheet: Sheet) -> None:
+        """Make all reports on one sheet alone, and keep none: what cannot be told of it must not stop those of others.
+
+        Whatever that raises is handed on.
+        """
+        student = next(student for student in self.students if student.id == sheet.student)
+        self.reports.try_out(self.decisions.applied(sheet, student))
+
     def now_and_then(self) -> None:
         """Write the reports if it is time."""
         if self.clock() >= self.next:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from minirnn._version import __version__
 from minirnn.executors import outcomes
+from minirnn.learn.cleaned import printable
 from minirnn.learn.course import Course
 from minirnn.learn.grading.collecting import collect
 from minirnn.learn.grading.courses import PackedCourse, pack_course
@@ -17,7 +18,7 @@ from minirnn.learn.grading.journal import Journal, Records
 from minirnn.learn.grading.publish import Publisher
 from minirnn.learn.grading.regrade import merged
 from minirnn.learn.grading.students import Student
-from minirnn.learn.grading.task import Grades, grade, grade_submission
+from minirnn.learn.grading.task import Grades, failure_in_words, grade, grade_submission
 from minirnn.learn.reports.sheet import Sheet
 
 
@@ -76,7 +77,8 @@ def header_of(course: PackedCourse, only: Sequence[str], notebooks: bool, old: R
 def grade_all(plan: Plan, journal: Journal, publisher: Publisher, after: Callable[[Sheet], None]) -> list[str]:
     """Grade what the plan asks for and the journal does not have.
 
-    Every sheet is in the journal before `after` is called with it.
+    Every sheet is in the journal before `after` is called with it. Whatever happens while one submission is graded or
+    its sheet is written, the others are graded.
 
     Returns
     -------
@@ -90,26 +92,40 @@ def grade_all(plan: Plan, journal: Journal, publisher: Publisher, after: Callabl
     def take(task: Task, sheet: Sheet) -> None:
         whole = merged(task.old, sheet) if task.old else sheet
         publisher.partial.pop(task.student, None)
+        try:
+            publisher.try_out(whole)
+        except Exception as error:
+            fail(task.student, error)
+            return
         journal.add(whole)
         after(whole)
         publisher.now_and_then()
+
+    def fail(student: str, error: BaseException) -> None:
+        publisher.partial.pop(student, None)
+        sheet = Grades(student, plan.course, Handed(problem=failure_in_words(error)), plan.only).sheet()
+        publisher.unread[student] = sheet = replace(sheet, finished=False)
+        failed.append(student)
+        after(sheet)
 
     publisher.now()
     tasks = tasks_of(plan, packed, journal)
     if plan.executor is None:
         for task in tasks:
-            take(task, graded_here(plan.course, task, publisher))
+            try:
+                sheet = graded_here(plan.course, task, publisher)
+            except OSError:  # of the reports, or of this machine: no student's matter
+                raise
+            except Exception as error:
+                fail(task.student, error)
+            else:
+                take(task, sheet)
     else:
         for outcome in outcomes(plan.executor, grade_task, tasks, ahead=plan.ahead):
             if outcome.error is None:
                 take(outcome.task, outcome.result)
-                continue
-            student, error = outcome.task.student, outcome.error
-            reason = f"the grader failed: {type(error).__name__}: {str(error).partition(chr(10))[0]}"
-            sheet = Grades(student, plan.course, Handed(problem=reason), plan.only).sheet()
-            publisher.unread[student] = sheet = replace(sheet, finished=False)
-            failed.append(student)
-            after(sheet)
+            else:
+                fail(outcome.task.student, outcome.error)
     publisher.now()
     return failed
 
@@ -149,7 +165,7 @@ def collected(submission: Path, plan: Plan) -> Handed:
     try:
         return collect(submission, plan.course, plan.notebooks)
     except Exception as error:
-        return Handed(problem=f"it cannot be read ({type(error).__name__}: {error})")
+        return Handed(problem=printable(f"it cannot be read ({type(error).__name__}: {error})", 300))
 
 
 def take_over(old: Records, journal: Journal, students: Mapping[str, Student]) -> None:

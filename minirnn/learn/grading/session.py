@@ -117,8 +117,11 @@ class Session:
         progress.close()
         self._absent()
         found = self._differences(publisher)
-        self.class_reports.write(publisher, found, self.course, self.students, args.notebooks, self.only)
-        return 1 if any(sheet.problem or sheet.busy for sheet in publisher) else 0
+        reports = publisher, found, self.course, self.students, args.notebooks, self.only
+        failed = self.class_reports.write(*reports)
+        for said in failed:
+            print(said, file=sys.stderr)
+        return 1 if failed or any(sheet.problem or sheet.busy for sheet in publisher) else 0
 
     def _absent(self) -> None:
         for student in self.students:

@@ -28,7 +28,8 @@ MOST_TOKENS = 4000
 STANDS_OUT = 0.5
 """A pair is named if half of what the two could be more alike than usual, squared, is there."""
 MOST_PAIRS = 200
-CUDA_TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|([A-Za-z_]\w*)|(\d[\w.]*)|(\S)", re.DOTALL)
+CUDA_TOKEN = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|([A-Za-z_]\w*)|(\d[\w.]*)|(\S)", re.DOTALL)
+"""What is never closed goes to the end, so that each character is read once."""
 KEPT = {"for", "while", "if", "else", "return", "def", "lambda", "in", "not", "and", "or", "float", "int", "np",
         "threadIdx", "blockIdx", "blockDim", "__syncthreads", "__shared__"}  # fmt: skip
 """Words that are kept; all other names are one and the same."""

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from minirnn.learn.cleaned import cleaned, printable
 from minirnn.learn.course import CourseError
-from minirnn.learn.grading.handed import printable
 
 ARCHIVES = (".zip", ".rar", ".7z", ".tar", ".gz", ".tgz", ".xz", ".bz2")
 """Endings of what students hand in; only the first can be read, but the others get a grade and a reason, too."""
@@ -189,7 +189,7 @@ def read_table(
             raise CourseError(f"{path} has a column {strange[0]!r}\n  expected the columns {', '.join(columns)}")
         rows = []
         for row in reader:
-            clean = {k: (v or "").strip() for k, v in row.items() if k and not isinstance(v, list)}
+            clean = {k: cleaned(v or "").strip() for k, v in row.items() if k and not isinstance(v, list)}
             if not any(clean.values()):
                 continue
             if empty := [name for name in needed if not clean.get(name)]:

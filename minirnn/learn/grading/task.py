@@ -15,6 +15,7 @@ from pathlib import Path
 
 from minirnn.learn import text
 from minirnn.learn.check import Result, check
+from minirnn.learn.cleaned import printable
 from minirnn.learn.course import Course, Entry
 from minirnn.learn.grading.collecting import collect
 from minirnn.learn.grading.courses import PackedCourse, course_of
@@ -159,7 +160,13 @@ def judged(course: Course, entry: Entry, file: Path) -> Result:
     try:
         return check(course, entry, file, hidden=True)
     except Exception as error:  # a mistake of the grader costs one exercise and is told; the run goes on
-        return Result(entry, "failed", message=f"the grader failed: {type(error).__name__}: {error}")
+        return Result(entry, "failed", message=failure_in_words(error))
+
+
+def failure_in_words(error: BaseException) -> str:
+    """What is said when not the answer failed but what grades it."""
+    reason = printable(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+    return f"the grader failed: tell the maintainers ({reason})"
 
 
 def grade_submission(

@@ -12,6 +12,7 @@ from minirnn.learn.grading.collecting import collect
 from minirnn.learn.grading.regrade import Difference
 from minirnn.learn.grading.statistics_picture import draw
 from minirnn.learn.grading.students import Student
+from minirnn.learn.grading.task import failure_in_words
 from minirnn.learn.reports import OTHERS, check_folder
 from minirnn.learn.reports.sheet import Sheet
 
@@ -57,15 +58,26 @@ class ClassReports:
         students: Sequence[Student],
         notebooks: bool = False,
         only: Sequence[str] = (),
-    ) -> None:
-        """Write all files; answers to the exercises `only` are compared, or all."""
+    ) -> list[str]:
+        """Write all files; answers to the exercises `only` are compared, or all.
+
+        The result says which could not be made: the others are there all the same.
+        """
+        failed = []
         for kind, path in self.targets:
-            if kind == "diff":
-                write(path, regrade.as_csv(found))
-            elif kind == "similarity":
-                write(path, similarity.as_csv(similarity.pairs(course, answers_of(course, students, notebooks, only))))
-            else:
-                write_statistics(path, *statistics.statistics(sheets))
+            try:
+                if kind == "diff":
+                    write(path, regrade.as_csv(found))
+                elif kind == "similarity":
+                    answers = answers_of(course, students, notebooks, only)
+                    write(path, similarity.as_csv(similarity.pairs(course, answers)))
+                else:
+                    write_statistics(path, *statistics.statistics(sheets))
+            except (OSError, CourseError):
+                raise
+            except Exception as error:
+                failed.append(f"{path}: {failure_in_words(error)}")
+        return failed
 
 
 def write(path: Path, pieces: Iterable[str]) -> None:

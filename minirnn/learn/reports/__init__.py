@@ -75,6 +75,11 @@ class Reports:
             else:
                 write_text(path, module, sheets, self.stamp)
 
+    def try_out(self, sheet: Sheet) -> None:
+        """Render one sheet in every format. Whatever that raises is handed on."""
+        for module, _ in self.targets:
+            "".join(pieces_of(module, [sheet], self.stamp)).encode()
+
 
 def own_file(path: Path, sheet: Sheet) -> Path:
     """The file of one student."""
@@ -83,10 +88,12 @@ def own_file(path: Path, sheet: Sheet) -> Path:
 
 def write_text(path: Path, module: Any, sheets: Iterable[Sheet], stamp: Stamp | None) -> None:
     with atomic_write(path) as file:
-        if module.MANY:
-            file.writelines(module.pieces(sheets, stamp))
-        else:
-            file.write(module.render(list(sheets), stamp))
+        file.writelines(pieces_of(module, sheets, stamp))
+
+
+def pieces_of(module: Any, sheets: Iterable[Sheet], stamp: Stamp | None) -> Iterable[str]:
+    """The text of a report, in pieces where the format has them."""
+    return module.pieces(sheets, stamp) if module.MANY else [module.render(list(sheets), stamp)]
 
 
 def check_folder(text: str, path: str) -> None:

@@ -14,6 +14,11 @@ ABOUT = ["changes", "notes", "for the teacher", "graded by"]
 """Columns behind the points, where it is known what graded: what was taken off or given, what the student is told about
 the submission, what only the teacher is told, and the stamp."""
 
+FORMULAS = tuple(
+    "=+-@\t\r\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
+)
+"""With what a cell begins that spreadsheets take for a formula: in the East, the wide forms too."""
+
 
 def render(sheets: Iterable[Sheet], stamp: Stamp | None = None) -> str:
     return "".join(pieces(sheets, stamp))
@@ -47,6 +52,7 @@ def about(sheet: Sheet, stamp: Stamp) -> list[object]:
 def line(cells: list[object]) -> str:
     """A line of the table, no cell of which is a formula to a spreadsheet."""
     out = io.StringIO()
-    safe = [f"'{c}" if isinstance(c, str) and c[:1] in tuple("=+-@\t\r") else c for c in cells]
+    flat = [c.replace("\r", " ") if isinstance(c, str) else c for c in cells]  # csv writes one as an end of the line
+    safe = [f"'{c}" if isinstance(c, str) and c.lstrip(" ")[:1] in FORMULAS else c for c in flat]
     csv.writer(out, lineterminator="\n").writerow(safe)
     return out.getvalue()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from xml.etree import ElementTree
 
+from minirnn.learn.cleaned import cleaned
 from minirnn.learn.reports.sheet import Sheet
 from minirnn.learn.reports.stamp import Stamp
 
 MANY = True
-NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(sheets: Iterable[Sheet], stamp: Stamp | None = None) -> str:
@@ -30,13 +29,13 @@ def suite_of(sheet: Sheet, stamp: Stamp | None) -> ElementTree.Element:
     skipped = sum(row.not_started for row in sheet.rows)
     failures = sum(not row.passed and not row.not_started and not row.busy for row in sheet.rows)
     suite = ElementTree.Element(
-        "testsuite", name=clean(sheet.student), tests=str(len(sheet.rows)), failures=str(failures),
+        "testsuite", name=cleaned(sheet.student), tests=str(len(sheet.rows)), failures=str(failures),
         errors=str(sum(row.busy for row in sheet.rows)), skipped=str(skipped), time=f"{sheet.seconds:.3f}",
     )  # fmt: skip
     if about := [*([("graded by", stamp.line())] if stamp else []), *told(sheet)]:
         properties = ElementTree.SubElement(suite, "properties")
         for name, value in about:
-            ElementTree.SubElement(properties, "property", name=name, value=clean(value))
+            ElementTree.SubElement(properties, "property", name=name, value=cleaned(value))
     for row in sheet.rows:
         name = f"{row.name} ({row.score}/{row.most})"
         case = ElementTree.SubElement(
@@ -44,12 +43,12 @@ def suite_of(sheet: Sheet, stamp: Stamp | None) -> ElementTree.Element:
         )
         if row.busy:
             error = ElementTree.SubElement(case, "error", message="the machine was busy: grade again")
-            error.text = clean(row.output)
+            error.text = cleaned(row.output)
         elif row.not_started:
             ElementTree.SubElement(case, "skipped", message=row.message)
         elif not row.passed:
-            failure = ElementTree.SubElement(case, "failure", message=clean(row.message or "not right"))
-            failure.text = clean(row.output)
+            failure = ElementTree.SubElement(case, "failure", message=cleaned(row.message or "not right"))
+            failure.text = cleaned(row.output)
     return suite
 
 
@@ -58,8 +57,3 @@ def told(sheet: Sheet) -> list[tuple[str, str]]:
     problem = [("not graded", sheet.problem)] if sheet.problem else []
     changes = [("change", f"{change.points:+d} {change.reason}") for change in sheet.changes]
     return [*problem, *changes, *(("note", note) for note in sheet.notes)]
-
-
-def clean(text: str) -> str:
-    """The text without the characters that XML cannot hold: an answer may print anything."""
-    return NOT_XML.sub("\ufffd", text)

@@ -20,6 +20,8 @@ class Stamp:
         A hash of the course without its hidden seed.
     seed : str
         A slow hash of the hidden seed. Students must not see it: a short seed can be found by trying all.
+    locks : str
+        The locks that were in force around an answer.
     lacks : tuple of str
         What the lock around an answer could not give on this machine.
     """
@@ -31,11 +33,13 @@ class Stamp:
     course: str
     seed: str = ""
     lacks: tuple[str, ...] = ()
+    locks: str = ""
 
     def line(self) -> str:
         """All that students may see, on one line."""
         parts = [f"minirnn {self.minirnn}", f"Python {self.python}", f"NumPy {self.numpy}", self.machine]
-        return ", ".join([*parts, f"course {self.course}"])
+        locks = [f"locks: {self.locks}"] if self.locks else []
+        return ", ".join([*parts, f"course {self.course}", *locks])
 
     def full(self) -> str:
         """The same with what only teachers see."""

@@ -9,9 +9,11 @@ compares with what it alone knows.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import io
+import itertools
 import os
 import re
 import subprocess
@@ -31,6 +33,8 @@ from .own_reach import reached
 
 GIVEN = {"given.py": given}
 """Files of functions that an answer may call and read."""
+MOST_VARIABLES = 200
+"""Variables of an answer that are told."""
 
 
 class Answer:
@@ -158,7 +162,8 @@ class Answer:
                 warnings.simplefilter("always")
                 value = applied(function, arguments)
             sys.setprofile(None)
-            self.reply(value=returned(value), locals=kept, warnings=self.told(warned))
+            lines = {"lines": first_lines(self.source)} if kept else {}
+            self.reply(value=returned(value), locals=kept, warnings=self.told(warned), **lines)
         except BaseException as error:
             self.reply(error=self.describe(error))
 
@@ -191,12 +196,25 @@ class Answer:
     def keep(self, frame: types.FrameType, event: str, kept: dict[str, Any]) -> None:
         """Keep the variables of the answer's function when it returns."""
         if event == "return" and frame.f_code.co_filename == self.path and frame.f_code.co_name == self.job["function"]:
-            kept.update({name: value for name, value in frame.f_locals.items() if is_variable(value)})
+            found = ((name, value) for name, value in frame.f_locals.items() if is_variable(value))
+            kept.update(itertools.islice(found, MOST_VARIABLES))
 
 
 def is_variable(value: Any) -> bool:
     """Whether a local variable is worth sending: numbers, and not too many."""
     return type(value) is np.ndarray and value.dtype.kind == "f" and value.size <= 10_000
+
+
+def first_lines(source: str) -> dict[str, int]:
+    """The first line in which a file assigns each of its variables. It is parsed here, where time and memory count."""
+    lines: dict[str, int] = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                for name in ast.walk(target):
+                    if isinstance(name, ast.Name) and (name.id in lines or len(lines) < 10 * MOST_VARIABLES):
+                        lines[name.id] = min(node.lineno, lines.get(name.id, node.lineno))
+    return lines
 
 
 def applied(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:

@@ -22,6 +22,8 @@ from minirnn.devices.cuda.sim.launch import SimModule
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.devices.cuda.sim.trace import SECTOR, Trace
 
+from .clock import BUDGET
+
 REFUSED = (UnicodeDecodeError, SyntaxError)
 """What reading the file raises."""
 
@@ -59,9 +61,11 @@ def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
     Each order has a copy of the library: its variables begin anew, and the locks allow no copy later.
     """
     from . import tools  # here, since it needs locks, which a system may lack; `prepare` has imported it
+    from .locks import limits
 
     name = os.path.basename(answer.job["file"])
     options = SimOptions(check=True, memory_mb=256, watchdog_ms=math.ceil(1000 * answer.job["seconds"]))
+    limits.limit_time(int(max(BUDGET, answer.job["seconds"])) + 1)  # also what reads the text here is ended
     try:
         answer.read()
         drivers = {order: SimDriver(replace(options, seed=order)) for order in answer.job["orders"]}
@@ -70,7 +74,7 @@ def in_simulator(answer: Any, protocol: Any, lock: Callable[..., None]) -> None:
         report.ask = tools.line_finder(made, answer.job)
         # Loading the compiled file may run code of the student's already: the lock comes first.
         lock(answer.job, readable=[str(path) for path in copies.values()])
-        answer.reply(ready=True)  # from here on time counts
+        answer.reply(ready=True, compiled=tools.used())  # from here on time counts
         modules = {o: SimModule(drivers[o], path, name, answer.source) for o, path in copies.items()}
         answer.reply(kernels=modules[0].kernels)
     except (CompileError, *REFUSED) as error:

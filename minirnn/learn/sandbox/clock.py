@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 THREADS = 64
 """Threads that an answer may have: of root's processes the system counts none."""
+BUDGET = 20.0
+"""Seconds that compiling and running an answer may take together, where its own limit is not larger."""
 INTERVAL = 0.05
 """Seconds from one look at the process to the next."""
 
@@ -36,15 +38,18 @@ class Usage(NamedTuple):
     Attributes
     ----------
     waited : float or None
-        Seconds for which its only thread was ready and got no turn, since it began; None if nobody knows.
+        Seconds for which its threads were ready and got no turn, since they began; None if nobody knows.
     threads : int
         How many threads it has.
+    held : bool
+        Whether it is stopped or waits for a disk, which it cannot do by its own will.
     """
 
     seconds: float
     asleep: bool
     waited: float | None = None
     threads: int = 1
+    held: bool = False
 
 
 def usage(pid: int) -> Usage | None:
@@ -60,11 +65,23 @@ def usage(pid: int) -> Usage | None:
         return None
     if state == b"Z":
         return None
-    waited, threads = None, int(numbers[16])
-    if threads == 1:
-        with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
-            waited = int(file.read().split()[1]) / 1e9
-    return Usage(seconds, state == b"S", waited, threads)
+    return Usage(seconds, state == b"S", waiting(pid), int(numbers[16]), state in b"DTt")
+
+
+def waiting(pid: int) -> float | None:
+    """Seconds for which the threads of a process were ready and got no turn; None if the system does not tell."""
+    total = 0
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task")[: THREADS + 1]:
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+                with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:
+                    total += int(file.read().split()[1])
+                continue
+            if not os.path.exists("/proc/self/schedstat"):
+                return None
+    except (OSError, ValueError, IndexError):
+        return None
+    return total / 1e9
 
 
 def usage_from_ps(pid: int) -> Usage | None:
@@ -94,7 +111,7 @@ class Clock:
         self.pid, self.own, self.far = pid, own, far
         self.begun = self.looked = time.monotonic()
         self.before = self.now = usage(pid) or Usage(0.0, False)
-        self.slept = 0.0
+        self.slept = self.quiet = 0.0
 
     @property
     def used(self) -> float:
@@ -102,19 +119,25 @@ class Clock:
         return self.now.seconds - self.before.seconds + self.slept
 
     def sleep(self, found: Usage, passed: float) -> float:
-        """For how long of the seconds that passed the process slept: those in which it neither worked nor waited."""
-        worked = found.seconds - self.now.seconds
-        if found.waited is not None and self.now.waited is not None:
-            return max(0.0, passed - worked - (found.waited - self.now.waited))
-        return passed if worked == 0 else 0.0
+        """For how long of the seconds that passed the process slept: those in which it neither worked nor waited.
 
-    def look(self, quiet_since: float | None) -> None:
+        What it does at this moment tells little: one that sends a byte and sleeps is always seen at work.
+        """
+        worked = found.seconds - self.now.seconds
+        if found.held:
+            return 0.0
+        if found.waited is not None and self.now.waited is not None:
+            return max(0.0, passed - worked - max(0.0, found.waited - self.now.waited))
+        return passed if found.asleep and worked == 0 else 0.0
+
+    def look(self, quiet: float) -> None:
         """Take note of what the process does now, unless the last look was just before.
 
         Parameters
         ----------
-        quiet_since : float or None
-            When the judge began to wait for the process, if nothing has come since: only then it can be said to sleep.
+        quiet : float
+            Seconds for which the judge has waited for the process since the last call: only then it can be said to
+            sleep.
 
         Raises
         ------
@@ -122,14 +145,14 @@ class Clock:
             One of the limits has come.
         """
         moment = time.monotonic()
+        self.quiet += quiet
         if moment - self.looked < INTERVAL:
             return
         found = usage(self.pid) or self.now
         if found.threads > THREADS:
             raise TooManyThreads
-        if quiet_since is not None and found.asleep:
-            self.slept += self.sleep(found, moment - max(self.looked, quiet_since))
-        self.now, self.looked = found, moment
+        self.slept += self.sleep(found, min(self.quiet, moment - self.looked))
+        self.now, self.looked, self.quiet = found, moment, 0.0
         if self.used >= self.own:
             raise TimeIsUp
         if moment - self.begun >= self.far:

@@ -29,10 +29,13 @@ NEVER = (
     (re.compile(r'\b(?:u8|[uUL])?R"'), "a raw string"),
 )
 TOKEN = re.compile(
-    r'(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<string>"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')'
+    r'(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))|(?P<string>"(?:\\.|[^"\\\n])*+"|\'(?:\\.|[^\'\\\n])*+\')'
     r"|(?P<word>[^\W\d]\w*)|(?P<number>\d[\w.']*)|(?P<mark>##|%:%:|%:|<:|:>|[^\s\w])|(?P<line>\n)",
     re.DOTALL,
 )
+"""A comment that never ends goes to the end of the text, so that nothing is read again and again."""
+MOST_BYTES, MOST_LINE = 200_000, 4000
+"""The longest kernel, and its longest line: a text that no person writes takes long to read."""
 DIGRAPHS = {"%:": "#", "%:%:": "##", "<:": "[", ":>": "]"}
 DIRECTIVES = {"include", "define", "undef", "if", "ifdef", "ifndef", "else", "elif", "elifdef", "elifndef", "endif",
               "error", "warning", "pragma"}  # fmt: skip
@@ -70,11 +73,15 @@ def refuse(source: str) -> None:
     CompileError
         The first thing that is not allowed, with its line.
     """
+    if len(source) > MOST_BYTES:
+        raise refused("the kernel", f"a text of {len(source)} characters", f"a kernel has at most {MOST_BYTES}")
     for pattern, what in NEVER:
         if found := pattern.search(source):
             raise refused(1 + source.count("\n", 0, found.start()), what)
     rows = logical_lines(source)
     for number, text in rows:
+        if (longest := max(map(len, text.split("\n")))) > MOST_LINE:
+            raise refused(number, f"a line of {longest} characters", f"a line has at most {MOST_LINE}")
         tokens = [*tokens_of(text, number)]
         if tokens and tokens[0][1] == "#":
             refuse_directive(tokens, text)
@@ -88,26 +95,38 @@ def refuse(source: str) -> None:
 
 
 def logical_lines(source: str) -> list[tuple[int, str]]:
-    """Lines as the compiler joins them, with the number of the first; a comment over lines is one line."""
+    """Lines as the compiler joins them, with the number of the first; a comment over lines is one line.
+
+    Each character is looked at once.
+    """
     joined: list[tuple[int, str]] = []
-    first, text = 1, ""
+    first, begun, parts, inside_comment = 1, "", [], False
     for number, row in enumerate(source.replace("\r\n", "\n").split("\n"), 1):
-        if not text:
+        if not begun and not parts:
             first = number
-        spliced = re.fullmatch(r"(.*)\\[ \t\f\v]*", row, re.DOTALL)
-        if spliced:
-            text += spliced[1] or " "
-        elif comment_is_open(text + row):
-            text += f"{row}\n"
-        else:
-            joined.append((first, text + row))
-            text = ""
-    return [*joined, (first, text)] if text else joined
+        if row.rstrip(" \t\f\v").endswith("\\"):
+            begun += row.rstrip(" \t\f\v")[:-1] or " "
+            continue
+        row, begun = begun + row, ""
+        inside_comment = comment_is_open(row, inside_comment)
+        parts.append(row)
+        if not inside_comment:
+            joined.append((first, "\n".join(parts)))
+            parts = []
+    if begun or parts:
+        joined.append((first, "\n".join([*parts, begun])))
+    return joined
 
 
-def comment_is_open(text: str) -> bool:
-    """Whether a comment begins in the text and does not end there."""
-    return "/*" in TOKEN.sub(lambda found: " " if found.lastgroup in ("comment", "string") else found[0], text)
+def comment_is_open(row: str, before: bool) -> bool:
+    """Whether a comment is open at the end of a line, if one was open `before` it or was not."""
+    begin = row.find("*/") + 2 if before else 0
+    if before and begin == 1:
+        return True
+    last = None
+    for found in TOKEN.finditer(row, begin):
+        last = found
+    return last is not None and last[0].startswith("/*") and (len(last[0]) < 4 or not last[0].endswith("*/"))
 
 
 def tokens_of(text: str, line: int) -> Iterator[Token]:
@@ -144,12 +163,15 @@ def refuse_header(line: int, text: str) -> None:
 def refuse_words(tokens: list[Token]) -> None:
     """Look at words and attributes."""
     for k, (line, word) in enumerate(tokens):
-        following = [other for _, other in tokens[k + 1 : k + 400]]
         if word in WORDS:
             raise refused(line, WORDS[word].format(word=word))
-        if word in ("__attribute__", "__attribute"):
+        doubled = word == "[" and [other for _, other in tokens[k + 1 : k + 2]] == ["["]
+        if not doubled and word not in ("__attribute__", "__attribute"):
+            continue
+        following = [other for _, other in tokens[k + 1 : k + 400]]
+        if not doubled:
             refuse_attributes(line, word, inside(following, "(", ")", 2))
-        if word == "[" and following[:1] == ["["]:
+        else:
             refuse_attributes(line, "[[...]]", inside(["[", *following], "[", "]", 2))
 
 
@@ -179,8 +201,8 @@ def refuse_attributes(line: object, what: str, words: list[str] | None) -> None:
             raise refused(line, f"the attribute {word}")
 
 
-def refuse_expanded(text: str, headers: str) -> None:
-    """Look at what the preprocessor made of a kernel, where the text is the student's own.
+def refuse_expanded(text: str, headers: str, most: int) -> None:
+    """Look at what the preprocessor made of a kernel, where the text is the student's own: at most so many characters.
 
     Raises
     ------
@@ -189,7 +211,10 @@ def refuse_expanded(text: str, headers: str) -> None:
     """
     markers = Markers(text, headers)
     tokens: list[tuple[int, str]] = []
-    for begin, end in markers.users():
+    pieces = list(markers.users())
+    if sum(end - begin for begin, end in pieces) > most:
+        raise refused("the kernel", "what its macros make of it", f"that is more than {most} characters")
+    for begin, end in pieces:
         for found in TOKEN.finditer(text, begin, end):
             if found.lastgroup in ("word", "mark"):
                 tokens.append((found.start(), DIGRAPHS.get(found[0], found[0])))

@@ -20,8 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from minirnn.learn.cleaned import cleaned, cleaned_all
 from minirnn.learn.sandbox import protocol, templates
-from minirnn.learn.sandbox.clock import INTERVAL, THREADS, Clock, MachineIsBusy, TimeIsUp, TooManyThreads, usage
+from minirnn.learn.sandbox.clock import BUDGET, INTERVAL, THREADS, Clock, MachineIsBusy, TimeIsUp, TooManyThreads, usage
 from minirnn.learn.sandbox.records import RECORD
 from minirnn.learn.sandbox.session import Session, drain
 
@@ -73,6 +74,8 @@ class Reply:
         The answer's own variables when it returned, by name, if they were asked for.
     warnings : list
         What NumPy warned of in the answer: line and text of each.
+    lines : dict
+        In which line each variable is assigned first, as the answer's process says.
     busy : bool
         Whether the machine was too busy to judge, or could not even begin: nothing is known about the answer.
     """
@@ -84,6 +87,7 @@ class Reply:
     counts: dict[str, int] = field(default_factory=dict)
     locals: dict[str, Any] = field(default_factory=dict)
     warnings: list[Any] = field(default_factory=list)
+    lines: dict[str, Any] = field(default_factory=dict)
     busy: bool = False
 
 
@@ -126,7 +130,7 @@ class Child:
             orders=ORDERS,
         )  # fmt: skip
         self._start(job, environment)
-        self.spent = 0.0
+        self.spent = self.compiled = 0.0
         self._begin()
 
     def _start(self, job: dict[str, Any], environment: dict[str, str]) -> None:
@@ -189,7 +193,7 @@ class Child:
     @property
     def prints(self) -> str:
         """What the answer printed, up to `session.MOST_OUTPUT` bytes, since its prints are kept."""
-        return self.output.decode(errors="replace")
+        return cleaned(self.output.decode(errors="replace"))
 
     def call(self, message: dict[str, Any], callbacks: Mapping[str, Callable[..., Any]] | None = None) -> Reply:
         """Have the answer called, and serve the functions that it calls in turn."""
@@ -205,7 +209,7 @@ class Child:
                 if message is not None:
                     self._send(message)
                     message = None
-                reply = self._receive()
+                reply = cleaned_all(self._receive())
             except TimeIsUp:
                 return Reply(fatal=self._stopped())
             except MachineIsBusy:
@@ -220,7 +224,9 @@ class Child:
                 return Reply(fatal=why, busy=self.session.status is None and not self.session.ready)
             if "ready" in reply and not self.session.ready:
                 self.session.ready = True  # once: saying it again wins no time
-                self.clock = self._clock(max(0.0, self.limits.seconds - self.spent))
+                self.compiled += float(reply.get("compiled", 0.0))  # nothing of the answer's has run yet: it is true
+                left = min(self.limits.seconds, max(BUDGET, self.limits.seconds) - self.compiled) - self.spent
+                self.clock = self._clock(max(0.0, left))
                 continue
             if "violation" in reply:
                 line, what = reply.get("line"), str(reply["violation"])[:300]
@@ -241,11 +247,11 @@ class Child:
             wrong, counts = reply.get("error"), reply.get("counts") or {}
             if wrong is not None and not isinstance(wrong, dict):
                 return Reply(fatal="what came back could not be read")
-            own_variables = reply.get("locals")
+            told = {name: reply.get(name) for name in ("locals", "lines")}
             return Reply(
                 reply.get("value"), wrong, counts=counts if isinstance(counts, dict) else {},
-                locals=own_variables if isinstance(own_variables, dict) else {},
                 warnings=warned if isinstance(warned := reply.get("warnings"), list) else [],
+                **{name: value if isinstance(value, dict) else {} for name, value in told.items()},
             )  # fmt: skip
 
     def _send(self, message: dict[str, Any]) -> None:
@@ -262,12 +268,14 @@ class Child:
     def _wait(self, write: bool = False) -> None:
         """Wait until the answer has sent something, or takes something; its time counts."""
         reading, writing = ([], [self.session.requests]) if write else ([self.session.replies], [])
-        since = time.monotonic()
-        while not any(select.select(reading, writing, [], INTERVAL)):
+        while True:
+            since = time.monotonic()
+            came = any(select.select(reading, writing, [], INTERVAL))
+            quiet = time.monotonic() - since
             self._listen()
-            self.clock.look(since)
-        self._listen()
-        self.clock.look(None)  # one that sends byte after byte comes to its limits, too
+            self.clock.look(quiet)  # one that sends byte after byte comes to its limits, too
+            if came:
+                return
 
     def _listen(self, seconds: float = 0.0) -> bool:
         """Note what the supervisor has told, if anything comes within so many seconds; whether it is still there."""
@@ -319,7 +327,7 @@ class Child:
         """In words where an answer was when its time was over."""
         seconds = f"{self.limits.seconds:g} s"
         if found := re.search(rf'File "{re.escape(self.shown)}", line (\d+) in (\S+)', stack):
-            return f"stopped after {seconds} in {found[2]}, line {found[1]}: does a loop never end?"
+            return f"stopped after {seconds} in {cleaned(found[2], 100)}, line {found[1]}: does a loop never end?"
         return f"stopped after {seconds}: does a loop never end?"
 
     def _ended(self) -> str:

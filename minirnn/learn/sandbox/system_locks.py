@@ -49,6 +49,25 @@ def locks() -> Locks:
         return Locks()
 
 
+def in_force(found: Locks | None = None) -> str:
+    """The locks of this system, or of another one, in words: ``namespaces, a filter of system calls, Landlock 6``."""
+    found = locks() if found is None else found
+    names = {
+        "namespaces": found.namespaces,
+        "bounded scratch": found.scratch,
+        "a filter of system calls": found.seccomp,
+    }
+    there = [name for name, is_there in names.items() if is_there]
+    return ", ".join([*there, *([f"Landlock {found.landlock}"] if found.landlock else [])]) or "none"
+
+
+def decisive(found: Locks | None = None) -> list[str]:
+    """Which locks are missing without which nobody's files are safe from an answer; empty if all are there."""
+    found = locks() if found is None else found
+    there = {"Landlock (Linux 5.13 or newer)": found.landlock, "the filter of system calls": found.seccomp}
+    return [name for name, is_there in there.items() if not is_there]
+
+
 def protection(found: Locks | None = None) -> list[str]:
     """What cannot be kept from an answer here, a sentence each; empty if all locks are there.
 
@@ -71,7 +90,12 @@ def protection(found: Locks | None = None) -> list[str]:
             "Landlock is missing: an answer that wants to can read what your account can, the solutions and the hidden"
             " seed too; use Linux 5.13 or newer with Landlock, or a container that holds nothing else"
         )
-    elif found.landlock < 6:
+    if 0 < found.landlock < 3 and not found.seccomp:
+        said.append(
+            f"Landlock is of version {found.landlock}, and system calls cannot be filtered: an answer can empty any"
+            " file that your account can write; Linux 6.2 or newer has version 3"
+        )
+    if 0 < found.landlock < 6:
         by = " and ".join(
             name for name, there in (("namespaces", found.namespaces), ("seccomp", found.seccomp)) if there
         )

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import functools
 import os
+import resource
 import shutil
+import signal
 import subprocess
+import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +25,12 @@ from minirnn.devices.host_cpp.cache import fingerprint
 from minirnn.devices.host_cpp.compiler import Compiler
 
 from . import kernel_text, symbols
+from .clock import BUDGET
 from .locks import landlock, limits, privileges, seccomp
 
-SECONDS, MEGABYTES, FILE_BYTES = 60.0, 4096, 64 << 20
-"""What each run of a compiler may use: processor time, addresses, the size of what it writes."""
-TOO_MUCH = f"does it need more than {SECONDS:g} s or {MEGABYTES} MB?"
+MEGABYTES, FILE_BYTES, MOST_EXPANDED, MOST_SAID = 4096, 64 << 20, 2 << 20, 1 << 20
+"""What each run of a compiler may use: addresses, the size of what it writes, of what macros make of a kernel,
+and of what it complains."""
 LOOPS = "-fno-tree-loop-distribute-patterns"
 PARTS = ("bin", "lib", "lib32", "lib64", "libx32", "libexec", "include", "local/include", "x86_64-linux-gnu",
          "aarch64-linux-gnu", "share/mingw-w64")  # fmt: skip
@@ -44,46 +48,70 @@ class LockedCompiler(Compiler):
         The locks to use, and the folders of which they let nothing be read; relative ones begin at the current folder.
     rules : str
         A fingerprint of what is refused: a kernel that other rules let pass is compiled anew, and looked at again.
+    until : float
+        How much processor time this process and the compilers that it runs may have used at the end, in seconds.
     """
 
     ways: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
     rules: str = ""
+    until: float = field(default_factory=lambda: used() + BUDGET, repr=False, compare=False)
 
     def run(self, *arguments: str) -> str:
         """What the compiler prints. Raises `CompileError` with what it complains about, or what a kernel may not do."""
         made = Path(arguments[arguments.index("-o") + 1] if "-o" in arguments else arguments[-1])
         # Accesses are counted where they are written: no loop becomes a call of memcpy.
         loops = [] if "-c" not in arguments else ["-fno-builtin"] if self.is_clang else [LOOPS]
-        done = locked([*self.command, *loops, *arguments], str(made.parent), self.ways, self.secret)
+        command, left = [*self.command, *loops, *arguments], self.until - used()
+        done = locked(command, str(made.parent), self.ways, self.secret, left) if left > 0 else None
+        if done is None or used() > self.until or -done.returncode in (signal.SIGXCPU, signal.SIGKILL):
+            raise CompileError(f"compiling this takes too much: more than {BUDGET:g} s or {MEGABYTES} MB")
         if done.returncode:
-            raise CompileError(done.stderr.strip() or f"{self.name} ended with status {done.returncode}: {TOO_MUCH}")
+            raise CompileError(done.stderr.strip() or f"{self.name} ended with status {done.returncode}")
         if "-E" in arguments:
-            kernel_text.refuse_expanded(done.stdout, str(build.INCLUDE))
+            kernel_text.refuse_expanded(done.stdout, str(build.INCLUDE), MOST_EXPANDED)
         if "-c" in arguments:
             symbols.refuse_calls(made)
         return done.stdout
 
 
 def locked(
-    command: list[str], folder: str, ways: tuple[str, ...], secret: tuple[str, ...]
+    command: list[str], folder: str, ways: tuple[str, ...], secret: tuple[str, ...], seconds: float = BUDGET
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program that can read what it needs and write below `folder` alone."""
+    """Run a program that can read what it needs and write below `folder` alone.
+
+    What it prints goes to files: they have the same limit as all that it writes.
+    """
     environment = {**os.environ, "TMPDIR": folder, "CCACHE_DISABLE": "1", "LC_ALL": "C"}
     folder = os.path.abspath(folder)
     secret = tuple(map(os.path.abspath, secret))  # the program begins in another folder
     try:
-        return subprocess.run(
-            command, capture_output=True, encoding="utf-8", errors="replace", cwd=folder, env=environment,
-            stdin=subprocess.DEVNULL, preexec_fn=functools.partial(lock, command[0], [folder], ways, secret),
-        )  # fmt: skip
+        with tempfile.TemporaryFile(dir=folder) as out, tempfile.TemporaryFile(dir=folder) as err:
+            locks = functools.partial(lock, command[0], [folder], ways, secret, seconds=seconds)
+            done = subprocess.run(
+                command, stdout=out, stderr=err, cwd=folder, env=environment, stdin=subprocess.DEVNULL, preexec_fn=locks
+            )
+            texts = []
+            for file, most in ((out, FILE_BYTES), (err, MOST_SAID)):
+                file.seek(0)
+                texts.append(file.read(most).decode(errors="replace"))
+            return subprocess.CompletedProcess(command, done.returncode, *texts)
     except OSError as error:
         raise CompileError(f"cannot run {command[0]}: {error}") from None
 
 
-def lock(program: str, writable: list[str], ways: tuple[str, ...], secret: tuple[str, ...], *readable: str) -> None:
+def used() -> float:
+    """Seconds of processor time that this process and all that it has waited for used."""
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in both)
+
+
+def lock(
+    program: str, writable: list[str], ways: tuple[str, ...], secret: tuple[str, ...], *readable: str,
+    seconds: float = BUDGET,
+) -> None:  # fmt: skip
     """Put the locks of a tool on this process, which is about to become `program`."""
-    limits.limit(SECONDS, MEGABYTES, FILE_BYTES, processes=None)
+    limits.limit(seconds, MEGABYTES, FILE_BYTES, processes=None, more=1)
     privileges.drop()
     if "landlock" in ways:
         headers = [str(build.INCLUDE), str(build.KERNELS), "/etc/ld.so.cache", "/dev/urandom", *readable]
@@ -103,9 +131,10 @@ def folders_of(program: str) -> tuple[str, ...]:
 
 def compiled(source: str, name: str, options: SimOptions, job: dict[str, Any]) -> Path:
     """The library of a student's kernel. Raises `CompileError`, with the line, for what a kernel may not hold."""
+    until = used() + max(BUDGET, job.get("seconds", 0.0))
     kernel_text.refuse(source)
     plain = compiler.find()
-    locks = LockedCompiler(plain.command, plain.version, tuple(job["ways"]), tuple(job["secret"]), RULES)
+    locks = LockedCompiler(plain.command, plain.version, tuple(job["ways"]), tuple(job["secret"]), RULES, until)
     return build.module_library(locks, options, source, name, ())
 
 

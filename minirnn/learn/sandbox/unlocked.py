@@ -43,7 +43,7 @@ class ByTheClock(Clock):
     def used(self) -> float:
         return time.monotonic() - self.begun
 
-    def look(self, quiet_since: float | None) -> None:
+    def look(self, quiet: float) -> None:
         if self.used >= self.own:
             raise TimeIsUp
 
@@ -141,7 +141,7 @@ class Unlocked(Child):
                 if isinstance(found, Exception):
                     raise found
                 return found
-            self.clock.look(None)
+            self.clock.look(0.0)
 
     def _stopped(self) -> str:
         """Where the process was: it wrote that down by itself when its time was over."""

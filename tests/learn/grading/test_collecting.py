@@ -18,9 +18,10 @@ from pathlib import Path
 
 import pytest
 
+from minirnn.learn.cleaned import printable
 from minirnn.learn.grading import archive, folder
 from minirnn.learn.grading.collecting import collect, meant
-from minirnn.learn.grading.handed import MOST_FILE, Handed, printable
+from minirnn.learn.grading.handed import MOST_FILE, Handed
 from tests.learn.answers import solution
 from tests.learn.grading.classes import hand_in
 

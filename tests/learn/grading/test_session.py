@@ -24,6 +24,8 @@ from minirnn.learn.grading.journal import Records
 from minirnn.learn.grading.publish import INTERVAL, SHARE, Publisher
 from minirnn.learn.grading.students import Student
 from minirnn.learn.reports.sheet import Sheet
+from minirnn.learn.sandbox import system_locks
+from minirnn.learn.sandbox.system_locks import Locks
 from tests.learn.answers import solution
 from tests.learn.grading.classes import hand_in, small_course, zipped
 from tests.slow import slow_unless
@@ -53,7 +55,7 @@ def run(capsys):
 
     def run(*arguments, subs=None):
         subs = sorted(Path("subs").iterdir()) if subs is None else subs
-        status = cli.main(["grade", *map(str, subs), "--course", "course", *map(str, arguments)])
+        status = cli.main(["grade", "--trusted", *map(str, subs), "--course", "course", *map(str, arguments)])
         out, err = capsys.readouterr()
         assert "Traceback" not in out + err
         return status, out + err
@@ -71,6 +73,18 @@ def totals(path="g.csv") -> dict[str, str]:
 
 
 ALL = {"ann": "11", "bob": "8", "cid": "7", "eve": "0"}
+
+
+def test_nothing_unknown_is_graded_without_the_locks_that_matter(place, run, monkeypatch, capsys):
+    monkeypatch.setattr(system_locks, "locks", lambda: Locks(True, True, 0, True))
+    status = cli.main(["grade", "subs/ann", "--course", "course", "--out", "csv:g.csv"])
+    assert status != 0 and not Path("g.csv").exists()
+    said = capsys.readouterr().err
+    assert "this system lacks Landlock" in said and "locks: namespaces, bounded scratch" in said and "--trusted" in said
+    status, text = run("--trusted", "--out", "csv:g.csv", "--out", "feedback:{id}.md")
+    assert totals() == ALL and "not locked as it should be: Landlock is missing" in text
+    there = "locks: namespaces, bounded scratch, a filter of system calls"
+    assert there in table()["ann"]["graded by"] and there in Path("ann.md").read_text()
 
 
 @pytest.mark.parametrize("where", slow_unless([""], ["", "--jobs 2", "--executor threads:2", "--executor processes:2"]))
@@ -166,7 +180,7 @@ def begin(to_be_killed):
     """Starts ``minirnn grade`` in a process of its own."""
 
     def begin(*arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "minirnn", "grade", *arguments]
+        command = [sys.executable, "-m", "minirnn", "grade", "--trusted", *arguments]
         return subprocess.Popen(
             command,
             stdout=subprocess.PIPE,

@@ -18,6 +18,7 @@ from tests.learn.answers import body, checked, solution
 
 LOOP = "while True: pass"
 SLEEP = "import time; time.sleep(1000)"
+TRICKLE = "import time\nwhile True: time.sleep(0.01); sum(range(3000))"
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def wait(watch: clock.Clock, seconds: float, quiet: bool = True) -> None:
     since = time.monotonic()
     while time.monotonic() - since < seconds:
         time.sleep(clock.INTERVAL)
-        watch.look(since if quiet else None)
+        watch.look(clock.INTERVAL if quiet else 0.0)
 
 
 def asleep(program: subprocess.Popen[bytes]) -> clock.Usage:
@@ -81,6 +82,35 @@ def test_sleep_does_not_count_while_something_has_come_from_the_process(process)
     watch = clock.Clock(program.pid, 20, 300)
     wait(watch, 0.5, quiet=False)
     assert watch.slept == 0
+
+
+@pytest.mark.parametrize(
+    "code", [SLEEP, TRICKLE, f"import threading\nthreading.Thread(target=exec, args=({TRICKLE!r},)).start()\n{TRICKLE}"]
+)
+def test_one_that_sends_byte_after_byte_sleeps_all_the_same(process, code):
+    """At every look something has just come, and the process is at work."""
+    watch = clock.Clock(process(code).pid, 0.5, 20)
+    with pytest.raises(clock.TimeIsUp):
+        wait(watch, 60)
+
+
+def test_waiting_for_a_turn_or_a_disk_is_no_sleep():
+    watch = clock.Clock(0, 1, 10)
+    before = clock.Usage(1.0, False, 2.0)
+    cases = {0.5: (1.25, 2.25), 0.0: (1.5, 2.5), 1.0: (1.0, 1.0)}
+    for slept, (worked, waited) in cases.items():
+        watch.now = before
+        for asleep in (False, True):
+            assert watch.sleep(clock.Usage(worked, asleep, waited), 1.0) == slept
+            assert watch.sleep(clock.Usage(worked, asleep, waited, held=True), 1.0) == 0.0
+    watch.now = clock.Usage(1.0, False)
+    assert watch.sleep(clock.Usage(1.0, True), 1.0) == 1.0 and watch.sleep(clock.Usage(1.0, False), 1.0) == 0.0
+
+
+def test_slow_output_counts_as_time(tmp_path):
+    slow = "import os, time\nwhile True:\n    os.write(4, b'\\1'); time.sleep(0.03)"
+    result = checked(tmp_path, "ex05", body("ex05", slow), seconds=0.5)
+    assert "stopped after 0.5 s" in result.message and not result.busy, result.message
 
 
 @pytest.mark.slow

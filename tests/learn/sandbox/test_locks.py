@@ -12,7 +12,7 @@ import pytest
 
 from minirnn.learn import sandbox
 from minirnn.learn.sandbox.locks import landlock
-from minirnn.learn.sandbox.system_locks import Locks, locks
+from minirnn.learn.sandbox.system_locks import Locks, decisive, in_force, locks
 from tests.learn.answers import COURSE, RIGHT, body, checked
 
 
@@ -66,6 +66,7 @@ def test_around_a_secret_all_else_is_allowed(tmp_path):
 def test_what_a_platform_cannot_give_is_said():
     assert sandbox.protection(Locks(True, True, 6, True)) == []
     without = {
+        "can empty any": Locks(True, True, 2, False),
         "Landlock is missing": Locks(True, True, 0, True),
         "version 4 and nothing else": Locks(False, False, 4, False),
         "system calls cannot be filtered": Locks(True, True, 6, False),
@@ -75,6 +76,15 @@ def test_what_a_platform_cannot_give_is_said():
     }
     for said, found in without.items():
         assert any(said in sentence for sentence in sandbox.protection(found)), said
+
+
+def test_the_locks_that_matter_are_named():
+    assert sandbox.protection(Locks(True, True, 2, True)) == []  # the filter keeps files from being emptied
+    assert decisive(Locks(False, False, 1, True)) == []
+    assert decisive(Locks(True, True, 0, True)) == ["Landlock (Linux 5.13 or newer)"]
+    assert len(decisive(Locks(True, True))) == len(decisive(Locks())) == 2
+    assert in_force(Locks(True, False, 6, True)) == "namespaces, a filter of system calls, Landlock 6"
+    assert in_force(Locks()) == "none"
 
 
 def test_this_system_is_tried_once():

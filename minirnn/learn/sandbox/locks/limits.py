@@ -11,7 +11,15 @@ THREADS = 64
 """Threads of an answer. The judge counts them, too (`clock`): of root's processes the system counts none."""
 
 
-def limit(seconds: float, megabytes: int, file_bytes: int = FILE_BYTES, processes: int | None = THREADS) -> None:
+def limit_time(seconds: int) -> None:
+    """Bound the processor time of this process alone, as `limit` does."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds if hard == resource.RLIM_INFINITY else min(seconds, hard), hard))
+
+
+def limit(
+    seconds: float, megabytes: int, file_bytes: int = FILE_BYTES, processes: int | None = THREADS, more: int = 10
+) -> None:
     """Bound processor time, memory, files and threads of this process.
 
     Parameters
@@ -22,11 +30,13 @@ def limit(seconds: float, megabytes: int, file_bytes: int = FILE_BYTES, processe
         Of addresses.
     file_bytes : int
         Of a file that it writes.
+    more : int
+        Seconds in addition: somebody else ends it before.
     processes : int or None
         Of this user, in the user namespace; None for no bound, where the user's other processes would count.
     """
     wanted = [
-        (resource.RLIMIT_CPU, int(seconds) + 10),
+        (resource.RLIMIT_CPU, int(seconds) + more),
         (resource.RLIMIT_AS, megabytes << 20),
         (resource.RLIMIT_FSIZE, file_bytes),
         (resource.RLIMIT_CORE, 0),

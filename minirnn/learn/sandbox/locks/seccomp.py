@@ -16,15 +16,18 @@ from collections.abc import Iterable, Sequence
 
 from . import syscalls
 
-LOAD, EQUAL, GREATER, AT_LEAST, BITS, RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 0x06
+LOAD, EQUAL, GREATER, AT_LEAST, BITS, AND, RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 0x54, 0x06
 ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16
 X32 = 0x40000000
 NEW_NAMESPACE = 0x7E020080  # CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET, TIME
-CLONE_THREAD, ANONYMOUS, EXECUTE = 0x10000, 0x20, 0x4
+CLONE_THREAD, ANONYMOUS, WRITE, EXECUTE = 0x10000, 0x20, 0x2, 0x4
+ACCESS_MODE, TRUNCATE = 0o3, 0o1000
 STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
-FCNTLS = (8, 10, 15, 1026, 1031)  # F_SETOWN, F_SETSIG, F_SETOWN_EX (signals to others), F_NOTIFY, F_SETPIPE_SZ
+FCNTLS = (0, 1, 2, 3, 4, 1030, 1032)  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, F_GETPIPE_SZ
+"""No locks and no leases: they would stop other programs that open a library."""
+NO_FCNTLS = (8, 10, 15, 1024, 1026, 1031)  # F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY, F_SETPIPE_SZ
 PRCTLS = (3, 15, 16, 0x53564D41)  # PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_SET_VMA
 NEWER = 435
 """From this number on (clone3) what is refused is said to be unknown: libraries have an older way then."""
@@ -63,13 +66,27 @@ def without(bits: int) -> list[Step]:
     return [step(BITS, bits, 0, 1), refused(), ALLOWED]
 
 
+def opened(flags: int) -> list[Step]:
+    """Open a file, unless that empties it without asking for the right to write it.
+
+    Landlock before ABI 3 lets that pass: ``O_TRUNC`` with ``O_RDONLY``, or with both bits of the mode.
+    """
+    return [
+        argument(flags), step(AND, ACCESS_MODE), step(EQUAL, 3, 0, 1), refused(), step(EQUAL, 0, 1, 0), ALLOWED,
+        argument(flags), *without(TRUNCATE),
+    ]  # fmt: skip
+
+
 def judged(pid: int, starts_programs: bool, name: str) -> dict[str, list[Step]]:
     """What is allowed with some arguments only."""
     own_signals = [argument(0), step(EQUAL, pid, 1, 0), refused()]
     rules = {
         "clone3": [refused(errno.ENOSYS)],
         "ioctl": [argument(1), *only(IOCTLS)],
-        "fcntl": [argument(1), *never(FCNTLS)],
+        "fcntl": [argument(1), *only(FCNTLS)],
+        "open": opened(1),
+        "openat": opened(2),
+        "openat2": [refused(errno.ENOSYS)],  # its flags lie in memory, where no filter sees them
         "prctl": [argument(0), *only(PRCTLS)],
         "prlimit64": [argument(0), *only((0, pid))],
     }
@@ -77,13 +94,17 @@ def judged(pid: int, starts_programs: bool, name: str) -> dict[str, list[Step]]:
         # A compiler's driver ends what it started; the numbers are not known before. Landlock and namespaces bound it.
         return rules | {
             "clone": [argument(0), *without(NEW_NAMESPACE)], "mmap": [ALLOWED], "mprotect": [ALLOWED],
+            "fcntl": [argument(1), *never(NO_FCNTLS)],
             "kill": [argument(0), *never([0, 1, 0xFFFFFFFF])], "tgkill": [argument(0), *never([0, 1])],
         }  # fmt: skip
     rules["clone"] = [argument(0), step(BITS, CLONE_THREAD, 0, 1), ALLOWED, refused()]
     rules["kill"] = [*own_signals, argument(1), *never(STOPS)]
     rules["tgkill"] = [*own_signals, argument(2), *never(STOPS)]
     # Memory that is made of data must not become instructions: libraries come from files, which cannot be written.
-    rules["mmap"] = [argument(2), step(BITS, EXECUTE, 1, 0), ALLOWED, argument(3), *without(ANONYMOUS)]
+    rules["mmap"] = [
+        argument(2), step(BITS, EXECUTE, 1, 0), ALLOWED, step(BITS, WRITE, 0, 1), refused(),
+        argument(3), *without(ANONYMOUS),
+    ]  # fmt: skip
     # On ARM the loader itself marks a library's code so (branch targets).
     rules["mprotect"] = [ALLOWED] if name == "aarch64" else [argument(2), *without(EXECUTE)]
     return rules
@@ -109,8 +130,10 @@ def program(pid: int, starts_programs: bool = False, name: str = "") -> list[Ste
     ]  # fmt: skip
     table = syscalls.numbers(syscalls.JUDGED, name)
     for call, rule in judged(pid, starts_programs, name).items():
+        if call not in table:  # this machine has no such call
+            continue
         steps += [step(EQUAL, table[call], 0, len(rule)), *rule]
-    plain = syscalls.numbers(syscalls.COMPUTING + (syscalls.STARTING if starts_programs else ""), name)
+    plain = syscalls.numbers(syscalls.COMPUTING | (syscalls.STARTING if starts_programs else {}), name)
     for low, high in ranges(plain.values()):
         steps += [step(AT_LEAST, low, 0, 2), step(GREATER, high, 1, 0), ALLOWED]
     return [*steps, step(AT_LEAST, NEWER, 0, 1), refused(errno.ENOSYS), refused()]
@@ -134,5 +157,7 @@ def lock(starts_programs: bool = False) -> bool:
     data = packed(steps)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+    if not starts_programs:  # PR_SET_MDWE (Linux 6.3): memory never becomes instructions, on ARM either
+        libc.prctl(65, 1, 0, 0, 0)
     filters = Program(len(steps), data)
     return int(libc.prctl(22, 2, ctypes.byref(filters), 0, 0)) == 0  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER

@@ -14,6 +14,7 @@ from minirnn.devices.cuda.driver import CompileError
 from minirnn.devices.cuda.sim.options import SimOptions
 from minirnn.learn import check as checking
 from minirnn.learn.sandbox import kernel_text, symbols, tools
+from minirnn.learn.sandbox.clock import Clock
 from minirnn.learn.sandbox.parent import WAYS
 from tests.learn.answers import COURSE, checked, solution
 from tests.learn.sandbox.attacks.attack import needs
@@ -176,18 +177,42 @@ def test_the_compiler_itself_cannot_read_other_files(tmp_path, text):
     assert done.returncode and not (tmp_path / "outside.o").exists()
 
 
-@pytest.mark.slow
-def test_a_compiler_that_never_ends_is_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr(tools, "SECONDS", -9.0)  # a second: limits add ten
+BOMBS = {
+    "a loop": "constexpr long f(long n) { long s = 0; for (long k = 0; k < n; ++k) s += k; return s; }\n"
+              "constexpr long a = f(1L << 40);\nlong b = a;\n",
+    "macros": "#define A0 x x x x x x x x x x\n"
+              + "".join(f"#define A{k + 1} {' '.join([f'A{k}'] * 10)}\n" for k in range(9)) + "A9\n",
+    "templates": "template <int n> struct S { S<n - 1> a; S<n - 2 - (n & 1)> b; };\ntemplate <> struct S<0> {};\n"
+                 "template <> struct S<-1> {};\ntemplate <> struct S<-2> {};\nS<800> s;\n",
+    "complaints": "#define A b c; d e; f g; h i; j k; l m;\n#define B A A A A A A A A A A\n" + "B\n" * 20000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", slow_unless(["a loop", "macros"], BOMBS))
+def test_a_compiler_that_never_ends_is_stopped(tmp_path, name):
     needs("seccomp")
     source = tmp_path / "kernel.cpp"
-    source.write_text("constexpr long f(long n) { long s = 0; for (long k = 0; k < n; ++k) s += k; return s; }\n"
-                      "constexpr long a = f(1L << 40);\nlong b = a;\n")  # fmt: skip
-    compiler = tools.compiler.find()
+    source.write_text(BOMBS[name])
+    found = tools.compiler.find()
     endless = ["-fconstexpr-loop-limit=2147483647", "-fconstexpr-ops-limit=9223372036854775807"]
-    command = [*compiler.command, *([] if compiler.is_clang else endless), "-std=c++17", "-c", str(source)]
-    done = tools.locked([*command, "-o", str(tmp_path / "kernel.o")], str(tmp_path), tuple(WAYS), ())
-    assert done.returncode != 0
+    options = ["-std=c++17", *([] if found.is_clang else endless)]
+    begun = tools.used()
+    locks = tools.LockedCompiler(found.command, found.version, tuple(WAYS), (), until=begun + 1.5)
+    with pytest.raises(CompileError) as refused:
+        locks.run(*options, "-c", str(source), "-o", str(tmp_path / "kernel.o"))
+    assert tools.used() - begun < 6 and len(str(refused.value)) <= tools.MOST_SAID
+    with pytest.raises(CompileError, match="takes too much"):  # nothing is left for another run
+        tools.LockedCompiler(found.command, found.version, tuple(WAYS), (), until=tools.used()).run("-E", str(source))
+
+
+def test_compiling_and_running_have_one_budget(tmp_path, monkeypatch):
+    started = []
+    monkeypatch.setattr(
+        checking.Child, "_clock", lambda self, own: started.append(own) or Clock(self.session.pid, own, 300)
+    )
+    unique = f"// {tmp_path}\n"
+    assert checked(tmp_path, "ex17", unique + solution("ex17"), seconds=20).passed
+    assert 0 < started[0] < 20
 
 
 def test_the_line_of_a_fault_is_known_below_the_locks(tmp_path):

@@ -124,6 +124,59 @@ def test_data_does_not_become_instructions(tmp_path, way):
     assert Attack(tmp_path, EVERY_WAY[way], code).held()
 
 
+def test_a_library_is_never_mapped_to_be_written_and_run(tmp_path):
+    needs("seccomp")
+    code = """
+    import mmap
+    with open(np.__file__, 'rb') as file:
+        deed('private', lambda: mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=7))
+        page = mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=3)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    deed('then run', lambda: libc.mprotect(ctypes.c_void_p(address), 4096, 5))
+    """
+    assert Attack(tmp_path, EVERY_WAY["all"], code).held()
+
+
+def test_the_filter_alone_keeps_size_rights_times_and_locks_of_files(tmp_path):
+    """As on kernels whose Landlock does not know truncating."""
+    needs("seccomp")
+    file = tmp_path / "grades.csv"
+    file.write_text("ann,5")
+    before = file.stat()
+    code = f"""
+    import fcntl
+    path = {str(file)!r}
+    deed('truncate', lambda: os.truncate(path, 0))
+    deed('open to truncate', lambda: os.open(path, os.O_RDONLY | os.O_TRUNC))
+    deed('open by mode 3', lambda: os.open(path, 3 | os.O_TRUNC))
+    deed('openat2', lambda: libc.syscall(437, -100, path.encode(), struct.pack('<3Q', os.O_TRUNC, 0, 0), 24))
+    deed('chmod', lambda: os.chmod(path, 0))
+    deed('chmod folder', lambda: os.chmod(os.path.dirname(path), 0))
+    deed('setuid', lambda: os.chmod(path, 0o6777))
+    deed('fchmodat2', lambda: libc.syscall(452, -100, path.encode(), 0, 0))
+    deed('chown', lambda: os.chown(path, os.getuid(), os.getgid()))
+    deed('utime', lambda: os.utime(path, (1, 1)))
+    deed('futimens', lambda: libc.futimens(os.open(path, os.O_RDONLY), None))
+    deed('setxattr', lambda: os.setxattr(path, 'user.attack', b'1'))
+    file = os.open(path, os.O_RDONLY)
+    deed('fchmod', lambda: os.fchmod(file, 0))
+    deed('ftruncate', lambda: os.ftruncate(file, 0))
+    deed('lease', lambda: fcntl.fcntl(file, 1024, fcntl.F_RDLCK))
+    deed('flock', lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB))
+    deed('lockf', lambda: fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB))
+    """
+    assert Attack(tmp_path / "tree", frozenset({"seccomp"}), code).held()
+    assert file.read_text() == "ann,5"
+    assert (file.stat().st_mode, file.stat().st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
+
+
+def test_each_call_is_allowed_once_and_with_a_reason():
+    tables = [*syscalls.COMPUTING.items(), ("judged", syscalls.JUDGED), *syscalls.STARTING.items()]
+    assert all(len(reason) > 5 for reason, _ in tables)
+    calls = [entry.partition(":")[0] for _, table in tables for entry in table.split()]
+    assert len(set(calls)) == len(calls)
+
+
 @pytest.mark.parametrize("name", syscalls.ARCHITECTURES)
 def test_the_filter_allows_and_refuses_what_it_says(name):
     """Run by a small interpreter of the kernel's packet filter, also for the machine that this is not."""
@@ -147,6 +200,10 @@ def test_the_filter_allows_and_refuses_what_it_says(name):
         says(numbers["kill"], 0, 9),
     )
     assert says(numbers["mmap"], 0, 4096, 5, 2) == seccomp.ALLOW != says(numbers["mmap"], 0, 4096, 7, 0x22)
+    assert says(numbers["mmap"], 0, 4096, 7, 2) != seccomp.ALLOW
+    assert says(numbers["openat"], 0, 0, 0o2) == says(numbers["openat"], 0, 0, 0o1101) == seccomp.ALLOW
+    assert seccomp.ALLOW not in (says(numbers["openat"], 0, 0, 0o1000), says(numbers["openat"], 0, 0, 0o1003))
+    assert says(numbers["fcntl"], 3, 2) == seccomp.ALLOW != says(numbers["fcntl"], 3, 1024)
     assert says(numbers["ioctl"], 1, 0x5401) == seccomp.ALLOW != says(numbers["ioctl"], 0, 0x5412)
     with_programs = seccomp.program(77, starts_programs=True, name=name)
     assert verdict(with_programs, syscalls.ARCHITECTURES[name], numbers["clone"], (17,)) == seccomp.ALLOW
@@ -165,6 +222,8 @@ def verdict(filters, architecture, number, arguments):
             return value
         if code == seccomp.LOAD:
             held = data[value]
+        elif code == seccomp.AND:
+            held &= value
         else:
             tests = {seccomp.EQUAL: held == value, seccomp.GREATER: held > value, seccomp.AT_LEAST: held >= value,
                      seccomp.BITS: held & value != 0}  # fmt: skip

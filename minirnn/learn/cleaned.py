@@ -1,0 +1,40 @@
+"""Makes a text that a student wrote safe to print and to write into any report. Each is cleaned once: where it enters.
+
+What a terminal, a spreadsheet, XML or UTF-8 could stumble over is replaced: surrogates, control characters (ESC and
+NUL, and those of C1), characters that turn the direction of writing, and code points that are no characters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+MOST = 20_000
+"""Characters of a text that are kept."""
+
+
+def cleaned(text: str, most: int = MOST) -> str:
+    """The text with nothing in it but characters that can be printed, spaces, tabs and ends of lines."""
+    text = text[: most + 1].replace("\r\n", "\n").replace("\r", "\n")
+    if not text.replace("\n", "").isprintable():
+        text = "".join(c if c in "\n\t" or c.isprintable() else " " if c.isspace() else REPLACEMENT for c in text)
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def printable(name: str, most: int = 120) -> str:
+    """A name as it can be printed on one line: nothing in it moves the cursor, ends the line or turns the direction."""
+    clean = "".join(c if c.isprintable() else REPLACEMENT for c in name)
+    return clean if len(clean) <= most else f"{clean[: most // 2 - 2]}...{clean[-most // 2 + 2 :]}"
+
+
+def cleaned_all(value: Any) -> Any:
+    """A message from another process, or what JSON holds, with all texts in it cleaned, names too."""
+    if isinstance(value, str):
+        return cleaned(value)
+    if isinstance(value, dict):
+        return {cleaned(name) if isinstance(name, str) else name: cleaned_all(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [cleaned_all(one) for one in value]
+    if isinstance(value, tuple):
+        return tuple(cleaned_all(one) for one in value)
+    return value
