@@ -21,7 +21,7 @@ def of_array(array: np.ndarray) -> str:
     """The checksum of an array: its dtype, its shape and its bytes, little-endian and in C order."""
     plain = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
     head = zlib.crc32(f"{plain.dtype.name} {list(plain.shape)}".encode())
-    return f"{zlib.crc32(plain.reshape(-1).view(np.uint8), head):08x}"
+    return f"{zlib.crc32(plain.reshape(-1).view(np.uint8).data, head):08x}"
 
 
 def entry(arrays: Mapping[str, np.ndarray], metadata: str) -> dict[str, str]:
