@@ -107,6 +107,7 @@ def capitalized(text: str) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return the exit status."""
     argv = sys.argv[1:] if argv is None else argv
+    open_streams()
     if list(argv[:1]) in ([], ["help"]):
         argv = [*argv[1:2], "--help"]
     if hasattr(sys.stdout, "reconfigure"):
@@ -124,6 +125,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except KeyboardInterrupt:
         return 130
+
+
+def open_streams() -> None:
+    """Standard streams that the shell closed (``>&-``) lead nowhere, so that nothing else gets their numbers."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            try:
+                os.fstat(number)
+            except OSError:
+                os.dup2(nowhere, number)
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(nowhere, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115
 
 
 def entry() -> int:
@@ -147,10 +161,13 @@ def run(args: argparse.Namespace) -> int:
         text = describe(error)
     except (UserError, DeviceUnavailable) as error:
         text = str(error)
+    except MemoryError as error:
+        text = f"not enough memory{f': {error}' if str(error) else ''}"
     complain(f"minirnn {args.command}", one_line(text))
     return 2
 
 
 def complain(who: str, text: str) -> None:
-    """One line on stderr."""
+    """One line on stderr, with nothing in it that controls a terminal: names in a file may hold anything."""
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
     print(f"{styled(f'{who}:', 'red', sys.stderr)} {text}", file=sys.stderr)

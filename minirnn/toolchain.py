@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from ctypes.util import find_library
 from dataclasses import dataclass, replace
@@ -31,6 +34,8 @@ CUDA_HOMES = ("/usr/local/cuda/bin", "/opt/cuda/bin")
 CUDA_ERROR_NO_DEVICE = 100
 COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR = 75, 76  # CUdevice_attribute
 NO_PACKAGE = "install the CUDA toolkit with the system's package manager"
+PATIENCE = 20.0
+"""Seconds that a program has to tell its version."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,8 @@ class Tool:
     found: str | None
     fix: str | None = None
     why_not: str | None = None
+    trouble: str = ""
+    """What is wrong with what is there but does not work."""
 
     @property
     def works(self) -> bool:
@@ -86,10 +93,11 @@ def extra(driver: Tool | None = None, nvcc: Tool | None = None) -> str:
 
 
 def missing(tool: Tool) -> str:
-    """The line that tells of a tool that was not found, or that does not fit."""
+    """The line that tells of a tool that was not found, does not work, or does not fit."""
     if tool.found is not None:
         return f"{tool.why_not}. To get one that fits: {tool.fix}"
-    return f"missing. To get it: {tool.fix}" if tool.fix else f"missing: {tool.why_not}"
+    found = f"not working: {tool.trouble}" if tool.trouble else "missing"
+    return f"{found}. To get it: {tool.fix}" if tool.fix else f"{found}: {tool.why_not}"
 
 
 def judged(tool: Tool, unfit: Unfit | None) -> Tool:
@@ -105,11 +113,15 @@ def host_compiler() -> Tool:
     else:
         fix = _install_commands()[0] or "install g++ with the system's package manager"
     named = os.environ.get("CXX")
+    troubles = []
     for command in [named] if named else ["g++", "clang++", "c++"]:
-        first_line = _output([*shlex.split(command), "--version"]).partition("\n")[0]
-        if first_line:
+        text, trouble = _answer([*shlex.split(command), "--version"])
+        if first_line := text.partition("\n")[0]:
             return Tool(name, f"{command}: {first_line}")
-    return Tool(name, None, f"unset CXX  (it names {named}, which does not run)" if named else fix)
+        if trouble:
+            troubles.append(f"{command} --version {trouble}")
+    fix = f"unset CXX  (it names {named}, which does not run)" if named else fix
+    return Tool(name, None, fix, trouble="; ".join(troubles))
 
 
 def find_nvcc() -> Tool:
@@ -244,8 +256,31 @@ def _has_nvidia_card() -> bool:
 
 def _output(command: list[str]) -> str:
     """What `command` prints, or nothing if it does not run."""
-    try:
-        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=20)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout if done.returncode == 0 else ""
+    return _answer(command)[0]
+
+
+def _answer(command: list[str]) -> tuple[str, str]:
+    """What `command` prints, and what is wrong with it; both are empty if there is no such program."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        # Files, since a pipe would be waited for as long as any program that it started holds it.
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=os.name == "posix"
+            )
+        except FileNotFoundError:
+            return "", ""
+        except OSError as error:
+            return "", f"cannot be run: {error.strerror or error}"
+        try:
+            status = process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL) if os.name == "posix" else process.kill()
+            process.wait()
+            return "", f"gives no answer within {PATIENCE:g} s"
+        out.seek(0)
+        err.seek(0)
+        if status:
+            said = err.read(2000).decode(errors="replace").strip().splitlines()
+            return "", f"ended with status {status}" + (f": {said[-1]}" if said else "")
+        return out.read(1 << 20).decode(errors="replace"), ""

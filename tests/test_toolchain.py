@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from minirnn import toolchain
+from minirnn.devices.base import DeviceUnavailable
+from minirnn.devices.host_cpp.compiler import find
 from minirnn.toolchain import Tool
 
 
@@ -129,6 +131,23 @@ def test_cxx_chooses_the_compiler_and_a_broken_one_is_not_replaced_silently(
     assert broken.found is None
     assert broken.fix is not None
     assert broken.fix.startswith("unset CXX")
+    assert broken.trouble == f"{bad} --version ended with status 1"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="shell scripts stand in for the tools")
+def test_a_compiler_that_hangs_or_fails_is_said_to(
+    monkeypatch: pytest.MonkeyPatch, script: Callable[[str, str], Path]
+) -> None:
+    """Also one whose own children hold its output open."""
+    monkeypatch.setattr(toolchain, "PATIENCE", 0.2)
+    hangs, fails = script("hangs++", "sleep 1000 & sleep 1000"), script("fails++", "echo 'no cc1plus' >&2; exit 3")
+    for compiler, said in ((hangs, "gives no answer within 0.2 s"), (fails, "ended with status 3: no cc1plus")):
+        monkeypatch.setenv("CXX", str(compiler))
+        found = toolchain.host_compiler()
+        assert found.trouble == f"{compiler} --version {said}" and said in toolchain.missing(found)
+        with pytest.raises(DeviceUnavailable, match=said) as caught:
+            find("native")
+        assert "found none" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

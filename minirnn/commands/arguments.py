@@ -47,6 +47,13 @@ def real(fits: Callable[[float], bool], expected: str) -> Callable[[str], float]
     return read
 
 
+def path(text: str) -> Path:
+    """A reader of names of files and folders: nothing is no name, and not the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("got '', expected a name; the current folder is .")
+    return Path(text)
+
+
 def try_file(option: str, name: str) -> None:
     """Raise UserError if no file of this name can be written: before the work for it is done."""
     target = Path(name).absolute()

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 from pathlib import Path
 
+from minirnn.commands.arguments import path
 from minirnn.user_error import UserError, user_mistakes
 
 
@@ -19,10 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("action", choices=("map", "init", "new-exercise", "verify", "export"), help=action)
     add("name", metavar="NAME", nargs="?", help="with new-exercise: the id of the exercise, such as softsign")
     folder = "folder of the course (default: minirnn's own; for map the course folder you are in, if you are in one)"
-    add("folder", metavar="DIR", nargs="?", type=Path, help=folder)
+    add("folder", metavar="DIR", nargs="?", type=path, help=folder)
     add("--cuda", action="store_true", help="with new-exercise: a CUDA kernel instead of a Python function")
     add("--to", choices=("gradescope", "classroom50"), default="gradescope", help="platform (default gradescope)")
-    add("--out", type=Path, metavar="FILE", help="zip file to write; with map: a picture")
+    add("--out", type=path, metavar="FILE", help="zip file to write; with map: a picture")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 from contextlib import ExitStack
-from pathlib import Path
 
-from minirnn.commands.arguments import EXECUTOR, chosen_executor
+from minirnn.commands.arguments import EXECUTOR, chosen_executor, path
 from minirnn.user_error import UserError, user_mistakes
 
 MOST_AHEAD = 64
@@ -19,8 +18,8 @@ when something could not be."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = FORMATS
     add = parser.add_argument
-    add("submissions", metavar="SUBMISSION", nargs="+", type=Path, help="folder or zip file of a student")
-    add("--course", type=Path, metavar="DIR", help="a course of your own (default: minirnn's)")
+    add("submissions", metavar="SUBMISSION", nargs="+", type=path, help="folder or zip file of a student")
+    add("--course", type=path, metavar="DIR", help="a course of your own (default: minirnn's)")
     add("--out", action="append", default=[], metavar="FORMAT:FILE", help="write the grades to FILE; may be repeated")
     add("--jobs", type=int, default=1, metavar="N", help="submissions graded at the same time (default 1)")
     add("--executor", metavar="WHERE", default="",
@@ -28,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     who = parser.add_argument_group("who")
     add = who.add_argument
     add("--id", metavar="PATH", default="", help="where the student's name stands in a path, such as 'hw1/{id}_*.zip'")
-    add("--roster", type=Path, metavar="CSV", help="the students: id, and name, email, submission, submitted, due")
+    add("--roster", type=path, metavar="CSV", help="the students: id, and name, email, submission, submitted, due")
     add("--student", action="append", default=[], metavar="ID", help="grade this student only; may be repeated")
     what = parser.add_argument_group("what")
     add = what.add_argument
@@ -41,12 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--due", metavar="TIME", default="", help="until when, such as 2027-02-01T23:59+01:00")
     add("--grace", metavar="SPAN", default="", help="so late is in time, such as 15m")
     add("--cut-off", metavar="SPAN", default="", help="later than this is nothing, such as 7d")
-    add("--overrides", type=Path, metavar="CSV", help="what counts instead: id, exercise, points, comment, private")
+    add("--overrides", type=path, metavar="CSV", help="what counts instead: id, exercise, points, comment, private")
     again = parser.add_argument_group("again")
     add = again.add_argument
-    add("--journal", type=Path, metavar="FILE", help="keep all grades here (default: beside the first csv or junit)")
+    add("--journal", type=path, metavar="FILE", help="keep all grades here (default: beside the first csv or junit)")
     add("--resume", action="store_true", help="go on with the journal of a run that was stopped")
-    add("--regrade", type=Path, metavar="OLD", help="the journal of an earlier run: say whose points change")
+    add("--regrade", type=path, metavar="OLD", help="the journal of an earlier run: say whose points change")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from minirnn.commands.arguments import path
 from minirnn.user_error import UserError, user_mistakes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "minirnn learn init DIR makes a course folder; minirnn learn, in it, checks what you save."
     parser.add_argument("action", metavar="init DIR", nargs="?", choices=("init",), help="make a course folder")
-    parser.add_argument("folder", metavar="", nargs="?", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("folder", metavar="", nargs="?", type=path, help=argparse.SUPPRESS)
     parser.add_argument("--missing", action="store_true", help="with init: add to a folder what is not there yet")
-    parser.add_argument("--course", type=Path, metavar="DIR", help="with init: another course than minirnn's own")
+    parser.add_argument("--course", type=path, metavar="DIR", help="with init: another course than minirnn's own")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from minirnn.commands.arguments import real, whole
+from minirnn.commands.arguments import path, real, whole
 from minirnn.data import CharVocabulary, train_validation_split
 from minirnn.messages import shown
 from minirnn.nn.cell_file import FORM, absolute
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     default = Path(DEFAULT_OUT, CHECKPOINT)
     where = "what minirnn train wrote, or its folder (default: %(default)s)"
-    add("--checkpoint", type=Path, default=default, metavar="FILE", help=where)
+    add("--checkpoint", type=path, default=default, metavar="FILE", help=where)
     both = "; a model of both directions fills in each full block, U+2588"  # itself not: help goes to any terminal
     add("--prompt", default="", metavar="TEXT", help=f"text to go on with (default: the beginning of a line){both}")
     wild = "0: always the likeliest character; 1: as the model believes; more: it dares more (default %(default)s)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from minirnn.commands.arguments import EXECUTOR, chosen_executor
+from minirnn.commands.arguments import EXECUTOR, chosen_executor, path
 from minirnn.commands.train_options import add_options
 from minirnn.train.options import NAMES
 from minirnn.train.sweep import DEFAULT_OUT, begin, resume
@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, many=True)
     add = parser.add_argument
     add("--executor", default="threads", metavar="WHERE", help=f"{EXECUTOR}; default: a run for each processor")
-    add("--out", type=Path, default=Path(DEFAULT_OUT), metavar="FOLDER", help="default: %(default)s/")
+    add("--out", type=path, default=Path(DEFAULT_OUT), metavar="FOLDER", help="default: %(default)s/")
     add("--resume", action="store_true", help="do what is left of the sweep in the folder, and values that are new")
     add("--quiet", action="store_true", help="no progress, only the table")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from minirnn.commands.arguments import path
 from minirnn.commands.train_options import add_options
 from minirnn.train.messages import DEFAULT_OUT
 from minirnn.train.options import NAMES
@@ -16,7 +17,7 @@ from minirnn.user_error import UserError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
     add = parser.add_argument
-    add("--out", type=Path, default=Path(DEFAULT_OUT), metavar="FOLDER", help="default: %(default)s/")
+    add("--out", type=path, default=Path(DEFAULT_OUT), metavar="FOLDER", help="default: %(default)s/")
     add("--resume", action="store_true", help="continue the run in the folder, exactly")
     add("--quiet", action="store_true", help="no progress, only the result")
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.host_array import values_of
+from minirnn.io import checksums
 from minirnn.io.atomic import atomic_write
 from minirnn.io.checkpoint import first_line, own_entries
 
@@ -113,7 +114,14 @@ def _read_safetensors(name: str, data: bytes) -> tuple[dict[str, np.ndarray], di
                 f"{name!r}: array {key[:80]!r} has dtype {view['dtype']}\n  expected F16, F32, F64 or BF16"
             )
         arrays[key] = array.reshape(view["shape"])
-    return arrays, dict(header.get("__metadata__") or {})
+    own = dict(header.get("__metadata__") or {})
+    try:
+        checksums.verify(own, arrays, own.get("minirnn.metadata", ""))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{name!r}: {first_line(error)}\n  expected the file as minirnn wrote it\n  it was changed or damaged since"
+        ) from error
+    return arrays, own
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
@@ -136,6 +144,6 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray],
         plain[key] = np.ascontiguousarray(as_array("write_arrays", key, array))
         if plain[key].dtype.newbyteorder("<").str.lstrip("|") not in _WRITTEN:
             raise TypeError(f"write_arrays: {key!r} has dtype {plain[key].dtype}\n  expected floats, integers or bool")
-    data = save(plain, metadata={**metadata, **own_entries(metadata)})
+    data = save(plain, metadata={**metadata, **own_entries(metadata, plain)})
     with atomic_write(path, "wb") as file:
         file.write(data)

@@ -10,6 +10,7 @@ them.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -23,6 +24,8 @@ except ImportError:  # not a POSIX system: there, a file that is open can't be r
     fcntl = None  # type: ignore[assignment]
 
 PREFIX, SUFFIX = ".minirnn-", ".tmp"
+FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
+"""What says that a disk is full or failed."""
 
 
 @contextlib.contextmanager
@@ -73,8 +76,10 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
             if fcntl is None:
                 file.close()  # only POSIX renames a file that is open
             os.replace(temporary, target)  # while the lock is held: until here, nobody takes it for a leftover
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+            raise OSError(error.errno, error.strerror, str(target)) from error  # a write does not say where
         raise
     _sync_folder(target.parent)
 

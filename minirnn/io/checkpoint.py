@@ -1,10 +1,11 @@
 """Checkpoints: named arrays and a few exact numbers, in one safetensors file.
 
 safetensors (a JSON header, then raw arrays) is read by torch, JAX, Keras tools and editors alike, and holds no code:
-nothing runs when a file is opened, unlike a pickle. Its metadata is text only, so minirnn puts two entries there:
+nothing runs when a file is opened, unlike a pickle. Its metadata is text only, so minirnn puts three entries there:
 
     minirnn.checkpoint    version of this format, "1"
     minirnn.metadata      the caller's metadata as JSON
+    minirnn.checksums     a checksum of each array and of the metadata, which `load` compares
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from minirnn.host_array import values_of
+from minirnn.io import checksums
 from minirnn.io.atomic import atomic_write
 from minirnn.io.files import read_bytes
 
@@ -64,9 +66,8 @@ def save(path: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: dict
         raise ValueError(
             "checkpoint: metadata is nested too deeply\n  expected no list or dict inside itself"
         ) from None
-    data = _in_order(
-        to_safetensors({name: _storable(name, a) for name, a in arrays.items()}, metadata=own_entries(metadata))
-    )
+    plain = {name: _storable(name, array) for name, array in arrays.items()}
+    data = _in_order(to_safetensors(plain, metadata=own_entries(metadata, plain)))
     size = _header_size(data)
     if size > _LARGEST_HEADER:
         raise ValueError(
@@ -104,7 +105,8 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str,
     Raises
     ------
     ValueError
-        The file is missing, empty, truncated, no safetensors file, or from another program or a newer minirnn. The
+        The file is missing, empty, truncated, no safetensors file, or from another program or a newer minirnn, or an
+        array is not what was written, by its checksum. The
         message names the file, what was found and the likely cause.
     """
     from safetensors import SafetensorError
@@ -129,6 +131,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str,
         )
     try:
         arrays = {key: np.array(array) for key, array in from_safetensors(data).items()}
+        checksums.verify(own, arrays, own[_METADATA_KEY])
         metadata = json.loads(own[_METADATA_KEY])
         if not isinstance(metadata, dict):
             raise TypeError(f"metadata is {type(metadata).__name__}, not dict")
@@ -141,15 +144,16 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str,
     return arrays, metadata
 
 
-def own_entries(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """The two entries that minirnn puts into the metadata of a safetensors file."""
-    return {_VERSION_KEY: FORMAT_VERSION, _METADATA_KEY: json.dumps(dict(metadata), sort_keys=True)}
+def own_entries(metadata: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, str]:
+    """The three entries that minirnn puts into the metadata of a safetensors file."""
+    text = json.dumps(dict(metadata), sort_keys=True)
+    return {_VERSION_KEY: FORMAT_VERSION, _METADATA_KEY: text, **checksums.entry(arrays, text)}
 
 
 def first_line(error: BaseException) -> str:
     """The first line of what an error says, cut short: some errors quote all of a damaged file."""
     lines = str(error).splitlines()
-    return lines[0][:200] if lines else type(error).__name__
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in lines[0][:200]) if lines else type(error).__name__
 
 
 def _storable(name: str, array: Any) -> np.ndarray:

@@ -103,12 +103,13 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
         at_work = Child if FORKS else Unlocked
         child = at_work(file, entry.file, exercise.function, exercise.kind, entry.limits, device, [course.folder])
         try:
-            chance = chance_of(course, entry, text) if hidden else random.SystemRandom()
-            run(entry, child, result, text, entry.graded_detail if hidden else entry.detail, chance)
+            # What students see depends on nothing that is hidden.
+            visible = random.SystemRandom()
+            run(entry, child, result, text, entry.graded_detail if hidden else entry.detail, visible)
             seconds = time.perf_counter() - start
             if hidden and entry.hidden:
                 shown = child.hide_prints()
-                right = hidden_cases(course, entry, child, chance)
+                right = hidden_cases(course, entry, child, chance_of(course, entry, text))
                 result.hidden = entry.hidden if right == len(entry.exercise.hidden_sizes) else 0
                 result.hidden_message = f"{right} of {len(entry.exercise.hidden_sizes)} hidden checks are right"
         finally:
@@ -125,8 +126,8 @@ def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str)
 
 
 def chance_of(course: Course, entry: Entry, text: str) -> random.Random:
-    """Random numbers: always the same for an answer, and unforeseeable for who does not know the hidden seed."""
-    return random.Random(f"{course.hidden_seed} {entry.id} {text}")
+    """Random numbers for hidden cases: the same for an answer each time, unforeseeable without the hidden seed."""
+    return random.Random(course.derived(entry.id, "chance", text))
 
 
 def run(entry: Entry, child: Child, result: Result, text: str, detail: str, chance: random.Random) -> None:
@@ -317,7 +318,8 @@ def hidden_cases(course: Course, entry: Entry, child: Child, chance: random.Rand
             kernel_loaded(child)
         for k, sizes in enumerate(entry.exercise.hidden_sizes):
             with wrong_answers_cost_their_case():
-                parts = parts_of(entry.exercise, child, [([course.hidden_seed, k], sizes)], [], chance)
+                seed = course.derived(entry.id, "case", k)
+                parts = parts_of(entry.exercise, child, [([seed], sizes)], [], chance)
                 right += all(part.ok for part in parts)
     except Failed as failure:
         if failure.busy:

@@ -17,7 +17,7 @@ from typing import Any
 from minirnn.io.atomic import atomic_write
 from minirnn.learn.catalog import EXERCISES
 from minirnn.learn.course_file import CourseError as CourseError
-from minirnn.learn.course_file import count, field
+from minirnn.learn.course_file import count, field, seed
 from minirnn.learn.exercise import Exercise
 from minirnn.learn.held_back import Numbers, write_numbers
 from minirnn.learn.sandbox.parent import Limits
@@ -74,14 +74,20 @@ class Course:
         Where its own files are; what is not there (stubs, solutions) is taken from minirnn's course.
     entries : dict
         The exercises in order, by id.
+    hidden_seed : str
+        What nobody but the teacher knows; all that is hidden is derived from it.
     """
 
     folder: Path
     name: str
     title: str
     version: int
-    hidden_seed: int
+    hidden_seed: str
     entries: dict[str, Entry]
+
+    def derived(self, *what: object) -> int:
+        """A number of 256 bits: SHA-256 of the hidden seed and of what it is for. It does not lead back to the seed."""
+        return int.from_bytes(hashlib.sha256(repr((self.hidden_seed, *map(str, what))).encode()).digest())
 
     def entry(self, id: str) -> Entry:
         """The exercise `id`; ``7`` and ``ex7`` mean ``ex07``."""
@@ -153,7 +159,7 @@ def load(folder: Path | str = HERE) -> Course:
         raise CourseError(f"{path} has no exercise\n  expected at least one [[exercise]]")
     return Course(
         Path(folder).absolute(), field(path, table, "name", str, "course"), field(path, table, "title", str, ""),
-        count(path, table, "version", 1), count(path, table, "hidden_seed", 0), entries,
+        count(path, table, "version", 1), seed(path, table), entries,
     )  # fmt: skip
 
 
@@ -299,10 +305,24 @@ def new_tree(root: Path, course: Course, missing: bool = False) -> Tree:
     return tree
 
 
+def without_seed(text: str, allowed: bool = True) -> dict[str, Any] | None:
+    """What a course.toml says but for the hidden seed; None if it is none, or has a seed that is not `allowed`."""
+    try:
+        table = tomllib.loads(text)
+    except ValueError:
+        return None
+    there = table.pop("hidden_seed", None) is not None
+    return None if there and not allowed else table
+
+
 def hand_out(course: Course, target: Path) -> None:
     """Copy what a student's minirnn needs of a teacher's course: all but the hidden seed and the solutions."""
     text = (course.folder / "course.toml").read_text(encoding="utf-8")
     public = re.sub(r"^[ \t]*hidden_seed[ \t]*=.*\n?", "", text, flags=re.MULTILINE)
+    if without_seed(text) != without_seed(public, allowed=False):
+        raise CourseError(
+            f"{course.folder / 'course.toml'}: hidden_seed cannot be taken out\n  expected it on one line"
+        )
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     (target / "course.toml").write_text(public, encoding="utf-8", newline="\n")

@@ -23,6 +23,14 @@ def field(where: object, table: Mapping[str, Any], name: str, kind: type, defaul
     return value
 
 
+def seed(where: object, table: Mapping[str, Any]) -> str:
+    """The hidden seed of a course.toml: any whole number or text, as a text. Without one it is ``0``."""
+    value = table.get("hidden_seed", 0)
+    if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
+        raise CourseError(f"{where}: hidden_seed is {value!r}\n  expected a text, or a whole number")
+    return str(value)
+
+
 def count(where: object, table: Mapping[str, Any], name: str, default: Any, least: int = 0) -> int:
     """A whole number of a table in course.toml, not below `least`."""
     value = field(where, table, name, int, default)

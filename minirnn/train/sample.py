@@ -11,6 +11,7 @@ import numpy as np
 
 import minirnn as mr
 from minirnn.train.model import CharModel, blanked
+from minirnn.user_error import UserError
 
 LENGTH = 800
 TEMPERATURE = 0.7
@@ -39,7 +40,7 @@ def characters(model: CharModel, prime: Any, temperature: float = TEMPERATURE, s
     rng = np.random.Generator(np.random.Philox(seed))
     ids, state = np.asarray(prime)[:, None], model.zero_state(1)
     while True:
-        with at_work(model):
+        with at_work(model), np.errstate(over="ignore", invalid="ignore"):  # `draw` tells of what is not finite
             scores, state = model(ids, state)
         drawn = draw(scores.numpy()[-1, 0], temperature, rng)
         yield drawn
@@ -48,9 +49,11 @@ def characters(model: CharModel, prime: Any, temperature: float = TEMPERATURE, s
 
 def draw(scores: np.ndarray, temperature: float, rng: np.random.Generator) -> int:
     """One id, drawn from softmax(scores / temperature); the likeliest one if the temperature is 0."""
+    z = scores.astype(np.float64)
+    if not np.isfinite(z).all():
+        raise UserError("the model's scores are not finite: its weights are too large, so nothing can be drawn")
     if temperature == 0:
         return int(scores.argmax())
-    z = scores.astype(np.float64)
     with np.errstate(over="ignore"):  # a tiny temperature: what is not the largest becomes -inf, and exp(-inf) is 0
         p = np.exp((z - z.max()) / temperature)
     return int(rng.choice(len(p), p=p / p.sum()))

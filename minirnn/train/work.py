@@ -99,8 +99,8 @@ def continued(
             "the text is not the one that the run to resume learns from: "
             + (f"{options.text} was changed" if options.text else "the standard library of another Python version?")
         )
-    training = Training(options, text)
-    with damages(path):
+    with damages(path):  # options that a file has may be none
+        training = Training(options, text)
         training.restore(arrays, metadata)
     return training
 

@@ -92,7 +92,7 @@ def test_damaged_safetensors(write: Any, read: Any, tmp_path: Path, rng: np.rand
     path = tmp_path / "c.safetensors"
     write(path, good_arrays())
     readable, refused = fuzz(path, path.read_bytes(), damage.SAFETENSORS, read, rng)
-    assert readable > TIMES // 20 and refused > TIMES // 2  # damage to the numbers themselves shows nowhere
+    assert refused > TIMES // 2 and readable < TIMES // 20  # damage to the numbers themselves shows in their checksums
 
 
 @pytest.mark.parametrize("write", [np.savez, np.savez_compressed])

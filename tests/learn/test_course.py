@@ -6,9 +6,11 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from minirnn.learn.course import HERE, STATE, CourseError, find_tree, load, new_tree
+from minirnn.learn.catalog import EXERCISES
+from minirnn.learn.course import HERE, STATE, CourseError, find_tree, hand_out, load, new_tree
 
 COURSE = load()
 FIRST = COURSE.entry("ex01")
@@ -30,6 +32,9 @@ def folder(tmp_path: Path) -> Path:
         ("points = 3", "points = true", "points is True\n  expected int"),
         ("points = 3", "points = -1", "points is -1\n  expected a number from 0"),
         ("points = 3", "points = 1.5", "points is 1.5\n  expected int"),
+        ("hidden_seed = 20261", "hidden_seed = 1.5", "hidden_seed is 1.5\n  expected a text, or a whole number"),
+        ("hidden_seed = 20261", "hidden_seed = true", "hidden_seed is True\n  expected a text"),
+        ("hidden_seed = 20261", 'hidden_seed = ""', "hidden_seed is ''\n  expected a text"),
         ("hidden_seed", 'detail = "all"\nhidden_seed', "detail is 'all'\n  expected one of full, place, yes-no"),
         ("hidden = 1", "hidden = []", "hidden is []\n  expected int"),
         ("seconds = 20 ", "seconds = 0 ", "seconds is 0\n  expected a number from 1"),
@@ -120,6 +125,29 @@ def test_a_new_folder_holds_the_stubs_and_is_found_from_below(tmp_path):
     assert all(tree.file(e).read_text() == COURSE.stub(e) for e in COURSE.entries.values())
     assert find_tree(tree.file(FIRST).parent).root == tree.root
     assert tree.current() == FIRST
+
+
+@pytest.mark.parametrize("seed", ["10000000000000000000000000", '"a long text, \N{SNOWMAN}"'])
+def test_any_text_is_a_seed_and_no_case_leads_back_to_it(folder, seed):
+    path = folder / "course.toml"
+    path.write_text(path.read_text().replace("hidden_seed = 20261", f"hidden_seed = {seed}"), encoding="utf-8")
+    course = load(folder)
+    assert course.hidden_seed == seed.strip('"')
+    derived = [course.derived("ex05", "case", k) for k in range(3)] + [course.derived("ex06", "case", 0)]
+    derived += [load().derived("ex05", "case", 0), course.derived("ex05", "case 0"), course.derived("ex05case", 0)]
+    assert len(set(derived)) == 7 and min(derived) > 2**200
+    assert course.derived("ex05", "case", 0) == derived[0]
+    first, second = (EXERCISES["ex05"].case([number])["x"] for number in derived[:2])
+    assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("line", ['hidden_seed = """\\\nsecret"""', '"hidden_seed" = "secret"', "hidden_seed=[\n1]"])
+def test_a_seed_that_cannot_be_taken_out_is_not_handed_out(folder, tmp_path, line):
+    path = folder / "course.toml"
+    path.write_text(path.read_text().replace("hidden_seed = 20261", line))
+    with pytest.raises(CourseError, match="on one line|hidden_seed is"):
+        hand_out(load(folder), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_solutions_hidden_seeds_and_points_do_not_go_to_students(tmp_path):

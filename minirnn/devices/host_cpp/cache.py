@@ -30,39 +30,28 @@ def folder(device: str) -> Path:
         return temporary
 
 
-def kept(
-    folder: Path,
-    key: str,
-    make: Callable[[Path], None],
-    stamp: Callable[[Path], str] | None = None,
-    suffix: str = ".so",
-) -> Path:
+def kept(folder: Path, key: str, make: Callable[[Path], None], suffix: str = ".so") -> Path:
     """The file called `key` in `folder`, made by ``make(path)`` unless it is there. Two processes may do so.
 
-    The file's name ends with its `stamp`, by default its size: one cut short, as a crash of the machine may leave it,
-    is made anew. (To load it would end the process.)
+    The file's name ends with its `checksum`: one that is cut short or full of zeros, as a crash of the machine may
+    leave it, is made anew. (To load it would end the process.)
     """
-    stamp = stamp or size_of
     for path in folder.glob(f"{glob.escape(key)}.*{suffix}"):
         with contextlib.suppress(OSError):  # another process may have pruned it
-            if path.name == f"{key}.{stamp(path)}{suffix}":
+            if path.name == f"{key}.{checksum(path)}{suffix}":
                 os.utime(path)  # recently used: pruned last
                 return path
     with tempfile.TemporaryDirectory(dir=folder) as work:
         made = Path(work) / f"{key}{suffix}"
         make(made)
-        path = folder / f"{key}.{stamp(made)}{suffix}"
+        path = folder / f"{key}.{checksum(made)}{suffix}"
         os.replace(made, path)
     _prune(folder, suffix)
     return path
 
 
-def size_of(path: Path) -> str:
-    return str(path.stat().st_size)
-
-
 def checksum(path: Path) -> str:
-    """A stamp that also tells of contents that changed."""
+    """What tells of contents that changed."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 

@@ -74,8 +74,9 @@ def find(device: str) -> Compiler:
 def _find(device: str, named: str, path: str) -> Compiler:
     tool = toolchain.host_compiler()
     if tool.found is None:
+        why = tool.trouble or "found none"
         raise DeviceUnavailable(
-            f"{device} needs a C++ compiler (g++ or clang++) and found none; the cpu device needs none\n"
+            f"{device} needs a C++ compiler (g++ or clang++) and {why}; the cpu device needs none\n"
             f"  to get it: {tool.fix}"
         )
     command, _, version = tool.found.partition(": ")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -136,7 +135,6 @@ def grade(
     after_each : callable
         Called with the grades so far before the first exercise and after each.
     """
-    start = time.perf_counter()
     grades = Grades(student, course, handed, only)
     after_each(grades)
     with tempfile.TemporaryDirectory(prefix="minirnn-grade-") as work:
@@ -150,7 +148,7 @@ def grade(
                 reason = handed.reasons.get(entry.id, f"{entry.file} was not handed in")
                 result = Result(entry, "not started", message=f"there is nothing to grade: {reason}")
             grades.results[entry.id] = result
-            grades.seconds = time.perf_counter() - start
+            grades.seconds += result.seconds  # without the hidden cases: it is shown to students
             after_each(grades)
     return grades
 

@@ -100,7 +100,8 @@ def logical_lines(source: str) -> list[tuple[int, str]]:
     Each character is looked at once.
     """
     joined: list[tuple[int, str]] = []
-    first, begun, parts, inside_comment = 1, "", [], False
+    parts: list[str] = []
+    first, begun, inside_comment = 1, "", False
     for number, row in enumerate(source.replace("\r\n", "\n").split("\n"), 1):
         if not begun and not parts:
             first = number

@@ -247,11 +247,11 @@ class Child:
             wrong, counts = reply.get("error"), reply.get("counts") or {}
             if wrong is not None and not isinstance(wrong, dict):
                 return Reply(fatal="what came back could not be read")
-            told = {name: reply.get(name) for name in ("locals", "lines")}
+            told = [reply.get(name) for name in ("locals", "lines")]
+            own_variables, lines = (value if isinstance(value, dict) else {} for value in told)
             return Reply(
-                reply.get("value"), wrong, counts=counts if isinstance(counts, dict) else {},
-                warnings=warned if isinstance(warned := reply.get("warnings"), list) else [],
-                **{name: value if isinstance(value, dict) else {} for name, value in told.items()},
+                reply.get("value"), wrong, counts=counts if isinstance(counts, dict) else {}, locals=own_variables,
+                warnings=warned if isinstance(warned := reply.get("warnings"), list) else [], lines=lines,
             )  # fmt: skip
 
     def _send(self, message: dict[str, Any]) -> None:
@@ -345,7 +345,8 @@ class Child:
         if status == -signal.SIGXCPU or status == -signal.SIGKILL:
             return f"stopped: it used more than {self.limits.seconds:g} s of processor time, or too much memory"
         if status < 0:
-            name = signal.Signals(-status).name
+            named = -status in {int(number) for number in signal.Signals}  # those of real time have no names
+            name = signal.Signals(-status).name if named else f"signal {-status}"
             return f"the process ended with {name}"
         return "the process ended before it returned anything: does it call os._exit, or quit?"
 

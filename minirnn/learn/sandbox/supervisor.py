@@ -55,7 +55,8 @@ def main(control: socket.socket, namespaced: bool) -> None:
         if first:  # it keeps the socket: the judge sees its end when nothing is left
             os._exit(os.waitstatus_to_exitcode(os.waitpid(first, 0)[1]) & 0xFF)
         privileges.end_with_parent()
-        job["bounded"] = namespaces.own_scratch(job["scratch"])
+        # A kernel is compiled below here, and the library kept on the disk: its own locks hold then.
+        job["bounded"] = namespaces.own_scratch(job["scratch"], others_read_only=job["kind"] != "cuda")
     else:
         privileges.adopt()
     privileges.hide()

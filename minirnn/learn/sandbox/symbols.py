@@ -19,11 +19,13 @@ MATH = (
     "ldexp scalbn scalbln fabs fmin fmax fdim fma lround llround lrint llrint ilogb copysign nextafter nan j0 j1 jn "
     "y0 y1 yn sincos"
 )
+HELPERS = "add sub mul neg fix fixuns float floatun trunc extend eq ne lt le gt ge unord powi"
+"""What compilers call for numbers wider than the processor's: ``__multf3``, and nothing such as ``__getcwd_chk``."""
 ALLOWED = re.compile(
     "|".join(
         [
             r"_?_?tsan_\w+", r"__sanitizer_cov_\w+", r"_?cusim(?!_mem(cpy|move)$)\w*", r"_GLOBAL_OFFSET_TABLE_",
-            r"__stack_chk_fail", r"__(add|sub|mul|div|neg|fix|float|trunc|extend|eq|ne|lt|le|gt|ge|unord|pow)\w+",
+            r"__stack_chk_fail", rf"__(u?(div|mod)|{'|'.join(HELPERS.split())})([sdtxhb][fic]){{1,2}}[234]?",
             r"__dso_handle", r"memset", rf"(__)?({'|'.join(MATH.split())})[fl]?(_finite)?", r"abort", r"_ITM_\w+",
             r"__gmon_start__", r"__cxa_finalize", r"__cxa_pure_virtual", r"__g(xx|cc)_personality_v0", r"clock",
             r"_Unwind_Resume",

@@ -17,7 +17,11 @@ pytestmark = pytest.mark.skipif(not RECIPE.exists(), reason="the recipe is in th
 
 
 def test_every_version_is_said_and_every_library_is_there():
-    lines = [line for line in (RECIPE / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
+    text = (RECIPE / "requirements.txt").read_text().replace(" \\\n    ", " ")
+    rows = [line.split() for line in text.splitlines() if not line.startswith("#")]
+    assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", hash) for _, *hashes in rows for hash in hashes)
+    assert all(hashes for _, *hashes in rows)
+    lines = [name for name, *_ in rows]
     assert all(re.fullmatch(r"[a-z-]+==\d[\d.]*", line) for line in lines) and lines == sorted(lines)
     pinned = {line.partition("==")[0] for line in lines}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -32,6 +36,7 @@ def test_the_image_is_of_one_version_and_grades_as_nobody_special():
     assert re.fullmatch(r"python:3\.\d+\.\d+-slim-\w+", base)
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
     assert tuple(map(int, base[7:].split("-")[0].split("."))) >= tuple(map(int, wanted.lstrip(">=").split(".")))
+    assert "--require-hashes" in text
     assert re.search(r"g\+\+=\d", text) and "\nUSER grader\n" in text
     copied = [line.split()[1:-1] for line in text.splitlines() if line.startswith("COPY ")]
     assert all((ROOT / name).exists() for names in copied for name in names)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,7 @@ from minirnn.learn.grading.journal import Journal, Records, record_of, sheet_of
 from minirnn.learn.reports.sheet import Change, Row, Sheet
 
 ROWS = [
-    Row("ex01", "ex01 A", "1.1", 3, 3, True, "all\nright\ud800\0", "", 0.5, "e/ex01.py", private="p"),
+    Row("ex01", "ex01 A", "1.1", 3, 3, True, "all\nright", "", 0.5, "e/ex01.py", private="p"),
     Row("ex02", "ex02 B", "1.2", 1, 2, False, "x", "a term", busy=True),
 ]
 SHEET = Sheet("änn", "c", ROWS, 1.5, True, ("note",), ("remark",), "", (Change("late", -1),), "abc")
@@ -34,6 +35,15 @@ def test_a_sheet_comes_back_as_it_was(tmp_path):
     write(tmp_path / "j", SHEET, Sheet("bob", "c"))
     records = Records(tmp_path / "j")
     assert records.students == ["änn", "bob"] and records.read("änn") == SHEET and records.read("eve") is None
+
+
+def test_texts_that_an_older_minirnn_wrote_are_cleaned(tmp_path):
+    row = replace(ROWS[0], output="all\nright\ud800\0")
+    write(tmp_path / "j", replace(SHEET, rows=[row]))
+    found = Records(tmp_path / "j").read("änn")
+    assert found.rows[0].output == "all\nright\ufffd\ufffd" and found.rows[0] == replace(
+        row, output=found.rows[0].output
+    )
 
 
 @pytest.mark.parametrize("kept", [0, 1, 2])

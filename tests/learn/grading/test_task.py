@@ -140,7 +140,7 @@ def test_a_mistake_of_the_grader_costs_one_exercise_and_is_told(tmp_path, course
     monkeypatch.setattr(grading, "check", broken)
     grades = grade(course, hand_in(tmp_path / "ken", course))
     assert scores(grades) == {**FULL, "ex05": ("failed", 0, 0)}
-    assert grades.results["ex05"].message == "the grader failed: ZeroDivisionError: ours"
+    assert grades.results["ex05"].message == "the grader failed: tell the maintainers (ZeroDivisionError: ours)"
 
 
 def zip_of(course, **texts: str) -> bytes:

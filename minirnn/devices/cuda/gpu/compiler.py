@@ -52,7 +52,7 @@ class Compiler:
             with self._announce.compiling(name):
                 path.write_bytes(cubin_of(text, name, flags, self._arch))
 
-        binary = cache.kept(cache.folder("cuda"), key, make, cache.checksum, ".cubin").read_bytes()
+        binary = cache.kept(cache.folder("cuda"), key, make, ".cubin").read_bytes()
         try:
             return binary, self._load(binary)
         except self._refused as error:

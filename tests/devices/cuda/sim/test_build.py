@@ -125,7 +125,7 @@ def test_the_libraries_not_used_for_longest_are_deleted(cache: Path, monkeypatch
         os.utime(path, (1e9 - age, 1e9 - age))
     build.kept("oldest", make)  # used again
     build.kept("another", make)
-    assert sorted(p.name for p in cache.iterdir()) == ["another.1000.so", "new.1000.so", "oldest.1000.so"]
+    assert sorted(p.name.split(".")[0] for p in cache.iterdir()) == ["another", "new", "oldest"]
 
 
 def test_a_build_that_fails_leaves_nothing(cache: Path) -> None:

@@ -101,7 +101,7 @@ def test_frames_and_objects_hold_nothing_of_the_judge(tmp_path):
             seen.append(' '.join(k for k in thing if type(k) is str)[:2000])
     text = ' '.join(seen)
     print([word for word in ('hidden_seed', 'expected', 'SEED', 'course.toml', 'catalog', 'Exercise') if word in text])
-    """.replace("SEED", str(COURSE.hidden_seed) if COURSE.hidden_seed > 999 else "hidden_seed")
+    """.replace("SEED", COURSE.hidden_seed)
     attack = Attack(tmp_path, ALL, code, hidden=True)
     assert attack.result.passed
     assert set((attack.result.prints + attack.result.hidden_prints).split("\n")) <= {"[]", ""}

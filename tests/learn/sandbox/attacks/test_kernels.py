@@ -134,6 +134,22 @@ def test_a_kernel_calls_no_function_of_the_host(tmp_path, name):
     assert result.score == 0 and "is refused" in result.message and not outside.exists(), result.message
 
 
+def test_only_the_compilers_own_helpers_begin_with_two_lines():
+    for name in (
+        "__addtf3",
+        "__multf3",
+        "__divdc3",
+        "__fixsfti",
+        "__floatundidf",
+        "__extendhfsf2",
+        "__powisf2",
+        "__letf2",
+    ):
+        assert symbols.ALLOWED.fullmatch(name), name
+    for name in ("__getcwd_chk", "__gets_chk", "__lxstat", "__fixpath", "__netf2_chk", "__getauxval", "__subprocess"):
+        assert not symbols.ALLOWED.fullmatch(name), name
+
+
 def test_memcpy_is_called_by_its_name(tmp_path):
     copy = "__global__ void copy(float *a, float *b, int n) { memcpy(a, b, n); }\n"
     result = checked(tmp_path, "ex17", copy + solution("ex17"))

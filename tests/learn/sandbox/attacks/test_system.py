@@ -170,6 +170,26 @@ def test_the_filter_alone_keeps_size_rights_times_and_locks_of_files(tmp_path):
     assert (file.stat().st_mode, file.stat().st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
 
 
+def test_read_only_mounts_alone_keep_files_as_they_are(tmp_path):
+    needs("namespaces", "scratch")
+    file = tmp_path / "grades.csv"
+    file.write_text("ann,5")
+    before = file.stat()
+    code = f"""
+    path = {str(file)!r}
+    deed('truncate', lambda: os.truncate(path, 0))
+    deed('write', lambda: os.open(path, os.O_WRONLY))
+    deed('chmod', lambda: os.chmod(path, 0))
+    deed('utime', lambda: os.utime(path, (1, 1)))
+    deed('remove', lambda: os.remove(path))
+    deed('remount', lambda: libc.mount(None, b'/', None, 32, None))
+    with open('mine', 'w') as file: file.write('the scratch folder can be written')
+    """
+    assert Attack(tmp_path / "tree", EVERY_WAY["namespaces alone"], code).held()
+    assert file.read_text() == "ann,5"
+    assert (file.stat().st_mode, file.stat().st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
+
+
 def test_each_call_is_allowed_once_and_with_a_reason():
     tables = [*syscalls.COMPUTING.items(), ("judged", syscalls.JUDGED), *syscalls.STARTING.items()]
     assert all(len(reason) > 5 for reason, _ in tables)
