@@ -28,7 +28,9 @@ def inputs_of(own: Any, rng: np.random.Generator, T: int, B: int, I: int, H: int
         shapes += [((plan.of_both + plan.of_x) * H, I)] if plan.reads_x else []
         shapes += [((plan.of_both + plan.of_h) * H, H)] if plan.reads_h else []
         shapes += [(len(plan.gate_names) * H,), *[(H, H)] * plan.products, *[(H,)] * plan.vectors]
-    return [mr.tensor(rng.normal(size=s) * 0.5, requires_grad=True) for s in shapes]
+    # Recurrent sums of size 1 for any H: larger ones make a chaotic network, which amplifies each rounding.
+    scales = [0.5 / max(1, s[1] ** 0.5 / 2) if len(s) == 2 else 0.5 for s in shapes]
+    return [mr.tensor(rng.normal(size=s) * k, requires_grad=True) for s, k in zip(shapes, scales, strict=True)]
 
 
 @cell(states=("a", "h"))
