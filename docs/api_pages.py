@@ -65,12 +65,11 @@ PAGES = {
     ),
     "cells": (
         "Your own cell",
-        "One step as a Python function: its backward formulas, its proof, and layers of it.",
+        "One step as a Python function: its backward formulas, layers of it, and [its proof](autograd.md#proofs).",
         [
             ("", "minirnn", ["cell", "product", "unit_mean", "straight_through", "softplus"]),
             ("What it makes", "minirnn.nn.own_cell", ["Cell"]),
             ("Layers", "minirnn.nn.own_layer", ["CellLayer"]),
-            ("Proofs", "minirnn.nn.own_proof", ["Proof"]),
         ],
     ),
     "functional": (

@@ -18,13 +18,14 @@ multiplied by nothing but a gate. How much of the gradient really goes there?
 # The cell
 # --------
 # Three *gates* are numbers between 0 and 1, one for each unit: the input gate i, the forget gate f and the output gate
-# o. The *candidate* :math:`\tilde c` is what could be added. All four are computed alike, each with its own weights:
+# o. The *candidate* :math:`\tilde c` is what could be added. All four are computed alike, each with its own weights.
+# The first line is for i, and f, c and o have the same line with their own letters:
 #
 # .. math::
 #    :label: lstm-gates
 #
 #    \begin{aligned}
-#    z_{i,t} &= x_t W_i + h_{t-1} R_i + b_i \qquad \text{and so on for f, c and o} \\
+#    z_{i,t} &= x_t W_i + h_{t-1} R_i + b_i \\
 #    i_t &= \sigma(z_{i,t}) \\
 #    f_t &= \sigma(z_{f,t}) \\
 #    \tilde c_t &= \tanh(z_{c,t}) \\

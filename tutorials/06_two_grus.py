@@ -108,13 +108,14 @@ mr.viz.show(fig)
 #
 # As always :math:`\delta z` belongs to what is inside the sigmoid or tanh. The update gate learns from the *difference*
 # between the old state and the candidate: if they are equal, it does not matter which one is kept. From here the two
-# GRUs part. If r acts before, the gradient goes through the matrix first and meets r and h afterwards:
+# GRUs part. If r acts before, the gradient goes through the matrix first and meets r and h afterwards. With
+# :math:`\delta q_t` for what arrives at the product of r and h,
 #
 # .. math::
 #    :label: before-back
 #
 #    \begin{aligned}
-#    \delta q_t &= \delta z_{h,t} R_h^{\top} \qquad \text{what arrives at the product of r and h} \\
+#    \delta q_t &= \delta z_{h,t} R_h^{\top} \\
 #    \delta z_{r,t} &= \delta q_t \odot h_{t-1} \odot r_t \odot (1 - r_t) \\
 #    \delta h_{t-1}^{\leftarrow} &= \delta h_t \odot u_t + \delta q_t \odot r_t
 #    + \delta z_{r,t} R_r^{\top} + \delta z_{u,t} R_u^{\top} \\

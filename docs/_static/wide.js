@@ -21,8 +21,9 @@ function fit() {
     place.style.fontSize = "";
     const formula = place.querySelector("mjx-math");
     if (!formula) continue;
-    const part = place.clientWidth / formula.getBoundingClientRect().width;
-    if (part < 1) place.style.fontSize = `${Math.floor(98 * part)}%`;
+    const room = formula.parentElement.clientWidth; // the number of the equation has the rest of the place
+    const width = formula.getBoundingClientRect().width;
+    if (width > room + 1) place.style.fontSize = `${Math.floor((98 * room) / width)}%`;
   }
 }
 

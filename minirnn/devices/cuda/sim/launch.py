@@ -143,7 +143,13 @@ class SimKernel:
         self._run(args, grid, block, shared, self.driver.run_options, 0)
 
     def traced(
-        self, *args: Any, grid: Sequence[int], block: Sequence[int], shared: int = 0, capacity: int = 1_000_000
+        self,
+        *args: Any,
+        grid: Sequence[int],
+        block: Sequence[int],
+        shared: int = 0,
+        cooperative: bool = False,
+        capacity: int = 1_000_000,
     ) -> Trace:
         """Run, and return every access to shared and device memory. Needs a driver in check mode."""
         if not self.driver.options.check:

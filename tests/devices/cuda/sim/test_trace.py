@@ -109,7 +109,7 @@ def test_bank_conflicts_by_the_step_between_lanes(driver: SimDriver, step: int, 
 
 def test_what_is_known_of_each_access(driver: SimDriver) -> None:
     x, y = put(driver, np.zeros(64, "f4")), put(driver, np.zeros(64, "f4"))
-    seen = kernel_of(driver, "neighbors").traced(x, y, grid=(2,), block=(32,))
+    seen = kernel_of(driver, "neighbors").traced(x, y, grid=(2,), block=(32,), cooperative=True)
     loads, stores = (seen.of_line(line_of("neighbors", mark)) for mark in ("LOAD", "STORE"))
     for accesses, buffer, write in ((loads, x, 0), (stores, y, 1)):
         assert len(accesses) == 64
