@@ -146,8 +146,8 @@ def as_table(rows: list[dict[str, Any]], task: str = "adding") -> str:
         cells = []
         for _, seeds in sorted(by_lag.items()):
             steps = ", ".join(str(row.get("solved")) for row in seeds)
-            cells.append(f"({float(np.median([row['reach'] for row in seeds])):.0e}, [{steps}])")
-        lines.append(f'    "{network}": [{", ".join(cells)}],')
+            cells.append(f"        ({float(np.median([row['reach'] for row in seeds])):.0e}, [{steps}]),\n")
+        lines.append(f'    "{network}": [\n{"".join(cells)}    ],')
     return "RESULTS = {\n" + "\n".join(lines) + "\n}"
 
 
