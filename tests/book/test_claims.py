@@ -16,6 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import threadpoolctl
 
 import minirnn as mr
 from tests.book.test_equations import TUTORIALS
@@ -30,7 +31,8 @@ def run(number: str) -> SimpleNamespace:
     shown, show = [], mr.viz.show
     mr.viz.show = shown.append
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
+        # The products are small: on a busy machine the threads of BLAS would only wait for each other.
+        with contextlib.redirect_stdout(io.StringIO()), threadpoolctl.threadpool_limits(1):
             return SimpleNamespace(**runpy.run_path(str(path)), shown=shown)
     finally:
         mr.viz.show = show
@@ -200,8 +202,10 @@ def test_20_the_stored_results_say_what_the_chapter_says(chapter: SimpleNamespac
     assert {row[0] for row in results["RNN, relu, identity"]} == {0.7}
     assert 0.01 < results["RNN, orthogonal"][2][0] < 0.03
     assert results["GRU"][-1][0] < 1e-30
-    at_100 = [np.mean(results[f"LSTM, forget bias {bias}"][3][1]) for bias in (0, 1, 3)]
-    assert at_100 == sorted(at_100, reverse=True)
+    lstms = [results[f"LSTM, forget bias {bias}"] for bias in (0, 1, 3)]
+    at_10, at_100 = ([np.mean(rows[k][1]) for rows in lstms] for k in (0, 3))
+    assert at_10[0] == min(at_10) and at_100[0] == max(at_100)
+    assert all(never(f"LSTM, forget bias {bias}", 200) for bias in (0, 1, 3))
     best_lstm = [min(np.mean(results[f"LSTM, forget bias {bias}"][k][1]) for bias in (0, 1, 3)) for k in range(4)]
     assert all(np.mean(results["GRU"][k][1]) < best for k, best in enumerate(best_lstm))
 
