@@ -155,6 +155,57 @@ def test_06_an_open_update_gate_keeps_the_old_state(chapter: SimpleNamespace) ->
     assert np.array_equal(chapter.kept.h.numpy(), chapter.h)
 
 
+# ---- 8. Real batches
+
+
+def test_08_padding_of_nan_changes_no_bit(chapter: SimpleNamespace) -> None:
+    assert all(np.array_equal(a, b) for a, b in zip(chapter.of_clean, chapter.of_dirty, strict=True))
+    past = chapter.past
+    assert (chapter.dx[past] == 0).all() and (chapter.output[past] == 0).all() and (chapter.dx[~past] != 0).all()
+
+
+def test_08_the_gradient_runs_against_each_direction(chapter: SimpleNamespace) -> None:
+    forward, backward = chapter.arriving.values()
+    assert (np.diff(forward) > 0).all() and (np.diff(backward) < 0).all()
+
+
+def test_08_only_the_longest_sequence_can_be_reversed_with_the_rectangle(chapter: SimpleNamespace) -> None:
+    assert chapter.same == [n == chapter.T for n in chapter.lengths]
+
+
+def test_08_an_output_depends_on_its_sequence_up_to_its_end(chapter: SimpleNamespace) -> None:
+    reached, past = chapter.reached, chapter.past
+    assert (reached[past] == 0).all() and (reached[:, 1] == 0).all()
+    longer = chapter.lengths > 2
+    assert (reached[:, longer][~past[:, longer]] > 0).all()
+
+
+# ---- 13. A model from beginning to end
+
+
+def test_13_orthogonal_matrices_and_the_forget_bias_decide_what_arrives(chapter: SimpleNamespace) -> None:
+    reach = chapter.reach
+    assert reach["tanh, uniform"] < 1 / 3 ** (63 / 2) < 1e-14  # the slopes of tanh come on top
+    assert reach["tanh, orthogonal"] > 1e6 * reach["tanh, uniform"]
+    assert reach["LSTM, forget bias 1"] > 1e6 * reach["LSTM, uniform"]
+    assert max(reach, key=lambda name: reach[name]) == "LSTM, both"
+    assert round(1 / np.sqrt(3), 2) == 0.58 and round(1 / (1 + np.exp(-1)), 2) == 0.73
+
+
+def test_13_training_begins_at_guessing_and_beats_frequencies(chapter: SimpleNamespace) -> None:
+    assert abs(chapter.checked[0][1] - np.log(chapter.V)) < 0.2
+    assert chapter.checked[-1][1] < 0.75 * chapter.unigram
+
+
+def test_13_few_steps_are_clipped_most_of_them_early(chapter: SimpleNamespace) -> None:
+    assert len(chapter.norms) == 301 and 0 < len(chapter.clipped) < 60 and np.median(chapter.clipped) < 30
+
+
+def test_13_temperature_varies_what_is_written(chapter: SimpleNamespace) -> None:
+    different = [len(set(chapter.write(temperature))) for temperature in (0.3, 0.8, 1.5)]
+    assert different[0] < different[1] < different[2]
+
+
 # ---- 20. Up to which lag?
 
 
@@ -215,3 +266,17 @@ def test_20_the_numbers_are_those_of_the_stored_sweep() -> None:
     assert table and ast.literal_eval(table[0].partition("= ")[2]) == ast.literal_eval(
         script["as_table"](rows).partition("= ")[2]
     )
+
+
+# ---- 21. What a cut loses
+
+
+def test_21_the_bias_grows_with_memory_and_shrinks_with_the_window(chapter: SimpleNamespace) -> None:
+    lost = np.array(list(chapter.lost.values()))
+    assert (np.diff(lost, axis=0) > 0).all() and (np.diff(lost, axis=1) < 0).all()
+    zero, one, three = lost[:, chapter.pieces.index(32)]
+    assert 0.03 < zero < 0.045 and 0.085 < one < 0.115 and 0.7 < three < 0.8
+
+
+def test_21_the_losses_do_not_depend_on_the_window(chapter: SimpleNamespace) -> None:
+    assert all(np.allclose(ratios, 1, rtol=1e-5) for ratios in chapter.losses.values())
