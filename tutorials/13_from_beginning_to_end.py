@@ -51,7 +51,7 @@ class CharModel(mr.nn.Module):
 # -----------------
 # torch draws the entries of R uniformly between :math:`-1/\sqrt{H}` and :math:`1/\sqrt{H}`. Their variance is
 # :math:`1/(3H)`. Each entry of :math:`\delta z R^\top` is a sum of H terms, so a step back multiplies the squared norm
-# of a gradient by 1/3 on average, and the norm by about 0.58. Over 63 steps that is :math:`10^{-15}`, before tanh has
+# of a gradient by 1/3 on average, and the norm by about 0.58. Over 62 steps that is :math:`10^{-15}`, before tanh has
 # taken its share. An orthogonal R keeps the norm (:eq:`orthogonal`). In an LSTM the direct path is multiplied by the
 # forget gate instead, and a *forget bias* of 1 moves the gate from 0.5 to 0.73.
 #

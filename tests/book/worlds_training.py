@@ -131,7 +131,55 @@ def two_directions(rng: np.random.Generator) -> tuple[World, Indices]:
     return world, [{"t": t, "n": n} for t in range(1, n + 1)]
 
 
+def neuron(rng: np.random.Generator) -> tuple[World, Indices]:
+    """Chapter 1: the neuron, a matrix product, and a row v that is used n times."""
+
+    def draw(*shape: int) -> Tensor:
+        return mr.tensor(rng.normal(size=shape), requires_grad=True)
+
+    x, w, b, a, M, v = draw(1, 1), draw(1, 1), draw(1, 1), draw(2, 3), draw(3, 4), draw(1, 3)
+    z = x * w + b
+    h = mr.tanh(z)
+    loss = (h * h + h).sum()
+    wanted = {"z": z, "h": h, "x": x, "w": w, "b": b}
+    found = dict(zip(wanted, mr.grad(loss, list(wanted.values())), strict=True))
+    y = a @ M
+    found |= zip(("a", "M", "y"), mr.grad((mr.sin(y) * rng.normal(size=(2, 4))).sum(), [a, M, y]), strict=True)
+    W = mr.tensor(rng.normal(size=(3, 3)))
+    uses = [mr.sin, mr.exp, lambda row: mr.tanh(row @ W)]
+    u = [use(v) for use in uses]
+    of_v, *of_u = mr.grad((mr.sin(u[0]) * u[1] * u[2]).sum(), [v, *u])
+    jacobians = [mr.jacobian(use, v.detach()).numpy().reshape(3, 3) for use in uses]
+    world: dict[str, Any] = {name: value.numpy() for name, value in (wanted | {"a": a, "M": M, "y": y}).items()}
+    world |= {rf"\delta {name}": grad.numpy() for name, grad in (found | {"v": of_v}).items()} | {"L": loss.item()}
+    world |= {r"\delta u": lambda k: of_u[k - 1].numpy(), r"\partial u/\partial v": lambda k: jacobians[k - 1]}
+    return world, [{"n": 3}, {"n": 3}]
+
+
+def differences(rng: np.random.Generator) -> tuple[World, Indices]:
+    """Chapter 2: the loss is a polynomial, so that Taylor's series ends with the fifth derivative."""
+    loss = np.polynomial.Polynomial(rng.normal(size=6))
+    w, s, epsilon = rng.normal(), float(rng.uniform(0.1, 0.5)), 1e-3
+    near = np.linspace(w - s, w + s, 1001)
+    M, Q = float(np.abs(loss(near)).max()), float(np.abs(loss.deriv(3)(near)).max())
+    above, below = loss(w + s), loss(w - s)
+    rounded = [value + epsilon * M * rng.uniform(-1, 1) for value in (above, below)]
+    smallest = np.roots([Q / 3, 0, 0, -epsilon * M])  # where the derivative of the bound is zero, times s ** 2
+    tape = mr.tensor(w, requires_grad=True, dtype=np.float64)
+    powers = sum((float(c) * tape**k for k, c in enumerate(loss.coef) if k), mr.tensor(0.0))
+    world = {
+        **{"L_w+s": above, "L_w-s": below, "s": s, "M": M, "Q": Q, r"\epsilon": epsilon},
+        **{"L^(1)": mr.grad(powers, tape).item(), "L^(3)": loss.deriv(3)(w), "L^(5)": loss.deriv(5)(w)},
+        **{"D_s": (above - below) / (2 * s), "D_s/2": (loss(w + s / 2) - loss(w - s / 2)) / s},
+        **{r"\hat D_s": (rounded[0] - rounded[1]) / (2 * s)},
+        r"s_\star": float(next(root.real for root in smallest if abs(root.imag) < 1e-12)),
+    }
+    return world, [{}, {}]
+
+
 WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = {
+    "01_the_tape": neuron,
+    "02_trust_but_difference": differences,
     "08_real_batches": padded,
     "08_real_batches:padded": padded,
     "08_real_batches:two": two_directions,
