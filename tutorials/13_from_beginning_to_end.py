@@ -95,8 +95,9 @@ ax.legend(frameon=False, fontsize="small", loc="lower right")
 mr.viz.show(ax.figure)
 
 # %%
-# In the tanh network the orthogonal matrix decides. In the LSTM the forget bias matters most. Orthogonal matrices help
-# there, too, because the detours through h lead through them. With both, most of all arrives.
+# In the tanh network the orthogonal matrix raises what arrives by more than ten powers of ten. In the LSTM the forget
+# bias raises it by eight. Orthogonal matrices then add a factor of more than a hundred, because the detours through h
+# lead through them.
 #
 # Training
 # --------

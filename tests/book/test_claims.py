@@ -223,9 +223,9 @@ def test_08_an_output_depends_on_its_sequence_up_to_its_end(chapter: SimpleNames
 def test_13_orthogonal_matrices_and_the_forget_bias_decide_what_arrives(chapter: SimpleNamespace) -> None:
     reach = chapter.reach
     assert reach["tanh, uniform"] < 1 / 3 ** (62 / 2) < 1e-14  # the slopes of tanh come on top
-    assert reach["tanh, orthogonal"] > 1e6 * reach["tanh, uniform"]
-    assert reach["LSTM, forget bias 1"] > 1e6 * reach["LSTM, uniform"]
-    assert max(reach, key=lambda name: reach[name]) == "LSTM, both"
+    assert reach["tanh, orthogonal"] > 1e10 * reach["tanh, uniform"]
+    assert 10**7.5 < reach["LSTM, forget bias 1"] / reach["LSTM, uniform"] < 10**8.5
+    assert reach["LSTM, both"] > 100 * reach["LSTM, forget bias 1"]
     assert round(1 / np.sqrt(3), 2) == 0.58 and round(1 / (1 + np.exp(-1)), 2) == 0.73
 
 
@@ -235,7 +235,8 @@ def test_13_training_begins_at_guessing_and_beats_frequencies(chapter: SimpleNam
 
 
 def test_13_few_steps_are_clipped_most_of_them_early(chapter: SimpleNamespace) -> None:
-    assert len(chapter.norms) == 301 and 0 < len(chapter.clipped) < 60 and np.median(chapter.clipped) < 30
+    clipped = np.flatnonzero(np.array(chapter.norms) > chapter.LIMIT)
+    assert len(chapter.norms) == 301 and 0 < len(clipped) < 20 and np.median(clipped) < 30
 
 
 def test_13_temperature_varies_what_is_written(chapter: SimpleNamespace) -> None:
