@@ -24,6 +24,7 @@ NAMES = {
     "16_whose_gates": "Orders of gates",
     "17_many_hands": "Many ranks",
     "18_addition_is_not_associative": "Sums and their order",
+    "21_what_a_cut_loses": "Truncation",
 }
 
 

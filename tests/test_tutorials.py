@@ -68,4 +68,4 @@ def test_a_tutorial_opens_with_a_question_shows_a_picture_and_ends_with_somethin
 
 
 def test_they_are_numbered_as_planned() -> None:
-    assert [int(path.name[:2]) for path in TUTORIALS] == list(range(1, 21))
+    assert [int(path.name[:2]) for path in TUTORIALS] == list(range(1, 22))

@@ -1,15 +1,34 @@
-"""
+r"""
 1. The tape
 ===========
 
 *What does backward() actually do, and why does .grad add up?*
 
-A gradient is a rule about small changes: if ``w`` grows by a little, by how many times that little does the loss grow?
-For one multiplication everyone knows the answer. The tape's whole job is to remember which multiplications there were.
+A gradient is a statement about small changes: if ``w`` grows by a little, by how many times that little does the loss
+grow? For one multiplication everyone knows the answer. The tape's whole job is to remember which multiplications there
+were.
+
+| **You need** the chain rule and some Python.
+| **You will be able to** follow ``backward()`` node by node, write the rule of a node as a vector-Jacobian product, and
+  say why gradients add up.
+| **Time**: 10 minutes.
 """
 
 # %%
-# A neuron with one input. Everything computed from a Tensor that requires a gradient is written down.
+# A neuron
+# --------
+# Here is a neuron with one input and a loss that uses its output several times:
+#
+# .. math::
+#    :label: tape-neuron
+#
+#    \begin{aligned}
+#    z &= x w + b \\
+#    h &= \tanh(z) \\
+#    L &= h \odot h + h
+#    \end{aligned}
+#
+# Everything computed from a Tensor that requires a gradient is recorded.
 
 import numpy as np
 
@@ -27,12 +46,45 @@ names = {"x": x, "w": w, "b": b, "h": h, "loss": loss}
 picture = tape_graph(loss, names=names)
 mr.viz.show(picture)
 
-labels = [label.split("\n")[0] for label in picture.data["labels"]]
-assert [labels[a] for a, _ in picture.data["edges"]].count("h = Tanh") == 3
-
 # %%
 # Read the picture from left to right and you have the program; read it from right to left and you have the derivative.
 # ``h`` has three arrows leaving it: it is used three times, twice in ``h * h`` and once in the sum.
+#
+# The rule of a node
+# ------------------
+# This book writes :math:`\delta v` for the derivative of L with respect to :math:`v`. A node gets :math:`\delta u` for
+# its result u and sends a share to each of its arguments. If the argument is a row, the derivatives of u form a matrix,
+# the *Jacobian*, and the share is a row times this matrix, a *vector-Jacobian product*. An argument that is used n
+# times gets n shares, and they add up:
+#
+# .. math::
+#    :label: sum-over-uses
+#
+#    \delta v = \sum_{k=1}^{n} \delta u_k \frac{\partial u_k}{\partial v}
+#
+# No node builds the matrix. For tanh it is diagonal, so the product is elementwise. For a matrix product
+# :math:`y = a M` the matrix is the transpose of M, which is already there:
+#
+# .. math::
+#    :label: tape-rules
+#
+#    \begin{aligned}
+#    \delta z &= \delta h \odot (1 - h \odot h) \\
+#    \delta a &= \delta y M^{\top} \\
+#    \delta M &= a^{\top} \delta y
+#    \end{aligned}
+#
+# With these rules the neuron's gradients are
+#
+# .. math::
+#    :label: tape-neuron-back
+#
+#    \begin{aligned}
+#    \delta h &= 2 h + 1 \\
+#    \delta w &= x \delta z \\
+#    \delta x &= w \delta z \\
+#    \delta b &= \delta z
+#    \end{aligned}
 #
 # Walking back, one node at a time
 # --------------------------------
@@ -51,12 +103,10 @@ mr.viz.show(TapePlayer(loss, names).draw(2))
 
 # %%
 # Look at ``h``: the two uses in ``h * h`` send ``h`` each, the sum sends 1, and :math:`2h + 1` arrives. That is the
-# derivative of :math:`h^2 + h`, and nobody had to know it: each node knew only its own rule.
+# derivative of :math:`h^2 + h`. No node knows this formula. Each one knows only its own rule.
 
 shares_of_h = [share for frame in frames for name, share in frame.sends if name == "h"]
 print("sent to h:", np.concatenate(shares_of_h).round(4), " sum:", sum(shares_of_h).round(4))
-assert sorted(np.concatenate(shares_of_h)) == sorted([1.0, h.item(), h.item()])
-assert np.allclose(sum(shares_of_h), 2 * h.numpy() + 1)
 
 # %%
 # ``backward()`` does all of this at once and leaves the result in ``.grad`` of the leaves. A nudge of ``w`` agrees:
@@ -72,7 +122,6 @@ def loss_at(w: float) -> float:
 
 slope = (loss_at(-3.0 + nudge) - loss_at(-3.0 - nudge)) / (2 * nudge)
 print(f"w.grad {w.grad.item():.4f}, nudging w {slope:.4f}")
-assert abs(w.grad.item() - slope) < 1e-3
 
 # %%
 # Why ``.grad`` adds up
@@ -83,14 +132,23 @@ first = w.grad.item()
 again = mr.ops.tanh(x * w + b).sum()
 again.backward()
 print(f"after the first loss {first:.4f}, after the second {w.grad.item():.4f}")
-slope_of_second = (1 - np.tanh(0.9) ** 2) * 2.0  # tanh'(x w + b) x
-assert np.isclose(w.grad.item(), first + slope_of_second)
 
 # %%
 # This is the same rule as for ``h``: a value used in two places gets the sum of what both send. Two losses are two
 # uses. A recurrent network uses its weights once in *every time step*, and the gradient of these weights is a sum over
-# all steps (tutorial 3). (Between training steps you want to start at zero: ``optimizer.zero_grad()``, or ``w.grad =
+# all steps (chapter 3). (Between training steps you want to start at zero: ``optimizer.zero_grad()``, or ``w.grad =
 # None``.)
+#
+# Summary
+# -------
+# - The tape records every node. ``backward()`` visits them in the reverse order.
+# - Each node computes a vector-Jacobian product with its own local rule.
+# - A value that is used several times gets the sum of what its uses send, :eq:`sum-over-uses`.
+#
+# Further reading
+# ---------------
+# Griewank and Walther (2008), *Evaluating Derivatives*, is the standard book on differentiation by programs. Baydin,
+# Pearlmutter, Radul and Siskind (2018), *Automatic differentiation in machine learning: a survey*, is a shorter start.
 #
 # Try it
 # ------
@@ -99,3 +157,5 @@ assert np.isclose(w.grad.item(), first + slope_of_second)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex01`` (product and sum), ``ex02`` (the tape, backwards) and
 # ``ex22`` (broadcasting, backwards).
+#
+# Next: :doc:`02_trust_but_difference`.

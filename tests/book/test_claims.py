@@ -46,6 +46,43 @@ def chapter(request: pytest.FixtureRequest) -> SimpleNamespace:
     return run(found[1])
 
 
+# ---- 1. The tape
+
+
+def test_01_h_is_used_three_times_and_gets_the_sum(chapter: SimpleNamespace) -> None:
+    labels = [label.split("\n")[0] for label in chapter.picture.data["labels"]]
+    assert [labels[a] for a, _ in chapter.picture.data["edges"]].count("h = Tanh") == 3
+    h = chapter.h.item()
+    assert sorted(np.concatenate(chapter.shares_of_h)) == sorted([1.0, h, h])
+
+
+def test_01_a_nudge_agrees_and_a_second_loss_adds_up(chapter: SimpleNamespace) -> None:
+    assert abs(chapter.first - chapter.slope) < 1e-3
+    slope_of_second = (1 - np.tanh(0.9) ** 2) * 2.0  # tanh'(x w + b) x
+    assert np.isclose(chapter.w.grad.item(), chapter.first + slope_of_second)
+
+
+# ---- 2. Trust, but difference
+
+
+def test_02_the_errors_of_differences(chapter: SimpleNamespace) -> None:
+    assert 95 < chapter.ten_times < 105
+    errors = {label: found.min() for label, found in chapter.errors.items()}
+    assert 1e-6 < errors["float32"] < 1e-5 and errors["float64"] < 1e-10
+    assert chapter.error(chapter.combined(1e-3, np.float64)) < 1e-11
+
+
+def test_02_gradcheck_finds_both_mistakes(chapter: SimpleNamespace) -> None:
+    assert chapter.found_wrong and chapter.found_swapped
+    y = np.tanh(np.linspace(-3, 3, 100))
+    assert ((1 - y) * (1 - y * y) > 0).all()
+
+
+def test_02_equal_weights_do_not_see_exchanged_rows(chapter: SimpleNamespace) -> None:
+    for weights in (np.ones((2, 1)), np.array([[0.3], [-1.2]])):
+        assert np.allclose(*chapter.gradient(weights)) == (weights == 1).all()
+
+
 # ---- 3. One step, then many
 
 
@@ -157,6 +194,58 @@ def test_06_an_open_update_gate_keeps_the_old_state(chapter: SimpleNamespace) ->
     assert np.array_equal(chapter.kept.h.numpy(), chapter.h)
 
 
+# ---- 8. Real batches
+
+
+def test_08_padding_of_nan_changes_no_bit(chapter: SimpleNamespace) -> None:
+    assert all(np.array_equal(a, b) for a, b in zip(chapter.of_clean, chapter.of_dirty, strict=True))
+    past = chapter.past
+    assert (chapter.dx[past] == 0).all() and (chapter.output[past] == 0).all() and (chapter.dx[~past] != 0).all()
+
+
+def test_08_the_gradient_runs_against_each_direction(chapter: SimpleNamespace) -> None:
+    forward, backward = chapter.arriving.values()
+    assert (np.diff(forward) > 0).all() and (np.diff(backward) < 0).all()
+
+
+def test_08_only_the_longest_sequence_can_be_reversed_with_the_rectangle(chapter: SimpleNamespace) -> None:
+    assert chapter.same == [n == chapter.T for n in chapter.lengths]
+
+
+def test_08_an_output_depends_on_its_sequence_up_to_its_end(chapter: SimpleNamespace) -> None:
+    reached, past = chapter.reached, chapter.past
+    assert (reached[past] == 0).all() and (reached[:, 1] == 0).all()
+    longer = chapter.lengths > 2
+    assert (reached[:, longer][~past[:, longer]] > 0).all()
+
+
+# ---- 13. A model from beginning to end
+
+
+def test_13_orthogonal_matrices_and_the_forget_bias_decide_what_arrives(chapter: SimpleNamespace) -> None:
+    reach = chapter.reach
+    assert reach["tanh, uniform"] < 1 / 3 ** (62 / 2) < 1e-14  # the slopes of tanh come on top
+    assert reach["tanh, orthogonal"] > 1e10 * reach["tanh, uniform"]
+    assert 10**7.5 < reach["LSTM, forget bias 1"] / reach["LSTM, uniform"] < 10**8.5
+    assert reach["LSTM, both"] > 100 * reach["LSTM, forget bias 1"]
+    assert round(1 / np.sqrt(3), 2) == 0.58 and round(1 / (1 + np.exp(-1)), 2) == 0.73
+
+
+def test_13_training_begins_at_guessing_and_beats_frequencies(chapter: SimpleNamespace) -> None:
+    assert abs(chapter.checked[0][1] - np.log(chapter.V)) < 0.2
+    assert chapter.checked[-1][1] < 0.75 * chapter.unigram
+
+
+def test_13_few_steps_are_clipped_most_of_them_early(chapter: SimpleNamespace) -> None:
+    clipped = np.flatnonzero(np.array(chapter.norms) > chapter.LIMIT)
+    assert len(chapter.norms) == 301 and 0 < len(clipped) < 20 and np.median(clipped) < 30
+
+
+def test_13_temperature_varies_what_is_written(chapter: SimpleNamespace) -> None:
+    different = [len(set(chapter.write(temperature))) for temperature in (0.3, 0.8, 1.5)]
+    assert different[0] < different[1] < different[2]
+
+
 # ---- 20. Up to which lag?
 
 
@@ -219,3 +308,17 @@ def test_20_the_numbers_are_those_of_the_stored_sweep() -> None:
     assert table and ast.literal_eval(table[0].partition("= ")[2]) == ast.literal_eval(
         script["as_table"](rows).partition("= ")[2]
     )
+
+
+# ---- 21. What a cut loses
+
+
+def test_21_the_bias_grows_with_memory_and_shrinks_with_the_window(chapter: SimpleNamespace) -> None:
+    lost = np.array(list(chapter.lost.values()))
+    assert (np.diff(lost, axis=0) > 0).all() and (np.diff(lost, axis=1) < 0).all()
+    zero, one, three = lost[:, chapter.pieces.index(32)]
+    assert 0.03 < zero < 0.045 and 0.085 < one < 0.115 and 0.7 < three < 0.8
+
+
+def test_21_the_losses_do_not_depend_on_the_window(chapter: SimpleNamespace) -> None:
+    assert all(np.allclose(ratios, 1, rtol=1e-5) for ratios in chapter.losses.values())

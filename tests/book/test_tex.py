@@ -26,7 +26,8 @@ CHANGES = [
     (r"\\tanh\(", r"\\sigma("),
     (r"\\sum_\{t=1\}", r"\\sum_{t=2}"),
 ]
-SAME = r"\\le |\\lVert g Q"  # a wrong inequality may be true, and an orthogonal matrix keeps norms when transposed
+SAME = r"\\le |\\lVert g Q|m_t \\hat h_t"
+"""May stay true: an inequality; an orthogonal matrix, transposed; a padded step, whose new state is the old one."""
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda c: c[0])

@@ -201,7 +201,7 @@ class Parser:
             self.take()
             parts.append(self.sum())
         self.take(closing)
-        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
+        return parts[0] if len(parts) == 1 else np.concatenate([np.atleast_2d(part) for part in parts], axis=-1)
 
     def call(self, name: str) -> Any:
         function, derivative = FUNCTIONS[name]

@@ -10,6 +10,7 @@ import numpy as np
 import minirnn as mr
 from minirnn.engine.tensor import Tensor
 from tests.book.tex import World
+from tests.book.worlds_training import WORLDS as TRAINING
 
 Indices = list[dict[str, int]]
 
@@ -254,7 +255,7 @@ def one_last_loss(rng: np.random.Generator) -> tuple[World, Indices]:
     return found, indices
 
 
-WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = {
+WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = TRAINING | {
     "03_one_step_then_many": rnn,
     "04_vanish_and_explode": products,
     "05_the_lstms_highway": lstm,
