@@ -155,6 +155,23 @@ def test_06_an_open_update_gate_keeps_the_old_state(chapter: SimpleNamespace) ->
     assert np.array_equal(chapter.kept.h.numpy(), chapter.h)
 
 
+# ---- 15. What dropout may touch
+
+
+def test_15_a_fresh_mask_cuts_and_zoneout_does_not(chapter: SimpleNamespace) -> None:
+    zeros = {place: (sizes == 0).mean() for place, sizes in chapter.maps.items()}
+    assert zeros["none"] == zeros["zoneout"] == 0 and min(zeros["c"], zeros["c, one mask"]) > 0.2
+    dropped = (chapter.maps["c, one mask"][:, :-1] == 0).all(axis=1)  # the same units at every step
+    assert 0 < dropped.sum() < chapter.H and (chapter.maps["c, one mask"][~dropped] > 0).all()
+
+
+def test_15_what_is_left_of_the_direction(chapter: SimpleNamespace) -> None:
+    first = {place: cosines[0] for place, cosines in chapter.cosines.items()}
+    assert min(first[place] for place in ("input", "h", "zoneout")) > 0.4 > first["weights"] > 0.1
+    assert abs(first["c"]) < 0.05 and chapter.lengths["c, one mask"][0] > 1e5
+    assert 0.7**-40 - 1 > 1e6
+
+
 # ---- 20. Up to which lag?
 
 
