@@ -155,6 +155,34 @@ def test_06_an_open_update_gate_keeps_the_old_state(chapter: SimpleNamespace) ->
     assert np.array_equal(chapter.kept.h.numpy(), chapter.h)
 
 
+# ---- 12. Gradients of gradients
+
+
+def test_12_the_product_is_a_difference_of_gradients(chapter: SimpleNamespace) -> None:
+    assert chapter.error < 1e-6
+    product = chapter.hessian_times(chapter.sharpest)
+    assert np.linalg.norm(product - chapter.curvature * chapter.sharpest) < 0.01 * chapter.curvature
+
+
+def test_12_a_rate_below_two_over_k_falls_and_a_large_one_jumps_first(chapter: SimpleNamespace) -> None:
+    curves = chapter.curves
+    assert all((np.diff(curves[factor]) < 0).all() for factor in (0.5, 1.8))
+    assert max(curves[20.0]) > curves[20.0][0] + 0.2 and curves[20.0][-1] < curves[1.8][-1]
+    assert chapter.there < chapter.curvature / 3
+
+
+def test_12_clipping_by_value_turns_the_gradient(chapter: SimpleNamespace) -> None:
+    assert chapter.turned < 0.5
+
+
+def test_12_memory_follows_the_formula(chapter: SimpleNamespace) -> None:
+    more = np.array(chapter.by_segment) - [256 / K + 2 * K for K in chapter.segments]
+    assert (more > 0).all() and (more < 20).all()  # the work in progress
+    assert np.allclose(np.diff(chapter.everything) / np.diff(chapter.lengths), 2, atol=0.05)
+    more = np.array(chapter.checkpoints) - 2 * np.sqrt(2 * np.array(chapter.lengths))
+    assert (more > 0).all() and (more < 20).all()
+
+
 # ---- 15. What dropout may touch
 
 

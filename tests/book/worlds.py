@@ -235,6 +235,7 @@ WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = {
     "06_two_grus": lambda rng: gru(rng, before=bool(rng.integers(2))),
     "06_two_grus:before": lambda rng: gru(rng, before=True),
     "06_two_grus:after": lambda rng: gru(rng, before=False),
+    "12_gradients_of_gradients": worlds_masks.second,
     "14_attention": attention,
     "15_what_dropout_may_touch": worlds_masks.masks,
     "15_what_dropout_may_touch:mask": lambda rng: worlds_masks.cell(rng, masked=True),

@@ -133,3 +133,50 @@ def norm(rng: np.random.Generator) -> tuple[World, Indices]:
         **grads_of(sum(losses(rng, y).values(), mr.tensor(0.0)), wanted),
     }
     return world, [{"t": t, "T": T} for t in range(1, T + 1)]
+
+
+def second(rng: np.random.Generator) -> tuple[World, Indices]:
+    """A small LSTM whose weights are one row: gradient, Hessian, descent on its steepest parabola, kept states."""
+    I, H, T = 2, 2, 36
+    x, target = rng.normal(size=(4, 3, I)), rng.normal(size=(3, H))
+    zero, none, b = np.zeros((3, H)), np.zeros(H), rng.normal(size=4 * H)
+
+    def loss_of(row: Tensor) -> Tensor:
+        w = row.reshape(I + H, 4 * H)
+        h = mr.ops.block_lstm(4, x, zero, zero, w, none, none, none, b, cell_clip=0.0).h
+        return ((h[-1] - target) ** 2).sum()
+
+    def gradient(row: Tensor) -> Tensor:
+        return mr.grad(loss_of(row), [row], create_graph=True)[0]
+
+    w = mr.tensor(rng.normal(size=(1, 4 * H * (I + H))), requires_grad=True)
+    g, v = gradient(w), rng.normal(size=w.shape)
+    steep = (g * v).sum()
+    rows = [mr.grad(one, w, retain_graph=True).numpy()[0] for one in g.reshape(-1)]
+    hessian = np.stack(rows)
+    values, vectors = np.linalg.eigh((hessian + hessian.T) / 2)
+    k, u, eta, tau = values[-1], vectors[:, -1:].T, float(rng.uniform(0.1, 3) / values[-1]), float(rng.uniform(0.1, 2))
+    clipped = gradient(w)
+    clipped = tau * clipped / mr.sqrt((clipped * clipped).sum())
+    turned = np.stack([mr.grad(one, w, retain_graph=True).numpy()[0] for one in clipped.reshape(-1)])
+    far, of_step = [1.0], int(rng.integers(2, 6))
+    for _ in range(5):
+        place = mr.tensor(np.float64(far[-1]), requires_grad=True)
+        far.append(far[-1] - eta * mr.grad(k / 2 * place * place, place).item())
+
+    def most_kept(K: int) -> int:
+        held = list(range(0, T, K))  # the first state of each segment
+        most = 0
+        for start in reversed(range(0, T, K)):
+            again = [(step, a) for step in range(start, start + K) for a in range(of_step)]
+            most = max(most, len(held) + len(again))
+            held.remove(start)
+        return most
+
+    world = {
+        **{"g": g.numpy(), "v": v, "s": steep.item(), r"\nabla s": mr.grad(steep, w, retain_graph=True).numpy()},
+        **{"H": hessian, r"\partial g/\partial w": hessian, "k": k, "u": u, r"\eta": eta, "d": at(far)},
+        **{r"\tau": tau, "e": g.numpy() / np.linalg.norm(g.numpy()), r"\hat g": clipped.numpy()},
+        **{r"\partial \hat g/\partial w": turned, "M": most_kept, "T": T, "a": of_step},
+    }
+    return world, [{"K": K, "n": n} for n, K in enumerate((2, 3, 4, 6, 9), 1)]
