@@ -231,7 +231,7 @@ print("memory for T = 256, by K:", dict(zip(segments, np.round(by_segment).astyp
 # - A Hessian times a vector is the gradient of a number, :eq:`hessian-product`: no matrix is made.
 # - With a learning rate above 2/k, descent on a parabola diverges, :eq:`descent`. A real loss may be flatter elsewhere.
 # - Clipping by norm keeps the direction and ignores the steepness, :eq:`clip-direction`.
-# - Checkpoints need :math:`2 \sqrt{aT}` arrays instead of :math:`aT`, for one more forward pass, :eq:`checkpoint-memory`.
+# - Checkpoints need :math:`2 \sqrt{aT}` arrays, not :math:`aT`, for one more forward pass, :eq:`checkpoint-memory`.
 #
 # Further reading
 # ---------------

@@ -183,6 +183,32 @@ def test_12_memory_follows_the_formula(chapter: SimpleNamespace) -> None:
     assert (more > 0).all() and (more < 20).all()
 
 
+# ---- 14. From the last state to attention
+
+
+def test_14_the_last_state_holds_four_symbols_and_attention_all(chapter: SimpleNamespace) -> None:
+    of_last = dict(zip(chapter.n_symbols, chapter.accuracy["last state"], strict=True))
+    assert of_last[4] > 0.9 > of_last[8] > of_last[16] and of_last[16] < 0.66
+    assert min(chapter.accuracy["attention"]) > 0.95
+
+
+def test_14_attention_looks_at_the_right_place(chapter: SimpleNamespace) -> None:
+    assert np.allclose(chapter.weights.sum(axis=1), 1)
+    assert np.abs(chapter.places - np.arange(12)[::-1]).max() <= 1
+
+
+def test_14_the_gradient_is_hundreds_of_times_as_long(chapter: SimpleNamespace) -> None:
+    assert chapter.ratio > 100
+
+
+def test_14_one_wrong_symbol_spoils_only_the_weak_model(chapter: SimpleNamespace) -> None:
+    result = chapter.result
+    lost = {name: (result[name, "with the teacher"] - result[name, "alone"]).mean() for name in chapter.models}
+    wrong = {name: result[name, "teacher, one wrong symbol"] for name in chapter.models}
+    assert lost["last state"] > 0.1 > lost["attention"] > 0
+    assert wrong["last state"][5:].max() < 0.3 and wrong["attention"][4] < 0.5 and wrong["attention"][-3:].min() > 0.9
+
+
 # ---- 15. What dropout may touch
 
 
