@@ -53,8 +53,7 @@ from minirnn.nn import functional as F
 from minirnn.viz import gradient_flow
 from minirnn.viz.colors import BLUE, ORANGE, SIZES
 
-V, H, A = 12, 48, 32  # symbols, units, width of the comparison
-BEGIN = V  # what the decoder is given first
+V, H, A, BEGIN = 12, 48, 32, 12  # symbols, units, width of the comparison, what the decoder is given first
 rng = np.random.default_rng(0)
 
 
@@ -93,8 +92,7 @@ class Model(mr.nn.Module):
 def task(n, B):
     """Source and target (n, B), and what the decoder is given: the right symbol before."""
     source = rng.integers(0, V, (n, B))
-    target = source[::-1]
-    return source, target, np.concatenate([np.full((1, B), BEGIN), target[:-1]])
+    return source, source[::-1], np.concatenate([np.full((1, B), BEGIN), source[:0:-1]])
 
 
 # %%
@@ -165,10 +163,10 @@ ax.set_title("Which states does each step look at?")
 ax.figure.colorbar(image, ax=ax, label="weight a")
 mr.viz.show(ax.figure)
 places = weights.argmax(axis=1)
-print("looks at:", places, " should look at:", np.arange(12)[::-1])
+print("looks at:", places)
 
 # %%
-# The model begins at the end of the input and goes back. It was never told to.
+# It begins at the end of the input and goes back, without being told to.
 #
 # A short way for the gradient
 # ----------------------------
