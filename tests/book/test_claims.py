@@ -246,6 +246,77 @@ def test_13_temperature_varies_what_is_written(chapter: SimpleNamespace) -> None
     assert different[0] < different[1] < different[2]
 
 
+# ---- 12. Gradients of gradients
+
+
+def test_12_the_product_is_a_difference_of_gradients(chapter: SimpleNamespace) -> None:
+    assert chapter.error < 1e-6
+    product = chapter.hessian_times(chapter.sharpest)
+    assert np.linalg.norm(product - chapter.curvature * chapter.sharpest) < 0.01 * chapter.curvature
+
+
+def test_12_a_rate_below_two_over_k_falls_and_a_large_one_jumps_first(chapter: SimpleNamespace) -> None:
+    curves = chapter.curves
+    assert all((np.diff(curves[factor]) < 0).all() for factor in (0.5, 1.8))
+    assert max(curves[20.0]) > curves[20.0][0] + 0.2 and curves[20.0][-1] < curves[1.8][-1]
+    assert chapter.there < chapter.curvature / 3
+
+
+def test_12_clipping_by_value_turns_the_gradient(chapter: SimpleNamespace) -> None:
+    assert chapter.turned < 0.5
+
+
+def test_12_memory_follows_the_formula(chapter: SimpleNamespace) -> None:
+    more = np.array(chapter.by_segment) - [256 / K + 2 * K for K in chapter.segments]
+    assert (more > 0).all() and (more < 20).all()  # the work in progress
+    assert np.allclose(np.diff(chapter.everything) / np.diff(chapter.lengths), 2, atol=0.05)
+    more = np.array(chapter.checkpoints) - 2 * np.sqrt(2 * np.array(chapter.lengths))
+    assert (more > 0).all() and (more < 20).all()
+
+
+# ---- 14. From the last state to attention
+
+
+def test_14_the_last_state_holds_four_symbols_and_attention_all(chapter: SimpleNamespace) -> None:
+    of_last = dict(zip(chapter.n_symbols, chapter.accuracy["last state"], strict=True))
+    assert of_last[4] > 0.9 > of_last[8] > of_last[16] and of_last[16] < 0.66
+    assert min(chapter.accuracy["attention"]) > 0.95
+
+
+def test_14_attention_looks_at_the_right_place(chapter: SimpleNamespace) -> None:
+    assert np.allclose(chapter.weights.sum(axis=1), 1)
+    assert np.abs(chapter.places - np.arange(12)[::-1]).max() <= 1
+
+
+def test_14_the_gradient_is_hundreds_of_times_as_long(chapter: SimpleNamespace) -> None:
+    assert chapter.heard["attention"][0] > 100 * chapter.heard["last state"][0]
+
+
+def test_14_one_wrong_symbol_spoils_only_the_weak_model(chapter: SimpleNamespace) -> None:
+    result = chapter.result
+    lost = {name: (result[name, "with the teacher"] - result[name, "alone"]).mean() for name in chapter.models}
+    wrong = {name: result[name, "teacher, one wrong symbol"] for name in chapter.models}
+    assert lost["last state"] > 0.1 > lost["attention"] > 0
+    assert wrong["last state"][5:].max() < 0.3 and wrong["attention"][4] < 0.5 and wrong["attention"][-3:].min() > 0.9
+
+
+# ---- 15. What dropout may touch
+
+
+def test_15_a_fresh_mask_cuts_and_zoneout_does_not(chapter: SimpleNamespace) -> None:
+    zeros = {place: (sizes == 0).mean() for place, sizes in chapter.maps.items()}
+    assert zeros["none"] == zeros["zoneout"] == 0 and min(zeros["c"], zeros["c, one mask"]) > 0.2
+    dropped = (chapter.maps["c, one mask"][:, :-1] == 0).all(axis=1)  # the same units at every step
+    assert 0 < dropped.sum() < chapter.H and (chapter.maps["c, one mask"][~dropped] > 0).all()
+
+
+def test_15_what_is_left_of_the_direction(chapter: SimpleNamespace) -> None:
+    first = {place: cosines[0] for place, cosines in chapter.cosines.items()}
+    assert min(first[place] for place in ("input", "h", "zoneout")) > 0.4 > first["weights"] > 0.1
+    assert abs(first["c"]) < 0.05 and chapter.lengths["c, one mask"][0] > 1e5
+    assert 0.7**-40 - 1 > 1e6
+
+
 # ---- 20. Up to which lag?
 
 

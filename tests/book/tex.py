@@ -52,6 +52,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any] | None]] =
     "diag": (lambda row: np.diag(np.ravel(row)), None),
     "sign": (np.sign, None),
     "softmax": (lambda z: np.exp(z) / np.exp(z).sum(axis=-1, keepdims=True), None),
+    "mean": (lambda a: np.mean(a, axis=-1, keepdims=True), None),
     "rows": (lambda a: np.sum(a, axis=0, keepdims=True), None),
 }
 

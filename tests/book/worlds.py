@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import minirnn as mr
 from minirnn.engine.tensor import Tensor
+from tests.book import worlds_masks
+from tests.book.symbols import Indices, at, grads_of, losses, node
 from tests.book.tex import World
 from tests.book.worlds_training import WORLDS as TRAINING
-
-Indices = list[dict[str, int]]
-
-
-def node(a: Any) -> Tensor:
-    """A node of its own with the same value: it sees only what flows through it."""
-    return a + 0.0
-
-
-def at(values: dict[int, Any] | Sequence[Any]) -> Any:
-    """A symbol with one index; an index that the book does not use is an error."""
-    table = dict(enumerate(values)) if isinstance(values, Sequence) else values
-    return lambda t: table[t]
-
-
-def grads_of(loss: Tensor, wanted: dict[str, dict[int, Tensor] | Tensor]) -> dict[str, Any]:
-    """The gradients of a loss with respect to each of the nodes, by the names of the nodes."""
-    flat = [a for found in wanted.values() for a in (found.values() if isinstance(found, dict) else [found])]
-    grads = iter(g.numpy() for g in mr.grad(loss, flat))
-    return {
-        name: at({t: next(grads) for t in found}) if isinstance(found, dict) else next(grads)
-        for name, found in wanted.items()
-    }
-
-
-def losses(rng: np.random.Generator, y: dict[int, Tensor]) -> dict[int, Tensor]:
-    """A loss for each step with a gradient that is different everywhere."""
-    return {t: (mr.tensor(rng.normal(size=v.shape)) * mr.sin(1.3 * v)).sum() for t, v in y.items()}
 
 
 def rnn(rng: np.random.Generator) -> tuple[World, Indices]:
@@ -262,7 +236,12 @@ WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = TRAI
     "06_two_grus": lambda rng: gru(rng, before=bool(rng.integers(2))),
     "06_two_grus:before": lambda rng: gru(rng, before=True),
     "06_two_grus:after": lambda rng: gru(rng, before=False),
+    "12_gradients_of_gradients": worlds_masks.second,
     "14_attention": attention,
+    "15_what_dropout_may_touch": worlds_masks.masks,
+    "15_what_dropout_may_touch:mask": lambda rng: worlds_masks.cell(rng, masked=True),
+    "15_what_dropout_may_touch:zoneout": lambda rng: worlds_masks.cell(rng, masked=False),
+    "15_what_dropout_may_touch:norm": worlds_masks.norm,
     "17_many_hands": parts,
     "20_long_lags": one_last_loss,
     "block_lstm": lstm,
