@@ -68,7 +68,7 @@ def test_all_exercises_are_listed(folder, run):
     (folder / COURSE.entry("ex01").file).write_text("x =")
     status, text = run("check", "--all")
     lines = text.splitlines()
-    assert status == 1 and len(lines) == 44 and lines[-1] == "1 of 42 passed"
+    assert status == 1 and len(lines) == 47 and lines[-1] == "1 of 45 passed"
     assert lines[0].endswith("0 / 3 points") and lines[1].endswith("not started")
     assert lines[list(COURSE.entries).index("ex05")].endswith("5 / 5 points")
 

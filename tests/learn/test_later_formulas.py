@@ -156,7 +156,7 @@ def test_the_memory_of_the_recomputation_counts_bytes_and_steps_and_knows_what_w
             memory.step(t, states[1])
         with pytest.raises(ValueError, match="there is no step"):
             memory.back(t, states[1])
-    with pytest.raises(ValueError, match="more than 18 steps"):  # forgetting everything makes no new time
+    with pytest.raises(ValueError, match="more than 16 steps"):  # forgetting everything makes no new time
         for _ in range(20):
             memory.step(0, memory.start())
 

@@ -9,6 +9,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import nn
+from minirnn.host_array import values_of
 from tests.each import each
 
 T, B, I, H = 6, 4, 3, 5
@@ -28,7 +29,7 @@ def loop(module: nn.LSTMBlockFusedCell, x: Any, state: Any, lengths: Any) -> tup
         for t in range(lengths[b]):
             h, row = cell(x[t, b : b + 1], row)
             outputs[t, b] = h.numpy()[0]
-        final_c[b], final_h[b] = row[0].numpy()[0], row[1].numpy()[0]
+        final_c[b], final_h[b] = values_of(row[0])[0], values_of(row[1])[0]
     return outputs, final_c, final_h
 
 

@@ -205,7 +205,7 @@ def test_on_a_mac_nvidias_tools_are_not_to_be_had(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(toolchain.ctypes, "CDLL", missing)
     tools = [toolchain.find_nvcc(), toolchain.nvidia_driver(), toolchain.package("PyCUDA", "pycuda", "cuda")]
     assert all(tool.found is None and tool.why_not == toolchain.NO_MACOS for tool in tools)
-    monkeypatch.setattr(toolchain, "_output", lambda command: "")
+    monkeypatch.setattr(toolchain, "_answer", lambda command: ("", ""))
     monkeypatch.delenv("CXX", raising=False)
     assert toolchain.host_compiler().fix == "xcode-select --install"
 

@@ -19,13 +19,10 @@ def what_is_saved(there, cheap, read, operands, T, B, H):
     have = [bool(v) for v in there]
     saved = np.zeros(len(there))
     for v in range(len(there)):
-        if have[v]:
-            continue
-        if cheap[v] and all(have[a] for a in range(v) if operands[v, a]):
-            have[v] = True
-        elif read[v]:
-            have[v] = True
-            saved[v] = 1
+        if not have[v]:
+            again = cheap[v] and all(have[a] for a in range(v) if operands[v, a])
+            saved[v] = 1 if read[v] and not again else 0
+            have[v] = bool(again or read[v])
     return saved, saved.sum() * T * B * H * 4
 
 

@@ -89,7 +89,7 @@ def test_the_first_compilation_is_announced_and_then_kept(
     monkeypatch.setattr(library, "library", lambda used: tmp_path / "whole.so")
     compiled: list[str] = []
 
-    def kept(folder: Any, key: str, make: Any, stamp: Any) -> Any:
+    def kept(folder: Any, key: str, make: Any) -> Any:
         compiled.append(key)
         make(tmp_path / "cell.so")
         raise CompileError("it is not compiled here")

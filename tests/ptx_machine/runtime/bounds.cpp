@@ -33,6 +33,14 @@ void check_bounds(Runner &t, u64 at, u32 bytes, const char *verb) {
     if (cusim_range((const void *)at, &begin, &count)) {
         known = {(u8 *)begin, count};
         if (inside(known, at, bytes)) return;
+        // Before an array whose pages begin where those of another one end: it is past the end of that one.
+        const char *other;
+        size_t others;
+        const void *page_before = (const void *)(at / 4096 * 4096 - 1);
+        if (at < (u64)begin && cusim_range(page_before, &other, &others) && other < begin) {
+            begin = other;
+            count = others;
+        }
         fail("%s of %u bytes at byte %lld of an array of %zu bytes", verb, bytes, (long long)(at - (u64)begin), count);
     }
     for (const Range *v = variables; v && v->begin; v++)

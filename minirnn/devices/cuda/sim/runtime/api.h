@@ -25,11 +25,11 @@ struct CusimStats {  // of one launch
     uint64_t bytes_looked_at, bytes_sent;  // by atomic and volatile ones
 };
 
-struct CusimAccess {         // one traced access
-    uint64_t address;        // offset inside its allocation, or inside the block's shared memory
-    uint64_t pc;             // its return address; the same access of all threads has the same pc
-    uint64_t order;          // how many accesses came before
-    int32_t allocation;      // number of the device allocation; -1: shared memory; -2: a variable of the module, if written
+struct CusimAccess {     // one traced access
+    uint64_t address;    // offset inside its allocation, or inside the block's shared memory
+    uint64_t pc;         // its return address; the same access of all threads has the same pc
+    uint64_t order;      // how many accesses came before
+    int32_t allocation;  // number of the device allocation; -1: shared memory; -2: a variable of the module, if written
     uint32_t block, thread;  // linear indices
     uint16_t size;           // bytes
     uint8_t write, atomic;   // atomic: or volatile
