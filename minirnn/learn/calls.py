@@ -43,7 +43,7 @@ def message_of(inputs: Inputs, **more: Any) -> tuple[dict[str, Any], dict[str, C
 def value_of(reply: Reply, exercise: Exercise) -> dict[str, Any]:
     """The value that a reply brings. Raises `Failed` if it brings something else."""
     if reply.fatal:
-        raise Failed(reply.fatal, reply.line, busy=reply.busy)
+        raise Failed(reply.fatal, reply.line, busy=reply.busy, ended=True)
     if reply.error is not None:
         raise failure_of(reply.error, exercise)
     if not isinstance(reply.value, dict) or not is_result(reply.value):

@@ -145,7 +145,7 @@ def run(entry: Entry, child: Child, result: Result, text: str, detail: str, chan
             order = "volatile" in str(failure)  # that no change of an index mends
             found = kernel_repair(exercise, child, text) if simulated and not order else None
         else:
-            found = mended(exercise, child, text) if exercise.kind == "python" else None
+            found = mended(exercise, child, text) if exercise.kind == "python" and not failure.ended else None
         raise with_repair(failure, found, detail) from None
     result.score = sum(points for points, part in zip(shares(entry), result.parts, strict=False) if part.ok)
     if all(part.ok for part in result.parts):

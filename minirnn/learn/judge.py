@@ -30,11 +30,16 @@ class Part:
 
 
 class Failed(Exception):
-    """The answer cannot be judged; the text says why, and in which line. With `busy` it is not the answer's fault."""
+    """The answer cannot be judged; the text says why, and in which line.
 
-    def __init__(self, text: str, line: int | None = None, not_started: bool = False, busy: bool = False) -> None:
+    With `busy` it is not the answer's fault. With `ended` its process ended, by a lock or by its limits.
+    """
+
+    def __init__(
+        self, text: str, line: int | None = None, not_started: bool = False, busy: bool = False, ended: bool = False
+    ) -> None:
         super().__init__(text)
-        self.line, self.not_started, self.busy = line, not_started, busy
+        self.line, self.not_started, self.busy, self.ended = line, not_started, busy, ended
 
 
 def outputs_of(exercise: Exercise, value: Mapping[str, Any]) -> dict[str, Any]:
