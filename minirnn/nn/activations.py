@@ -9,7 +9,7 @@ from minirnn import check
 from minirnn.engine.tensor import Tensor
 from minirnn.nn import functional
 from minirnn.nn.functional.activations import bounds, divisor
-from minirnn.nn.functional.arguments import not_in_place, one_dim
+from minirnn.nn.functional.arguments import one_dim
 from minirnn.nn.options import WithOptions, calls, declared, option
 
 
@@ -22,41 +22,41 @@ class _Activation(WithOptions):
 
 @calls(functional.relu)
 class ReLU(_Activation):
-    """``max(x, 0)``. `inplace` can only be False: no Tensor is written into."""
+    """``max(x, 0)``. With `inplace` it is written into the input."""
 
-    inplace: bool = option(False, not_in_place)
+    inplace: bool = option(False, check.flag)
 
 
 @calls(functional.relu6)
 class ReLU6(_Activation):
-    """``min(max(x, 0), 6)``. `inplace` can only be False."""
+    """``min(max(x, 0), 6)``."""
 
-    inplace: bool = option(False, not_in_place)
+    inplace: bool = option(False, check.flag)
 
 
 @calls(functional.leaky_relu)
 class LeakyReLU(_Activation):
-    """``x`` where x > 0, else ``negative_slope * x``. `inplace` can only be False."""
+    """``x`` where x > 0, else ``negative_slope * x``."""
 
     negative_slope: float = option(0.01, check.number)
-    inplace: bool = option(False, not_in_place)
+    inplace: bool = option(False, check.flag)
 
 
 @calls(functional.elu)
 class ELU(_Activation):
-    """``x`` where x > 0, else ``alpha * (exp(x) - 1)``. `inplace` can only be False."""
+    """``x`` where x > 0, else ``alpha * (exp(x) - 1)``."""
 
     alpha: float = option(1.0, check.number)
-    inplace: bool = option(False, not_in_place)
+    inplace: bool = option(False, check.flag)
 
 
 @calls(functional.hardtanh)
 class Hardtanh(_Activation):
-    """``min(max(x, min_val), max_val)``. `inplace` can only be False."""
+    """``min(max(x, min_val), max_val)``."""
 
     min_val: float = option(-1.0)
     max_val: float = option(1.0)
-    inplace: bool = option(False, not_in_place)
+    inplace: bool = option(False, check.flag)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,9 +80,9 @@ class Tanh(_Activation):
 
 @calls(functional.silu)
 class SiLU(_Activation):
-    """``x * sigmoid(x)``, also called swish. `inplace` can only be False."""
+    """``x * sigmoid(x)``, also called swish."""
 
-    inplace: bool = option(False, not_in_place)
+    inplace: bool = option(False, check.flag)
 
 
 @calls(functional.gelu)

@@ -7,7 +7,6 @@ from typing import Any
 from minirnn import check
 from minirnn.engine.tensor import Tensor
 from minirnn.nn import functional
-from minirnn.nn.functional.arguments import not_in_place
 from minirnn.nn.functional.layers import ZERO
 from minirnn.nn.options import WithOptions, declared, option
 
@@ -22,12 +21,12 @@ class Dropout(WithOptions):
         0 <= p <= 1. Scaling by 1 / (1 - p) keeps the mean, so that evaluation needs no change (Srivastava et al. 2014,
         "inverted" form).
     inplace : bool
-        Only False: no Tensor is written into.
+        Write the result into the input.
     """
 
     p: float = option(0.5, check.number, 0, 1, ZERO)
-    inplace: bool = option(False, not_in_place)
+    inplace: bool = option(False, check.flag)
 
     def forward(self, input: Any) -> Tensor:
         """Any shape, any floating dtype. The mask comes from the public random stream, the same on every device."""
-        return functional.dropout(input, self.p, self.training)
+        return functional.dropout(input, self.p, self.training, self.inplace)

@@ -98,4 +98,5 @@ class WithOptions(Module):
         return self._function(*inputs, **{name: getattr(self, name) for name in self._options})
 
     def extra_repr(self) -> str:
-        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self._options if name != "inplace")
+        said = {name: getattr(self, name) for name in self._options}
+        return ", ".join(f"{name}={value!r}" for name, value in said.items() if (name, value) != ("inplace", False))

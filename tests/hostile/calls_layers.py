@@ -96,11 +96,12 @@ F.glu(X) -> glu & (2, 3) & even
 for NAME in OF_FLOATS logsigmoid glu:
     F.NAME(INTS) -> NAME & int64 & float16
 for NAME in relu relu6 hardtanh leaky_relu elu silu dropout:
-    F.NAME(X, inplace=True) -> NAME & inplace is True & False
+    F.NAME(X, inplace=3) -> NAME & inplace is 3
+    F.NAME([1.0], inplace=True) -> NAME & inplace=True & expected a Tensor
 for NAME in Sigmoid/sigmoid Tanh/tanh LogSigmoid/logsigmoid:
     nn.NAME()(INTS) -> WORD & int64
 for NAME in ReLU ReLU6 Hardtanh LeakyReLU ELU SiLU Dropout:
-    nn.NAME(inplace=True) -> NAME & inplace is True & False
+    nn.NAME(inplace=3) -> NAME & inplace is 3
 for NAME in softmax log_softmax softmin:
     F.NAME(X) -> NAME & dim is None & dim=-1
     F.NAME(X, 0, axis=1) -> NAME & dim=0 & axis=1

@@ -10,7 +10,7 @@ import numpy as np
 from minirnn import check
 from minirnn.cells.expr import Expr, apply
 from minirnn.engine.tensor import Tensor
-from minirnn.nn.functional.arguments import not_in_place, widened
+from minirnn.nn.functional.arguments import given_back, source, widened
 from minirnn.ops import primitives
 from minirnn.ops.primitives import clip, exp, where
 from minirnn.ops.primitives.declare import Primitive
@@ -60,15 +60,13 @@ class Elu(Primitive, uses="where", reads="x"):
 
 
 def relu(input: Any, inplace: bool = False) -> Tensor:
-    """``max(x, 0)``; the derivative at 0 is 0. `inplace` can only be False: no Tensor is written into."""
-    not_in_place("relu", "inplace", inplace)
-    return primitives.relu(input)
+    """``max(x, 0)``; the derivative at 0 is 0. With `inplace` it is written into `input`."""
+    return given_back(input, primitives.relu(source("relu", input, inplace)), inplace)
 
 
 def relu6(input: Any, inplace: bool = False) -> Tensor:
     """``min(max(x, 0), 6)``: `hardtanh` between 0 and 6."""
-    not_in_place("relu6", "inplace", inplace)
-    return _clamped("relu6", input, 0.0, 6.0)
+    return given_back(input, _clamped("relu6", source("relu6", input, inplace), 0.0, 6.0), inplace)
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
@@ -77,10 +75,10 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     Raises
     ------
     ValueError
-        If ``min_val > max_val`` or `inplace` is True.
+        If ``min_val > max_val``.
     """
-    not_in_place("hardtanh", "inplace", inplace)
-    return _clamped("hardtanh", input, *bounds("hardtanh", min_val, max_val))
+    y = _clamped("hardtanh", source("hardtanh", input, inplace), *bounds("hardtanh", min_val, max_val))
+    return given_back(input, y, inplace)
 
 
 def bounds(op: str, min_val: Any, max_val: Any) -> tuple[float, float]:
@@ -98,25 +96,23 @@ def _clamped(op: str, input: Any, low: float, high: float) -> Tensor:
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """``x`` where x > 0, else ``negative_slope * x``; the derivative at 0 is `negative_slope`. `inplace`: only False.
+    """``x`` where x > 0, else ``negative_slope * x``; the derivative at 0 is `negative_slope`.
 
     Maas et al. 2013.
     """
-    not_in_place("leaky_relu", "inplace", inplace)
     slope = check.number("leaky_relu", "negative_slope", negative_slope)
-    x, dtype = widened("leaky_relu", input)
-    return LeakyRelu(slope)(x).astype(dtype)
+    x, dtype = widened("leaky_relu", source("leaky_relu", input, inplace))
+    return given_back(input, LeakyRelu(slope)(x).astype(dtype), inplace)
 
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``x`` where x > 0, else ``alpha * (exp(x) - 1)``; the derivative at 0 is `alpha`. `inplace`: only False.
+    """``x`` where x > 0, else ``alpha * (exp(x) - 1)``; the derivative at 0 is `alpha`.
 
     Clevert et al. 2015.
     """
-    not_in_place("elu", "inplace", inplace)
     alpha = check.number("elu", "alpha", alpha)
-    x, dtype = widened("elu", input)
-    return Elu(alpha)(x).astype(dtype)
+    x, dtype = widened("elu", source("elu", input, inplace))
+    return given_back(input, Elu(alpha)(x).astype(dtype), inplace)
 
 
 def sigmoid(input: Any) -> Tensor:
@@ -130,10 +126,9 @@ def tanh(input: Any) -> Tensor:
 
 
 def silu(input: Any, inplace: bool = False) -> Tensor:
-    """``x * sigmoid(x)``, also called swish. `inplace` can only be False."""
-    not_in_place("silu", "inplace", inplace)
-    x, dtype = widened("silu", input)
-    return (x * primitives.sigmoid(x)).astype(dtype)
+    """``x * sigmoid(x)``, also called swish."""
+    x, dtype = widened("silu", source("silu", input, inplace))
+    return given_back(input, (x * primitives.sigmoid(x)).astype(dtype), inplace)
 
 
 def gelu(input: Any, approximate: str = "none") -> Tensor:

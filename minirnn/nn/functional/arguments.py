@@ -100,14 +100,21 @@ def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
         return False
 
 
-def not_in_place(op: str, name: str, inplace: Any) -> bool:
-    """torch's `inplace`, of which only False is possible here. Raises ValueError otherwise."""
-    if check.flag(op, name, inplace):
-        raise ValueError(
-            f"{op}: {name} is True\n  expected False: a Tensor is never written into, so that the tape stays right\n"
-            "  write x = f(x) instead"
-        )
-    return False
+def source(op: str, input: Any, inplace: Any) -> Any:
+    """What a function with torch's `inplace` reads: `input`, or a copy of it if it will be written into.
+
+    Raises TypeError if `input` is then no Tensor.
+    """
+    if not check.flag(op, "inplace", inplace):
+        return input
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{op}: with inplace=True input is {shown(input)}\n  expected a Tensor to write into")
+    return input.clone()
+
+
+def given_back(input: Any, y: Tensor, inplace: bool) -> Tensor:
+    """`y`; with torch's `inplace` it is written into `input`, by the rules of ``copy_``, and `input` is given."""
+    return input.copy_(y) if inplace else y
 
 
 def no_legacy(op: str, size_average: Any = None, reduce: Any = None) -> None:

@@ -12,7 +12,7 @@ from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, as_tensor, leaf, tensor
 from minirnn.host_array import integers
 from minirnn.messages import shown
-from minirnn.nn.functional.arguments import not_in_place
+from minirnn.nn.functional.arguments import given_back, source
 from minirnn.ops import primitives
 
 
@@ -139,18 +139,18 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     TypeError
         If `input` has no floating dtype or `p` is no number.
     ValueError
-        If `p` is not in 0 .. 1, or `inplace` is True: no Tensor is written into.
+        If `p` is not in 0 .. 1.
     """
     p = check.number("dropout", "p", p, 0, 1, ZERO)
-    not_in_place("dropout", "inplace", inplace)
-    x = as_tensor(input)
+    x = as_tensor(source("dropout", input, inplace))
     if x.dtype.kind != "f":
         raise TypeError(f"dropout: input has dtype {x.dtype}\n  expected float16, float32 or float64")
     if not check.flag("dropout", "training", training) or p == 0:
-        return x
+        return given_back(input, x, inplace)
     keep = random.generator().random(x.shape) >= p
     scale = 1 / (1 - p) if p < 1 else 0.0
-    return x * tensor(np.where(keep, scale, 0.0), device=x.device, dtype=x.dtype)
+    y = x * tensor(np.where(keep, scale, 0.0), device=x.device, dtype=x.dtype)
+    return given_back(input, y, inplace)
 
 
 def one_hot(input: Any, num_classes: int = -1) -> Tensor:
