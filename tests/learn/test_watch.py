@@ -81,7 +81,7 @@ def test_a_student_works_through_exercises(tree):
     terminal.expect("1. dx asks")
     save(tree, "ex01", solution("ex01", ("dy * w", "-dy * w")))
     terminal.expect("ex01 .*2 / 3 points")
-    terminal.expect("wrong sign")
+    terminal.expect("the sign of")
     terminal.expect("0 of 45 passed")
     save(tree, "ex01", solution("ex01"))
     terminal.expect("ex01 .*3 / 3 points")
