@@ -66,7 +66,7 @@ def test_every_working_device_passes_and_leaves_its_numbers(
             passes = row["pass"].split("+")
             assert row["used"] == sorted(f"{row['rung']} {way}" for way in passes)
         ways = {(row["rung"], row["graphs"], row["precision"]) for row in found["times"]["ladder"]}
-        rungs = [("steps", True), ("steps", False), ("persistent", False)]
+        rungs = [("steps", True), ("steps", False), ("barrier", False), ("persistent", False)]
         assert ways == {(*rung, precision) for rung in rungs for precision in ("float32", "tf32", "float16")}
 
 

@@ -58,7 +58,7 @@ def test_it_passes_the_tests_of_every_device(installed: dict[str, str]) -> None:
         "-k", "lists and (primitives.py or (block and stored))",
     )  # fmt: skip
     passed = re.search(r"(\d+) passed", said)
-    assert passed and int(passed.group(1)) > 527  # those of the primitives, and some of the ops
+    assert passed and int(passed.group(1)) > 100  # those of the primitives, and some of the ops
 
 
 GRADIENTS = """

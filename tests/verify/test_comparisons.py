@@ -90,6 +90,7 @@ def test_the_stored_table_names_no_place_of_a_machine() -> None:
 def test_a_gpu_that_is_acted_out_has_a_column_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {"cuda": comparisons.STAND_IN, "cuda-sim": "simulated on the CPU", "cpu": None}
     monkeypatch.setattr(comparisons, "gpu_name", names.get)
+    monkeypatch.setattr("minirnn.proving.places.gpu_name", names.get)
     devices = dict.fromkeys(names)
     labels = comparisons.labels_of(devices)
     assert labels == {"cuda": "cuda (stand-in)", "cuda-sim": "cuda-sim", "cpu": "cpu"}

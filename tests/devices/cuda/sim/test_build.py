@@ -146,7 +146,7 @@ print(build.module_library(compiler.find(), SimOptions(), {SOURCE!r}, "count.cu"
     paths = [Path(process.communicate()[0].strip()) for process in both]
     assert [process.returncode for process in both] == [0, 0]
     for path in paths:
-        assert path.name == f"{path.name.partition('.')[0]}.{path.stat().st_size}.so"
+        assert path.name == f"{path.name.partition('.')[0]}.{libraries.checksum(path)}.so"
     assert set(cache.iterdir()) == set(paths)
 
 
