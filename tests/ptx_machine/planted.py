@@ -83,7 +83,7 @@ MISTAKES = (
             TILE_BARRIER + "\n            if (first + ROWS", "\n            if (first + ROWS", "yyy"),
     Mistake("one phase for all times", "ladder", PHASE, "const u32 phase = 0;", "yyy"),
     Mistake("a phase is two epochs long", "ladder", PHASE, "const u32 phase = (step - 1) / (2 * SLOTS) & 1;", "yyy"),
-    Mistake("one slot instead of two", "ladder", "#define SLOTS 2", "#define SLOTS 1", "yyy"),
+    Mistake("one slot instead of two", "ladder", "#define SLOTS 2", "#define SLOTS 1", "nny"),
     Mistake("the memory for messages holds zeros", "ladder", "EMPTY", "0", "yyy"),
     Mistake("the memory for messages is not filled", "ladder", "EMPTY", "fresh", "yyy"),
     # ---- C++, in the plain kernels of one launch and their barrier; the first six are the puzzles of docs/puzzles.md

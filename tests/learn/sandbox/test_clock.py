@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -36,6 +37,12 @@ def process():
         one.wait()
 
 
+def wake(pid: int) -> None:
+    """Let a process go on, unless the judge has ended it meanwhile."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
+
+
 class HeldUp(parent.Child):
     """A process that gets no turn for a while, as on a busy machine, when it has called a function of the judge's."""
 
@@ -45,7 +52,7 @@ class HeldUp(parent.Child):
         def stopped(*arguments):
             os.kill(self.session.pid, signal.SIGSTOP)
             if self.seconds is not None:
-                threading.Timer(self.seconds, os.kill, [self.session.pid, signal.SIGCONT]).start()
+                threading.Timer(self.seconds, wake, [self.session.pid]).start()
             return callbacks["f"](*arguments)
 
         return super().call(message, {"f": stopped})
