@@ -74,7 +74,7 @@ __device__ void forward(PARAMETERS) {
         if (step + 1 < T && !barrier.wait(step + 1, watch)) return;
     }
 }
-KERNELS(__launch_bounds__(THREADS), barrier, forward, PARAMETERS,
+KERNELS(__launch_bounds__(THREADS, 1), barrier, forward, PARAMETERS,
         (T, B, H, units, lengths, A, R, biases, h, c_, values, y, meeting, polls, error))
 
 // The way back: dh = da2 R, so a block needs the columns of R that belong to its units, and the gradients of all gates.
@@ -140,5 +140,5 @@ __device__ void backward(PARAMETERS_GRAD) {
         if (step < T && !barrier.wait(step + 1, watch)) return;
     }
 }
-KERNELS(__launch_bounds__(THREADS), barrier_grad, backward, PARAMETERS_GRAD,
+KERNELS(__launch_bounds__(THREADS, 1), barrier_grad, backward, PARAMETERS_GRAD,
         (T, B, H, units, lengths, R, values, y, dy, dh, dc_, da, meeting, polls, error))
