@@ -1,8 +1,8 @@
 """What a step of a persistent kernel asks of a multiprocessor, in cycles, to choose between plans of one layer.
 
-These are counts of what must be done, divided by how much of it a multiprocessor can do in a cycle. They are no times:
-These are counts of what must be done, divided by how much of it a multiprocessor does in a cycle. They are no times:
-of the CUDA C++ programming guide; NVIDIA's numbers of the bandwidth of shared memory.
+These are counts of what must be done, divided by how much of it a multiprocessor does in a cycle. They are not times,
+because nothing was measured. Sources: the table of arithmetic instructions of the CUDA C++ programming guide, and
+NVIDIA's numbers for the bandwidth of shared memory.
 """
 
 from __future__ import annotations

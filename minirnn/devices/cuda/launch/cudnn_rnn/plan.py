@@ -218,7 +218,8 @@ def forward_in(sizes: Sizes, limits: Limits, batch_groups: int) -> ForwardPlan |
         units = f"{sizes.H} units on {each} multiprocessors are {groups * UNITS} per block"
         return f"{units}; registers suffice for {WARPS * UNITS}"
     chunks, parts = chunks_of(sizes, sizes.H), 1
-    held = WEIGHTS // (UNITS * 4) - (sizes.itemsize == 8)  # sums of float64 take twice the registers
+    # Sums of float64 take twice the registers, and before 8.0 the compiler needs more of them for addresses.
+    held = WEIGHTS // (UNITS * 4) - (sizes.itemsize == 8 or limits.compute_capability < (8, 0))
     while groups * parts * 2 <= WARPS and parts < chunks and (groups * parts < 4 or ceil(chunks / parts) > held):
         parts *= 2
     return forward_of(sizes, limits, groups, parts, held=held, batch_groups=batch_groups)

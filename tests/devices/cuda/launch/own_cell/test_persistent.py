@@ -17,7 +17,7 @@ from tests.devices.cells import own_layers
 from tests.devices.cells.own_layers import OwnLayer, assert_close, cell_of
 from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import CHECKS, device_on, tiny_layouts
 from tests.devices.cuda.machine_code.compiled import ARCHITECTURES, compiled, nvcc_version
-from tests.devices.cuda.machine_code.variants import VARIANTS
+from tests.devices.cuda.machine_code.variants import VARIANTS, as_planned
 
 pytest.importorskip("torch")
 IN_ONE_LAUNCH = ("coupled_lstm", "gru", "gates_of_h", "ligru", "lstm", "peephole_lstm", "slstm", "ugrnn", "masked")
@@ -82,6 +82,6 @@ def test_no_cell_of_the_gallery_is_forgotten(name: str) -> None:
 def test_no_register_spills(name: str, arch: str) -> None:
     plan = cell_of(name).plan()
     for file in ("persistent", "persistent_grad"):
-        options = VARIANTS[f"cudnn_rnn/{file}.cu"][0]
+        options = as_planned(f"cudnn_rnn/{file}.cu", VARIANTS[f"cudnn_rnn/{file}.cu"][0], arch)
         (needs,) = compiled(f"{name}.cu", options, arch, source(plan, f"{file}.cu")).resources.values()
         assert needs.spill_stores == needs.spill_loads == 0, file
