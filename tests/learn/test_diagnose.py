@@ -33,14 +33,15 @@ def program_of(exercise):
 
 
 def wrong_in(exercise):
-    """The formulas with one thing wrong that run and give something else."""
+    """The formulas with one thing wrong that run and give other numbers. (NaN says nothing; NumPy's warnings do.)"""
     program, inputs = program_of(exercise), exercise.case([0], PUBLIC_CASES[0][1])
     for mutant in mutants(program, inputs):
         try:
             cases = cases_of(exercise, lambda a, m=mutant: program.run(a, m.changed))
         except (ValueError, IndexError, TypeError):
             continue
-        if any(c.wrong for c in cases) and not all_zero(c.got for c in cases):
+        finite = all(np.isfinite(value).all() for c in cases for value in c.got.values())
+        if finite and any(c.wrong for c in cases) and not all_zero(c.got for c in cases):
             yield mutant, cases
 
 
