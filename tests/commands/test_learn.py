@@ -249,7 +249,7 @@ def test_a_teacher_adds_an_exercise_and_a_student_of_that_course_solves_it(
         "def my_gate_backward(x, w, y, dy):\n    da = dy * (1 - y)\n    return da * w, (da * x).sum(0)\n"
     )
     status, text = run("check", "my-gate")
-    assert status == 1 and "0 / 2 points" in text and "the square is missing" in text and "my-gate.py, line 2" in text
+    assert status == 1 and "0 / 2 points" in text and "belongs here" in text and "my-gate.py, line 2" in text
     assert "1. A first hint: where to begin.\n\n  1 of 3 hints used; 2 more" in run("hint", "my-gate")[1]
     assert run("show", "my-gate", "--diff")[0] == 0 and (folder / "exercises/own/my-gate.png").exists()
     (folder / "exercises/own/my-gate.py").write_text((short / "solutions/own/my-gate.py").read_text())
