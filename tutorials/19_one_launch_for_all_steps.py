@@ -1,4 +1,4 @@
-"""
+r"""
 19. From one launch per step to a persistent kernel
 ===================================================
 
@@ -375,6 +375,68 @@ assert max(shares, key=shares.get) == "B" and shares["B"] < 1
 # %%
 # Longer sequences and larger layers favor *persistent*, because R is read once; larger batches favor *steps*, which
 # uses each row of R for the whole batch at once, while every block of a persistent kernel must gather all states.
+#
+# Arithmetic or memory?
+# ---------------------
+# A layer with B sequences and H units does F operations for the products with R over T steps. What it moves depends on
+# where R is. A launch per step reads R from memory T times, and a persistent kernel once. Both read the four
+# pre-activations and both states of each unit at every step, and write both states: eight numbers of four bytes. (What
+# blocks gather from each other stays in the cache.) With s for *steps* and p for *persistent*,
+#
+# .. math::
+#    :label: layer-bytes
+#
+#    \begin{aligned}
+#    F &= 8 T B H^2 \\
+#    M_s &= T (16 H^2 + 32 B H) \\
+#    M_p &= 16 H^2 + 32 T B H
+#    \end{aligned}
+#
+# The quotient a = F / M is the *arithmetic intensity*. It has two bounds, one from R and one from the states:
+#
+# .. math::
+#    :label: layer-intensity
+#
+#    \begin{aligned}
+#    \frac{F}{M_s} &\le \frac{B}{2} \\
+#    \frac{F}{M_p} &\le \frac{H}{4} \\
+#    \frac{F}{M_p} &\le \frac{T B}{2}
+#    \end{aligned}
+#
+# A chip that can do r operations and move w bytes per second cannot be faster than its arithmetic or its memory:
+#
+# .. math::
+#    :label: roofline
+#
+#    v = \min(r, a w)
+#
+# This is the *roofline*. The figure has it for the data sheet of an H200 (67 trillion operations in float32 and 4.8
+# trillion bytes per second). The points are computed, not measured: they are bounds.
+
+r, w, T, H = 67e12, 4.8e12, 64, 512
+ax = Figure(figsize=(8, 3.4), layout="constrained").add_subplot()
+intensities = np.geomspace(0.1, 1000, 100)
+ax.loglog(intensities, np.minimum(r, intensities * w) / 1e12, color="0.5", label="roofline")
+intensity = {}
+for way, color, marker in (("steps", ORANGE, "o"), ("persistent", BLUE, "s")):
+    for B in (1, 8, 64):
+        reads = T if way == "steps" else 1
+        intensity[way, B] = 8 * T * B * H**2 / (reads * 16 * H**2 + 32 * T * B * H)
+        v = min(r, intensity[way, B] * w) / 1e12
+        ax.loglog(intensity[way, B], v, marker, color=color, label=way if B == 1 else None)
+        ax.annotate(f"B = {B}", (intensity[way, B], v), (4, -12), textcoords="offset points", fontsize=9)
+ax.set(xlabel="operations per byte", ylabel="trillion operations per second", title="An LSTM of 512 units, 64 steps")
+ax.grid(alpha=0.25)
+ax.legend(frameon=False, loc="lower right")
+mr.viz.show(ax.figure)
+print("operations per byte:", {f"{way}, B = {B}": round(a, 1) for (way, B), a in intensity.items()})
+assert intensity["steps", 8] < r / w < min(intensity["persistent", 1], intensity["steps", 64])
+
+# %%
+# A launch per step with few sequences is bound by memory: it has half an operation for each byte. One sequence is
+# enough to take the persistent kernel to the flat part of the roof, where arithmetic is the limit. With 64 sequences
+# both are there, and it no longer matters who keeps R. A small R stays in the cache from launch to launch. Then the
+# bytes come from the cache, whose roof is higher.
 #
 # How much faster all that is on a GPU depends on its barriers, its caches and the size of the network, and must be
 # measured: :doc:`/cudnn_ladder` says what has been, and what has not.
