@@ -28,7 +28,7 @@ from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
-from minirnn.viz import between_steps, ladder_counts, weight_holders
+from minirnn.viz import between_steps, ladder_counts, roofline, weight_holders
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, PURPLE, RED
 
 if missing := mr.devices.available()["cuda-sim"]:
@@ -414,23 +414,20 @@ assert max(shares, key=shares.get) == "B" and shares["B"] < 1
 # trillion bytes per second). The points are computed, not measured: they are bounds.
 
 r, w, T, H = 67e12, 4.8e12, 64, 512
-ax = Figure(figsize=(8, 3.4), layout="constrained").add_subplot()
-intensities = np.geomspace(0.1, 1000, 100)
-ax.loglog(intensities, np.minimum(r, intensities * w) / 1e12, color="0.5", label="roofline")
-intensity = {}
-for way, color, marker in (("steps", ORANGE, "o"), ("persistent", BLUE, "s")):
-    for B in (1, 8, 64):
-        reads = T if way == "steps" else 1
-        intensity[way, B] = 8 * T * B * H**2 / (reads * 16 * H**2 + 32 * T * B * H)
-        v = min(r, intensity[way, B] * w) / 1e12
-        ax.loglog(intensity[way, B], v, marker, color=color, label=way if B == 1 else None)
-        ax.annotate(f"B = {B}", (intensity[way, B], v), (4, -12), textcoords="offset points", fontsize=9)
-ax.set(xlabel="operations per byte", ylabel="trillion operations per second", title="An LSTM of 512 units, 64 steps")
-ax.grid(alpha=0.25)
-ax.legend(frameon=False, loc="lower right")
-mr.viz.show(ax.figure)
-print("operations per byte:", {f"{way}, B = {B}": round(a, 1) for (way, B), a in intensity.items()})
-assert intensity["steps", 8] < r / w < min(intensity["persistent", 1], intensity["steps", 64])
+work = {}
+for B in (1, 8, 64):
+    F, R_bytes, state_bytes = 8 * T * B * H**2, 16 * H**2, 32 * T * B * H
+    work[f"steps, B = {B}"] = F, T * R_bytes + state_bytes, np.nan
+    work[f"persistent, B = {B}"] = F, R_bytes + state_bytes, np.nan
+roof = roofline(work, peak=r, bandwidth=w)
+roof.ax.get_legend().remove()
+roof.ax.set_title("Bounds for an LSTM of 512 units over 64 steps")
+for label, height in zip(roof.ax.texts, (-10, -10, -10, -38, -24, -10), strict=True):
+    label.set_position((6, height))  # below each other
+mr.viz.show(roof)
+intensity = dict(zip(work, roof.data["intensity"], strict=True))
+print("operations per byte:", {name: round(a, 1) for name, a in intensity.items()})
+assert intensity["steps, B = 8"] < r / w < min(intensity["persistent, B = 1"], intensity["steps, B = 64"])
 
 # %%
 # A launch per step with few sequences is bound by memory: it has half an operation for each byte. One sequence is

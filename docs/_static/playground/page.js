@@ -11,7 +11,7 @@
       value: "tanh", for: ["rnn"],
     },
     radius: { label: "Spectral radius of R", range: [0.1, 2, 0.05], value: 1, digits: 2 },
-    forget: { label: "Forget bias (GRU: bias of z)", range: [-3, 5, 0.25], value: 1, digits: 2, for: ["lstm", "gru"] },
+    forget: { label: "Forget bias (GRU: bias of z)", compared: "Forget bias of the LSTM", range: [-3, 5, 0.25], value: 1, digits: 2, for: ["lstm", "gru"] },
     T: { label: "Time steps T", range: [2, 60, 1], value: 30, digits: 0 },
     weight: { label: "Weight of the landscape", range: [0, draws[0].y.length - 1, 1], value: 0, digits: 0 },
     draw: { label: "Random matrices", range: [0, draws.length - 1, 1], value: 0, digits: 0 },
@@ -61,8 +61,8 @@
 
   // ---- controls
 
-  function control(id, key, value) {
-    const { label, choices, range } = CONTROLS[key];
+  function control(id, key, value, cells) {
+    const { choices, range, compared, label: usual } = CONTROLS[key], label = (cells && compared) || usual;
     if (choices) {
       const radios = choices.map(([name, shown]) =>
         `<label><input type="radio" name="${id}-${key}" value="${name}"${name === value ? " checked" : ""}> ${shown}</label>`);
@@ -80,7 +80,7 @@
     const cells = box.dataset.cells ? box.dataset.cells.split(" ") : null;
     const defaults = Object.fromEntries(Object.entries(CONTROLS).map(([key, { value }]) => [key, value]));
     const first = { ...defaults, ...JSON.parse(box.dataset.settings || "{}") };
-    box.innerHTML = `<div class="pg-controls">${controls.map((key) => control(id, key, first[key])).join("")}</div>` +
+    box.innerHTML = `<div class="pg-controls">${controls.map((key) => control(id, key, first[key], cells)).join("")}</div>` +
       `<p class="pg-said" role="status"></p><div class="pg-pictures">` +
       pictures.map((p) => `<figure data-picture="${p}"><figcaption>${TITLES[p]}</figcaption><div></div></figure>`).join("") +
       "</div>";
