@@ -159,7 +159,7 @@ def op(
 
 
 def method(function: Function, *names: str) -> Function:
-    """Make a function that is no op a method of Tensor, under its own name or others."""
+    """Make a function that is not an op a method of Tensor, under its own name or others."""
     for name in names or (function.__name__,):
         setattr(Tensor, name, function)
     return function

@@ -134,7 +134,7 @@ def max(
     ValueError
         If there is no element to choose from.
     TypeError
-        If `axis` and `dim` are given, or `dim` is no integer.
+        If `axis` and `dim` are given, or `dim` is not an integer.
     """
     return _of_one_or_two(Max, x, dim_or_other, axis, keepdims, dim, keepdim)
 

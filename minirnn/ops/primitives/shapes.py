@@ -143,7 +143,7 @@ def transpose(
     ValueError
         If `axes` does not name every axis once, or there is no such axis.
     TypeError
-        If an axis is no integer, or only one of two is given.
+        If an axis is not an integer, or only one of two is given.
     """
     x = as_tensor(x)
     axes, other = check.axis_or_dim("transpose", axes, dim0), check.axis_or_dim("transpose", other, dim1)
