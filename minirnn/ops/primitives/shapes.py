@@ -136,7 +136,7 @@ def transpose(
 ) -> Tensor:
     """`x` with its axes in the order `axes`, by default reversed; or, given two integers, with these exchanged.
 
-    ``transpose(x, (2, 0, 1))`` is NumPy's, ``transpose(x, 0, 1)`` is torch's (whose `dim0` and `dim1` are names, too).
+    ``transpose(x, (2, 0, 1))`` is NumPy's, ``transpose(x, 0, 1)`` is torch's (whose names `dim0` and `dim1` also work).
 
     Raises
     ------
