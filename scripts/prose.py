@@ -57,7 +57,8 @@ Text = tuple[int, str]  # the line at which it begins
 
 
 def of_markdown(source: str) -> Iterator[Text]:
-    """The paragraphs of a page, without code and formulas."""
+    """The paragraphs of a page, without code and formulas, and without what ``<!-- wrong -->`` encloses."""
+    source = re.sub(r"<!-- wrong -->.*?<!-- /wrong -->", lambda m: "\n" * m[0].count("\n"), source, flags=re.DOTALL)
     for fence in ("```", "~~~", r"\$\$"):
         block = re.compile(f"^{fence}.*?^{fence}", re.DOTALL | re.MULTILINE)
         source = block.sub(lambda found: "\n" * found[0].count("\n"), source)
@@ -76,7 +77,7 @@ def of_python(source: str) -> Iterator[Text]:
     start, comment = 0, ""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
-            start, comment = start or token.start[0], f"{comment}\n{token.string.strip('# ')}"
+            start, comment = start or token.start[0], f"{comment}{token.string.strip('# ')}\n"
         elif token.type != tokenize.NL and comment:
             yield start, comment
             start, comment = 0, ""
