@@ -38,6 +38,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "bibliography_links",
     "op_columns",
     "sidebar_names",
     "source_pages",
