@@ -17,6 +17,7 @@ import cpu_figures  # noqa: E402
 import playground_weights  # noqa: E402
 import ranks_measured  # noqa: E402
 import repository  # noqa: E402
+import tracks  # noqa: E402
 import verification_table  # noqa: E402
 
 import minirnn  # noqa: E402
@@ -39,9 +40,10 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "bibliography_links",
+    "moved",
     "op_columns",
-    "sidebar_names",
     "source_pages",
+    "tracks",
 ]
 root_doc = "index"
 exclude_patterns = ["_build", "_templates", "examples", "**/GALLERY_HEADER.rst", "**/sg_execution_times.rst", "data"]
@@ -132,6 +134,7 @@ def setup(app: object) -> None:
     api_pages.write(HERE / "api")
     playground_weights.write(HERE / "_static" / "playground" / "weights.js")
     ranks_measured.write(HERE / "api" / "ranks.txt")
+    tracks.write(HERE / "api" / "tracks.txt")
     verification_table.write(HERE / "api" / "verification.txt")
     cpu_figures.write(HERE / "api")
     cell_gallery.write(HERE / "api")

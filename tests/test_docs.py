@@ -166,7 +166,7 @@ QUICK = {
 
 
 @pytest.mark.parametrize(
-    "page", ["docs/own_cell.md", "docs/train.md", "docs/performance.md", "tutorials/19_your_own_cell.py"]
+    "page", ["docs/own_cell.md", "docs/train.md", "docs/performance.md", "tutorials/17_your_own_cell.py"]
 )
 def test_the_commands_on_own_cells_run(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

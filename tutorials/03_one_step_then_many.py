@@ -209,11 +209,10 @@ print("length of the gradient at each state:", norms[0].round(3))
 # -------------
 # Per step the forward pass multiplies by W and R once. The backward pass needs two products for each of them,
 # :eq:`rnn-carry` and :eq:`rnn-weights`. So backward takes about twice as long as forward. It also needs every state:
-# memory for T B H numbers, proportional to T. Chapter 12 shows how to trade memory for time.
+# memory for T B H numbers, proportional to T. Chapter 13 shows how to trade memory for time.
 #
-# A deep network of T layers could be differentiated by a recursion over its layers. A tape needs none: it remembers the
-# nodes in the order in which they were made, and the reverse of this order visits each node after everything that uses
-# it. So a sequence of a million steps overflows no stack.
+# A tape needs no recursion for this. It remembers the nodes in the order in which they were made, and the reverse of
+# this order visits each node after everything that uses it. So a sequence of a million steps overflows no stack.
 #
 # What a fused op hides
 # ---------------------
@@ -238,8 +237,8 @@ print(f"largest difference between both gradients: {difference:.0e} (float32)")
 # Further reading
 # ---------------
 # Werbos (1990), *Backpropagation through time: what it does and how to do it*, is the classic description, with
-# pseudocode. Williams and Peng (1990) cut the loop to run online, which is chapter 13's truncation. Goodfellow, Bengio
-# and Courville (2016), section 10.2, derive the same equations for a softmax output.
+# pseudocode. Williams and Peng (1990) cut the loop to run online, as in chapter 8. Goodfellow, Bengio and Courville
+# (2016), section 10.2, derive the same equations for a softmax output.
 #
 # Try it
 # ------

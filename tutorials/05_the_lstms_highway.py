@@ -227,7 +227,7 @@ print("f:", f, "  slope of the gate:", (f * (1 - f)).round(3), "  left after 60 
 # out. Which new paths would you have to add to :eq:`four-paths`? (:doc:`LSTMBlockCell </ops/lstm_block_cell>` has the
 # terms.)
 #
-# Then write it yourself: :doc:`exercises </exercises>` ``ex07`` (LSTM cell), ``ex09`` (LSTM through time) and
-# ``ex31`` (projection).
+# Then write it yourself: :doc:`exercises </exercises>` ``ex07`` (LSTM cell), ``ex09`` (LSTM through time), ``ex31``
+# (projection) and ``ex21`` (kill the mutants).
 #
 # Next: :doc:`06_two_grus`.

@@ -201,3 +201,5 @@ print("u = 1 keeps the old state:", np.array_equal(kept.h.numpy(), h))
 # other pair of matrices commutes?
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex10`` (GRU, reset before) and ``ex11`` (GRU, reset after).
+#
+# Next: :doc:`07_long_lags`.

@@ -1,11 +1,16 @@
 """
-16. Whose gates are these?
+15. Whose gates are these?
 ==========================
 
 *Which of these numbers is the forget gate?*
 
 An LSTM's weights are four matrices for the input, four for the state, and some biases. Every library stacks them in an
 order of its own. Take one order for another, and nothing complains: all shapes fit.
+
+| **You need** chapter 5.
+| **You will be able to** list the orders of gates that libraries use, and find the order of unknown weights from one
+  known output.
+| **Time**: 8 minutes.
 """
 
 # %%
@@ -103,3 +108,5 @@ assert finding.status == found.status == "found" and nothing.status != "found"
 # this?
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex14`` (gate orders).
+#
+# Next: :doc:`16_the_opaque_buffer`.

@@ -1,11 +1,15 @@
 """
-7. One node or many?
-====================
+14. One node or many?
+=====================
 
 *What does a fused op save, and is it still right?*
 
 ``lstm_block_cell`` can be written with some twenty primitives: a product, activations, sums. Or it can be one op with a
 backward formula of its own. Both give the same numbers. So what is gained?
+
+| **You need** chapter 5.
+| **You will be able to** say what a fused op saves and what it does not, and name what proves its backward pass.
+| **Time**: 10 minutes.
 """
 
 # %%
@@ -95,7 +99,7 @@ for what, low, high in (("flops", 0.98, 1.02), ("calls", 4.5, 5.5), ("bytes", 1.
 # %%
 # The arithmetic is nearly the same. What shrinks is the number of *calls* and the bytes that go through memory between
 # them: each primitive writes its result out, and the next one reads it back in. On a GPU every call is at least one
-# launch, and tutorial 11 counts what that means for a sequence.
+# launch, and chapter 19 counts what that means for a sequence.
 #
 # Is it still right?
 # ------------------
@@ -123,3 +127,5 @@ assert y.cs.item() == 3.0 and x.grad.item() != 0
 # products with the rest.
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex08`` (peepholes).
+#
+# Next: :doc:`15_whose_gates`.

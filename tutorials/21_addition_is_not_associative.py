@@ -1,5 +1,5 @@
 """
-18. Addition is not associative
+21. Addition is not associative
 ===============================
 
 *Why do two ranks not give the bits of one, and how can they?*
@@ -7,6 +7,10 @@
 In real numbers (a + b) + c is a + (b + c). A computer rounds after each addition, and in another order it rounds in
 other places. This tutorial looks at the last bits of a sum, follows them through a training run, and then fixes the
 order, so that any number of processes gives the same bits.
+
+| **You need** chapter 20.
+| **You will be able to** say why the order of a sum changes its last bits, and fix the order.
+| **Time**: 12 minutes.
 """
 
 # %%
@@ -180,3 +184,5 @@ for P, histories in runs.items():
 # ------
 # Take four shards instead of eight, in ``runs``. Which numbers of ranks give the same bits as each other, and are these
 # the bits of eight shards?
+#
+# This is the last chapter. Next: :doc:`exercises </exercises>`, or :doc:`a cell of your own </own_cell>`.

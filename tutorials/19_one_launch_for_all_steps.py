@@ -1,11 +1,16 @@
 """
-11. From one launch per step to a persistent kernel
+19. From one launch per step to a persistent kernel
 ===================================================
 
 *How many kernels must be started for a sequence?*
 
 Every kernel that a GPU runs must be started, and starting takes time, however small the kernel is. So one way to speed
 is to start fewer of them; at the end of that way stands a single kernel that stays, and walks through time itself.
+
+| **You need** chapters 5 and 18.
+| **You will be able to** count the launches of a sequence, and say what a kernel that stays on the GPU must keep and
+  wait for.
+| **Time**: 25 minutes.
 """
 
 # %%
@@ -381,3 +386,5 @@ assert max(shares, key=shares.get) == "B" and shares["B"] < 1
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex38`` (softmax of rows), ``ex18`` (a shared tile) and
 # ``ex40`` (a sequence in one launch).
+#
+# Next: :doc:`20_many_hands`.

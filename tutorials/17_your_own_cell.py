@@ -1,5 +1,5 @@
 """
-19. Your own cell
+17. Your own cell
 =================
 
 *What if I change the equations?*
@@ -7,6 +7,11 @@
 The LSTM and the GRU are two of the many cells that people have tried. To try one more, you need its step, the
 gradient of its step, and code that is fast enough to train. This chapter invents a cell, lets minirnn derive its
 gradient, proves it, and trains it against the LSTM and the GRU.
+
+| **You need** chapters 2, 5 and 6.
+| **You will be able to** write a cell of your own, read its derived backward pass, and train it against the LSTM and
+  the GRU.
+| **Time**: 12 minutes.
 """
 
 # %%
@@ -179,3 +184,5 @@ assert share["LSTM"] > 1e4 * share["GRU"] and 0 < first["GRU"] < first["slow = 0
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex43`` (a cell of your own, backward), ``ex44`` (what a step
 # saves) and ``ex45`` (a long memory).
+#
+# This is the end of the track on libraries. Next: :doc:`18_a_kernel_without_a_gpu` begins the track on hardware.

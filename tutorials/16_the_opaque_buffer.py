@@ -1,11 +1,16 @@
 """
-9. The opaque buffer
-====================
+16. The opaque buffer
+=====================
 
 *What is inside cuDNN's parameter blob?*
 
 cuDNN takes all weights and biases of a network as one long array, whose layout is "opaque": subject to change, and
 nothing to be saved or looked at. Let us look.
+
+| **You need** chapters 5 and 15.
+| **You will be able to** find the weights of a gate in cuDNN's buffer, and take the buffer apart and put it together
+  again.
+| **Time**: 6 minutes.
 """
 
 # %%
@@ -61,14 +66,14 @@ print(f"gradient at {touched.min()} .. {touched.max()}, block 1 starts at {offse
 assert list(touched) == list(range(offsets[1], offsets[2]))
 
 # %%
-# Other libraries hold the same numbers in other orders: tutorial 16 is about that. ``minirnn convert`` knows them, and
-# writes weights for torch, Keras, TensorFlow's cells, cuDNN and ONNX.
+# Other libraries hold the same numbers in other orders, as chapter 15 showed. ``minirnn convert`` knows them. It writes
+# weights for torch, Keras, TensorFlow's cells, cuDNN and ONNX.
 #
 # Try it
 # ------
 # Draw ``parameter_buffer(1, 5, 5, rnn_mode="gru", input_mode="skip_input")``. Where did the input matrices go? What is
 # the gradient of ``(biases[1] ** 2).sum()`` by the buffer?
 #
-# Then go on with :doc:`exercise </exercises>` ``ex14`` (gate orders), after tutorial 16.
-#
 # Then write it yourself: :doc:`exercise </exercises>` ``ex33`` (cuDNN's buffer).
+#
+# Next: :doc:`17_your_own_cell`.

@@ -1,5 +1,5 @@
 """
-10. A CUDA kernel with no GPU
+18. A CUDA kernel with no GPU
 =============================
 
 *What do threads do, and what goes wrong?*
@@ -7,6 +7,10 @@
 A CUDA kernel is one small program, run by thousands of threads at once, each with a number of its own. minirnn's
 kernels are real CUDA C++. This page runs them on your processor: the simulator compiles the same text with the
 host's compiler.
+
+| **You need** chapter 5 and a little C.
+| **You will be able to** read and write a CUDA kernel, and say what a barrier is for and what a race is.
+| **Time**: 12 minutes.
 """
 
 # %%
@@ -161,3 +165,5 @@ assert np.allclose(on_cpu.h.numpy(), simulated.h.numpy(), atol=1e-14)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex17`` (a pointwise kernel), ``ex39`` (fused gates),
 # ``ex20`` (coalescing), ``ex19`` (a race) and ``ex37`` (a reduction).
+#
+# Next: :doc:`19_one_launch_for_all_steps`.
