@@ -222,13 +222,13 @@ def paths(rng: np.random.Generator) -> Question:
         "2. How many recurrent steps lie between the loss and a state that attention reads, and why does that help?\n"
         "3. Dropout with the rate {rate} draws a new mask for the recurrent state at every step. With which "
         "probability has a unit not been dropped once in {n} steps? Name a way of dropping that keeps the memory.\n"
-        "4. A network of {T} steps is trained with checkpoints. Into how many segments do you cut it, and how many "
-        "states are in memory at most, instead of {T}?",
+        "4. A network of {T} steps keeps one array per step. It is trained with checkpoints. How long are the best "
+        "segments, and how many arrays are in memory at most, instead of {T}?",
         "1. {s1} and {s2}. Their sum is 0, because a constant added to all scores changes nothing.\n"
         "2. None: the weighted sum is a direct path, so no product of Jacobians lies between them.\n"
         "3. {alive}. One mask for all steps, zoneout, weight drop, or a mask on the candidate alone.\n"
-        "4. Into {segment} segments: {segment} states at their starts and {segment} inside the segment that is "
-        "computed again, {states} in all.",
+        "4. {segment} steps. {segment} first states and the {segment} arrays of the segment that is computed again are "
+        "{states} in all.",
         given,
         asked,
     )
