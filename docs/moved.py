@@ -1,4 +1,4 @@
-"""Pages at the addresses that chapters once had lead to where they are now."""
+"""Pages at old addresses lead to where their text is now."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 MOVED = {
+    "more": "use",
     "tutorials/07_one_node_or_many": "tutorials/14_one_node_or_many",
     "tutorials/08_real_batches": "tutorials/09_real_batches",
     "tutorials/09_the_opaque_buffer": "tutorials/16_the_opaque_buffer",

@@ -76,7 +76,7 @@ def write(path: Path) -> None:
     for track, chapters in TRACKS.items():
         openings = {stem: opening(stem) for stem in chapters}
         total = sum(int(minutes) for _, _, minutes in openings.values())
-        lines += [f"### {track}\n", f"{total} minutes to read.\n", "| chapter | question | minutes |", "|---|---|--:|"]
+        lines += [f"## {track}\n", f"{total} minutes to read.\n", "| chapter | question | minutes |", "|---|---|--:|"]
         for stem, (title, question, minutes) in openings.items():
             lines.append(f"| [{title}](tutorials/{stem}) | {question} | {minutes} |")
         lines.append("")

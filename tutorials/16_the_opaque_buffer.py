@@ -1,4 +1,4 @@
-"""
+r"""
 16. The opaque buffer
 =====================
 
@@ -39,6 +39,21 @@ for name, offset in list(zip(names, offsets, strict=True))[:3]:
     print(f"  {offset:>5}  {name}")
 
 # %%
+# How many numbers are there? Let G be the number of gates (4 for an LSTM, 3 for a GRU, 1 for a plain network), D the
+# number of directions, and :math:`n_l` the number of inputs of layer l. For each direction and gate there is a matrix
+# for the input, one for the state, and two biases:
+#
+# .. math::
+#    :label: buffer-size
+#
+#    \begin{aligned}
+#    n_1 &= I \\
+#    n_l &= D H \qquad l = 2, \dots, L \\
+#    N &= \sum_{l=1}^{L} D G (n_l H + H H + 2 H)
+#    \end{aligned}
+#
+# The biases are the last :math:`2 D G H L` numbers.
+#
 # Canonical form
 # --------------
 # The way out of the blob: one array for each block. ``params_to_canonical`` cuts it up, ``canonical_to_params`` puts
@@ -72,7 +87,7 @@ assert list(touched) == list(range(offsets[1], offsets[2]))
 # Try it
 # ------
 # Draw ``parameter_buffer(1, 5, 5, rnn_mode="gru", input_mode="skip_input")``. Where did the input matrices go? What is
-# the gradient of ``(biases[1] ** 2).sum()`` by the buffer?
+# the gradient of ``(biases[1] ** 2).sum()`` with respect to the buffer?
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex33`` (cuDNN's buffer).
 #

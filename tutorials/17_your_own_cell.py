@@ -1,4 +1,4 @@
-"""
+r"""
 17. Your own cell
 =================
 
@@ -53,6 +53,28 @@ mr.viz.show(mr.viz.cell_graph(patient))
 # dc * k`` is the highway of chapter 5. The line of ``dz_k`` is new: the gate is told the difference between what it
 # keeps, ``c_prev``, and what it could write, ``n``. In the picture, follow an orange arrow from right to left, and
 # multiply by what is written on it.
+#
+# In the notation of this book, with s for the row ``slow``, the step and what is derived from it are
+#
+# .. math::
+#    :label: patient-step
+#
+#    \begin{aligned}
+#    k_t &= \sigma(z_{k,t} + s) \\
+#    c_t &= k_t \odot c_{t-1} + (1 - k_t) \odot n_t \\
+#    h_t &= o_t \odot \tanh(c_t)
+#    \end{aligned}
+#
+# .. math::
+#    :label: patient-back
+#
+#    \begin{aligned}
+#    \delta c_t &= \delta c_t^{\leftarrow} + \delta h_t \odot o_t \odot (1 - \tanh^2(c_t)) \\
+#    \delta z_{k,t} &= \delta c_t \odot (c_{t-1} - n_t) \odot k_t \odot (1 - k_t) \\
+#    \delta z_{n,t} &= \delta c_t \odot (1 - k_t) \odot (1 - n_t \odot n_t) \\
+#    \delta c_{t-1}^{\leftarrow} &= \delta c_t \odot k_t \\
+#    \delta s &= \sum_{t=1}^{T} \operatorname{rows}(\delta z_{k,t})
+#    \end{aligned}
 #
 # Is it right?
 # ------------

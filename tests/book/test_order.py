@@ -123,6 +123,7 @@ def test_every_old_address_leads_to_its_chapter(docs: Any, tmp_path: Path) -> No
     moved.write(tmp_path)
     answers = {path.stem for path in (tmp_path / "tutorials").iterdir()}
     assert answers | set(CHAPTERS) >= set(FIRST_ORDER) and not answers & set(CHAPTERS)
+    assert 'url=use.html"' in (tmp_path / "more.html").read_text(encoding="utf-8")
     for name in answers:
         page = (tmp_path / "tutorials" / f"{name}.html").read_text(encoding="utf-8")
         (new,) = re.findall(r'http-equiv="refresh" content="0; url=(\w+)\.html"', page)
