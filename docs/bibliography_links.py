@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from docutils import nodes
@@ -12,18 +13,20 @@ PAGE = "bibliography"
 
 
 class Bibliography(Directive):
-    """All entries, group by group, each with an anchor that is its key."""
+    """The directive that shows all entries."""
 
     def run(self) -> list[nodes.Node]:
-        library = read()
-        shown: list[nodes.Node] = []
-        for group, title in GROUPS.items():
-            section = nodes.section(ids=[nodes.make_id(title)], names=[nodes.fully_normalize_name(title)])
-            section += nodes.title(title, title)
-            entries = [entry for entry in library.values() if entry.fields["keywords"] == group]
-            section += [paragraph(entry) for entry in entries]
-            shown.append(section)
-        return shown
+        return list(sections())
+
+
+def sections() -> Iterator[nodes.section]:
+    """All entries, group by group, each with an anchor that is its key."""
+    library = read()
+    for group, title in GROUPS.items():
+        section = nodes.section(ids=[nodes.make_id(title)], names=[nodes.fully_normalize_name(title)])
+        section += nodes.title(title, title)
+        section += [paragraph(entry) for entry in library.values() if entry.fields["keywords"] == group]
+        yield section
 
 
 def paragraph(entry: Entry) -> nodes.paragraph:
@@ -41,6 +44,20 @@ def paragraph(entry: Entry) -> nodes.paragraph:
     return shown
 
 
+def join_lines(doctree: nodes.document) -> None:
+    """Make one text of the lines that Markdown has apart, since a citation may cross their ends."""
+    for parent in {id(text.parent): text.parent for text in doctree.findall(nodes.Text)}.values():
+        joined: list[nodes.Node] = []
+        for child in parent.children:
+            if joined and isinstance(child, nodes.Text) and isinstance(joined[-1], nodes.Text):
+                joined[-1] = nodes.Text(joined[-1].astext() + child.astext())
+            else:
+                joined.append(child)
+        if len(joined) < len(parent.children):
+            parent.children.clear()
+            parent.extend(joined)
+
+
 def link_citations(app: Any, doctree: nodes.document, docname: str) -> None:
     """Make a link of every citation in running text."""
     if app.builder.format != "html":
@@ -48,6 +65,7 @@ def link_citations(app: Any, doctree: nodes.document, docname: str) -> None:
     library = app.minirnn_library
     address = app.builder.get_relative_uri(docname, PAGE)
     quiet = (nodes.reference, nodes.literal, nodes.literal_block, nodes.title, nodes.math, nodes.math_block, nodes.raw)
+    join_lines(doctree)
     for text in list(doctree.findall(nodes.Text)):
         above, parents = text.parent, []
         while above is not None:

@@ -1,6 +1,6 @@
 """The works of literature.bib, and which of them a text cites.
 
-A citation is plain text, so that it reads well in a notebook and in a docstring, too: ``Werbos (1990)``, ``Gers et al.
+A citation is plain text, so that it also reads well in a notebook and in a docstring: ``Werbos (1990)``, ``Gers et al.
 2000``, ``Le, Jaitly and Hinton 2015``. `citations` finds them, and `Library.find` says which entry is meant.
 """
 
@@ -111,7 +111,7 @@ def read(path: Path = FILE) -> Library:
         kind, key, body = entry.groups()
         fields = dict(re.findall(r"^  (\w+) = \{(.*)\},$", body, re.M))
         if len(fields) != body.count("\n"):
-            raise ValueError(f"{path.name}: {key} has a line that is no field\n  expected '  name = {{value}},'")
+            raise ValueError(f"{path.name}: {key} has a line that is not a field\n  expected '  name = {{value}},'")
         if key in library:
             raise ValueError(f"{path.name}: {key} is there twice")
         library[key] = Entry(key, kind, {name: re.sub("[{}]", "", value) for name, value in fields.items()})

@@ -6,7 +6,7 @@ r"""Makes slides of a chapter: its question, its equations with their numbers, i
     python scripts/slides.py slides --from slides/my_lecture.md    # after you have edited a deck
 
 A deck is Markdown, which you may edit, and a page made of it, which a browser shows and prints, one slide per sheet.
-Slides are divided by ``---``, formulas are TeX, and what stands in ``<!-- -->`` is the text of the chapter, for the
+Slides are divided by ``---``, formulas are TeX, and the text of the chapter is in ``<!-- -->``, for the
 speaker. The folder needs no network: formulas are drawn by the MathJax of the docs
 (``pip install sphinx-mathjax-offline``), which is copied into it.
 """

@@ -41,7 +41,7 @@ def question(title: str, text: str, answer: str, given: dict[str, float], asked:
 
 
 def tape(rng: np.random.Generator) -> Question:
-    """Unit 1: a gradient by the tape and by differences."""
+    """Unit 1: a gradient on the tape, and finite differences."""
     given = {"a": pick(rng, 2, 3, 4), "x": pick(rng, 1.5, 2.5, 3.5), "w": pick(rng, 0.5, 1.0, 2.0), "s": 0.1}
     a, x, w, s = given.values()
     asked = {

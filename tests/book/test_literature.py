@@ -107,7 +107,7 @@ def test_entries_are_told_apart_by_what_a_text_says_of_them() -> None:
 def test_a_broken_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "x.bib"
     file.write_text("@misc{a2000,\n  author = {A, B},\n  year = 2000,\n}\n")
-    with pytest.raises(ValueError, match="a2000 has a line that is no field"):
+    with pytest.raises(ValueError, match="a2000 has a line that is not a field"):
         LITERATURE.read(file)
     file.write_text("@misc{a2000,\n  year = {2000},\n}\n@misc{a2000,\n  year = {2000},\n}\n")
     with pytest.raises(ValueError, match="a2000 is there twice"):
