@@ -50,7 +50,7 @@ DOCS = """input_dropout : float
     weight_dropout : float
         Probability, while training, that a recurrent weight is 0 throughout a call; the others are scaled by
         ``1 / (1 - weight_dropout)``. Gradients reach the raw ``weight_hh`` through the mask; a state dict holds the raw
-        ones (the weight drop of AWD-LSTM, Merity et al. 2018).
+        ones (weight drop: Merity et al. 2018).
     zoneout : float, or for LSTM a pair (of h, of c)
         Probability that a unit keeps its old state in a step of training; in evaluation the state is the mean of old
         and new by this weight (Krueger et al. 2017). One number serves h and c, which have separate masks."""
