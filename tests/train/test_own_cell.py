@@ -309,7 +309,7 @@ def test_rows_units_and_gates_have_the_names_of_the_function(
     assert name_of(training.model, 9) == "unit 2 of layer 1"
 
 
-@pytest.mark.parametrize("path", sorted(GALLERY.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", slow_unless(4, sorted(GALLERY.glob("*.py"))), ids=lambda path: path.stem)
 def test_every_cell_of_the_gallery_can_be_trained_and_drawn(path: Path, text: Path, unrendered: None) -> None:
     options = of_new_run({"cell": str(path), "hidden": 5, "batch": 2, "length": 5})
     training = Training(options, text.read_text())
