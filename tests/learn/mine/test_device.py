@@ -5,34 +5,23 @@ It tests `minirnn/learn/mine/`: answers, device, kernels, parts, probes, through
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import minirnn as mr
 from minirnn import devices, nn
 from minirnn.devices.base import DeviceUnavailable
-from minirnn.learn.course import Tree, load, new_tree
+from minirnn.learn.course import load
 from minirnn.learn.mine.device import Mine, largest_difference, mine, summary
 from minirnn.learn.mine.kernels import KERNEL_PARTS, MineOnSim
 from minirnn.learn.mine.parts import PARTS
 from minirnn.train.model import CharModel
 from minirnn.train.options import Options
 from minirnn.train.run import Training
+from tests.learn.mine.folders import tree_with
 
 COURSE = load()
 HEAD = "def rnn_backward(x, h0, W, R, h, dh):\n"
-
-
-def tree_with(root: Path, *ids: str, **changed: str) -> Tree:
-    """A course folder in which the answers `ids` are right and have passed; `changed` ones have other texts."""
-    tree = new_tree(root, COURSE)
-    for id in {*ids, *changed}:
-        entry = COURSE.entry(id)
-        tree.file(entry).write_text(changed.get(id) or COURSE.solution(entry))
-        tree.note_passed(entry, True)
-    return tree
 
 
 @pytest.fixture(scope="module")
