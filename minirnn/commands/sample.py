@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
             for number in itertools.islice(ids, args.length):
                 write(trained.vocabulary.characters[number])
     finally:
-        write("\n")  # after Ctrl-C, too
+        write("\n")  # also after Ctrl-C
     return 0
 
 
@@ -79,7 +79,7 @@ def encoded(prompt: str, trained: Trained) -> np.ndarray:
 
 
 def beginning(vocabulary: CharVocabulary) -> np.ndarray:
-    """What stands before the beginning of a line, (1,): the end of another; without lines a space, or any character."""
+    """The character before a line begins, (1,): the end of another line; without lines a space, or any character."""
     first = next((c for c in "\n " if c in vocabulary.characters), vocabulary.characters[0])
     return vocabulary.encode(first)
 

@@ -1,6 +1,6 @@
 """The device contract: what a device must offer (primitives) and what it may offer (fused kernels).
 
-A device takes and returns *arrays* of its own kind. It knows no Tensor and no tape. Arrays must have ``shape``,
+A device takes and returns its own kind of *arrays*. It knows no Tensor and no tape. Arrays must have ``shape``,
 ``dtype`` and ``ndim`` and support ``+ - * / **`` and unary ``-`` among themselves and with Python numbers, by NumPy's
 rules of broadcasting and of dtypes: the tape adds gradients with them. Nobody writes into an array once it was handed
 out.
@@ -307,7 +307,7 @@ class Device:
 
 
 def _through_the_host(name: str) -> Callable[..., Array]:
-    """The primitive `name` of `OPTIONAL` for a device that has none of its own."""
+    """The primitive `name` of `OPTIONAL` for a device that does not have it."""
     function = getattr(host_math, name)
 
     def primitive(self: Device, *args: Any) -> Array:

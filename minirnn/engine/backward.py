@@ -43,7 +43,7 @@ def backward(
     retain_graph : bool
         Keep the tape for another backward pass. By default it is freed.
     create_graph : bool
-        Record the backward pass itself, so that gradients can be differentiated again (keeps the tape, too).
+        Record the backward pass itself, so that gradients can be differentiated again (this also keeps the tape).
     inputs : Tensor or sequence of Tensor, optional
         Only to `grad` of these; by default of all leaves.
     gradient : array_like, optional

@@ -58,7 +58,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     ValueError
         There is no such nonlinearity.
     TypeError
-        `param` is no number.
+        `param` is not a number.
     """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else check.number("calculate_gain", "param", param)

@@ -53,7 +53,7 @@ DOCS = """input_dropout : float
         ones (the weight drop of AWD-LSTM, Merity et al. 2018).
     zoneout : float, or for LSTM a pair (of h, of c)
         Probability that a unit keeps its old state in a step of training; in evaluation the state is the mean of old
-        and new by this weight (Krueger et al. 2017). One number serves h and c, with masks of their own."""
+        and new by this weight (Krueger et al. 2017). One number serves h and c, which have separate masks."""
 """The options in the docstrings of the layers."""
 
 
@@ -83,7 +83,7 @@ def checked(
 
 
 def probability(name: str, what: str, value: Any, meaning: str = "the probability of a zero") -> float:
-    """`value` as a float. Raises TypeError if it is no number, ValueError outside 0 .. 1."""
+    """`value` as a float. Raises TypeError if it is not a number, ValueError outside 0 .. 1."""
     p = check.number(name, what, value)
     if not 0 <= p <= 1:
         raise ValueError(f"{name}: {what} is {value}\n  expected 0 .. 1, {meaning}")

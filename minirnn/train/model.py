@@ -8,7 +8,7 @@ inside.
 
 A model of one direction scores the *next* character, given all before it. With two directions that would be too easy,
 since the reverse direction has seen it: such a model reads a text in which some characters are blanked out, and
-scores what stood there.
+scores the characters that were there.
 """
 
 from __future__ import annotations

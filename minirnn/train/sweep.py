@@ -1,4 +1,4 @@
-"""Many runs of ``minirnn train`` that differ in some numbers: each in a folder of its own, all in one table.
+"""Many runs of ``minirnn train`` that differ in some numbers: each in its own folder, all in one table.
 
 What a run computes depends on its options alone, so a sweep has the same results on any executor, and after any
 interruption: a run goes on from its checkpoint, and one that is finished is not repeated.

@@ -1,4 +1,4 @@
-"""A training run from its beginning, or from its last checkpoint, to its pictures, in a folder of its own."""
+"""A training run from its beginning, or from its last checkpoint, to its pictures, in its own folder."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ def gate_map(
 ) -> Picture:
     """Draw the value of each gate, one row per unit and one column per time step.
 
-    The units stand in the same order in all maps: by the mean over time of the gate `order`. So the units that keep
-    their state are neighbors, and it is seen at once what their other gates do.
+    The units have the same order in all maps: by the mean over time of the gate `order`. Units that keep their state
+    are therefore neighbors, and you see at once what their other gates do.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
     Raises
     ------
     TypeError, ValueError
-        `parameters` are no Tensors, or `clip_value` is no number or negative.
+        `parameters` are not Tensors, or `clip_value` is not a number or negative.
     """
     op = "clip_grad_value_"
     limit = _at_least_zero(op, "clip_value", clip_value)

@@ -28,7 +28,7 @@ def philox_key(seed: int, seed2: int) -> int:
 def dropout_mask(shape: tuple[int, ...], dropout: float, layer: int, seed: int, seed2: int) -> np.ndarray:
     """The mask (T, B, D*P), float64, that multiplies the output of `layer` on its way to the next one.
 
-    Masks of other shapes are made alike; `layer` then is the number of any stream of its own.
+    Masks of other shapes are made in the same way; `layer` is then the number of any separate stream.
     """
     if dropout >= 1:  # the scale 1 / (1 - dropout) does not exist, and nothing is left to scale
         return np.zeros(shape)

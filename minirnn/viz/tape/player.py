@@ -34,8 +34,8 @@ class Frame:
         The value whose op is walked back through.
     name : str
     arrives : numpy.ndarray or dict of str to numpy.ndarray
-        The gradient of the loss by this value: the sum over all its uses. A fused op with several outputs has a dict:
-        "output k" -> the gradient by that output, for those at which something arrives.
+        The gradient of the loss with respect to this value: the sum over all its uses. A fused op with several
+        outputs has a dict: "output k" -> the gradient with respect to that output, if one arrives.
     sends : tuple
         (name, array) for each input: what this use of it adds to its gradient.
     collected : tuple
@@ -80,7 +80,7 @@ class TapePlayer:
     Raises
     ------
     ValueError
-        If the loss is no single number, or nothing was recorded for it.
+        If the loss is not a single number, or nothing was recorded for it.
     RuntimeError
         If the tape was freed, or a value that it needs was changed by `Tensor.assign`.
     """

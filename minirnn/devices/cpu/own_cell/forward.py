@@ -148,7 +148,7 @@ def written(plan: Plan) -> Loop:
 
 
 def between(plan: Plan, calls: Calls, m: Expr) -> None:
-    """The product with a matrix of its own, or the mean, of a value."""
+    """The product of a value with its matrix, or its mean."""
     (v,) = m.args
     k = plan.derivation.step.cuts.index(m)
     source = calls.get(v)
