@@ -60,6 +60,8 @@ class Derivation:
         """Values of the step itself, without gradients."""
         self.stages: dict[Expr, int] = {}
         self.taken = {*self.names.values(), *step.constants}
+        self.came: set[str] = set()
+        """The labels of gradients that come from outside: each is a node of its own, so no two have the same."""
         self.incoming = [self.gradient(f"d{n}", 0) for n in step.order]
         self.cuts: list[tuple[Expr, Expr]] = []
         self.arrived = self.sweep()
@@ -86,6 +88,9 @@ class Derivation:
     def gradient(self, name: str, stage: int) -> Expr:
         """A gradient that comes from outside of a stage."""
         name = self.free(name)
+        while name in self.came:
+            name += "_"
+        self.came.add(name)
         e = self.step.graph.node("gradient", (), name)
         self.stages[e] = stage
         self.names[e] = name
@@ -130,7 +135,8 @@ class Derivation:
                 ranks.setdefault(d, own if own is not None else FAR // 2 - len(ranks))
             if e.op in CUTS:
                 (v,) = e.args
-                label = f"d{self.names[v]}" + (f"_{self.names[e]}" if v.op in LEAVES or v in step.after else "")
+                partly = v.op in LEAVES or v in step.after or sum(m.args == (v,) for m in step.cuts) > 1
+                label = f"d{self.names[v]}" + (f"_{self.names[e]}" if partly else "")
                 dv = self.gradient(label, self.stage(d) + 1)
                 ranks[dv] = len(ranks) - FAR // 2
                 cuts[e] = d, dv

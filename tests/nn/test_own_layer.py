@@ -15,6 +15,7 @@ import pytest
 import minirnn as mr
 from minirnn import cell, clip, sigmoid, softplus, sqrt, tanh, unit_mean, where
 from tests.cells.with_torch import CELLS, gallery, torch_direction
+from tests.devices.cells.own_layers import multiplicative, residual
 from tests.each import each
 
 torch = pytest.importorskip("torch")
@@ -44,7 +45,7 @@ def odd(z_a, old, m, h, *, v):
     return h, m, tanh(v * old + m)
 
 
-OWN = {"normalized": normalized, "zoned": zoned, "odd": odd}
+OWN = {"normalized": normalized, "zoned": zoned, "odd": odd, "multiplicative": multiplicative, "residual": residual}
 
 
 def named(name: str) -> Any:
