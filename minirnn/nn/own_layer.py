@@ -83,13 +83,13 @@ class CellLayer(Module):
         input_size: int,
         hidden_size: int,
         num_layers: int = 1,
+        *,
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
         device: str | Device | None = None,
         dtype: Any = None,
-        *,
         masks: Mapping[str, float] | None = None,
         variational: bool = False,
         initial: Mapping[str, Any] | None = None,
@@ -147,13 +147,13 @@ class CellLayer(Module):
             shapes |= {"weight_hh": (n_h * H, self.P)} if n_h else {}
             shapes |= {"bias": (len(step.gates) * H,)}
             shapes |= {f"product_{k + 1}": (H, H) for k in range(self.plan.products)}
-            shapes |= dict.fromkeys(step.vectors, (H,))
             shapes |= {"weight_hr": (self.P, H)} if self.proj_size else {}
-            for n in shapes:
-                if hasattr(type(self), n) or n in vars(self):
+            for n in step.vectors:
+                if hasattr(type(self), n) or n in vars(self) or n in shapes:
                     raise ValueError(
                         f"{self.name}: a vector is called {n!r}, as something that a layer has\n  expected another name"
                     )
+            shapes |= dict.fromkeys(step.vectors, (H,))
             for n, shape in shapes.items():
                 setattr(self, n + suffix, make.uniform(shape, 1 / math.sqrt(H)))
             self._names.append({n: n + suffix for n in shapes})

@@ -277,6 +277,15 @@ def test_wrong_calls_are_named(call: Any, words: str) -> None:
         call()
 
 
+@pytest.mark.parametrize("taken", ["weight_ih", "weight_hh", "bias", "product_1", "cell", "num_layers", "forward"])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_vector_cannot_be_called_as_something_else_of_a_layer(taken: str, layers: int) -> None:
+    scope: dict[str, Any] = {"mr": mr}
+    exec(f"def made(z_a, h, *, {taken}):\n    return mr.tanh(z_a + mr.product({taken} * h))", scope)
+    with pytest.raises(ValueError, match=f"a vector is called '{taken}', as something that a layer has"):
+        cell(states=("h",))(scope["made"]).layer(3, 5, layers)
+
+
 def test_a_lambda_makes_layers() -> None:
     layer = cell(states=("a", "h"))(lambda z_n, z_m, a, h: (z_m + 0.5 * a, tanh(z_n) + 0.1 * h)).layer(I, H)
     y, after = layer(mr.randn(T, B, I))
