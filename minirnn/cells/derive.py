@@ -161,6 +161,9 @@ class Derivation:
         """The gradients that get a name: those that leave the step, and those that are used twice."""
         found: dict[Expr, tuple[str, Expr]] = {}
         taken = set(self.taken) | {f"d{n}" for n in self.step.order}
+        vectors = set(self.step.vectors.values())
+        read = {a for e in needed([e for e in self.ends.values() if e.varies]) for a in e.args}
+        """What a line reads. The gradient of a vector is a sum over steps, so its name is for no line to read."""
 
         def give(e: Expr, name: str, owner: Expr) -> None:
             while name in (n for n, _ in found.values()):
@@ -169,10 +172,12 @@ class Derivation:
             found[e] = name, owner
 
         for owner, e in self.ends.items():
+            if owner in vectors and e in read:
+                continue
             if e.varies and e.op != "gradient" and e not in found and owner.op == "input":
                 give(e, self.free(f"d{self.names[owner]}"), owner)
         for owner, e in self.arrived.items():
-            if self.uses[e] > 1 and e not in found and e.op not in ("gradient", "neg"):
+            if self.uses[e] > 1 and e not in found and e.op not in ("gradient", "neg") and owner not in vectors:
                 if owner in self.names:
                     give(e, self.free(f"d{self.names[owner]}"), owner)
                 elif (result := self.function_of(owner)) is not None:
@@ -182,7 +187,8 @@ class Derivation:
         atoms = {*self.incoming, *found}
         for owner, e in self.arrived.items():
             if self.uses[e] > 1 and e not in found and e.op not in ("gradient", "neg") and not is_scaled(e, atoms):
-                give(e, next(n for k in range(1, 99) if (n := f"d{k}") not in taken), owner)
+                of = e if owner in vectors else owner
+                give(e, next(n for k in range(1, 99) if (n := f"d{k}") not in taken), of)
         return found
 
     def function_of(self, e: Expr) -> Expr | None:

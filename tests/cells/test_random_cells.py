@@ -36,7 +36,14 @@ ONE += [
     "k * {}",
     "1 - {}",
 ]
-ONE += ["mr.product({})", "mr.product({0}) - mr.tanh(mr.product({0}))", "mr.unit_mean({})", "mr.clip({}, -0.5, 0.7)", "{} ** 2", "w * {}"]
+ONE += [
+    "mr.product({})",
+    "mr.product({0}) - mr.tanh(mr.product({0}))",
+    "mr.unit_mean({})",
+    "mr.clip({}, -0.5, 0.7)",
+    "{} ** 2",
+    "w * {}",
+]
 TWO = ["{} + {}", "{} - {}", "{} * {}", "{} / (1.5 + mr.sin({}))", "mr.maximum({}, {})", "mr.minimum({}, {})"]
 TWO += ["mr.where({0} > {1}, {0}, 0.3)", "mr.where({} > 0, {}, 1)"]
 
