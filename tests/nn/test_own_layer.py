@@ -197,6 +197,37 @@ def test_layers_are_stacked_with_dropout_between() -> None:
     assert not np.allclose(first.numpy(), y.numpy())
 
 
+@pytest.mark.parametrize("variational", [False, True])
+def test_dropout_is_that_of_the_built_in_layer(variational: bool) -> None:
+    """With one seed, the same masks act on the same values and on the same weights."""
+    options: dict[str, Any] = {"dropout": 0.3, "input_dropout": 0.4, "weight_dropout": 0.2, "variational": variational}
+    options |= {"bidirectional": True, "dtype": "float64"}
+    theirs, ours = mr.nn.LSTM(I, H, 2, **options), gallery("lstm").layer(I, H, 2, **options)
+    for n, p in ours.named_parameters():
+        if n.startswith("bias"):
+            p.assign(getattr(theirs, n.replace("bias", "bias_ih")) + getattr(theirs, n.replace("bias", "bias_hh")))
+        else:
+            p.assign(getattr(theirs, n))
+    x, found = mr.randn(T, B, I, dtype="float64", requires_grad=True), []
+    for layer in (theirs, ours):
+        mr.manual_seed(7)
+        y = layer(x)[0]
+        found.append([y, *mr.grad(y.sum(), [x, layer.weight_hh_l1_reverse])])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(b.numpy(), a.numpy(), atol=1e-13)
+    assert (found[1][2].numpy() == 0).mean() > 0.1
+    np.testing.assert_allclose(ours.eval()(x)[0].numpy(), theirs.eval()(x)[0].numpy(), atol=1e-13)
+
+
+def test_weight_dropout_reaches_the_matrices_of_products() -> None:
+    layer = gallery("gru_block").layer(I, 40, weight_dropout=0.25)
+    x = mr.randn(T, B, I)
+    gradients = mr.grad(layer(x)[0].sum(), [layer.weight_hh, layer.product_1])
+    for g in gradients:
+        assert abs((g.numpy() == 0).mean() - 0.25) < 0.06
+    assert not np.array_equal(gradients[0].numpy()[:40] == 0, gradients[1].numpy() == 0)
+
+
 @pytest.mark.parametrize("name", ["sru", "slstm", "gru_block"])
 def test_steps_one_by_one_are_the_sequence(name: str) -> None:
     layer = gallery(name).layer(I, H, 2, dtype="float64")
@@ -258,6 +289,8 @@ def test_initial_values_of_biases_and_vectors() -> None:
     [
         (lambda: gallery("gru").layer(3, 5, proj_size=2), "reads h itself"),
         (lambda: gallery("lstm").layer(3, 5, proj_size=5), "proj_size < hidden_size"),
+        (lambda: gallery("sru").layer(3, 5, weight_dropout=0.1), "the cell has no recurrent matrix"),
+        (lambda: gallery("lstm").layer(3, 5, input_dropout=2), "expected 0 .. 1"),
         (lambda: gallery("lstm").layer(3, 5, initial={"z_q": 1}), "expected a gate or a vector"),
         (lambda: gallery("lstm").layer(3, 5, initial={"z_f": [1, 2]}), r"expected a number or \(H,\)"),
         (lambda: gallery("lstm").layer(3, 5, masks={"mask_h": 1}), "has no mask 'mask_h'"),

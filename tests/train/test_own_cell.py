@@ -27,6 +27,7 @@ from tests.cells.with_torch import GALLERY
 from tests.slow import slow_unless
 from tests.train.runs import TINY, Train, complaint, interrupt_at, outcome
 
+DROPPED = "--layers 2 --dropout 0.3 --weight-dropout 0.2 --input-dropout 0.1"
 SOURCE = """\
 from minirnn import cell, sigmoid, tanh
 
@@ -86,7 +87,7 @@ def test_a_run_with_an_own_cell_leaves_what_every_run_leaves(
     assert len(capsys.readouterr().out) == 31
 
 
-@pytest.mark.parametrize("more", slow_unless(["--layers 2 --dropout 0.3"], ["--layers 2 --dropout 0.3", "--shards 3"]))
+@pytest.mark.parametrize("more", slow_unless([DROPPED], [DROPPED, "--shards 3"]))
 def test_a_resumed_run_has_the_same_bits(
     more: str, train: Train, no_pictures: None, file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -265,9 +266,7 @@ def test_mistakes_are_one_line_and_leave_nothing(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"zoneout": 0.1}, "--zoneout is for lstm, gru, rnn; the own cell patient has none; a parameter mask_NAME"),
-        ({"weight_dropout": 0.1}, "--weight-dropout is for lstm, gru, rnn; the own cell patient has none"),
-        ({"input_dropout": 0.1}, "--input-dropout is for lstm, gru, rnn"),
+        ({"zoneout": 0.1}, "--zoneout is for lstm, gru, rnn; the own cell patient has none: a parameter mask_NAME"),
         ({"projection": 3}, "--projection: the step of patient reads its output itself, so it cannot be projected"),
     ],
 )
