@@ -14,6 +14,7 @@ import pytest
 
 import minirnn as mr
 from minirnn import cell, clip, sigmoid, softplus, sqrt, tanh, unit_mean, where
+from minirnn.nn.own_layer import CellLayer
 from tests.cells.with_torch import CELLS, gallery, torch_direction
 from tests.devices.cells.own_layers import multiplicative, residual
 from tests.each import each
@@ -226,6 +227,41 @@ def test_weight_dropout_reaches_the_matrices_of_products() -> None:
     for g in gradients:
         assert abs((g.numpy() == 0).mean() - 0.25) < 0.06
     assert not np.array_equal(gradients[0].numpy()[:40] == 0, gradients[1].numpy() == 0)
+
+
+@cell(states=("h",))
+def solver(z_a, h, *, dt=0.2):
+    for _ in range(3):
+        h = h + dt * (tanh(z_a + mr.product(h)) - h)
+    return h
+
+
+class Formed(CellLayer):
+    """R is antisymmetric, and the three products of a step have one matrix."""
+
+    def weights(self, k: int) -> Any:
+        W, R, Wp, b, U, vectors = super().weights(k)
+        return W, R - R.T, Wp, b, (U[0],) * len(U), vectors
+
+
+def test_a_subclass_gives_matrices_a_form(rng: np.random.Generator) -> None:
+    layer = Formed(solver, I, H, dtype="float64")
+    values = {n: rng.normal(size=p.shape) for n, p in layer.named_parameters()} | {"x": rng.normal(size=(T, B, I))}
+    for n, p in layer.named_parameters():
+        p.assign(values[n])
+    names = ["x", "weight_ih", "weight_hh", "bias", "product_1"]
+    x = mr.tensor(values["x"], requires_grad=True)
+    found = mr.grad((layer(x)[0] ** 2).sum(), [x, *[getattr(layer, n) for n in names[1:]]])
+    t = {n: torch.tensor(values[n], requires_grad=True) for n in names}
+    h, loss = torch.zeros(B, H, dtype=torch.float64), 0.0
+    for x_t in t["x"]:
+        z = x_t @ t["weight_ih"].T + h @ (t["weight_hh"] - t["weight_hh"].T).T + t["bias"]
+        for _ in range(3):
+            h = h + 0.2 * (torch.tanh(z + h @ t["product_1"].T) - h)
+        loss = loss + (h**2).sum()
+    loss.backward()  # type: ignore[attr-defined]
+    for n, g in zip(names, found, strict=True):
+        np.testing.assert_allclose(g.numpy(), t[n].grad, atol=1e-13 * np.abs(t[n].grad.numpy()).max(), err_msg=n)
 
 
 @pytest.mark.parametrize("name", ["sru", "slstm", "gru_block"])
