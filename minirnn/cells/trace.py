@@ -178,6 +178,9 @@ class Step:
         if len(found) != len(given):
             self.fail(f"it returns {len(found)} values", f"expected {len(given)}: the new {', '.join(given)}")
         by_name = dict(zip(given, found, strict=True))
+        called = [self.names.get(e, "") if isinstance(e, Expr) else "" for e in found]
+        if called != list(given) and sorted(called) == sorted(given):
+            self.fail(f"it returns {', '.join(called)}", f"expected the new {', '.join(given)} in the order of states=")
         after: list[Expr] = []
         for name in self.order:
             if not isinstance(by_name[name], Expr):

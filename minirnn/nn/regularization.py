@@ -140,8 +140,12 @@ def new_seeds() -> tuple[int, int]:
 def with_masks(weights: list[Weights], p: float) -> list[Weights]:
     """The weights, each weight_hh (G*H, P) times its own scaled mask."""
     seeds = new_seeds()
-    masks = (mask_like(R, R.shape, p, k, *seeds) for k, (_, R, *_) in enumerate(weights))
-    return [(W, R * mask, Wp, bW, bR) for (W, R, Wp, bW, bR), mask in zip(weights, masks, strict=True)]
+    return [(W, dropped_weight(R, p, k, seeds), *more) for k, (W, R, *more) in enumerate(weights)]  # type: ignore[misc]
+
+
+def dropped_weight(A: Tensor, p: float, stream: int, seeds: tuple[int, int]) -> Tensor:
+    """A matrix times its scaled mask, which is made with this stream number."""
+    return A * mask_like(A, A.shape, p, stream, *seeds)
 
 
 def dropped_input(x: Tensor, p: float, variational: bool) -> Tensor:
