@@ -93,7 +93,7 @@ MISTAKES = (
             "            __threadfence();  // the block's numbers are in memory before the block counts as here\n", "",
             "nyy"),
     Mistake("no fence before the flag", "barrier",
-            "                __threadfence();  // all blocks have been counted before the flag says so\n", "", "nyn"),
+            "                __threadfence();  // all blocks have been counted before the flag says so\n", "", "nyy"),
     Mistake("no fence after the flag", "barrier",
             "            __threadfence();  // the flag was seen before the others' numbers are read\n", "", "nyy"),
     Mistake("the flag is not volatile", "barrier", "    volatile u32 *round;", "    u32 *round;", "nyy"),
