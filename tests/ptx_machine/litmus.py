@@ -196,7 +196,7 @@ def _passing() -> list[Litmus]:
         Litmus("message passing, the same with the flag next to the counter",
                (f"{ST} [x], 1; {SC}; atom.global.add.u32 %r3, [y], 1",
                 f"atom.global.add.u32 %r0, [y], 1; {RST} [y+4], 1", f"{RLD} %r0, [y+4]; {SC}; {LD} %r1, [x]"),
-               "r[1][0] == 1 and r[2][0] == 1 and r[2][1] == 0", True, (0, 1, 2), "two places of the memory, if neighbors"),
+               "r[1][0] == 1 and r[2][0] == 1 and r[2][1] == 0", True, (0, 1, 2), "they are two places all the same"),
         Litmus("message passing, the same if the reader knows the counter",
                (f"{ST} [x], 1; {SC}; atom.global.add.u32 %r3, [y], 1",
                 f"atom.global.add.u32 %r0, [y], 1; {RST} [z], 1",
@@ -246,7 +246,8 @@ def _buffering() -> list[Litmus]:
         return Litmus(f"a write and a read (R), {name}", threads, "y == 2 and r[1][0] == 0", allowed, APART, why)
 
     def observed(name: str, fence: str, allowed: bool, why: str) -> Litmus:
-        threads = (f"{RST} [x], 1", f"{RLD} %r0, [x]; {fence}; {RLD} %r1, [y]", f"{RST} [y], 1; {fence}; {RLD} %r0, [x]")
+        reader, other = f"{RLD} %r0, [x]; {fence}; {RLD} %r1, [y]", f"{RST} [y], 1; {fence}; {RLD} %r0, [x]"
+        threads = (f"{RST} [x], 1", reader, other)
         question = "r[1][0] == 1 and r[1][1] == 0 and r[2][0] == 0"
         return Litmus(f"read to write causality (RWC), {name}", threads, question, allowed, (0, 1, 2), why)
 
