@@ -107,9 +107,8 @@ def test_a_missing_block_is_an_error_and_no_hang() -> None:
     """In a process of its own, which is ended if it hangs."""
     code = (
         "import numpy as np, minirnn as mr; from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import random_case;"
-        "from tests.devices.cuda.launch.cudnn_rnn.test_persistent import OneBlockLess;"
-        "from minirnn.devices.cuda.launch.cudnn_rnn import persistent as p; made = p.kernel_of;"
-        "p.kernel_of = lambda *a: OneBlockLess(made(*a)); p.PATIENCE = 1 << 15;"
+        "from tests.devices.cuda.launch.cudnn_rnn.test_one_launch import leave_out_a_block;"
+        "import pytest; leave_out_a_block(pytest.MonkeyPatch(), polls=1 << 15);"
         "device = mr.devices.get('cuda'); device.cudnn_rnn_rung = 'persistent';"
         "random_case(np.random.default_rng(0), 'lstm', 4, 3, 5, 64, 2, 'f4').run(device)"
     )
