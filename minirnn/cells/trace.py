@@ -42,7 +42,7 @@ class Step:
     cuts : list of Expr
         Calls of product and unit_mean, in the order in which they were made.
     read : bool
-        Whether a step gets the last state. A cell whose output is no state has one that no step reads.
+        Whether a step gets the last state. A cell whose output is not a state has one that no step reads.
     """
 
     def __init__(
