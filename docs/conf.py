@@ -40,6 +40,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "descriptions",
+    "bibliography_links",
     "moved",
     "op_columns",
     "source_pages",
