@@ -40,6 +40,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "bibliography_links",
+    "descriptions",
     "moved",
     "op_columns",
     "source_pages",
@@ -81,7 +82,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/\d\d_",
     "within_subsection_order": "FileNameSortKey",
     "image_scrapers": ("picture_scraper.pictures",),
-    "capture_repr": ("__repr__",),
+    "capture_repr": ("_repr_html_", "__repr__"),
     "ignore_repr_types": r"Picture|Text|matplotlib",
     "abort_on_example_error": True,
     "download_all_examples": False,
@@ -102,6 +103,7 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "minirnn"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static", "images/gradient_flow.png"]
 html_css_files = ["minirnn.css"]
 html_js_files = [("op_columns.js", {"defer": "defer"}), ("wide.js", {"defer": "defer"})]

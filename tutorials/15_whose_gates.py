@@ -4,8 +4,8 @@ r"""
 
 *Which of these numbers is the forget gate?*
 
-An LSTM's weights are four matrices for the input, four for the state, and some biases. Every library stacks them in an
-order of its own. Take one order for another, and nothing complains: all shapes fit.
+An LSTM's weights are four matrices for the input, four for the state, and some biases. Every library stacks them in its
+own order. If you take one order for another, nothing complains, because all shapes fit.
 
 | **You need** chapter 5.
 | **You will be able to** list the orders of gates that libraries use, and find the order of unknown weights from one

@@ -4,9 +4,8 @@ r"""
 
 *What do threads do, and what goes wrong?*
 
-A CUDA kernel is one small program, run by thousands of threads at once, each with a number of its own. minirnn's
-kernels are real CUDA C++. This page runs them on your processor: the simulator compiles the same text with the
-host's compiler.
+A CUDA kernel is one small program that thousands of threads run at once, each with its own number. minirnn's kernels
+are real CUDA C++. This page runs them on your processor: the simulator compiles the same text with the host's compiler.
 
 | **You need** chapter 5 and a little C.
 | **You will be able to** read and write a CUDA kernel, and say what a barrier is for and what a race is.
@@ -110,7 +109,7 @@ assert "race" in said and "thread (32,0,0)" in said
 # Neighbors should read neighbors
 # -------------------------------
 # Memory comes in sectors of 32 bytes. If the 32 threads of a warp read 32 neighboring floats, 4 sectors do. If they
-# read down a column of a matrix with 32 columns, each needs a sector of its own:
+# read down a column of a matrix with 32 columns, each needs a different sector:
 
 source = """extern "C" __global__ void read(const float *x, float *y, int step) {
     y[threadIdx.x] = x[threadIdx.x * step];

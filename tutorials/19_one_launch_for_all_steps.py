@@ -4,8 +4,8 @@ r"""
 
 *How many kernels must be started for a sequence?*
 
-Every kernel that a GPU runs must be started, and starting takes time, however small the kernel is. So one way to speed
-is to start fewer of them; at the end of that way stands a single kernel that stays, and walks through time itself.
+Every kernel that a GPU runs must be launched, and a launch takes time, however small the kernel is. So one way to go
+faster is to launch fewer kernels. Taken to its limit, a single kernel stays on the GPU and loops over time itself.
 
 | **You need** chapters 5 and 18.
 | **You will be able to** count the launches of a sequence, and say what a kernel that stays on the GPU must keep and
@@ -277,7 +277,7 @@ mr.viz.show(sketch)
 
 # %%
 # *barrier* is the kernel above for all cells, forward and backward. *persistent* does without the barrier: each
-# number has a place of its own for each step, which is empty at first, so whoever finds something there has the
+# number has its own place for each step. The place is empty at first, so whoever finds something there has the
 # number. Backward there are too many numbers for that: places are used again, and the last bit of a number says
 # whether it is the new one or the one before. A loop of *steps* can also be recorded once and started as a whole (a
 # CUDA graph). All of it runs in the simulator, and agrees to rounding:

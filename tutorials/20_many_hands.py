@@ -90,7 +90,7 @@ assert distance(wrong[0], gradient(whole)) > 0.01
 # %%
 # What the formula asks of a loss
 # -------------------------------
-# It holds for losses that are means over examples. A mean over *characters* is one, too, with the number of characters
+# It holds for losses that are means over examples. A mean over *characters* is also one, with the number of characters
 # as the weight. But where sequences differ in length, ranks differ in characters although they have as many sequences.
 # Here the lengths of 32 sequences are spread more and more widely, and two ranks take 16 each, the long ones together:
 

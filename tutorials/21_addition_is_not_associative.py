@@ -102,7 +102,7 @@ for name, total in {"1 rank": one, "8 ranks": sum_on(8), "in pairs": parallel.tr
 assert size["in pairs"] < size["8 ranks"] < size["1 rank"]
 
 # %%
-# More ranks make the sum *more* exact, since fewer roundings stand one behind the other. Adding in pairs, then pairs of
+# More ranks make the sum *more* exact, because a number goes through fewer roundings. Adding in pairs, then pairs of
 # pairs, is the best of the three: a number goes through six additions instead of up to 63.
 #
 # What a last bit becomes

@@ -76,6 +76,23 @@ def test_pages_fit_the_window(page: Any, site: str, path: str) -> None:
     assert broken_images(page) == [] and overflow(page) <= 0
 
 
+def test_every_kind_of_page_is_described_and_has_an_icon(opened: Callable[[int], Any], site: str) -> None:
+    page = opened(1280)
+    descriptions = []
+    for path in (
+        "index.html",
+        "use.html",
+        "ops/lstm_block_cell.html",
+        "tutorials/04_vanish_and_explode.html",
+        "search.html",
+    ):
+        page.goto(f"{site}{path}")
+        descriptions.append(page.locator('meta[name="description"]').get_attribute("content"))
+        assert page.locator('link[rel="icon"]').get_attribute("href").endswith("favicon.svg")
+    assert len(set(descriptions)) == 5 and all(20 < len(one) <= 204 for one in descriptions), descriptions
+    assert descriptions[3] == "When does the signal die?"
+
+
 def test_the_sidebar_names_things(opened: Callable[[int], Any], site: str) -> None:
     page = opened(1280)
     for path in ("tutorials/index.html", "performance.html"):
