@@ -132,6 +132,7 @@ def test_the_python_of_a_page_runs_and_prints_what_it_says(page: str) -> None:
         assert done.stdout.splitlines() == promised
 
 
+@pytest.mark.slow
 def test_the_page_on_own_ops_is_one_program_that_prints_what_it_says(tmp_path: Path) -> None:
     for device in ("cuda-sim", "native"):
         reason = mr.devices.available()[device]
@@ -166,7 +167,10 @@ QUICK = {
 
 
 @pytest.mark.parametrize(
-    "page", ["docs/own_cell.md", "docs/train.md", "docs/performance.md", "tutorials/17_your_own_cell.py"]
+    "page",
+    slow_unless(
+        ["docs/train.md"], ["docs/own_cell.md", "docs/train.md", "docs/performance.md", "tutorials/17_your_own_cell.py"]
+    ),
 )
 def test_the_commands_on_own_cells_run(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

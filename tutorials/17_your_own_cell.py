@@ -132,7 +132,7 @@ def reach(layer):
 
 
 norms = {name: reach(layer) for name, layer in layers(0).items()}
-mr.viz.show(gradient_flow(list(norms.values()), layers=list(norms), quantity="length of dL/dx_t"))
+mr.viz.show(gradient_flow(list(norms.values()), layers=list(norms), quantity="norm of dL/dx_t"))
 share = {name: norm[0] / norm[-1] for name, norm in norms.items()}
 print({name: f"{s:.0e}" for name, s in share.items()})
 assert 4e-3 < share["slow 0 .. 4"] < 6e-3 and max(share["slow = 0"], share["GRU"]) < 1e-10

@@ -85,6 +85,10 @@ def test_a_citation_in_any_form_is_understood(text: str, key: str | None) -> Non
     assert (entry and entry.key) == key
 
 
+def test_an_acronym_is_not_a_name() -> None:
+    assert not list(LITERATURE.citations("an LSTM (1997)"))
+
+
 def test_an_entry_says_who_what_where_when_and_what_for() -> None:
     for entry in LIBRARY.values():
         assert {"author", "title", "year", "keywords", "annote"} <= set(entry.fields), entry.key
