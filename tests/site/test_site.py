@@ -76,6 +76,23 @@ def test_pages_fit_the_window(page: Any, site: str, path: str) -> None:
     assert broken_images(page) == [] and overflow(page) <= 0
 
 
+VISIBLE_LINES = """() => [...document.querySelectorAll("article div.highlight-Python pre")]
+  .filter((pre) => pre.checkVisibility())
+  .map((pre) => pre.textContent.split("\\n").filter((line) => line.trim()).length)"""
+
+
+def test_in_a_chapter_code_that_draws_is_folded_and_on_a_phone_all_long_code(page: Any, site: str) -> None:
+    phone = page.viewport_size["width"] < 768
+    page.goto(f"{site}tutorials/04_vanish_and_explode.html")
+    folds = page.locator("details.code-fold")
+    assert folds.count() > 0 and not any(fold.get_attribute("open") for fold in folds.all())
+    assert any(text.startswith("Code for the figure") for text in folds.locator("summary").all_inner_texts())
+    before = page.evaluate(VISIBLE_LINES)
+    assert before and (max(before) <= 12) == phone
+    folds.locator("summary").first.click()
+    assert len(page.evaluate(VISIBLE_LINES)) == len(before) + 1
+
+
 def test_every_kind_of_page_is_described_and_has_an_icon(opened: Callable[[int], Any], site: str) -> None:
     page = opened(1280)
     descriptions = []
