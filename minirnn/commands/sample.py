@@ -37,8 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--temperature", type=warm, default=TEMPERATURE, metavar="X", help=wild)
     add("--length", type=whole(1, 10**9), default=LENGTH, metavar="N", help="characters to write (default %(default)s)")
     add("--seed", type=whole(0), default=0, metavar="N", help="seed of the draws (default %(default)s)")
-    moved = "where the own cell of the model is now, if its file moved"
-    add("--cell", type=absolute, metavar=FORM, help=moved)
+    add("--cell", type=absolute, metavar=FORM, help="the own cell of a model that has one; this file is run")
     add("--device", metavar="NAME", help="where to compute (default: MINIRNN_DEVICE, else cpu)")
 
 

@@ -193,7 +193,7 @@ def orthogonal_(tensor: Leaf, gain: float = 1, generator: Any = None) -> Leaf:
     """A random matrix whose rows (or columns, if they are fewer) are orthogonal and of length `gain`.
 
     Axes behind the first count as one. What passes such a matrix neither grows nor shrinks, however many steps it
-    takes. Saxe et al. 2013.
+    takes. Saxe et al. 2014.
 
     Raises
     ------

@@ -44,7 +44,7 @@ class Cell(Formulas):
         return prove(self, devices, seed)
 
 
-def cell(*, states: Sequence[str], output: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
+def cell(states: Sequence[str], *, output: str | None = None) -> Callable[[Callable[..., Any]], Cell]:
     """A decorator that makes a `Cell` of a function of one step.
 
     Parameters

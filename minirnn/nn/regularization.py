@@ -50,7 +50,7 @@ DOCS = """input_dropout : float
     weight_dropout : float
         Probability, while training, that a recurrent weight is 0 throughout a call; the others are scaled by
         ``1 / (1 - weight_dropout)``. Gradients reach the raw ``weight_hh`` through the mask; a state dict holds the raw
-        ones (the weight drop of AWD-LSTM, Merity et al. 2018).
+        ones (weight drop: Merity et al. 2018).
     zoneout : float, or for LSTM a pair (of h, of c)
         Probability that a unit keeps its old state in a step of training; in evaluation the state is the mean of old
         and new by this weight (Krueger et al. 2017). One number serves h and c, which have separate masks."""
@@ -140,8 +140,12 @@ def new_seeds() -> tuple[int, int]:
 def with_masks(weights: list[Weights], p: float) -> list[Weights]:
     """The weights, each weight_hh (G*H, P) times its own scaled mask."""
     seeds = new_seeds()
-    masks = (mask_like(R, R.shape, p, k, *seeds) for k, (_, R, *_) in enumerate(weights))
-    return [(W, R * mask, Wp, bW, bR) for (W, R, Wp, bW, bR), mask in zip(weights, masks, strict=True)]
+    return [(W, dropped_weight(R, p, k, seeds), *more) for k, (W, R, *more) in enumerate(weights)]  # type: ignore[misc]
+
+
+def dropped_weight(A: Tensor, p: float, stream: int, seeds: tuple[int, int]) -> Tensor:
+    """A matrix times its scaled mask, which is made with this stream number."""
+    return A * mask_like(A, A.shape, p, stream, *seeds)
 
 
 def dropped_input(x: Tensor, p: float, variational: bool) -> Tensor:

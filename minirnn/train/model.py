@@ -23,7 +23,7 @@ from minirnn.engine.tensor import Tensor
 from minirnn.messages import meant
 from minirnn.nn.cell_file import cell_in, names_a_file
 from minirnn.nn.opened import Opened, Values, opened
-from minirnn.train.options import CELLS, OF_BUILT_IN, Options
+from minirnn.train.options import CELLS, REGULARIZATION, Options
 
 State = tuple[Tensor, ...]
 EMBEDDING = 64
@@ -64,7 +64,7 @@ class CharModel(nn.Module):
     projection : int
         P, the width of h if it is projected (lstm, and own cells that allow it); 0 for none.
     regularization
-        `variational`, and for built-in cells `input_dropout`, `weight_dropout`, `zoneout` (one number).
+        `variational`, `input_dropout`, `weight_dropout`, and for built-in cells `zoneout` (one number).
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class CharModel(nn.Module):
     def of(cls, options: Options, V: int, device: str | None = None) -> Self:
         """The model that the options of a run ask for, by default on their device."""
         o = options
-        names = ("variational",) if names_a_file(o.cell) else ("variational", *OF_BUILT_IN)
+        names = REGULARIZATION[: -1 if names_a_file(o.cell) else None]
         return cls(
             o.cell,
             V,

@@ -42,6 +42,10 @@ class Back(NamedTuple):
     multiplied: dict[int, int]
     """Vector, or cut, -> row of its gradient."""
 
+    def reads_before(self, state: int) -> bool:
+        """Whether the factors, or the gradients of matrices, need this state before each step."""
+        return any(place == ("before", state) for _, place in self.sources)
+
 
 def back_of(plan: Plan) -> Back:
     if "numpy backward" not in plan.made:

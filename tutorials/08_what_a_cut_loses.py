@@ -1,13 +1,13 @@
 r"""
-21. What a cut loses
-====================
+8. What a cut loses
+===================
 
 *Which part of the gradient does truncation throw away?*
 
 A long text is trained on in windows. The state crosses from one window to the next, the gradient does not. This chapter
 writes down which terms are lost, and why more data does not bring them back.
 
-| **You need** chapters 3, 4 and 13.
+| **You need** chapters 3 to 5.
 | **You will be able to** say which terms of a gradient survive a cut, why the error is a bias, and what a window costs
   a network that remembers.
 | **Time**: 10 minutes.
@@ -143,10 +143,9 @@ for bias, shares in lost.items():
 #
 # Try it
 # ------
-# In chapter 13 leave ``detach()`` out, and see how long a training step takes after ten, twenty and thirty batches.
-# Then let the windows here overlap: run each one K/2 steps before it begins, without a loss there. Which pairs come
-# back?
+# Leave ``detach()`` out of ``gradient``. What does ``backward()`` say in the second window, and why? Then let the
+# windows overlap: run each one K/2 steps before it begins, without a loss there. Which pairs come back?
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex34`` (truncated in windows).
 #
-# Next: :doc:`08_real_batches`.
+# Next: :doc:`09_real_batches`.

@@ -1,11 +1,16 @@
-"""
-16. Whose gates are these?
+r"""
+15. Whose gates are these?
 ==========================
 
 *Which of these numbers is the forget gate?*
 
 An LSTM's weights are four matrices for the input, four for the state, and some biases. Every library stacks them in an
 order of its own. Take one order for another, and nothing complains: all shapes fit.
+
+| **You need** chapter 5.
+| **You will be able to** list the orders of gates that libraries use, and find the order of unknown weights from one
+  known output.
+| **Time**: 8 minutes.
 """
 
 # %%
@@ -94,6 +99,36 @@ print(nothing)
 assert finding.status == found.status == "found" and nothing.status != "found"
 
 # %%
+# What no output can tell
+# -----------------------
+# The order of the *gates* can be found, because each gate has its own place in the formulas. The order of the *units*
+# cannot, if the layer after it has been reordered as well. Let P be a permutation matrix: it has one 1 in each row and
+# each column, and :math:`P P^\top` is the identity. Take the columns of every gate g in another order, and with them
+# the rows of :math:`R_g` and of the next layer's matrix V:
+#
+# .. math::
+#    :label: permuted-weights
+#
+#    \begin{aligned}
+#    \hat W_g &= W_g P \\
+#    \hat R_g &= P^\top R_g P \\
+#    \hat b_g &= b_g P \\
+#    \hat V &= P^\top V
+#    \end{aligned}
+#
+# All states are then permuted, and the output of the next layer is the same, number for number:
+#
+# .. math::
+#    :label: permuted-states
+#
+#    \begin{aligned}
+#    \hat h_t &= h_t P \\
+#    \hat h_t \hat V &= h_t V
+#    \end{aligned}
+#
+# So a network of H units has H! sets of weights that compute the same function. Two networks that were trained from
+# different seeds cannot be compared unit by unit.
+#
 # In ``minirnn convert`` the same knowledge is a command, which writes weights for torch, Keras, TensorFlow's cells,
 # cuDNN and ONNX.
 #
@@ -103,3 +138,5 @@ assert finding.status == found.status == "found" and nothing.status != "found"
 # this?
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex14`` (gate orders).
+#
+# Next: :doc:`16_the_opaque_buffer`.

@@ -1,11 +1,16 @@
-"""
-11. From one launch per step to a persistent kernel
+r"""
+19. From one launch per step to a persistent kernel
 ===================================================
 
 *How many kernels must be started for a sequence?*
 
 Every kernel that a GPU runs must be started, and starting takes time, however small the kernel is. So one way to speed
 is to start fewer of them; at the end of that way stands a single kernel that stays, and walks through time itself.
+
+| **You need** chapters 5 and 18.
+| **You will be able to** count the launches of a sequence, and say what a kernel that stays on the GPU must keep and
+  wait for.
+| **Time**: 25 minutes.
 """
 
 # %%
@@ -23,7 +28,7 @@ from minirnn.devices.cuda.device import Cuda
 from minirnn.devices.cuda.driver import LaunchError
 from minirnn.devices.cuda.sim.driver import SimDriver
 from minirnn.devices.cuda.sim.options import SimOptions
-from minirnn.viz import between_steps, ladder_counts, weight_holders
+from minirnn.viz import between_steps, ladder_counts, roofline, weight_holders
 from minirnn.viz.colors import BLUE, GRAY, GREEN, ORANGE, PURPLE, RED
 
 if missing := mr.devices.available()["cuda-sim"]:
@@ -371,6 +376,65 @@ assert max(shares, key=shares.get) == "B" and shares["B"] < 1
 # Longer sequences and larger layers favor *persistent*, because R is read once; larger batches favor *steps*, which
 # uses each row of R for the whole batch at once, while every block of a persistent kernel must gather all states.
 #
+# Arithmetic or memory?
+# ---------------------
+# A layer with B sequences and H units does F operations for the products with R over T steps. What it moves depends on
+# where R is. A launch per step reads R from memory T times, and a persistent kernel once. Both read the four
+# pre-activations and both states of each unit at every step, and write both states: eight numbers of four bytes. (What
+# blocks gather from each other stays in the cache.) With s for *steps* and p for *persistent*,
+#
+# .. math::
+#    :label: layer-bytes
+#
+#    \begin{aligned}
+#    F &= 8 T B H^2 \\
+#    M_s &= T (16 H^2 + 32 B H) \\
+#    M_p &= 16 H^2 + 32 T B H
+#    \end{aligned}
+#
+# The quotient a = F / M is the *arithmetic intensity*. It has two bounds, one from R and one from the states:
+#
+# .. math::
+#    :label: layer-intensity
+#
+#    \begin{aligned}
+#    \frac{F}{M_s} &\le \frac{B}{2} \\
+#    \frac{F}{M_p} &\le \frac{H}{4} \\
+#    \frac{F}{M_p} &\le \frac{T B}{2}
+#    \end{aligned}
+#
+# A chip that can do r operations and move w bytes per second cannot be faster than its arithmetic or its memory:
+#
+# .. math::
+#    :label: roofline
+#
+#    v = \min(r, a w)
+#
+# This is the *roofline*. The figure has it for the data sheet of an H200 (67 trillion operations in float32 and 4.8
+# trillion bytes per second). The points are computed, not measured: they are bounds.
+
+r, w, T, H = 67e12, 4.8e12, 64, 512
+work = {}
+for B in (1, 8, 64):
+    F, R_bytes, state_bytes = 8 * T * B * H**2, 16 * H**2, 32 * T * B * H
+    work[f"steps, B = {B}"] = F, T * R_bytes + state_bytes, np.nan
+    work[f"persistent, B = {B}"] = F, R_bytes + state_bytes, np.nan
+roof = roofline(work, peak=r, bandwidth=w)
+roof.ax.get_legend().remove()
+roof.ax.set_title("Bounds for an LSTM of 512 units over 64 steps")
+for label, height in zip(roof.ax.texts, (-10, -10, -10, -38, -24, -10), strict=True):
+    label.set_position((6, height))  # below each other
+mr.viz.show(roof)
+intensity = dict(zip(work, roof.data["intensity"], strict=True))
+print("operations per byte:", {name: round(a, 1) for name, a in intensity.items()})
+assert intensity["steps, B = 8"] < r / w < min(intensity["persistent, B = 1"], intensity["steps, B = 64"])
+
+# %%
+# A launch per step with few sequences is bound by memory: it has half an operation for each byte. One sequence is
+# enough to take the persistent kernel to the flat part of the roof, where arithmetic is the limit. With 64 sequences
+# both are there, and it no longer matters who keeps R. A small R stays in the cache from launch to launch. Then the
+# bytes come from the cache, whose roof is higher.
+#
 # How much faster all that is on a GPU depends on its barriers, its caches and the size of the network, and must be
 # measured: :doc:`/cudnn_ladder` says what has been, and what has not.
 #
@@ -381,3 +445,5 @@ assert max(shares, key=shares.get) == "B" and shares["B"] < 1
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex38`` (softmax of rows), ``ex18`` (a shared tile) and
 # ``ex40`` (a sequence in one launch).
+#
+# Next: :doc:`20_many_hands`.

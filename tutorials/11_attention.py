@@ -1,5 +1,5 @@
 """
-14. From the last state to attention
+11. From the last state to attention
 ====================================
 
 *How much fits into one state, and what helps when it is too little?*
@@ -7,7 +7,7 @@
 Sequence in, sequence out: an encoder reads, a decoder writes. What the decoder knows of the input is the encoder's last
 state, a vector of fixed size, whether the input had two symbols or twenty. That works for two.
 
-| **You need** chapters 3 to 6.
+| **You need** chapters 3 to 6, and softmax from chapter 10.
 | **You will be able to** write additive attention forward and backward, say which path it opens for the gradient, and
   explain what teacher forcing hides.
 | **Time**: 20 minutes.
@@ -247,4 +247,4 @@ print({", ".join(key): round(float(shares.mean()), 2) for key, shares in result.
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex28`` (attention).
 #
-# Next: :doc:`15_what_dropout_may_touch`.
+# Next: :doc:`12_what_dropout_may_touch`.

@@ -1,5 +1,5 @@
 """
-17. Many hands
+20. Many hands
 ==============
 
 *How do several processes train one network, and when does it pay?*
@@ -8,6 +8,11 @@ Cut a batch into parts, give each part to a process, add up the gradients, and l
 That is all of data-parallel training. This tutorial asks when the parts add up to the right gradient, when the
 gradients travel, and what sending them costs. Nothing here needs MPI: four *ranks* run as threads of one process, and
 messages take the time that a formula says.
+
+| **You need** chapter 3.
+| **You will be able to** say when the gradients of parts add up to the gradient of a batch, and what sending them
+  costs.
+| **Time**: 15 minutes.
 """
 
 # %%
@@ -265,3 +270,5 @@ assert (np.diff(computed) < 0).all() and (np.diff(messages) > 0).all() and messa
 # messages take longer than the arithmetic?
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex42`` (adding up in a ring).
+#
+# Next: :doc:`21_addition_is_not_associative`.

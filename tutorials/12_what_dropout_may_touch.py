@@ -1,5 +1,5 @@
 r"""
-15. What dropout may touch
+12. What dropout may touch
 ==========================
 
 *Where in a recurrent network can values be dropped without dropping its memory?*
@@ -193,8 +193,7 @@ mr.viz.show(fig)
 # Masks on the input and on h, and zoneout, leave a good part of the direction over forty steps, because they are not on
 # the straight path or do not cut it. A mask on the weights stays the same at all steps and makes another network, so
 # less is left. Under a fresh mask on c nothing is left: in :eq:`dropout-noise` :math:`V_{40}` is above a million. So
-# ``mr.nn.LSTM`` offers ``input_dropout``, ``dropout`` (between layers), ``weight_dropout`` and ``zoneout``, and no mask
-# on c.
+# ``mr.nn.LSTM`` offers ``input_dropout``, ``dropout``, ``weight_dropout`` and ``zoneout``, and no mask on c.
 #
 # Layer norm in a cell
 # --------------------
@@ -245,6 +244,7 @@ mr.viz.show(fig)
 # Put a mask on the candidate alone (Semeniuta et al. 2016, *Recurrent dropout without memory loss*). Where is its line
 # in the second figure? Then train the LSTM to keep a number for twenty steps, with zoneout and with a mask on c.
 #
-# Then write it yourself: :doc:`exercise </exercises>` ``ex26`` (variational dropout).
+# Then write it yourself: :doc:`exercises </exercises>` ``ex26`` (variational dropout) and ``ex27`` (layer
+# normalization).
 #
-# Next: :doc:`12_gradients_of_gradients`.
+# Next: :doc:`13_gradients_of_gradients`.

@@ -1,5 +1,5 @@
 r"""
-8. Real batches
+9. Real batches
 ===============
 
 *What must an op not look at when sequences have different lengths?*
@@ -232,4 +232,4 @@ mr.viz.show(picture)
 # Then write it yourself: :doc:`exercises </exercises>` ``ex13`` (two directions), ``ex32`` (two layers) and ``ex12``
 # (lengths).
 #
-# Next: :doc:`12_gradients_of_gradients`.
+# Next: :doc:`10_from_beginning_to_end`.

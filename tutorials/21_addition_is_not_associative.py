@@ -1,5 +1,5 @@
-"""
-18. Addition is not associative
+r"""
+21. Addition is not associative
 ===============================
 
 *Why do two ranks not give the bits of one, and how can they?*
@@ -7,6 +7,10 @@
 In real numbers (a + b) + c is a + (b + c). A computer rounds after each addition, and in another order it rounds in
 other places. This tutorial looks at the last bits of a sum, follows them through a training run, and then fixes the
 order, so that any number of processes gives the same bits.
+
+| **You need** chapter 20.
+| **You will be able to** say why the order of a sum changes its last bits, and fix the order.
+| **Time**: 12 minutes.
 """
 
 # %%
@@ -67,6 +71,27 @@ print({P: f"{share:.0%} equal" for P, share in share_equal.items()})
 assert all(0.05 < share < 0.6 for share in share_equal.values())
 
 # %%
+# How far can a sum be off? One addition of float32 rounds its result to 24 binary places. Its relative error e is at
+# most :math:`u = 2^{-24}`:
+#
+# .. math::
+#    :label: one-addition
+#
+#    \begin{aligned}
+#    \hat s &= (a + b) (1 + e) \\
+#    \lvert e \rvert &\le u
+#    \end{aligned}
+#
+# In a sum of n numbers, let d be the largest number of additions that one of them goes through. Each number is then
+# multiplied by at most d factors 1 + e, so
+#
+# .. math::
+#    :label: sum-bound
+#
+#    \lvert \hat S - S \rvert \le \frac{d u}{1 - d u} \sum_{k=1}^{n} \lvert x_k \rvert
+#
+# One after the other, d is n - 1. In pairs, then pairs of pairs, it is the logarithm of n to the base 2.
+#
 # Most sums differ, usually by a few units. Which order is closest to the truth? float64 knows the sums exactly enough:
 
 exact = gradients.astype(np.float64).sum(0)
@@ -180,3 +205,5 @@ for P, histories in runs.items():
 # ------
 # Take four shards instead of eight, in ``runs``. Which numbers of ranks give the same bits as each other, and are these
 # the bits of eight shards?
+#
+# This is the last chapter. Next: :doc:`exercises </exercises>`, or :doc:`a cell of your own </own_cell>`.

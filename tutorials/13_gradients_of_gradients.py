@@ -1,5 +1,5 @@
 r"""
-12. Gradients of gradients
+13. Gradients of gradients
 ==========================
 
 *What does a second derivative through an LSTM tell me, and what does going back twice cost?*
@@ -245,6 +245,6 @@ print("memory for T = 256, by K:", dict(zip(segments, np.round(by_segment).astyp
 # Compute ``largest_curvature()`` every ten steps while training with Adam. Does it grow or shrink? Then add a penalty
 # to the loss, the squared norm of its gradient with respect to x (with ``create_graph=True``), and train with it.
 #
-# Then write it yourself: :doc:`exercise </exercises>` ``ex30`` (double backward).
+# Then write it yourself: :doc:`exercises </exercises>` ``ex29`` (recomputation) and ``ex30`` (double backward).
 #
-# Next: :doc:`07_one_node_or_many` begins the chapters on libraries.
+# This is the end of the core. Next: :doc:`14_one_node_or_many` begins the track on libraries.

@@ -1,5 +1,5 @@
 r"""
-13. A model from beginning to end
+10. A model from beginning to end
 =================================
 
 *Which decisions make a character model, and what does each of them change?*
@@ -102,7 +102,7 @@ mr.viz.show(ax.figure)
 # Training
 # --------
 # Batches have 16 rows of 32 characters. Each row continues where it stopped in the batch before. The state is handed
-# on, but ``detach()`` cuts its gradient. What this *truncation* loses is the subject of chapter 21.
+# on, but ``detach()`` cuts its gradient: this is the truncation of chapter 8.
 
 mr.manual_seed(1)
 model = CharModel(mr.nn.LSTM(32, H, forget_bias=1.0))
@@ -244,4 +244,4 @@ for temperature in (0.3, 0.8, 1.5):
 # cross-entropy), ``ex25`` (embedding), ``ex35`` (initialization), ``ex36`` (RMSprop with momentum), ``ex16`` (Adam)
 # and ``ex41`` (capstone: a character model).
 #
-# Next: :doc:`21_what_a_cut_loses`.
+# Next: :doc:`11_attention`.

@@ -1,5 +1,5 @@
-"""
-10. A CUDA kernel with no GPU
+r"""
+18. A CUDA kernel with no GPU
 =============================
 
 *What do threads do, and what goes wrong?*
@@ -7,6 +7,10 @@
 A CUDA kernel is one small program, run by thousands of threads at once, each with a number of its own. minirnn's
 kernels are real CUDA C++. This page runs them on your processor: the simulator compiles the same text with the
 host's compiler.
+
+| **You need** chapter 5 and a little C.
+| **You will be able to** read and write a CUDA kernel, and say what a barrier is for and what a race is.
+| **Time**: 12 minutes.
 """
 
 # %%
@@ -30,6 +34,17 @@ threads = thread_map(5, 12, grid=(2, 2), block=(8, 4))
 mr.viz.show(threads)
 
 # %%
+# Blocks have a fixed size, and the work is rarely a multiple of it. For N numbers in blocks of S threads, thread k of
+# block j works on number i, and J is the smallest number of blocks that is enough:
+#
+# .. math::
+#    :label: grid-index
+#
+#    \begin{aligned}
+#    i &= j S + k \\
+#    (J - 1) S + 1 &\le N \le J S
+#    \end{aligned}
+#
 # Threads beyond the edge have nothing to do: that is the ``if (row >= B || unit >= H) return;`` at the top of every
 # kernel. Forget it, and they write where nothing of theirs is.
 
@@ -117,10 +132,27 @@ assert (len(coalesced.data["sectors"]), len(strided.data["sectors"])) == (4, 32)
 
 # %%
 # Eight times the traffic for the same 128 bytes. This is a *count*, not a time: it is the same on every laptop, which
-# is why it can be graded.
+# is why it can be graded. If the numbers of neighboring threads are d places apart, 32 of them spread over 128 d bytes,
+# and no thread needs more than one sector. So with the first number at the beginning of a sector, a warp reads
+#
+# .. math::
+#    :label: sectors
+#
+#    q_d = \min(4 d, 32)
+#
+# sectors.
 #
 # Shared memory has its own rule: 32 banks, each gives one word at a time. A column of a 32-wide tile lies in a single
-# bank; a tile of width 33 spreads it over all of them. That is why tiles in CUDA programs have an extra column.
+# bank; a tile of width 33 spreads it over all of them. That is why tiles in CUDA programs have an extra column. In
+# general, words that are d places apart meet in the same bank after :math:`32 / \gcd(d, 32)` of them, so the number of
+# rounds is the greatest common divisor
+#
+# .. math::
+#    :label: bank-rounds
+#
+#    w_d = \operatorname{gcd}(d, 32)
+#
+# which is 1 for every odd d.
 
 tile = """extern "C" __global__ void tile(int width) {
     __shared__ float s[32 * 33];
@@ -161,3 +193,5 @@ assert np.allclose(on_cpu.h.numpy(), simulated.h.numpy(), atol=1e-14)
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex17`` (a pointwise kernel), ``ex39`` (fused gates),
 # ``ex20`` (coalescing), ``ex19`` (a race) and ``ex37`` (a reduction).
+#
+# Next: :doc:`19_one_launch_for_all_steps`.

@@ -1,5 +1,5 @@
-"""
-19. Your own cell
+r"""
+17. Your own cell
 =================
 
 *What if I change the equations?*
@@ -7,6 +7,11 @@
 The LSTM and the GRU are two of the many cells that people have tried. To try one more, you need its step, the
 gradient of its step, and code that is fast enough to train. This chapter invents a cell, lets minirnn derive its
 gradient, proves it, and trains it against the LSTM and the GRU.
+
+| **You need** chapters 2, 5 and 6.
+| **You will be able to** write a cell of your own, read its derived backward pass, and train it against the LSTM and
+  the GRU.
+| **Time**: 12 minutes.
 """
 
 # %%
@@ -48,6 +53,28 @@ mr.viz.show(mr.viz.cell_graph(patient))
 # dc * k`` is the highway of chapter 5. The line of ``dz_k`` is new: the gate is told the difference between what it
 # keeps, ``c_prev``, and what it could write, ``n``. In the picture, follow an orange arrow from right to left, and
 # multiply by what is written on it.
+#
+# In the notation of this book, with s for the row ``slow``, the step and what is derived from it are
+#
+# .. math::
+#    :label: patient-step
+#
+#    \begin{aligned}
+#    k_t &= \sigma(z_{k,t} + s) \\
+#    c_t &= k_t \odot c_{t-1} + (1 - k_t) \odot n_t \\
+#    h_t &= o_t \odot \tanh(c_t)
+#    \end{aligned}
+#
+# .. math::
+#    :label: patient-back
+#
+#    \begin{aligned}
+#    \delta c_t &= \delta c_t^{\leftarrow} + \delta h_t \odot o_t \odot (1 - \tanh^2(c_t)) \\
+#    \delta z_{k,t} &= \delta c_t \odot (c_{t-1} - n_t) \odot k_t \odot (1 - k_t) \\
+#    \delta z_{n,t} &= \delta c_t \odot (1 - k_t) \odot (1 - n_t \odot n_t) \\
+#    \delta c_{t-1}^{\leftarrow} &= \delta c_t \odot k_t \\
+#    \delta s &= \sum_{t=1}^{T} \operatorname{rows}(\delta z_{k,t})
+#    \end{aligned}
 #
 # Is it right?
 # ------------
@@ -105,7 +132,7 @@ def reach(layer):
 
 
 norms = {name: reach(layer) for name, layer in layers(0).items()}
-mr.viz.show(gradient_flow(list(norms.values()), layers=list(norms), quantity="length of dL/dx_t"))
+mr.viz.show(gradient_flow(list(norms.values()), layers=list(norms), quantity="norm of dL/dx_t"))
 share = {name: norm[0] / norm[-1] for name, norm in norms.items()}
 print({name: f"{s:.0e}" for name, s in share.items()})
 assert 4e-3 < share["slow 0 .. 4"] < 6e-3 and max(share["slow = 0"], share["GRU"]) < 1e-10
@@ -179,3 +206,5 @@ assert share["LSTM"] > 1e4 * share["GRU"] and 0 < first["GRU"] < first["slow = 0
 #
 # Then write it yourself: :doc:`exercises </exercises>` ``ex43`` (a cell of your own, backward), ``ex44`` (what a step
 # saves) and ``ex45`` (a long memory).
+#
+# This is the end of the track on libraries. Next: :doc:`18_a_kernel_without_a_gpu` begins the track on hardware.

@@ -1,11 +1,16 @@
-"""
-9. The opaque buffer
-====================
+r"""
+16. The opaque buffer
+=====================
 
 *What is inside cuDNN's parameter blob?*
 
 cuDNN takes all weights and biases of a network as one long array, whose layout is "opaque": subject to change, and
 nothing to be saved or looked at. Let us look.
+
+| **You need** chapters 5 and 15.
+| **You will be able to** find the weights of a gate in cuDNN's buffer, and take the buffer apart and put it together
+  again.
+| **Time**: 6 minutes.
 """
 
 # %%
@@ -34,6 +39,21 @@ for name, offset in list(zip(names, offsets, strict=True))[:3]:
     print(f"  {offset:>5}  {name}")
 
 # %%
+# How many numbers are there? Let G be the number of gates (4 for an LSTM, 3 for a GRU, 1 for a plain network), D the
+# number of directions, and :math:`n_l` the number of inputs of layer l. For each direction and gate there is a matrix
+# for the input, one for the state, and two biases:
+#
+# .. math::
+#    :label: buffer-size
+#
+#    \begin{aligned}
+#    n_1 &= I \\
+#    n_l &= D H \qquad l = 2, \dots, L \\
+#    N &= \sum_{l=1}^{L} D G (n_l H + H H + 2 H)
+#    \end{aligned}
+#
+# The biases are the last :math:`2 D G H L` numbers.
+#
 # Canonical form
 # --------------
 # The way out of the blob: one array for each block. ``params_to_canonical`` cuts it up, ``canonical_to_params`` puts
@@ -61,14 +81,14 @@ print(f"gradient at {touched.min()} .. {touched.max()}, block 1 starts at {offse
 assert list(touched) == list(range(offsets[1], offsets[2]))
 
 # %%
-# Other libraries hold the same numbers in other orders: tutorial 16 is about that. ``minirnn convert`` knows them, and
-# writes weights for torch, Keras, TensorFlow's cells, cuDNN and ONNX.
+# Other libraries hold the same numbers in other orders, as chapter 15 showed. ``minirnn convert`` knows them. It writes
+# weights for torch, Keras, TensorFlow's cells, cuDNN and ONNX.
 #
 # Try it
 # ------
 # Draw ``parameter_buffer(1, 5, 5, rnn_mode="gru", input_mode="skip_input")``. Where did the input matrices go? What is
-# the gradient of ``(biases[1] ** 2).sum()`` by the buffer?
-#
-# Then go on with :doc:`exercise </exercises>` ``ex14`` (gate orders), after tutorial 16.
+# the gradient of ``(biases[1] ** 2).sum()`` with respect to the buffer?
 #
 # Then write it yourself: :doc:`exercise </exercises>` ``ex33`` (cuDNN's buffer).
+#
+# Next: :doc:`17_your_own_cell`.

@@ -1,6 +1,6 @@
 r"""
-20. Up to which lag?
-====================
+7. Up to which lag?
+===================
 
 *Which networks learn from the distant past, and could we have known before training?*
 
@@ -227,3 +227,5 @@ mr.viz.show(fig)
 # ------
 # Give the GRU's update gate a bias of 3 at the start, and predict both pictures. Then take ``mr.data.copy_memory``:
 # which networks hold four symbols for 20 steps?
+#
+# Next: :doc:`08_what_a_cut_loses`.
