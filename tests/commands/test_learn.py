@@ -304,4 +304,4 @@ def test_an_export_replaces_nothing_by_half(tmp_path, short, run, monkeypatch):
     )
     status, text = run("course", "export", short, "--out", target)
     assert status == 2 and "No space left" in text
-    assert target.read_text() == "before" and {p.name for p in tmp_path.iterdir()} == {"mine", "a.zip"}
+    assert target.read_text() == "before" and {p.name for p in tmp_path.iterdir()} == {"rnn-2027", "a.zip"}
