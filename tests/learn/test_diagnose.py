@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
+import math
 import re
 import textwrap
 from functools import cache
@@ -21,6 +22,7 @@ from minirnn.learn.exercise import PUBLIC_CASES
 from minirnn.learn.hypotheses.program import Program
 from minirnn.learn.judge import compare
 from minirnn.learn.mutants import mutants
+from minirnn.learn.rearranged import lengths, reason
 from tests.slow import slow_unless
 
 PYTHON = [id for id, exercise in EXERCISES.items() if exercise.kind == "python"]
@@ -142,6 +144,26 @@ def test_division_by_the_batch_size_and_reversal_in_time_are_named():
     ):
         found = diagnose(exercise, [Case(c.inputs, c.expected, {**c.expected, **change(c)}) for c in cases])
         assert found is not None and found.exact and sentence in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("id", "output", "letters", "sentence"),
+    [
+        ("ex06", "dR", "TB", "it is divided by the number of steps times the batch size"),
+        ("ex07", "dw", "BH", "it is divided by the batch size times H"),
+        ("ex27", "dx", "K", "it is divided by K"),
+        ("ex25", "dw", "V", "it is divided by V"),
+    ],
+)
+def test_division_by_any_product_of_axis_lengths_is_named(id, output, letters, sentence):
+    exercise = EXERCISES[id]
+    cases = cases_of(exercise, exercise.expected)
+    share = [math.prod(lengths(exercise, c)[letter] for letter in letters) for c in cases]
+    spoiled = [
+        Case(c.inputs, c.expected, {**c.expected, output: c.expected[output] / n})
+        for c, n in zip(cases, share, strict=True)
+    ]
+    assert reason(exercise, spoiled, output).startswith(sentence)
 
 
 # ---- nothing is claimed that isn't so
