@@ -91,8 +91,6 @@ MISTAKES = (
     Mistake("two tiles in one place", "ladder", "tile ^= 1", "tile ^= 0", "yyy"),
     Mistake("a number keeps its last bit", "ladder", "NOT_SENT >> 1 : rounded) & ~Bits(1)",
             "NOT_SENT >> 1 : rounded)", "yyy"),
-    Mistake("only the first piece is looked at again", "ladder", "if (!found[k].has(PIECE)) found",
-            "if (k == 0 && !found[k].has(PIECE)) found", "yyy"),
     # ---- C++, in the plain kernels of one launch and their barrier; the first six are the puzzles of docs/puzzles.md
     Mistake("no barrier of the block before the barrier of the grid", "barrier",
             "        __syncthreads();  // all threads of this block have written\n", "", "nyy"),
@@ -150,7 +148,6 @@ MISTAKES = (
     Mistake("ld.acquire is ld.relaxed", "released", "ld.acquire.gpu", "ld.relaxed.gpu", "--y"),
     Mistake("st.release of scope cta", "released", "st.release.gpu", "st.release.cta", "--y"),
     Mistake("ld.acquire of scope cta", "released", "ld.acquire.gpu", "ld.acquire.cta", "--y"),
-    Mistake("the compiler may move writes behind the flag", "released", '"r"(x) : "memory"', '"r"(x)', "--y"),
     Mistake("the writer's fence of scope cta", "fenced", "fence.acq_rel.gpu; st", "fence.acq_rel.cta; st", "--y"),
     Mistake("the reader's fence of scope cta", "fenced", '"fence.acq_rel.gpu;"', '"fence.acq_rel.cta;"', "--y"),
     Mistake("fence.acq_rel where fence.sc is needed", "exclusive", FIRST, FIRST.replace("sc", "acq_rel"), "--y"),
