@@ -24,6 +24,7 @@ from tests.devices.cuda.launch.cudnn_rnn.ladder_cases import (
     tiny_layouts,
     with_fault,
 )
+from tests.slow import slow_unless
 
 pytestmark = pytest.mark.skipif(
     mr.devices.available()["cuda-sim"] is not None, reason=f"cuda-sim: {mr.devices.available()['cuda-sim']}"
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.mark.parametrize("kept", [1, pytest.param(8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("dtype", ["f8", pytest.param("f4", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", slow_unless(["lstm", "gru"], MODES))
 def test_several_chunks_tiles_and_blocks(
     mode: str, dtype: str, kept: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,9 +50,11 @@ def test_several_chunks_tiles_and_blocks(
 @pytest.mark.parametrize(
     "T, B, H, D",
     [
-        *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in ((1, 1, 1, 1), (4, 1, 9, 1), (2, 9, 4, 2))),
+        *(
+            pytest.param(*sizes, marks=pytest.mark.slow)
+            for sizes in ((1, 1, 1, 1), (4, 1, 9, 1), (2, 9, 4, 2), (7, 5, 33, 2))
+        ),
         (1, 3, 7, 2),
-        (7, 5, 33, 2),
     ],
 )
 def test_odd_sizes_with_the_layouts_of_a_gpu(T: int, B: int, H: int, D: int, rng: np.random.Generator) -> None:
@@ -109,7 +112,7 @@ def test_nan_is_a_number_like_others_and_stays_in_its_row(
     assert np.isfinite(others).all()
 
 
-@pytest.mark.parametrize("fault", [False, True])
+@pytest.mark.parametrize("fault", slow_unless([False], [False, True]))
 def test_a_nan_of_all_bits_is_sent_as_another_one(
     fault: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +141,7 @@ def run_both(case: Any, options: SimOptions) -> tuple[dict[str, np.ndarray], dic
     return case.run(device_on("persistent", options)), case.run(mr.devices.get("cpu"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", CHECKS, ids=lambda o: f"seed{o.seed}")
 def test_control_without_waiting_the_results_are_wrong(
     options: SimOptions, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
@@ -157,7 +161,7 @@ def test_control_without_waiting_the_results_are_wrong(
             np.testing.assert_allclose(found[name], expected[name], rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("backward", slow_unless([False], [False, True]))
 def test_control_without_the_barrier_between_gathering_and_multiplying_check_mode_objects(
     backward: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,6 +175,7 @@ def test_control_without_the_barrier_between_gathering_and_multiplying_check_mod
     assert planted() == []
 
 
+@pytest.mark.slow
 def test_control_of_one_phase_only_old_shares_are_taken_for_new_ones(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +191,7 @@ def test_control_of_one_phase_only_old_shares_are_taken_for_new_ones(
     assert not np.allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_control_with_one_slot_a_starved_block_misses_its_share(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
