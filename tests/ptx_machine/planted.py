@@ -88,7 +88,6 @@ MISTAKES = (
     Mistake("the memory for messages is not filled", "ladder", "EMPTY", "fresh", "yyy"),
     Mistake("no barrier between the shares of sums and the cells", "ladder",
             "            __syncthreads();\n\n            if (has_cell)", "            if (has_cell)", "yyy"),
-    Mistake("two tiles in one place", "ladder", "tile ^= 1", "tile ^= 0", "yyy"),
     Mistake("a number keeps its last bit", "ladder", "NOT_SENT >> 1 : rounded) & ~Bits(1)",
             "NOT_SENT >> 1 : rounded)", "yyy"),
     # ---- C++, in the plain kernels of one launch and their barrier; the first six are the puzzles of docs/puzzles.md
