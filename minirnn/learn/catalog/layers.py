@@ -20,8 +20,8 @@ def dropped(rng: np.random.Generator, s: Sizes) -> Inputs:
     x, dy = rng.normal(size=(2, s.T, s.B, s.I))
     u = rng.uniform(size=(s.B, s.I))
     u[0, :2] = 0.1, 0.9  # one of each at least
-    u[-1, -1] = 0.3  # the bound itself is kept
-    return dict(x=x, u=u, rate=0.3, training=s.T % 2 == 0, dy=dy)
+    u[-1, -1] = rate = 0.25 + 0.5 / s.T  # the bound itself is kept
+    return dict(x=x, u=u, rate=rate, training=s.T % 2 == 0, dy=dy)
 
 
 def dropout_with(
@@ -71,7 +71,7 @@ DROPOUT_MISTAKES = (
 
 def rows(rng: np.random.Generator, s: Sizes) -> Inputs:
     x, dy = rng.normal(size=(2, s.B, s.H + 1))
-    return dict(x=2 * x + 1, g=rng.normal(size=s.H + 1), eps=0.1, dy=dy)
+    return dict(x=2 * x + 1, g=rng.normal(size=s.H + 1), eps=0.4 / s.T, dy=dy)
 
 
 def normalized_with(

@@ -143,14 +143,14 @@ def smooth_gradient(rng: np.random.Generator, shape: tuple[int, ...], x: np.ndar
 
 def a_function(rng: np.random.Generator, s: Sizes) -> Inputs:
     # eps so large that the error of a one-sided difference shows.
-    return dict(f=smooth(rng, (s.B, s.I)), x=rng.normal(size=(s.B, s.I)), eps=1e-3)
+    return dict(f=smooth(rng, (s.B, s.I)), x=rng.normal(size=(s.B, s.I)), eps=4e-3 / s.T)
 
 
 def a_function_and_its_gradient(rng: np.random.Generator, s: Sizes) -> Inputs:
     shape, seed = (s.B, s.I), int(rng.integers(1 << 30))
     x, v = rng.normal(size=(2, *shape))
     f = smooth(np.random.default_rng(seed), shape)
-    return dict(f=f, gradient=smooth_gradient(np.random.default_rng(seed), shape, x), x=x, v=v, eps=1e-3)
+    return dict(f=f, gradient=smooth_gradient(np.random.default_rng(seed), shape, x), x=x, v=v, eps=4e-3 / s.T)
 
 
 def central(f: Any, x: np.ndarray, direction: np.ndarray, eps: float) -> Any:

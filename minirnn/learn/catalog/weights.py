@@ -163,7 +163,8 @@ START_MISTAKES = (
 def rmsprop(rng: np.random.Generator, s: Sizes) -> Inputs:
     parameter, gradient, last = rng.normal(size=(3, s.I, s.H))
     v = rng.uniform(0.01, 1, size=(s.I, s.H))
-    return dict(parameter=parameter, gradient=gradient, v=v, buffer=last, lr=0.1, alpha=0.9, eps=1e-2, momentum=0.7)
+    return dict(parameter=parameter, gradient=gradient, v=v, buffer=last, lr=0.4 / s.T, alpha=1 - 0.4 / s.T,
+                eps=0.04 / s.T, momentum=0.9 - 0.8 / s.T)  # fmt: skip
 
 
 def rmsprop_with(
