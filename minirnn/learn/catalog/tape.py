@@ -103,16 +103,8 @@ TAPE_MISTAKES = (
         "add: each summand got half; each gets the whole gradient", slopes=slopes_but("add", lambda *_: (0.5, 0.5))
     ),
     tape_mistake(
-        "tanh: the slope is that of a sigmoid, y*(1 - y)",
-        slopes=slopes_but("tanh", lambda out, inputs, values: (values[out] * (1 - values[out]),)),
-    ),
-    tape_mistake(
         "the gradient of the last variable begins with its value; with respect to itself it is 1",
         start=lambda values: values[-1],
-    ),
-    tape_mistake(
-        "tanh: the square in 1 - y*y is missing",
-        slopes=slopes_but("tanh", lambda out, inputs, values: (1 - values[out],)),
     ),
     tape_mistake(
         "tanh: the slope is 1 - y*y with the output y; the input was taken",
