@@ -41,7 +41,7 @@ COMMANDS = {
     "show": ("minirnn.commands.show", "show an exercise, or a picture of what is wrong with the answer"),
     "reset": ("minirnn.commands.reset", "begin an exercise anew"),
     "grade": ("minirnn.commands.grade", "grade what students handed in"),
-    "course": ("minirnn.commands.course", "show the map of a course; for teachers: copy, extend, verify or export it"),
+    "course": ("minirnn.commands.course", "show the map of a course; for teachers: copy, extend, verify, export, exam"),
 }
 
 

@@ -208,7 +208,6 @@ except mr.gradcheck.GradcheckError as error_report:
 # ------
 # Make ``WrongTanh`` right. Then make it wrong by 1 %, and find the tolerance at which ``gradcheck`` stops seeing it.
 #
-# Then write it yourself: :doc:`exercises </exercises>` ``ex03`` (finite differences), ``ex04`` (a random direction)
-# and, when you have read some more tutorials, ``ex21`` (kill the mutants: the tests that find planted mistakes).
+# Then write it yourself: :doc:`exercises </exercises>` ``ex03`` (finite differences) and ``ex04`` (a random direction).
 #
 # Next: :doc:`03_one_step_then_many`.

@@ -1,9 +1,9 @@
 """checkpoint: memory for time. The forward pass keeps only what went in; the backward pass computes the rest again.
 
-The function runs once on the tape, which tells what it reached: the Tensors older than the call that its results were
-made of, arguments, parameters and whatever stands in its closure. Then that stretch of the tape is dropped. In its
-place stands one node, `Checkpoint`, whose parents are these Tensors. Its backward runs the function again and goes back
-over the new stretch, as far as these same Tensors. Nothing else is special: the node is freed, differentiated again
+The function runs once on the tape. This shows which Tensors older than the call its results depend on: arguments,
+parameters and Tensors in its closure. Then that part of the tape is dropped and replaced by one node, `Checkpoint`,
+whose parents are these Tensors. Its backward runs the function again and goes back over the new part of the tape, as
+far as these same Tensors. Nothing else is special: the node is freed, differentiated again
 and watched for changed parameters like any other.
 """
 
@@ -45,7 +45,7 @@ def checkpoint(
     *args, **kwargs
         Its arguments, of any kind.
     use_reentrant : False or None
-        torch's older way, True, is not here: it loses gradients of what is no argument.
+        torch's older way, True, does not exist here, because it loses gradients of Tensors that are not arguments.
     preserve_rng_state : bool
         Draw the same random numbers again, such as masks of dropout; the stream itself goes on undisturbed. With False
         the second run draws new ones, which is right only for a function that draws none.
@@ -122,7 +122,7 @@ class Checkpoint(Op):
         self.precision = chosen.precision
 
     def backward(self, dy: Sequence[Tensor | None], y: Sequence[Tensor], *xs: Tensor) -> list[Tensor | None]:
-        again = mode.enabled  # the gradients are to be differentiated, too
+        again = mode.enabled  # the gradients are to be differentiated again
         start = next_seq()
         with enable_grad(), nullcontext() if self.stream is None else random.replayed(self.stream):
             made = _recorded(self.function(), start)

@@ -93,7 +93,7 @@ def check(course: Course, entry: Entry, file: Path, *, hidden: bool = False, dev
 
 
 def attempt(course: Course, entry: Entry, file: Path, hidden: bool, device: str) -> Result:
-    """Check once; a machine that is too busy to judge is no fault of the answer."""
+    """Check once; it is not the answer's fault if the machine is too busy to judge it."""
     start = time.perf_counter()
     seconds: float | None = None
     shown: str | None = None

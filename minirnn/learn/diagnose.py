@@ -191,7 +191,7 @@ def from_the_tree(
 ) -> Diagnosis | None:
     """One hypothesis (`more` makes further ones), a cause for each output, or several hypotheses together."""
     if any(says_nothing(case) or any(map(judge.is_odd, case.got.values())) for case in cases):
-        return None  # no formula gives what is no number
+        return None  # no formula gives what is not a number
     tolerance = tolerance_of(exercise, cases)
     digits = f"{tolerance:.0e}".replace("e-0", "e-")
     search = None

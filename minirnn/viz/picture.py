@@ -67,7 +67,7 @@ def axes_or_new(function: str, ax: Any, width: float, height: float) -> Axes:
 
 
 def check_axes(function: str, ax: Any) -> None:
-    """Raise TypeError when `ax` is no Matplotlib Axes."""
+    """Raise TypeError when `ax` is not a Matplotlib Axes."""
     from matplotlib.axes import Axes
 
     if not isinstance(ax, Axes):
@@ -95,7 +95,7 @@ def whole_steps(ax: Axes) -> None:
 
 
 def check_tensor(function: str, name: str, value: Any) -> None:
-    """Raise TypeError when `value` is no Tensor."""
+    """Raise TypeError when `value` is not a Tensor."""
     if not isinstance(value, Tensor):
         raise TypeError(f"{function}: {name} is a {type(value).__name__}\n  expected a Tensor")
 
@@ -127,7 +127,7 @@ def as_series(function: str, name: str, values: Any, expected: str = "(T, ...)")
 
 
 def save(picture: Picture | Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> None:
-    """Write a picture to a PNG or SVG file: whole, or not at all. A `ColoredText` can become an HTML page, too.
+    """Write a picture to a PNG or SVG file: whole, or not at all. A `ColoredText` can also become an HTML page.
 
     Parameters
     ----------

@@ -127,6 +127,8 @@ WRONG = [
     (["course", "map", "nowhere"], "nowhere/course.toml: no such file"),
     (["course", "map", "--out", "none/a.png"], "none"),
     (["course", "verify", "a", "b"], "a and b; expected one folder"),
+    (["course", "exam", "new"], "expected a folder and --seed TEXT"),
+    (["course", "exam", "--seed", "a"], "expected a folder and --seed TEXT"),
     (["course", "new-exercise"], "the name of the exercise is missing"),
     (["course", "new-exercise", "bend"], "course.toml: no such file"),
 ]

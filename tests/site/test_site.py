@@ -45,10 +45,52 @@ def test_searching_for_a_tensorflow_name_finds_its_page(page: Any, site: str) ->
     assert overflow(page) <= 0
 
 
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("install", "use.html"),
+        ("BPTT", "tutorials/03_one_step_then_many.html"),
+        ("vanishing", "tutorials/04_vanish_and_explode.html"),
+    ],
+)
+def test_searching_for_a_word_of_the_field_finds_its_page_among_the_first(
+    opened: Callable[[int], Any], site: str, word: str, expected: str
+) -> None:
+    page = opened(1280)
+    page.goto(f"{site}search.html?q={word}")
+    page.wait_for_selector("#search-results li a")
+    page.wait_for_function("document.querySelector('#search-results .search-summary')?.textContent.includes('found')")
+    found = [a.get_attribute("href") for a in page.locator("#search-results li > a").all()]
+    assert any(expected in href for href in found[:3]), found[:8]
+
+
+def test_an_old_address_leads_to_the_new_page(opened: Callable[[int], Any], site: str) -> None:
+    page = opened(1280)
+    page.goto(f"{site}tutorials/13_from_beginning_to_end.html")
+    page.wait_for_url("**/tutorials/10_from_beginning_to_end.html")
+
+
 @pytest.mark.parametrize("path", ["ops/cudnn_rnn.html", "api/ops.html", "verified.html", "cuda.html", "glossary.html"])
 def test_pages_fit_the_window(page: Any, site: str, path: str) -> None:
     page.goto(f"{site}{path}")
     assert broken_images(page) == [] and overflow(page) <= 0
+
+
+def test_every_kind_of_page_is_described_and_has_an_icon(opened: Callable[[int], Any], site: str) -> None:
+    page = opened(1280)
+    descriptions = []
+    for path in (
+        "index.html",
+        "use.html",
+        "ops/lstm_block_cell.html",
+        "tutorials/04_vanish_and_explode.html",
+        "search.html",
+    ):
+        page.goto(f"{site}{path}")
+        descriptions.append(page.locator('meta[name="description"]').get_attribute("content"))
+        assert page.locator('link[rel="icon"]').get_attribute("href").endswith("favicon.svg")
+    assert len(set(descriptions)) == 5 and all(20 < len(one) <= 204 for one in descriptions), descriptions
+    assert descriptions[3] == "When does the signal die?"
 
 
 def test_the_sidebar_names_things(opened: Callable[[int], Any], site: str) -> None:

@@ -17,7 +17,7 @@ from minirnn.learn.formulas import cells
 
 
 def patient(z_k: Any, z_n: Any, z_o: Any, c: Any, h: Any, *, slow: Any) -> Any:
-    """The cell of tutorial 19."""
+    """The cell of tutorial 17."""
     k = apply("sigmoid", z_k + slow)
     n = apply("tanh", z_n)
     c = k * c + (1 - k) * n

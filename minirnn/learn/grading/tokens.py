@@ -48,7 +48,7 @@ def python_tokens(text: str) -> Iterator[str]:
             if token.type not in skipped and token.string.strip():
                 yield word(token.string, token.type == tokenize.NAME, token.type == tokenize.NUMBER)
     except (tokenize.TokenError, SyntaxError, ValueError, RecursionError):
-        return  # what is no Python is compared as far as it is
+        return  # text that is not Python is compared up to the error
 
 
 def cuda_tokens(text: str) -> Iterator[str]:
