@@ -11,6 +11,7 @@ import itertools
 import math
 import re
 import textwrap
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -73,6 +74,13 @@ def test_every_single_change_is_explained_exactly(id, every):
         assert found is not None and found.exact, mutant.sentence()
         explained += 1
     assert explained
+
+
+@pytest.mark.parametrize("id", PYTHON)
+def test_no_number_that_comes_in_can_be_written_down_instead(id):
+    """A rate or an eps is another one in each case: who writes 0.5 for it is wrong in one of them."""
+    one, two = (EXERCISES[id].case([seed], sizes) for seed, sizes in PUBLIC_CASES)
+    assert not [name for name, value in one.items() if type(value) in (int, float) and value == two[name]]
 
 
 @pytest.mark.parametrize("id", PYTHON)
@@ -202,6 +210,19 @@ def test_half_a_missing_term_is_a_guess_that_names_it():
     found = diagnose(exercise, cases_of(exercise, answer))
     assert not found.exact
     assert "dzi * wci is missing in dcs_prev" in found.sentence and "50%" in found.sentence
+
+
+@pytest.mark.parametrize("most", [10, 400])
+def test_numbers_that_overflow_are_no_share_of_a_term(most):
+    """exp of clipped numbers: wrong where they are large, and the largest cannot be a term that counts NaN times."""
+    exercise = EXERCISES["ex23"]
+
+    def answer(a):
+        lse = np.log(np.exp(np.clip(a["a"], -most, most)).sum(axis=1))
+        return {**exercise.expected(a), "lse": lse}
+
+    found = diagnose(replace(exercise, wrong=()), cases_of(exercise, answer))
+    assert found is None or "nan" not in found.sentence
 
 
 class Rewrite(ast.NodeTransformer):
