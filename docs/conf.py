@@ -39,8 +39,8 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
-    "descriptions",
     "bibliography_links",
+    "descriptions",
     "moved",
     "op_columns",
     "source_pages",
@@ -106,7 +106,7 @@ html_title = "minirnn"
 html_favicon = "_static/favicon.svg"
 html_static_path = ["_static", "images/gradient_flow.png"]
 html_css_files = ["minirnn.css"]
-html_js_files = [("op_columns.js", {"defer": "defer"}), ("wide.js", {"defer": "defer"})]
+html_js_files = [(script, {"defer": "defer"}) for script in ("op_columns.js", "wide.js", "fold.js")]
 WRITTEN = [
     p.relative_to(HERE).with_suffix("").as_posix() for folder in (HERE, HERE / "ops") for p in folder.glob("*.md")
 ]

@@ -32,6 +32,7 @@ COMMANDS = {
         "minirnn.commands.explain",
         "print the formulas of an op or an own cell, forward and backward, and what it keeps",
     ),
+    "figures": ("minirnn.commands.figures", "write the figures of the chapters to files for slides"),
     "convert": ("minirnn.commands.convert", "convert weights between the layouts of other libraries"),
     "verify": ("minirnn.commands.verify", "check every op in several independent ways"),
     "bench": ("minirnn.commands.bench", "measure the ops"),

@@ -72,7 +72,6 @@ def test_the_page_of_names_is_what_the_script_writes() -> None:
         ("mr.sparse_coo_tensor", "there are dense Tensors only"),
         ("mr.autograd.graph", "mr.checkpoint"),
         ("mr.cuda.graph", "records launches itself"),
-        ("t.squeeze_", "t = t.squeeze()"),
     ],
 )
 def test_an_answer_fits_the_place_where_the_name_was_looked_for(name: str, says: str) -> None:
@@ -128,6 +127,62 @@ def test_a_state_dict_is_saved_and_loaded(tmp_path: Path) -> None:
     other = mr.nn.Linear(2, 3)
     other.load_state_dict(mr.load(tmp_path / "net.safetensors"))
     assert mr.equal(net.weight, other.weight) and not mr.equal(net.weight, other.weight + 1)
+
+
+def test_modules_are_imported_by_torchs_names() -> None:
+    from minirnn.optim.lr_scheduler import LRScheduler, _LRScheduler
+    from minirnn.utils.checkpoint import checkpoint
+    from minirnn.utils.data import DataLoader, Dataset
+
+    assert DataLoader is mr.data.DataLoader and Dataset is mr.data.Dataset
+    assert checkpoint is mr.checkpoint and _LRScheduler is LRScheduler
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "from minirnn.nn import Linear, MultiheadAttention",
+            "torch's MultiheadAttention is written here: three nn.Linear",
+        ),
+        ("from minirnn.distributions import Categorical", "torch's distributions is not here: write log_prob"),
+        ("import minirnn.distributed as dist", "torch's distributed is not here: mr.parallel"),
+        ("from minirnn.cuda.amp import autocast", "torch's amp is not here"),
+        ("from minirnn.utils.tensorboard import SummaryWriter", "torch's tensorboard is not here"),
+        ("from minirnn.nn.modules.loss import _Loss", "torch's modules is written here: mr.nn"),
+        ("from minirnn.optim import RAdam", "torch's RAdam is written here"),
+        ("from minirnn.data import ConcatDataset", "torch's ConcatDataset is written here"),
+        ("from minirnn import compile", "torch's compile is not here"),
+    ],
+)
+def test_an_import_of_what_is_not_here_says_what_to_write(line: str, message: str) -> None:
+    with pytest.raises(ModuleNotFoundError, match=re.escape(message)):
+        exec(line, {})
+
+
+def test_an_import_of_what_torch_has_not_either_is_pythons_own_error() -> None:
+    for line in ("import minirnn.nowhere", "from minirnn.nn import Nowhere"):
+        with pytest.raises(ImportError, match="(?i)nowhere'") as caught:
+            exec(line, {})
+        assert "torch's" not in str(caught.value)
+    assert importlib.util.find_spec("minirnn.nowhere") is None
+
+
+def test_modules_have_torchs_records(rng: np.random.Generator) -> None:
+    torch = pytest.importorskip("torch")
+    for make in (
+        lambda lib: lib.nn.LSTM(2, 3, 2, bidirectional=True, proj_size=1),
+        lambda lib: lib.nn.GRU(2, 3, bias=False),
+        lambda lib: lib.nn.Sequential(lib.nn.Linear(2, 3, bias=False), lib.nn.BatchNorm1d(3)),
+        lambda lib: lib.nn.BatchNorm1d(3),
+    ):
+        theirs, ours = make(torch), make(mr)
+        for record in ("_parameters", "_buffers", "_modules"):
+            assert list(getattr(ours, record)) == list(getattr(theirs, record))
+        if hasattr(theirs, "_all_weights"):
+            assert ours._all_weights == theirs._all_weights
+            shapes = [[[tuple(w.shape) for w in part] for part in net.all_weights] for net in (ours, theirs)]
+            assert shapes[0] == shapes[1]
 
 
 def test_numpys_functions_record_or_refuse(rng: np.random.Generator) -> None:

@@ -188,7 +188,7 @@ print("left after 40 steps:", {radius: f"{kept[0]:.1e}" for radius, kept in with
 # With the radius 1.0 a gradient now vanishes, because every step also multiplies by slopes below 1. With 1.3 it is
 # carried best: what the matrix adds, the slopes take away again. With 2.0 it still explodes. The larger the matrix
 # makes the states, the flatter tanh is there (the mean slopes in the legend). This brake is strong enough for 1.3, but
-# not for 2.0. So tanh is no cure. It moves the border between vanishing and exploding to a larger radius.
+# not for 2.0. So tanh does not cure it. It moves the border between vanishing and exploding to a larger radius.
 #
 # An orthogonal matrix Q is the case without a stretch: all its singular values are 1. It keeps the length of every
 # gradient, and then the slopes alone decide:

@@ -81,8 +81,8 @@ difference = np.abs(before.h.numpy() - reset_after(h, w_ru, w_c, b_ru)).max(axis
 print("same weights, largest difference of h for each row:", difference.round(3))
 
 # %%
-# These are no rounding errors, because a state that starts between -1 and 1 stays there. Over a sequence the two remain
-# apart, with small weights as with large ones:
+# These are not rounding errors, because a state that starts between -1 and 1 stays there. Over a sequence the two
+# remain apart, with small weights as with large ones:
 
 fig = Figure(figsize=(8, 3), layout="constrained")
 ax = fig.add_subplot()

@@ -4,8 +4,8 @@ r"""
 
 *What does a fused op save, and is it still right?*
 
-``lstm_block_cell`` can be written with some twenty primitives: a product, activations, sums. Or it can be one op with a
-backward formula of its own. Both give the same numbers. So what is gained?
+``lstm_block_cell`` can be written with some twenty primitives: a product, activations, sums. Or it can be one op with
+its own backward formula. Both give the same numbers. What is gained?
 
 | **You need** chapter 5.
 | **You will be able to** say what a fused op saves and what it does not, and name what proves its backward pass.
@@ -78,7 +78,7 @@ one_node = tape_graph(y_one.h, names=named(y_one, leaves_one), max_nodes=60)
 mr.viz.show(one_node)
 
 boxes = {name: len(p.data["labels"]) - len(inputs) for name, p in (("composed", many_nodes), ("fused", one_node))}
-print("boxes beside the inputs:", boxes)
+print("boxes without the inputs:", boxes)
 assert boxes["composed"] > 20 and boxes["fused"] == 2
 
 # %%
@@ -147,12 +147,18 @@ w = mr.tensor(np.float32([[3, 3, 3, 3], [0, 0, 0, 0]]))
 zero, none, b = np.zeros((1, 1), np.float32), np.zeros(1, np.float32), np.zeros(4, np.float32)
 y = mr.ops.lstm_block_cell(x, 4 + zero, zero, w, none, none, none, b, cell_clip=3.0)
 y.cs.sum().backward()
-print(f"cs is held at {y.cs.item()}, and its gradient by x is {x.grad.item():.4f}, not 0")
+print(f"cs is held at {y.cs.item()}, and the gradient of x is {x.grad.item():.4f}, not 0")
 assert y.cs.item() == 3.0 and x.grad.item() != 0
 
 # %%
 # Straight through: sometimes useful, never a derivative. minirnn does the same as TensorFlow here, fused and
 # composed, and says so in :doc:`/disagreements`.
+#
+# Further reading
+# ---------------
+# Appleyard, Kocisky and Blunsom (2016) fuse the elementwise operations of an LSTM step on a GPU and measure what each
+# fusion gains. Griewank and Walther (2008) prove that a gradient costs a small multiple of its function, however the
+# function is cut into ops. Bengio et al. (2013) is the source of the straight-through estimator.
 #
 # Try it
 # ------

@@ -4,8 +4,8 @@ r"""
 
 *Which of these numbers is the forget gate?*
 
-An LSTM's weights are four matrices for the input, four for the state, and some biases. Every library stacks them in an
-order of its own. Take one order for another, and nothing complains: all shapes fit.
+An LSTM's weights are four matrices for the input, four for the state, and some biases. Every library stacks them in its
+own order. If you take one order for another, nothing complains, because all shapes fit.
 
 | **You need** chapter 5.
 | **You will be able to** list the orders of gates that libraries use, and find the order of unknown weights from one
@@ -131,6 +131,12 @@ assert finding.status == found.status == "found" and nothing.status != "found"
 #
 # In ``minirnn convert`` the same knowledge is a command, which writes weights for torch, Keras, TensorFlow's cells,
 # cuDNN and ONNX.
+#
+# Further reading
+# ---------------
+# Hochreiter and Schmidhuber (1997) have an input gate and an output gate, and Gers, Schmidhuber and Cummins (2000)
+# add the forget gate. No paper fixes an order: each library chose its own. Greff et al. (2017) write all variants of
+# the cell in one notation.
 #
 # Try it
 # ------

@@ -193,9 +193,15 @@ assert share["LSTM"] > 1e4 * share["GRU"] and 0 < first["GRU"] < first["slow = 0
 # The whole sequence is one node of the tape: here in NumPy, with ``mr.use_device("native")`` in C++ that is generated
 # from the same plan, and with ``"cuda-sim"`` or ``"cuda"`` in a kernel. Nothing in this script would change.
 #
-# From a file, the commands use the cell, too: ``minirnn explain patient.py:patient`` prints what each device makes of
+# The commands read the cell from a file: ``minirnn explain patient.py:patient`` prints what each device makes of
 # it, ``minirnn bench --cell patient.py:patient`` measures it, and ``minirnn train --cell patient.py:patient`` trains it
 # on text.
+#
+# Further reading
+# ---------------
+# Jozefowicz, Zaremba and Sutskever (2015) try thousands of cells, and Greff et al. (2017) take the LSTM apart; their
+# coupled gates are those of this chapter's cell. Zhou et al. (2016) get by with one gate. Beck et al. (2024) and Feng
+# et al. (2024) are two recent answers to the question of this chapter.
 #
 # Try it
 # ------

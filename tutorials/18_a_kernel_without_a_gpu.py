@@ -4,9 +4,8 @@ r"""
 
 *What do threads do, and what goes wrong?*
 
-A CUDA kernel is one small program, run by thousands of threads at once, each with a number of its own. minirnn's
-kernels are real CUDA C++. This page runs them on your processor: the simulator compiles the same text with the
-host's compiler.
+A CUDA kernel is one small program that thousands of threads run at once, each with its own number. minirnn's kernels
+are real CUDA C++. This page runs them on your processor: the simulator compiles the same text with the host's compiler.
 
 | **You need** chapter 5 and a little C.
 | **You will be able to** read and write a CUDA kernel, and say what a barrier is for and what a race is.
@@ -110,7 +109,7 @@ assert "race" in said and "thread (32,0,0)" in said
 # Neighbors should read neighbors
 # -------------------------------
 # Memory comes in sectors of 32 bytes. If the 32 threads of a warp read 32 neighboring floats, 4 sectors do. If they
-# read down a column of a matrix with 32 columns, each needs a sector of its own:
+# read down a column of a matrix with 32 columns, each needs a different sector:
 
 source = """extern "C" __global__ void read(const float *x, float *y, int step) {
     y[threadIdx.x] = x[threadIdx.x * step];
@@ -186,6 +185,11 @@ assert np.allclose(on_cpu.h.numpy(), simulated.h.numpy(), atol=1e-14)
 # Nothing about time, nothing about banks and caches. It does find races between blocks, and memory that one block
 # writes and another one reads without a fence. A kernel that passes here may still fail on a GPU. :doc:`/cuda` lists
 # what the simulator finds.
+#
+# Further reading
+# ---------------
+# Appleyard, Kocisky and Blunsom (2016) show what kernels like these gain in a whole network. Williams, Waterman and
+# Patterson (2009) explain when memory and when arithmetic sets the time of a kernel.
 #
 # Try it
 # ------

@@ -4,8 +4,8 @@ r"""
 
 *How many kernels must be started for a sequence?*
 
-Every kernel that a GPU runs must be started, and starting takes time, however small the kernel is. So one way to speed
-is to start fewer of them; at the end of that way stands a single kernel that stays, and walks through time itself.
+Every kernel that a GPU runs must be launched, and a launch takes time, however small the kernel is. So one way to go
+faster is to launch fewer kernels. Taken to its limit, a single kernel stays on the GPU and loops over time itself.
 
 | **You need** chapters 5 and 18.
 | **You will be able to** count the launches of a sequence, and say what a kernel that stays on the GPU must keep and
@@ -277,7 +277,7 @@ mr.viz.show(sketch)
 
 # %%
 # *barrier* is the kernel above for all cells, forward and backward. *persistent* does without the barrier: each
-# number has a place of its own for each step, which is empty at first, so whoever finds something there has the
+# number has its own place for each step. The place is empty at first, so whoever finds something there has the
 # number. Backward there are too many numbers for that: places are used again, and the last bit of a number says
 # whether it is the new one or the one before. A loop of *steps* can also be recorded once and started as a whole (a
 # CUDA graph). All of it runs in the simulator, and agrees to rounding:
@@ -437,6 +437,12 @@ assert intensity["steps, B = 8"] < r / w < min(intensity["persistent, B = 1"], i
 #
 # How much faster all that is on a GPU depends on its barriers, its caches and the size of the network, and must be
 # measured: :doc:`/cudnn_ladder` says what has been, and what has not.
+#
+# Further reading
+# ---------------
+# Diamos et al. (2016) keep R on the chip for all steps. Pöppel, Beck and Hochreiter (2025) do so on current GPUs and
+# search for the best division of the work. Appleyard, Kocisky and Blunsom (2016) describe the steps on the way.
+# Williams, Waterman and Patterson (2009) draw the roofline.
 #
 # Try it
 # ------

@@ -90,7 +90,7 @@ assert distance(wrong[0], gradient(whole)) > 0.01
 # %%
 # What the formula asks of a loss
 # -------------------------------
-# It holds for losses that are means over examples. A mean over *characters* is one, too, with the number of characters
+# It holds for losses that are means over examples. A mean over *characters* is also one, with the number of characters
 # as the weight. But where sequences differ in length, ranks differ in characters although they have as many sequences.
 # Here the lengths of 32 sequences are spread more and more widely, and two ranks take 16 each, the long ones together:
 
@@ -263,6 +263,11 @@ assert (np.diff(computed) < 0).all() and (np.diff(messages) > 0).all() and messa
 # So more hands want larger batches, or a faster network. ``mpiexec -n 2 minirnn train --shards 2`` tries it on your
 # machine; :doc:`../parallel` has the commands. The gradients of the ranks are the same only up to rounding. Why, and
 # how they become the same to the last bit, is the next tutorial.
+#
+# Further reading
+# ---------------
+# Thakur, Rabenseifner and Gropp (2005) derive what each algorithm of this chapter costs, by latency and bandwidth.
+# Rabenseifner (2004) describes the all-reduce by halves.
 #
 # Try it
 # ------

@@ -102,7 +102,7 @@ for name, total in {"1 rank": one, "8 ranks": sum_on(8), "in pairs": parallel.tr
 assert size["in pairs"] < size["8 ranks"] < size["1 rank"]
 
 # %%
-# More ranks make the sum *more* exact, since fewer roundings stand one behind the other. Adding in pairs, then pairs of
+# More ranks make the sum *more* exact, because a number goes through fewer roundings. Adding in pairs, then pairs of
 # pairs, is the best of the three: a number goes through six additions instead of up to 63.
 #
 # What a last bit becomes
@@ -200,6 +200,12 @@ for P, histories in runs.items():
 # byte for byte, on 1, 2, 4 and 8 ranks. Two things are still not promised. A shard of another size rounds in another
 # way, so the number of shards is part of the run. And another processor, or another version of NumPy, may add inside a
 # product in another order: :doc:`../determinism` says what holds where.
+#
+# Further reading
+# ---------------
+# Higham and Mary (2019) prove that the error of a sum grows about as the square root of its length, if rounding
+# errors behave like independent numbers. Salmon et al. (2011) make random numbers that are the same on any number of
+# processors.
 #
 # Try it
 # ------

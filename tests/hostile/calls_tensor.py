@@ -101,7 +101,8 @@ mr.multinomial(X - 100, 1) -> multinomial & (2, 3) & 0 or more
 X.multinomial(9) -> multinomial & 9
 mr.repeat_interleave(X, -1) -> repeat_interleave & 0 or more
 X.repeat_interleave(0.5) -> repeat_interleave & float64
-mr.save(X, "a") -> Tensor & state_dict
+mr.save(mr.nn.Linear(2, 3), "a") -> Linear & state_dict()
+mr.save({"epochs": {1, 2}}, "a") -> set & at 'epochs' & pickled
 mr.inference_mode("a") -> inference_mode & str
 mr.set_grad_enabled("a") -> set_grad_enabled & 'a' & True or False
 X.size(2) -> raises IndexError: size & axis 2 & (2, 3)

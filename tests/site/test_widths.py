@@ -43,6 +43,7 @@ SETTLED = """async () => {
 
 BROKEN = """() => {
   const found = [];
+  for (const folded of document.querySelectorAll("details.code-fold")) folded.open = true;
   for (const pre of document.querySelectorAll("main pre")) {
     if (pre.closest(".op-columns, .sphx-glr-script-out") || !pre.checkVisibility()) continue;  // output may wrap
     pre.style.whiteSpace = "pre";

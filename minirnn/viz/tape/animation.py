@@ -53,5 +53,5 @@ def _figure(name: str, k: int, n: int, words: str, picture: bytes) -> str:
     return (
         f'<figure><p style="margin:6px 0">{buttons}step {k + 1} of {n}</p>'
         f'<img alt="{alt}" style="max-width:100%;background:white" src="data:image/png;base64,{image}">'
-        f"<figcaption><pre>{escape(words)}</pre></figcaption></figure>"
+        f'<figcaption><pre style="text-align:left">{escape(words)}</pre></figcaption></figure>'
     )
