@@ -1,4 +1,7 @@
-"""``inplace=True`` of activations and dropout, as in torch. Tests `minirnn/nn/functional/arguments.py`."""
+"""``inplace=True`` of activations and dropout, as in torch.
+
+Tests `minirnn/nn/functional/arguments.py`.
+"""
 
 from __future__ import annotations
 
