@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import secrets
 import shutil
 import zipfile
@@ -161,8 +160,8 @@ def copy_course(folder: Path) -> None:
     own = {"name": folder.absolute().name, "hidden_seed": secrets.token_hex(24)}
     text = file.read_text(encoding="utf-8")
     for key, value in own.items():
-        line = f"{key} = {json.dumps(value)}"
-        text = re.sub(rf"^{key} = .*$", lambda _, line=line: line, text, count=1, flags=re.MULTILINE)
+        before = next(line for line in text.splitlines() if line.startswith(f"{key} = "))
+        text = text.replace(before, f"{key} = {json.dumps(value)}", 1)
     file.write_text(text, encoding="utf-8", newline="\n")
 
 

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -131,12 +132,12 @@ def scales(exercise: Exercise, first: Case) -> Iterator[tuple[Callable[[Case], f
         for chosen in itertools.combinations(letters, count):
             names = " times ".join(LENGTHS.get(letter, letter) for letter in chosen)
 
-            def product(case: Case, chosen: tuple[str, ...] = chosen) -> float:
+            def product(case: Case, power: float = 1.0, chosen: tuple[str, ...] = chosen) -> float:
                 known = lengths(exercise, case)
-                return float(math.prod(known[letter] for letter in chosen))
+                return float(math.prod(known[letter] for letter in chosen) ** power)
 
             hint = ": a gradient is the sum over the batch, not the mean" if chosen == ("B",) else ""
-            yield lambda c, f=product: 1.0 / f(c), f"it is divided by {names}{hint}"
+            yield partial(product, power=-1.0), f"it is divided by {names}{hint}"
             yield product, f"it is multiplied by {names}"
 
 
