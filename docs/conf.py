@@ -124,7 +124,7 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "pygments_light_style": "tango",
+    "pygments_light_style": "a11y-high-contrast-light",
     "secondary_sidebar_items": {"**": ["page-toc", "sg_download_links"], **EDIT_PAGES, "index": [], "playground": []},
     **EDIT_OPTIONS,
 }

@@ -1,4 +1,4 @@
-"""The directive ``op-columns``: an op's formulas beside the NumPy, the CUDA and the C++ that compute them.
+"""The directive ``op-columns``: an op's formulas next to the NumPy, the CUDA and the C++ that compute them.
 
 All is cut from the sources when the site is built (`minirnn.explain.parts`). Statements that set the same names carry
 the same ``data-names``; `_static/op_columns.js` lights them up together.
@@ -51,27 +51,26 @@ def columns(key: str, part: Part, up: str) -> Iterator[str]:
     yield "</div>"
     yield '<div class="op-grid">'
     yield '<section class="op-column op-formulas" data-column="Formula" aria-label="Formula">'
-    yield _title(formulas, "", up)
+    yield _title(formulas, up)
     yield from formula_lines(formulas.text, found, names)
     yield "</section>"
     for title, places in part.columns().items():
         yield f'<section class="op-column" data-column="{title}" aria-label="{title}">'
         for k, place in enumerate(places):
             cut = place.cut()
-            yield f"<details{'' if k else ' open'}><summary>{_title(cut, place.name, up)}</summary>"
+            yield f"<details{'' if k else ' open'}><summary><code>{escape(place.name)}</code></summary>"
+            yield _title(cut, up)
             marked = "".join(code(cut, place, names))
             yield f'<div class="highlight op-code"><pre>{marked}</pre></div></details>'
         yield "</section>"
     yield "</div></div>"
 
 
-def _title(cut: Cut, name: str, up: str) -> str:
+def _title(cut: Cut, up: str) -> str:
+    """The link to a source. It is not in the summary of a box, which is a control itself."""
     page = f"{up}{source_pages.page_of(cut.path)}.html#L-{cut.line}"
     file = cut.path.rsplit("/", 1)[1]
-    shown = f"<code>{escape(name)}</code> in " if name else ""
-    tag = "span" if name else "p"
-    link = f'<a href="{page}" title="minirnn/{cut.path}, line {cut.line}">{file}</a>'
-    return f'<{tag} class="op-title">{shown}{link}</{tag}>'
+    return f'<p class="op-title"><a href="{page}" title="minirnn/{cut.path}, line {cut.line}">{file}</a></p>'
 
 
 def opening(statement: Statement, names: dict[str, str], label: str) -> str:
@@ -113,7 +112,7 @@ def _plain(text: str) -> str:
 
 
 def code(cut: Cut, place: Place, names: dict[str, str]) -> Iterator[str]:
-    """The highlighted source with its statements marked, a line a block that keeps its indent where it is too long."""
+    """The highlighted source with its statements marked, a line per block, which keeps its indent if it wraps."""
     found = [s for s in place.statements() if any(n in names for n in s.names)]
     tokens = list(_tokens(cut))
     at = 0

@@ -99,6 +99,7 @@ def _typed(name: str, dtype: str) -> Any:
         return _sized_or_filled(name, args, dtype, device)
 
     constructor.__name__ = constructor.__qualname__ = name
+    constructor.dtype = np.dtype(dtype)  # type: ignore[attr-defined]  # for t.type(FloatTensor)
     constructor.__doc__ = (
         f"A Tensor of {dtype}: zeros of these sizes, ``{name}(2, 3)``, or the data, ``{name}([1, 2])``."
     )

@@ -6,6 +6,7 @@ Tests `minirnn/torch_names.py`, `minirnn/cuda.py`, `minirnn/pointers.py` and
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import math
 import operator
@@ -129,40 +130,45 @@ def test_a_state_dict_is_saved_and_loaded(tmp_path: Path) -> None:
     assert mr.equal(net.weight, other.weight) and not mr.equal(net.weight, other.weight + 1)
 
 
-def test_modules_are_imported_by_torchs_names() -> None:
-    from minirnn.optim.lr_scheduler import LRScheduler, _LRScheduler
-    from minirnn.utils.checkpoint import checkpoint
-    from minirnn.utils.data import DataLoader, Dataset
+def test_a_constructor_with_a_dtype_in_its_name_is_a_type_too() -> None:
+    assert mr.tensor([1, 2]).type(mr.FloatTensor).dtype == np.float32
+    assert mr.tensor([1.0]).type(mr.LongTensor).dtype == np.int64
 
-    assert DataLoader is mr.data.DataLoader and Dataset is mr.data.Dataset
-    assert checkpoint is mr.checkpoint and _LRScheduler is LRScheduler
+
+def test_modules_are_imported_by_torchs_names() -> None:
+    for name in ("data", "checkpoint"):
+        module = importlib.import_module(f"minirnn.utils.{name}")
+        assert getattr(mr.utils, name) is module
+    assert mr.utils.data is mr.data and mr.utils.checkpoint.checkpoint is mr.checkpoint
+    assert mr.optim.lr_scheduler._LRScheduler is mr.optim.lr_scheduler.LRScheduler
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("room", "name", "message"),
     [
-        (
-            "from minirnn.nn import Linear, MultiheadAttention",
-            "torch's MultiheadAttention is written here: three nn.Linear",
-        ),
-        ("from minirnn.distributions import Categorical", "torch's distributions is not here: write log_prob"),
-        ("import minirnn.distributed as dist", "torch's distributed is not here: mr.parallel"),
-        ("from minirnn.cuda.amp import autocast", "torch's amp is not here"),
-        ("from minirnn.utils.tensorboard import SummaryWriter", "torch's tensorboard is not here"),
-        ("from minirnn.nn.modules.loss import _Loss", "torch's modules is written here: mr.nn"),
-        ("from minirnn.optim import RAdam", "torch's RAdam is written here"),
-        ("from minirnn.data import ConcatDataset", "torch's ConcatDataset is written here"),
-        ("from minirnn import compile", "torch's compile is not here"),
+        ("nn", "MultiheadAttention", "torch's MultiheadAttention is written here: three nn.Linear"),
+        ("distributions", "Categorical", "torch's distributions is not here: write log_prob"),
+        ("cuda.amp", "autocast", "torch's amp is not here"),
+        ("utils.tensorboard", "SummaryWriter", "torch's tensorboard is not here"),
+        ("nn.modules.loss", "_Loss", "torch's modules is written here: mr.nn"),
+        ("optim", "RAdam", "torch's RAdam is written here"),
+        ("data", "ConcatDataset", "torch's ConcatDataset is written here"),
     ],
 )
-def test_an_import_of_what_is_not_here_says_what_to_write(line: str, message: str) -> None:
+def test_an_import_of_what_is_not_here_says_what_to_write(room: str, name: str, message: str) -> None:
     with pytest.raises(ModuleNotFoundError, match=re.escape(message)):
-        exec(line, {})
+        exec(f"from minirnn.{room} import {name}", {})
+
+
+def test_a_module_of_torch_that_is_not_here_says_what_to_write() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"torch's distributed is not here: mr\.parallel"):
+        importlib.import_module("minirnn.distributed")
 
 
 def test_an_import_of_what_torch_has_not_either_is_pythons_own_error() -> None:
-    for line in ("import minirnn.nowhere", "from minirnn.nn import Nowhere"):
-        with pytest.raises(ImportError, match="(?i)nowhere'") as caught:
+    name = "nowhere"
+    for line in (f"import minirnn.{name}", f"from minirnn.nn import {name}"):
+        with pytest.raises(ImportError, match="nowhere'") as caught:
             exec(line, {})
         assert "torch's" not in str(caught.value)
     assert importlib.util.find_spec("minirnn.nowhere") is None

@@ -122,8 +122,8 @@ for what, low, high in (("flops", 0.98, 1.02), ("calls", 4.5, 5.5), ("bytes", 1.
 #
 #    \frac{F_g}{M_g} = \frac{B H}{4 \cdot (B H + B H + B H)} = \frac{1}{12}
 #
-# Such an op is far too little work for what it moves. A processor that could do 12 operations in the time of a byte
-# would do one in 144. Fusing leaves F as it is and makes M smaller.
+# Such an op does far too little work for the bytes that it moves. On a processor that can do 12 operations in the time
+# of one byte, it uses a 144th of the arithmetic. Fusing leaves F as it is and makes M smaller.
 #
 # Is it still right?
 # ------------------

@@ -15,6 +15,11 @@
     return window.innerWidth < 768 && all.length > LONG ? `Code (${all.length} lines)` : null;
   }
 
+  for (const toggle of document.querySelectorAll("summary:has(.toctree-toggle)")) { // which the theme leaves without a name
+    const link = toggle.parentElement.parentElement.querySelector("a");
+    toggle.setAttribute("aria-label", `Pages of ${link ? link.textContent.trim() : "this section"}`);
+  }
+
   for (const block of document.querySelectorAll("article div.highlight-Python")) {
     const said = document.querySelector(".sphx-glr-example-title") && summary(lines(block));
     if (!said) continue;

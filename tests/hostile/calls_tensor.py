@@ -108,6 +108,12 @@ mr.set_grad_enabled("a") -> set_grad_enabled & 'a' & True or False
 X.size(2) -> raises IndexError: size & axis 2 & (2, 3)
 X.type("x") -> astype & x
 X.copy_("a") -> <U1
+mr.zeros(2, 3).squeeze_(7) -> axis 7 & 2 axes
+mr.zeros(2, 3).unsqueeze_("a") -> axis & 'a' & integer
+mr.zeros(1, 2, 3).t_() -> (1, 2, 3)
+mr.zeros(2, 3).transpose_(0, 5) -> transpose & axis 5
+mr.zeros(2, 3).swapaxes_(0, 5) -> transpose & axis 5
+X.swapdims_(0, 1) -> raises RuntimeError: swapdims_ & (2, 3) & leaf
 X.copy_(Y.new_zeros(4, 5)) -> (2, 3) & (4, 5)
 X.fill_("a") -> fill_ & 'a'
 X.uniform_(generator=3) -> uniform_ & 3

@@ -145,7 +145,7 @@ def test_division_by_the_batch_size_and_reversal_in_time_are_named():
     exercise = EXERCISES["ex06"]
     cases = cases_of(exercise, exercise.expected)
     for change, sentence in (
-        (lambda c: {"db": c.expected["db"] / c.inputs["x"].shape[1]}, "the mean stands where the sum belongs"),
+        (lambda c: {"db": c.expected["db"] / c.inputs["x"].shape[1]}, "the mean is used where the sum belongs"),
         (lambda c: {"dR": c.expected["dR"] / c.inputs["x"].shape[1]}, "divided by the batch size"),
         (lambda c: {"dx": c.expected["dx"][::-1]}, "reversed order of time"),
         (lambda c: {"dR": c.expected["dR"].T}, "transposed"),

@@ -5,13 +5,17 @@ Tests `docs/op_columns.py`, `docs/source_pages.py` and `docs/_static/op_columns.
 
 from __future__ import annotations
 
+import importlib
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minirnn.explain.parts import PARTS
 
+DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {
     "lstm_block_cell": ["lstm_block_cell", "lstm_block_cell_grad"],
     "block_lstm": ["block_lstm", "block_lstm_grad", "block_lstm_v2"],
@@ -56,6 +60,15 @@ COUNT = """(box) => {
   };
   return [formulas.length, matched("NumPy"), matched("C++, CUDA", "CUDA")];
 }"""
+
+
+def test_a_box_of_code_has_no_link_in_its_title(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    op_columns = importlib.import_module("op_columns")
+    for key, part in PARTS.items():
+        html = "\n".join(op_columns.columns(key, part, "../"))
+        titles = re.findall(r"<summary>(.*?)</summary>", html)
+        assert titles and all("<a " not in title and "<code>" in title for title in titles), key
 
 
 def box(page: Any, part: str) -> Any:

@@ -183,7 +183,7 @@ DIFFERENCE_MISTAKES = (
         lambda f, x, eps: differences(x, lambda e: (f(x) - f(x - eps * e)) / eps),
     ),
     Wrong(
-        "one side is missing: f(x) stands where f(x - eps) belongs",
+        "one side is missing: f(x) is used where f(x - eps) belongs",
         lambda f, x, eps: differences(x, lambda e: (f(x + eps * e) - f(x)) / (2 * eps)),
     ),
     Wrong(
